@@ -25,10 +25,10 @@ import {
 import { memoryKv } from '#kv';
 import { membershipOf } from '#raft';
 import type { BatchId, LogWriter, PersistedFacts } from '#storage';
-import { packCommands, unpackCommands } from '../src/cluster/command-message.ts';
+import { MeasureGatherer } from '../src/cluster/front/observer.ts';
 import type { MachineEntry } from '../src/cluster/machine.ts';
-import { MeasureGatherer } from '../src/cluster/observer.ts';
-import { packReport } from '../src/cluster/report-message.ts';
+import { packCommands, unpackCommands } from '../src/cluster/thread/command-message.ts';
+import { packReport } from '../src/cluster/thread/report-message.ts';
 
 const { values } = parseArgs({
   options: {

@@ -6,7 +6,7 @@ import { DatabaseError } from '#base';
 import { isCorruptRecord } from '#database';
 import type { Logger } from '#observability';
 import { isStoreDamage, StorageFailure } from '#storage';
-import { noteDamage } from './damage-note.ts';
+import { noteDamage } from './front/damage-note.ts';
 
 /** The exit code of a process that ended so; EX_SOFTWARE of sysexits. */
 export const EXIT_FATAL = 70;

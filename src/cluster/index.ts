@@ -28,16 +28,15 @@
  *   C8  A deleted database stays marked as trash until none of its rows can come back.
  */
 
-export { catalogTarget } from './catalog-voters.ts';
-export type { CorePorts } from './core-ports.ts';
-export { CoreRuntime } from './core-runtime.ts';
-export type { LinksOrder } from './core-thread-messages.ts';
-export { type CoreParts, runCore } from './core-worker.ts';
-export { faultInOrder, type NodeOrder } from './decommission.ts';
-export type { ClusterDescription } from './describe.ts';
+export { catalogTarget } from './catalog/catalog-voters.ts';
+export type { CorePorts } from './core/core-ports.ts';
+export { CoreRuntime } from './core/core-runtime.ts';
 export { EXIT_FATAL, type Isolate, stopProcess } from './fatal.ts';
-export { FrontNode, type FrontPorts } from './front-node.ts';
-export { preferredLeader } from './leader-balance.ts';
+export { FrontNode, type FrontPorts } from './front/front-node.ts';
+export type { CoreObserver, FrontObserver } from './front/observer.ts';
+export { type SnapshotObserver, unobservedSnapshots } from './front/snapshot-observer.ts';
+export { type NodeOptions, startNode } from './front/start-node.ts';
+export { preferredLeader } from './group/leader-balance.ts';
 export { type CoreLimits, LIMITS } from './limits.ts';
 export type {
   AppliedMark,
@@ -63,7 +62,8 @@ export type {
   WaitOutcome,
   WriteOptions,
 } from './node.ts';
-export type { CoreObserver, FrontObserver } from './observer.ts';
+export { faultInOrder, type NodeOrder } from './orders/decommission.ts';
+export type { ClusterDescription } from './orders/describe.ts';
 export {
   type Binding,
   type CreateOutcome,
@@ -119,16 +119,12 @@ export {
   type Placement,
   type PlacementView,
   type Upkeep,
-} from './placement.ts';
-export { type Placing, planPlacements } from './placement-plan.ts';
-export type { HeldCopy, RecoveredDatabase, RecoveryOrder } from './recover-order.ts';
-export { type Refounded, type RefoundingPorts, refound } from './refounding.ts';
-export { type SnapshotObserver, unobservedSnapshots } from './snapshot-observer.ts';
-export { spreadOver } from './spread.ts';
-export { type NodeOptions, startNode } from './start-node.ts';
-export type { CheckedPart, StateExport, StateImport, StatePart } from './state-transfer.ts';
-export { openStoppedNode, type StoppedNode, type StoppedPorts } from './stopped-node.ts';
-export { sentenceOnStoreLogs } from './store-logs.ts';
+} from './placement/placement.ts';
+export { type Placing, planPlacements } from './placement/placement-plan.ts';
+export { spreadOver } from './placement/spread.ts';
+export type { HeldCopy, RecoveredDatabase, RecoveryOrder } from './rescue/recover-order.ts';
+export { type Refounded, type RefoundingPorts, refound } from './rescue/refounding.ts';
+export { openStoppedNode, type StoppedNode, type StoppedPorts } from './rescue/stopped-node.ts';
 export {
   acceptanceOf,
   faultInRefounding,
@@ -136,4 +132,8 @@ export {
   type Survey,
   type SurveyedDatabase,
   surveyOf,
-} from './survey.ts';
+} from './rescue/survey.ts';
+export type { CheckedPart, StateExport, StateImport, StatePart } from './snapshots/state-transfer.ts';
+export { sentenceOnStoreLogs } from './store/store-logs.ts';
+export type { LinksOrder } from './thread/core-thread-messages.ts';
+export { type CoreParts, runCore } from './thread/core-worker.ts';

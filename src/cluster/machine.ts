@@ -5,12 +5,12 @@
 import type { DatabaseId, GroupId, LogIndex, NodeId, ReplicaId, Revision, Term } from '#base';
 import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { Membership } from '#raft';
-import type { HeldMembership } from './held-membership.ts';
+import type { HeldMembership } from './group/held-membership.ts';
 import type { CatalogChange } from './node.ts';
 import type { Binding, NodeRegistration, NodeState, Outcome, RegisteredNode } from './outcome.ts';
-import type { CheckedPart, StateExport, StateImport } from './state-transfer.ts';
+import type { CheckedPart, StateExport, StateImport } from './snapshots/state-transfer.ts';
 
-export type { HeldMembership } from './held-membership.ts';
+export type { HeldMembership } from './group/held-membership.ts';
 
 /** Something that a machine must learn from the store to decide an entry, by an asynchronous walk. Its own business. */
 export type MachineNeed = unknown;

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nodeOf, toNodeId } from '#base';
 import { type Binding, type NodeView, type Placing, planPlacements, spreadOver } from '#cluster';
-import { loadsOf } from '../../src/cluster/spread.ts';
+import { loadsOf } from '../../src/cluster/placement/spread.ts';
 import { place, settle } from '../../src/database/catalog-placements.ts';
 import { bindingOn, holdersOf, LIVENESS, nodesOf } from '../support/cluster/layouts.ts';
 

@@ -3,13 +3,13 @@
  * description is put together from what all nodes say. What was passed on is not passed on again.
  */
 import type { Address, NodeId } from '#base';
-import type { DatabaseRecoveries, RecoveryAnswer } from '../database-recoveries.ts';
-import type { NodeOrder } from '../decommission.ts';
-import { type ClusterDescription, together } from '../describe.ts';
-import { type DrainOrder, faultInDraining } from '../drain-order.ts';
-import type { FinalizeAnswer, FinalizeOrder } from '../levels.ts';
-import type { OrderAnswer } from '../node-orders.ts';
-import type { HeldCopy, RecoveryOrder } from '../recover-order.ts';
+import type { FinalizeAnswer, FinalizeOrder } from '../catalog/levels.ts';
+import type { NodeOrder } from '../orders/decommission.ts';
+import { type ClusterDescription, together } from '../orders/describe.ts';
+import { type DrainOrder, faultInDraining } from '../orders/drain-order.ts';
+import type { OrderAnswer } from '../orders/node-orders.ts';
+import type { DatabaseRecoveries, RecoveryAnswer } from '../rescue/database-recoveries.ts';
+import type { HeldCopy, RecoveryOrder } from '../rescue/recover-order.ts';
 
 export interface AdminRequest {
   readonly order:

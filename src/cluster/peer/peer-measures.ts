@@ -3,7 +3,7 @@
  * metrics and the log.
  */
 import type { Logger, Metrics } from '#observability';
-import type { SnapshotEnding, SnapshotFacts, SnapshotObserver, SnapshotWay } from '../snapshot-observer.ts';
+import type { SnapshotEnding, SnapshotFacts, SnapshotObserver, SnapshotWay } from '../front/snapshot-observer.ts';
 import type { DropReason, PeerNote, PeerObserver } from './observer.ts';
 import type { NodeId } from './place.ts';
 

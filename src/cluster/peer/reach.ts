@@ -4,13 +4,13 @@
  */
 import type { Address, Random } from '#base';
 import { members } from '#raft';
-import type { CoreRuntime } from '../core-runtime.ts';
-import type { LinksOrder } from '../core-thread-messages.ts';
+import type { CoreRuntime } from '../core/core-runtime.ts';
 import { nativeCrc32 } from '../native.ts';
 import type { NodeIdentity } from '../node.ts';
 import type { RegisteredNode } from '../outcome.ts';
 import { type Peers, peersOf } from '../peers.ts';
-import { FOUNDERS } from '../placement.ts';
+import { FOUNDERS } from '../placement/placement.ts';
+import type { LinksOrder } from '../thread/core-thread-messages.ts';
 import { type AskAdmin, administration } from './administration.ts';
 import { Announcer } from './announcer.ts';
 import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest } from './join.ts';

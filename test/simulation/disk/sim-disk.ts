@@ -7,7 +7,7 @@
  * after which it happens, so that a crash can come between any two of them.
  */
 
-import type { LogPlaces } from '../../../src/cluster/next-log.ts';
+import type { LogPlaces } from '../../../src/cluster/rescue/next-log.ts';
 import type { Disk, DiskFile } from '../../../src/storage/disk.ts';
 import { FileNames, fileError } from '../../support/file-names.ts';
 import type { Rng } from '../engine/random.ts';

@@ -104,14 +104,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'checkpoint-without-file-sync',
-    file: 'src/cluster/checkpoint.ts',
+    file: 'src/cluster/core/checkpoint.ts',
     find: '    await this.#ports.syncStore();',
     replace: '    await Promise.resolve();',
     breaks: 'the log forgets what the store does not hold',
   },
   {
     name: 'checkpoint-marks-taken-late',
-    file: 'src/cluster/checkpoint.ts',
+    file: 'src/cluster/core/checkpoint.ts',
     find: '      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, mark);',
     replace: '      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, group.written);',
     breaks: 'a checkpoint claims rows that were written after its sync began',
@@ -119,7 +119,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'holes-not-verified',
-    file: 'src/cluster/recovery.ts',
+    file: 'src/cluster/core/recovery.ts',
     find: '  const isWhole = applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint));',
     replace: '  const isWhole = applied.index >= checkpoint.index || (await machines.verify(kv, group, checkpoint));',
     breaks: 'rows that a power failure lost are taken for applied',
@@ -127,7 +127,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'rebuild-not-synced',
-    file: 'src/cluster/recovery.ts',
+    file: 'src/cluster/core/recovery.ts',
     find: '  await machines.rebuild(new SyncedStore(kv, syncStore), group, checkpoint);',
     replace: '  await machines.rebuild(new SyncedStore(kv, () => Promise.resolve()), group, checkpoint);',
     breaks: 'a second power failure finds half of a rebuilt database',
@@ -173,7 +173,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'prefix-looked-up-too-early',
-    file: 'src/cluster/apply-loop.ts',
+    file: 'src/cluster/apply/apply-loop.ts',
     find: '    for (const blocked of heldUp) this.#ports.keep(this.#answer(blocked));\n    this.#ports.written(',
     replace:
       '    const early = this.#blocked;\n    this.#blocked = [];\n    for (const blocked of [...heldUp, ...early]) this.#ports.keep(this.#answer(blocked));\n    this.#ports.written(',
@@ -182,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'catalog-not-synced',
-    file: 'src/cluster/apply-loop.ts',
+    file: 'src/cluster/apply/apply-loop.ts',
     find: '    await this.#ports.kv.write(turn.batch, { sync });',
     replace: '    await this.#ports.kv.write(turn.batch, { sync: sync && turn.entryCount < 0 });',
     breaks: 'a power failure takes databases back that were acknowledged',
@@ -191,7 +191,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'applied-before-written',
-    file: 'src/cluster/apply-loop.ts',
+    file: 'src/cluster/apply/apply-loop.ts',
     find: '    await this.#ports.kv.write(turn.batch, { sync });\n    this.#writing = undefined;',
     replace:
       '    this.#ports.kv.write(turn.batch, { sync }).catch(() => undefined);\n    await Promise.resolve();\n    this.#writing = undefined;',
@@ -199,7 +199,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'replayed-entries-skipped-by-one',
-    file: 'src/cluster/group-lifecycle.ts',
+    file: 'src/cluster/core/group-lifecycle.ts',
     find: '    entries: entries.filter((entry) => entry.index > applied.index),',
     replace: '    entries: entries.filter((entry) => entry.index >= applied.index),',
     breaks: 'an entry is applied twice after a recovery',
@@ -216,7 +216,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'completion-of-another-batch',
-    file: 'src/cluster/log-feed.ts',
+    file: 'src/cluster/core/log-feed.ts',
     find: 'next !== undefined && next.batch <= through;',
     replace: 'next !== undefined && next.batch <= through + 1;',
     breaks: 'a sync acknowledges the batch after it',
@@ -225,7 +225,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'latest-without-barrier',
-    file: 'src/cluster/read-barrier.ts',
+    file: 'src/cluster/requests/read-barrier.ts',
     find: '    if (group.written.index >= index) this.#answer(group, tokens);',
     replace: '    if (group.written.index >= 0 || group.written.index >= index) this.#answer(group, tokens);',
     breaks: 'a latest read is answered before what is committed can be read',
@@ -233,7 +233,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'recorded-time-of-the-clock',
-    file: 'src/cluster/proposals.ts',
+    file: 'src/cluster/requests/proposals.ts',
     find: '      const recordedTimeMs = group.nextRecordedTime(nowMs);',
     replace: '      group.nextRecordedTime(nowMs);\n      const recordedTimeMs = nowMs;',
     and: [
@@ -269,14 +269,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'orphan-not-ended',
-    file: 'src/cluster/group-lifecycle.ts',
+    file: 'src/cluster/core/group-lifecycle.ts',
     find: '    group.close();',
     replace: '    void group.close;',
     breaks: 'a deleted database goes on taking and answering',
   },
   {
     name: 'drain-drops',
-    file: 'src/cluster/drain.ts',
+    file: 'src/cluster/core/drain.ts',
     find: '  await turns.until(() => !owesAnswers(parts) || isAfter(limits.outcomeWaitMs));\n  turns.run(() => {\n    forwards.expire(Number.POSITIVE_INFINITY);\n    leadership.giveUp();\n  });\n  // What is left waits for disks of this node, for a read index or for a lease.\n  await turns.until(() => !owesAnswers(parts) || isAfter(limits.owedMs));\n  // Nobody waits for ever for a disk that stands still. What becomes of it is for the log, which the next start reads.\n  turns.run(() => {\n    for (const group of parts.lifecycle.openGroups) if (group.isBusy) leadership.giveUpIn(group);\n  });\n',
     replace: '',
     breaks: 'a draining node leaves what it took in without an answer',
@@ -317,7 +317,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'old-instance-answers',
-    file: 'src/cluster/front-node.ts',
+    file: 'src/cluster/front/front-node.ts',
     find: '      this.#catalog.apply(change);\n',
     replace: "      if (change.kind !== 'deleted') this.#catalog.apply(change);\n",
     breaks: 'reads are answered from a deleted instance after its delete was acknowledged',

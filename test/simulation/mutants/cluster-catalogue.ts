@@ -116,7 +116,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'no-lease',
-    file: 'src/cluster/catalog-lease.ts',
+    file: 'src/cluster/catalog/catalog-lease.ts',
     find: '    if (nowMs < this.#renewMs) return undefined;\n',
     replace: '    if (nowMs < Number.POSITIVE_INFINITY) return undefined;\n',
     breaks: 'a node that is cut off answers from instances of which it did not hear that they are gone',
@@ -125,7 +125,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'no-fence',
-    file: 'src/cluster/catalog-fence.ts',
+    file: 'src/cluster/catalog/catalog-fence.ts',
     find: "    if (settlement.kind !== 'outcome') return undefined;\n",
     replace: "    if (settlement.kind !== 'outcome' || this.#askMs < Number.POSITIVE_INFINITY) return undefined;\n",
     breaks: 'a deletion is told while other nodes still answer from the instance',
@@ -178,7 +178,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leads-without-a-disk',
-    file: 'src/cluster/stalled-log.ts',
+    file: 'src/cluster/core/stalled-log.ts',
     find: '    if (isGap || nowMs < this.#restsUntilMs) return;\n',
     replace: '    if (isGap || nowMs >= 0) return;\n',
     breaks: 'a leader whose disk stands still leads on, and answers nobody',
@@ -256,7 +256,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '    return this.list().some(({ levels }) => hasLevel(levels, level));',
     and: [
       {
-        file: 'src/cluster/levels.ts',
+        file: 'src/cluster/catalog/levels.ts',
         find: '  if (behind.length === 0) return undefined;',
         replace: '  if (behind.length >= 0) return undefined;',
       },
@@ -282,7 +282,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'applied-above-its-level',
-    file: 'src/cluster/proposals.ts',
+    file: 'src/cluster/requests/proposals.ts',
     find: '    return level > own ? levelNotReached(level, own) : undefined;',
     replace: '    return level > own && own < 0 ? levelNotReached(level, own) : undefined;',
     and: [
@@ -292,18 +292,18 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
         replace: '    return this.list().some(({ levels }) => hasLevel(levels, level));',
       },
       {
-        file: 'src/cluster/levels.ts',
+        file: 'src/cluster/catalog/levels.ts',
         find: '  if (behind.length === 0) return undefined;',
         replace: '  if (behind.length >= 0) return undefined;',
       },
       {
-        file: 'src/cluster/levels.ts',
+        file: 'src/cluster/catalog/levels.ts',
         find: '    if (level > levels.max) throw entryNotKnown({ index, level, group }, levels);\n',
         replace:
           '    if (level > levels.max && levels.max < 0) throw entryNotKnown({ index, level, group }, levels);\n',
       },
       {
-        file: 'src/cluster/cluster-work.ts',
+        file: 'src/cluster/core/cluster-work.ts',
         find: '    if (fault !== undefined) this.#ports.turns.fail(fault);\n',
         replace: '    if (fault !== undefined && level < 0) this.#ports.turns.fail(fault);\n',
       },
@@ -335,7 +335,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'copy-behind-what-was-relayed',
-    file: 'src/cluster/front-node.ts',
+    file: 'src/cluster/front/front-node.ts',
     find: '    if (this.#catalog.has(group)) this.#revisions.show(group, revision);\n',
     replace: '    if (!this.#catalog.has(group)) this.#revisions.show(group, revision);\n',
     breaks: 'a node that gets a copy of its own shows less than it has relayed',
@@ -345,7 +345,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'next-copy-behind-the-last',
-    file: 'src/cluster/revisions.ts',
+    file: 'src/cluster/front/revisions.ts',
     find: '    this.#shown.set(group, answered);\n',
     replace: '    if (answered < 0) this.#shown.set(group, answered);\n',
     breaks: 'a node that has given its copy up shows less by another one than it has shown by that',
@@ -355,7 +355,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refounded-without-the-tail',
-    file: 'src/cluster/refounding.ts',
+    file: 'src/cluster/rescue/refounding.ts',
     find: '  for (const copy of copies.values()) if (copy.log !== undefined) writeLog(writer, copy.log);\n',
     replace:
       '  for (const { log: own, applied } of copies.values()) {\n' +
@@ -369,12 +369,12 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refounded-under-the-same-id',
-    file: 'src/cluster/refounding.ts',
+    file: 'src/cluster/rescue/refounding.ts',
     find: '    [...copies].map(([group, { origin, applied }]) => {\n',
     replace: '    [...copies].map(([group, { origin, applied, binding }]) => {\n',
     and: [
       {
-        file: 'src/cluster/refounding.ts',
+        file: 'src/cluster/rescue/refounding.ts',
         find: 'databaseId: toDatabaseId(mint()), origin',
         replace: 'databaseId: toDatabaseId(binding.databaseId), origin',
       },
@@ -386,12 +386,12 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refounded-before-its-log',
-    file: 'src/cluster/refounding.ts',
+    file: 'src/cluster/rescue/refounding.ts',
     find: '  await makeLog(node, identity, writer, done);\n',
     replace: '',
     and: [
       {
-        file: 'src/cluster/refounding.ts',
+        file: 'src/cluster/rescue/refounding.ts',
         find: "  done('store');\n",
         replace: "  done('store');\n  await makeLog(node, identity, writer, done);\n",
       },
@@ -403,12 +403,12 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'end-told-with-the-batch-before',
-    file: 'src/cluster/log-feed.ts',
+    file: 'src/cluster/core/log-feed.ts',
     find: '    const ended = this.#ended.length > 0 ? this.#ended : NOTHING_ENDED;\n',
     replace: '    const ended = this.#ended.length >= 0 ? this.#ended : NOTHING_ENDED;\n',
     and: [
       {
-        file: 'src/cluster/log-feed.ts',
+        file: 'src/cluster/core/log-feed.ts',
         find: '    if (ended === this.#ended) this.#ended = [];\n',
         replace: '    if (ended.length > 0) this.#ended = [];\n',
       },
@@ -420,7 +420,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'sleeps-through-an-election',
-    file: 'src/cluster/resting-groups.ts',
+    file: 'src/cluster/group/resting-groups.ts',
     find: '        if (rows.restingCount === 0 || nowMs < this.#endOf(rows)) continue;\n',
     replace: '        if (rows.restingCount >= 0) continue;\n',
     breaks: 'whoever rests upon what a node says is not woken when that is silent',
@@ -429,7 +429,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leads-unheard',
-    file: 'src/cluster/resting-groups.ts',
+    file: 'src/cluster/group/resting-groups.ts',
     find: '      for (const rows of [beats, answers]) {\n        if (rows.restingCount === 0',
     replace: '      for (const rows of [beats, answers].slice(0, 1)) {\n        if (rows.restingCount === 0',
     breaks: 'a leader at rest goes on leading though nobody answers it',
@@ -438,7 +438,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'rests-before-all-answer',
-    file: 'src/cluster/group-rest.ts',
+    file: 'src/cluster/group/group-rest.ts',
     find: 'if (this.#answering?.has(to) !== true || placeOf(nodeOf(to)).saysBeats.isFull) return;',
     replace: 'if (placeOf(nodeOf(to)).saysBeats.isFull) return;',
     breaks: 'a leader rests while nobody would notice that a member is silent',
@@ -447,7 +447,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lead-that-nobody-hears',
-    file: 'src/cluster/group-rest.ts',
+    file: 'src/cluster/group/group-rest.ts',
     find: "      if (said.message.kind === 'beat')\n        this.#refrain(",
     replace: "      if (said.message.kind === 'beat' && this.#saidMs === -1)\n        this.#refrain(",
     breaks: 'a leader at rest counts on its node, which says its beats to nobody',

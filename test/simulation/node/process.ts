@@ -21,12 +21,11 @@ import type { KvReader } from '#kv';
 import { checkStep, type Membership } from '#raft';
 import { createService, type Service, type ServiceLimits, type Timers } from '#service';
 import { DiskGuard, type DiskThresholds, type WalIdentity } from '#storage';
-import { databaseMachines } from '../../../src/cluster/database-machines.ts';
-import { watchDisk } from '../../../src/cluster/disk-watch.ts';
-
-import { settleLog } from '../../../src/cluster/next-log.ts';
-import { uuidBytes } from '../../../src/cluster/node-rows.ts';
-import { MeasureGatherer } from '../../../src/cluster/observer.ts';
+import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
+import { watchDisk } from '../../../src/cluster/front/disk-watch.ts';
+import { MeasureGatherer } from '../../../src/cluster/front/observer.ts';
+import { settleLog } from '../../../src/cluster/rescue/next-log.ts';
+import { uuidBytes } from '../../../src/cluster/store/node-rows.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
 import type { SimDisk } from '../disk/sim-disk.ts';
 import type { OpenStore, SimStore } from '../disk/sim-store.ts';

@@ -3,7 +3,7 @@
  * knows yet another, and not the first (ADR 0047).
  */
 import { LEVELS } from '#base';
-import { databaseMachines } from '../../../src/cluster/database-machines.ts';
+import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
 import { lastRelease, nextRelease } from '../../support/cluster/next-release.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
 

@@ -21,9 +21,9 @@ import {
 } from '#cluster';
 import type { KvStore } from '#kv';
 import type { Membership } from '#raft';
-import { ownIdentity } from '../../../src/cluster/own-identity.ts';
+import { ownIdentity } from '../../../src/cluster/catalog/own-identity.ts';
 import { openReach, type Reach } from '../../../src/cluster/peer/reach.ts';
-import { FOUNDERS } from '../../../src/cluster/placement.ts';
+import { FOUNDERS } from '../../../src/cluster/placement/placement.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';

@@ -4,10 +4,10 @@
  */
 import type { CoreRuntime } from '#cluster';
 import type { DiskLevel } from '#storage';
-import { commandTransfers, packCommands, unpackCommands } from '../../../src/cluster/command-message.ts';
-import type { Commands, CoreLink, Report } from '../../../src/cluster/link.ts';
-import type { MeasureGatherer } from '../../../src/cluster/observer.ts';
-import { packReport, unpackReport } from '../../../src/cluster/report-message.ts';
+import type { MeasureGatherer } from '../../../src/cluster/front/observer.ts';
+import { commandTransfers, packCommands, unpackCommands } from '../../../src/cluster/thread/command-message.ts';
+import type { Commands, CoreLink, Report } from '../../../src/cluster/thread/link.ts';
+import { packReport, unpackReport } from '../../../src/cluster/thread/report-message.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import { posted } from './posted.ts';
 

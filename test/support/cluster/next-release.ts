@@ -6,7 +6,7 @@
 import { LEVELS, type LevelRange } from '#base';
 import type { CatalogChange, CheckedPart, HeldMembership, Machine, MachineEntry, Outcome } from '#cluster';
 import type { KvBatch } from '#kv';
-import { databaseMachines } from '../../../src/cluster/database-machines.ts';
+import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
 import { databaseKit } from './machine-kit.ts';
 import type { Release } from './replica-world.ts';
 

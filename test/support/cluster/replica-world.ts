@@ -18,8 +18,8 @@ import {
 } from '#cluster';
 import type { Input, Step, Target } from '#raft';
 import type { DiskLevel } from '#storage';
-import type { LostCampaign } from '../../../src/cluster/campaigns.ts';
-import type { Commands, CoreLink, Report } from '../../../src/cluster/link.ts';
+import type { LostCampaign } from '../../../src/cluster/group/campaigns.ts';
+import type { Commands, CoreLink, Report } from '../../../src/cluster/thread/link.ts';
 import { type Draw, seededDraw } from '../log-model.ts';
 import { LossyKv } from './lossy-kv.ts';
 import { type MachineKit, toyKit } from './machine-kit.ts';

@@ -21,8 +21,14 @@ import type { Machine, NodeIdentity } from '#cluster';
 import { type Binding, encodeCatalogEntry } from '#database';
 import { type Membership, membershipOf } from '#raft';
 import { type LevelStore, openLevelStore, RecordWriter, Wal } from '#storage';
-import { databaseMachines } from '../../../src/cluster/database-machines.ts';
-import { IDENTITY_KEY, trashKey, walIdentity, writeIdentity, writeTrash } from '../../../src/cluster/node-rows.ts';
+import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
+import {
+  IDENTITY_KEY,
+  trashKey,
+  walIdentity,
+  writeIdentity,
+  writeTrash,
+} from '../../../src/cluster/store/node-rows.ts';
 import { databaseKit } from './machine-kit.ts';
 
 export const TERM = 4;

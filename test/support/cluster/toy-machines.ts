@@ -37,7 +37,7 @@ import type {
 } from '#cluster';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
 import type { Membership } from '#raft';
-import { loadsOf } from '../../../src/cluster/spread.ts';
+import { loadsOf } from '../../../src/cluster/placement/spread.ts';
 import { place, settle } from '../../../src/database/catalog-placements.ts';
 import {
   type AppliedRow,

@@ -7,7 +7,7 @@ import { DatabaseError } from '#base';
 import { EXIT_FATAL, type Isolate, stopProcess } from '#cluster';
 import { silentLogger } from '#observability';
 import { StorageFailure } from '#storage';
-import { packFailure, unpackFailure } from '../../../src/cluster/core-thread-messages.ts';
+import { packFailure, unpackFailure } from '../../../src/cluster/thread/core-thread-messages.ts';
 import { corruptRecord } from '../../../src/database/corruption.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

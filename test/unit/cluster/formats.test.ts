@@ -12,7 +12,7 @@ import {
   writeIdentity,
   writeJoining,
   writeTrash,
-} from '../../../src/cluster/node-rows.ts';
+} from '../../../src/cluster/store/node-rows.ts';
 import { exampleOf } from '../../support/format-pages.ts';
 
 it('docs/formats/node.md shows the rows of the node', () => {

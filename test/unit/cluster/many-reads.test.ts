@@ -4,8 +4,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, toLogIndex, toTerm } from '#base';
-import { GroupReads } from '../../../src/cluster/group-reads.ts';
-import type { Report } from '../../../src/cluster/link.ts';
+import { GroupReads } from '../../../src/cluster/requests/group-reads.ts';
+import type { Report } from '../../../src/cluster/thread/link.ts';
 import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
 
 const NOTHING = { proposals: [], creates: [], deletes: [], shown: 0, follows: false };

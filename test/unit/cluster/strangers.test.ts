@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import type { Envelope } from '#cluster';
 import type { Message } from '#raft';
-import { HeardRows } from '../../../src/cluster/heard-rows.ts';
+import { HeardRows } from '../../../src/cluster/group/heard-rows.ts';
 import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
 
 const STRANGER = toNodeId(77);

@@ -16,7 +16,7 @@ import { formatAddress, replicaOf, toLogIndex, toNodeId, toRevision, toTerm } fr
 import { encodeCatalogEntry } from '#database';
 import { membershipOf } from '#raft';
 import { openLevelStore, RecordWriter } from '#storage';
-import { JOINING_KEY, writeJoining } from '../../../src/cluster/node-rows.ts';
+import { JOINING_KEY, writeJoining } from '../../../src/cluster/store/node-rows.ts';
 import { recoverCommand } from '../../../src/main/recover-command.ts';
 import {
   createEntry,

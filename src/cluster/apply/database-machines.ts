@@ -1,0 +1,305 @@
+/**
+ * The machines of #database in the form in which the runtime drives them (machine.ts).
+ */
+import { assert, CATALOG_GROUP, type GroupId, LEVEL_FIRST, NO_BYTES, type NodeId } from '#base';
+import {
+  type Applied,
+  type CatalogDifference,
+  CatalogExport,
+  CatalogImport,
+  CatalogMachine,
+  type CheckedPage,
+  copyRows,
+  DatabaseMachine,
+  DatabaseReader,
+  type DatabaseSource,
+  encodeCatalogEntry,
+  encodeStanding,
+  faultInForwardedEntry,
+  HistoryExport,
+  HistoryImport,
+  type RangeNeed,
+  type Recovery,
+  RowKeys,
+  readLevel,
+  rebuildDerived,
+  recoverInto,
+  rootOf,
+  type Standing,
+  verifyHistory,
+} from '#database';
+import { KeyWriter, type KvBatch, type KvReader } from '#kv';
+import { faultInTransactPayload, stampPayload } from '#model';
+import { decodeMembership, encodeMembership } from '#raft';
+import type {
+  AppliedMark,
+  CatalogMachine as CatalogPort,
+  HeldMembership,
+  Machine,
+  MachineEntry,
+  Machines,
+} from '../machine.ts';
+import { nativeCrc32, nativeSha256 } from '../native.ts';
+import type { Binding, Outcome, RegisteredNode } from '../outcome.ts';
+import type { CheckedPart, StateImport, StatePart } from '../snapshots/state-transfer.ts';
+
+/** First byte of the keys that belong to groups; the group follows, 4 bytes big-endian. */
+const GROUP_ROWS = 0x01;
+
+/** The real machines, over the digests of this platform. */
+export const databaseMachines: Machines = {
+  openCatalog: (kv, founders) =>
+    new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP), encodeMembership(founders))),
+  storedLevel: (kv) => readLevel(kv, new RowKeys(CATALOG_GROUP).level()),
+  createDatabase: (kv, binding, founders) => {
+    const database = { ...binding, rootId: rootOf(binding), membership: encodeMembership(founders) };
+    return new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), database));
+  },
+  markOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
+  openDatabase: (kv, group) => {
+    const machine = DatabaseMachine.open(sourceOf(kv, group));
+    return machine === undefined ? undefined : new DatabaseAdapter(machine);
+  },
+  verify: async (kv, group, durable) => {
+    const check = await verifyHistory(new DatabaseReader(sourceOf(kv, group)), durable.revision);
+    return check.kind === 'whole';
+  },
+  rebuild: (kv, group, durable) => rebuildDerived(kv, sourceOf(kv, group), durable),
+  standingOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
+  copyOrigin: (kv, binding, goesOn) =>
+    copyRows(kv, sourceOf(kv, recoveryOf(binding).group), sourceOf(kv, binding.group), goesOn),
+  recoverInto: (batch, kv, binding, founders) => {
+    const { group, rootId } = recoveryOf(binding);
+    const instance = { databaseId: binding.databaseId, rootId, membership: encodeMembership(founders) };
+    recoverInto(batch, sourceOf(kv, group), sourceOf(kv, binding.group), instance);
+  },
+  exportState: async (kv, group, standing) => {
+    const source = sourceOf(kv, group);
+    const from = group === CATALOG_GROUP ? await CatalogExport.open(source) : HistoryExport.open(source, standing);
+    if (typeof from === 'string') return from;
+    return { members: held(from.group), next: async (bytesMax) => from.next(bytesMax) };
+  },
+  importState: (kv, group, machine) => {
+    const source = sourceOf(kv, group);
+    if (group === CATALOG_GROUP) return new CatalogParts(source);
+    assert(machine instanceof DatabaseAdapter, 'A group other than the catalog is a database', group);
+    return new HistoryParts(new HistoryImport(source, machine.standing));
+  },
+  faultInForwarded: (group, payload) =>
+    group === CATALOG_GROUP ? faultInForwardedEntry(payload) : faultInTransactPayload(payload),
+  stamp: stampPayload,
+  encodeCreate: (request) => encodeCatalogEntry({ kind: 'create', ...request }),
+  encodeDelete: ({ name, databaseId }) =>
+    encodeCatalogEntry({ kind: 'delete', name, ...(databaseId === undefined ? {} : { databaseId }) }),
+  encodePlace: (request) => encodeCatalogEntry({ kind: 'place', ...request }),
+  encodePlaced: (request) => encodeCatalogEntry({ kind: 'placed', ...request }),
+  encodeRecover: (request) => encodeCatalogEntry({ kind: 'recover', ...request }),
+  encodeRegister: (registration) => encodeCatalogEntry({ kind: 'register', registration }),
+  encodeMark: (request) => encodeCatalogEntry({ kind: 'mark', ...request }),
+  encodeRaise: (request) => encodeCatalogEntry({ kind: 'raise', ...request }),
+  // The format of a payload is its level.
+  levelOf: (payload) => payload[0] ?? LEVEL_FIRST,
+  rowsOf: (group) => ({ gte: groupPrefix(group), lt: groupPrefix(group + 1) }),
+};
+
+class DatabaseAdapter implements Machine {
+  readonly #machine: DatabaseMachine;
+
+  constructor(machine: DatabaseMachine) {
+    this.#machine = machine;
+  }
+
+  get applied(): AppliedMark {
+    return this.#machine.applied;
+  }
+
+  get members(): HeldMembership {
+    return held(this.#machine.applied.group);
+  }
+
+  /** Its revision, with the chain hash. */
+  get standing(): Standing {
+    return this.#machine.applied;
+  }
+
+  get recordedTimeMs(): number {
+    return this.#machine.recordedTimeMs;
+  }
+
+  needs(payload: Uint8Array): readonly RangeNeed[] {
+    return payload.length === 0 ? [] : this.#machine.needs(payload);
+  }
+
+  async answer(needs: readonly RangeNeed[]): Promise<readonly number[]> {
+    return this.#machine.answer(needs);
+  }
+
+  apply({ index, term, payload, answers, membership }: MachineEntry): Outcome | undefined {
+    if (payload.length > 0) return this.#machine.apply({ index, term, payload, answers });
+    this.#machine.advance(index, term, membership && encodeMembership(membership));
+    return undefined;
+  }
+
+  install({ last, content }: CheckedPart & Content<readonly CheckedPage[]>, members: HeldMembership): readonly never[] {
+    this.#machine.install({ pages: content, last, group: groupMark(members) });
+    return [];
+  }
+
+  flushInto(batch: KvBatch): void {
+    this.#machine.flushInto(batch);
+  }
+
+  flushed(): void {
+    this.#machine.flushed();
+  }
+
+  async warm(): Promise<void> {
+    await this.#machine.warm();
+  }
+}
+
+class CatalogAdapter implements CatalogPort {
+  readonly #machine: CatalogMachine;
+  /** Creations carry their own time. */
+  readonly recordedTimeMs = 0;
+
+  constructor(machine: CatalogMachine) {
+    this.#machine = machine;
+  }
+
+  get applied(): AppliedMark {
+    return this.#machine.applied;
+  }
+
+  get members(): HeldMembership {
+    return held(this.#machine.applied.group);
+  }
+
+  list(): readonly Binding[] {
+    return this.#machine.list();
+  }
+
+  lookup(name: string): Binding | undefined {
+    return this.#machine.lookup(name);
+  }
+
+  bindingOf(group: GroupId): Binding | undefined {
+    return this.#machine.bindingOf(group);
+  }
+
+  get copies(): ReadonlyMap<NodeId, number> {
+    return this.#machine.copies;
+  }
+
+  nodes(): readonly RegisteredNode[] {
+    return this.#machine.nodes();
+  }
+
+  get level(): number {
+    return this.#machine.level;
+  }
+
+  needs(): readonly never[] {
+    return [];
+  }
+
+  async answer(): Promise<readonly number[]> {
+    return [];
+  }
+
+  apply({ index, term, payload, membership }: MachineEntry): Outcome | undefined {
+    if (payload.length > 0) return this.#machine.apply({ index, term, payload });
+    this.#machine.advance(index, term, membership && encodeMembership(membership));
+    return undefined;
+  }
+
+  install({ content }: CheckedPart & Content<CatalogMachine>): readonly CatalogDifference[] {
+    return this.#machine.install(content);
+  }
+
+  flushInto(batch: KvBatch): void {
+    this.#machine.flushInto(batch);
+  }
+
+  flushed(): void {
+    // The catalog reads the store only when it is opened.
+  }
+
+  async warm(): Promise<void> {
+    // The catalog is in memory as a whole.
+  }
+}
+
+/** What only the machine that takes it over looks into. */
+interface Content<Value> {
+  readonly content: Value;
+}
+
+/** Pages: each part can be taken over by itself. */
+class HistoryParts implements StateImport {
+  readonly #history: HistoryImport;
+
+  constructor(history: HistoryImport) {
+    this.#history = history;
+  }
+
+  resume(): Uint8Array {
+    return encodeStanding(this.#history.standing);
+  }
+
+  take({ data, last }: StatePart): CheckedPart | string {
+    const before = this.#history.standing.revision;
+    const content = this.#history.take(data);
+    if (typeof content === 'string') return content;
+    const basis = Math.min(before, ...content.slice(0, 1).map(({ page }) => page.firstRevision - 1));
+    return { last, basis, bytes: data.length, content };
+  }
+}
+
+/** Rows: of use only when all of them are there. */
+class CatalogParts implements StateImport {
+  readonly #source: DatabaseSource;
+  #catalog: CatalogImport;
+
+  constructor(source: DatabaseSource) {
+    this.#source = source;
+    this.#catalog = new CatalogImport(source);
+  }
+
+  /** It is always sent as a whole. */
+  resume(): Uint8Array {
+    this.#catalog = new CatalogImport(this.#source);
+    return NO_BYTES;
+  }
+
+  take({ data, last, isLast }: StatePart): CheckedPart | undefined | string {
+    const fault = this.#catalog.take(data);
+    if (fault !== undefined) return fault;
+    if (!isLast) return undefined;
+    const content = this.#catalog.finish(last);
+    return typeof content === 'string' ? content : { last, basis: 0, bytes: data.length, content };
+  }
+}
+
+function recoveryOf({ group, recovery }: Binding): Recovery {
+  assert(recovery !== undefined, 'The database was recovered from another one', group);
+  return recovery;
+}
+
+function groupMark({ index, membership }: HeldMembership): Applied['group'] {
+  return { index, membership: encodeMembership(membership) };
+}
+
+function held({ index, membership }: Applied['group']): HeldMembership {
+  const decoded = decodeMembership(membership);
+  assert(typeof decoded !== 'string', 'An applied row holds the membership that was put into it', decoded);
+  return { index, membership: decoded };
+}
+
+function sourceOf(kv: KvReader, group: GroupId): DatabaseSource {
+  return { kv, group, crc32: nativeCrc32, sha256: nativeSha256 };
+}
+
+function groupPrefix(group: number): Uint8Array {
+  return new KeyWriter().u8(GROUP_ROWS).u32(group).key();
+}

@@ -1,0 +1,62 @@
+/** What follows when a batch is in the store: everybody who waited for its rows goes on. */
+import { CATALOG_GROUP } from '#base';
+import type { Checkpointer } from '../core/checkpoint.ts';
+import type { ClusterWork } from '../core/cluster-work.ts';
+import type { CorePorts } from '../core/core-ports.ts';
+import type { Lifecycle } from '../core/group-lifecycle.ts';
+import type { Group } from '../group/group.ts';
+import type { Intake } from '../requests/proposals.ts';
+import type { ReadBarrier } from '../requests/read-barrier.ts';
+import type { Reporter } from '../thread/reporter.ts';
+import type { ApplyTurn } from './apply-turn.ts';
+
+/** Those who are told. */
+export interface TellingParts {
+  readonly reporter: Reporter;
+  readonly checkpointer: Checkpointer;
+  readonly lifecycle: Lifecycle;
+  readonly intake: Intake;
+  readonly reads: ReadBarrier;
+  readonly cluster: ClusterWork;
+}
+
+export class WrittenRows {
+  readonly #ports: Pick<CorePorts, 'monotonicMs' | 'observer'>;
+  readonly #parts: TellingParts;
+
+  constructor(ports: Pick<CorePorts, 'monotonicMs' | 'observer'>, parts: TellingParts) {
+    this.#ports = ports;
+    this.#parts = parts;
+  }
+
+  /** The batch of the turn is in the store; writing it took so long. */
+  tell(turn: ApplyTurn, elapsedMs: number): void {
+    const { cluster } = this.#parts;
+    const nowMs = this.#ports.monotonicMs();
+    this.#ports.observer.written({ entryCount: turn.entryCount, elapsedMs });
+    this.#show(turn);
+    for (const group of turn.groups) this.#afterApply(group, turn.bytesOf(group), nowMs);
+    cluster.fence.settle(turn.settlements);
+    cluster.written(turn);
+  }
+
+  /** Tells the front what has changed in the catalog. */
+  #show({ changes }: ApplyTurn): void {
+    const { lifecycle, reporter, cluster } = this.#parts;
+    const catalog = lifecycle.find(CATALOG_GROUP);
+    if (changes.length === 0 || catalog === undefined) return;
+    const { index } = catalog.written;
+    reporter.catalog(changes, index);
+    // A front that comes later begins with the catalog as it is then.
+    if (reporter.isHeard) cluster.fence.told(index);
+  }
+
+  #afterApply(group: Group, bytes: number, nowMs: number): void {
+    if (!group.isOpen) return;
+    const { checkpointer, reporter, reads, intake } = this.#parts;
+    checkpointer.markDirty(group, bytes, nowMs);
+    if (group.id !== CATALOG_GROUP) reporter.applied({ group: group.id, revision: group.written.revision });
+    reads.release(group);
+    if (group.isReady) intake.release(group);
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * The front's copy of the catalog: kept up to date by reports, read without asking anyone.
+ */
+import { CATALOG_GROUP, type GroupId, type NodeId } from '#base';
+import type { CatalogChange, CatalogMirror } from '../node.ts';
+import type { Binding, RegisteredNode } from '../outcome.ts';
+
+/** The catalog as the core has it applied. */
+export interface CatalogState {
+  readonly bindings: readonly Binding[];
+  readonly nodes: readonly RegisteredNode[];
+  readonly level: number;
+}
+
+export class LiveCatalog implements CatalogMirror {
+  readonly #byName = new Map<string, Binding>();
+  readonly #groups = new Map<GroupId, Binding>();
+  readonly #nodes = new Map<NodeId, RegisteredNode>();
+  readonly #listeners = new Set<(change: CatalogChange) => void>();
+  #level: number;
+  #sorted: readonly Binding[] | undefined;
+
+  constructor({ bindings, nodes, level }: CatalogState) {
+    this.#level = level;
+    for (const binding of bindings) this.#bind(binding);
+    for (const node of nodes) this.#nodes.set(node.node, node);
+  }
+
+  get level(): number {
+    return this.#level;
+  }
+
+  lookup(name: string): Binding | undefined {
+    return this.#byName.get(name);
+  }
+
+  get count(): number {
+    return this.#byName.size;
+  }
+
+  list(): readonly Binding[] {
+    this.#sorted ??= [...this.#byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    return this.#sorted;
+  }
+
+  nodes(): readonly RegisteredNode[] {
+    return [...this.#nodes.values()].toSorted((one, other) => one.node - other.node);
+  }
+
+  node(id: NodeId): RegisteredNode | undefined {
+    return this.#nodes.get(id);
+  }
+
+  onChange(listener: (change: CatalogChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  bindingOf(group: GroupId): Binding | undefined {
+    return this.#groups.get(group);
+  }
+
+  /** Whether a database of the catalog lives in this group. */
+  has(group: GroupId): boolean {
+    return group === CATALOG_GROUP || this.#groups.has(group);
+  }
+
+  apply(change: CatalogChange): void {
+    if (change.kind === 'registered') this.#nodes.set(change.node.node, change.node);
+    else if (change.kind === 'raised') this.#level = change.level;
+    else if (change.kind !== 'deleted') this.#bind(change.binding);
+    else {
+      this.#byName.delete(change.binding.name);
+      this.#groups.delete(change.binding.group);
+    }
+    this.#sorted = undefined;
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  #bind(binding: Binding): void {
+    this.#byName.set(binding.name, binding);
+    this.#groups.set(binding.group, binding);
+  }
+}

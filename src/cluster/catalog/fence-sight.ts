@@ -1,0 +1,43 @@
+/** What the fence of deletions (catalog-fence.ts) knows of the group of the catalog. */
+import { type NodeId, nodeOf, replicaOf, toLogIndex } from '#base';
+import { everybody, type Membership } from '#raft';
+import type { Group } from '../group/group.ts';
+import type { FenceView } from './catalog-fence.ts';
+
+const NOTHING = toLogIndex(0);
+
+export class FenceSight {
+  readonly #group: () => Group | undefined;
+  readonly #monotonicMs: () => number;
+  #membership: Membership | undefined;
+  /** The same array as long as the membership is the same. */
+  #members: readonly NodeId[] = [];
+
+  /** The group is undefined before it is open. */
+  constructor(group: () => Group | undefined, monotonicMs: () => number) {
+    this.#group = group;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  view(): FenceView {
+    const nowMs = this.#monotonicMs();
+    const group = this.#group();
+    if (group === undefined) {
+      return { nowMs, written: NOTHING, members: this.#members, heardMs: undefined, leader: undefined };
+    }
+    const { role, membership } = group.raft;
+    if (membership !== this.#membership) {
+      this.#membership = membership;
+      this.#members = everybody(membership)
+        .map(nodeOf)
+        .filter((node) => node !== nodeOf(group.self));
+    }
+    const shared = { nowMs, written: group.written.index, members: this.#members };
+    if (role.kind !== 'leader') {
+      const leader = group.leader === undefined ? undefined : nodeOf(group.leader);
+      return { ...shared, heardMs: undefined, leader };
+    }
+    const heardMs = (node: NodeId): number => role.peers.get(replicaOf(node))?.heardMs ?? nowMs;
+    return { ...shared, heardMs, leader: undefined };
+  }
+}

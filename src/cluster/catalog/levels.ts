@@ -1,0 +1,111 @@
+/**
+ * The level of the cluster against the levels that this release knows (ADR 0047), and how it is raised.
+ *
+ * ```
+ *   every node knows 1           every node knows 1 and 2            raised: some write what only 2 can read
+ *   level 1               ──>    level 1; one release back goes      level 2; the release before does not start
+ * ```
+ *   C23  A node goes on only at a level that it knows, and with entries of such levels: otherwise it says so and ends,
+ *        before it has read or written anything else.
+ */
+import { type DatabaseError, formatLevels, type GroupId, hasLevel, LEVELS, type LevelRange, type NodeId } from '#base';
+import type { KvReader } from '#kv';
+import type { Entry } from '#raft';
+import type { RecoveredLog } from '#storage';
+import type { CatalogMachine, Machines } from '../machine.ts';
+import type { OrderFault } from '../orders/decommission.ts';
+import type { RegisteredNode } from '../outcome.ts';
+import { entryNotKnown, levelNotKnown } from '../requests/refusals.ts';
+import { CatalogAsks, type CatalogAsksPorts, type Passed } from './catalog-asks.ts';
+
+export interface LevelPorts {
+  readonly kv: KvReader;
+  readonly machines: Machines;
+  /** Those of this release, by default. */
+  readonly levels?: LevelRange;
+}
+
+/** @throws DatabaseError when what is stored here is of a release that knows more, or of one too long ago. */
+export function checkLevels({ kv, machines, levels = LEVELS }: LevelPorts, log: RecoveredLog): void {
+  const fault = faultInLevel(machines.storedLevel(kv), levels);
+  if (fault !== undefined) throw fault;
+  for (const { group, entries } of log.groups.values()) {
+    const newer = entries.find(({ level }) => level > levels.max);
+    if (newer !== undefined) throw entryNotKnown({ ...newer, group }, levels);
+  }
+}
+
+/** The level of an entry that is to be written. Throws for one that this release cannot read. */
+export function knownLevel({
+  machines,
+  levels = LEVELS,
+}: Omit<LevelPorts, 'kv'>): (group: GroupId, entry: Entry) => number {
+  return (group, { index, payload }) => {
+    const level = machines.levelOf(payload);
+    if (level > levels.max) throw entryNotKnown({ index, level, group }, levels);
+    return level;
+  };
+}
+
+export function faultInLevel(level: number, levels: LevelRange): DatabaseError | undefined {
+  return hasLevel(levels, level) ? undefined : levelNotKnown(level, levels);
+}
+
+/** Why a node whose release knows these levels cannot belong to a cluster at that level, for whoever reads it there. */
+export function refusedAt(level: number, levels: LevelRange): string | undefined {
+  if (hasLevel(levels, level)) return undefined;
+  const release = level > levels.max ? 'a later release' : 'an earlier release, and finalize the upgrade to it';
+  return `it knows ${formatLevels(levels)}, and the cluster is at level ${level}; start ${release} there`;
+}
+
+/** The cluster is to be at the highest level that its nodes know. */
+export interface FinalizeOrder {
+  readonly kind: 'finalize';
+}
+
+type Finalized =
+  /** Nothing is left to raise. */
+  { readonly kind: 'finalized'; readonly level: number } | ({ readonly kind: 'faulty' } & OrderFault);
+
+export type FinalizeAnswer = Finalized | Passed;
+
+export interface FinalizingPorts extends CatalogAsksPorts {
+  readonly machines: Machines;
+  readonly node: NodeId;
+  readonly levels?: LevelRange;
+}
+
+export type Finalizing = CatalogAsks<FinalizeOrder, Finalized>;
+
+export function finalizing(ports: FinalizingPorts): Finalizing {
+  const { catalog, machines, levels = LEVELS } = ports;
+  const goal = (): number => Math.max(levels.max, ...members(catalog()).map((each) => each.levels.max));
+  return new CatalogAsks<FinalizeOrder, Finalized>(ports, {
+    answer: (_ask, isLatest) => {
+      const { level } = catalog();
+      return isLatest && level >= goal() ? { kind: 'finalized', level } : undefined;
+    },
+    fault: () => faultInRaise(goal(), catalog(), { node: ports.node, levels }),
+    isPatient: true,
+    encode: () => machines.encodeRaise({ level: goal() }),
+  });
+}
+
+function faultInRaise(
+  goal: number,
+  catalog: CatalogMachine,
+  self: Pick<RegisteredNode, 'node' | 'levels'>,
+): Finalized | undefined {
+  const others = members(catalog).filter(({ node }) => node !== self.node);
+  const behind = [...others, self]
+    .filter(({ levels }) => !hasLevel(levels, goal))
+    .toSorted((one, other) => one.node - other.node);
+  if (behind.length === 0) return undefined;
+  const each = behind.map(({ node, levels }) => `node ${node} knows ${formatLevels(levels)}`).join(', ');
+  const reason = `the cluster stays at level ${catalog.level}, for not every node knows level ${goal}: ${each}; start the new release there, or decommission it, and ask again`;
+  return { kind: 'faulty', code: 'failed_precondition', reason };
+}
+
+function members(catalog: CatalogMachine): readonly RegisteredNode[] {
+  return catalog.nodes().filter(({ state }) => state !== 'removed');
+}

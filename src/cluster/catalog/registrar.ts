@@ -1,0 +1,55 @@
+/** Registers nodes in the catalog, on behalf of whoever asks (peer/join.ts). */
+import type { NodeId } from '#base';
+import { faultInRegistration, isSame } from '#database';
+import type { Machines } from '../machine.ts';
+import type { NodeRegistration, RegisteredNode } from '../outcome.ts';
+import { ANEW } from '../requests/refusals.ts';
+import { CatalogAsks, type CatalogAsksPorts, later, type Passed } from './catalog-asks.ts';
+import { refusedAt } from './levels.ts';
+
+export interface AskedRegistration {
+  readonly registration: NodeRegistration;
+  /** It is this node that wants to be registered. */
+  readonly isOwn: boolean;
+}
+
+type Registered =
+  | { readonly kind: 'registered'; readonly node: RegisteredNode }
+  /** It cannot be registered so, ever. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export type Registration = Registered | Passed;
+
+export interface RegistrarPorts extends CatalogAsksPorts {
+  readonly node: NodeId;
+  readonly machines: Machines;
+}
+
+export type Registrar = CatalogAsks<AskedRegistration, Registered>;
+
+export function registrar(ports: RegistrarPorts): Registrar {
+  const { node: self, machines, catalog } = ports;
+  return new CatalogAsks<AskedRegistration, Registered>(ports, {
+    answer: ({ registration }) => answerBy(catalog().nodes(), registration),
+    fault: ({ registration, isOwn }) => {
+      const reason = refusedAt(catalog().level, registration.levels);
+      if (reason !== undefined) return { kind: 'refused', reason };
+      // Whoever founded the cluster is its node 1, and says so first.
+      const isEarly =
+        !isOwn &&
+        catalog()
+          .nodes()
+          .every(({ node }) => node !== self);
+      return isEarly ? later('the node has not registered itself yet') : undefined;
+    },
+    encode: ({ registration }) => machines.encodeRegister(registration),
+  });
+}
+
+function answerBy(nodes: readonly RegisteredNode[], registration: NodeRegistration): Registered | undefined {
+  const reason = faultInRegistration(registration);
+  if (reason !== undefined) return { kind: 'refused', reason };
+  const known = nodes.find(({ storeId }) => storeId === registration.storeId);
+  if (known?.state === 'removed') return { kind: 'refused', reason: `node ${known.node} was removed; ${ANEW}` };
+  return known !== undefined && isSame(known, registration) ? { kind: 'registered', node: known } : undefined;
+}

@@ -1,0 +1,360 @@
+/**
+ * What a node does for its cluster, beside the requests of clients: it registers nodes, holds the copies that the
+ * catalog wants here, and brings the groups that it leads to where the catalog wants them.
+ */
+import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf } from '#base';
+import { everybody, type Fact, type Input, type MembershipRefusal, type Target } from '#raft';
+import type { DiskLevel } from '#storage';
+import type { ApplyTurn } from '../apply/apply-turn.ts';
+import { CatalogFence } from '../catalog/catalog-fence.ts';
+import { FenceSight } from '../catalog/fence-sight.ts';
+import type { Freshness } from '../catalog/freshness.ts';
+import {
+  type FinalizeAnswer,
+  type FinalizeOrder,
+  type Finalizing,
+  faultInLevel,
+  finalizing,
+} from '../catalog/levels.ts';
+import { type Registrar, type Registration, registrar } from '../catalog/registrar.ts';
+import type { Group } from '../group/group.ts';
+import { LeaderBalance } from '../group/leader-balance.ts';
+import type { CatalogMachine } from '../machine.ts';
+import type { CatalogChange } from '../node.ts';
+import type { NodeOrder } from '../orders/decommission.ts';
+import { Departures } from '../orders/departures.ts';
+import { type ClusterDescription, describeHere } from '../orders/describe.ts';
+import { type NodeOrders, nodeOrders, type OrderAnswer } from '../orders/node-orders.ts';
+import type { Binding, NodeRegistration, RegisteredNode } from '../outcome.ts';
+import type { DepartureItem, FenceItem } from '../peer/forward.ts';
+import { peersOf } from '../peers.ts';
+import { Hosting } from '../placement/hosting.ts';
+import { Moves } from '../placement/moves.ts';
+import { PlacementDriver } from '../placement/placement-driver.ts';
+import { nodeRemoved } from '../requests/refusals.ts';
+import { DatabaseRecoveries } from '../rescue/database-recoveries.ts';
+import type { Settlement } from '../thread/link.ts';
+import type { CorePorts } from './core-ports.ts';
+import type { Lifecycle } from './group-lifecycle.ts';
+import type { LogFeed } from './log-feed.ts';
+import { StalledLog } from './stalled-log.ts';
+import type { Trash } from './trash.ts';
+import type { Turns } from './turns.ts';
+
+export interface ClusterWorkPorts extends CorePorts {
+  readonly catalog: () => CatalogMachine;
+  readonly lifecycle: Lifecycle;
+  readonly trash: Trash;
+  readonly feed: LogFeed;
+  readonly step: (group: Group, input: Input) => void;
+  /** Hands a payload to the node that leads the group, and expects no answer. */
+  readonly tell: (to: NodeId, group: GroupId, payload: Uint8Array) => void;
+  /** Says something to another node at the end of the turn; it may be lost. */
+  readonly post: (to: NodeId, item: FenceItem | DepartureItem) => void;
+  /** Tells the front outcomes. */
+  readonly settled: (settlements: readonly Settlement[]) => void;
+  /** The groups that this node leads. */
+  readonly led: () => Iterable<Group>;
+  /** A group was closed; it is stepped no more. */
+  readonly closed: (group: Group) => void;
+  /** The rows of a copy are in the store. */
+  readonly begun: (binding: Binding) => void;
+  readonly turns: Pick<Turns, 'run' | 'keep' | 'fail'>;
+  readonly disk: () => DiskLevel;
+}
+
+export class ClusterWork {
+  readonly #ports: ClusterWorkPorts;
+  readonly #moves: Moves;
+  readonly #registrar: Registrar;
+  readonly #placements: PlacementDriver;
+  readonly #balance: LeaderBalance;
+  readonly #stall: StalledLog;
+  readonly #orders: NodeOrders;
+  readonly #finalizing: Finalizing;
+  /** Nodes to which nobody listens. */
+  #removed: ReadonlySet<NodeId> = new Set();
+  /** The other nodes of the cluster; undefined when they are to be looked up anew. */
+  #known: ReadonlySet<NodeId> | undefined;
+  #isOpen = true;
+  #isFounded = false;
+  #hasCompany = false;
+  #onCompany: () => void = () => undefined;
+  readonly hosting: Hosting;
+  readonly recoveries: DatabaseRecoveries;
+  readonly fence: CatalogFence;
+  readonly departures: Departures;
+
+  constructor(ports: ClusterWorkPorts) {
+    const find = (id: GroupId): Group | undefined => ports.lifecycle.find(id);
+    this.#ports = ports;
+    this.departures = new Departures({ ...ports, others: () => this.#others() });
+    const isLeaving = (node: NodeId): boolean => this.departures.isLeaving(node);
+    const reviewCatalog = (): void => this.review(CATALOG_GROUP);
+    this.#placements = new PlacementDriver({ ...ports, find, isLeaving, reviewCatalog });
+    this.#moves = new Moves({ ...ports, find, wanted: (id) => this.#wanted(id) });
+    this.#registrar = registrar({ ...ports, find });
+    this.#orders = nodeOrders({ ...ports, find });
+    this.#finalizing = finalizing({ ...ports, find });
+    this.recoveries = new DatabaseRecoveries({ ...ports, find, isPast: (name) => this.fence.isPast(name) });
+    const groups = (): Iterable<Group> => ports.lifecycle.openGroups;
+    this.#balance = new LeaderBalance({ ...ports, isLeaving });
+    this.#stall = new StalledLog({ ...ports, groups, isLeaving, waitsSinceMs: () => ports.feed.waitsSinceMs });
+    this.hosting = new Hosting({ ...ports, moves: this.#moves });
+    const sight = new FenceSight(() => find(CATALOG_GROUP), ports.monotonicMs);
+    const { limits, post, settled: tell } = ports;
+    this.fence = new CatalogFence({ limits, view: () => sight.view(), post, tell });
+  }
+
+  /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
+  get deadlineMs(): number | undefined {
+    const all = [this.#moves.driver.deadlineMs, this.#placements.deadlineMs, this.fence.deadlineMs];
+    const known = all.filter((deadlineMs) => deadlineMs !== undefined);
+    return known.length === 0 ? undefined : Math.min(...known);
+  }
+
+  /** How far the catalog must be before a group that this node leads is changed. */
+  get freshness(): Freshness {
+    return this.#moves.freshness;
+  }
+
+  /** Whether no other node was ever known to this process (C32). */
+  get isAlone(): boolean {
+    return !this.#hasCompany;
+  }
+
+  /** Calls the listener once, before anything is told to another node or taken from it. */
+  onCompany(listener: () => void): void {
+    this.#onCompany = listener;
+  }
+
+  tick(nowMs: number): void {
+    this.#placements.drive(nowMs);
+    this.#moves.driver.drive(nowMs);
+    if (this.#ports.upkeep !== undefined && this.#isOpen) this.#balance.drive(nowMs);
+    if (this.#isOpen) this.#stall.drive(nowMs);
+    this.departures.tick(nowMs);
+    this.hosting.recoveries.advance();
+  }
+
+  /** Goes on with what waited for something that may have happened. Called when no step is under way. */
+  settle(): void {
+    this.#registrar.settle();
+    this.#orders.settle();
+    this.fence.advance();
+    this.#finalizing.settle();
+    this.#found();
+    this.recoveries.settle();
+  }
+
+  /** The node hands over whatever it leads: others go on with what is under way. */
+  leave(): void {
+    this.#isOpen = false;
+    this.departures.leave();
+    this.#placements.close();
+    this.#moves.driver.close();
+  }
+
+  /** Nobody asks anything of the node any more. */
+  close(): void {
+    this.leave();
+    this.fence.closeFront();
+    this.hosting.recoveries.close();
+  }
+
+  /** When it resolves after `close`, nothing is written any more. */
+  async settled(): Promise<void> {
+    await this.hosting.recoveries.settled();
+  }
+
+  /** Takes note of a database of the catalog. */
+  known(binding: Binding): void {
+    this.#moves.note(binding);
+  }
+
+  /** Takes note of what has happened in a step. */
+  note(group: Group, fact: Fact): void {
+    this.#moves.driver.note(group, fact);
+    this.#balance.note(group, fact);
+    if (group.id !== CATALOG_GROUP || fact.kind !== 'membership-changed') return;
+    this.#known = undefined;
+    this.lookForCompany();
+    if (this.#ports.catalog().nodes().some(isGone)) this.#placesChanged();
+  }
+
+  /** Carries out a refusal of a change of membership. */
+  refused(refusal: MembershipRefusal): void {
+    this.#moves.driver.onRefused(refusal);
+  }
+
+  forget(group: Group): void {
+    this.#moves.driver.forget(group);
+    this.#balance.forget(group);
+  }
+
+  /** Puts what a change of the catalog means into the turn that applies it. */
+  change(change: CatalogChange, turn: ApplyTurn): void {
+    const { catalog, monotonicMs } = this.#ports;
+    this.#known = undefined;
+    if (change.kind === 'registered') this.lookForCompany();
+    this.fence.note(change, { index: catalog().applied.index, atMs: monotonicMs() });
+    this.hosting.change(change, turn);
+  }
+
+  /** The turn is in the store. */
+  written(turn: ApplyTurn): void {
+    this.hosting.written(turn);
+    for (const change of turn.changes) {
+      if (change.kind === 'moved') this.review(change.binding.group);
+      else if (change.kind === 'registered') this.#placesChanged();
+      else if (change.kind === 'raised') this.#raised(change.level);
+    }
+    if (turn.changes.some(({ kind }) => kind !== 'created')) this.#placements.review(this.#ports.monotonicMs());
+    else if (turn.changes.length > 0) this.#placements.created();
+  }
+
+  /** Another membership may be wanted for the group than before. */
+  review(id: GroupId): void {
+    const group = this.#ports.lifecycle.touch(id);
+    if (group === undefined) return;
+    this.#moves.driver.review(group);
+    this.#balance.review(group);
+  }
+
+  /** Asks the catalog to have these nodes hold the database; what becomes of it, the catalog will show. */
+  place(id: GroupId, nodes: readonly NodeId[]): void {
+    const binding = this.#ports.catalog().bindingOf(id);
+    if (binding !== undefined) this.#moves.place(binding, nodes);
+  }
+
+  /** A store asks to be a node, or a node says where it is now. Answered by a later `settle`. */
+  register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
+    return this.#inTurn(this.#registrar.ask({ registration, isOwn }));
+  }
+
+  /** What this node knows of the cluster. */
+  describe(): Omit<ClusterDescription, 'clusterId'> {
+    const { node, catalog, lifecycle, monotonicMs } = this.#ports;
+    return describeHere({
+      node,
+      catalog: catalog(),
+      find: (id) => lifecycle.find(id),
+      isLeaving: (each) => this.departures.isLeaving(each),
+      nowMs: monotonicMs(),
+    });
+  }
+
+  /** What an operator asks of a node, or of all. Answered by a later `settle`. */
+  order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer> {
+    return this.#inTurn<OrderAnswer | FinalizeAnswer>(
+      order.kind === 'finalize' ? this.#finalizing.ask(order) : this.#orders.ask(order),
+    );
+  }
+
+  /** Whether the node was removed, and has heard of it or ended: whatever it still says is not listened to. */
+  isRemoved(node: NodeId): boolean {
+    return this.#removed.has(node);
+  }
+
+  /** Whether it is another node of the cluster: registered in the catalog as it is here, or a member of its group. */
+  isKnown(node: NodeId): boolean {
+    this.#known ??= this.#others();
+    return this.#known.has(node);
+  }
+
+  /** Looks who is there; comes before anything is heard. */
+  begin(): void {
+    const { catalog } = this.#ports;
+    const members = this.#members();
+    const gone = catalog()
+      .nodes()
+      .filter((each) => isGone(each) && !members.includes(each.node));
+    this.#removed = new Set(gone.map(({ node }) => node));
+    this.#known = undefined;
+  }
+
+  /** Another node is one that the catalog has, were it removed, or that belongs to the catalog's group. */
+  lookForCompany(): void {
+    const { node: self, catalog, lifecycle } = this.#ports;
+    const isThere = catalog()
+      .nodes()
+      .some(({ node }) => node !== self);
+    if (this.#hasCompany || (!isThere && lifecycle.find(CATALOG_GROUP)?.isAlone !== false)) return;
+    this.#hasCompany = true;
+    this.#onCompany();
+  }
+
+  /** The catalog goes up to where it is now, and nobody here knows what was deleted on the way. */
+  skipped(): void {
+    this.lookForCompany();
+    const { catalog, monotonicMs, node: self } = this.#ports;
+    const others = catalog()
+      .nodes()
+      .filter(({ node }) => node !== self);
+    const start = { index: catalog().applied.index, atMs: monotonicMs() };
+    this.fence.skipped(
+      start,
+      others.map(({ node }) => node),
+    );
+  }
+
+  #others(): ReadonlySet<NodeId> {
+    const { catalog, node: self } = this.#ports;
+    const registered = catalog()
+      .nodes()
+      .filter((each) => !isGone(each))
+      .map(({ node }) => node);
+    const others = new Set([...registered, ...this.#members()]);
+    others.delete(self);
+    return others;
+  }
+
+  /** Of the group of the catalog; nobody while it is not open. */
+  #members(): readonly NodeId[] {
+    const group = this.#ports.lifecycle.find(CATALOG_GROUP);
+    return group === undefined ? [] : everybody(group.raft.membership).map(nodeOf);
+  }
+
+  /** What was asked for is looked at now. */
+  #inTurn<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    this.#ports.turns.run(() => undefined);
+    return answer;
+  }
+
+  #wanted(id: GroupId): Target | undefined {
+    return this.#ports.wanted(id) ?? (id === CATALOG_GROUP ? this.#placements.catalogTarget : undefined);
+  }
+
+  /** Whoever begins a cluster begins it at the highest level: nobody has to read it who does not know that one. */
+  #found(): void {
+    const { catalog, lifecycle, machines, levels = LEVELS, step } = this.#ports;
+    const group = this.#isFounded ? undefined : lifecycle.find(CATALOG_GROUP);
+    if (group?.isReady !== true) return;
+    this.#isFounded = true;
+    const { level, applied } = catalog();
+    if (applied.revision > 0 || level >= levels.max) return;
+    // Nobody waits for this entry; if it is lost, the operator raises the level.
+    group.proposals.offer([]);
+    step(group, { kind: 'propose', payloads: [machines.encodeRaise({ level: levels.max })] });
+  }
+
+  #raised(level: number): void {
+    const fault = faultInLevel(level, this.#ports.levels ?? LEVELS);
+    if (fault !== undefined) this.#ports.turns.fail(fault);
+  }
+
+  #placesChanged(): void {
+    const nodes = this.#ports.catalog().nodes();
+    this.begin();
+    this.#balance.reviewAll();
+    this.#ports.peers.setPeers(peersOf(nodes, (node) => this.isRemoved(node)));
+    this.review(CATALOG_GROUP);
+    if (nodes.some((each) => isGone(each) && each.node === this.#ports.node)) {
+      this.#ports.turns.fail(nodeRemoved(this.#ports.node));
+    }
+  }
+}
+
+function isGone({ state }: RegisteredNode): boolean {
+  return state === 'removed';
+}

@@ -1,0 +1,311 @@
+/**
+ * Which groups are on this node, and which of them are open.
+ *
+ *   (catalog) --> awaited --> dormant --> open --> closed (catalog: deleted, or held elsewhere)
+ *
+ * An awaited group has no rows in the store yet (C17). A dormant group is a number in a map; it is opened by the first
+ * request or message that touches it. One that is alone asks for leadership at once; one with other members is opened
+ * as soon as it is known, and waits for a leader. A closed group is forgotten: its requests are refused, its rows are
+ * trash, its log is ended (C4).
+ *
+ *   C9  Who belongs to a group is written with the entry that says so and, once that is applied, in the applied row; a
+ *       group that is opened begins with what it held last.
+ */
+import {
+  assert,
+  CATALOG_GROUP,
+  type DatabaseError,
+  type GroupId,
+  type NodeId,
+  nodeOf,
+  type ReplicaId,
+  replicaOf,
+  type Term,
+  toLogIndex,
+  toReplicaId,
+  toTerm,
+} from '#base';
+import type { KvReader } from '#kv';
+import {
+  type Config,
+  type Entry,
+  type EntryId,
+  entriesOf,
+  type HardState,
+  type Input,
+  ORIGIN,
+  openReplica,
+  REPLICATION,
+} from '#raft';
+import type { RecoveredGroup } from '#storage';
+import { Group } from '../group/group.ts';
+import type { HeldBytes } from '../group/node-memory.ts';
+import type { CoreLimits } from '../limits.ts';
+import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from '../machine.ts';
+import type { Binding } from '../outcome.ts';
+import { beingRecovered, CATALOG_TITLE, noSuchDatabase, notHere, type Title, titleOf } from '../requests/refusals.ts';
+import type { Reporter } from '../thread/reporter.ts';
+
+export interface LifecyclePorts {
+  readonly node: NodeId;
+  readonly kv: KvReader;
+  readonly machines: Machines;
+  readonly limits: CoreLimits;
+  readonly reporter: Reporter;
+  readonly monotonicMs: () => number;
+  readonly seed: () => number;
+  readonly step: (group: Group, input: Input) => void;
+  /** Somebody begins to wait for other nodes, or for a leader of the group. */
+  readonly waits: (group: Group) => void;
+  /** Bytes of requests that wait, in all groups. */
+  readonly waiting: HeldBytes;
+  /** A group was opened, and has no leader yet. Its log held these entries that are applied, behind this one. */
+  readonly opened: (group: Group, applied: AppliedTail) => void;
+}
+
+/** What the log still held of what is applied. */
+export interface AppliedTail {
+  readonly base: EntryId;
+  readonly entries: readonly Entry[];
+}
+
+/** What this node has of the log of a group, committed or not. */
+export interface KeptLog {
+  /** The last that its copy has heard of. */
+  readonly term: Term;
+  /** The entry before the first one that is kept. */
+  readonly base: EntryId;
+  readonly entries: readonly Entry[];
+}
+
+export class Lifecycle {
+  readonly #ports: LifecyclePorts;
+  /** What the log holds of groups that are not open yet. */
+  readonly #recovered: Map<GroupId, RecoveredGroup>;
+  /** Not open, and the replica that this node holds. */
+  readonly #dormant = new Map<GroupId, ReplicaId>();
+  /** To be held here, and no rows of it are in the store yet. */
+  readonly #awaited = new Map<GroupId, Binding>();
+  /** Databases of the catalog that other nodes hold, and this one does not, or not yet. */
+  readonly #elsewhere = new Map<GroupId, readonly NodeId[]>();
+  /** Of all databases of the catalog. */
+  readonly #names = new Map<GroupId, string>();
+  readonly #open = new Map<GroupId, Group>();
+  /** Few for thousands of groups: most copies of a node have the same number. */
+  readonly #configs = new Map<ReplicaId, Config>();
+
+  constructor(ports: LifecyclePorts, recovered: ReadonlyMap<GroupId, RecoveredGroup>) {
+    this.#ports = ports;
+    this.#recovered = new Map(recovered);
+  }
+
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  get openGroups(): Iterable<Group> {
+    return this.#open.values();
+  }
+
+  /** The group, if it is open. */
+  find(id: GroupId): Group | undefined {
+    return this.#open.get(id);
+  }
+
+  openCatalog(machine: CatalogMachine): Group {
+    // Every node holds the catalog, once and for all its life.
+    return this.#openWith(CATALOG_GROUP, replicaOf(this.#ports.node), machine);
+  }
+
+  /** Knows a database's group from here on; if this node is to hold it, `arrive` follows when its rows are there. */
+  await(binding: Binding): void {
+    const { group: id, name, replicas } = binding;
+    assert(!this.isHere(id), 'A group that is here is not awaited', id);
+    this.#names.set(id, name);
+    this.#elsewhere.set(id, this.nodesOf(replicas));
+    if (this.own(binding) === undefined) this.#awaited.delete(id);
+    else this.#awaited.set(id, binding);
+  }
+
+  /** The first rows of an awaited group are in the store. False when that copy is not awaited any more. */
+  arrive(binding: Binding): boolean {
+    const { group: id } = binding;
+    const own = this.own(binding);
+    const awaited = this.#awaited.get(id);
+    if (own === undefined || awaited === undefined || this.own(awaited) !== own) return false;
+    this.#awaited.delete(id);
+    this.#elsewhere.delete(id);
+    this.#dormant.set(id, own);
+    return true;
+  }
+
+  get awaited(): readonly Binding[] {
+    return [...this.#awaited.values()];
+  }
+
+  awaitedOf(id: GroupId): Binding | undefined {
+    return this.#awaited.get(id);
+  }
+
+  /** The replica of the group that this node holds, or is to hold as soon as it can. */
+  replicaOf(id: GroupId): ReplicaId | undefined {
+    const awaited = this.#awaited.get(id);
+    return this.#open.get(id)?.self ?? this.#dormant.get(id) ?? (awaited && this.own(awaited));
+  }
+
+  /** The replica of this node among those that hold a database. */
+  own({ replicas }: Binding): ReplicaId | undefined {
+    return replicas.find((replica) => nodeOf(replica) === this.#ports.node);
+  }
+
+  /** The other nodes among them. */
+  nodesOf(replicas: readonly ReplicaId[]): readonly NodeId[] {
+    return replicas.map(nodeOf).filter((node) => node !== this.#ports.node);
+  }
+
+  /** Whether this node holds a replica of the group. */
+  isHere(id: GroupId): boolean {
+    return this.#open.has(id) || this.#dormant.has(id);
+  }
+
+  /** Why a group is not on this node. */
+  absence(id: GroupId): DatabaseError {
+    const nodes = this.#elsewhere.get(id);
+    if (nodes?.length === 0) return beingRecovered(this.titleOf(id));
+    return nodes === undefined ? noSuchDatabase(this.titleOf(id)) : notHere(this.titleOf(id), { group: id, nodes });
+  }
+
+  /** What the group is called towards clients. */
+  titleOf(id: GroupId): Title {
+    return id === CATALOG_GROUP ? CATALOG_TITLE : titleOf(this.#names.get(id));
+  }
+
+  /** Whether the log holds something of a group that was neither opened nor removed since the start. */
+  isUntouched(id: GroupId): boolean {
+    return this.#recovered.has(id);
+  }
+
+  /** What is left of the log of a group; undefined when the log holds nothing of it that is still needed. */
+  logOf(id: GroupId): KeptLog | undefined {
+    const open = this.#open.get(id);
+    if (open !== undefined) {
+      const { hardState, log } = open.raft;
+      return { term: hardState.term, base: log.base, entries: entriesOf(log) };
+    }
+    const recovered = this.#recovered.get(id);
+    return recovered && keptLog(recovered);
+  }
+
+  /** The log of a group that is not open was begun. */
+  found(log: RecoveredGroup): void {
+    this.#recovered.set(log.group, log);
+  }
+
+  /**
+   * The log of a group that is not held here ends; whether it has not ended before. A later copy finds nothing of it.
+   */
+  endLog(id: GroupId): boolean {
+    return this.#recovered.delete(id);
+  }
+
+  /** The log of a group that is not open begins behind its state. */
+  restart(id: GroupId, checkpoint: DurableMark): void {
+    const recovered = this.#recovered.get(id);
+    assert(recovered !== undefined, 'Whoever takes a state over has promised to follow its leader', id);
+    this.#recovered.set(id, { ...recovered, checkpoint, entries: [] });
+  }
+
+  /** The group, opened if it was dormant; undefined when it is not on this node. */
+  touch(id: GroupId): Group | undefined {
+    const open = this.#open.get(id);
+    if (open !== undefined) return open;
+    const own = this.#dormant.get(id);
+    if (own === undefined) return undefined;
+    const machine = this.#ports.machines.openDatabase(this.#ports.kv, id);
+    assert(machine !== undefined, 'A database of the catalog has its applied row', id);
+    this.#dormant.delete(id);
+    return this.#openWith(id, own, machine);
+  }
+
+  /**
+   * Gives a copy up: refuses whoever waits for it, and those whose requests are entries with what is to be said of
+   * them. Returns its group if it was open; it is stepped no more.
+   */
+  remove(id: GroupId, error: DatabaseError, ofEntries: DatabaseError | undefined = error): Group | undefined {
+    const group = this.#open.get(id);
+    this.#awaited.delete(id);
+    this.#dormant.delete(id);
+    this.#open.delete(id);
+    this.#recovered.delete(id);
+    if (group === undefined) return undefined;
+    group.close();
+    const waiting = group.proposals.takeWaiting().map(({ proposal }) => proposal.token);
+    this.#ports.reporter.refuse([...waiting, ...group.reads.abandon()], error);
+    this.#ports.reporter.refuse(group.proposals.abandon(), ofEntries);
+    return group;
+  }
+
+  /** The catalog has the database no more. */
+  forget(id: GroupId): void {
+    this.#elsewhere.delete(id);
+    this.#names.delete(id);
+  }
+
+  #openWith(id: GroupId, self: ReplicaId, machine: Machine): Group {
+    const { monotonicMs, seed, step, opened } = this.#ports;
+    const { hardState, entries, tail } = inLog(this.#recovered.get(id), machine.applied);
+    this.#recovered.delete(id);
+    const base = { index: machine.applied.index, term: machine.applied.term };
+    const clock = { nowMs: monotonicMs(), seed: seed() };
+    const { membership, index: membershipIndex } = machine.members;
+    const raft = openReplica(this.#configOf(self), membership, { hardState, base, entries, membershipIndex }, clock);
+    const { waits, waiting } = this.#ports;
+    const group = new Group({ id, title: this.titleOf(id), waits, waiting }, raft, machine);
+    this.#open.set(id, group);
+    opened(group, tail);
+    // Nobody else can lead: no need to wait for the election deadline.
+    if (group.isAlone) step(group, { kind: 'campaign' });
+    return group;
+  }
+
+  #configOf(self: ReplicaId): Config {
+    const known = this.#configs.get(self);
+    if (known !== undefined) return known;
+    const { uncommittedBytesMax, pendingReadsMax, retainedBytesMax, appendBytesMax, ...limits } = this.#ports.limits;
+    const { electionWindowMs, electionJitterMs } = limits;
+    const replication = { ...REPLICATION, retainedBytesMax, appendBytesMax };
+    const windows = { electionWindowMs, electionJitterMs };
+    const config = { self, uncommittedBytesMax, pendingReadsMax, ...windows, replication };
+    this.#configs.set(self, config);
+    return config;
+  }
+}
+
+/** What the log holds of a group that is not open. */
+export function keptLog({ hardState, checkpoint, entries }: RecoveredGroup): KeptLog {
+  return { term: hardState.term, base: checkpoint, entries };
+}
+
+/** What a replica goes on from: the log behind what is applied. */
+function inLog(
+  recovered: RecoveredGroup | undefined,
+  applied: AppliedMark,
+): { readonly hardState: HardState; readonly entries: readonly Entry[]; readonly tail: AppliedTail } {
+  if (recovered === undefined) {
+    assert(applied.index === 0, 'The log holds every group that has applied something', applied);
+    return { hardState: { term: toTerm(0), vote: undefined }, entries: [], tail: { base: ORIGIN, entries: [] } };
+  }
+  const { hardState, checkpoint, entries } = recovered;
+  const last = toLogIndex(entries.at(-1)?.index ?? checkpoint.index);
+  assert(checkpoint.index <= applied.index, 'The store is not behind its checkpoint', [checkpoint, applied]);
+  assert(applied.index <= last, 'The store is not ahead of the log', [applied, last]);
+  const { term, vote } = hardState;
+  return {
+    hardState: { term, vote: vote === 0 ? undefined : toReplicaId(vote) },
+    entries: entries.filter((entry) => entry.index > applied.index),
+    tail: {
+      base: { index: checkpoint.index, term: checkpoint.term },
+      entries: entries.filter((entry) => entry.index <= applied.index),
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/**
+ * What the groups of this node have to say to other nodes, gathered over a turn: each node gets all of it at once, so
+ * that the beats of all groups to one node travel together (C10).
+ */
+import { type NodeId, nodeOf, type ReplicaId } from '#base';
+import type { Message } from '#raft';
+import type { Group } from '../group/group.ts';
+import type { Envelope } from '../peer/envelope.ts';
+import type { Refrains } from '../peer/refrain.ts';
+import type { Peers } from '../peers.ts';
+
+export class Outbox {
+  readonly #peers: Peers;
+  #letters = new Map<NodeId, Envelope[]>();
+  /** Of those to whom there is something to say. */
+  #refrains = new Map<NodeId, Refrains>();
+
+  constructor(peers: Peers) {
+    this.#peers = peers;
+  }
+
+  /** Carries out a `send` effect. */
+  post(group: Group, to: ReplicaId, message: Message): void {
+    this.postAgain({ group: group.id, from: group.self, to, message });
+  }
+
+  /** What was said before. */
+  postAgain(envelope: Envelope): void {
+    const node = nodeOf(envelope.to);
+    const letters = this.#letters.get(node);
+    if (letters === undefined) this.#letters.set(node, [envelope]);
+    else letters.push(envelope);
+  }
+
+  /** It is the time for these. */
+  recite(to: NodeId, refrains: Refrains): void {
+    this.#refrains.set(to, { ...this.#refrains.get(to), ...refrains });
+    if (!this.#letters.has(to)) this.#letters.set(to, []);
+  }
+
+  flush(): void {
+    if (this.#letters.size === 0) return;
+    const letters = this.#letters;
+    const refrains = this.#refrains;
+    this.#letters = new Map();
+    if (refrains.size > 0) this.#refrains = new Map();
+    for (const [node, messages] of letters) this.#peers.send(node, messages, refrains.get(node));
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * The way of a core from what disks hold to where the last process stopped: the catalog first, for it says which
+ * databases there are; then each database is mended (recovery.ts); then the groups that were behind, and those with
+ * other members, are opened.
+ */
+import { CATALOG_GROUP, type GroupId } from '#base';
+import type { RecoveredLog } from '#storage';
+import type { Group } from '../group/group.ts';
+import type { CatalogMachine } from '../machine.ts';
+import type { Binding } from '../outcome.ts';
+import type { Hosting } from '../placement/hosting.ts';
+import type { Lifecycle } from './group-lifecycle.ts';
+import type { LogFeed } from './log-feed.ts';
+import { beginLogs, checkCatalog, checkUnlogged, type RecoveryPorts, recoverDatabases } from './recovery.ts';
+import type { Trash } from './trash.ts';
+
+export interface StartupPorts extends RecoveryPorts {
+  readonly recovered: RecoveredLog;
+  readonly catalog: CatalogMachine;
+  readonly lifecycle: Lifecycle;
+  readonly hosting: Hosting;
+  readonly trash: Trash;
+  readonly feed: LogFeed;
+  readonly monotonicMs: () => number;
+  /** Takes note of a database of the catalog as the store has it. */
+  readonly note: (binding: Binding) => void;
+  /** Does the work, and what follows from it. */
+  readonly turn: (work: () => void) => void;
+  /** Resolves at the end of the first turn in which the condition holds. */
+  readonly until: (isDone: () => boolean) => Promise<void>;
+}
+
+export async function startUp(ports: StartupPorts): Promise<void> {
+  const { recovered, catalog: machine, lifecycle, hosting, trash } = ports;
+  if (checkCatalog(machine, recovered)) {
+    beginLogs([{ group: CATALOG_GROUP, mark: machine.applied }], ports.feed, lifecycle);
+  }
+  await trash.recover(ports.monotonicMs());
+  for (const binding of machine.list()) {
+    ports.note(binding);
+    hosting.admit(binding, recovered.groups.has(binding.group));
+  }
+  const catalog = openAll(ports, () => [lifecycle.openCatalog(machine)]);
+  await ports.until(() => catalog.every(({ isSettled }) => isSettled));
+  const behind = openAll(ports, await mendDatabases(ports));
+  await ports.until(() => behind.every(({ isSettled }) => isSettled));
+  if (lifecycle.awaited.length > 0) await beginAwaited(ports);
+  ports.turn(() => hosting.recoveries.start());
+}
+
+/** Mends every database; returns what opens the groups that have something to do. */
+async function mendDatabases(ports: StartupPorts): Promise<() => readonly (Group | undefined)[]> {
+  const { recovered, catalog, lifecycle, feed, hosting } = ports;
+  const { recoveries } = hosting;
+  const isKept = (group: GroupId): boolean => lifecycle.isHere(group) || recoveries.isOrigin(group);
+  const plan = await recoverDatabases(ports, recovered, isKept);
+  // Before the ends of their origins, whose logs they take over.
+  const unbegun = catalog.list().filter(({ group }) => lifecycle.isHere(group) && !recovered.groups.has(group));
+  const begun = unbegun.filter(
+    (each) => each.recovery && recoveries.beginLog(each, lifecycle.logOf(each.recovery.group)),
+  );
+  const unlogged = unbegun.filter((each) => !begun.includes(each)).map(({ group }) => group);
+  checkUnlogged(ports.machines, ports.kv, unlogged);
+  // A delete that the catalog has only now applied has ended its group itself; a group ends once.
+  for (const group of plan.orphans) if (lifecycle.endLog(group)) feed.tombstone(group, () => undefined);
+  // A group with other members has something to apply as soon as it is led, and until then they may lack its entries.
+  const shared = new Set<GroupId>();
+  for (const { group, replicas } of catalog.list()) if (replicas.length > 1) shared.add(group);
+  const ahead = plan.ahead.filter(({ group }) => !shared.has(group));
+  if (ahead.length + plan.restarts.length > 0) await ports.syncStore();
+  beginLogs(plan.restarts, feed, lifecycle);
+  for (const { group, mark } of ahead) feed.checkpoint(group, mark);
+  const open = [...shared, ...plan.behind, ...begun.map(({ group }) => group)];
+  return () => open.map((group) => lifecycle.touch(group));
+}
+
+function openAll({ turn }: StartupPorts, open: () => readonly (Group | undefined)[]): readonly Group[] {
+  let opened: readonly (Group | undefined)[] = [];
+  turn(() => {
+    opened = open();
+  });
+  return opened.filter((group) => group !== undefined);
+}
+
+/** Copies that could not begin before, for something of an earlier one was left. */
+async function beginAwaited({ turn, until, feed, trash, hosting, monotonicMs }: StartupPorts): Promise<void> {
+  turn(() => undefined);
+  await until(() => feed.isIdle);
+  while (trash.isDue(monotonicMs())) await trash.run();
+  await hosting.beginAll();
+  turn(() => undefined);
+}

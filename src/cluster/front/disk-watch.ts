@@ -1,0 +1,56 @@
+/**
+ * Watches the disk of a running node: tells the core when what it allows has changed, and keeps the metrics of it.
+ * Whoever runs the node calls it a few times a second.
+ */
+import type { Logger, Metrics } from '#observability';
+import type { DiskGuard, DiskLevel, DiskReport, DiskThresholds } from '#storage';
+import type { CoreLink } from '../thread/link.ts';
+
+const LEVEL_NUMBERS: Readonly<Record<DiskLevel, number>> = { open: 0, 'refusing-writes': 1, 'read-only': 2 };
+
+export interface DiskWatchPorts {
+  readonly guard: DiskGuard;
+  readonly link: CoreLink;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Says at once what the disk allows. Returns the look to be taken again a few times a second; it throws when the disk
+ * fails in another way than by being full.
+ */
+export function watchDisk(ports: DiskWatchPorts): () => void {
+  const { guard, link, logger } = ports;
+  const show = diskGauges(ports.metrics, guard.thresholds);
+  let level: DiskLevel = 'open';
+  const tell = (report: DiskReport): void => {
+    show(report);
+    if (report.level === level) return;
+    level = report.level;
+    link.reportDisk(level);
+    const { availableBytes, ballastHeldBytes: ballastBytes } = report;
+    logger.warn('disk-level', { diskLevel: level, availableBytes, ballastBytes });
+  };
+  if (guard.isTooSmall) {
+    // Nothing of what follows would say why: the level is that of a disk that has been filled.
+    const { report, capacityNeededBytes: neededBytes, thresholds } = guard;
+    logger.warn('disk-too-small', { capacityBytes: report.capacityBytes, neededBytes, ...thresholds });
+  }
+  tell(guard.report);
+  return () => tell(guard.check());
+}
+
+function diskGauges(metrics: Metrics, { softBytes, hardBytes }: DiskThresholds): (report: DiskReport) => void {
+  const available = metrics.gauge('cairn_disk_available_bytes', {});
+  const capacity = metrics.gauge('cairn_disk_capacity_bytes', {});
+  const level = metrics.gauge('cairn_disk_level', {});
+  const ballast = metrics.gauge('cairn_store_size_bytes', { kind: 'ballast' });
+  metrics.gauge('cairn_disk_threshold_bytes', { level: 'soft' }).set(softBytes);
+  metrics.gauge('cairn_disk_threshold_bytes', { level: 'hard' }).set(hardBytes);
+  return (report) => {
+    available.set(report.availableBytes);
+    capacity.set(report.capacityBytes);
+    level.set(LEVEL_NUMBERS[report.level]);
+    ballast.set(report.ballastHeldBytes);
+  };
+}

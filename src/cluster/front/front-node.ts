@@ -1,0 +1,453 @@
+/**
+ * The front: the `Node` that the layers above use, over a link to the core.
+ *
+ * Everything that is asked in one turn of the event loop leaves in one message. A report is taken in a fixed order:
+ * catalog, revisions, then answers. Whoever is told of a database can see it; whoever is told of a revision makes it
+ * the least that the next read shows, and that read waits until its rows are in the store (C6).
+ *
+ *   C32  While no other node was ever known to this process, whatever anybody is told of a database he is told here. So
+ *        the highest revision that was told is the latest, and the core need not be asked: but for the first time, for
+ *        that opens the group and judges what the store holds.
+ */
+import {
+  assert,
+  CATALOG_GROUP,
+  type DatabaseError,
+  type DatabaseId,
+  type GroupId,
+  type LeaderAddress,
+  type NodeId,
+  nodeOf,
+  type ReplicaId,
+  type Revision,
+  Slots,
+  toRevision,
+} from '#base';
+import type { KvReader } from '#kv';
+import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
+import { CatalogLease } from '../catalog/catalog-lease.ts';
+import { type CatalogState, LiveCatalog } from '../catalog/catalog-mirror.ts';
+import { type CoreLimits, LIMITS } from '../limits.ts';
+import type {
+  CatalogMirror,
+  ClientAddresses,
+  Node,
+  NodeHealth,
+  NodeIdentity,
+  TransactOptions,
+  Unfinished,
+  WaitOutcome,
+  WriteOptions,
+} from '../node.ts';
+import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from '../outcome.ts';
+import { draining, notHere, payloadTooLarge, titleOf } from '../requests/refusals.ts';
+import type {
+  Commands,
+  CoreLink,
+  CreateRequest,
+  DeleteRequest,
+  Proposal,
+  ReadRequest,
+  Report,
+  Settlement,
+  Token,
+} from '../thread/link.ts';
+import type { FrontObserver } from './observer.ts';
+import { Revisions } from './revisions.ts';
+
+export interface FrontPorts {
+  readonly link: CoreLink;
+  readonly reader: KvReader;
+  readonly identity: NodeIdentity;
+  readonly name: string;
+  /** The catalog as the core has it when the link opens. */
+  readonly catalog: CatalogState;
+  readonly disk: () => DiskLevel;
+  readonly storedRevision: (group: GroupId) => Revision;
+  /** Runs the flush at the end of this turn of the event loop. */
+  readonly schedule: (flush: () => void) => void;
+  readonly monotonicMs: () => number;
+  readonly observer: FrontObserver;
+  /** Those of the core. */
+  readonly limits?: Pick<CoreLimits, 'leaseMs' | 'leaseRenewMs'>;
+  /** Says to other nodes where clients reach this one. */
+  readonly announce?: (clients: ClientAddresses) => void;
+  /** Where other nodes reach this one: host:port; undefined when they cannot. */
+  readonly peerAddress?: string | undefined;
+  /** Closes what the node opened beside the core. */
+  readonly close: () => Promise<void>;
+}
+
+interface Pending {
+  readonly kind: 'proposal' | 'read';
+  readonly startedMs: number;
+  readonly settle: (settlement: Settlement) => void;
+  readonly onAdmitted?: (() => void) | undefined;
+}
+
+const NO_OPTIONS: TransactOptions = {};
+
+/** How a request leaves, and how what comes back becomes its answer. */
+interface Asked<Answer> {
+  readonly add: (token: Token) => void;
+  readonly answer: (settlement: Settlement) => Answer;
+  readonly onAdmitted?: (() => void) | undefined;
+}
+
+export class FrontNode implements Node {
+  readonly #ports: FrontPorts;
+  readonly #catalog: LiveCatalog;
+  readonly #lease: CatalogLease;
+  readonly #revisions: Revisions;
+  readonly #pending = new Slots<Pending>();
+  readonly #leaders = new Map<GroupId, NodeId | undefined>();
+  /** Groups of which the core has said something since this process began: the first question opens them. */
+  readonly #confirmed = new Set<GroupId>();
+  #turn: Turn = new Turn();
+  #isScheduled = false;
+  /** Whether the core knows that somebody waits for rows. */
+  #isFollowing = false;
+  #pendingProposals = 0;
+  #address = '';
+  #leaving: Promise<void> | undefined;
+  #draining: Promise<void> | undefined;
+
+  constructor(ports: FrontPorts) {
+    this.#ports = ports;
+    this.#catalog = new LiveCatalog(ports.catalog);
+    const { limits = LIMITS, monotonicMs } = ports;
+    this.#lease = new CatalogLease({ limits, monotonicMs, ask: () => this.confirmedLatest(CATALOG_GROUP) });
+    this.#revisions = new Revisions(ports.storedRevision);
+    ports.link.onReport((report) => this.#take(report));
+  }
+
+  get identity(): NodeIdentity {
+    return this.#ports.identity;
+  }
+
+  get peerAddress(): string | undefined {
+    return this.#ports.peerAddress;
+  }
+
+  get catalog(): CatalogMirror {
+    return this.#catalog;
+  }
+
+  get reader(): KvReader {
+    return this.#ports.reader;
+  }
+
+  currentCatalog(): Promise<void> | undefined {
+    // Nobody is answered any more, and nobody waits until this node's clients see something.
+    if (this.#draining !== undefined) return this.#refuse('read', draining());
+    return this.#lease.take();
+  }
+
+  absence(group: GroupId): DatabaseError | undefined {
+    const binding = this.#catalog.bindingOf(group);
+    if (binding === undefined) return undefined;
+    const ahead = this.#revisions.ahead(group);
+    if (this.#own(binding) !== undefined && ahead === undefined) return undefined;
+    const others = binding.replicas.map(nodeOf).filter((node) => node !== this.identity.node);
+    return notHere(
+      titleOf(binding.name),
+      { group, nodes: others },
+      this.#own(binding) === undefined ? undefined : ahead,
+    );
+  }
+
+  leaderOf(group: GroupId): LeaderAddress | undefined {
+    const node = this.#leaders.get(group) ?? this.#soleHolder(group);
+    if (node === undefined) return undefined;
+    if (node === this.#ports.identity.node) return { node: this.#ports.name, address: this.#address };
+    const registered = this.#catalog.node(node);
+    return { node: registered?.name ?? `node-${node}`, address: registered?.grpc ?? '' };
+  }
+
+  advertise(clients: ClientAddresses): void {
+    this.#address = clients.grpc;
+    this.#ports.announce?.(clients);
+  }
+
+  createDatabase(name: string, { requireLeader: staysHere = false }: WriteOptions = {}): Promise<CreateOutcome> {
+    const add = (token: Token): unknown => this.#turn.creates.push({ token, name, staysHere });
+    return this.#ask('proposal', { add, answer: createOutcome });
+  }
+
+  deleteDatabase(name: string, databaseId?: DatabaseId, options: WriteOptions = {}): Promise<DeleteOutcome> {
+    const { requireLeader: staysHere = false } = options;
+    const add = (token: Token): unknown => this.#turn.deletes.push({ token, name, databaseId, staysHere });
+    return this.#ask('proposal', { add, answer: deleteOutcome });
+  }
+
+  transact(group: GroupId, payload: Uint8Array, options: TransactOptions = NO_OPTIONS): Promise<TransactOutcome> {
+    if (payload.length > PAYLOAD_BYTES_MAX) {
+      return this.#refuse('proposal', payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX));
+    }
+    const answer = (settlement: Settlement): TransactOutcome => this.#answer(group, transactOutcome(settlement));
+    const { onAdmitted, requireLeader: staysHere = false } = options;
+    const asked = { group, payload, tellsAdmission: onAdmitted !== undefined, staysHere };
+    const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
+    return this.#ask('proposal', { add, answer, onAdmitted });
+  }
+
+  latest(group: GroupId): Promise<Revision> {
+    const told = this.#latestTold(group);
+    return told === undefined ? this.confirmedLatest(group) : this.#shown(group, told);
+  }
+
+  async confirmedLatest(group: GroupId): Promise<Revision> {
+    const shared = this.#turn.sharedReads?.get(group);
+    if (shared !== undefined) return shared;
+    const read = this.#read(group);
+    this.#turn.sharedReads ??= new Map();
+    this.#turn.sharedReads.set(group, read);
+    return read;
+  }
+
+  applied(group: GroupId): Revision {
+    return this.#catalog.has(group) ? this.#revisions.of(group) : toRevision(0);
+  }
+
+  answered(group: GroupId): Revision {
+    return this.#catalog.has(group) ? this.#revisions.answered(group) : toRevision(0);
+  }
+
+  show(group: GroupId, revision: Revision): void {
+    if (this.#catalog.has(group)) this.#revisions.show(group, revision);
+  }
+
+  async waitFor(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome> {
+    if (!this.#catalog.has(group)) return 'gone';
+    const outcome = this.#revisions.wait(group, revision, signal);
+    this.#follow();
+    return outcome;
+  }
+
+  onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void {
+    if (this.#catalog.has(group)) {
+      const stop = this.#revisions.listen(group, listener);
+      this.#follow();
+      return stop;
+    }
+    queueMicrotask(() => listener(undefined));
+    return () => undefined;
+  }
+
+  health(): NodeHealth {
+    // Who asks how this node is uses it: a node that nobody else uses finds out, too.
+    this.currentCatalog()?.catch(() => undefined);
+    return {
+      accepting: this.#leaving === undefined && this.#draining === undefined,
+      disk: this.#ports.disk(),
+      knowsCatalog: !this.#lease.isLost,
+      groupCount: this.#catalog.count + 1,
+      pendingProposals: this.#pendingProposals,
+    };
+  }
+
+  get unfinished(): Unfinished {
+    const { node } = this.identity;
+    const nodes = this.#catalog.nodes().filter(({ state }) => state !== 'removed');
+    let leads = this.#leaders.get(CATALOG_GROUP) === node && nodes.length > 1 ? 1 : 0;
+    for (const { group, replicas } of this.#catalog.list()) {
+      if (replicas.length > 1 && this.#leaders.get(group) === node) leads += 1;
+    }
+    return { leads, requests: this.#pending.size };
+  }
+
+  async leave(withinMs: number): Promise<void> {
+    this.#leaving ??= this.#ports.link.leave(withinMs);
+    await this.#leaving;
+  }
+
+  async drain(): Promise<void> {
+    this.#draining ??= this.#drain();
+    await this.#draining;
+  }
+
+  async #drain(): Promise<void> {
+    this.#flush();
+    await this.#ports.link.drain();
+    await this.#ports.close();
+  }
+
+  /**
+   * The latest revision of a database whose only copy is here, at a node that is alone: the highest that anybody was
+   * told of, for this front tells everybody (C32). Undefined: the core must be asked.
+   */
+  #latestTold(group: GroupId): Revision | undefined {
+    const { link } = this.#ports;
+    if (!this.#confirmed.has(group) || !link.isAlone || this.#draining !== undefined) return undefined;
+    return this.#catalog.has(group) ? this.#revisions.answered(group) : undefined;
+  }
+
+  /** The revision, as soon as its rows can be read; of a group that is gone meanwhile, whatever the core says. */
+  async #shown(group: GroupId, revision: Revision): Promise<Revision> {
+    const { monotonicMs, observer } = this.#ports;
+    const sinceMs = monotonicMs();
+    if (this.#revisions.of(group) < revision) {
+      const waiting = this.#revisions.wait(group, revision);
+      this.#follow();
+      if ((await waiting) === 'gone') return this.confirmedLatest(group);
+    }
+    observer.read({ elapsedMs: monotonicMs() - sinceMs });
+    return revision;
+  }
+
+  async #read(group: GroupId): Promise<Revision> {
+    const askedMs = this.#ports.monotonicMs();
+    const add = (token: Token): unknown => this.#turn.reads.push({ token, group });
+    const revision = await this.#ask('read', { add, answer: readRevision });
+    if (group === CATALOG_GROUP) this.#lease.confirmed(askedMs);
+    this.#revisions.advance(group, revision);
+    if (group !== CATALOG_GROUP && this.#catalog.has(group)) this.#confirmed.add(group);
+    return revision;
+  }
+
+  #answer(group: GroupId, outcome: TransactOutcome): TransactOutcome {
+    if (this.#catalog.has(group)) this.#revisions.answer(group, outcome.revision);
+    return outcome;
+  }
+
+  /** Adds a request to this turn's message; resolves or rejects with its settlement. */
+  #ask<Answer>(kind: Pending['kind'], { add, answer, onAdmitted }: Asked<Answer>): Promise<Answer> {
+    if (this.#draining !== undefined) return this.#refuse(kind, draining());
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    if (kind === 'proposal') this.#pendingProposals += 1;
+    const settle = (settlement: Settlement): void => {
+      if (settlement.kind === 'refused') reject(settlement.error);
+      else resolve(answer(settlement));
+    };
+    add(this.#pending.add({ kind, startedMs: this.#ports.monotonicMs(), settle, onAdmitted }));
+    this.#schedule();
+    return promise;
+  }
+
+  /** Nobody else can lead a database that one node holds, whether its group is open or not. */
+  #soleHolder(group: GroupId): NodeId | undefined {
+    const replicas = this.#catalog.bindingOf(group)?.replicas;
+    const only = replicas?.length === 1 ? replicas[0] : undefined;
+    return only === undefined || this.#leaders.has(group) ? undefined : nodeOf(only);
+  }
+
+  /** Has the core report rows at once, if somebody waits for them; the next message of any kind ends that. */
+  #follow(): void {
+    if (this.#revisions.isFollowed && !this.#isFollowing && this.#draining === undefined) this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#ports.schedule(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#isScheduled = false;
+    const follows = this.#revisions.isFollowed;
+    if (this.#turn.isEmpty && (this.#isFollowing || !follows)) return;
+    this.#isFollowing = follows;
+    const commands = this.#turn;
+    commands.follows = follows;
+    this.#turn = new Turn();
+    this.#ports.link.send(commands);
+  }
+
+  #take({ catalog, catalogIndex, applied, leaders, admitted, settlements }: Report): void {
+    for (const { group, node } of leaders) this.#leaders.set(group, node);
+    for (const change of catalog) {
+      const before = change.kind === 'moved' ? this.#catalog.lookup(change.binding.name) : undefined;
+      this.#catalog.apply(change);
+      if (change.kind === 'deleted') {
+        this.#revisions.remove(change.binding.group);
+        this.#confirmed.delete(change.binding.group);
+        this.#leaders.delete(change.binding.group);
+      } else if (change.kind === 'moved' && this.#own(before) !== this.#own(change.binding)) {
+        this.#revisions.restart(change.binding.group);
+        this.#leaders.delete(change.binding.group);
+      }
+    }
+    if (catalogIndex > 0 && this.#draining === undefined) {
+      this.#turn.shown = catalogIndex;
+      this.#schedule();
+    }
+    for (const { group, revision } of applied) if (this.#catalog.has(group)) this.#revisions.advance(group, revision);
+    for (const token of admitted) this.#pending.get(token)?.onAdmitted?.();
+    const nowMs = this.#ports.monotonicMs();
+    for (const settlement of settlements) this.#settle(settlement, nowMs);
+  }
+
+  /** The replica of this node among those that hold a database. */
+  #own(binding: Binding | undefined): ReplicaId | undefined {
+    return binding?.replicas.find((replica) => nodeOf(replica) === this.identity.node);
+  }
+
+  #settle(settlement: Settlement, nowMs: number): void {
+    const pending = this.#pending.remove(settlement.token);
+    assert(pending !== undefined, 'A request is answered once', settlement.token);
+    const elapsedMs = nowMs - pending.startedMs;
+    if (pending.kind === 'proposal') this.#pendingProposals -= 1;
+    if (settlement.kind === 'refused') this.#noteRefusal(pending.kind, settlement.error);
+    else if (pending.kind === 'proposal') this.#ports.observer.proposed({ elapsedMs });
+    else this.#ports.observer.read({ elapsedMs });
+    pending.settle(settlement);
+  }
+
+  #refuse(kind: Pending['kind'], error: DatabaseError): Promise<never> {
+    this.#noteRefusal(kind, error);
+    return Promise.reject(error);
+  }
+
+  #noteRefusal(kind: Pending['kind'], error: DatabaseError): void {
+    this.#ports.observer.refused({ error, isProposal: kind === 'proposal' });
+  }
+}
+
+/** The commands of one turn, as they gather. */
+class Turn implements Commands {
+  readonly proposals: Proposal[] = [];
+  readonly creates: CreateRequest[] = [];
+  readonly deletes: DeleteRequest[] = [];
+  readonly reads: ReadRequest[] = [];
+  /** Later reads of a group join the one of the same turn, for the message has not left yet. */
+  sharedReads: Map<GroupId, Promise<Revision>> | undefined;
+  shown = 0;
+  follows = false;
+
+  get isEmpty(): boolean {
+    return this.proposals.length + this.creates.length + this.deletes.length + this.reads.length + this.shown === 0;
+  }
+}
+
+function transactOutcome(settlement: Settlement): TransactOutcome {
+  const outcome = outcomeOf(settlement);
+  assert(isTransactOutcome(outcome), 'A transaction is answered as one', outcome);
+  return outcome;
+}
+
+function isTransactOutcome(outcome: Outcome): outcome is TransactOutcome {
+  const { kind } = outcome;
+  return kind === 'committed' || kind === 'replayed' || kind === 'violated' || kind === 'too-broad';
+}
+
+function createOutcome(settlement: Settlement): CreateOutcome {
+  const outcome = outcomeOf(settlement);
+  assert(outcome.kind === 'created' || outcome.kind === 'exists', 'A create is answered as one', outcome);
+  return outcome;
+}
+
+function deleteOutcome(settlement: Settlement): DeleteOutcome {
+  const outcome = outcomeOf(settlement);
+  assert(outcome.kind === 'deleted' || outcome.kind === 'absent', 'A delete is answered as one', outcome);
+  return outcome;
+}
+
+function outcomeOf(settlement: Settlement): Outcome {
+  assert(settlement.kind === 'outcome', 'A proposal is answered by an outcome', settlement.kind);
+  return settlement.outcome;
+}
+
+function readRevision(settlement: Settlement): Revision {
+  assert(settlement.kind === 'read', 'A read is answered by a revision', settlement.kind);
+  return settlement.revision;
+}

@@ -1,0 +1,197 @@
+/**
+ * What core and front count and time, and how it becomes metrics.
+ *
+ * The core lives in another isolate than the metrics: it gathers numbers, which travel with its reports.
+ */
+import type { DatabaseError } from '#base';
+import type { Metrics } from '#observability';
+import type { Input, RaftState, Step } from '#raft';
+import type { PersistedFacts } from '#storage';
+import type { RaftLevels } from '../core/raft-totals.ts';
+import type { LostCampaign } from '../group/campaigns.ts';
+
+/** What the core counts and times. None of it may throw. */
+export interface CoreObserver {
+  /** A group of this node got a leader: this node, or another one. */
+  elected(): void;
+  followed(): void;
+  /** An attempt of this node to lead a group failed. */
+  campaignFailed(result: LostCampaign): void;
+  committed(entryCount: number): void;
+  synced(facts: PersistedFacts): void;
+  written(facts: WrittenFacts): void;
+  /** Every step of every group, for whoever checks them; may throw, unlike the others, and ends the core by it. */
+  stepped?(before: RaftState, input: Input, after: Step): void;
+}
+
+/** One batch of the store. */
+export interface WrittenFacts {
+  readonly entryCount: number;
+  readonly elapsedMs: number;
+}
+
+/** What the front times. None of it may throw. */
+export interface FrontObserver {
+  /** A proposal has its outcome. */
+  proposed(facts: { readonly elapsedMs: number }): void;
+  /** A proposal or a read was not taken in, or given up. */
+  refused(facts: { readonly error: DatabaseError; readonly isProposal: boolean }): void;
+  read(facts: { readonly elapsedMs: number }): void;
+}
+
+/** What the core has counted since the last report. */
+export interface Measures {
+  readonly elections: number;
+  readonly followings: number;
+  readonly committed: number;
+  readonly syncs: readonly PersistedFacts[];
+  readonly writes: readonly WrittenFacts[];
+  readonly levels: CoreLevels;
+}
+
+/** How things are in the core now. */
+export interface CoreLevels extends RaftLevels {
+  /** Groups that are open, and of those the ones that lead, and the ones that another node leads. */
+  readonly openGroups: number;
+  readonly ledGroups: number;
+  readonly followedGroups: number;
+}
+
+const MS_PER_SECOND = 1000;
+/** etcd's bound of a slow apply. */
+const SLOW_APPLY_MS = 100;
+/** Refusals that say that the node is too full or too busy, by the names of refusals.ts. */
+const REJECTIONS = {
+  Draining: 'draining',
+  DiskFull: 'disk_full',
+  EntryTooLarge: 'too_large',
+  UncommittedBytes: 'overload',
+  WaitingBytes: 'overload',
+  ApplyBacklog: 'overload',
+  PendingReads: 'overload',
+  ForwardedBytes: 'overload',
+  ReplicationMemory: 'overload',
+} as const;
+
+/** Gathers in the core's isolate. */
+export class MeasureGatherer implements CoreObserver {
+  #elections = 0;
+  #followings = 0;
+  #lostCampaigns = noCampaigns();
+  #committed = 0;
+  #syncs: PersistedFacts[] = [];
+  #writes: WrittenFacts[] = [];
+
+  elected(): void {
+    this.#elections += 1;
+  }
+
+  followed(): void {
+    this.#followings += 1;
+  }
+
+  campaignFailed(result: LostCampaign): void {
+    this.#lostCampaigns[result] += 1;
+  }
+
+  committed(entryCount: number): void {
+    this.#committed += entryCount;
+  }
+
+  synced(facts: PersistedFacts): void {
+    this.#syncs.push(facts);
+  }
+
+  written(facts: WrittenFacts): void {
+    this.#writes.push(facts);
+  }
+
+  /** The attempts that failed since the last call; they are too rare to go with every report. */
+  takeLostCampaigns(): Readonly<Record<LostCampaign, number>> {
+    const lost = this.#lostCampaigns;
+    this.#lostCampaigns = noCampaigns();
+    return lost;
+  }
+
+  /** Everything else gathered since the last call. */
+  take(levels: CoreLevels): Measures {
+    const measures: Measures = {
+      elections: this.#elections,
+      followings: this.#followings,
+      committed: this.#committed,
+      syncs: this.#syncs,
+      writes: this.#writes,
+      levels,
+    };
+    this.#elections = 0;
+    this.#followings = 0;
+    this.#committed = 0;
+    this.#syncs = [];
+    this.#writes = [];
+    return measures;
+  }
+}
+
+function noCampaigns(): Record<LostCampaign, number> {
+  return { lost: 0, timed_out: 0, not_held: 0 };
+}
+
+/** Counts what the front sees itself. */
+export function observeFront(metrics: Metrics): FrontObserver {
+  const proposals = metrics.histogram('cairn_raft_proposal_duration_seconds', {});
+  const failures = metrics.counter('cairn_raft_proposals_failed_total', {});
+  const rejections = new Map(
+    Object.entries(REJECTIONS).map(([reason, label]) => [
+      reason,
+      metrics.counter('cairn_rejected_total', { reason: label }),
+    ]),
+  );
+  const reads = metrics.histogram('cairn_raft_read_index_duration_seconds', {});
+  return {
+    proposed: ({ elapsedMs }) => proposals.observe(elapsedMs / MS_PER_SECOND),
+    refused: ({ error, isProposal }) => {
+      if (isProposal) failures.add();
+      rejections.get(error.details.reason ?? '')?.add();
+    },
+    read: ({ elapsedMs }) => reads.observe(elapsedMs / MS_PER_SECOND),
+  };
+}
+
+/** Counts what a report of the core brings. */
+export function observeMeasures(metrics: Metrics): (measures: Measures) => void {
+  const elections = metrics.counter('cairn_raft_election_total', { result: 'won' });
+  const leaderChanges = metrics.counter('cairn_raft_leader_changes_total', {});
+  const slowApplies = metrics.counter('cairn_raft_slow_apply_total', {});
+  const committed = metrics.counter('cairn_raft_proposals_committed_total', {});
+  const applied = metrics.counter('cairn_raft_proposals_applied_total', {});
+  const walBytes = metrics.counter('cairn_wal_write_bytes_total', {});
+  const syncs = metrics.histogram('cairn_wal_fsync_duration_seconds', {});
+  const writes = metrics.histogram('cairn_store_commit_duration_seconds', {});
+  const hasLeader = metrics.gauge('cairn_raft_has_leader', {});
+  const isLeader = metrics.gauge('cairn_raft_is_leader', {});
+  const term = metrics.gauge('cairn_raft_term', {});
+  const lastIndex = metrics.gauge('cairn_raft_last_index', {});
+  const committedIndex = metrics.gauge('cairn_raft_committed_index', {});
+  const appliedIndex = metrics.gauge('cairn_raft_applied_index', {});
+  return (measures) => {
+    elections.add(measures.elections);
+    leaderChanges.add(measures.elections + measures.followings);
+    committed.add(measures.committed);
+    for (const { bytes, elapsedMs } of measures.syncs) {
+      walBytes.add(bytes);
+      syncs.observe(elapsedMs / MS_PER_SECOND);
+    }
+    for (const { entryCount, elapsedMs } of measures.writes) {
+      applied.add(entryCount);
+      writes.observe(elapsedMs / MS_PER_SECOND);
+      if (elapsedMs > SLOW_APPLY_MS) slowApplies.add();
+    }
+    const { levels } = measures;
+    hasLeader.set(levels.ledGroups + levels.followedGroups);
+    isLeader.set(levels.ledGroups);
+    term.set(levels.term);
+    lastIndex.set(levels.lastIndex);
+    committedIndex.set(levels.committedIndex);
+    appliedIndex.set(levels.appliedIndex);
+  };
+}

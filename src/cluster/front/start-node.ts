@@ -1,0 +1,195 @@
+/**
+ * Starts a node: opens its data directory, starts the thread of the core (which starts the thread of the log), and
+ * hands back the front.
+ */
+import { type Address, DatabaseError, type GroupId, type NodeId, type Revision, toRevision } from '#base';
+import { DatabaseReader } from '#database';
+import type { KvReader } from '#kv';
+import type { Logger, Metrics } from '#observability';
+import {
+  compactionBytesMax,
+  type DiskThresholds,
+  type LevelStoreOptions,
+  noteStopped,
+  SEGMENT_BYTES_DEFAULT,
+} from '#storage';
+import { namingFiles } from '../core/recovery.ts';
+import { observeStanding } from '../core/standing.ts';
+import { stopProcess } from '../fatal.ts';
+import { type CoreLimits, LIMITS } from '../limits.ts';
+import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from '../native.ts';
+import type { CatalogMirror, Node } from '../node.ts';
+import type { RegisteredNode } from '../outcome.ts';
+import { type PeerMeasures, PeerMetrics } from '../peer/peer-measures.ts';
+import { nodeRemoved } from '../requests/refusals.ts';
+import { logRecoveries } from '../rescue/recovery-log.ts';
+import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
+import { CoreThread } from '../thread/core-thread.ts';
+import type { LinksOrder } from '../thread/core-thread-messages.ts';
+import { watchDisk } from './disk-watch.ts';
+import { FrontNode } from './front-node.ts';
+import { Joining } from './joining.ts';
+import { observeFront, observeMeasures } from './observer.ts';
+import { watchSizes } from './size-watch.ts';
+import { watchTables } from './table-watch.ts';
+
+const DISK_CHECK_MS = 250;
+const COPIES_DEFAULT = 3;
+
+export interface NodeOptions {
+  /** The file that the thread of the core runs: it calls `runCore`. */
+  readonly coreWorker: URL;
+  readonly dataDirectory: string;
+  /** What this node is called towards clients. */
+  readonly name: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly limits?: Partial<CoreLimits>;
+  readonly store?: LevelStoreOptions;
+  readonly walSegmentBytes?: number;
+  /** How other nodes reach this one; without it they cannot, and nothing is loaded or opened for it. */
+  readonly links?: LinksOrder;
+  /** Where others are. A new store joins their cluster; one that belongs to a cluster holds it against theirs. */
+  readonly join?: { readonly seeds: readonly Address[]; readonly waitMs: number };
+  /** Of each database, if there are so many nodes; 3 by default. */
+  readonly copies?: number;
+  /** A node that was not heard of for so long is replaced, if another one is free; by default never. */
+  readonly replaceAfterMs?: number | undefined;
+  /** Copies of a database go to different zones. */
+  readonly zone?: string;
+  /** Free space below which writes, or all appends, are refused; by default shares of the disk. */
+  readonly disk?: Partial<DiskThresholds>;
+  /** Awaited before the port of the links is bound, which may be long after others were asked to let this node join. */
+  readonly beforeListening?: () => Promise<void>;
+  /** Called when the thread of the core begins to recover: the caller's has nothing to do until it is done. */
+  readonly onRecovering?: () => void;
+  /** Called once when an operator wants the node to end: the caller's is to drain it. */
+  readonly onToldToStop?: () => void;
+}
+
+/**
+ * Resolves when the node has recovered and takes requests. Rejects when it refuses to start: the directory is open in
+ * another process, store and log do not belong together, or one of them is damaged.
+ * Once it has started, whatever cannot go on ends the process (see fatal.ts).
+ */
+export async function startNode(options: NodeOptions): Promise<Node> {
+  const { dataDirectory, logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
+  const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory }, 'core', failure);
+  const peers = new PeerMetrics(metrics, logger);
+  const onPeers = (measures: PeerMeasures): void => peers.show(measures);
+  const onStanding = observeStanding(metrics);
+  const onToldToStop = (): void => options.onToldToStop?.();
+  const listeners = { onFatal, onToldToStop, onMeasures: observeMeasures(metrics), onPeers, onStanding };
+  // It loads its modules while the directory is looked at here.
+  const core = CoreThread.start(options.coreWorker, listeners);
+  const joining = new Joining(options, core);
+  const { guard, store, identity, seen, storeLogs, ...places } = await openDirectory(
+    options,
+    walSegmentBytes,
+    joining,
+  ).catch(async (failure: unknown) => {
+    await core.abandon();
+    throw failure;
+  });
+  const limits = { ...LIMITS, ...options.limits };
+  const links = joining.links;
+  const { copies = COPIES_DEFAULT, replaceAfterMs } = options;
+  const kept = { copies, replaceAfterMs };
+  const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, ...kept, links };
+  const order = { kind: 'open', ...parts } as const;
+  if (links !== undefined) await options.beforeListening?.();
+  const opening = core.open(order);
+  options.onRecovering?.();
+  const abandon = async (failure: unknown): Promise<never> => {
+    await core.abandon();
+    await Promise.all([store.close(), guard.close()]);
+    throw namingFiles(failure, { ...places, storeLogs });
+  };
+  const { catalog, peerPort } = await opening.catch(abandon);
+  const fault = faultIn(catalog.nodes, identity.node, links !== undefined);
+  if (fault !== undefined) await abandon(fault);
+  const look = watchDisk({ guard, link: core, logger, metrics });
+  const looking = setInterval(() => {
+    try {
+      look();
+    } catch (failure) {
+      stopProcess({ logger, dataDirectory }, 'front', failure);
+    }
+  }, DISK_CHECK_MS);
+  const scrub = watchTables({ ...places, dataDirectory, seen, logger, metrics });
+  const sizes = watchSizes({ ...places, store, logger, metrics });
+  const front = new FrontNode({
+    link: core,
+    reader: store,
+    identity,
+    name,
+    catalog,
+    ...(peerPort !== undefined && joining.reachable(identity.storeId, peerPort)),
+    disk: () => guard.level,
+    storedRevision: (group) => storedRevision(store, group),
+    schedule: setImmediate,
+    monotonicMs: () => performance.now(),
+    limits,
+    observer: observeFront(metrics),
+    close: async () => {
+      clearInterval(looking);
+      await Promise.all([scrub.close(), sizes.close()]);
+      noteStopped(places.storeDirectory);
+      await Promise.all([store.close(), guard.close()]);
+    },
+  });
+  logRecoveries(front, logger);
+  forgetRemoved(front.catalog, peers);
+  return front;
+}
+
+function forgetRemoved(catalog: CatalogMirror, peers: PeerMetrics): void {
+  const look = ({ node, state }: RegisteredNode): void => {
+    if (state === 'removed') peers.forget(node);
+  };
+  for (const node of catalog.nodes()) look(node);
+  catalog.onChange((change) => {
+    if (change.kind === 'registered') look(change.node);
+  });
+}
+
+/** Why the node cannot be what the catalog says that it is. */
+function faultIn(nodes: readonly RegisteredNode[], self: NodeId, hasLinks: boolean): DatabaseError | undefined {
+  // Whoever has founded a cluster is its node 1, and may be alone in it; every other one has joined.
+  if (!hasLinks && (self > 1 || nodes.length > 1)) return peerPortMissing();
+  return nodes.some(({ node, state }) => node === self && state === 'removed') ? nodeRemoved(self) : undefined;
+}
+
+function peerPortMissing(): DatabaseError {
+  const message = 'This node belongs to a cluster, and the others could not reach it; set --peer-port';
+  return new DatabaseError('invalid_argument', message, { details: { reason: 'PeerPortMissing' } });
+}
+
+async function openDirectory(options: NodeOptions, segmentBytes: number, joining: Joining): Promise<DataDirectory> {
+  const alarm = options.metrics.gauge('cairn_corruption_alarm', {});
+  const opened = await openDataDirectory(options.dataDirectory, {
+    store: options.store ?? {},
+    disk: {
+      thresholds: options.disk ?? {},
+      needs: { segmentBytes, compactionBytes: compactionBytesMax(options.store) },
+    },
+    nowMs: wallClock.nowMs(),
+    random: nativeRandom,
+    onSuspicion: (isSuspect) => alarm.set(isSuspect ? 1 : 0),
+    ...(options.join && { join: (storeId: string) => joining.join(storeId) }),
+  });
+  await joining.check(opened.identity.clusterId).catch(async (failure: unknown) => {
+    await Promise.all([opened.store.close(), opened.guard.close()]);
+    throw failure;
+  });
+  return opened;
+}
+
+function storedRevision(kv: KvReader, group: GroupId): Revision {
+  const reader = new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 });
+  try {
+    return reader.applied()?.revision ?? toRevision(0);
+  } catch {
+    return toRevision(0);
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The one way in which the Raft state of a group changes: a step, then its effects, each to the part that it is for.
+ */
+import type { Fact, Input } from '#raft';
+import type { BatchId, PersistedFacts } from '#storage';
+import type { ApplyLoop } from '../apply/apply-loop.ts';
+import type { Freshness } from '../catalog/freshness.ts';
+import type { ClusterWork } from '../core/cluster-work.ts';
+import type { CorePorts } from '../core/core-ports.ts';
+import { carryOut, type EffectHandlers } from '../core/effects.ts';
+import type { LogFeed } from '../core/log-feed.ts';
+import type { RaftTotals } from '../core/raft-totals.ts';
+import type { Intake } from '../requests/proposals.ts';
+import type { ReadBarrier } from '../requests/read-barrier.ts';
+import type { Snapshots } from '../snapshots/snapshots.ts';
+import type { Campaigns } from './campaigns.ts';
+import type { Group } from './group.ts';
+import type { GroupTimers } from './group-timers.ts';
+import type { Leadership } from './leadership.ts';
+import type { Replication } from './replication.ts';
+import type { RestingGroups } from './resting-groups.ts';
+
+/** Those who carry effects out, or take note of steps. */
+export interface SteppedParts {
+  readonly timers: GroupTimers;
+  readonly totals: RaftTotals;
+  readonly feed: LogFeed;
+  readonly replication: Replication;
+  readonly snapshots: Snapshots;
+  readonly apply: ApplyLoop;
+  readonly intake: Intake;
+  readonly reads: ReadBarrier;
+  readonly leadership: Leadership;
+  readonly campaigns: Campaigns;
+  readonly cluster: ClusterWork;
+  readonly rest: RestingGroups;
+}
+
+export class GroupSteps {
+  readonly #ports: Pick<CorePorts, 'monotonicMs' | 'observer'>;
+  readonly #parts: SteppedParts;
+  readonly #handlers: EffectHandlers;
+
+  constructor(ports: Pick<CorePorts, 'monotonicMs' | 'observer'>, parts: SteppedParts) {
+    this.#ports = ports;
+    this.#parts = parts;
+    this.#handlers = this.#handleEffects();
+  }
+
+  /** A closed group has no state that could change any more (C4). */
+  step(group: Group, input: Input): void {
+    if (!group.isOpen) return;
+    const { timers, totals, replication } = this.#parts;
+    const nowMs = this.#ports.monotonicMs();
+    const { isAtRest } = group;
+    // What reaches a group by itself wakes it (C31).
+    if (isAtRest) group.leaveRest();
+    const repeated = group.repeat(input, nowMs);
+    if (repeated !== undefined) {
+      for (const envelope of repeated) replication.postAgain(envelope);
+      if (isAtRest || group.hasNewDeadline) timers.stepped(group);
+      if (input.kind === 'tick' && repeated.length > 0) this.#parts.rest.join(group);
+      return;
+    }
+    const before = group.raft;
+    const effects = group.step(input, nowMs);
+    timers.stepped(group);
+    this.#ports.observer.stepped?.(before, input, { state: group.raft, effects });
+    totals.moved(before, group.raft);
+    carryOut(group, effects, this.#handlers);
+  }
+
+  /** The log has synced everything up to this batch. */
+  persisted(through: BatchId, facts: PersistedFacts): void {
+    this.#ports.observer.synced(facts);
+    this.#parts.feed.persisted(through, (group, completion) => {
+      if (completion.kind === 'snapshot-installed') this.#parts.replication.restarted(group);
+      this.step(group, completion);
+    });
+  }
+
+  #handleEffects(): EffectHandlers {
+    const { feed, intake, apply, replication, snapshots, cluster } = this.#parts;
+    return {
+      persist: (group, effect) => feed.persist(group, effect),
+      proposed: (group, effect) => intake.onProposed(group, effect),
+      apply: (group, entries) => {
+        this.#ports.observer.committed(entries.length);
+        replication.applying(group, entries);
+        apply.onApply(group, entries);
+      },
+      readReady: (group, effect) => this.#asker(effect.id).onReady(group, effect),
+      readRefused: (group, id, refusal) => this.#asker(id).onRefused(group, id, refusal),
+      send: (group, to, message) => replication.post(group, to, message),
+      loadEntries: (group, effect) => replication.loadEntries(group, effect),
+      sendSnapshot: (group, to, term) => snapshots.send(group, to, term),
+      installSnapshot: (group) => snapshots.install(group),
+      membershipRefused: (_group, refusal) => cluster.refused(refusal),
+      fact: (group, fact) => this.#note(group, fact),
+    };
+  }
+
+  /** Who asked how far a group must be: its clients, with numbers above 0, or this node for itself. */
+  #asker(id: number): ReadBarrier | Freshness {
+    return id < 0 ? this.#parts.cluster.freshness : this.#parts.reads;
+  }
+
+  #note(group: Group, fact: Fact): void {
+    const { observer } = this.#ports;
+    if (fact.kind === 'became-leader') observer.elected();
+    if (fact.kind === 'became-follower' && fact.leader !== undefined) observer.followed();
+    this.#parts.campaigns.note(group, fact);
+    this.#parts.replication.note(group, fact, this.#ports.monotonicMs());
+    this.#parts.leadership.note(group, fact);
+    this.#parts.cluster.note(group, fact);
+  }
+}

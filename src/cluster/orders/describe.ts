@@ -1,0 +1,197 @@
+/**
+ * The cluster as an operator wants to see it: what the catalog says, and what each node knows of the groups that it
+ * leads. A node says what it knows; whoever was asked puts together what all of them say.
+ */
+import {
+  CATALOG_GROUP,
+  type DatabaseId,
+  type GroupId,
+  type LogIndex,
+  type NodeId,
+  nodeOf,
+  type ReplicaId,
+  type Revision,
+} from '#base';
+import { everybody, isVoter, lastId, type Standing, standingOf } from '#raft';
+import type { Group } from '../group/group.ts';
+import type { CatalogMachine } from '../machine.ts';
+import type { Binding, RegisteredNode } from '../outcome.ts';
+
+/** What the catalog's group is to a node. */
+export type CatalogRole = 'voter' | 'learner' | 'none';
+
+export interface DescribedNode extends RegisteredNode {
+  /** Whether it was heard just now. */
+  readonly answers: boolean;
+  /** Whether it hands its leads over, and is about to end. */
+  readonly isDraining: boolean;
+  /** Databases of which it holds a copy, or is to hold one. */
+  readonly copies: number;
+  /** Databases that it leads. */
+  readonly leads: number;
+  readonly catalogRole: CatalogRole;
+}
+
+/** A member of a group as its leader sees it. */
+export interface DescribedMember {
+  readonly node: NodeId;
+  readonly isVoter: boolean;
+  readonly standing: Standing;
+  /** Entries of the log that it has not acknowledged. */
+  readonly lag: number;
+}
+
+/** What an instance was recovered from. */
+export interface DescribedRecovery {
+  /** The instance that had the name before. */
+  readonly before: DatabaseId;
+  /** The one that its history began with. */
+  readonly first: DatabaseId;
+  /** What the copy held that it went on with. */
+  readonly revision: Revision;
+}
+
+export interface DescribedDatabase {
+  readonly name: string;
+  readonly databaseId: DatabaseId;
+  readonly group: GroupId;
+  /** Who is to hold it. */
+  readonly nodes: readonly NodeId[];
+  /** Who still holds it and is to give it up. */
+  readonly leaving: readonly NodeId[];
+  readonly isSettled: boolean;
+  /** Undefined when nobody who was heard leads it. */
+  readonly leader: NodeId | undefined;
+  readonly members: readonly DescribedMember[];
+  /** Undefined of an instance that was created. */
+  readonly recovery: DescribedRecovery | undefined;
+}
+
+export interface ClusterDescription {
+  /** Who says so. */
+  readonly node: NodeId;
+  readonly clusterId: string;
+  readonly catalogLeader: NodeId | undefined;
+  /** The entry of the catalog up to which this is so. */
+  readonly catalogIndex: LogIndex;
+  /** Whether a node that leads the catalog was heard; more may have happened otherwise, and not be shown. */
+  readonly isConfirmed: boolean;
+  /** What may be written. */
+  readonly level: number;
+  readonly nodes: readonly DescribedNode[];
+  readonly databases: readonly DescribedDatabase[];
+}
+
+export interface DescriptionParts {
+  readonly node: NodeId;
+  readonly catalog: CatalogMachine;
+  readonly find: (id: GroupId) => Group | undefined;
+  /** Whether a node, this one too, says that it drains. */
+  readonly isLeaving: (node: NodeId) => boolean;
+  readonly nowMs: number;
+}
+
+/** What this node knows by itself; the cluster's id is the caller's to add. */
+export function describeHere({
+  node: self,
+  catalog,
+  find,
+  isLeaving,
+  nowMs,
+}: DescriptionParts): Omit<ClusterDescription, 'clusterId'> {
+  const bindings = catalog.list();
+  const databases = bindings.map((binding) => describeDatabase(binding, find(binding.group), nowMs));
+  const group = find(CATALOG_GROUP);
+  const copies = new Map<NodeId, number>();
+  for (const { replicas } of bindings) {
+    for (const replica of replicas) copies.set(nodeOf(replica), (copies.get(nodeOf(replica)) ?? 0) + 1);
+  }
+  const nodes = catalog.nodes().map((each) => ({
+    ...each,
+    answers: each.node === self,
+    isDraining: isLeaving(each.node),
+    copies: copies.get(each.node) ?? 0,
+    leads: each.node === self ? databases.filter(({ leader }) => leader === self).length : 0,
+    catalogRole: roleOf(each.node, group),
+  }));
+  const leader = group?.leader;
+  return {
+    node: self,
+    catalogLeader: leader && nodeOf(leader),
+    catalogIndex: catalog.applied.index,
+    isConfirmed: group?.isReady === true,
+    level: catalog.level,
+    nodes,
+    databases,
+  };
+}
+
+/**
+ * What whoever was heard knows of the catalog that leads it, or has most of it, for a node that was away or has just
+ * joined may know little; with what each knows of itself and of what it leads.
+ */
+export function together(own: ClusterDescription, others: readonly ClusterDescription[]): ClusterDescription {
+  const all = [own, ...others];
+  const [known = own] = all.toSorted((one, other) => rankOf(other) - rankOf(one));
+  const byNode = new Map(all.map((each) => [each.node, each]));
+  const led = new Map<GroupId, DescribedDatabase>();
+  for (const { node, databases } of all) {
+    for (const database of databases) if (database.leader === node) led.set(database.group, database);
+  }
+  const databases = known.databases.map((database) => {
+    const { leader, members } = led.get(database.group) ?? { leader: soleHolder(database, byNode), members: [] };
+    return { ...database, leader, members };
+  });
+  const nodes = known.nodes.map((node) => ({
+    ...node,
+    answers: byNode.has(node.node),
+    isDraining: isDraining(byNode.get(node.node) ?? known, node.node),
+    leads: databases.filter(({ leader }) => leader === node.node).length,
+  }));
+  const catalogLeader = known.isConfirmed ? known.node : own.catalogLeader;
+  return { ...known, node: own.node, catalogLeader, nodes, databases };
+}
+
+/** Of two that believe to lead, the one whose catalog is further was elected later, or nothing has happened since. */
+function rankOf({ isConfirmed, catalogIndex }: ClusterDescription): number {
+  return isConfirmed ? Number.MAX_SAFE_INTEGER / 2 + catalogIndex : catalogIndex;
+}
+
+function isDraining({ nodes }: ClusterDescription, number: NodeId): boolean {
+  return nodes.some((each) => each.node === number && each.isDraining);
+}
+
+/** Nobody else can lead a database that one node holds, whether its group is open or not. */
+function soleHolder({ nodes, leaving }: DescribedDatabase, heard: ReadonlyMap<NodeId, unknown>): NodeId | undefined {
+  const [only, ...others] = [...nodes, ...leaving];
+  return only !== undefined && others.length === 0 && heard.has(only) ? only : undefined;
+}
+
+function describeDatabase(binding: Binding, group: Group | undefined, nowMs: number): DescribedDatabase {
+  const { name, databaseId, group: id, replicas, isSettled, recovery: origin } = binding;
+  const leaving = binding.leaving.map(nodeOf);
+  const nodes = replicas.filter((replica) => !binding.leaving.includes(replica)).map(nodeOf);
+  const leads = group?.leads === true;
+  const members = leads ? everybody(group.raft.membership).map((each) => memberOf(group, each, nowMs)) : [];
+  const leader = leads ? nodeOf(group.self) : undefined;
+  const recovery = origin && { before: origin.databaseId, first: origin.rootId, revision: origin.revision };
+  return { name, databaseId, group: id, nodes, leaving, isSettled, leader, members, recovery };
+}
+
+function memberOf({ raft, self }: Group, member: ReplicaId, nowMs: number): DescribedMember {
+  const match = raft.role.kind === 'leader' ? raft.role.peers.get(member)?.progress.match : undefined;
+  const last = lastId(raft.log).index;
+  return {
+    node: nodeOf(member),
+    isVoter: isVoter(raft.membership.voters, member),
+    standing: standingOf(raft, member, nowMs),
+    lag: member === self ? 0 : last - (match ?? 0),
+  };
+}
+
+function roleOf(node: NodeId, group: Group | undefined): CatalogRole {
+  const { voters, learners } = group?.raft.membership ?? { voters: undefined, learners: [] };
+  const isOf = (replica: ReplicaId): boolean => nodeOf(replica) === node;
+  if (voters !== undefined && (voters.incoming.some(isOf) || voters.outgoing.some(isOf))) return 'voter';
+  return learners.some(isOf) ? 'learner' : 'none';
+}

@@ -1,0 +1,42 @@
+/** Carries out what operators ask of nodes (decommission.ts). */
+import { CatalogAsks, type CatalogAsksPorts, type Passed } from '../catalog/catalog-asks.ts';
+import type { Machines } from '../machine.ts';
+import type { RegisteredNode } from '../outcome.ts';
+import type { Upkeep } from '../placement/placement.ts';
+import { placementView } from '../placement/spread.ts';
+import { faultInOrder, goalOf, type NodeOrder, type OrderFault } from './decommission.ts';
+
+type Ordered =
+  /** The node is in the state that was asked for, or beyond it. */
+  { readonly kind: 'done'; readonly node: RegisteredNode } | ({ readonly kind: 'faulty' } & OrderFault);
+
+export type OrderAnswer = Ordered | Passed;
+
+export interface NodeOrdersPorts extends CatalogAsksPorts {
+  readonly upkeep?: Upkeep;
+  readonly machines: Machines;
+}
+
+export type NodeOrders = CatalogAsks<NodeOrder, Ordered>;
+
+export function nodeOrders(ports: NodeOrdersPorts): NodeOrders {
+  const { upkeep, machines, catalog, monotonicMs } = ports;
+  const { copies = 1, replaceAfterMs } = upkeep ?? {};
+  return new CatalogAsks<NodeOrder, Ordered>(ports, {
+    // Orders go to and fro: what a node that does not lead still sees may have been taken back.
+    answer: (order, isLatest) => (isLatest ? doneBy(catalog().nodes(), order) : undefined),
+    fault: (order, group) => {
+      const view = placementView(catalog(), group, { nowMs: monotonicMs(), replaceAfterMs });
+      const fault = faultInOrder(order, { ...view, copies, membership: group.raft.membership });
+      return fault && { kind: 'faulty', ...fault };
+    },
+    isPatient: true,
+    encode: (order) => machines.encodeMark({ node: order.node, state: goalOf(order) }),
+  });
+}
+
+function doneBy(nodes: readonly RegisteredNode[], order: NodeOrder): Ordered | undefined {
+  const node = nodes.find((each) => each.node === order.node);
+  const isThere = node?.state === goalOf(order) || (node?.state === 'removed' && order.kind !== 'recommission');
+  return node !== undefined && isThere ? { kind: 'done', node } : undefined;
+}

@@ -1,0 +1,208 @@
+/**
+ * Which databases are to be held by other nodes than they are: a pure function of what the catalog says and who
+ * answers. Whoever leads the catalog asks it again and again, so that what was lost or overtaken is only planned once
+ * more.
+ *
+ * What is planned, the first kind that there is for a database, and the first kinds before the others:
+ *
+ *   repair   a copy on a node that leaves or is lost goes to one that is free; too few copies become as many as wanted
+ *   zones    two copies in one zone, and a free node in one that holds none: one of the two goes there
+ *   load     a node holds two copies more than one that is free: one of them goes there
+ *
+ *   C19  A database is placed anew only while most of those who held it answer, and so that most of those who are to
+ *        hold it do; copies are added only on active nodes that answer, and no copy on a node that stays and is not
+ *        lost is given up unless another one takes its place. One on a node that leaves is not, either, as long as
+ *        somebody is expected who could take it, and there would be fewer copies than wanted. At most so many databases
+ *        move at a time, and none is placed anew before the last placement is settled, unless that waits for a node
+ *        that leaves or is lost.
+ */
+import { copyOf, type GroupId, type NodeId, nodeOf } from '#base';
+import type { Binding } from '../outcome.ts';
+import type { NodeView, PlacementView } from './placement.ts';
+import { answers, canTake, choose, comes, countFor, loadsOf } from './spread.ts';
+
+export interface PlanOptions {
+  /** Of each database, if there are so many nodes. */
+  readonly copies: number;
+  /** Databases that move at a time. */
+  readonly movesMax: number;
+}
+
+/** The database is to be held by these nodes. */
+export interface Placing {
+  readonly group: GroupId;
+  /** The placement that this was decided for. */
+  readonly placement: number;
+  readonly nodes: readonly NodeId[];
+}
+
+/**
+ * What is known of all databases that the same copies hold in the same way: what is right for one of them is right for
+ * each, as long as nothing else was planned in between. There may be thousands of them.
+ */
+interface Alike {
+  /** Who is to hold them, as they were placed last. */
+  readonly holders: readonly NodeView[];
+  /** How many of those stay. */
+  readonly stayerCount: number;
+  /** By what is looked for: how much was planned when there was nothing to do for one of them. */
+  readonly quietAt: Map<Look, number>;
+}
+
+/** What is known of a database. */
+interface Held {
+  readonly binding: Binding;
+  readonly alike: Alike;
+}
+
+type Look = 'repair' | 'zones' | 'load';
+
+export function planPlacements({ nodes, bindings }: PlacementView, options: PlanOptions): readonly Placing[] {
+  const plan = new Plan(nodes, bindings, options);
+  // Few may move at a time: what has the fewest copies that stay is the next to be lost.
+  const byCopies = plan.held.toSorted((one, other) => one.alike.stayerCount - other.alike.stayerCount);
+  for (const each of byCopies) plan.look('repair', each);
+  for (const each of plan.held) plan.look('zones', each);
+  for (const each of plan.held) plan.look('load', each);
+  return plan.placings;
+}
+
+function stayersOf(holders: readonly NodeView[]): readonly NodeView[] {
+  return holders.filter(({ state, liveness }) => state === 'active' && liveness !== 'lost');
+}
+
+/** The same for all that are held alike. */
+function keyOf({ replicas, leaving, isSettled, placement }: Binding): string {
+  return isSettled ? replicas.join() : `${replicas.join()} ${leaving.join()} ${placement}`;
+}
+
+/** Undefined when nothing may be planned for it: too few of its holders answer, or somebody is not known. */
+function alikeIn(binding: Binding, byNode: ReadonlyMap<NodeId, NodeView>): Alike | undefined {
+  const replicas = binding.replicas.map((replica) => ({ replica, view: byNode.get(nodeOf(replica)) }));
+  const known = replicas.flatMap(({ view }) => (view === undefined ? [] : [view]));
+  // Those who are only being added may not belong to the group yet. Whoever is not registered is not known to answer.
+  const { isSettled, placement } = binding;
+  const voting = replicas.filter(({ replica }) => isSettled || copyOf(replica) < placement);
+  const isUp = 2 * voting.filter(({ view }) => view && answers(view)).length > voting.length;
+  if (known.length < replicas.length || !isUp) return undefined;
+  const leaving = new Set(binding.leaving.map(nodeOf));
+  const holders = known.filter(({ node }) => !leaving.has(node));
+  return { holders, stayerCount: stayersOf(holders).length, quietAt: new Map() };
+}
+
+class Plan {
+  readonly held: readonly Held[];
+  readonly placings: Placing[] = [];
+  readonly #options: PlanOptions;
+  readonly #takers: readonly NodeView[];
+  readonly #comers: readonly NodeView[];
+  readonly #loads: Map<NodeId, number>;
+  readonly #planned = new Set<GroupId>();
+  #room: number;
+
+  constructor(nodes: readonly NodeView[], bindings: readonly Binding[], options: PlanOptions) {
+    const byNode = new Map(nodes.map((view) => [view.node, view]));
+    this.#options = options;
+    this.#takers = nodes.filter(canTake);
+    this.#comers = nodes.filter(comes);
+    this.#loads = loadsOf(bindings);
+    this.#room = options.movesMax - bindings.filter(({ isSettled }) => !isSettled).length;
+    const seen = new Map<string, Alike | undefined>();
+    const held: Held[] = [];
+    for (const binding of bindings) {
+      const key = keyOf(binding);
+      if (!seen.has(key)) seen.set(key, alikeIn(binding, byNode));
+      const alike = seen.get(key);
+      if (alike !== undefined) held.push({ binding, alike });
+    }
+    this.held = held;
+  }
+
+  /** Plans what there is to do for a database; mostly nothing, and then nothing for those that are held alike. */
+  look(look: Look, { binding, alike }: Held): void {
+    const { placings } = this;
+    if (alike.quietAt.get(look) === placings.length || (look !== 'repair' && this.#planned.has(binding.group))) return;
+    const planned = placings.length;
+    if (look === 'repair') this.#repair(binding, alike.holders);
+    else if (look === 'zones') this.#spreadZones(binding, alike.holders);
+    else this.#evenLoad(binding, alike.holders);
+    if (placings.length === planned) alike.quietAt.set(look, planned);
+  }
+
+  #repair(binding: Binding, holders: readonly NodeView[]): void {
+    const active = holders.filter(({ state }) => state === 'active');
+    const kept = stayersOf(holders);
+    const free = this.#takers.filter((each) => !active.includes(each));
+    const lost = active.filter((each) => !kept.includes(each));
+    const count = countFor(this.#options.copies, { kept: kept.length, free: free.length + lost.length });
+    // Only one that waits for somebody who will not come is not left alone until it is settled.
+    if (!binding.isSettled && kept.length === holders.length) return;
+    const added = choose(free, kept, count - kept.length, this.#loads);
+    const next = [...kept, ...added, ...lost].slice(0, count);
+    const isShort = next.length < Math.min(this.#options.copies, holders.length);
+    if (isShort && this.#comers.some((each) => !active.includes(each))) return;
+    this.#place(binding, holders, next);
+  }
+
+  #spreadZones(binding: Binding, holders: readonly NodeView[]): void {
+    if (!this.#mayRearrange(binding, holders)) return;
+    const crowded = holders.filter(({ zone }) => holders.filter((each) => each.zone === zone).length > 1);
+    const elsewhere = this.#takers.filter(({ zone }) => holders.every((each) => each.zone !== zone));
+    const from = this.#fullest(crowded);
+    const staying = holders.filter((each) => each !== from);
+    const [to] = choose(elsewhere, staying, 1, this.#loads);
+    if (from !== undefined && to !== undefined) this.#place(binding, holders, [...staying, to]);
+  }
+
+  #evenLoad(binding: Binding, holders: readonly NodeView[]): void {
+    // Nothing hurries: one at a time, when everything else is done.
+    const { movesMax, copies } = this.#options;
+    if (this.#room < movesMax || holders.length < copies || !this.#mayRearrange(binding, holders)) return;
+    const free = this.#takers
+      .filter((each) => !holders.includes(each))
+      .toSorted((one, other) => this.#byLoad(one, other));
+    for (const from of holders.toSorted((one, other) => this.#byLoad(other, one))) {
+      const staying = holders.filter((each) => each !== from);
+      const isAlike = ({ zone }: NodeView): boolean =>
+        zone === from.zone || staying.every((each) => each.zone !== zone);
+      const to = free.find(isAlike);
+      if (to === undefined || this.#load(from) < this.#load(to) + 2) continue;
+      this.#place(binding, holders, [...staying, to]);
+      return;
+    }
+  }
+
+  /** Whether nothing is wrong with it: only then it is worth moving. */
+  #mayRearrange(binding: Binding, holders: readonly NodeView[]): boolean {
+    if (this.#room <= 0 || !binding.isSettled) return false;
+    return holders.length === binding.replicas.length && holders.every(canTake);
+  }
+
+  #place(binding: Binding, holders: readonly NodeView[], next: readonly NodeView[]): void {
+    const { group, placement, isSettled } = binding;
+    const isThere = next.length === holders.length && next.every((each) => holders.includes(each));
+    if (isThere || (isSettled && this.#room <= 0)) return;
+    if (2 * next.filter(answers).length <= next.length) return;
+    if (isSettled) this.#room -= 1;
+    for (const { node } of next) if (!holders.some((each) => each.node === node)) this.#move(node, 1);
+    for (const { node } of holders) if (!next.some((each) => each.node === node)) this.#move(node, -1);
+    this.#planned.add(group);
+    this.placings.push({ group, placement, nodes: next.map(({ node }) => node) });
+  }
+
+  #move(node: NodeId, by: number): void {
+    this.#loads.set(node, (this.#loads.get(node) ?? 0) + by);
+  }
+
+  #load({ node }: NodeView): number {
+    return this.#loads.get(node) ?? 0;
+  }
+
+  #byLoad(one: NodeView, other: NodeView): number {
+    return this.#load(one) - this.#load(other) || one.node - other.node;
+  }
+
+  #fullest(nodes: readonly NodeView[]): NodeView | undefined {
+    return nodes.toSorted((one, other) => this.#byLoad(other, one))[0];
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Entries whose outcome somebody waits for although this node has not proposed them, or does not lead any more: what
+ * was forwarded, and what was in flight when the lead was lost.
+ *
+ * What becomes of one is found out when its index is applied here: the entry has the term in which it was proposed, and
+ * is it, or another one is committed in its place for good. An index may be passed over without being applied here,
+ * by a snapshot; then nobody here knows.
+ */
+import { Fifo, type LogIndex, type Term } from '#base';
+import type { Token } from '../thread/link.ts';
+
+export interface AwaitedEntry {
+  readonly token: Token;
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly sinceMs: number;
+}
+
+/** What an applied entry means for those who wait. */
+export interface Found {
+  /** Whose entry it is. */
+  readonly own: Token | undefined;
+  /** Whose entries it stands in the place of. */
+  readonly superseded: readonly Token[];
+  /** Whose entries were passed over. */
+  readonly unknown: readonly Token[];
+}
+
+const NOTHING: Found = { own: undefined, superseded: [], unknown: [] };
+
+export class AwaitedEntries {
+  /** By index, ascending. */
+  #entries = new Fifo<AwaitedEntry>();
+
+  get count(): number {
+    return this.#entries.length;
+  }
+
+  add(entry: AwaitedEntry): void {
+    const last = this.#entries.at(this.#entries.length - 1);
+    if (last === undefined || last.index <= entry.index) this.#entries.push(entry);
+    // Only a new leadership begins at an index that was given before.
+    else this.#hold([...this.#entries.drain(), entry].toSorted((one, other) => one.index - other.index));
+  }
+
+  /** Called for each applied entry, in order. */
+  settle(applied: { readonly index: LogIndex; readonly term: Term }): Found {
+    const first = this.#entries.peek();
+    if (first === undefined || first.index > applied.index) return NOTHING;
+    let own: Token | undefined;
+    const superseded: Token[] = [];
+    const unknown: Token[] = [];
+    for (let next = this.#take(applied.index); next !== undefined; next = this.#take(applied.index)) {
+      if (next.index < applied.index) unknown.push(next.token);
+      else if (next.term === applied.term) own = next.token;
+      else superseded.push(next.token);
+    }
+    return { own, superseded, unknown };
+  }
+
+  /** Takes out those that wait since then or longer. */
+  takeLate(sinceMs: number): readonly Token[] {
+    if (this.#entries.length === 0) return [];
+    const all = this.#entries.drain();
+    this.#hold(all.filter((each) => each.sinceMs > sinceMs));
+    return all.filter((each) => each.sinceMs <= sinceMs).map(({ token }) => token);
+  }
+
+  takeAll(): readonly Token[] {
+    return this.#entries.drain().map(({ token }) => token);
+  }
+
+  #take(upTo: LogIndex): AwaitedEntry | undefined {
+    const first = this.#entries.peek();
+    return first !== undefined && first.index <= upTo ? this.#entries.shift() : undefined;
+  }
+
+  #hold(entries: readonly AwaitedEntry[]): void {
+    for (const entry of entries) this.#entries.push(entry);
+  }
+}

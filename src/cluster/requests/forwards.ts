@@ -1,0 +1,305 @@
+/**
+ * Requests of this node's clients that another node leads, and requests of other nodes that this one leads.
+ *
+ * ```
+ *   this node's client ── ask ──> sent ── accepted ──> awaited in the group until the entry is applied here
+ *                                  │  └── refused ──> told, or asked again: it is no entry anywhere
+ *                                  └── not answered, or the way is lost ──> nobody knows (C2)
+ *
+ *   another node's client ── take ──> a proposal with a token below 0 ── an entry ──> accepted
+ *                                                                     └─ not taken in ──> refused
+ * ```
+ *   C14  A request is forwarded by the node that it came to, to one node at a time, and to another one only when it was
+ *        refused there. An answer belongs to a request of this very process.
+ */
+import {
+  assert,
+  type DatabaseError,
+  type GroupId,
+  type LogIndex,
+  type NodeId,
+  quote,
+  Slots,
+  type Term,
+  unreachable,
+} from '#base';
+import { isDatabaseName } from '#model';
+import { PAYLOAD_BYTES_MAX } from '#storage';
+import type { Lifecycle } from '../core/group-lifecycle.ts';
+import type { Group } from '../group/group.ts';
+import { type HeldBytes, isWithinShare } from '../group/node-memory.ts';
+import type { CoreLimits } from '../limits.ts';
+import type { Machines } from '../machine.ts';
+import type { FenceItem, ForwardItem } from '../peer/forward.ts';
+import type { Peers } from '../peers.ts';
+import type { CreateRequest, Proposal, Token } from '../thread/link.ts';
+import type { Reporter } from '../thread/reporter.ts';
+import type { Waiting } from './group-proposals.ts';
+import { forwardsFull, malformedForward, nodeNotKnown, noLeader, outcomeUnknown, payloadTooLarge } from './refusals.ts';
+
+export interface ForwardsPorts {
+  readonly peers: Peers;
+  readonly limits: CoreLimits;
+  readonly reporter: Reporter;
+  readonly monotonicMs: () => number;
+  readonly touch: (id: GroupId) => Group | undefined;
+  readonly machines: Pick<Machines, 'faultInForwarded'>;
+  readonly titles: Pick<Lifecycle, 'titleOf'>;
+  /** A node of the cluster says how far its clients see the catalog, or asks for it. */
+  readonly fence: (from: NodeId, item: FenceItem) => void;
+  /** A node of the cluster is about to end. */
+  readonly leaving: (from: NodeId) => void;
+  /** Whether a node is another one of the cluster. */
+  readonly isKnown: (node: NodeId) => boolean;
+  /** Bytes of requests that other nodes are to take in. */
+  readonly held: HeldBytes;
+  /** Drawn anew by each process, 0 to 2^32 - 1. */
+  readonly session: number;
+}
+
+/** No request of this process has this number: its answers are nobody's. */
+const NOBODY = 2 ** 32 - 1;
+
+/** What a request takes in memory beside its payload, roughly. */
+const REQUEST_BYTES = 256;
+
+/** A request that has no answer yet. */
+interface Sent extends Waiting {
+  readonly to: NodeId;
+  readonly sentMs: number;
+}
+
+interface Asker {
+  readonly node: NodeId;
+  readonly session: number;
+  readonly id: number;
+}
+
+/** What other nodes ask for. */
+export interface ForeignRequests {
+  readonly proposals: readonly Proposal[];
+  readonly creates: readonly CreateRequest[];
+}
+
+/** Who refuses so has taken nothing in, and somebody else may. */
+const ELSEWHERE: ReadonlySet<string | undefined> = new Set([
+  'NotLeader',
+  'NotReplica',
+  'NoLeader',
+  'Draining',
+  'NodeNotKnown',
+  'LevelNotReached',
+]);
+
+export class Forwards {
+  readonly #ports: ForwardsPorts;
+  readonly #sent = new Slots<Sent>();
+  readonly #sentBytes = new Map<NodeId, number>();
+  readonly #bytesOf = new Map<GroupId, number>();
+  readonly #askers = new Slots<Asker>();
+  /** Refused by one node, and to be asked again. */
+  #again: Waiting[] = [];
+  #outgoing = new Map<NodeId, ForwardItem[]>();
+
+  constructor(ports: ForwardsPorts) {
+    this.#ports = ports;
+  }
+
+  /** Requests of this node whose place in a log is not known. */
+  get count(): number {
+    return this.#sent.size + this.#again.length;
+  }
+
+  /** What requests of the group hold that have no answer yet. */
+  bytesOf(group: GroupId): number {
+    return this.#bytesOf.get(group) ?? 0;
+  }
+
+  /** Asks the node that leads. */
+  ask(to: NodeId, { proposal, sinceMs }: Waiting): void {
+    const { limits, monotonicMs, reporter, session, titles } = this.#ports;
+    assert(!proposal.staysHere, 'What another node has asked for is not passed on', proposal.group);
+    const wish = { own: this.bytesOf(proposal.group), added: costOf(proposal) };
+    if (!isWithinShare(wish, limits.forwardedBytesMax - this.#bytesTo(to))) {
+      reporter.refuse([proposal.token], forwardsFull(titles.titleOf(proposal.group), to, limits.forwardedBytesMax));
+      return;
+    }
+    this.#count(to, proposal, 1);
+    const id = this.#sent.add({ proposal, sinceMs, to, sentMs: monotonicMs() });
+    const { group, payload, creates } = proposal;
+    if (creates === undefined) this.post(to, { kind: 'propose', session, id, group, payload });
+    else this.post(to, { kind: 'create', session, id, name: creates.name });
+  }
+
+  /** Hands a payload to the node that leads the group. Nobody waits for what becomes of it. */
+  tell(to: NodeId, group: GroupId, payload: Uint8Array): void {
+    this.post(to, { kind: 'propose', session: this.#ports.session, id: NOBODY, group, payload });
+  }
+
+  /** Takes answers in; returns what the other node asks for, to be taken in like what the front asks for. */
+  take(from: NodeId, items: readonly ForwardItem[]): ForeignRequests {
+    const proposals: Proposal[] = [];
+    const creates: CreateRequest[] = [];
+    const isKnown = this.#ports.isKnown(from);
+    for (const item of items) {
+      switch (item.kind) {
+        case 'propose':
+        case 'create': {
+          const token = this.#tokenOf(from, item);
+          const refusal = isKnown ? this.#refusal(item) : nodeNotKnown(from);
+          if (refusal !== undefined) this.refused(token, refusal);
+          else if (item.kind === 'create') creates.push({ token, name: item.name, staysHere: true });
+          else proposals.push(foreign({ token, group: item.group, payload: item.payload }));
+          break;
+        }
+        case 'accepted':
+        case 'refused':
+          this.#takeAnswer(from, item);
+          break;
+        case 'await-past':
+        case 'await-shown':
+        case 'shown':
+        case 'past':
+          if (isKnown) this.#ports.fence(from, item);
+          break;
+        case 'leaving':
+          if (isKnown) this.#ports.leaving(from);
+          break;
+        default:
+          unreachable(item);
+      }
+    }
+    return { proposals, creates };
+  }
+
+  /** What another node asked for is an entry of the log. */
+  accepted(token: Token, index: LogIndex, term: Term): void {
+    const { node, session, id } = this.#askerOf(token);
+    this.post(node, { kind: 'accepted', session, id, index, term });
+  }
+
+  /** What another node asked for is no entry, and will never be one. */
+  refused(token: Token, error: DatabaseError): void {
+    const { node, session, id } = this.#askerOf(token);
+    this.post(node, { kind: 'refused', session, id, error });
+  }
+
+  /** A node cannot be reached any more: what it was asked last may have become an entry. */
+  unreachable(node: NodeId): void {
+    this.#giveUp(({ to }) => to === node);
+  }
+
+  /** Gives up what was not answered for too long. Returns what is to be asked again. */
+  expire(nowMs: number): readonly Waiting[] {
+    const { limits, reporter, titles } = this.#ports;
+    this.#giveUp(({ sentMs }) => sentMs <= nowMs - limits.outcomeWaitMs);
+    const again = this.#again;
+    this.#again = [];
+    const isLate = ({ sinceMs }: Waiting): boolean => sinceMs <= nowMs - limits.leaderWaitMs;
+    for (const { proposal } of again.filter(isLate)) {
+      reporter.refuse([proposal.token], noLeader(titles.titleOf(proposal.group)));
+    }
+    return again.filter((waiting) => !isLate(waiting));
+  }
+
+  /** Before the messages of the turn: whoever asked is to know the place of an entry before it has the entry. */
+  flush(): void {
+    if (this.#outgoing.size === 0) return;
+    const outgoing = this.#outgoing;
+    this.#outgoing = new Map();
+    for (const [node, items] of outgoing) this.#ports.peers.forward(node, items);
+  }
+
+  /** Why it cannot be taken in: what another node asks for is not believed to be what it should be. */
+  #refusal(item: Extract<ForwardItem, { readonly kind: 'propose' | 'create' }>): DatabaseError | undefined {
+    if (item.kind === 'create') {
+      return isDatabaseName(item.name) ? undefined : malformedForward(`${quote(item.name)} is no name of a database`);
+    }
+    const { group, payload } = item;
+    if (payload.length > PAYLOAD_BYTES_MAX) return payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX);
+    const fault = this.#ports.machines.faultInForwarded(group, payload);
+    return fault === undefined ? undefined : malformedForward(fault);
+  }
+
+  #takeAnswer(from: NodeId, item: Extract<ForwardItem, { readonly kind: 'accepted' | 'refused' }>): void {
+    if (item.session !== this.#ports.session || this.#sent.get(item.id)?.to !== from) return;
+    const sent = this.#remove(item.id);
+    if (sent === undefined) return;
+    if (item.kind === 'accepted') this.#expect(sent.proposal, item.index, item.term);
+    else if (ELSEWHERE.has(item.error.details.reason)) this.#again.push(sent);
+    else this.#ports.reporter.refuse([sent.proposal.token], item.error);
+  }
+
+  #expect({ token, group: id, tellsAdmission }: Proposal, index: LogIndex, term: Term): void {
+    const { touch, reporter, monotonicMs, titles } = this.#ports;
+    if (tellsAdmission) reporter.admitted(token);
+    const group = touch(id);
+    // It is an entry, and this node may have given its copy up meanwhile: whoever is told that might ask again.
+    const isOver = group === undefined || group.machine.applied.index >= index;
+    if (isOver) reporter.refuse([token], outcomeUnknown(titles.titleOf(id)));
+    else group.proposals.expect({ token, index, term }, monotonicMs());
+  }
+
+  #giveUp(isLost: (sent: Sent) => boolean): void {
+    if (this.#sent.size === 0) return;
+    for (const [id, sent] of this.#sent.entries()) {
+      if (!isLost(sent)) continue;
+      this.#remove(id);
+      this.#ports.reporter.refuse(
+        [sent.proposal.token],
+        outcomeUnknown(this.#ports.titles.titleOf(sent.proposal.group)),
+      );
+    }
+  }
+
+  #remove(id: number): Sent | undefined {
+    const sent = this.#sent.remove(id);
+    if (sent === undefined) return undefined;
+    this.#count(sent.to, sent.proposal, -1);
+    return sent;
+  }
+
+  #count(to: NodeId, proposal: Proposal, sign: 1 | -1): void {
+    const bytes = sign * costOf(proposal);
+    this.#ports.held.bytes += bytes;
+    add(this.#sentBytes, to, bytes);
+    add(this.#bytesOf, proposal.group, bytes);
+  }
+
+  #bytesTo(node: NodeId): number {
+    return this.#sentBytes.get(node) ?? 0;
+  }
+
+  #tokenOf(node: NodeId, { session, id }: { readonly session: number; readonly id: number }): Token {
+    return -1 - this.#askers.add({ node, session, id });
+  }
+
+  #askerOf(token: Token): Asker {
+    const asker = this.#askers.remove(-1 - token);
+    assert(asker !== undefined, 'A request of another node is answered once', token);
+    return asker;
+  }
+
+  /** Leaves at the end of the turn; it may be lost. */
+  post(to: NodeId, item: ForwardItem): void {
+    const items = this.#outgoing.get(to);
+    if (items === undefined) this.#outgoing.set(to, [item]);
+    else items.push(item);
+  }
+}
+
+function costOf({ payload }: Proposal): number {
+  return REQUEST_BYTES + payload.length;
+}
+
+/** Whoever has nothing is not in the map. */
+function add<Key>(counts: Map<Key, number>, key: Key, bytes: number): void {
+  const count = (counts.get(key) ?? 0) + bytes;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
+}
+
+/** It is not forwarded a second time, and its node is told of its admission in any case. */
+function foreign(asked: Pick<Proposal, 'token' | 'group' | 'payload'>): Proposal {
+  return { ...asked, tellsAdmission: false, staysHere: true };
+}

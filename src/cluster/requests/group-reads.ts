@@ -1,0 +1,130 @@
+/**
+ * The linearizable reads of one group that nobody has an answer for yet.
+ *
+ *   waiting (nobody to ask) --> asked (read index requested) --> parked (index known, not applied) --> answered
+ *
+ * Reads that arrive in one turn share one read index. A read never joins one that was asked for before it arrived.
+ */
+import type { LogIndex, Term } from '#base';
+import type { Token } from '../thread/link.ts';
+
+export interface ParkedRead {
+  readonly tokens: readonly Token[];
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly sinceMs: number;
+}
+
+interface WaitingRead {
+  readonly tokens: readonly Token[];
+  readonly sinceMs: number;
+}
+
+/** Questions that one group may have without an answer: whoever comes then is asked for with the next ones, at once. */
+const ASKED_MAX = 64;
+
+export class GroupReads {
+  #waiting: WaitingRead[] = [];
+  readonly #asked = new Map<number, readonly Token[]>();
+  #parked: ParkedRead[] = [];
+  /** The least index that a parked read waits for. */
+  #leastParked: number = Number.POSITIVE_INFINITY;
+  #count = 0;
+  #lastId = 0;
+  readonly #waits: () => void;
+
+  /** `waits` is called when somebody begins to wait for other nodes, or for a leader. */
+  constructor(waits: () => void = () => undefined) {
+    this.#waits = waits;
+  }
+
+  /** Reads, and not the turns in which they came. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Whether the next ones wait until a question is answered. */
+  get hasAskedEnough(): boolean {
+    return this.#asked.size >= ASKED_MAX;
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  wait(tokens: readonly Token[], nowMs: number): void {
+    this.#count += tokens.length;
+    this.#waiting.push({ tokens, sinceMs: nowMs });
+    this.#waits();
+  }
+
+  takeWaiting(): readonly Token[] {
+    const tokens = this.#waiting.flatMap((read) => read.tokens);
+    this.#waiting = [];
+    this.#count -= tokens.length;
+    return tokens;
+  }
+
+  /** Numbers a read index request for these reads. */
+  ask(tokens: readonly Token[]): number {
+    this.#lastId += 1;
+    this.#count += tokens.length;
+    this.#asked.set(this.#lastId, tokens);
+    return this.#lastId;
+  }
+
+  /** Whose request that was; it is answered only once. */
+  answered(id: number): readonly Token[] {
+    const tokens = this.#asked.get(id) ?? [];
+    this.#asked.delete(id);
+    this.#count -= tokens.length;
+    return tokens;
+  }
+
+  park(read: ParkedRead): void {
+    this.#count += read.tokens.length;
+    this.#parked.push(read);
+    this.#leastParked = Math.min(this.#leastParked, read.index);
+    this.#waits();
+  }
+
+  /** Takes out the reads whose index is applied. */
+  takeApplied(index: LogIndex): readonly ParkedRead[] {
+    if (index < this.#leastParked) return [];
+    const ready = this.#parked.filter((read) => read.index <= index);
+    this.#keep(this.#parked.filter((read) => read.index > index));
+    this.#count -= countOf(ready);
+    return ready;
+  }
+
+  /** Takes out the reads that wait for somebody to ask, or for their index, since then or longer. */
+  takeLate(sinceMs: number): readonly Token[] {
+    if (this.#waiting.length + this.#parked.length === 0) return [];
+    const late = [...this.#waiting, ...this.#parked].filter((read) => read.sinceMs <= sinceMs);
+    if (late.length === 0) return [];
+    this.#waiting = this.#waiting.filter((read) => read.sinceMs > sinceMs);
+    this.#keep(this.#parked.filter((read) => read.sinceMs > sinceMs));
+    this.#count -= countOf(late);
+    return late.flatMap((read) => read.tokens);
+  }
+
+  /** Gives every read up: the group is gone. */
+  abandon(): readonly Token[] {
+    const parked = this.#parked.flatMap((read) => read.tokens);
+    const asked = [...this.#asked.values()].flat();
+    const waiting = this.takeWaiting();
+    this.#keep([]);
+    this.#asked.clear();
+    this.#count = 0;
+    return [...parked, ...asked, ...waiting];
+  }
+
+  #keep(parked: ParkedRead[]): void {
+    this.#parked = parked;
+    this.#leastParked = parked.reduce((least, { index }) => Math.min(least, index), Number.POSITIVE_INFINITY);
+  }
+}
+
+function countOf(reads: readonly WaitingRead[]): number {
+  return reads.reduce((count, { tokens }) => count + tokens.length, 0);
+}

@@ -1,0 +1,132 @@
+/**
+ * The read barrier: answers `latest` with the revision that a linearizable read must show.
+ *
+ * A read asks the group's leader how far it must see (its read index), on whichever node that is, waits until that is
+ * applied and written here, and is answered with the revision of that moment, if the term is still the same; otherwise
+ * it asks again (C5).
+ */
+import type { DatabaseError } from '#base';
+import type { Effect, Input, Refusal } from '#raft';
+import type { Group } from '../group/group.ts';
+import type { CoreLimits } from '../limits.ts';
+import type { ReadRequest, Settlement, Token } from '../thread/link.ts';
+import type { Reporter } from '../thread/reporter.ts';
+import { draining, noLeader, readsFull } from './refusals.ts';
+
+export interface ReadBarrierPorts {
+  readonly reporter: Reporter;
+  readonly limits: Pick<CoreLimits, 'pendingReadsMax'>;
+  readonly touch: (id: ReadRequest['group']) => Group | undefined;
+  readonly absence: (id: ReadRequest['group']) => DatabaseError;
+  readonly monotonicMs: () => number;
+  readonly step: (group: Group, input: Input) => void;
+}
+
+type ReadReady = Extract<Effect, { readonly kind: 'read-ready' }>;
+
+export class ReadBarrier {
+  readonly #ports: ReadBarrierPorts;
+  /** Groups of which a question was answered, and reads wait to be asked for. */
+  readonly #answered = new Set<Group>();
+  #isOpen = true;
+
+  constructor(ports: ReadBarrierPorts) {
+    this.#ports = ports;
+  }
+
+  close(): void {
+    this.#isOpen = false;
+  }
+
+  /** Takes the reads of a turn; those of one group share one read index. */
+  take(reads: readonly ReadRequest[]): void {
+    const tokens = new Map<Group, Token[]>();
+    for (const { token, group: id } of reads) {
+      const group = this.#ports.touch(id);
+      if (!this.#isOpen) this.#ports.reporter.refuse([token], draining());
+      else if (group === undefined) this.#ports.reporter.refuse([token], this.#ports.absence(id));
+      else {
+        const theirs = tokens.get(group);
+        if (theirs === undefined) tokens.set(group, [token]);
+        else theirs.push(token);
+      }
+    }
+    for (const [group, theirs] of tokens) this.#begin(group, this.#within(group, theirs));
+  }
+
+  /** Goes on with the reads of a group that has just applied something. */
+  release(group: Group): void {
+    for (const { tokens, term } of group.reads.takeApplied(group.written.index)) {
+      if (group.raft.hardState.term === term) this.#answer(group, tokens);
+      else this.#wait(group, tokens);
+    }
+    this.askAll(group);
+  }
+
+  /** Asks for the reads that wait for somebody to ask, if there is somebody now. */
+  askAll(group: Group): void {
+    if (!canAsk(group)) return;
+    if (group.reads.isWaiting && !group.reads.hasAskedEnough) this.#ask(group, group.reads.takeWaiting());
+  }
+
+  /** Asks for what waited for an answer to others. Called when no step is under way. */
+  settle(): void {
+    if (this.#answered.size === 0) return;
+    for (const group of this.#answered) this.askAll(group);
+    this.#answered.clear();
+  }
+
+  /** Carries out a `read-ready` effect. */
+  onReady(group: Group, { id, index, term }: ReadReady): void {
+    const tokens = this.#take(group, id);
+    if (group.written.index >= index) this.#answer(group, tokens);
+    else group.reads.park({ tokens, index, term, sinceMs: this.#ports.monotonicMs() });
+  }
+
+  /** Carries out a `read-refused` effect. */
+  onRefused(group: Group, id: number, refusal: Refusal): void {
+    const tokens = this.#take(group, id);
+    // The leader is another one, or not known yet: the read asks again.
+    if (refusal.kind === 'not-leader') return this.#wait(group, tokens);
+    const error = refusal.kind === 'reads-full' ? readsFull(group.title, refusal.countMax) : noLeader(group.title);
+    this.#ports.reporter.refuse(tokens, error);
+  }
+
+  /** Those that may wait with the others; the rest is refused. */
+  #within(group: Group, tokens: readonly Token[]): readonly Token[] {
+    const { limits, reporter } = this.#ports;
+    const room = Math.max(0, limits.pendingReadsMax - group.reads.count);
+    if (tokens.length <= room) return tokens;
+    reporter.refuse(tokens.slice(room), readsFull(group.title, limits.pendingReadsMax));
+    return tokens.slice(0, room);
+  }
+
+  #begin(group: Group, tokens: readonly Token[]): void {
+    if (tokens.length === 0) return;
+    if (canAsk(group) && !group.reads.hasAskedEnough) this.#ask(group, tokens);
+    else this.#wait(group, tokens);
+  }
+
+  #take(group: Group, id: number): readonly Token[] {
+    if (group.reads.isWaiting) this.#answered.add(group);
+    return group.reads.answered(id);
+  }
+
+  #wait(group: Group, tokens: readonly Token[]): void {
+    group.reads.wait(tokens, this.#ports.monotonicMs());
+  }
+
+  #ask(group: Group, tokens: readonly Token[]): void {
+    this.#ports.step(group, { kind: 'read', id: group.reads.ask(tokens) });
+  }
+
+  #answer(group: Group, tokens: readonly Token[]): void {
+    const { revision } = group.written;
+    this.#ports.reporter.settle(tokens.map((token): Settlement => ({ kind: 'read', token, revision })));
+  }
+}
+
+/** A leader answers when it has applied its own no-op; a follower asks its leader. */
+function canAsk(group: Group): boolean {
+  return group.isReady || (!group.leads && group.leader !== undefined);
+}

@@ -1,0 +1,14 @@
+/** Tells operators, on every node, that a database was recovered: what only lost copies had of it is lost. */
+import { toHex } from '#base';
+import type { Logger } from '#observability';
+import type { Node } from '../node.ts';
+
+export function logRecoveries({ catalog }: Pick<Node, 'catalog'>, logger: Logger): void {
+  catalog.onChange((change) => {
+    if (change.kind !== 'created' || change.binding.recovery === undefined) return;
+    const { name: database, databaseId, recovery } = change.binding;
+    const { revision, chainHash } = recovery;
+    const before = recovery.databaseId;
+    logger.warn('database-recovered', { database, databaseId, before, revision, chainHash: toHex(chainHash) });
+  });
+}

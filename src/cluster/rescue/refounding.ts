@@ -1,0 +1,153 @@
+/**
+ * Begins another cluster with what one stopped node holds of one whose catalog has lost its quorum for good (ADR 0049).
+ *
+ * ```
+ *   store of the old cluster, log            ── the next log is made ──>   nothing has changed
+ *     ── one synced batch: identity, catalog, trash marks ──>              it is a node of the new cluster
+ *     ── the next log takes its place ──>                                  or the next start does that
+ * ```
+ * The store gets another cluster_id and store_id, so whoever still belongs to the old cluster is refused, and nobody
+ * can be taken for what this node was. Its catalog has this node as its only voter and names each database that it
+ * holds as another instance, which is to be made of the rows that are there: the next start makes the copies, as after
+ * any crash (C24). So the next log holds what that takes: where the catalog stands, and the logs of the origins as they
+ * were.
+ *
+ *   C28  A crash at any time leaves either the node that there was, or one whose next start is of the new cluster and
+ *        has everything that was held: every row of its databases, and every entry behind them.
+ */
+import { CATALOG_GROUP, type GroupId, type Random, replicaOf, toDatabaseId, uuidv7 } from '#base';
+import type { Binding, Refounding } from '#database';
+import type { KvBatch } from '#kv';
+import { encodeMembership, membershipOf } from '#raft';
+import { RecordWriter, type RecoveredGroup, Wal } from '#storage';
+import { databaseMachines } from '../apply/database-machines.ts';
+import type { NodeIdentity } from '../node.ts';
+import { clockFault } from '../requests/refusals.ts';
+import {
+  BEFORE_KEY,
+  IDENTITY_KEY,
+  trashKey,
+  walIdentity,
+  writeBefore,
+  writeIdentity,
+  writeTrash,
+} from '../store/node-rows.ts';
+import { nextLogDirectory, settleLog } from './next-log.ts';
+import type { StoppedCopy, StoppedNode } from './stopped-node.ts';
+
+export interface RefoundingPorts {
+  readonly nowMs: number;
+  readonly random: Random;
+  /** Called behind each step that a crash could come after. */
+  readonly done?: (step: RefoundingStep) => void;
+}
+
+export type RefoundingStep = 'draft' | 'log' | 'store' | 'settled';
+
+/** What the node is from now on. */
+export interface Refounded {
+  readonly identity: NodeIdentity;
+  /** The databases that it goes on with, each as another instance. */
+  readonly bindings: readonly Binding[];
+}
+
+const UUID_RANDOM_BYTES = 10;
+/** Of the log that is made: it holds little. Later segments are as the node is set. */
+const SEGMENT_BYTES = 16 * 2 ** 20;
+
+/**
+ * Changes the node and what is in memory of it, which is to be closed afterwards.
+ * @throws StorageFailure when the disk fails; the node is then what it was, or the next start completes what was begun.
+ */
+export async function refound(node: StoppedNode, ports: RefoundingPorts): Promise<Refounded> {
+  const { directory, store, catalog, copies, log, ports: own } = node;
+  const { nowMs, random, done = () => undefined } = ports;
+  const fault = clockFault(nowMs);
+  if (fault !== undefined) throw fault;
+  const mint = (): string => uuidv7(nowMs, random.bytes(UUID_RANDOM_BYTES));
+  const identity = { clusterId: mint(), storeId: mint(), node: node.identity.node };
+  const named = [...node.namedBefore, ...catalog.list()];
+  const bindings = catalog.refound(orderOf(identity, copies, mint));
+
+  const writer = new RecordWriter();
+  writeLog(writer, catalogLog(node, log.groups.get(CATALOG_GROUP)));
+  for (const copy of copies.values()) if (copy.log !== undefined) writeLog(writer, copy.log);
+  await makeLog(node, identity, writer, done);
+
+  const batch = store.batch();
+  batch.put(IDENTITY_KEY, writeIdentity(identity));
+  batch.put(BEFORE_KEY, writeBefore({ ...node.identity, atMs: nowMs }));
+  catalog.flushInto(batch);
+  await markTrash(batch, node, named);
+  await store.write(batch, { sync: true });
+  done('store');
+
+  settleLog(directory, identity.storeId, own.places);
+  done('settled');
+  return { identity, bindings };
+}
+
+function orderOf({ node, storeId }: NodeIdentity, copies: StoppedNode['copies'], mint: () => string): Refounding {
+  const successors = new Map(
+    [...copies].map(([group, { origin, applied }]) => {
+      const { revision, chainHash } = applied;
+      return [group, { databaseId: toDatabaseId(mint()), origin, revision, chainHash }] as const;
+    }),
+  );
+  return { node, storeId, membership: encodeMembership(membershipOf([replicaOf(node)])), successors };
+}
+
+/** The log of the catalog begins behind its state, which is synced. */
+function catalogLog({ catalog }: StoppedNode, before: RecoveredGroup | undefined): RecoveredGroup {
+  const { index, term, revision } = catalog.applied;
+  const heard = before?.hardState.term ?? term;
+  const hardState = { term: heard > term ? heard : term, vote: 0 };
+  return { group: CATALOG_GROUP, hardState, checkpoint: { index, term, revision }, entries: [] };
+}
+
+function writeLog(writer: RecordWriter, { group, hardState, checkpoint, entries }: RecoveredGroup): void {
+  writer.hardState(group, hardState);
+  writer.logStart(group, checkpoint);
+  for (const { level, ...entry } of entries) writer.entry(group, entry, level);
+}
+
+async function makeLog(
+  { directory, ports: { disk, places } }: StoppedNode,
+  identity: NodeIdentity,
+  writer: RecordWriter,
+  done: (step: RefoundingStep) => void,
+): Promise<void> {
+  const place = nextLogDirectory(directory, identity.storeId);
+  const { wal } = Wal.open(place, { identity: walIdentity(identity), segmentBytes: SEGMENT_BYTES, disk });
+  try {
+    done('draft');
+    wal.append([writer.take()]);
+  } finally {
+    await wal.close();
+  }
+  places.syncDirectory(directory);
+  done('log');
+}
+
+/** Rows that nobody goes on with are cleared, as those of a deleted database. */
+async function markTrash(
+  batch: KvBatch,
+  { store, copies, trash }: StoppedNode,
+  named: readonly Binding[],
+): Promise<void> {
+  const kept = new Set([...copies.values()].map(({ origin }: StoppedCopy) => origin));
+  const groups = new Set(named.flatMap(({ group, recovery }) => (recovery ? [group, recovery.group] : [group])));
+  for (const group of groups) {
+    if (kept.has(group) || trash.has(group) || !(await hasRows(store, group))) continue;
+    batch.put(trashKey(group), writeTrash());
+  }
+}
+
+async function hasRows(store: StoppedNode['store'], group: GroupId): Promise<boolean> {
+  const range = store.range({ ...databaseMachines.rowsOf(group), limit: 1, values: false });
+  try {
+    return (await range.next(1)).length > 0;
+  } finally {
+    await range.close();
+  }
+}

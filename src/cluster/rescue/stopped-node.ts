@@ -1,0 +1,243 @@
+/**
+ * A node that is stopped, opened as a start would open it, up to where it would reach for others: every row is
+ * verified, what a power failure has left is mended, and what the log of the catalog holds behind its state is applied
+ * in memory. Nothing that it says changes by that: it is still the node that it was.
+ *
+ * What stands behind the state of the catalog is not known to be committed, but it may have been acknowledged (ADR
+ * 0045).
+ */
+import { CATALOG_GROUP, DatabaseError, type DatabaseId, type GroupId } from '#base';
+import { type Applied, type Binding, CatalogMachine, DatabaseReader, type DatabaseSource } from '#database';
+import type { KvStore } from '#kv';
+import { decodeMembership, type EntryId, encodeMembership, type Membership } from '#raft';
+import { type Disk, type LevelStore, patientDisk, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
+import { databaseMachines } from '../apply/database-machines.ts';
+import { checkLevels } from '../catalog/levels.ts';
+import { keptLog } from '../core/group-lifecycle.ts';
+import { checkCatalog, namingFiles, type RecoveredFiles, recoverDatabases } from '../core/recovery.ts';
+import { nativeCrc32, nativeSha256 } from '../native.ts';
+import type { NodeIdentity } from '../node.ts';
+import { FOUNDERS } from '../placement/placement.ts';
+import { openStoppedStore, type StoppedStoreFiles } from '../store/data-directory.ts';
+import {
+  BEFORE_KEY,
+  type ClusterBefore,
+  IDENTITY_KEY,
+  readBefore,
+  readIdentity,
+  readTrash,
+  trashRows,
+  walIdentity,
+} from '../store/node-rows.ts';
+import { sentenceOnStoreLogs } from '../store/store-logs.ts';
+import { type LogPlaces, logDirectoryOf, nodePlaces, settleLog } from './next-log.ts';
+import { logBehind } from './recovered-copies.ts';
+
+/** The store of a stopped node, as far as it is used here. */
+export type StoppedStore = KvStore & Pick<LevelStore, 'checkpointFiles'>;
+
+/** With what was looked at before it was opened. */
+export interface OpenedStore extends Omit<StoppedStoreFiles, 'store'> {
+  readonly store: StoppedStore;
+}
+
+/** What a data directory is made of. */
+export interface StoppedPorts {
+  /** Rejects when it is not there, is damaged, or is open in another process. */
+  readonly openStore: (directory: string) => Promise<OpenedStore>;
+  /** Of the files of logs, and of their directories. */
+  readonly disk: Disk;
+  readonly places: LogPlaces;
+}
+
+const NODE_PORTS: StoppedPorts = { openStore: openStoppedStore, disk: patientDisk, places: nodePlaces };
+
+/** What the node holds of a database. */
+export interface StoppedCopy {
+  readonly binding: Binding;
+  /** Whose rows these are: the group of the binding, or the one that its copy was to be made of. */
+  readonly origin: GroupId;
+  readonly applied: Applied;
+  /** Of the origin; undefined when it has none yet. */
+  readonly log: RecoveredGroup | undefined;
+}
+
+export interface StoppedNode extends AsyncDisposable {
+  readonly directory: string;
+  readonly identity: NodeIdentity;
+  /** Only if its cluster began with what the store held of another one. */
+  readonly before: ClusterBefore | undefined;
+  readonly store: StoppedStore;
+  readonly log: RecoveredLog;
+  readonly ports: StoppedPorts;
+  /** With everything that its log holds. Nothing of it is written. */
+  readonly catalog: CatalogMachine;
+  /** As of its state. */
+  readonly members: Membership;
+  /** The last entry that the state included, and the databases that it named. */
+  readonly written: EntryId;
+  readonly namedBefore: readonly Binding[];
+  /** Of each database that the catalog names and the node holds something of, by its group. */
+  readonly copies: ReadonlyMap<GroupId, StoppedCopy>;
+  /**
+   * Of each database that the catalog names and the log holds, while the store has nothing of it, the end of that log:
+   * the store has lost what was durable.
+   */
+  readonly rowless: ReadonlyMap<GroupId, EntryId>;
+  /** What LevelDB had as its own logs before the store was opened. */
+  readonly storeLogs: RecoveredFiles['storeLogs'];
+  /** Rows of these groups are being cleared. */
+  readonly trash: ReadonlySet<GroupId>;
+}
+
+/**
+ * @throws DatabaseError or StorageFailure when it is no node, runs, was never taken into its cluster, or is damaged.
+ */
+export async function openStoppedNode(directory: string, ports: StoppedPorts = NODE_PORTS): Promise<StoppedNode> {
+  const { store, ...files } = await ports.openStore(directory);
+  try {
+    const row = store.get(IDENTITY_KEY);
+    if (row === undefined) throw neverJoined(directory, files);
+    const identity = readIdentity(row);
+    settleLog(directory, identity.storeId, ports.places);
+    const log = await readLog(directory, identity, ports.disk);
+    checkLevels({ kv: store, machines: databaseMachines }, log);
+    const before = store.get(BEFORE_KEY);
+    const opened = await lookInto(store, log);
+    if (opened.written.index === 0) throw neverJoined(directory, files);
+    const close = (): Promise<void> => store.close();
+    const { storeLogs } = files;
+    const known = { directory, identity, before: before && readBefore(before), store, log, ports, storeLogs };
+    return { ...known, ...opened, [Symbol.asyncDispose]: close };
+  } catch (failure) {
+    await store.close();
+    throw namingFiles(failure, files);
+  }
+}
+
+function sourceIn(store: StoppedStore, group: GroupId): DatabaseSource {
+  return { kv: store, group, crc32: nativeCrc32, sha256: nativeSha256 };
+}
+
+type Looked = Pick<StoppedNode, 'catalog' | 'members' | 'written' | 'namedBefore' | 'copies' | 'rowless' | 'trash'>;
+
+async function lookInto(store: StoppedStore, log: RecoveredLog): Promise<Looked> {
+  const catalog = CatalogMachine.open(sourceIn(store, CATALOG_GROUP), encodeMembership(FOUNDERS));
+  const { index, term, group } = catalog.applied;
+  const members = decodeMembership(group.membership);
+  if (typeof members === 'string') throw new DatabaseError('internal', `The catalog has no membership: ${members}`);
+  const namedBefore = catalog.list();
+  if (!checkCatalog(catalog, log)) applyLog(catalog, log.groups.get(CATALOG_GROUP));
+  const trash = await readTrashRows(store);
+  const copies = await mendedCopies(store, { catalog, log, trash });
+  const rowless = endsWithoutRows(copies, { catalog, log, trash });
+  return { catalog, members, written: { index, term }, namedBefore, copies, rowless, trash };
+}
+
+/** The log is only read: what is to be written goes into another one. */
+async function readLog(directory: string, identity: NodeIdentity, disk: Disk): Promise<RecoveredLog> {
+  const { wal, recovered } = Wal.open(logDirectoryOf(directory), { identity: walIdentity(identity), disk });
+  await wal.close();
+  return recovered;
+}
+
+function applyLog(catalog: CatalogMachine, log: RecoveredGroup | undefined): void {
+  for (const { index, term, payload, membership } of log?.entries ?? []) {
+    if (index <= catalog.applied.index) continue;
+    if (payload.length > 0) catalog.apply({ index, term, payload });
+    else catalog.advance(index, term, membership && encodeMembership(membership));
+  }
+}
+
+interface Parts {
+  readonly catalog: CatalogMachine;
+  readonly log: RecoveredLog;
+  readonly trash: ReadonlySet<GroupId>;
+}
+
+async function mendedCopies(
+  store: StoppedStore,
+  { catalog, log, trash }: Parts,
+): Promise<ReadonlyMap<GroupId, StoppedCopy>> {
+  const held = new Map<Binding, GroupId>();
+  for (const binding of catalog.list()) {
+    const origin = originOf(store, binding, trash);
+    if (origin !== undefined) held.set(binding, origin);
+  }
+  const origins = new Set(held.values());
+  const syncStore = (): Promise<void> => store.checkpointFiles();
+  await recoverDatabases({ kv: store, syncStore, machines: databaseMachines }, log, (group) => origins.has(group));
+  const copies = new Map<GroupId, StoppedCopy>();
+  for (const [binding, origin] of held) {
+    const applied = appliedIn(store, origin);
+    if (applied === undefined) continue;
+    copies.set(binding.group, { binding, origin, applied, log: logOf(log, { binding, origin, applied }) });
+  }
+  return copies;
+}
+
+/** A log ends, durably, before the rows of its group are cleared: one that is there has had rows beside it. */
+function endsWithoutRows(
+  copies: Looked['copies'],
+  { catalog, log: { groups }, trash }: Parts,
+): ReadonlyMap<GroupId, EntryId> {
+  const ends = new Map<GroupId, EntryId>();
+  for (const { group, recovery } of catalog.list()) {
+    const from = [group, recovery?.group].find((each) => each !== undefined && groups.has(each) && !trash.has(each));
+    const held = from === undefined || copies.has(group) ? undefined : groups.get(from);
+    if (held !== undefined) ends.set(group, lastOf(held));
+  }
+  return ends;
+}
+
+function lastOf({ checkpoint, entries }: RecoveredGroup): EntryId {
+  const { index, term } = entries.at(-1) ?? checkpoint;
+  return { index, term };
+}
+
+/** Whose rows this node has of the database: its own, or those that its copy was to be made of. */
+function originOf(store: StoppedStore, binding: Binding, trash: ReadonlySet<GroupId>): GroupId | undefined {
+  const { group, databaseId, recovery } = binding;
+  const isHeld = (origin: GroupId, id: DatabaseId): boolean =>
+    !trash.has(origin) && appliedIn(store, origin)?.databaseId === id;
+  if (isHeld(group, databaseId)) return group;
+  return recovery !== undefined && isHeld(recovery.group, recovery.databaseId) ? recovery.group : undefined;
+}
+
+/** A copy that was made a moment ago has its log still to begin, with what stands in that of its origin (C24). */
+function logOf(
+  { groups }: RecoveredLog,
+  { binding, origin, applied }: Omit<StoppedCopy, 'log'>,
+): RecoveredGroup | undefined {
+  const own = groups.get(origin);
+  const from = binding.recovery === undefined ? undefined : groups.get(binding.recovery.group);
+  if (own !== undefined || origin !== binding.group) return own;
+  return logBehind(origin, applied, from && keptLog(from));
+}
+
+function appliedIn(store: StoppedStore, group: GroupId): Applied | undefined {
+  return new DatabaseReader(sourceIn(store, group)).applied();
+}
+
+async function readTrashRows(store: StoppedStore): Promise<ReadonlySet<GroupId>> {
+  const groups = new Set<GroupId>();
+  const range = store.range(trashRows());
+  try {
+    for (let rows = await range.next(TRASH_ROWS); rows.length > 0; rows = await range.next(TRASH_ROWS)) {
+      for (const { key, value } of rows) groups.add(readTrash(key, value));
+    }
+  } finally {
+    await range.close();
+  }
+  return groups;
+}
+
+const TRASH_ROWS = 1_000;
+
+function neverJoined(directory: string, { storeLogs }: RecoveredFiles): DatabaseError {
+  const message = `The node in ${directory} was never taken into a cluster, or has got nothing of its catalog: it holds nothing that could be gone on with`;
+  const own = sentenceOnStoreLogs(storeLogs);
+  return new DatabaseError('invalid_argument', own === '' ? message : `${message}.${own}`, {
+    details: { reason: 'NeverJoined' },
+  });
+}

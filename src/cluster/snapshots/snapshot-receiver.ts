@@ -1,0 +1,296 @@
+/**
+ * The receiving of what this node's replicas lack, and its way into state and log.
+ *
+ *   offer ──> ask ──> parts, checked as they come ──> install: the state, then the log (C15) ──> acknowledged
+ *              ^                 |                        |
+ *              +--- a new round, when something was lost  +--- so many bytes more may come
+ *
+ * A snapshot is installed as fast as processor and disk let it, and both may be what others write with. So behind each
+ * one there is a rest, a share of the time that it took: where much else is done it takes longer, and so does the rest.
+ *
+ * Each part ends at a place in the log. So what lies here becomes a snapshot of its own whenever the group has nothing
+ * else to do: small, whole, and never lost again. A crash or another leader begins where the last one was installed.
+ *
+ * Where the disk is so full that nothing should be appended, no state is taken over but the catalog's: a node that
+ * fills its disk to the end is no member at all. The leader offers it again until there is room.
+ *
+ *   C15  A snapshot reaches the store in batches, each of which is a state that the log would have led to, and with an
+ *        applied row that says so. When all of it is durable there, the log begins behind it; then it is acknowledged.
+ *        Until then the log keeps what it held, and whoever starts in between goes on from it if it agrees.
+ */
+import { CATALOG_GROUP, nodeOf, type ReplicaId, type Term } from '#base';
+import type { Snapshot } from '#raft';
+import type { DiskLevel } from '#storage';
+import type { PartToInstall } from '../apply/backlog.ts';
+import type { Group } from '../group/group.ts';
+import type { SnapshotContent, SnapshotLetter, SnapshotOffer, SnapshotPart } from '../peer/snapshot-letter.ts';
+import type { SnapshotPorts } from './snapshot-sender.ts';
+import type { CheckedPart, StateImport } from './state-transfer.ts';
+
+export interface SnapshotReceiverPorts extends SnapshotPorts {
+  /** Hands the parts of a snapshot to whoever applies. */
+  readonly install: (group: Group, parts: readonly PartToInstall[]) => void;
+  readonly disk: () => DiskLevel;
+}
+
+interface Incoming {
+  readonly group: Group;
+  readonly from: ReplicaId;
+  readonly term: Term;
+  readonly transfer: number;
+  readonly startedMs: number;
+  state: StateImport | undefined;
+  round: number;
+  /** What the round began with. */
+  standing: Uint8Array;
+  /** The next part of the round. */
+  seq: number;
+  /** Of the round; of the transfer. */
+  receivedBytes: number;
+  bytes: number;
+  credit: number;
+  /** Checked, and not installed yet. */
+  parts: PartToInstall[];
+  /** The same, with what is being installed. */
+  heldBytes: number;
+  readonly installing: Set<CheckedPart>;
+  hasLast: boolean;
+  heardMs: number;
+  askedMs: number;
+  /** When what is being installed was begun; undefined when nothing is. */
+  beganMs: number | undefined;
+  /** Nothing is installed before. */
+  restsUntilMs: number;
+}
+
+export class SnapshotReceiver {
+  readonly #ports: SnapshotReceiverPorts;
+  readonly #incoming = new Map<Group, Incoming>();
+  /** What the snapshot that is being stepped consists of. */
+  #offered: readonly PartToInstall[] = [];
+  #isClosed = false;
+
+  constructor(ports: SnapshotReceiverPorts) {
+    this.#ports = ports;
+  }
+
+  get isIdle(): boolean {
+    return this.#incoming.size === 0;
+  }
+
+  /** When something may be installed that rests; undefined when nothing does. */
+  get deadlineMs(): number | undefined {
+    const resting = [...this.#incoming.values()].filter(({ parts }) => parts.length > 0);
+    return resting.length === 0 ? undefined : Math.min(...resting.map(({ restsUntilMs }) => restsUntilMs));
+  }
+
+  /** Takes what the leader of a group says. */
+  take(letter: SnapshotLetter): void {
+    const group = this.#ports.touch(letter.group);
+    if (group === undefined || group.self !== letter.to || this.#isClosed) return;
+    const { content, transfer, from } = letter;
+    const known = this.#incoming.get(group);
+    const isKnown = known?.transfer === transfer && known.from === from;
+    if (content.kind === 'offer') {
+      if (isKnown) this.#ask(known);
+      else this.#begin(group, { ...letter, content });
+    } else if (isKnown && content.kind === 'part') this.#takePart(known, content);
+    else if (isKnown && content.kind === 'end')
+      this.#drop(known, content.reason === 'over' ? undefined : 'the leader has given up');
+  }
+
+  /** Carries out an `install-snapshot` effect. */
+  onInstall(group: Group): void {
+    const parts = this.#offered;
+    this.#offered = [];
+    const incoming = this.#incoming.get(group);
+    for (const { part } of parts) incoming?.installing.add(part);
+    this.#ports.install(group, parts);
+  }
+
+  /** A part is in the machine, and its memory free. */
+  installed(group: Group, part: CheckedPart): void {
+    const incoming = this.#incoming.get(group);
+    if (incoming?.installing.delete(part) === true) incoming.heldBytes -= part.bytes;
+  }
+
+  /** Goes on with what can go on: the end of each turn. */
+  advance(): void {
+    if (this.isIdle || this.#isClosed) return;
+    for (const each of this.#incoming.values()) {
+      if (!each.group.isOpen) this.#drop(each, 'the database is gone');
+      else this.#advance(each);
+    }
+  }
+
+  /** Asks again where parts may have been lost, and gives up on a leader that does not answer. */
+  tick(nowMs: number): void {
+    const { snapshotAskMs, snapshotGiveUpMs } = this.#ports.limits;
+    for (const each of this.#incoming.values()) {
+      const silentMs = nowMs - each.heardMs;
+      if (this.#isTooFull(each.group)) this.#putOff(each);
+      else if (silentMs >= snapshotGiveUpMs) this.#drop(each, `the leader has not answered for ${snapshotGiveUpMs} ms`);
+      else if (!each.hasLast && silentMs >= snapshotAskMs && nowMs - each.askedMs >= snapshotAskMs) this.#resume(each);
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #begin(group: Group, { from, transfer, content }: SnapshotLetter<SnapshotOffer>): void {
+    const { limits, monotonicMs, snapshotObserver: observer } = this.#ports;
+    const nowMs = monotonicMs();
+    const before = this.#incoming.get(group);
+    if (before !== undefined) this.#drop(before, 'another transfer takes its place');
+    const incoming: Incoming = {
+      group,
+      from,
+      term: content.term,
+      transfer,
+      startedMs: nowMs,
+      state: undefined,
+      round: 0,
+      standing: new Uint8Array(0),
+      seq: 0,
+      receivedBytes: 0,
+      bytes: 0,
+      credit: 0,
+      parts: [],
+      heldBytes: 0,
+      installing: new Set(),
+      hasLast: false,
+      heardMs: nowMs,
+      askedMs: nowMs,
+      beganMs: undefined,
+      restsUntilMs: 0,
+    };
+    if (content.term < group.raft.hardState.term) return this.#post(incoming, { kind: 'end', reason: 'refused' });
+    if (this.#incoming.size >= limits.snapshotsMax || this.#isTooFull(group)) {
+      return this.#post(incoming, { kind: 'end', reason: 'busy' });
+    }
+    this.#incoming.set(group, incoming);
+    observer.snapshotBegan({ way: 'received', group: group.id, node: nodeOf(from) });
+  }
+
+  /** A new round, from behind what is here already. */
+  #resume(each: Incoming): void {
+    const { kv, machines } = this.#ports;
+    // What a snapshot before this one has left to install comes first: the state is not where it will be.
+    if (each.state === undefined && !each.group.isQuiescent) return;
+    each.state ??= machines.importState(kv, each.group.id, each.group.machine);
+    each.round += 1;
+    each.standing = each.state.resume();
+    each.seq = 0;
+    each.receivedBytes = 0;
+    each.credit = 0;
+    this.#ask(each);
+  }
+
+  #ask(each: Incoming): void {
+    if (each.state === undefined) return;
+    const { snapshotWindowBytes } = this.#ports.limits;
+    each.askedMs = this.#ports.monotonicMs();
+    each.credit = each.receivedBytes + Math.max(0, snapshotWindowBytes - each.heldBytes);
+    const { round, credit, standing } = each;
+    this.#post(each, { kind: 'ask', round, credit, standing });
+  }
+
+  #takePart(each: Incoming, { round, seq, data, last, isLast, members }: SnapshotPart): void {
+    if (round !== each.round || seq < each.seq || each.hasLast) return;
+    if (seq > each.seq) return this.#resume(each);
+    const { length } = data;
+    each.heardMs = this.#ports.monotonicMs();
+    each.seq += 1;
+    each.receivedBytes += length;
+    each.bytes += length;
+    each.hasLast = isLast;
+    this.#ports.snapshotObserver.snapshotMoved('received', nodeOf(each.from), length);
+    const part = each.state?.take({ data, last, isLast });
+    if (typeof part === 'string') return this.#refuse(each, part);
+    if (part === undefined) return;
+    each.parts.push({ part, members });
+    each.heldBytes += part.bytes;
+  }
+
+  #advance(each: Incoming): void {
+    if (each.state === undefined) this.#resume(each);
+    if (each.beganMs !== undefined && each.installing.size === 0 && !each.group.isInstalling) this.#rest(each);
+    if (each.restsUntilMs <= this.#ports.monotonicMs()) this.#install(each);
+    if (!this.#incoming.has(each.group)) return;
+    if (each.hasLast && each.parts.length === 0 && each.installing.size === 0 && !each.group.isInstalling) {
+      this.#post(each, { kind: 'end', reason: 'done' });
+      return this.#drop(each, undefined);
+    }
+    const { snapshotWindowBytes } = this.#ports.limits;
+    const room = each.receivedBytes + snapshotWindowBytes - each.heldBytes - each.credit;
+    if (each.state !== undefined && !each.hasLast && room >= snapshotWindowBytes / 4) this.#ask(each);
+  }
+
+  /** What was begun is installed. */
+  #rest(each: Incoming): void {
+    const nowMs = this.#ports.monotonicMs();
+    const { snapshotRestShare, snapshotAskMs } = this.#ports.limits;
+    each.restsUntilMs = nowMs + Math.min(snapshotAskMs, snapshotRestShare * (nowMs - (each.beganMs ?? nowMs)));
+    each.beganMs = undefined;
+  }
+
+  /** Makes a snapshot of what is here, once the group has nothing else to do. */
+  #install(each: Incoming): void {
+    const { group, from, term } = each;
+    if (each.parts.length === 0 || !group.isQuiescent) return;
+    const { applied } = group.machine;
+    while ((each.parts[0]?.part.last.index ?? Number.POSITIVE_INFINITY) <= applied.index)
+      this.#forget(each, each.parts.splice(0, 1));
+    const [first] = each.parts;
+    const end = each.parts.at(-1);
+    // The log may be on its way to where the first part begins.
+    if (first === undefined || end === undefined || applied.revision < first.part.basis) return;
+    const snapshot: Snapshot = { last: end.part.last, membership: end.members.membership };
+    const parts = each.parts;
+    each.parts = [];
+    this.#offered = parts;
+    each.heardMs = this.#ports.monotonicMs();
+    this.#ports.step(group, { kind: 'receive', from, message: { kind: 'install-snapshot', term, snapshot } });
+    if (this.#offered.length === 0) {
+      each.beganMs = each.heardMs;
+      return;
+    }
+    // The log has it already, or another leader has said more.
+    this.#offered = [];
+    this.#forget(each, parts);
+    if (group.raft.hardState.term > term) this.#drop(each, 'another leader has said more');
+  }
+
+  #forget(each: Incoming, parts: readonly PartToInstall[]): void {
+    for (const { part } of parts) each.heldBytes -= part.bytes;
+  }
+
+  /** Without the catalog nothing could be deleted here. */
+  #isTooFull({ id }: Group): boolean {
+    return id !== CATALOG_GROUP && this.#ports.disk() === 'read-only';
+  }
+
+  #putOff(each: Incoming): void {
+    this.#post(each, { kind: 'end', reason: 'busy' });
+    this.#drop(each, 'the disk is too full');
+  }
+
+  #refuse(each: Incoming, fault: string): void {
+    this.#post(each, { kind: 'end', reason: 'refused' });
+    this.#drop(each, fault);
+  }
+
+  #drop(each: Incoming, fault: string | undefined): void {
+    this.#incoming.delete(each.group);
+    const { group, from, bytes, startedMs } = each;
+    const elapsedMs = this.#ports.monotonicMs() - startedMs;
+    const node = nodeOf(from);
+    this.#ports.snapshotObserver.snapshotEnded({ way: 'received', group: group.id, node, fault, bytes, elapsedMs });
+  }
+
+  #post({ group, from, transfer }: Incoming, content: SnapshotContent): void {
+    // What is not taken is lost, and said again.
+    this.#ports.peers.sendLetter(nodeOf(from), { group: group.id, from: group.self, to: from, transfer, content });
+  }
+}

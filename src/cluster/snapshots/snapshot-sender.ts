@@ -1,0 +1,320 @@
+/**
+ * The sending of what members of groups lack, and the leader's log no longer has.
+ *
+ *   waiting ──> offered ── asked ──> sending ── done, over, failed ──>
+ *      ^           |  |                 |  a new round: from where the member stands by then
+ *      +-- busy ---+  +---- no answer --+
+ *
+ * A node that takes no more at the moment is not asked again at once, for none of its members: what is offered to it
+ * waits as if it had not been, and nothing has failed. Nodes take turns.
+ *
+ *   C16  At most a few transfers leave a node at a time, each a part at a turn, and none of a part that the member has
+ *        not asked for: what is under way is bounded by the member, and nothing but the next parts is held here.
+ */
+import { Fifo, type GroupId, type LogIndex, type NodeId, nodeOf, type Random, type ReplicaId, type Term } from '#base';
+import type { KvReader } from '#kv';
+import type { Input } from '#raft';
+import type { SnapshotObserver } from '../front/snapshot-observer.ts';
+import type { Group } from '../group/group.ts';
+import type { CoreLimits } from '../limits.ts';
+import type { Machines } from '../machine.ts';
+import type { EndReason, SnapshotAsk, SnapshotContent, SnapshotEnd, SnapshotLetter } from '../peer/snapshot-letter.ts';
+import type { Peers } from '../peers.ts';
+import type { StateExport, StatePart } from './state-transfer.ts';
+
+export interface SnapshotPorts {
+  readonly kv: KvReader;
+  readonly peers: Peers;
+  readonly machines: Machines;
+  readonly limits: CoreLimits;
+  readonly snapshotObserver: SnapshotObserver;
+  readonly monotonicMs: () => number;
+  readonly random: Random;
+  readonly step: (group: Group, input: Input) => void;
+  readonly touch: (id: GroupId) => Group | undefined;
+  /** Takes care of work in the background: a failure stops the core. */
+  readonly keep: (work: Promise<void>) => void;
+  /** Another turn, once everything else that has arrived had its own. */
+  readonly again: () => void;
+}
+
+/** Of the number of a transfer. */
+const TRANSFER_BYTES = 6;
+
+interface Outgoing {
+  readonly group: Group;
+  readonly to: ReplicaId;
+  readonly term: Term;
+  readonly transfer: number;
+  readonly startedMs: number;
+  state: StateExport | undefined;
+  /** 0 until the member asks. */
+  round: number;
+  seq: number;
+  sentBytes: number;
+  credit: number;
+  /** Of all rounds. */
+  bytes: number;
+  /** Read, and not taken by the link yet. */
+  held: StatePart | undefined;
+  hasSentLast: boolean;
+  /** The round for which it reads from the store at the moment. */
+  reading: number | undefined;
+  /** Where the last part ends. */
+  lastIndex: LogIndex | undefined;
+  /** Why nothing can be sent. */
+  fault: string | undefined;
+  heardMs: number;
+  offeredMs: number;
+}
+
+/** What waits for one node, and until when that takes nothing. */
+interface Line {
+  readonly waiting: Fifo<Outgoing>;
+  busyUntilMs: number;
+}
+
+/** How soon a node that takes no more is asked again, as a part of the time after which an offer is repeated. */
+const BUSY_PER_ASK = 1 / 4;
+
+export class SnapshotSender {
+  readonly #ports: SnapshotPorts;
+  /** Of the nodes for which something waits; the one whose turn it is comes first. */
+  readonly #lines = new Map<NodeId, Line>();
+  #waitingCount = 0;
+  #running: readonly Outgoing[] = [];
+  #reading: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(ports: SnapshotPorts) {
+    this.#ports = ports;
+  }
+
+  get isIdle(): boolean {
+    return this.#behindCount === 0;
+  }
+
+  /** Members that need a snapshot. */
+  get #behindCount(): number {
+    return this.#running.length + this.#waitingCount;
+  }
+
+  /** Carries out a `send-snapshot` effect. Its answer is stepped when the transfer ends. */
+  send(group: Group, to: ReplicaId, term: Term): void {
+    if (this.#isClosed) return;
+    const nowMs = this.#ports.monotonicMs();
+    this.#wait({
+      group,
+      to,
+      term,
+      transfer: this.#ports.random.bytes(TRANSFER_BYTES).reduce((value, byte) => value * 256 + byte, 0),
+      startedMs: nowMs,
+      state: undefined,
+      round: 0,
+      seq: 0,
+      sentBytes: 0,
+      credit: 0,
+      bytes: 0,
+      held: undefined,
+      hasSentLast: false,
+      reading: undefined,
+      lastIndex: undefined,
+      fault: undefined,
+      heardMs: nowMs,
+      offeredMs: nowMs,
+    });
+    this.#ports.snapshotObserver.membersBehind(this.#behindCount);
+  }
+
+  /** Goes on with what can go on: the end of each turn. */
+  advance(): void {
+    if (this.isIdle || this.#isClosed) return;
+    for (const each of this.#running) if (!isWanted(each)) this.#end(each, 'over', undefined);
+    while (this.#running.length < this.#ports.limits.snapshotsMax) {
+      const next = this.#next();
+      if (next === undefined) break;
+      this.#start(next);
+    }
+    for (const each of this.#running) this.#pump(each);
+  }
+
+  /** Repeats what may have been lost, and gives up on whoever does not answer. */
+  tick(nowMs: number): void {
+    const { snapshotAskMs, snapshotGiveUpMs } = this.#ports.limits;
+    for (const each of this.#running) {
+      if (nowMs - each.heardMs >= snapshotGiveUpMs) this.#fail(each, `it has not answered for ${snapshotGiveUpMs} ms`);
+      else if (each.round === 0 && nowMs - each.offeredMs >= snapshotAskMs) this.#offer(each, nowMs);
+    }
+  }
+
+  /** Takes what the member says. */
+  take(letter: SnapshotLetter<SnapshotAsk | SnapshotEnd>): void {
+    const { content, transfer, group } = letter;
+    const found = this.#running.find((each) => each.transfer === transfer && each.group.id === group);
+    if (found === undefined || found.to !== letter.from || !isWanted(found)) return;
+    found.heardMs = this.#ports.monotonicMs();
+    if (content.kind === 'end') return this.#takeEnd(found, content.reason);
+    if (content.round < found.round) return;
+    if (content.round > found.round) this.#begin(found, content);
+    else found.credit = Math.max(found.credit, content.credit);
+  }
+
+  /** Sends nothing more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** When it resolves, nothing is being read; after `close` nothing more will be. */
+  async settled(): Promise<void> {
+    await this.#reading;
+  }
+
+  #wait(each: Outgoing): void {
+    const node = nodeOf(each.to);
+    const line = this.#lines.get(node) ?? { waiting: new Fifo(), busyUntilMs: Number.NEGATIVE_INFINITY };
+    line.waiting.push(each);
+    this.#lines.set(node, line);
+    this.#waitingCount += 1;
+  }
+
+  /** Whose turn it is, of those that are still wanted; undefined when nothing waits, or nobody takes it. */
+  #next(): Outgoing | undefined {
+    const nowMs = this.#ports.monotonicMs();
+    for (const [node, line] of this.#lines) {
+      if (nowMs < line.busyUntilMs) continue;
+      const next = this.#firstWanted(line.waiting);
+      this.#lines.delete(node);
+      if (line.waiting.length > 0) this.#lines.set(node, line);
+      if (next !== undefined) return next;
+    }
+    return undefined;
+  }
+
+  #firstWanted(waiting: Fifo<Outgoing>): Outgoing | undefined {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      this.#waitingCount -= 1;
+      if (isWanted(next)) return next;
+    }
+    return undefined;
+  }
+
+  #start(each: Outgoing): void {
+    this.#running = [...this.#running, each];
+    const nowMs = this.#ports.monotonicMs();
+    each.heardMs = nowMs;
+    this.#offer(each, nowMs);
+  }
+
+  #offer(each: Outgoing, nowMs: number): void {
+    each.offeredMs = nowMs;
+    this.#post(each, { kind: 'offer', term: each.term });
+  }
+
+  /** The member begins anew: what was read for it before is of no use. */
+  #begin(each: Outgoing, { round, credit, standing }: SnapshotAsk): void {
+    const { group, to } = each;
+    if (each.round === 0)
+      this.#ports.snapshotObserver.snapshotBegan({ way: 'sent', group: group.id, node: nodeOf(to) });
+    each.round = round;
+    each.credit = credit;
+    each.seq = 0;
+    each.sentBytes = 0;
+    each.held = undefined;
+    each.hasSentLast = false;
+    each.state = undefined;
+    each.reading = undefined;
+    this.#read(each, async () => {
+      const { kv, machines } = this.#ports;
+      const state = await machines.exportState(kv, each.group.id, standing);
+      if (each.round !== round || !this.#running.includes(each)) return;
+      if (typeof state === 'string') each.fault = state;
+      else each.state = state;
+    });
+  }
+
+  #pump(each: Outgoing): void {
+    const { state, held } = each;
+    if (each.fault !== undefined) return this.#fail(each, each.fault);
+    if (state === undefined || each.reading !== undefined || each.hasSentLast) return;
+    if (held !== undefined) return this.#sendPart(each, state, held);
+    if (each.sentBytes >= each.credit) return;
+    const { round } = each;
+    each.reading = round;
+    this.#read(each, async () => {
+      const part = await state.next(this.#ports.limits.snapshotPartBytes);
+      if (each.round !== round) return;
+      each.reading = undefined;
+      each.held = part;
+    });
+  }
+
+  /** A part that the link has no room for waits for the next turn. */
+  #sendPart(each: Outgoing, { members }: StateExport, part: StatePart): void {
+    const { round, seq } = each;
+    if (!this.#post(each, { kind: 'part', round, seq, members, ...part })) return;
+    const { length } = part.data;
+    each.held = undefined;
+    each.seq += 1;
+    each.sentBytes += length;
+    each.bytes += length;
+    each.hasSentLast = part.isLast;
+    each.lastIndex = part.last.index;
+    this.#ports.snapshotObserver.snapshotMoved('sent', nodeOf(each.to), length);
+    this.#ports.again();
+  }
+
+  #takeEnd(each: Outgoing, reason: EndReason): void {
+    if (reason === 'busy') return this.#putOff(each);
+    if (reason !== 'done') return this.#fail(each, 'it has refused what it got');
+    this.#end(each, 'done', undefined);
+    this.#ports.step(each.group, { kind: 'snapshot-sent', replica: each.to, index: each.lastIndex });
+  }
+
+  /** Its node takes no more at the moment. */
+  #putOff(each: Outgoing): void {
+    const { monotonicMs, limits } = this.#ports;
+    this.#running = this.#running.filter((other) => other !== each);
+    this.send(each.group, each.to, each.term);
+    const line = this.#lines.get(nodeOf(each.to));
+    if (line !== undefined) line.busyUntilMs = monotonicMs() + limits.snapshotAskMs * BUSY_PER_ASK;
+  }
+
+  #fail(each: Outgoing, fault: string): void {
+    const { group, to } = each;
+    this.#end(each, 'refused', fault);
+    if (group.isOpen) this.#ports.step(group, { kind: 'snapshot-sent', replica: to, index: undefined });
+  }
+
+  #end(each: Outgoing, reason: EndReason, fault: string | undefined): void {
+    this.#running = this.#running.filter((other) => other !== each);
+    if (reason !== 'done') this.#post(each, { kind: 'end', reason });
+    const { snapshotObserver: observer, monotonicMs } = this.#ports;
+    const { group, to, bytes, startedMs } = each;
+    const elapsedMs = monotonicMs() - startedMs;
+    observer.snapshotEnded({ way: 'sent', group: group.id, node: nodeOf(to), fault, bytes, elapsedMs });
+    observer.membersBehind(this.#behindCount);
+  }
+
+  #post({ group, to, transfer }: Outgoing, content: SnapshotContent): boolean {
+    const letter = { group: group.id, from: group.self, to, transfer, content };
+    return this.#ports.peers.sendLetter(nodeOf(to), letter);
+  }
+
+  /** Reads from the store beside everything else; the turn behind it goes on with what was read. */
+  #read(each: Outgoing, work: () => Promise<void>): void {
+    const reading = async (): Promise<void> => {
+      if (!this.#isClosed && each.group.isOpen) await work();
+      this.#ports.again();
+    };
+    const before = this.#reading;
+    this.#reading = Promise.all([before, reading()]).then(() => undefined);
+    this.#ports.keep(this.#reading);
+  }
+}
+
+/** Whether the group still leads in that term, and the member still lacks what its log no longer has. */
+function isWanted({ group, to, term }: Outgoing): boolean {
+  const { role, hardState } = group.raft;
+  if (!group.isOpen || role.kind !== 'leader' || hardState.term !== term) return false;
+  return role.peers.get(to)?.progress.kind === 'snapshot';
+}

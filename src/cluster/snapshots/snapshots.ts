@@ -1,0 +1,115 @@
+/**
+ * Snapshots of the groups of this node, both ways: what the runtime needs of them in one place.
+ *
+ * A member that lacks more than its leader's log still has gets the state instead: of a database the pages above where
+ * it stands, of the catalog everything (state-transfer.ts).
+ */
+import type { ReplicaId, Term } from '#base';
+import type { Snapshot } from '#raft';
+import type { Group } from '../group/group.ts';
+import type { AppliedMark } from '../machine.ts';
+import type { SnapshotLetter } from '../peer/snapshot-letter.ts';
+import { SnapshotReceiver, type SnapshotReceiverPorts } from './snapshot-receiver.ts';
+import { SnapshotSender } from './snapshot-sender.ts';
+import type { CheckedPart } from './state-transfer.ts';
+
+export interface SnapshotsPorts extends SnapshotReceiverPorts {
+  /** Makes every write of the store that has resolved durable. */
+  readonly syncStore: () => Promise<void>;
+  readonly turn: (work: () => void) => void;
+  /** Has the log of the group begin behind the mark, which the store has durably. */
+  readonly begin: (group: Group, mark: AppliedMark, snapshot: Snapshot) => void;
+}
+
+/** How often a deadline is looked at before it passes. */
+const LOOKS = 4;
+
+export class Snapshots {
+  readonly #ports: SnapshotsPorts;
+  readonly #sender: SnapshotSender;
+  readonly #receiver: SnapshotReceiver;
+  #syncing: Promise<void> = Promise.resolve();
+  #lookedMs = 0;
+
+  constructor(ports: SnapshotsPorts) {
+    this.#ports = ports;
+    this.#sender = new SnapshotSender(ports);
+    this.#receiver = new SnapshotReceiver(ports);
+  }
+
+  /** When `tick` is next worth calling; undefined when nothing is under way. */
+  get deadlineMs(): number | undefined {
+    if (this.#sender.isIdle && this.#receiver.isIdle) return undefined;
+    const lookMs = this.#lookedMs + this.#ports.limits.snapshotAskMs / LOOKS;
+    return Math.min(lookMs, this.#receiver.deadlineMs ?? lookMs);
+  }
+
+  /** Carries out a `send-snapshot` effect. */
+  send(group: Group, to: ReplicaId, term: Term): void {
+    this.#sender.send(group, to, term);
+    this.#ports.again();
+  }
+
+  /** Carries out an `install-snapshot` effect. */
+  install(group: Group): void {
+    this.#receiver.onInstall(group);
+  }
+
+  /** A part is in the machine. */
+  installed(group: Group, part: CheckedPart): void {
+    this.#receiver.installed(group, part);
+  }
+
+  /** The store has the state up to the mark. At the end of the snapshot it is made durable, and then the log begins. */
+  written(group: Group, mark: AppliedMark): void {
+    if (group.raft.installing?.last.index === mark.index) {
+      this.#syncing = this.#sync(group, mark);
+      this.#ports.keep(this.#syncing);
+    }
+  }
+
+  receive(letter: SnapshotLetter): void {
+    const { content } = letter;
+    if (content.kind === 'ask') this.#sender.take({ ...letter, content });
+    else this.#receiver.take(letter);
+    if (content.kind === 'end') this.#sender.take({ ...letter, content });
+  }
+
+  /** The end of each turn. */
+  advance(): void {
+    this.#receiver.advance();
+    this.#sender.advance();
+  }
+
+  tick(nowMs: number): void {
+    this.#lookedMs = nowMs;
+    this.#sender.tick(nowMs);
+    this.#receiver.tick(nowMs);
+  }
+
+  /** Begins nothing more; what is being installed goes on. */
+  close(): void {
+    this.#receiver.close();
+    this.#sender.close();
+  }
+
+  /** When it resolves, nothing that was closed uses the store any more. */
+  async settled(): Promise<void> {
+    await this.#sender.settled();
+    await this.#syncing;
+  }
+
+  async #sync(group: Group, mark: AppliedMark): Promise<void> {
+    const before = this.#syncing;
+    await this.#ports.syncStore();
+    this.#ports.turn(() => this.#beginLog(group, mark));
+    await before;
+  }
+
+  #beginLog(group: Group, mark: AppliedMark): void {
+    const { installing } = group.raft;
+    if (!group.isOpen || installing === undefined) return;
+    group.beginLog(mark.index);
+    this.#ports.begin(group, mark, installing);
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * The data directory of a node: what lies where, who it belongs to, and that only one process has it open.
+ *
+ *   <data>/store   LevelDB: applied state; its lock is the lock of the whole directory. In it, of a large store, second
+ *                  names of tables that were not looked at yet: unseen
+ *   <data>/log     the write-ahead log; beside it, perhaps, one that is to take its place (next-log.ts)
+ *   <data>/damage  what was found damaged while the node ran (damage-note.ts); mostly not there
+ *
+ * Identity is minted on the first start and written into the store, then into the log. A log of another store is
+ * refused by the log; a log without its store is refused here, before LevelDB makes a new one: its entries would be
+ * decided again, over nothing.
+ */
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseError, type Random } from '#base';
+import {
+  DiskGuard,
+  type DiskGuardOptions,
+  holdTables,
+  isLevelLocked,
+  isLevelStoreInUse,
+  type LevelLog,
+  type LevelStore,
+  type LevelStoreOptions,
+  openLevelStore,
+  ROW_BYTES_DEFAULT,
+  releaseOthers,
+  StorageFailure,
+  type StoreLook,
+  verifyStore,
+  verifyTables,
+} from '#storage';
+import { ownIdentity } from '../catalog/own-identity.ts';
+import { clearDamageNote, hasDamageNote } from '../front/damage-note.ts';
+import type { NodeIdentity } from '../node.ts';
+import type { Joined } from '../peer/join.ts';
+import { clockFault } from '../requests/refusals.ts';
+import { logDirectoryOf, settleLog } from '../rescue/next-log.ts';
+import { sentenceOnStoreLogs } from './store-logs.ts';
+import { makeWritableDirectory } from './writable-directory.ts';
+
+const STORE = 'store';
+const ALL = Number.POSITIVE_INFINITY;
+const NOTHING: StoreLook = { seen: [], unseen: [], logs: [] };
+
+export interface DataDirectory {
+  readonly storeDirectory: string;
+  readonly logDirectory: string;
+  readonly store: LevelStore;
+  /** Tables of the store that were verified whole before it was opened. */
+  readonly seen: readonly number[];
+  /** Its logs before it was opened. */
+  readonly storeLogs: readonly LevelLog[];
+  readonly guard: DiskGuard;
+  readonly identity: NodeIdentity;
+}
+
+export interface DataDirectoryOptions {
+  readonly store: LevelStoreOptions;
+  /** How much of its tables is verified before it is opened. */
+  readonly rowBytes?: number;
+  readonly disk: DiskGuardOptions;
+  readonly nowMs: number;
+  readonly random: Random;
+  /** Asks a cluster to take in a new store; without it, a new store begins a cluster of its own. */
+  readonly join?: ((storeId: string) => Promise<Joined>) | undefined;
+  /** Told whether damage was noted that a look at every row has not ruled out. */
+  readonly onSuspicion?: (isSuspect: boolean) => void;
+}
+
+interface Places {
+  readonly directory: string;
+  readonly storeDirectory: string;
+  readonly logDirectory: string;
+  /** Damage was noted, and every row is to be verified. */
+  readonly isSuspect: boolean;
+}
+
+/** Opens the directory for this process, and makes it when it is missing. The caller closes store and guard. */
+export async function openDataDirectory(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
+  const fault = clockFault(options.nowMs);
+  if (fault !== undefined) throw fault;
+  const storeDirectory = join(directory, STORE);
+  const logDirectory = logDirectoryOf(directory);
+  await makeWritableDirectory(directory);
+  await makeWritableDirectory(logDirectory);
+  const isSuspect = hasDamageNote(directory);
+  options.onSuspicion?.(isSuspect);
+  const places = { directory, storeDirectory, logDirectory, isSuspect };
+  // First of all: on a full disk its ballast is what lets the store open.
+  const guard = DiskGuard.open(directory, options.disk);
+  try {
+    const { store, seen, storeLogs } = await openStore(places, options).catch((failure: unknown) => {
+      if (failure instanceof StorageFailure || guard.check().level !== 'read-only') throw failure;
+      throw full(directory, guard.report.availableBytes, failure);
+    });
+    try {
+      if (isSuspect) clearDamageNote(directory);
+      options.onSuspicion?.(false);
+      const checkNew = (): Promise<void> => checkLogIsNew(logDirectory, storeLogs);
+      const identity = await ownIdentity(store, { place: directory, checkNew, ...options });
+      settleLog(directory, identity.storeId);
+      return { storeDirectory, logDirectory, store, seen, storeLogs, guard, identity };
+    } catch (failure) {
+      await store.close();
+      throw failure;
+    }
+  } catch (failure) {
+    await guard.close();
+    throw failure;
+  }
+}
+
+/**
+ * Opens the store of a node that is stopped, once every row of its tables is verified; nothing is made where there is
+ * none.
+ * @throws DatabaseError when there is no store, or another process has it open; StorageFailure when it is damaged.
+ */
+export async function openStoppedStore(directory: string): Promise<StoppedStoreFiles> {
+  const [storeDirectory, logDirectory] = [join(directory, STORE), logDirectoryOf(directory)];
+  const places = { directory, storeDirectory, logDirectory, isSuspect: true };
+  const look = existsSync(storeDirectory) ? await lookAt(places, ALL) : undefined;
+  if (look === undefined) throw noStore(directory);
+  return { storeDirectory, logDirectory, store: await openUnlessLocked(places, {}), storeLogs: look.logs };
+}
+
+export type StoppedStoreFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirectory' | 'store' | 'storeLogs'>;
+
+type OpenStore = Pick<DataDirectory, 'store' | 'seen' | 'storeLogs'>;
+
+async function openStore(places: Places, options: DataDirectoryOptions): Promise<OpenStore> {
+  const { rowBytes = ROW_BYTES_DEFAULT } = options;
+  const look = await lookAt(places, places.isSuspect ? ALL : rowBytes);
+  if (look === undefined) await checkLogIsNew(places.logDirectory);
+  const { seen, unseen, logs } = look === undefined ? NOTHING : await holdUnseen(places, look);
+  const store = await openUnlessLocked(places, options.store);
+  try {
+    releaseOthers(places.storeDirectory, unseen);
+    return { store, seen, storeLogs: logs };
+  } catch (failure) {
+    await store.close();
+    throw failure;
+  }
+}
+
+/** Holds what was not looked through, or, where the file system has no links, looks through it now. */
+async function holdUnseen(places: Places, look: StoreLook): Promise<StoreLook> {
+  if (look.unseen.length === 0) return look;
+  const { directory, storeDirectory } = places;
+  if (await isLevelStoreInUse(storeDirectory)) throw inUse(directory);
+  const failed = new Set(holdTables(storeDirectory, look.unseen));
+  await verifyTables(storeDirectory, [...failed]);
+  return { ...look, seen: [...look.seen, ...failed], unseen: look.unseen.filter((number) => !failed.has(number)) };
+}
+
+async function openUnlessLocked(places: Places, options: LevelStoreOptions): Promise<LevelStore> {
+  try {
+    return await openLevelStore(places.storeDirectory, options);
+  } catch (failure) {
+    throw isLevelLocked(failure) ? inUse(places.directory, failure) : failure;
+  }
+}
+
+/** Undefined when there is no store yet. */
+async function lookAt({ directory, storeDirectory }: Places, rowBytes: number): Promise<StoreLook | undefined> {
+  try {
+    return await verifyStore(storeDirectory, rowBytes);
+  } catch (failure) {
+    // What another process is writing may look damaged.
+    throw (await isLevelStoreInUse(storeDirectory)) ? inUse(directory, failure) : failure;
+  }
+}
+
+/** A store that is new has a log that is new. */
+async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[] = []): Promise<void> {
+  const [file] = await readdir(logDirectory);
+  if (file === undefined) return;
+  const message = `The log in ${logDirectory} has files (${file}) but there is no store beside it, or a new one: the store was lost. Restore the data directory from a backup; start with an empty one only where other nodes of the cluster have copies, or what it held may be lost`;
+  const own = sentenceOnStoreLogs(storeLogs);
+  throw new DatabaseError('internal', own === '' ? message : `${message}.${own}`, {
+    details: { reason: 'StoreMissing' },
+  });
+}
+
+function noStore(directory: string): DatabaseError {
+  const message = `There is no store in ${directory}: it is not the data directory of a node, or all of it was lost. Name the directory that the node was started with`;
+  return new DatabaseError('invalid_argument', message, { details: { reason: 'StoreMissing' } });
+}
+
+function inUse(directory: string, cause?: unknown): DatabaseError {
+  const message = `The data directory ${directory} is open in another process; stop that one, or choose another directory`;
+  return new DatabaseError('unavailable', message, { details: { reason: 'DataDirectoryInUse' }, cause });
+}
+
+/** What LevelDB says of a full disk does not say so in a way that a program could rely on. */
+function full(directory: string, availableBytes: number, cause: unknown): DatabaseError {
+  const message = `The disk of ${directory} is full: the store could not be opened with the ${availableBytes} bytes that are left. Free or add space, then start the node again`;
+  return new DatabaseError('storage_full', message, { details: { reason: 'DiskFull' }, cause });
+}

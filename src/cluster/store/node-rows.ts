@@ -1,0 +1,149 @@
+/**
+ * The rows of the store that belong to the node and not to a group.
+ *
+ * ```
+ * 00 00            identity: u8 format = 2 | 16 bytes cluster_id | 16 bytes store_id | u32 node | u32 CRC (little-endian)
+ * 00 01 group(4)   trash: u8 format = 1 | u32 CRC; the rows of this group are being cleared
+ * 00 02            joining: u8 format = 1 | 16 bytes store_id | u32 CRC; the store asks to become a node
+ * 00 03            before: u8 format = 1 | 16 bytes cluster_id | 16 bytes store_id | u64 time ms (little-endian) | u32 CRC;
+ *                  what the store was of before its cluster began with it
+ * ```
+ */
+import {
+  assert,
+  ByteReader,
+  ByteWriter,
+  crc32,
+  DatabaseError,
+  formatUuid,
+  type GroupId,
+  parseUuid,
+  toGroupId,
+  toHex,
+  toNodeId,
+} from '#base';
+import { KeyWriter, prefixEnd, readU32 } from '#kv';
+import type { WalIdentity } from '#storage';
+import type { KeyRange } from '../machine.ts';
+import type { NodeIdentity } from '../node.ts';
+
+const IDENTITY_FORMAT = 2;
+const TRASH_FORMAT = 1;
+const JOINING_FORMAT = 1;
+const BEFORE_FORMAT = 1;
+const CRC_BYTES = 4;
+const UUID_BYTES = 16;
+const TRASH_PREFIX = new KeyWriter().u8(0x00).u8(0x01).key();
+
+export const IDENTITY_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x00).key();
+
+/** Only until there is an identity. */
+export const JOINING_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x02).key();
+
+/** Only if the cluster began with what the store held of another one. */
+export const BEFORE_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x03).key();
+
+export function writeJoining(storeId: string): Uint8Array {
+  return sealed(JOINING_FORMAT, (row) => row.bytes(uuidBytes(storeId)));
+}
+
+/** The store that asks. Throws when the row is corrupt. */
+export function readJoining(value: Uint8Array): string {
+  return formatUuid(opened(JOINING_KEY, value, JOINING_FORMAT).bytes(UUID_BYTES));
+}
+
+export function writeIdentity({ clusterId, storeId, node }: NodeIdentity): Uint8Array {
+  return sealed(IDENTITY_FORMAT, (row) => {
+    row.bytes(uuidBytes(clusterId));
+    row.bytes(uuidBytes(storeId));
+    row.u32le(node);
+  });
+}
+
+/** Throws when the row is corrupt. */
+export function readIdentity(value: Uint8Array): NodeIdentity {
+  const row = opened(IDENTITY_KEY, value, IDENTITY_FORMAT);
+  const clusterId = formatUuid(row.bytes(UUID_BYTES));
+  const storeId = formatUuid(row.bytes(UUID_BYTES));
+  return { clusterId, storeId, node: toNodeId(row.u32le()) };
+}
+
+/** What a store was of, before another cluster began with what it held. */
+export interface ClusterBefore {
+  readonly clusterId: string;
+  readonly storeId: string;
+  /** When that was decided. */
+  readonly atMs: number;
+}
+
+export function writeBefore({ clusterId, storeId, atMs }: ClusterBefore): Uint8Array {
+  return sealed(BEFORE_FORMAT, (row) => {
+    row.bytes(uuidBytes(clusterId));
+    row.bytes(uuidBytes(storeId));
+    row.u64le(atMs);
+  });
+}
+
+/** Throws when the row is corrupt. */
+export function readBefore(value: Uint8Array): ClusterBefore {
+  const row = opened(BEFORE_KEY, value, BEFORE_FORMAT);
+  const clusterId = formatUuid(row.bytes(UUID_BYTES));
+  const storeId = formatUuid(row.bytes(UUID_BYTES));
+  return { clusterId, storeId, atMs: row.u64le() };
+}
+
+export function trashKey(group: GroupId): Uint8Array {
+  return new KeyWriter().bytes(TRASH_PREFIX).u32(group).key();
+}
+
+export function writeTrash(): Uint8Array {
+  return sealed(TRASH_FORMAT, () => undefined);
+}
+
+/** Whose trash row this is. Throws when the row is corrupt. */
+export function readTrash(key: Uint8Array, value: Uint8Array): GroupId {
+  opened(key, value, TRASH_FORMAT);
+  return toGroupId(readU32(key, TRASH_PREFIX.length));
+}
+
+/** The keys of all trash rows. */
+export function trashRows(): KeyRange {
+  const lt = prefixEnd(TRASH_PREFIX);
+  assert(lt !== undefined, 'The trash rows are not the last of the store');
+  return { gte: TRASH_PREFIX, lt };
+}
+
+function sealed(format: number, write: (row: ByteWriter) => void): Uint8Array {
+  const row = new ByteWriter();
+  row.u8(format);
+  write(row);
+  row.u32le(crc32(row.view()));
+  return row.take();
+}
+
+function opened(key: Uint8Array, value: Uint8Array, format: number): ByteReader {
+  const end = value.length - CRC_BYTES;
+  if (end < 1) throw corrupt(key, `${value.length} bytes are too few for a format and a checksum`);
+  const stored = new ByteReader(value, end).u32le();
+  const found = crc32(value.subarray(0, end));
+  if (stored !== found) throw corrupt(key, `its checksum is ${stored}, its content gives ${found}`);
+  if (value[0] !== format) throw corrupt(key, `format ${value[0]} is unknown here, ${format} would be known`);
+  return new ByteReader(value, 1, end);
+}
+
+function corrupt(key: Uint8Array, fault: string): DatabaseError {
+  const message = `The row with key ${toHex(key)} is corrupt: ${fault}`;
+  return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' } });
+}
+
+/** Whose log it is. */
+export function walIdentity({ clusterId, storeId }: Pick<NodeIdentity, 'clusterId' | 'storeId'>): WalIdentity {
+  return { clusterId: uuidBytes(clusterId), storeId: uuidBytes(storeId) };
+}
+
+/** The 16 bytes of an id that this node has minted or read. */
+export function uuidBytes(text: string): Uint8Array {
+  const bytes = parseUuid(text);
+  assert(bytes !== undefined, 'An identity is a UUID', text);
+  return bytes;
+}

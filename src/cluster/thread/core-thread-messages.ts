@@ -1,0 +1,135 @@
+/**
+ * What the core's thread is told when it starts and while it runs, and what it says itself. Commands and reports are
+ * those of command-message.ts and report-message.ts.
+ */
+import { type Address, DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
+import type { DiskLevel, LevelStoreOptions } from '#storage';
+import type { CatalogState } from '../catalog/catalog-mirror.ts';
+import type { StandingMessage } from '../core/standing.ts';
+import type { CoreLimits } from '../limits.ts';
+import type { NodeIdentity } from '../node.ts';
+import type { NodeRegistration } from '../outcome.ts';
+import type { Joined, JoinRequest } from '../peer/join.ts';
+import type { Peer } from '../peer/links.ts';
+import type { PeerMeasures } from '../peer/peer-measures.ts';
+import type { CommandMessage } from './command-message.ts';
+import type { ReportMessage } from './report-message.ts';
+
+/** Everything that the thread needs to open the node. */
+export interface CoreOrder {
+  readonly kind: 'open';
+  readonly storeDirectory: string;
+  readonly logDirectory: string;
+  readonly identity: NodeIdentity;
+  readonly limits: CoreLimits;
+  readonly store: LevelStoreOptions;
+  readonly walSegmentBytes: number;
+  /** Of each database, if there are so many nodes. */
+  readonly copies: number;
+  /** A node that was not heard of for so long is replaced, if another one is free; undefined: never. */
+  readonly replaceAfterMs: number | undefined;
+  /** Without it nothing that links need is loaded, and nobody reaches this node. */
+  readonly links: LinksOrder | undefined;
+  /** One 32-bit number, 1 while the core is alone: the front sees it change before any message that follows (C32). */
+  readonly alone: SharedArrayBuffer;
+}
+
+/** How other nodes reach this one, and which there are. */
+export interface LinksOrder {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** What others are told to dial; by default `host`. */
+  readonly advertisedHost?: string | undefined;
+  /** Until the catalog says who there is. */
+  readonly peers: readonly Peer[];
+  /** Where others may be, if nobody who is known answers. */
+  readonly seeds?: readonly Address[];
+  readonly release?: string;
+  /** As of `PeerLinksOptions`. */
+  readonly connectionsMax?: number | undefined;
+}
+
+/** Asks a cluster to take in this store; comes before `open`. */
+export interface JoinOrder {
+  readonly kind: 'join';
+  readonly seeds: readonly Address[];
+  readonly request: JoinRequest;
+  readonly waitMs: number;
+}
+
+/** Asks who the seeds belong to; comes before `open`. */
+export interface CheckOrder {
+  readonly kind: 'check';
+  readonly seeds: readonly Address[];
+  readonly timeoutMs: number;
+}
+
+export type Preparation = JoinOrder | CheckOrder;
+
+export type ToCore =
+  | CommandMessage
+  | { readonly kind: 'disk'; readonly level: DiskLevel }
+  /** Where this node is, for the catalog. */
+  | { readonly kind: 'announce'; readonly registration: NodeRegistration }
+  /** Hands over what the node leads, for so long at most. */
+  | { readonly kind: 'leave'; readonly withinMs: number }
+  | { readonly kind: 'drain' };
+
+/** The answer to a preparation. */
+export type Prepared =
+  | { readonly kind: 'joined'; readonly joined: Joined }
+  /** The clusters of those seeds that answered. */
+  | { readonly kind: 'checked'; readonly clusters: readonly string[] };
+
+export type FromCore =
+  | Prepared
+  | { readonly kind: 'opened'; readonly catalog: CatalogState; readonly peerPort: number | undefined }
+  | { readonly kind: 'peers'; readonly measures: PeerMeasures }
+  | { readonly kind: 'standing'; readonly standing: StandingMessage }
+  | ReportMessage
+  /** An operator wants the node to end. */
+  | { readonly kind: 'told-to-stop' }
+  /** The answer to `leave`. */
+  | { readonly kind: 'left' }
+  | { readonly kind: 'drained' }
+  | { readonly kind: 'failed'; readonly failure: SentFailure };
+
+/** An error of any class, as it crosses threads. */
+export interface SentFailure {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | undefined;
+  /** Present for a `DatabaseError`. */
+  readonly code: ErrorCode | undefined;
+  readonly details: ErrorDetails | undefined;
+}
+
+export function packFailure(failure: unknown): SentFailure {
+  if (!(failure instanceof Error)) {
+    return { name: 'Error', message: String(failure), stack: undefined, code: undefined, details: undefined };
+  }
+  const { name, message, stack } = failure;
+  const isOurs = failure instanceof DatabaseError;
+  return {
+    name,
+    message,
+    stack: withCauses(stack ?? message, failure.cause),
+    code: isOurs ? failure.code : undefined,
+    details: isOurs ? failure.details : undefined,
+  };
+}
+
+export function unpackFailure({ name, message, stack, code, details }: SentFailure): Error {
+  const failure =
+    code === undefined ? new Error(message) : new DatabaseError(code, message, { details: details ?? {} });
+  // Own properties, for the name of a class is on its prototype and read-only where the class says so.
+  Object.defineProperties(failure, { name: { value: name }, stack: { value: stack } });
+  return failure;
+}
+
+/** The stack of an error and of whatever caused it. */
+function withCauses(stack: string, cause: unknown): string {
+  if (!(cause instanceof Error)) return stack;
+  return withCauses(`${stack}\nCaused by: ${cause.stack ?? cause.message}`, cause.cause);
+}

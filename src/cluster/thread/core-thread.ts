@@ -1,0 +1,211 @@
+/**
+ * The link to a core on a thread of its own, as the front holds it. See core-worker.ts for the other side.
+ */
+import { Worker } from 'node:worker_threads';
+import { assert, unreachable } from '#base';
+import type { DiskLevel } from '#storage';
+import type { CatalogState } from '../catalog/catalog-mirror.ts';
+import type { StandingMessage } from '../core/standing.ts';
+import type { Measures } from '../front/observer.ts';
+import type { NodeRegistration } from '../outcome.ts';
+import type { Joined } from '../peer/join.ts';
+import type { PeerMeasures } from '../peer/peer-measures.ts';
+import { commandTransfers, packCommands } from './command-message.ts';
+import {
+  type CheckOrder,
+  type CoreOrder,
+  type FromCore,
+  type JoinOrder,
+  type Prepared,
+  type ToCore,
+  unpackFailure,
+} from './core-thread-messages.ts';
+import type { Commands, CoreLink, Report } from './link.ts';
+import { type ReportMessage, unpackReport } from './report-message.ts';
+
+export interface CoreThreadListeners {
+  /** The core, or its log, can go on no more; called once, after `open` has resolved. */
+  readonly onFatal: (failure: Error) => void;
+  /** An operator has told the node to end; called once. */
+  readonly onToldToStop: () => void;
+  readonly onMeasures: (measures: Measures) => void;
+  readonly onPeers: (measures: PeerMeasures) => void;
+  /** How the core is, every second, and how many messages it was sent by then. */
+  readonly onStanding: (standing: StandingMessage, messagesSent: number) => void;
+}
+
+/** What a core that has recovered says first. */
+interface Opened {
+  readonly catalog: CatalogState;
+  /** Where other nodes reach it; undefined when they cannot. */
+  readonly peerPort: number | undefined;
+}
+
+interface Preparing {
+  readonly resolve: (prepared: Prepared) => void;
+  readonly reject: (failure: Error) => void;
+}
+
+export class CoreThread implements CoreLink {
+  readonly #worker: Worker;
+  readonly #listeners: CoreThreadListeners;
+  readonly #exited: Promise<void>;
+  readonly #opened = Promise.withResolvers<Opened>();
+  readonly #alone = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  #onReport: (report: Report) => void = () => undefined;
+  #left: (() => void) | undefined;
+  #drained: (() => void) | undefined;
+  /** Who waits for what comes before `open`. */
+  #preparing: Preparing | undefined;
+  /** Messages to the core since it was asked to open. */
+  #sentCount = 0;
+  #isOpen = false;
+  #isEnded = false;
+
+  private constructor(worker: Worker, listeners: CoreThreadListeners) {
+    this.#worker = worker;
+    this.#listeners = listeners;
+    worker.on('message', (message: FromCore) => this.#take(message));
+    worker.on('error', (error: Error) => this.#fail(error));
+    // It may fail before anybody has asked it to open.
+    this.#opened.promise.catch(() => undefined);
+    this.#exited = new Promise((resolve) => {
+      worker.on('exit', (code) => {
+        this.#fail(new Error(`The thread of the core ended by itself, with exit code ${code}`));
+        resolve();
+      });
+    });
+  }
+
+  /** Starts the thread by a file that calls `runCore`. It loads what it takes, and waits for `open` or `abandon`. */
+  static start(worker: URL, listeners: CoreThreadListeners): CoreThread {
+    return new CoreThread(new Worker(worker, { name: 'core' }), listeners);
+  }
+
+  /**
+   * Has it ask a cluster to take in this store, before it opens anything.
+   * @throws DatabaseError as `joinCluster` does.
+   */
+  join(order: JoinOrder): Promise<Joined> {
+    const { promise, resolve, reject } = Promise.withResolvers<Joined>();
+    this.#preparing = { resolve: (message) => message.kind === 'joined' && resolve(message.joined), reject };
+    this.#worker.postMessage(order, []);
+    return promise;
+  }
+
+  /** The clusters of those seeds that answer in time. */
+  check(order: CheckOrder): Promise<readonly string[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+    this.#preparing = { resolve: (message) => message.kind === 'checked' && resolve(message.clusters), reject };
+    this.#worker.postMessage(order, []);
+    return promise;
+  }
+
+  /** Says where this node is. */
+  announce(registration: NodeRegistration): void {
+    this.#post({ kind: 'announce', registration });
+  }
+
+  /** Has it recover the node. Rejects with the reason when it refuses to. */
+  open(order: Omit<CoreOrder, 'alone'>): Promise<Opened> {
+    const complete: CoreOrder = { ...order, alone: this.#alone.buffer };
+    this.#worker.postMessage(complete, []);
+    return this.#opened.promise;
+  }
+
+  /** Ends a thread that has not opened the node, or could not. */
+  async abandon(): Promise<void> {
+    this.#isEnded = true;
+    await this.#worker.terminate();
+  }
+
+  get isAlone(): boolean {
+    return Atomics.load(this.#alone, 0) === 1;
+  }
+
+  send(commands: Commands): void {
+    const message = packCommands(commands);
+    this.#post(message, commandTransfers(message));
+  }
+
+  onReport(listener: (report: Report) => void): void {
+    this.#onReport = listener;
+  }
+
+  reportDisk(level: DiskLevel): void {
+    this.#post({ kind: 'disk', level });
+  }
+
+  async leave(withinMs: number): Promise<void> {
+    assert(this.#left === undefined, 'A core leaves once');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#left = resolve;
+    this.#post({ kind: 'leave', withinMs });
+    await promise;
+  }
+
+  async drain(): Promise<void> {
+    assert(this.#drained === undefined, 'A core is drained once');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#drained = resolve;
+    this.#post({ kind: 'drain' });
+    await promise;
+    await this.#exited;
+  }
+
+  #take(message: FromCore): void {
+    if (message instanceof Float64Array || message.kind === 'report') return this.#report(message);
+    switch (message.kind) {
+      case 'opened':
+        this.#isOpen = true;
+        this.#opened.resolve({ catalog: message.catalog, peerPort: message.peerPort });
+        break;
+      case 'joined':
+      case 'checked':
+        this.#preparing?.resolve(message);
+        break;
+      case 'peers':
+        this.#listeners.onPeers(message.measures);
+        break;
+      case 'standing':
+        this.#listeners.onStanding(message.standing, this.#sentCount);
+        break;
+      case 'told-to-stop':
+        this.#listeners.onToldToStop();
+        break;
+      case 'left':
+        this.#left?.();
+        break;
+      case 'drained':
+        this.#isEnded = true;
+        this.#drained?.();
+        break;
+      case 'failed':
+        this.#fail(unpackFailure(message.failure));
+        break;
+      default:
+        unreachable(message);
+    }
+  }
+
+  #report(message: ReportMessage): void {
+    const { report, measures } = unpackReport(message);
+    // Whoever waits for an answer gets it first.
+    this.#onReport(report);
+    this.#listeners.onMeasures(measures);
+  }
+
+  #post(message: ToCore, transfers: readonly ArrayBuffer[] = []): void {
+    this.#sentCount += 1;
+    this.#worker.postMessage(message, transfers);
+  }
+
+  /** Only the first failure counts: the others follow from it. */
+  #fail(failure: Error): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#preparing?.reject(failure);
+    this.#opened.reject(failure);
+    if (this.#isOpen) this.#listeners.onFatal(failure);
+  }
+}

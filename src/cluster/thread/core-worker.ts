@@ -1,0 +1,241 @@
+/**
+ * The thread of the core: opens log and store, runs the core over them, and carries its messages. See core-thread.ts
+ * for the other side. Nothing is decided here.
+ *
+ * Who starts the thread composes it: the file that it runs is of #main, and calls `runCore`.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import { type Address, assert } from '#base';
+import { LogThread, openLevelStore } from '#storage';
+import { databaseMachines } from '../apply/database-machines.ts';
+import type { CorePorts } from '../core/core-ports.ts';
+import { CoreRuntime } from '../core/core-runtime.ts';
+import type { CoreCounts } from '../core/standing.ts';
+import { MeasureGatherer } from '../front/observer.ts';
+import { unobservedSnapshots } from '../front/snapshot-observer.ts';
+import { nativeRandom, wallClock } from '../native.ts';
+import type { NodeIdentity } from '../node.ts';
+import type { NodeRegistration } from '../outcome.ts';
+import type { AskAdmin } from '../peer/administration.ts';
+import { type AskToJoin, joinCluster } from '../peer/join.ts';
+import type { OpenPeerLinks, PeerLinksOptions } from '../peer/links.ts';
+import { PeerMeasureGatherer } from '../peer/peer-measures.ts';
+import { openReach, type Reach } from '../peer/reach.ts';
+import { noPeers } from '../peers.ts';
+import { FOUNDERS } from '../placement/placement.ts';
+import { spreadOver } from '../placement/spread.ts';
+import { walIdentity } from '../store/node-rows.ts';
+import { unpackCommands } from './command-message.ts';
+import {
+  type CoreOrder,
+  type FromCore,
+  type LinksOrder,
+  type Preparation,
+  packFailure,
+  type ToCore,
+} from './core-thread-messages.ts';
+import { packReport } from './report-message.ts';
+
+/** How late a deadline of the core may be noticed. */
+const TICK_MS = 50;
+
+/** How often what links have counted goes to the front. */
+const PEERS_TOLD_MS = 1_000;
+
+/** How often the front is told how the core is. */
+const STANDING_TOLD_MS = 1_000;
+
+/** What #cluster does not know how to make. */
+export interface CoreParts {
+  /** Called at most once, and only when this node is to reach others. */
+  readonly openLinks: (options: PeerLinksOptions) => Promise<OpenPeerLinks>;
+  readonly askToJoin: AskToJoin;
+  readonly askAdmin: AskAdmin;
+  /** The cluster of the node at an address; undefined when there is no answer in time. */
+  readonly askForCluster: (address: Address, timeoutMs: number) => Promise<string | undefined>;
+}
+
+/** Runs the core in this thread, which was started for it. */
+export function runCore(parts: CoreParts): void {
+  const port = parentPort;
+  assert(port !== null, 'The core is started as a thread');
+  const log = LogThread.start();
+  const begin = (order: Preparation | CoreOrder): void => {
+    if (order.kind !== 'open') port.once('message', begin);
+    const working = order.kind === 'open' ? start(port, order, { ...parts, log }) : prepare(port, order, parts);
+    working.catch((failure: unknown) => fail(port, failure));
+  };
+  port.once('message', begin);
+}
+
+/** What is asked of other nodes before anything is opened. */
+async function prepare(port: MessagePort, order: Preparation, parts: CoreParts): Promise<void> {
+  if (order.kind === 'check') {
+    const answers = await Promise.all(order.seeds.map((seed) => parts.askForCluster(seed, order.timeoutMs)));
+    post(port, { kind: 'checked', clusters: answers.filter((each) => each !== undefined) });
+    return;
+  }
+  const ports = { ask: parts.askToJoin, sleep: (ms: number) => delay(ms), monotonicMs: () => performance.now() };
+  post(port, { kind: 'joined', joined: await joinCluster(ports, order.seeds, order.request, order.waitMs) });
+}
+
+async function start(
+  port: MessagePort,
+  order: CoreOrder,
+  parts: CoreParts & { readonly log: LogThread },
+): Promise<void> {
+  const { identity, limits, walSegmentBytes } = order;
+  const store = await openLevelStore(order.storeDirectory, order.store);
+  const { log } = parts;
+  const recovered = await log.open(order.logDirectory, {
+    identity: walIdentity(identity),
+    segmentBytes: walSegmentBytes,
+  });
+  const gatherer = new MeasureGatherer();
+  const reach = order.links === undefined ? undefined : await reachOthers(port, parts, identity, order.links);
+  const ports: CorePorts = {
+    node: identity.node,
+    founders: FOUNDERS,
+    placement: spreadOver(order.copies, identity.node),
+    upkeep: { copies: order.copies, replaceAfterMs: order.replaceAfterMs },
+    wanted: () => undefined,
+    kv: store,
+    syncStore: () => store.checkpointFiles(),
+    log,
+    peers: reach?.mail ?? noPeers,
+    machines: databaseMachines,
+    limits,
+    clock: wallClock,
+    monotonicMs: () => performance.now(),
+    random: nativeRandom,
+    observer: gatherer,
+    snapshotObserver: reach?.observer ?? unobservedSnapshots,
+    later: setImmediate,
+  };
+  const core = await CoreRuntime.open(ports, recovered);
+  showEnds(core, port);
+  showWhetherAlone(core, new Int32Array(order.alone));
+  reach?.begin(core);
+  core.onReport((report) => {
+    post(port, packReport(report, gatherer.take(core.levels)));
+  });
+  const teller = new Teller(port, core, gatherer);
+  const ticking = setInterval(() => {
+    teller.ticks();
+    core.tick();
+  }, TICK_MS);
+  port.on('message', (message: ToCore) => {
+    teller.takes();
+    if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
+    else if (message.kind === 'disk') core.reportDisk(message.level);
+    else if (message.kind === 'announce') keep(announce(reach, message.registration));
+    else keep(message.kind === 'leave' ? leave(port, core, message.withinMs) : drain());
+  });
+  post(port, { kind: 'opened', catalog: core.catalog, peerPort: reach?.port });
+
+  function keep(work: Promise<void>): void {
+    work.catch((failure: unknown) => fail(port, failure));
+  }
+
+  async function drain(): Promise<void> {
+    reach?.announcer.close();
+    await core.drain();
+    clearInterval(ticking);
+    teller.close();
+    await reach?.close();
+    await log.close();
+    await store.close();
+    post(port, { kind: 'drained' });
+    port.close();
+  }
+}
+
+/** Why the process is to end: at once, or when it has drained. */
+function showEnds(core: CoreRuntime, port: MessagePort): void {
+  core.onFailure((failure) => fail(port, failure));
+  core.onToldToStop(() => post(port, { kind: 'told-to-stop' }));
+}
+
+/** In memory that the front looks into (C32). */
+function showWhetherAlone(core: CoreRuntime, shown: Int32Array): void {
+  core.onCompany(() => Atomics.store(shown, 0, 0));
+  Atomics.store(shown, 0, core.isAlone ? 1 : 0);
+}
+
+async function announce(reach: Reach | undefined, registration: NodeRegistration): Promise<void> {
+  await reach?.announcer.announce(registration);
+}
+
+async function leave(port: MessagePort, core: CoreRuntime, withinMs: number): Promise<void> {
+  await core.leave(withinMs);
+  post(port, { kind: 'left' });
+}
+
+/** Counts what is seen here alone, and tells the front how the core is. */
+class Teller {
+  readonly #telling: NodeJS.Timeout;
+  #tickDelaysMs: number[] = [];
+  #tickedMs: number | undefined;
+  #messagesTaken = 0;
+
+  constructor(port: MessagePort, core: CoreRuntime, gatherer: MeasureGatherer) {
+    this.#telling = setInterval(() => {
+      const standing = { ...core.standing, ...this.#counts(), lostCampaigns: gatherer.takeLostCampaigns() };
+      post(port, { kind: 'standing', standing });
+    }, STANDING_TOLD_MS);
+  }
+
+  /** A tick begins: it follows the one before after its time, or when the thread is free again. */
+  ticks(): void {
+    const nowMs = performance.now();
+    if (this.#tickedMs !== undefined) this.#tickDelaysMs.push(Math.max(0, nowMs - this.#tickedMs - TICK_MS));
+    this.#tickedMs = nowMs;
+  }
+
+  takes(): void {
+    this.#messagesTaken += 1;
+  }
+
+  close(): void {
+    clearInterval(this.#telling);
+  }
+
+  #counts(): Omit<CoreCounts, 'lostCampaigns'> {
+    const tickDelaysMs = this.#tickDelaysMs;
+    this.#tickDelaysMs = [];
+    return { tickDelaysMs, messagesTaken: this.#messagesTaken };
+  }
+}
+
+/** What the links count goes to the front. */
+async function reachOthers(
+  port: MessagePort,
+  parts: CoreParts,
+  identity: NodeIdentity,
+  order: LinksOrder,
+): Promise<Reach & { readonly observer: PeerMeasureGatherer }> {
+  const observer = new PeerMeasureGatherer();
+  const sleep = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
+  const reach = await openReach({ ...parts, observer, random: nativeRandom, sleep }, identity, order);
+  const tell = (): void => {
+    const measures = observer.take();
+    if (measures !== undefined) post(port, { kind: 'peers', measures });
+  };
+  const telling = setInterval(tell, PEERS_TOLD_MS);
+  const close = async (): Promise<void> => {
+    clearInterval(telling);
+    await reach.close();
+    tell();
+  };
+  return { ...reach, observer, close };
+}
+
+/** The front ends the process when it hears of it. Nothing that was not reported is acknowledged. */
+function fail(port: MessagePort, failure: unknown): void {
+  post(port, { kind: 'failed', failure: packFailure(failure) });
+}
+
+function post(port: MessagePort, message: FromCore): void {
+  port.postMessage(message, []);
+}

@@ -1,0 +1,211 @@
+/**
+ * A report of the core (link.ts), and what it has measured since the last one, in a form that is cheap to send to the
+ * front's thread.
+ *
+ * Nearly every report is just numbers: it is one array of them, and what can be no number goes along when there is any.
+ * The counts of the parts come first, then the parts, in this order:
+ *
+ *   committed   (token | revision | basis | recorded time in ms | event count)*
+ *   applied     (group | revision)*
+ *   leaders     (group | node that leads, 0 if nobody)*
+ *   admitted    token*
+ *   syncs       (bytes | elapsed ms)*
+ *   writes      (entries | elapsed ms)*
+ *   the rest    elections | leaders followed | committed entries | open groups | groups that lead | groups that follow
+ *               term | last index | committed index | applied index
+ */
+import { DatabaseError, type ErrorCode, type ErrorDetails, type NodeId, toGroupId, toNodeId, toRevision } from '#base';
+import type { PersistedFacts } from '#storage';
+import type { CoreLevels, Measures, WrittenFacts } from '../front/observer.ts';
+import type { CatalogChange } from '../node.ts';
+import type { Outcome } from '../outcome.ts';
+import type { AppliedRevision, GroupLeader, Report, Settlement, Token } from './link.ts';
+
+type Numbers = Float64Array<ArrayBuffer>;
+
+/** Numbers alone, or everything. */
+export type ReportMessage = Numbers | FullReport;
+
+interface FullReport {
+  readonly kind: 'report';
+  readonly numbers: Numbers;
+  readonly others: readonly SentSettlement[];
+  readonly catalog: readonly CatalogChange[];
+  readonly catalogIndex: number;
+}
+
+type SentSettlement =
+  | Exclude<Settlement, { readonly kind: 'refused' }>
+  | { readonly kind: 'refused'; readonly token: Token; readonly error: SentError };
+
+/** Errors keep their class by being taken apart and put together again. */
+interface SentError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details: ErrorDetails;
+}
+
+type CommittedSettlement = {
+  readonly token: Token;
+  readonly outcome: Extract<Outcome, { readonly kind: 'committed' }>;
+};
+
+const COUNTS = 6;
+const COMMITTED_NUMBERS = 5;
+const PAIR = 2;
+const REST = 10;
+
+export function packReport(report: Report, measures: Measures): ReportMessage {
+  const committed: CommittedSettlement[] = [];
+  const others: SentSettlement[] = [];
+  for (const settlement of report.settlements) {
+    if (settlement.kind === 'refused') others.push({ ...settlement, error: packError(settlement.error) });
+    else if (isNumbersOnly(settlement)) committed.push(settlement);
+    else others.push(settlement);
+  }
+  const numbers = packNumbers(committed, report, measures);
+  return others.length + report.catalog.length === 0
+    ? numbers
+    : { kind: 'report', numbers, others, catalog: report.catalog, catalogIndex: report.catalogIndex };
+}
+
+export function unpackReport(message: ReportMessage): { readonly report: Report; readonly measures: Measures } {
+  if (message instanceof Float64Array) return unpackNumbers(message, []);
+  const { numbers, others, catalog, catalogIndex } = message;
+  const { report, measures } = unpackNumbers(numbers, others.map(received));
+  return { report: { ...report, catalog, catalogIndex }, measures };
+}
+
+function packNumbers(
+  committed: readonly CommittedSettlement[],
+  { applied, leaders, admitted }: Report,
+  { syncs, writes, elections, followings, committed: entries, levels }: Measures,
+): Numbers {
+  const pairs = applied.length + leaders.length + syncs.length + writes.length;
+  const numbers = new Float64Array(
+    COUNTS + committed.length * COMMITTED_NUMBERS + pairs * PAIR + admitted.length + REST,
+  );
+  numbers.set([committed.length, applied.length, leaders.length, admitted.length, syncs.length, writes.length]);
+  let at = COUNTS;
+  for (const { token, outcome } of committed) {
+    numbers[at] = token;
+    numbers[at + 1] = outcome.revision;
+    numbers[at + 2] = outcome.basis;
+    numbers[at + 3] = outcome.recordedTimeMs;
+    numbers[at + 4] = outcome.eventCount;
+    at += COMMITTED_NUMBERS;
+  }
+  for (const { group, revision } of applied) at = putPair(numbers, at, group, revision);
+  for (const { group, node } of leaders) at = putPair(numbers, at, group, node ?? 0);
+  numbers.set(admitted, at);
+  at += admitted.length;
+  for (const { bytes, elapsedMs } of syncs) at = putPair(numbers, at, bytes, elapsedMs);
+  for (const { entryCount, elapsedMs } of writes) at = putPair(numbers, at, entryCount, elapsedMs);
+  const { openGroups, ledGroups, followedGroups, term, lastIndex, committedIndex, appliedIndex } = levels;
+  const groups = [openGroups, ledGroups, followedGroups];
+  numbers.set([elections, followings, entries, ...groups, term, lastIndex, committedIndex, appliedIndex], at);
+  return numbers;
+}
+
+function putPair(numbers: Numbers, at: number, first: number, second: number): number {
+  numbers[at] = first;
+  numbers[at + 1] = second;
+  return at + PAIR;
+}
+
+function unpackNumbers(
+  numbers: Numbers,
+  others: readonly Settlement[],
+): { readonly report: Report; readonly measures: Measures } {
+  const parts = new Parts(numbers);
+  const settlements: Settlement[] = [];
+  for (let left = parts.counts.committed; left > 0; left--) settlements.push(takeCommitted(parts));
+  for (const other of others) settlements.push(other);
+  const applied: AppliedRevision[] = [];
+  for (let left = parts.counts.applied; left > 0; left--)
+    applied.push({ group: toGroupId(parts.take()), revision: toRevision(parts.take()) });
+  const leaders: GroupLeader[] = [];
+  for (let left = parts.counts.leaders; left > 0; left--)
+    leaders.push({ group: toGroupId(parts.take()), node: nodeOrNobody(parts.take()) });
+  const admitted: Token[] = [];
+  for (let left = parts.counts.admitted; left > 0; left--) admitted.push(parts.take());
+  const report = { catalog: [], catalogIndex: 0, applied, leaders, admitted, settlements };
+  return { report, measures: takeMeasures(parts) };
+}
+
+/** The numbers of a report, one after the other. */
+class Parts {
+  readonly counts: Record<'committed' | 'applied' | 'leaders' | 'admitted' | 'syncs' | 'writes', number>;
+  readonly #numbers: Numbers;
+  #at = 0;
+
+  constructor(numbers: Numbers) {
+    this.#numbers = numbers;
+    this.counts = {
+      committed: this.take(),
+      applied: this.take(),
+      leaders: this.take(),
+      admitted: this.take(),
+      syncs: this.take(),
+      writes: this.take(),
+    };
+  }
+
+  take(): number {
+    return this.#numbers[this.#at++] ?? Number.NaN;
+  }
+}
+
+function takeCommitted(parts: Parts): Settlement {
+  const token = parts.take();
+  const revision = toRevision(parts.take());
+  const basis = toRevision(parts.take());
+  const recordedTimeMs = parts.take();
+  const eventCount = parts.take();
+  return {
+    kind: 'outcome',
+    token,
+    outcome: { kind: 'committed', revision, basis, recordedTimeMs, eventCount, storedIds: [] },
+  };
+}
+
+function takeMeasures(parts: Parts): Measures {
+  const syncs: PersistedFacts[] = [];
+  for (let left = parts.counts.syncs; left > 0; left--) syncs.push({ bytes: parts.take(), elapsedMs: parts.take() });
+  const writes: WrittenFacts[] = [];
+  for (let left = parts.counts.writes; left > 0; left--)
+    writes.push({ entryCount: parts.take(), elapsedMs: parts.take() });
+  const [elections, followings, committed] = [parts.take(), parts.take(), parts.take()];
+  return { syncs, writes, elections, followings, committed, levels: takeLevels(parts) };
+}
+
+function takeLevels(parts: Parts): CoreLevels {
+  return {
+    openGroups: parts.take(),
+    ledGroups: parts.take(),
+    followedGroups: parts.take(),
+    term: parts.take(),
+    lastIndex: parts.take(),
+    committedIndex: parts.take(),
+    appliedIndex: parts.take(),
+  };
+}
+
+function nodeOrNobody(value: number): NodeId | undefined {
+  return value === 0 ? undefined : toNodeId(value);
+}
+
+function isNumbersOnly(settlement: Settlement): settlement is Settlement & CommittedSettlement {
+  if (settlement.kind !== 'outcome') return false;
+  return settlement.outcome.kind === 'committed' && settlement.outcome.storedIds.length === 0;
+}
+
+function packError({ code, message, details }: DatabaseError): SentError {
+  return { code, message, details };
+}
+
+function received(sent: SentSettlement): Settlement {
+  if (sent.kind !== 'refused') return sent;
+  const { code, message, details } = sent.error;
+  return { ...sent, error: new DatabaseError(code, message, { details }) };
+}

@@ -1,0 +1,108 @@
+/**
+ * What the core has to tell the front, gathered over a turn and sent as one report.
+ *
+ * That rows were written is reported at once only to a front in which somebody waits for rows. Otherwise it comes with
+ * the next report, or with the next tick: a lone writer costs the front one message and not two.
+ */
+import type { DatabaseError, GroupId, Revision } from '#base';
+import type { CatalogChange } from '../node.ts';
+import { type AppliedRevision, type GroupLeader, isForeign, type Report, type Settlement, type Token } from './link.ts';
+
+export class Reporter {
+  #catalog: CatalogChange[] = [];
+  #catalogIndex = 0;
+  #applied = new Map<GroupId, Revision>();
+  #leaders: GroupLeader[] = [];
+  #admitted: Token[] = [];
+  #settlements: Settlement[] = [];
+  #isFollowed = false;
+  #listener: ((report: Report) => void) | undefined;
+  readonly #refuseForeign: (token: Token, error: DatabaseError) => void;
+
+  /** What other nodes have asked for is refused by `refuseForeign`; the rest of it they find out themselves. */
+  constructor(refuseForeign: (token: Token, error: DatabaseError) => void) {
+    this.#refuseForeign = refuseForeign;
+  }
+
+  onReport(listener: (report: Report) => void): void {
+    this.#listener = listener;
+  }
+
+  get isFollowed(): boolean {
+    return this.#isFollowed;
+  }
+
+  /** Whether somebody in the front waits for rows. */
+  follow(isFollowed: boolean): void {
+    this.#isFollowed = isFollowed;
+  }
+
+  settle(settlements: readonly Settlement[]): void {
+    for (const settlement of settlements) this.#settlements.push(settlement);
+  }
+
+  refuse(tokens: readonly Token[], error: DatabaseError): void {
+    for (const token of tokens) {
+      if (isForeign(token)) this.#refuseForeign(token, error);
+      else this.#settlements.push({ kind: 'refused', token, error });
+    }
+  }
+
+  admitted(token: Token): void {
+    this.#admitted.push(token);
+  }
+
+  applied({ group, revision }: AppliedRevision): void {
+    this.#applied.set(group, revision);
+  }
+
+  /** Who leads hurries nobody: it goes with what comes next. */
+  led(leader: GroupLeader): void {
+    this.#leaders.push(leader);
+  }
+
+  /** Whether there is a front, which hears of everything from now on. */
+  get isHeard(): boolean {
+    return this.#listener !== undefined;
+  }
+
+  /** The catalog has changed, up to an index of its log. */
+  catalog(changes: readonly CatalogChange[], index: number): void {
+    this.#catalogIndex = index;
+    for (const change of changes) this.#catalog.push(change);
+  }
+
+  /** Sends what was gathered, if there is something that cannot wait. */
+  flush(): void {
+    const isAwaited = this.#isFollowed && this.#applied.size > 0;
+    if (isAwaited || this.#hasAnswers) this.#send();
+  }
+
+  /** Sends what was gathered, if anything. */
+  flushAll(): void {
+    if (this.#applied.size + this.#leaders.length > 0 || this.#hasAnswers) this.#send();
+  }
+
+  get #hasAnswers(): boolean {
+    return this.#settlements.length + this.#admitted.length + this.#catalog.length > 0;
+  }
+
+  #send(): void {
+    const report = {
+      catalog: this.#catalog,
+      catalogIndex: this.#catalogIndex,
+      applied: Array.from(this.#applied, ([group, revision]) => ({ group, revision })),
+      leaders: this.#leaders,
+      admitted: this.#admitted,
+      settlements: this.#settlements,
+    };
+    this.#catalog = [];
+    this.#catalogIndex = 0;
+    this.#applied.clear();
+    // Nobody listens while the core opens, and who leads is said once.
+    if (this.#listener !== undefined) this.#leaders = [];
+    this.#admitted = [];
+    this.#settlements = [];
+    this.#listener?.(report);
+  }
+}

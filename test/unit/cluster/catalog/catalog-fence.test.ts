@@ -1,0 +1,310 @@
+// Goal: whoever deletes a name, or gives it a new instance, is told when no lease from before the deletion is left, and
+// not later than that is known (C26, C27). Method: one fence, with clock, group and messages in the hands of the test.
+import { describe, expect, it } from 'vitest';
+import { type NodeId, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
+import { type Binding, LIMITS } from '#cluster';
+import { CatalogFence, type FenceView } from '../../../../src/cluster/catalog/catalog-fence.ts';
+import type { Settlement } from '../../../../src/cluster/thread/link.ts';
+
+const [SECOND, THIRD] = [toNodeId(2), toNodeId(3)];
+const FENCE_MS = 10_000;
+
+function bindingOf(name: string): Binding {
+  const databaseId = toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab');
+  const held = { replicas: [], leaving: [], founders: [], placement: 0, isSettled: true };
+  return { name, databaseId, group: toGroupId(7), createdAtMs: 5, ...held };
+}
+
+class Fenced {
+  nowMs = 100_000;
+  written = 50;
+  members: readonly NodeId[] = [SECOND, THIRD];
+  leads = true;
+  leader: NodeId | undefined;
+  readonly heard = new Map<NodeId, number>([
+    [SECOND, 100_000],
+    [THIRD, 100_000],
+  ]);
+  readonly told: number[] = [];
+  posts: string[] = [];
+  readonly fence: CatalogFence;
+
+  /** A process that has run for long, of a leader of three nodes, unless that is said. */
+  constructor({ sinceMs = 0, leads = true }: { readonly sinceMs?: number; readonly leads?: boolean } = {}) {
+    this.leads = leads;
+    this.leader = leads ? undefined : SECOND;
+    this.fence = new CatalogFence({
+      limits: { fenceMs: FENCE_MS, fenceAskMs: 250 },
+      view: () => this.#view(),
+      post: (to, { kind, index }) => this.posts.push(`${kind} ${index} to ${to}`),
+      tell: (settlements) => this.told.push(...settlements.map(({ token }) => token)),
+    });
+    this.fence.skipped({ index: 40, atMs: sinceMs }, [SECOND, THIRD]);
+    this.fence.advance();
+    if (sinceMs === 0) this.pass(0);
+    this.posts = [];
+  }
+
+  #view(): FenceView {
+    const { nowMs, members, leads, leader, heard } = this;
+    const heardMs = leads ? (node: NodeId): number => heard.get(node) ?? 0 : undefined;
+    return { nowMs, written: toLogIndex(this.written), members, heardMs, leader };
+  }
+
+  /** A deletion is applied, written, and told to the front, which takes it in. */
+  delete(name: string, index: number, token?: number): void {
+    const binding = bindingOf(name);
+    this.fence.note({ kind: 'deleted', binding }, { index, atMs: this.nowMs });
+    this.written = index;
+    this.fence.told(toLogIndex(index));
+    if (token !== undefined) this.settle({ kind: 'outcome', token, outcome: { kind: 'deleted', binding } });
+    this.fence.shownHere(index);
+    this.fence.advance();
+  }
+
+  create(name: string, token: number): void {
+    this.settle({ kind: 'outcome', token, outcome: { kind: 'created', binding: bindingOf(name) } });
+  }
+
+  settle(settlement: Settlement): void {
+    this.fence.settle([settlement]);
+  }
+
+  say(from: NodeId, kind: 'shown' | 'past' | 'await-past' | 'await-shown', index: number): void {
+    this.heard.set(from, this.nowMs);
+    this.fence.take(from, { kind, index: toLogIndex(index) });
+    this.fence.advance();
+  }
+
+  pass(ms: number): void {
+    this.nowMs += ms;
+    this.fence.advance();
+  }
+}
+
+describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
+  it('tells when every other node shows it, and then says so to all', () => {
+    const fenced = new Fenced();
+    fenced.delete('shop', 51, 1);
+    expect(fenced.posts).toEqual(['await-shown 51 to 2', 'await-shown 51 to 3']);
+    fenced.say(SECOND, 'shown', 51);
+    expect(fenced.told).toEqual([]);
+    fenced.posts = [];
+    fenced.say(THIRD, 'shown', 52);
+    expect(fenced.told).toEqual([1]);
+    expect(fenced.posts).toEqual(['past 51 to 2', 'past 51 to 3']);
+  });
+
+  it('asks again, only those who have not said it', () => {
+    const fenced = new Fenced();
+    fenced.delete('shop', 51, 1);
+    fenced.say(THIRD, 'shown', 51);
+    fenced.posts = [];
+    fenced.pass(249);
+    expect(fenced.posts).toEqual([]);
+    fenced.pass(1);
+    expect(fenced.posts).toEqual(['await-shown 51 to 2']);
+  });
+
+  it('waits for nobody who was not heard of for so long that no lease of his is left', () => {
+    const fenced = new Fenced();
+    fenced.heard.set(THIRD, fenced.nowMs - FENCE_MS);
+    fenced.delete('shop', 51, 1);
+    fenced.say(SECOND, 'shown', 51);
+    expect(fenced.told).toEqual([1]);
+  });
+
+  it('waits for one that is silent, until then', () => {
+    const fenced = new Fenced();
+    fenced.heard.set(THIRD, fenced.nowMs - 4000);
+    fenced.delete('shop', 51, 1);
+    fenced.say(SECOND, 'shown', 51);
+    fenced.pass(FENCE_MS - 4001);
+    expect(fenced.told).toEqual([]);
+    fenced.pass(1);
+    expect(fenced.told).toEqual([1]);
+  });
+
+  it('waits for no one longer than that after the deletion, whatever he says', () => {
+    const fenced = new Fenced();
+    fenced.delete('shop', 51, 1);
+    fenced.pass(FENCE_MS - 1);
+    fenced.say(SECOND, 'shown', 50);
+    fenced.say(THIRD, 'shown', 51);
+    expect(fenced.told).toEqual([]);
+    fenced.pass(1);
+    expect(fenced.told).toEqual([1]);
+    fenced.posts = [];
+    fenced.pass(1000);
+    expect(fenced.posts).toEqual([]);
+    expect(fenced.fence.deadlineMs).toBeUndefined();
+  });
+
+  it('waits for a node that has left the group, for as long as it may hold a lease', () => {
+    const fenced = new Fenced();
+    fenced.members = [SECOND];
+    fenced.pass(0);
+    fenced.pass(1000);
+    fenced.delete('shop', 51, 1);
+    fenced.say(SECOND, 'shown', 51);
+    expect(fenced.told).toEqual([]);
+    fenced.pass(FENCE_MS - 1000);
+    expect(fenced.told).toEqual([1]);
+  });
+
+  it('waits for a node of the catalog that may have been a member before it began', () => {
+    const fenced = new Fenced({ sinceMs: 99_000 });
+    fenced.members = [SECOND];
+    fenced.fence.advance();
+    fenced.delete('shop', 51, 1);
+    fenced.say(SECOND, 'shown', 51);
+    expect(fenced.told).toEqual([]);
+    fenced.pass(FENCE_MS);
+    expect(fenced.told).toEqual([1]);
+  });
+
+  it('tells at once when it is alone', () => {
+    const fenced = new Fenced();
+    fenced.members = [];
+    fenced.pass(0);
+    fenced.pass(FENCE_MS);
+    fenced.delete('shop', 51, 1);
+    expect(fenced.told).toEqual([1]);
+  });
+
+  it('says to others that it is past only when its own front shows it', () => {
+    const fenced = new Fenced();
+    fenced.fence.note({ kind: 'deleted', binding: bindingOf('shop') }, { index: 51, atMs: fenced.nowMs });
+    fenced.written = 51;
+    fenced.fence.told(toLogIndex(51));
+    for (const node of [SECOND, THIRD]) fenced.say(node, 'shown', 51);
+    expect(fenced.posts.filter((post) => post.startsWith('past'))).toEqual([]);
+    fenced.fence.shownHere(51);
+    fenced.fence.advance();
+    expect(fenced.posts.filter((post) => post.startsWith('past'))).toEqual(['past 51 to 2', 'past 51 to 3']);
+  });
+
+  it('answers whoever asks for what is past already, and asks the others for what is not', () => {
+    const fenced = new Fenced();
+    fenced.delete('shop', 51, 1);
+    for (const node of [SECOND, THIRD]) fenced.say(node, 'shown', 51);
+    fenced.posts = [];
+    fenced.say(SECOND, 'await-past', 45);
+    expect(fenced.posts).toEqual(['past 51 to 2']);
+    fenced.written = 60;
+    fenced.posts = [];
+    fenced.say(SECOND, 'await-past', 60);
+    expect(fenced.posts).toEqual(['await-shown 60 to 2', 'await-shown 60 to 3']);
+    // Nobody can be asked for what is not here.
+    fenced.posts = [];
+    fenced.say(THIRD, 'await-past', 61);
+    expect(fenced.posts).toEqual([]);
+  });
+});
+
+describe('a node that follows (C26)', () => {
+  it('asks the leader, again and again, and tells when it is past', () => {
+    const fenced = new Fenced({ leads: false });
+    fenced.delete('shop', 51, 1);
+    expect(fenced.posts).toEqual(['await-past 51 to 2']);
+    fenced.pass(250);
+    expect(fenced.posts).toHaveLength(2);
+    fenced.say(SECOND, 'past', 50);
+    expect(fenced.told).toEqual([]);
+    fenced.say(SECOND, 'past', 51);
+    expect(fenced.told).toEqual([1]);
+  });
+
+  it('waits no longer than every lease lasts, whoever leads', () => {
+    const fenced = new Fenced({ leads: false });
+    fenced.leader = undefined;
+    fenced.delete('shop', 51, 1);
+    fenced.pass(FENCE_MS - 1);
+    expect([fenced.told, fenced.posts]).toEqual([[], []]);
+    fenced.pass(1);
+    expect(fenced.told).toEqual([1]);
+  });
+
+  it('says that its clients see the catalog when its front has taken it in', () => {
+    const fenced = new Fenced({ leads: false });
+    fenced.fence.told(toLogIndex(50));
+    fenced.say(SECOND, 'await-shown', 50);
+    expect(fenced.posts).toEqual([]);
+    fenced.fence.shownHere(50);
+    fenced.fence.advance();
+    expect(fenced.posts).toEqual(['shown 50 to 2']);
+  });
+
+  it('says so of entries that change nothing, and when its front answers nobody any more', () => {
+    const fenced = new Fenced({ leads: false });
+    fenced.fence.told(toLogIndex(50));
+    fenced.fence.shownHere(50);
+    fenced.written = 55;
+    fenced.say(SECOND, 'await-shown', 55);
+    fenced.fence.told(toLogIndex(56));
+    fenced.written = 56;
+    fenced.fence.closeFront();
+    fenced.say(SECOND, 'await-shown', 56);
+    expect(fenced.posts).toEqual(['shown 55 to 2', 'shown 56 to 2']);
+  });
+
+  it('believes nobody who says more than it has itself', () => {
+    const fenced = new Fenced({ leads: false });
+    fenced.say(SECOND, 'past', 1000);
+    fenced.delete('shop', 51, 1);
+    expect(fenced.told).toEqual([]);
+  });
+});
+
+describe('a name (C26)', () => {
+  it('that was not deleted lately is created without waiting', () => {
+    const fenced = new Fenced();
+    fenced.delete('shop', 51);
+    fenced.create('other', 2);
+    expect(fenced.told).toEqual([2]);
+  });
+
+  it('that was deleted is created anew when that is past, whoever has deleted it', () => {
+    const fenced = new Fenced();
+    fenced.delete('shop', 51);
+    fenced.create('shop', 2);
+    expect(fenced.told).toEqual([]);
+    for (const node of [SECOND, THIRD]) fenced.say(node, 'shown', 51);
+    expect(fenced.told).toEqual([2]);
+  });
+
+  it('to which nothing is bound may be any that was deleted', () => {
+    const fenced = new Fenced();
+    fenced.delete('shop', 51);
+    fenced.settle({ kind: 'outcome', token: 2, outcome: { kind: 'absent' } });
+    expect(fenced.told).toEqual([]);
+    for (const node of [SECOND, THIRD]) fenced.say(node, 'shown', 51);
+    expect(fenced.told).toEqual([2]);
+  });
+
+  it.each(['at its start', 'by a snapshot'])('may be one of those that the node has passed over %s', (when) => {
+    const fenced = when === 'at its start' ? new Fenced({ sinceMs: 99_000 }) : new Fenced();
+    if (when === 'by a snapshot') fenced.fence.skipped({ index: 50, atMs: fenced.nowMs }, [SECOND, THIRD]);
+    fenced.create('shop', 2);
+    expect(fenced.told).toEqual([]);
+    for (const node of [SECOND, THIRD]) fenced.say(node, 'shown', 50);
+    expect(fenced.told).toEqual([2]);
+    fenced.create('other', 3);
+    expect(fenced.told).toEqual([2, 3]);
+  });
+
+  it('holds back nothing but outcomes of names', () => {
+    const fenced = new Fenced({ sinceMs: 99_000 });
+    const outcome = { kind: 'exists', binding: bindingOf('shop') } as const;
+    fenced.fence.settle([{ kind: 'outcome', token: 4, outcome }]);
+    expect(fenced.told).toEqual([4]);
+    expect(fenced.fence.count).toBe(0);
+  });
+});
+
+describe('the bounds of the fence', () => {
+  it('are a quarter longer than a lease, for clocks that differ (C26)', () => {
+    expect(LIMITS.fenceMs).toBeGreaterThanOrEqual(1.25 * LIMITS.leaseMs);
+    expect(LIMITS.fenceAskMs).toBeLessThan(LIMITS.leaseRenewMs);
+  });
+});

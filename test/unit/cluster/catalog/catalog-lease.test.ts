@@ -1,0 +1,161 @@
+// Goal: the front believes its catalog for a time that counts from the question, asks once for all who wait, and says
+// what is wrong when nobody answers (C21). Method: a clock and a leader in the hands of the test.
+import { describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
+import { LIMITS } from '#cluster';
+import { CatalogLease } from '../../../../src/cluster/catalog/catalog-lease.ts';
+import { CATALOG_TITLE, draining, noLeader } from '../../../../src/cluster/requests/refusals.ts';
+
+const limits = { leaseMs: 8000, leaseRenewMs: 1000 };
+
+class Catalog {
+  nowMs = 500;
+  readonly lease: CatalogLease;
+  readonly questions: { readonly answer: () => void; readonly fail: (failure: Error) => void }[] = [];
+
+  constructor() {
+    const ask = (): Promise<void> => {
+      const askedMs = this.nowMs;
+      return new Promise((resolve, reject) => {
+        const answer = (): void => {
+          this.lease.confirmed(askedMs);
+          resolve();
+        };
+        this.questions.push({ answer, fail: reject });
+      });
+    };
+    this.lease = new CatalogLease({ limits, ask, monotonicMs: () => this.nowMs });
+  }
+
+  /** Asks for the lease, and has the question answered. */
+  async hold(): Promise<void> {
+    const taken = this.lease.take();
+    this.questions.at(-1)?.answer();
+    await taken;
+  }
+}
+
+const outcomeOf = async (taken: Promise<void> | undefined): Promise<unknown> =>
+  taken?.then(
+    () => 'held',
+    (failure: unknown) => failure,
+  );
+
+describe('the lease of the catalog (C21)', () => {
+  it('is waited for by all with one question', async () => {
+    const catalog = new Catalog();
+    const taken = [catalog.lease.take(), catalog.lease.take()].map(outcomeOf);
+    expect(catalog.questions).toHaveLength(1);
+    catalog.questions[0]?.answer();
+    expect(await Promise.all(taken)).toEqual(['held', 'held']);
+    expect(catalog.lease.take()).toBeUndefined();
+  });
+
+  it('is renewed by a use that does not wait, once it is older than that, and by nobody who is idle', async () => {
+    const catalog = new Catalog();
+    await catalog.hold();
+    catalog.nowMs += 999;
+    expect(catalog.lease.take()).toBeUndefined();
+    expect(catalog.questions).toHaveLength(1);
+    catalog.nowMs += 1;
+    expect([catalog.lease.take(), catalog.lease.take()]).toEqual([undefined, undefined]);
+    expect(catalog.questions).toHaveLength(2);
+  });
+
+  it('counts from its question, and not from the answer', async () => {
+    const catalog = new Catalog();
+    const taken = outcomeOf(catalog.lease.take());
+    catalog.nowMs += 3000;
+    catalog.questions[0]?.answer();
+    expect(await taken).toBe('held');
+    catalog.nowMs += 4999;
+    expect(catalog.lease.take()).toBeUndefined();
+    catalog.nowMs += 1;
+    expect(catalog.lease.take()).toBeInstanceOf(Promise);
+  });
+
+  it('is over when the process stood still for so long', async () => {
+    const catalog = new Catalog();
+    await catalog.hold();
+    catalog.nowMs += 20_000;
+    const taken = outcomeOf(catalog.lease.take());
+    catalog.questions.at(-1)?.answer();
+    expect(await taken).toBe('held');
+  });
+
+  it('is asked for again when the answer came too late to say anything of now', async () => {
+    const catalog = new Catalog();
+    const taken = outcomeOf(catalog.lease.take());
+    catalog.nowMs += 8000;
+    catalog.questions[0]?.answer();
+    await expect.poll(() => catalog.questions.length).toBe(2);
+    catalog.questions[1]?.answer();
+    expect(await taken).toBe('held');
+  });
+
+  it('is none when every answer comes too late', async () => {
+    const catalog = new Catalog();
+    const taken = outcomeOf(catalog.lease.take());
+    for (const asked of [1, 2, 3]) {
+      await expect.poll(() => catalog.questions.length).toBe(asked);
+      catalog.nowMs += 8000;
+      catalog.questions[asked - 1]?.answer();
+    }
+    expect(await taken).toMatchObject({ message: expect.stringContaining('more to do than it can') });
+    expect(catalog.questions.length).toBe(3);
+  });
+
+  it('is not shortened by an answer to an earlier question', async () => {
+    const catalog = new Catalog();
+    catalog.nowMs = 5000;
+    await catalog.hold();
+    catalog.lease.confirmed(1000);
+    catalog.nowMs = 12_999;
+    expect(catalog.lease.take()).toBeUndefined();
+  });
+
+  it('is refused with how long nothing was heard, and what can be done', async () => {
+    const catalog = new Catalog();
+    const first = outcomeOf(catalog.lease.take());
+    catalog.nowMs += 5000;
+    catalog.questions[0]?.fail(noLeader(CATALOG_TITLE));
+    expect(await first).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('5.0 s, since it started'),
+    });
+    expect(catalog.lease.isLost).toBe(true);
+    await catalog.hold();
+    expect(catalog.lease.isLost).toBe(false);
+    catalog.nowMs += 9200;
+    const second = outcomeOf(catalog.lease.take());
+    catalog.questions.at(-1)?.fail(noLeader(CATALOG_TITLE));
+    expect(await second).toMatchObject({ message: expect.stringMatching(/for 9\.2 s, so .* send to another node/) });
+  });
+
+  it('is not lost while it is held, whatever the last question came to', async () => {
+    const catalog = new Catalog();
+    await catalog.hold();
+    catalog.nowMs += 1000;
+    expect(catalog.lease.take()).toBeUndefined();
+    catalog.questions.at(-1)?.fail(noLeader(CATALOG_TITLE));
+    await Promise.resolve();
+    expect(catalog.lease.isLost).toBe(false);
+    catalog.nowMs += 7000;
+    expect(catalog.lease.isLost).toBe(true);
+  });
+
+  it('passes on what else the node says', async () => {
+    const catalog = new Catalog();
+    const taken = outcomeOf(catalog.lease.take());
+    catalog.questions[0]?.fail(draining());
+    expect(await taken).toBeInstanceOf(DatabaseError);
+    expect(await taken).toMatchObject({ details: { reason: 'Draining' } });
+  });
+});
+
+describe('the bounds of the lease', () => {
+  it('hold out while the catalog gets another leader, twice', () => {
+    const election = LIMITS.electionWindowMs + LIMITS.electionJitterMs;
+    expect(LIMITS.leaseMs).toBeGreaterThanOrEqual(2 * election + LIMITS.leaseRenewMs);
+  });
+});

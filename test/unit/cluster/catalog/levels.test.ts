@@ -1,0 +1,215 @@
+// Goal: a cluster is upgraded node by node, one release back is possible until an operator ends the upgrade, and then
+// whoever does not know what is written says so and ends (C23, D20). Method: nodes over a network in memory, some of
+// them of a release that knows one level more; every entry that they wrote is looked at.
+import { describe, expect, it } from 'vitest';
+import {
+  CATALOG_GROUP,
+  type DatabaseError,
+  type GroupId,
+  LEVELS,
+  NO_BYTES,
+  toGroupId,
+  toLogIndex,
+  toNodeId,
+  toTerm,
+} from '#base';
+import type { Entry } from '#raft';
+import { knownLevel } from '../../../../src/cluster/catalog/levels.ts';
+import { bindingOf, isAt, join, keptWorld, registrationOf } from '../../../support/cluster/kept-world.ts';
+import { databaseKit } from '../../../support/cluster/machine-kit.ts';
+import { NEXT_LEVELS, nextRelease, payloadAt } from '../../../support/cluster/next-release.ts';
+import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
+
+const NODES = [1, 2, 3].map(toNodeId);
+
+/** The node stops, and goes on with another release, which says so to the catalog. */
+async function change(world: ReplicaWorld, member: WorldNode, release: WorldNode['release']): Promise<unknown> {
+  await member.crash();
+  member.release = release;
+  await member.start();
+  return register(world, member.node, release);
+}
+
+async function register(world: ReplicaWorld, node: number, release: WorldNode['release']): Promise<unknown> {
+  const leader = await world.leader(CATALOG_GROUP);
+  const registration = { ...registrationOf(node), levels: release?.levels ?? LEVELS };
+  return world.answer(leader.core.register(registration, node === leader.node));
+}
+
+async function finalize(world: ReplicaWorld): Promise<unknown> {
+  return world.answer((await world.leader(CATALOG_GROUP)).core.order({ kind: 'finalize' }));
+}
+
+/** What a client of this node writes: the front knows the level. */
+async function write(world: ReplicaWorld, member: WorldNode, group: GroupId, text: string): Promise<void> {
+  await world.answer(member.front.transact(group, payloadAt(member.front.catalog.level, text)));
+}
+
+/** The levels of the transactions that the node has in its log. */
+function written({ log }: WorldNode, group: GroupId): readonly number[] {
+  const payloads = log.durable.flatMap((record) =>
+    record.kind === 'entry' && record.group === group && record.payload.length > 0 ? [record] : [],
+  );
+  for (const { level, payload } of payloads) expect(payload[0]).toBe(level);
+  return payloads.map(({ level }) => level);
+}
+
+/** Three nodes of this release with a database. */
+async function started(): Promise<{ readonly world: ReplicaWorld; readonly group: GroupId }> {
+  const world = await keptWorld(3);
+  await join(world, [2, 3]);
+  await world.pass(3_000);
+  const { group } = (await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'))).binding;
+  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+  return { world, group };
+}
+
+describe('an upgrade', () => {
+  it('goes node by node, and one release back, until it is ended; then new things are written (C23)', async () => {
+    const { world, group } = await started();
+    const texts: string[] = [];
+    const writeAll = async (what: string): Promise<void> => {
+      for (const member of world.up) {
+        texts.push(`${what} ${member.node}`);
+        await write(world, member, group, `${what} ${member.node}`);
+      }
+    };
+    const refusals: unknown[] = [];
+    await writeAll('before');
+    for (const node of NODES) {
+      await change(world, world.at(node), nextRelease);
+      await writeAll(`with ${node}`);
+      if (node < 3) refusals.push(await finalize(world));
+    }
+    const reason = (nodes: string): unknown =>
+      expect.stringContaining(
+        `stays at level 1, for not every node knows level 2: ${nodes}; start the new release there`,
+      );
+    expect(refusals).toEqual([
+      { kind: 'faulty', code: 'failed_precondition', reason: reason('node 2 knows level 1, node 3 knows level 1') },
+      { kind: 'faulty', code: 'failed_precondition', reason: reason('node 3 knows level 1') },
+    ]);
+    // Second thoughts: nothing was written yet that this release would not know.
+    expect(await change(world, world.at(toNodeId(2)), undefined)).toMatchObject({ kind: 'registered' });
+    await writeAll('back');
+    expect(await finalize(world)).toMatchObject({ reason: expect.stringContaining('node 2 knows level 1; start') });
+    await change(world, world.at(toNodeId(2)), nextRelease);
+    for (const member of world.up) expect(new Set(written(member, group))).toEqual(new Set([1]));
+
+    expect(await finalize(world)).toEqual({ kind: 'finalized', level: 2 });
+    expect(await finalize(world)).toEqual({ kind: 'finalized', level: 2 });
+    await world.until(() => world.up.every(({ front }) => front.catalog.level === 2), 'everybody to know it');
+    await writeAll('after');
+    for (const member of world.up) {
+      await world.answer(member.front.latest(group));
+      expect(await member.history(group)).toEqual(texts);
+      expect(written(member, group)).toContain(2);
+    }
+    for (const node of NODES) {
+      const member = world.at(node);
+      await member.crash();
+      await member.start();
+      expect(member.core.catalog.level).toBe(2);
+    }
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is over for a release that does not know the level: it does not start, and it is not registered (C23, D20)', async () => {
+    const { world } = await started();
+    for (const node of NODES) await change(world, world.at(node), nextRelease);
+    expect(await finalize(world)).toMatchObject({ kind: 'finalized' });
+    const old = world.at(toNodeId(3));
+    await world.until(() => old.front.catalog.level === 2, 'the level on that node');
+    await old.crash();
+    old.release = undefined;
+    const fault: DatabaseError = await old.start().then(
+      () => expect.unreachable('It must not start'),
+      (error: DatabaseError) => error,
+    );
+    expect(fault).toMatchObject({
+      message:
+        'The cluster is at level 2, and this release knows level 1: start the release that raised it, or a later one',
+      details: { reason: 'LevelNotKnown' },
+    });
+    const refused = {
+      kind: 'refused',
+      reason: 'it knows level 1, and the cluster is at level 2; start a later release there',
+    };
+    expect(await register(world, 3, undefined)).toEqual(refused);
+    expect(await register(world, 4, undefined)).toEqual(refused);
+    expect((await world.leader(CATALOG_GROUP)).core.catalog.nodes).toHaveLength(3);
+    old.release = nextRelease;
+    await old.start();
+    expect(await register(world, 3, nextRelease)).toMatchObject({ kind: 'registered' });
+  });
+
+  it('is not needed where a cluster begins: it begins at the highest level', async () => {
+    const world = new ReplicaWorld(1, { kit: databaseKit });
+    const only = world.at(toNodeId(1));
+    only.release = nextRelease;
+    await only.start();
+    await world.until(() => only.front.catalog.level === 2, 'the highest level');
+    const { group } = (await world.answer(only.front.createDatabase('shop'))).binding;
+    await write(world, only, group, 'a');
+    await only.crash();
+    await only.start();
+    expect(only.core.catalog.level).toBe(2);
+    expect(await only.history(group)).toEqual(['a']);
+  });
+
+  it('reaches a node that was away for long with the state of the catalog', async () => {
+    const { world, group } = await started();
+    for (const node of NODES) await change(world, world.at(node), nextRelease);
+    const away = world.at(toNodeId(3));
+    await away.crash();
+    expect(await finalize(world)).toMatchObject({ kind: 'finalized' });
+    const writer = await world.leader(group);
+    await write(world, writer, group, 'a');
+    await away.start();
+    await world.until(() => away.front.catalog.level === 2 && bindingOf(away, group) !== undefined, 'the level');
+    await world.answer(away.front.latest(group));
+    expect(await away.history(group)).toEqual(['a']);
+  });
+});
+
+describe('an entry of a level', () => {
+  it('that the cluster is not at is not taken in, whoever asks (C23)', async () => {
+    const { world, group } = await started();
+    for (const node of NODES) await change(world, world.at(node), nextRelease);
+    for (const member of world.up) {
+      const asked = member.front.transact(group, payloadAt(2, 'early')).then(
+        () => 'answered',
+        ({ details }: DatabaseError) => details.reason,
+      );
+      expect(await world.answer(asked)).toBe('LevelNotReached');
+    }
+    for (const member of world.up) expect(written(member, group)).toEqual([]);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('that a node does not know ends it before it is in its log (C23)', () => {
+    const levelOf = knownLevel({ machines: nextRelease.machines, levels: LEVELS });
+    const entry = (payload: Uint8Array): Entry => ({ index: toLogIndex(7), term: toTerm(1), payload });
+    const group = toGroupId(3);
+    expect(levelOf(group, entry(payloadAt(1, 'a')))).toBe(1);
+    expect(levelOf(group, entry(NO_BYTES))).toBe(1);
+    expect(() => levelOf(group, entry(payloadAt(2, 'a')))).toThrow(
+      'Entry 7 of group 3 has feature level 2, and this release knows level 1: start the release that wrote it, or a later',
+    );
+  });
+});
+
+describe('a node that hears of a level that it does not know', () => {
+  it('says so and ends (C23)', async () => {
+    const { world, group } = await started();
+    for (const node of NODES) await change(world, world.at(node), nextRelease);
+    const old = world.at(toNodeId(3));
+    await old.crash();
+    expect(await finalize(world)).toMatchObject({ kind: 'finalized', level: NEXT_LEVELS.max });
+    old.release = undefined;
+    await old.start();
+    await world.until(() => world.failures.length > 0, 'its end');
+    expect(String(world.failures[0])).toMatch(/is at level 2, and this release knows level 1: start the release that/);
+    expect(written(old, group)).toEqual([]);
+  });
+});

@@ -1,0 +1,110 @@
+// Goal: whoever asks to be registered is, under one number, whatever happens to the leader meanwhile (D14); and whoever
+// cannot do it says who can. Method: nodes over a network in memory.
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, LEVELS } from '#base';
+import type { NodeRegistration } from '#cluster';
+import { databaseKit } from '../../../support/cluster/machine-kit.ts';
+import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
+import { placeOf } from '../../../support/peer-nodes.ts';
+
+function registrationOf(store: number, port = 50_000 + store): NodeRegistration {
+  return {
+    storeId: placeOf(store).store,
+    name: `node-${store}`,
+    zone: '',
+    peer: { host: '127.0.0.1', port },
+    grpc: '',
+    http: '',
+    levels: LEVELS,
+  };
+}
+
+interface Started {
+  readonly world: ReplicaWorld;
+  readonly leader: WorldNode;
+  readonly follower: WorldNode;
+}
+
+async function started(): Promise<Started> {
+  const world = await ReplicaWorld.started(3, { kit: databaseKit });
+  const leader = await world.leader(CATALOG_GROUP);
+  const follower = world.up.find((each) => each !== leader);
+  if (follower === undefined) throw new Error('There are three nodes');
+  await world.pass(1_000);
+  return { world, leader, follower };
+}
+
+/** Every node says where it is, in the order of their numbers. */
+async function registerAll({ world, leader }: Started): Promise<void> {
+  for (const node of world.nodes) await world.answer(leader.core.register(registrationOf(node), true));
+}
+
+describe('a store that asks to be registered', () => {
+  it('gets the next number from the leader, and the same whenever it asks again (D14)', async () => {
+    const all = await started();
+    const { world, leader } = all;
+    await registerAll(all);
+    const answer = await world.answer(leader.core.register(registrationOf(4), false));
+    expect(answer).toMatchObject({ kind: 'registered', node: { node: 4, state: 'active' } });
+    expect(await world.answer(leader.core.register(registrationOf(4), false))).toEqual(answer);
+    const moved = await world.answer(leader.core.register(registrationOf(4, 9), false));
+    expect(moved).toMatchObject({ kind: 'registered', node: { node: 4, peer: { port: 9 } } });
+    await world.pass(1_000);
+    for (const { core, front } of world.up) {
+      expect(core.catalog.nodes.map(({ node }) => node)).toEqual([1, 2, 3, 4]);
+      expect(front.catalog.nodes()).toEqual(core.catalog.nodes);
+    }
+  });
+
+  it.each([
+    ['the host "a\\nb"', { peer: { host: 'a\nb', port: 1 } }],
+    ['the host ""', { peer: { host: '', port: 1 } }],
+    ['the port 65536', { peer: { host: 'a', port: 65_536 } }],
+    ['the name "a b"', { name: 'a b' }],
+    ['the store_id', { storeId: placeOf(4).store.toUpperCase() }],
+  ])('is refused, and nothing is proposed, with %s', async (fault, wrong) => {
+    const all = await started();
+    const { world, leader } = all;
+    await registerAll(all);
+    const before = leader.core.catalog.nodes;
+    const answer = await world.answer(leader.core.register({ ...registrationOf(4), ...wrong }, false));
+    expect(answer).toEqual({ kind: 'refused', reason: expect.stringContaining(fault) });
+    await world.pass(500);
+    expect(leader.core.catalog.nodes).toEqual(before);
+  });
+
+  it('is told who leads by whoever does not, once that one has said where it is', async () => {
+    const all = await started();
+    const { world, leader, follower } = all;
+    expect(await world.answer(follower.core.register(registrationOf(4), false))).toMatchObject({ kind: 'later' });
+    await registerAll(all);
+    await world.pass(1_000);
+    const { peer } = registrationOf(leader.node);
+    expect(await world.answer(follower.core.register(registrationOf(4), false))).toEqual({
+      kind: 'elsewhere',
+      leader: peer,
+    });
+  });
+
+  it('comes after the first node, which is number 1 of its own cluster', async () => {
+    const { world, leader } = await started();
+    const early = await world.answer(leader.core.register(registrationOf(4), false));
+    expect(early).toEqual({ kind: 'later', reason: 'the node has not registered itself yet' });
+    expect(leader.core.catalog.nodes).toEqual([]);
+  });
+
+  it('is told to ask again when the leader can reach nobody, and has one number when it did (D14)', async () => {
+    const all = await started();
+    const { world, leader } = all;
+    await registerAll(all);
+    for (const each of world.up) if (each !== leader) world.network.cut(leader.node, each.node);
+    const answer = await world.answer(leader.core.register(registrationOf(4), false));
+    expect(answer).toMatchObject({ kind: 'later' });
+    world.network.heal();
+    await world.pass(6_000);
+    const next = await world.leader(CATALOG_GROUP);
+    expect(await world.answer(next.core.register(registrationOf(4), false))).toMatchObject({ node: { node: 4 } });
+    expect(next.core.catalog.nodes).toHaveLength(4);
+    expect(world.failures).toEqual([]);
+  });
+});

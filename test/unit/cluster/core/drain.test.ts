@@ -1,0 +1,150 @@
+// Goal: a node that is told to stop hands over at once, answers what it has taken in, and ends in bounded time whatever
+// others go on doing. Method: three nodes in one thread over a network in memory whose time the test passes.
+
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
+import { LIMITS } from '#cluster';
+import { databaseKit } from '../../../support/cluster/machine-kit.ts';
+import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
+
+interface Cluster {
+  readonly world: ReplicaWorld;
+  readonly group: GroupId;
+  readonly leader: WorldNode;
+  readonly others: readonly [WorldNode, WorldNode];
+}
+
+async function started(): Promise<Cluster> {
+  const world = await ReplicaWorld.started(3, { kit: databaseKit });
+  const catalog = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+  const leader = await world.leader(binding.group);
+  await world.pass(500);
+  const [one, other] = world.up.filter((each) => each !== leader);
+  if (one === undefined || other === undefined) throw new Error('There are three nodes');
+  return { world, group: binding.group, leader, others: [one, other] };
+}
+
+/** Each batch of the node's store is written when the test says so; returns what lets all that wait go on. */
+function slowStore({ kv }: WorldNode): () => void {
+  const write = kv.write.bind(kv);
+  const waiting: (() => void)[] = [];
+  kv.write = async (...batch) => {
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    return write(...batch);
+  };
+  return () => {
+    for (const go of waiting.splice(0)) go();
+  };
+}
+
+/** What has become of a promise so far. */
+function watch(promise: Promise<unknown>): { readonly end: string | undefined } {
+  const watched: { end: string | undefined } = { end: undefined };
+  const settle = async (): Promise<void> => {
+    try {
+      await promise;
+      watched.end = 'answered';
+    } catch (error) {
+      watched.end = (error as DatabaseError).details.reason;
+    }
+  };
+  void settle();
+  return watched;
+}
+
+describe('a drain', () => {
+  it('of a node that follows ends, although others write faster than its store does', async () => {
+    const { world, group, leader, others } = await started();
+    const [follower] = others;
+    const go = slowStore(follower);
+    const write = async (rounds: number, isDone: () => boolean): Promise<void> => {
+      for (let at = 0; at < rounds && !isDone(); at += 1) {
+        leader.transact(group, `text ${at}`).catch(() => undefined);
+        await world.pass(10);
+        // A batch takes longer than it takes the next entry to come: one is under way at the end of every turn.
+        if (at % 2 === 0) go();
+      }
+    };
+    await write(20, () => false);
+    const drained = watch(follower.front.drain());
+    await write(200, () => drained.end !== undefined);
+    expect(drained.end).toBe('answered');
+    expect(world.failures).toEqual([]);
+  });
+
+  it('of a node that leads makes nobody wait for its store', async () => {
+    const { world, group, leader, others } = await started();
+    const [other] = others;
+    await world.answer(leader.transact(group, 'before'));
+    const go = slowStore(leader);
+    await world.answer(leader.transact(group, 'rows on their way'));
+    await world.pass(100);
+    const drained = watch(leader.front.drain());
+    const later = watch(other.transact(group, 'after'));
+    await world.until(() => later.end !== undefined, 'the answer of another leader', 700);
+    expect([later.end, drained.end]).toEqual(['answered', undefined]);
+    await world.until(() => {
+      go();
+      return drained.end !== undefined;
+    }, 'the end of the drain');
+    expect(world.failures).toEqual([]);
+  });
+
+  it('answers what it has taken in, by whoever leads next', async () => {
+    const { world, group, leader, others } = await started();
+    const asked = ['a', 'b', 'c'].map((text) => watch(leader.transact(group, text)));
+    const read = watch(leader.front.latest(group));
+    const drained = watch(leader.front.drain());
+    await world.until(() => drained.end !== undefined, 'the end of the drain', 500);
+    expect([...asked, read].map(({ end }) => end)).toEqual(['answered', 'answered', 'answered', 'answered']);
+    expect(await others[0].history(group)).toEqual(['a', 'b', 'c']);
+    expect(world.failures).toEqual([]);
+  });
+
+  it.each([0, 1])('hands over to a node that answers, whichever does not: %i', async (at) => {
+    const { world, group, leader, others } = await started();
+    const [gone, heir] = at === 0 ? others : [others[1], others[0]];
+    world.network.cut(leader.node, gone.node);
+    await world.pass(LIMITS.electionWindowMs / 2);
+    const drained = watch(leader.front.drain());
+    await world.until(() => heir.leads(group), 'the other leader', 500);
+    await world.until(() => drained.end !== undefined, 'the end of the drain', 500);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('hands over what it is given while it still owes an answer', async () => {
+    const { world, group, leader, others } = await started();
+    const [second, third] = others;
+    const go = slowStore(second);
+    await world.answer(leader.transact(group, 'a'));
+    await world.pass(100);
+    const read = watch(second.front.latest(group));
+    await world.pass(50);
+    world.network.cut(leader.node, third.node);
+    await world.pass(LIMITS.electionWindowMs / 2);
+    const ends = [watch(second.front.drain()), watch(leader.front.drain())];
+    await world.until(() => third.leads(group), 'the node that stays to lead', 500);
+    expect([read.end, ends[0]?.end]).toEqual([undefined, undefined]);
+    await world.until(() => {
+      go();
+      return ends.every(({ end }) => end !== undefined);
+    }, 'the ends of both');
+    expect(read.end).toBe('answered');
+    expect(world.failures).toEqual([]);
+  });
+
+  it('tells those who wait for other nodes in vain that nobody knows, and ends', async () => {
+    const { world, group, leader, others } = await started();
+    for (const other of others) world.network.cut(leader.node, other.node);
+    const asked = watch(leader.transact(group, 'an entry that nobody else gets'));
+    const read = watch(leader.front.latest(group));
+    await world.pass(10);
+    const drained = watch(leader.front.drain());
+    const beganMs = world.nowMs;
+    await world.until(() => drained.end !== undefined, 'the end of the drain', 20_000);
+    expect([asked.end, read.end]).toEqual(['OutcomeUnknown', 'NoLeader']);
+    expect(world.nowMs - beganMs).toBeLessThan(LIMITS.outcomeWaitMs + 500);
+    expect(world.failures).toEqual([]);
+  });
+});

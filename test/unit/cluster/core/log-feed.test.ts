@@ -1,0 +1,61 @@
+// Goal: what follows the end of a group follows once, when that end is durable, whatever else is on its way to the log
+// (C4, C17). Method: appends that are completed by hand, one after the other.
+import { describe, expect, it } from 'vitest';
+import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
+import type { BatchId, LogWriter } from '#storage';
+import { LogFeed } from '../../../../src/cluster/core/log-feed.ts';
+
+const MARK = { index: toLogIndex(7), term: toTerm(2), revision: toRevision(6) };
+
+class Stage {
+  readonly told: string[] = [];
+  #batch: BatchId = 0;
+  readonly #feed = new LogFeed(
+    { append: () => (this.#batch += 1) } as unknown as LogWriter,
+    () => 1,
+    () => 0,
+  );
+
+  /** Hands something else to the log. */
+  append(): BatchId {
+    this.#feed.checkpoint(toGroupId(1), MARK);
+    return this.#flush();
+  }
+
+  /** Hands the end of the group to the log. */
+  end(group: number): BatchId {
+    this.#feed.tombstone(toGroupId(group), () => this.told.push(`${group} has ended`));
+    return this.#flush();
+  }
+
+  persisted(through: BatchId): void {
+    this.#feed.persisted(through, () => undefined);
+  }
+
+  #flush(): BatchId {
+    this.#feed.flush();
+    return this.#batch;
+  }
+}
+
+describe('the end of a group', () => {
+  it('is told when it is durable, not when something is that was handed in before', () => {
+    const stage = new Stage();
+    const earlier = stage.append();
+    const end = stage.end(3);
+    stage.persisted(earlier);
+    expect(stage.told).toEqual([]);
+    stage.persisted(end);
+    expect(stage.told).toEqual(['3 has ended']);
+  });
+
+  it('is told once, however much is on its way', () => {
+    const stage = new Stage();
+    stage.append();
+    stage.append();
+    stage.end(3);
+    stage.end(4);
+    stage.persisted(stage.append());
+    expect(stage.told).toEqual(['3 has ended', '4 has ended']);
+  });
+});

@@ -1,0 +1,55 @@
+// Goal: each attempt to lead a group that fails is counted once, by how it failed.
+// Method: the facts of steps, and three nodes of which two go away.
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
+import type { Fact } from '#raft';
+import { MeasureGatherer } from '../../../../src/cluster/front/observer.ts';
+import { Campaigns, type LostCampaign } from '../../../../src/cluster/group/campaigns.ts';
+import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
+
+const term = toTerm(3);
+const leader = replicaOf(toNodeId(2));
+const ASKS: Fact = { kind: 'became-pre-candidate', term };
+const CAMPAIGNS: Fact = { kind: 'became-candidate', term };
+const LEADS: Fact = { kind: 'became-leader', term, first: toLogIndex(1) };
+const FOLLOWS: Fact = { kind: 'became-follower', term, leader };
+const WAITS: Fact = { kind: 'became-follower', term, leader: undefined };
+
+describe('an attempt', () => {
+  it.each<readonly [string, readonly Fact[], readonly LostCampaign[]]>([
+    ['that is won', [ASKS, CAMPAIGNS, LEADS], []],
+    ['that loses its votes', [ASKS, CAMPAIGNS, WAITS], ['lost']],
+    ['that finds another leader', [ASKS, CAMPAIGNS, FOLLOWS], ['lost']],
+    ['that nobody answers', [ASKS, CAMPAIGNS, ASKS, ASKS], ['timed_out', 'not_held']],
+    ['that is not held, for nobody would vote', [ASKS, WAITS], ['not_held']],
+    ['that a leader has asked for, and that another one wins', [CAMPAIGNS, FOLLOWS], ['lost']],
+    ['of one that leads, and then follows', [ASKS, CAMPAIGNS, LEADS, FOLLOWS], []],
+    ['that is none: another leads', [FOLLOWS, WAITS, FOLLOWS], []],
+  ])('%s', (_what, facts, expected) => {
+    const group = { id: toGroupId(1) };
+    const failed: LostCampaign[] = [];
+    const campaigns = new Campaigns((result) => failed.push(result));
+    for (const fact of facts) campaigns.note(group, fact);
+    expect(failed).toEqual(expected);
+  });
+});
+
+describe('a node', () => {
+  it('that is alone of three does not hold the elections that it would lose', async () => {
+    const world = await ReplicaWorld.started(3);
+    const alone = await world.leader(CATALOG_GROUP);
+    const others = world.up.filter((each) => each !== alone);
+    for (const other of others) await other.crash({ survives: () => true });
+    alone.lostCampaigns.splice(0);
+    await world.pass(20_000);
+    expect(alone.lostCampaigns.length).toBeGreaterThan(1);
+    expect(new Set(alone.lostCampaigns)).toEqual(new Set(['not_held']));
+  });
+
+  it('gathers them until they are taken', () => {
+    const gatherer = new MeasureGatherer();
+    for (const result of ['lost', 'lost', 'not_held'] as const) gatherer.campaignFailed(result);
+    expect(gatherer.takeLostCampaigns()).toEqual({ lost: 2, timed_out: 0, not_held: 1 });
+    expect(gatherer.takeLostCampaigns()).toEqual({ lost: 0, timed_out: 0, not_held: 0 });
+  });
+});

@@ -1,0 +1,225 @@
+// Goal: a node that is to end hands its leads over a few at a time, to whoever takes them, and goes on answering; it is
+// given none meanwhile, and no copies; and it ends in bounded time whatever stands still (C33). Method: nodes over a
+// network in memory whose time the test passes, with orders to campaign that do not arrive.
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, toNodeId } from '#base';
+import { LIMITS } from '#cluster';
+import type { Input } from '#raft';
+import { bindingOf, isAt, join, keptWorld } from '../../../support/cluster/kept-world.ts';
+import { databaseKit } from '../../../support/cluster/machine-kit.ts';
+import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
+
+const LONG_MS = 10_000;
+const DATABASES = 24;
+
+interface Cluster {
+  readonly world: ReplicaWorld;
+  /** Led by `leader`, every one of them. */
+  readonly groups: readonly [GroupId, ...GroupId[]];
+  readonly leader: WorldNode;
+  readonly others: readonly [WorldNode, WorldNode];
+  /** How often it was to hand a lead over. */
+  readonly handOvers: () => number;
+}
+
+/** Three nodes of which one leads so many databases. */
+async function started(count = DATABASES): Promise<Cluster> {
+  const orders: NodeId[] = [];
+  const stepped = (node: NodeId, { kind }: Input): void => {
+    if (kind === 'transfer-leadership') orders.push(node);
+  };
+  const world = await ReplicaWorld.started(3, { kit: databaseKit, stepped });
+  const { front } = await world.leader(CATALOG_GROUP);
+  const groups: GroupId[] = [];
+  for (let at = 0; at < count; at += 1) {
+    groups.push((await world.answer(front.createDatabase(`db-${at}`))).binding.group);
+  }
+  for (const group of groups) await world.leader(group);
+  const [leader, one, other] = world.up;
+  const [first, ...rest] = groups;
+  if (leader === undefined || one === undefined || other === undefined || first === undefined) {
+    throw new Error('There are three nodes and some databases');
+  }
+  // The leads of the others come here, whoever had them.
+  world.network.isHeld = (_from, to, { message }) => to !== leader.node && message.kind === 'timeout-now';
+  const gathered = [one.front.leave(LONG_MS), other.front.leave(LONG_MS)];
+  await world.until(() => groups.every((group) => leader.leads(group)), 'one leader of all');
+  await world.answer(Promise.all(gathered));
+  for (const each of [one, other]) {
+    // What has been told to go is another process from here on.
+    await each.crash();
+    await each.start();
+    await world.pass(3_000);
+  }
+  world.network.isHeld = () => false;
+  orders.length = 0;
+  const handOvers = (): number => orders.filter((node) => node === leader.node).length;
+  return { world, groups: [first, ...rest], leader, others: [one, other], handOvers };
+}
+
+/** What has become of a promise so far. */
+function watch(promise: Promise<unknown>): { readonly isDone: boolean } {
+  const watched = { isDone: false };
+  const settle = async (): Promise<void> => {
+    await promise;
+    watched.isDone = true;
+  };
+  void settle();
+  return watched;
+}
+
+describe('a node that is to end (C33)', () => {
+  it('has few hand-overs under way at a time, and the next ones when those have gone', async () => {
+    const { world, groups, leader, handOvers } = await started();
+    world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
+    const left = watch(leader.front.leave(LONG_MS));
+    await world.pass(LIMITS.heirWaitMs / 2);
+    expect([handOvers(), left.isDone]).toEqual([LIMITS.handOversMax, false]);
+    world.network.isHeld = () => false;
+    await world.until(() => left.isDone, 'nothing left', 2_000);
+    expect(groups.filter((group) => leader.leads(group))).toEqual([]);
+    expect(leader.front.unfinished).toEqual({ leads: 0, requests: 0 });
+    expect(world.failures).toEqual([]);
+  });
+
+  it('leaves its leads to all others alike', async () => {
+    const { world, groups, leader, others } = await started();
+    await world.answer(leader.front.leave(LONG_MS));
+    await world.pass(500);
+    const counts = others.map((other) => groups.filter((group) => other.leads(group)).length);
+    expect(counts).toEqual([DATABASES / 2, DATABASES / 2]);
+    expect(world.failures).toEqual([]);
+  });
+
+  it.each([0, 1])('hands over to the other one when an heir falls silent: %i', async (at) => {
+    const { world, groups, leader, others } = await started(6);
+    const [deaf, heir] = at === 0 ? others : [others[1], others[0]];
+    world.network.cut(leader.node, deaf.node);
+    const left = watch(leader.front.leave(LONG_MS));
+    const written = groups.map((group) => watch(leader.transact(group, 'meanwhile')));
+    await world.until(() => written.every(({ isDone }) => isDone), 'every write', 1_000);
+    await world.until(() => left.isDone, 'nothing left', 1_000);
+    expect(groups.filter((group) => !heir.leads(group))).toEqual([]);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('gives an heir more time that is there and has been told, and then hands over to the other one', async () => {
+    const { world, groups, leader, others, handOvers } = await started(6);
+    const [deaf, heir] = others;
+    world.network.isHeld = (_from, to, { message }) => to === deaf.node && message.kind === 'timeout-now';
+    const left = watch(leader.front.leave(LONG_MS));
+    await world.pass(2 * LIMITS.heirWaitMs);
+    const asked = handOvers();
+    expect(groups.filter((group) => leader.leads(group))).not.toEqual([]);
+    await world.until(() => left.isDone, 'nothing left', 2 * LIMITS.heirWaitMs);
+    await world.until(() => groups.every((group) => heir.leads(group)), 'the other leader', 500);
+    // The catalog is among them.
+    expect([asked, handOvers() > asked]).toEqual([groups.length + 1, true]);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('goes on leading what nobody takes, and takes writes there once that is found out', async () => {
+    const { world, groups, leader } = await started(2);
+    world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
+    const left = watch(leader.front.leave(LONG_MS));
+    await world.pass(100);
+    const written = watch(leader.transact(groups[0], 'meanwhile'));
+    const sinceMs = world.nowMs;
+    await world.until(() => written.isDone, 'the write', LIMITS.electionWindowMs + 4 * LIMITS.heirWaitMs);
+    expect(leader.leads(groups[0])).toBe(true);
+    await world.until(() => left.isDone, 'the end of the attempt', LIMITS.handOverMs);
+    expect(world.nowMs - sinceMs).toBeLessThan(LONG_MS);
+    expect(leader.front.unfinished).toEqual({ leads: 2, requests: 0 });
+    expect(world.failures).toEqual([]);
+  });
+
+  it('waits for nobody when all others are about to end, too', async () => {
+    const { world } = await started();
+    const left = world.up.map((node) => watch(node.front.leave(LONG_MS)));
+    await world.until(() => left.every(({ isDone }) => isDone), 'the end of the attempts', 1_500);
+    const drained = world.up.map((node) => watch(node.front.drain()));
+    await world.until(() => drained.every(({ isDone }) => isDone), 'the ends of the drains', 1_500);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('answers whoever asks it meanwhile and afterwards, until it drains; and may be told twice', async () => {
+    const { world, groups, leader, others } = await started();
+    const left = [watch(leader.front.leave(LONG_MS)), watch(leader.front.leave(LONG_MS))];
+    const asked = groups.flatMap((group) => [leader.transact(group, 'a'), leader.front.latest(group)]);
+    await world.answer(Promise.all(asked));
+    await world.until(() => left.every(({ isDone }) => isDone), 'nothing left', 1_000);
+    expect(leader.front.health().accepting).toBe(false);
+    await world.answer(Promise.all(groups.map((group) => leader.transact(group, 'b'))));
+    const drained = watch(leader.front.drain());
+    await world.until(() => drained.isDone, 'the end of the drain', 500);
+    expect(await others[0].history(groups[0])).toEqual(['a', 'b']);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('ends although its disk stands still, and tells those who wait that nobody knows', async () => {
+    const world = await ReplicaWorld.started(1, { kit: databaseKit });
+    const leader = world.at(toNodeId(1));
+    const { binding } = await world.answer(leader.front.createDatabase('shop'));
+    await world.answer(leader.transact(binding.group, 'before'));
+    leader.holdDisk(true);
+    const held = leader.transact(binding.group, 'held').catch((failure: unknown) => failure);
+    await world.pass(10);
+    const drained = watch(leader.front.drain());
+    await world.until(() => drained.isDone, 'the end of the drain', LIMITS.owedMs + 500);
+    expect(await held).toMatchObject({ details: { reason: 'OutcomeUnknown' } });
+    expect(leader.front.unfinished).toEqual({ leads: 0, requests: 0 });
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('a node that is about to end', () => {
+  it('gets no lead of a new database, of which another one asks for it at once', async () => {
+    const world = await keptWorld(3);
+    await join(world, [2, 3]);
+    await world.pass(3_000);
+    // Of the first database node 2 is meant to be the leader.
+    const leaving = world.at(toNodeId(2));
+    await world.answer(leaving.front.leave(LONG_MS));
+    const { front } = await world.leader(CATALOG_GROUP);
+    const { binding } = await world.answer(front.createDatabase('shop'));
+    await world.until(() => world.leaderOf(binding.group) !== undefined, 'a leader', 400);
+    expect(world.leaderOf(binding.group)?.node).not.toBe(leaving.node);
+    expect(binding.replicas.map(nodeOf).toSorted((one, other) => one - other)).toEqual([1, 2, 3]);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('gets no copy that another one can have, until it is back', async () => {
+    const world = await keptWorld(4);
+    await join(world, [2, 3, 4]);
+    await world.pass(3_000);
+    const leaving = world.at(toNodeId(2));
+    await world.answer(leaving.front.leave(LONG_MS));
+    const create = async (name: string): Promise<readonly NodeId[]> => {
+      const { front } = await world.leader(CATALOG_GROUP);
+      const { binding } = await world.answer(front.createDatabase(name));
+      return binding.replicas.map(nodeOf).toSorted((one, other) => one - other);
+    };
+    expect(await create('one')).toEqual([1, 3, 4]);
+    await world.answer(leaving.front.drain());
+    await leaving.crash();
+    await leaving.start();
+    await world.pass(LIMITS.leavingMs + 1_000);
+    expect(await create('two')).toContain(leaving.node);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is handed no lead that it is meant to have', async () => {
+    const world = await keptWorld(3);
+    await join(world, [2, 3]);
+    await world.pass(3_000);
+    const { front } = await world.leader(CATALOG_GROUP);
+    const { binding } = await world.answer(front.createDatabase('shop'));
+    await world.until(() => isAt(world, binding.group, [1, 2, 3]), 'a database on three nodes');
+    const meant = await world.leader(binding.group);
+    await world.answer(meant.front.leave(LONG_MS));
+    expect(bindingOf(meant, binding.group)?.isSettled).toBe(true);
+    await world.pass(LIMITS.leaderRestMs + 10_000);
+    expect(meant.leads(binding.group)).toBe(false);
+    expect(world.failures).toEqual([]);
+  });
+});

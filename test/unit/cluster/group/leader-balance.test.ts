@@ -1,0 +1,190 @@
+// Goal: databases are led by all nodes alike, whoever led them first; a lead stays where it should be, and goes to
+// nobody who leaves or cannot take it; of thousands of databases only those are looked at that changed. Method: a
+// table; nodes over a network in memory; counts.
+import { describe, expect, it } from 'vitest';
+import {
+  CATALOG_GROUP,
+  type GroupId,
+  type NodeId,
+  nodeOf,
+  replicaOf,
+  toGroupId,
+  toLogIndex,
+  toNodeId,
+  toTerm,
+} from '#base';
+import { LIMITS, preferredLeader } from '#cluster';
+import { type Input, membershipOf } from '#raft';
+import type { Group } from '../../../../src/cluster/group/group.ts';
+import { LeaderBalance } from '../../../../src/cluster/group/leader-balance.ts';
+import type { CatalogMachine } from '../../../../src/cluster/machine.ts';
+import { isAt, join, keptWorld } from '../../../support/cluster/kept-world.ts';
+import { bindingOn } from '../../../support/cluster/layouts.ts';
+import type { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
+
+describe('who should lead a database', () => {
+  it.each([
+    ['another one for each', [1, 2, 3], [1, 2, 3], [2, 3, 1, 2]],
+    ['of those who stay', [1, 2, 3], [1, 3], [3, 1, 3, 1]],
+    ['the one that holds it', [2], [1, 2], [2, 2, 2, 2]],
+    ['nobody, if nobody stays', [2], [1], [undefined, undefined, undefined, undefined]],
+  ])('is %s', (_name, held, active, leaders) => {
+    const nodes = new Set(active.map(toNodeId));
+    const found = [1, 2, 3, 4].map((group) => preferredLeader(bindingOn(group, held), nodes));
+    expect(found.map((replica) => replica && nodeOf(replica))).toEqual(leaders);
+  });
+
+  it('is nobody while the database moves', () => {
+    const binding = { ...bindingOn(1, [1, 2]), isSettled: false };
+    expect(preferredLeader(binding, new Set([1, 2].map(toNodeId)))).toBeUndefined();
+  });
+});
+
+function leadersOf(world: ReplicaWorld, groups: readonly GroupId[]): string {
+  return groups.map((group) => world.leaderOf(group)?.node ?? '-').join(' ');
+}
+
+describe('leads', () => {
+  it('go back to all nodes when one that was away returns, and stay there', async () => {
+    const world = await keptWorld(3);
+    await join(world, [2, 3]);
+    await world.pass(3_000);
+    const catalog = await world.leader(CATALOG_GROUP);
+    const groups: GroupId[] = [];
+    for (const name of ['one', 'two', 'three']) {
+      groups.push((await world.answer(catalog.front.createDatabase(name))).binding.group);
+    }
+    for (const group of groups) await world.until(() => isAt(world, group, [1, 2, 3]), `group ${group} on three nodes`);
+    await world.until(() => leadersOf(world, groups) === '2 3 1', 'leads on all nodes', 60_000);
+    await world.at(toNodeId(3)).crash();
+    await world.until(() => world.leaderOf(groups[1] ?? CATALOG_GROUP) !== undefined, 'another leader');
+    // Nobody hands over to one that is away.
+    await world.pass(40_000);
+    expect(leadersOf(world, groups)).toMatch(/^2 [12] 1$/);
+    await world.at(toNodeId(3)).start();
+    await world.pass(25_000);
+    expect(leadersOf(world, groups)).toMatch(/^2 [12] 1$/);
+    await world.until(() => leadersOf(world, groups) === '2 3 1', 'leads on all nodes', 30_000);
+    await world.pass(60_000);
+    expect(leadersOf(world, groups)).toBe('2 3 1');
+    for (const group of groups) {
+      const leader = await world.leader(group);
+      expect((await world.answer(leader.transact(group, 'a'))).revision).toBe(1);
+    }
+    expect(world.failures).toEqual([]);
+  });
+});
+
+/** Four nodes, and databases on three of them each; how often leads were handed over since they were made. */
+async function fourNodes(databases: number): Promise<{
+  readonly world: ReplicaWorld;
+  readonly groups: readonly GroupId[];
+  readonly meant: string;
+  readonly handOvers: () => number;
+}> {
+  const inputs: Input['kind'][] = [];
+  const world = await keptWorld(4, { stepped: (_node, { kind }) => inputs.push(kind) });
+  await join(world, [2, 3, 4]);
+  await world.pass(3_000);
+  const { front } = await world.leader(CATALOG_GROUP);
+  const groups: GroupId[] = [];
+  const meant: (NodeId | undefined)[] = [];
+  inputs.length = 0;
+  for (let at = 0; at < databases; at += 1) {
+    const { binding } = await world.answer(front.createDatabase(`db-${at}`));
+    const leader = preferredLeader(binding, new Set(world.nodes));
+    groups.push(binding.group);
+    meant.push(leader && nodeOf(leader));
+  }
+  await world.pass(1_000);
+  return {
+    world,
+    groups,
+    meant: meant.join(' '),
+    handOvers: () => inputs.filter((kind) => kind === 'transfer-leadership').length,
+  };
+}
+
+describe('leads of new databases', () => {
+  it('are where they should be from the beginning, so that none is handed over', async () => {
+    const { world, groups, meant, handOvers } = await fourNodes(8);
+    expect(leadersOf(world, groups)).toBe(meant);
+    await world.pass(90_000);
+    expect([leadersOf(world, groups), handOvers()]).toEqual([meant, 0]);
+    expect(world.failures).toEqual([]);
+  });
+});
+
+/** A group that this node leads, and in which nothing happens. */
+class IdleGroup {
+  readonly self = replicaOf(toNodeId(1));
+  readonly isAlone = false;
+  readonly isAtRest = true;
+  leads = true;
+  readonly id: GroupId;
+  readonly timeless = {
+    membership: membershipOf([1, 2, 3].map((node) => replicaOf(toNodeId(node)))),
+    changes: [],
+    commit: toLogIndex(1),
+    role: { kind: 'leader', transfer: undefined, first: toLogIndex(1) },
+  };
+
+  constructor(id: number) {
+    this.id = toGroupId(id);
+  }
+}
+
+/** A node that leads so many groups of three nodes, each at rest, and the balance of its leads. */
+function idleNode(count: number): {
+  readonly balance: LeaderBalance;
+  readonly led: ReadonlySet<Group>;
+  readonly looks: () => number;
+  readonly handedOver: Group[];
+} {
+  const led = new Set(Array.from({ length: count }, (_, at) => new IdleGroup(at + 1) as unknown as Group));
+  const handedOver: Group[] = [];
+  let looks = 0;
+  const catalog = {
+    nodes: () => [1, 2, 3].map((node) => ({ node: toNodeId(node), state: 'active' })),
+    bindingOf: (group: GroupId) => {
+      looks += 1;
+      return bindingOn(group, [1, 2, 3]);
+    },
+  } as unknown as CatalogMachine;
+  const step = (group: Group): unknown => handedOver.push(group);
+  const balance = new LeaderBalance({
+    catalog: () => catalog,
+    led: () => led,
+    limits: LIMITS,
+    isLeaving: () => false,
+    step,
+  });
+  return { balance, led, looks: () => looks, handedOver };
+}
+
+describe('the balance of a node that leads thousands of databases', () => {
+  it('looks at those alone of which something has changed', () => {
+    const { balance, led, looks } = idleNode(3_000);
+    balance.drive(0);
+    expect(looks()).toBe(3_000);
+    balance.drive(10_000);
+    const [first, second] = led;
+    if (first === undefined || second === undefined) throw new Error('There are databases');
+    balance.review(first);
+    balance.note(second, { kind: 'became-leader', term: toTerm(2), first: toLogIndex(2) });
+    balance.drive(20_000);
+    expect(looks()).toBe(3_002);
+  });
+
+  it('hands some of those over at a look in which nothing happens', () => {
+    const { balance, led, handedOver } = idleNode(300);
+    const misplaced = [...led].filter(({ id }) => id % 3 !== 0);
+    balance.drive(0);
+    balance.drive(LIMITS.leaderRestMs - 1);
+    expect(handedOver).toEqual([]);
+    for (let look = 1; look <= 3; look += 1) {
+      balance.drive(LIMITS.leaderRestMs + look * LIMITS.leaderLookMs);
+      expect(handedOver).toEqual(misplaced.slice(0, look * LIMITS.idleHandOvers));
+    }
+  });
+});

@@ -1,0 +1,202 @@
+// Goal: what all groups of a node hold together has one bound, of which nobody takes what others need (C35), and which
+// nothing stays counted in; and a node that is behind stops reading, by what it gets done alone. Method: one node and
+// three of them in one thread, with small bounds, disks that wait for the test, and a node that is away.
+
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
+import { isWithinShare } from '../../../../src/cluster/group/node-memory.ts';
+import { CoreWorld, settle } from '../../../support/cluster/core-world.ts';
+import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
+
+const TEXT = 'x'.repeat(100);
+/** An entry of it in memory. */
+const ENTRY_BYTES = 64 + 9 + TEXT.length;
+
+/** `answered`, or why not. */
+function outcomeOf(asked: Promise<unknown>): Promise<string | undefined> {
+  return asked.then(
+    () => 'answered',
+    (error: DatabaseError) => error.details.reason,
+  );
+}
+
+async function withDatabases(count: number, bytesMax: number): Promise<{ world: CoreWorld; groups: GroupId[] }> {
+  const world = new CoreWorld({ memoryBytesMax: bytesMax });
+  await world.start();
+  const groups: GroupId[] = [];
+  for (let at = 0; at < count; at++) {
+    const group = await world.create(`shop-${at}`);
+    await world.transact(group, 'warm');
+    groups.push(group);
+  }
+  await settle();
+  return { world, groups };
+}
+
+describe('the memory of a node', () => {
+  it('bounds what all databases hold that waits for the disk, and none of them takes the room of others (C35)', async () => {
+    const { world, groups } = await withDatabases(9, 40 * ENTRY_BYTES);
+    const [busy, ...others] = groups;
+    if (busy === undefined) throw new Error('There are nine');
+    expect(world.core.standing.heldBytes).toBe(0);
+    world.log.isAutomatic = false;
+    const asked: Promise<string | undefined>[] = [];
+    // One by one, and many in a turn.
+    for (let times = 0; times < 10; times++) {
+      for (let left = 5; left > 0; left--) asked.push(outcomeOf(world.transact(busy, TEXT)));
+      await settle();
+    }
+    expect(world.core.standing.heldBytes).toBe(20 * ENTRY_BYTES);
+    const late = others.map((group) => outcomeOf(world.transact(group, TEXT)));
+    await settle();
+    expect(world.core.standing.heldBytes).toBe(28 * ENTRY_BYTES);
+    for (let times = 0; times < 50; times++) {
+      for (const group of others) asked.push(outcomeOf(world.transact(group, TEXT)));
+      await settle();
+    }
+    expect(world.core.standing.heldBytes).toBeLessThanOrEqual(40 * ENTRY_BYTES);
+    world.log.isAutomatic = true;
+    world.log.sync();
+    const outcomes = await Promise.all(asked);
+    expect(new Set(outcomes)).toEqual(new Set(['answered', 'ReplicationMemory']));
+    expect(outcomes.slice(0, 50).filter((outcome) => outcome === 'answered')).toHaveLength(20);
+    expect(new Set(await Promise.all(late))).toEqual(new Set(['answered']));
+    await settle();
+    expect(world.core.standing.heldBytes).toBe(0);
+  });
+
+  it('refuses with the bound and the database in words, and never what is about the catalog', async () => {
+    const { world, groups } = await withDatabases(1, ENTRY_BYTES);
+    const [shop] = groups;
+    if (shop === undefined) throw new Error('There is one');
+    world.log.isAutomatic = false;
+    const first = outcomeOf(world.transact(shop, TEXT));
+    await settle();
+    const refused = await world.transact(shop, TEXT).catch((error: DatabaseError) => error);
+    expect(refused).toMatchObject({ code: 'rate_limited', details: { reason: 'ReplicationMemory' } });
+    expect(refused).toMatchObject({ message: expect.stringMatching(/hold 173 bytes .*database "shop-0"/) });
+    const created = world.node.createDatabase('another');
+    world.log.isAutomatic = true;
+    await settle();
+    world.log.sync();
+    expect(await first).toBe('answered');
+    expect(await created).toMatchObject({ kind: 'created' });
+  });
+
+  it('counts nothing of what was deleted, refused or given up', async () => {
+    const { world, groups } = await withDatabases(2, 2 ** 20);
+    const [shop = CATALOG_GROUP] = groups;
+    world.log.isAutomatic = false;
+    const asked = Array.from({ length: 5 }, () => outcomeOf(world.transact(shop, TEXT)));
+    const deleted = world.node.deleteDatabase('shop-0');
+    await settle();
+    world.log.isAutomatic = true;
+    world.log.sync();
+    await Promise.all([...asked, deleted]);
+    await settle();
+    expect(world.core.standing.heldBytes).toBe(0);
+    expect(world.core.room()).toBeUndefined();
+  });
+});
+
+it('n who take all they get have an (n + 1)th each, and whoever has nothing gets something', () => {
+  for (const count of [1, 2, 3, 10]) {
+    const held = Array.from({ length: count }, () => 0);
+    const left = (): number => 1000 - held.reduce((sum, own) => sum + own, 0);
+    for (let turns = 0; turns < 1000; turns++) {
+      for (const [at, own] of held.entries()) if (isWithinShare({ own, added: 1 }, left())) held[at] = own + 1;
+    }
+    for (const own of held) expect(Math.abs(own - 1000 / (count + 1))).toBeLessThanOrEqual(1);
+    expect(isWithinShare({ own: 0, added: 10_000 }, left())).toBe(true);
+    expect(isWithinShare({ own: 0, added: 1 }, 0)).toBe(false);
+  }
+});
+
+describe('in a cluster', () => {
+  async function started(
+    bytesMax: number,
+    names: readonly string[],
+  ): Promise<{ world: ReplicaWorld; groups: GroupId[] }> {
+    const world = await ReplicaWorld.started(3, { limits: { memoryBytesMax: bytesMax } });
+    const catalog = await world.leader(CATALOG_GROUP);
+    const groups: GroupId[] = [];
+    for (const name of names) {
+      const { binding } = await world.answer(catalog.front.createDatabase(name));
+      await world.leader(binding.group);
+      groups.push(binding.group);
+    }
+    await world.pass(500);
+    return { world, groups };
+  }
+
+  function another(world: ReplicaWorld, ...those: readonly (WorldNode | undefined)[]): WorldNode {
+    const found = world.up.find((each) => !those.includes(each));
+    if (found === undefined) throw new Error('There are three nodes');
+    return found;
+  }
+
+  it('applied entries are kept for a member that is away only as far as there is room, and it catches up', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const bytesMax = 60 * ENTRY_BYTES;
+    const { world, groups } = await started(bytesMax, names);
+    const away = another(world, world.leaderOf(CATALOG_GROUP));
+    await away.crash();
+    for (const group of groups) await world.leader(group);
+    let most = 0;
+    for (let times = 0; times < 20; times++) {
+      for (const group of groups) {
+        const leader = await world.leader(group);
+        expect(await world.answer(leader.transact(group, TEXT))).toMatchObject({ kind: 'committed' });
+        for (const each of world.up) most = Math.max(most, each.core.standing.heldBytes);
+      }
+    }
+    expect(most).toBeLessThanOrEqual(bytesMax);
+    await away.start();
+    await world.pass(5000);
+    for (const group of groups) {
+      const leader = await world.leader(group);
+      expect(await away.history(group)).toEqual(await leader.history(group));
+    }
+    expect(world.failures).toEqual([]);
+  });
+
+  it('a node whose disk stands still has no room for entries of others until it goes on', async () => {
+    const { world, groups } = await started(40 * ENTRY_BYTES, ['shop']);
+    const [shop = CATALOG_GROUP] = groups;
+    const leader = await world.leader(shop);
+    const slow = another(world, leader, world.leaderOf(CATALOG_GROUP));
+    slow.holdDisk(true);
+    let told = 0;
+    for (let times = 0; times < 20; times++) {
+      await world.answer(leader.transact(shop, TEXT));
+      await world.pass(10);
+      void slow.core.room()?.then(() => (told += 1));
+    }
+    expect(slow.core.room()).toBeInstanceOf(Promise);
+    expect(leader.core.room()).toBeUndefined();
+    expect(told).toBe(0);
+    slow.holdDisk(false);
+    await world.pass(100);
+    expect(slow.core.room()).toBeUndefined();
+    expect(told).toBeGreaterThan(0);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('requests that wait for another node are counted until they are answered, and share what may wait', async () => {
+    const { world, groups } = await started(2 ** 20, ['shop', 'books']);
+    const [shop = CATALOG_GROUP, books = CATALOG_GROUP] = groups;
+    const leader = await world.leader(shop);
+    const other = another(world, leader);
+    const before = other.core.standing.heldBytes;
+    world.network.cut(leader.node, other.node);
+    const asked = Array.from({ length: 5 }, () => outcomeOf(other.transact(shop, TEXT)));
+    asked.push(outcomeOf(other.transact(books, TEXT)));
+    await world.pass(50);
+    expect(other.core.standing.heldBytes).toBeGreaterThan(before + 5 * TEXT.length);
+    world.network.heal();
+    await world.answer(Promise.all(asked));
+    await world.pass(8000);
+    expect(other.core.standing.heldBytes).toBe(before);
+    expect(world.failures).toEqual([]);
+  });
+});

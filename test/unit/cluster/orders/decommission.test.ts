@@ -1,0 +1,278 @@
+// Goal: an operator may ask again and again, and hears why not when a cluster could not go on without a node (C20); a
+// node that leaves gives everything up first, and is never heard again (D17). Method: tables; nodes over a network in
+// memory.
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId, toTerm } from '#base';
+import { faultInOrder, type NodeOrder } from '#cluster';
+import { membershipOf } from '#raft';
+import { bindingOf, FIRST, isAt, join, keptWorld, registrationOf } from '../../../support/cluster/kept-world.ts';
+import { type Layout, viewOf } from '../../../support/cluster/layouts.ts';
+import type { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
+
+const decommission = (node: number): NodeOrder => ({ kind: 'decommission', node: toNodeId(node) });
+const recommission = (node: number): NodeOrder => ({ kind: 'recommission', node: toNodeId(node) });
+const replace = (node: number, by?: number): NodeOrder => {
+  return { kind: 'replace', node: toNodeId(node), by: by === undefined ? undefined : toNodeId(by) };
+};
+
+/** What is said of an order, when these nodes vote in the catalog. */
+function fault(order: NodeOrder, layout: Layout, voters: readonly number[] = [1]): string | undefined {
+  const membership = membershipOf(voters.map((node) => replicaOf(toNodeId(node))));
+  const found = faultInOrder(order, { ...viewOf(layout), membership, copies: 3 });
+  return found && `${found.code}: ${found.reason}`;
+}
+
+const THREE: Layout = { zones: 'aaa', held: [[1, 2, 3]] };
+const FOUR: Layout = { zones: 'aaaa', held: [[1, 2, 3]] };
+
+describe('an order of an operator (C20)', () => {
+  it.each<[string, NodeOrder, Layout, readonly number[]]>([
+    ['a node leaves', decommission(3), FOUR, [1, 2, 3]],
+    ['a node leaves, and none is free', decommission(3), THREE, [1, 2, 3]],
+    ['a node that is lost leaves', decommission(3), { ...FOUR, lost: [3] }, [1, 2, 3]],
+    ['a node that is silent leaves, and none is free', decommission(3), { ...THREE, silent: [3] }, [1, 2, 3]],
+    ['the node that holds the only copy leaves', decommission(1), { zones: 'aa', held: [[1]] }, [1]],
+    ['a node leaves that leaves already', decommission(3), { ...THREE, leaving: [3], lost: [1, 2] }, [1, 2, 3]],
+    ['a node leaves that was removed', decommission(3), { ...THREE, removed: [3] }, [1, 2]],
+    ['a node stays that was to leave', recommission(3), { ...THREE, leaving: [3] }, [1, 2]],
+    ['a node stays that stays', recommission(3), THREE, [1, 2]],
+    ['a node takes the place of another', replace(3, 4), FOUR, [1, 2, 3]],
+    ['any node takes the place of another', replace(3), FOUR, [1, 2, 3]],
+    ['a place is taken again', replace(3, 4), { ...FOUR, leaving: [3] }, [1, 2, 4]],
+    ['a place was taken', replace(3, 4), { ...FOUR, removed: [3] }, [1, 2, 4]],
+  ])('is carried out: %s', (_name, order, layout, voters) => {
+    expect(fault(order, layout, voters)).toBeUndefined();
+  });
+
+  it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
+    ['there is no such node', decommission(9), THREE, [1], /^not_found: there is no node 9; the cluster has 1, 2, 3$/],
+    ['it is the only node', decommission(1), { zones: 'a' }, [1], /^failed.*: node 1 is the only one that is active$/],
+    ['the others leave', decommission(1), { zones: 'aa', leaving: [2] }, [1], /only one that is active/],
+    [
+      'the others do not answer',
+      decommission(1),
+      { zones: 'aa', silent: [2] },
+      [1],
+      /none of the other nodes answers \(2\)/,
+    ],
+    [
+      'the catalog would stop',
+      decommission(1),
+      { zones: 'aaa', silent: [2] },
+      [1, 2, 3],
+      /the catalog would have no quorum without node 1: of the others answer 3/,
+    ],
+    [
+      'a database would stop',
+      decommission(3),
+      { ...THREE, silent: [2] },
+      [1],
+      /would be no quorum of db-1 \(on 1, 2, 3\): of the others answer 1/,
+    ],
+    [
+      'a database has stopped',
+      decommission(3),
+      { zones: 'aaaa', held: [[3], [1]], silent: [3] },
+      [1],
+      /would be no quorum of db-1 \(on 3\)/,
+    ],
+    [
+      'many databases would stop',
+      decommission(2),
+      { zones: 'aa', held: [[2], [2], [2], [2], [2]], silent: [2] },
+      [1],
+      /db-3 \(on 2\), and 2 more/,
+    ],
+    [
+      'it was removed',
+      recommission(3),
+      { ...THREE, removed: [3] },
+      [1],
+      /node 3 was removed, for good; a node with an empty/,
+    ],
+    ['it would replace itself', replace(3, 3), FOUR, [1], /node 3 cannot take its own place/],
+    ['the other has not joined', replace(3, 5), FOUR, [1], /^not_found: node 5 has not joined; start it with --join/],
+    ['the other does not answer', replace(3, 4), { ...FOUR, silent: [4] }, [1], /it is active and silent/],
+    ['the other leaves', replace(3, 4), { ...FOUR, leaving: [4] }, [1], /it is leaving and ready/],
+    ['nobody could take the place', replace(1), { zones: 'aa', silent: [2] }, [1], /no node is there that could take/],
+  ])('is refused with the reason: %s', (...[, order, layout, voters, reason]) => {
+    expect(fault(order, layout, voters)).toMatch(reason);
+  });
+
+  it('is not refused for a database that moves away already', () => {
+    const view = viewOf({ ...FOUR, leaving: [3] });
+    const [binding] = view.bindings;
+    if (binding === undefined) throw new Error('There is one');
+    const bindings = [{ ...binding, leaving: [replicaOf(toNodeId(3))], isSettled: false, placement: 1 }];
+    const nodes = view.nodes.map((each) => ({ ...each, state: 'active' as const }));
+    const membership = membershipOf([replicaOf(toNodeId(1))]);
+    expect(faultInOrder(decommission(3), { nodes, bindings, membership, copies: 3 })).toBeUndefined();
+  });
+});
+
+async function ask(world: ReplicaWorld, what: NodeOrder): Promise<unknown> {
+  const leader = await world.leader(CATALOG_GROUP);
+  return world.answer(leader.core.order(what));
+}
+
+const byNumber = (one: number, other: number): number => one - other;
+
+function statesOf(world: ReplicaWorld): string {
+  const { nodes } = world.leaderOf(CATALOG_GROUP)?.core.catalog ?? { nodes: [] };
+  return nodes.map(({ state }) => state).join(' ');
+}
+
+/** Four nodes, of which the first three hold a database with some events. */
+async function fourNodes(): Promise<{ readonly world: ReplicaWorld; readonly group: GroupId }> {
+  const world = await keptWorld(4);
+  await join(world, [2, 3, 4]);
+  await world.pass(3_000);
+  const leader = await world.leader(CATALOG_GROUP);
+  const { group } = (await world.answer(leader.front.createDatabase('shop'))).binding;
+  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+  for (const text of ['a', 'b']) await world.answer((await world.leader(group)).transact(group, text));
+  return { world, group };
+}
+
+describe('a node that is decommissioned (C20, D17)', () => {
+  it('gives up what it holds while it is written, is removed, and ends; also the one that began the cluster', async () => {
+    const { world, group } = await fourNodes();
+    expect(await ask(world, decommission(1))).toMatchObject({ kind: 'done', node: { node: 1, state: 'leaving' } });
+    expect(await ask(world, decommission(1))).toMatchObject({ kind: 'done' });
+    const texts = ['a', 'b'];
+    for (let at = 0; at < 20; at += 1) {
+      const writer = world.up.find(({ node }) => node === 3);
+      if (writer === undefined) throw new Error('It stays');
+      texts.push(`text ${at}`);
+      await world.answer(writer.transact(group, `text ${at}`));
+      await world.pass(100);
+    }
+    await world.until(() => statesOf(world).startsWith('removed'), 'a node that is removed');
+    expect(isAt(world, group, [2, 3, 4])).toBe(true);
+    await world.until(() => world.failures.length > 0, 'the end of the node');
+    expect(world.failures.map(({ message }) => message)).toEqual([
+      'Node 1 was removed from its cluster, and holds nothing of it any more; a node with an empty data directory joins as a new one',
+    ]);
+    await world.at(FIRST).crash();
+    const leader = await world.leader(CATALOG_GROUP);
+    const members = (): string => {
+      const { voters, learners } = leader.core.membershipOf(CATALOG_GROUP) ?? membershipOf([]);
+      return `${voters.incoming.map(nodeOf).toSorted(byNumber).join()} ${learners.map(nodeOf).join()}`;
+    };
+    await world.until(() => members() === '2,3,4 ', 'a catalog without it');
+    expect(await ask(world, decommission(1))).toMatchObject({ kind: 'done', node: { state: 'removed' } });
+    expect(await ask(world, recommission(1))).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
+    expect(await world.answer(leader.core.register(registrationOf(1), false))).toMatchObject({ kind: 'refused' });
+    for (const member of world.up) {
+      await world.answer(member.front.latest(group));
+      expect(await member.history(group)).toEqual(texts);
+    }
+  });
+
+  it('goes on leaving when the leader is lost in between, and is not heard when it comes back too late', async () => {
+    const { world, group } = await fourNodes();
+    const gone = world.at(toNodeId(2));
+    await gone.crash();
+    await world.pass(6_000);
+    await world.leader(CATALOG_GROUP);
+    expect(await ask(world, replace(2, 4))).toMatchObject({ kind: 'done', node: { state: 'leaving' } });
+    const leader = await world.leader(CATALOG_GROUP);
+    await leader.crash();
+    await world.pass(500);
+    await leader.start();
+    expect(await ask(world, replace(2, 4))).toMatchObject({ kind: 'done' });
+    await world.until(() => statesOf(world) === 'active removed active active', 'a node that is removed', 60_000);
+    expect(isAt(world, group, [1, 3, 4])).toBe(true);
+    await world.pass(10_000);
+    await gone.start();
+    await world.pass(10_000);
+    const heard = await world.leader(CATALOG_GROUP);
+    expect(heard.node).not.toBe(2);
+    // From anybody else this would end its lead.
+    const notice = { kind: 'term-notice', term: toTerm(1_000) } as const;
+    const [from, to] = [replicaOf(toNodeId(2)), replicaOf(heard.node)];
+    heard.core.receive(toNodeId(2), [{ group: CATALOG_GROUP, from, to, message: notice }]);
+    expect(heard.leads(CATALOG_GROUP)).toBe(true);
+    const next = await world.leader(group);
+    expect((await world.answer(next.transact(group, 'c'))).revision).toBe(3);
+    expect(bindingOf(next, group)?.replicas.map(nodeOf).toSorted(byNumber)).toEqual([1, 3, 4]);
+  });
+
+  it('is kept by a leader that has not heard of the others yet, one of which may be gone', async () => {
+    const world = await keptWorld(3);
+    await join(world, [2, 3]);
+    await world.pass(3_000);
+    const former = await world.leader(CATALOG_GROUP);
+    const [kept, gone] = world.up.filter((member) => member !== former);
+    if (kept === undefined || gone === undefined) throw new Error('There are three');
+    await gone.crash();
+    await former.crash();
+    await former.start();
+    const leader = await world.leader(CATALOG_GROUP);
+    const other = leader === kept ? former : kept;
+    expect(await ask(world, decommission(other.node))).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
+  });
+
+  it('votes for the catalog until others do, though it holds nothing else', async () => {
+    const world = await keptWorld(2);
+    await join(world, [2]);
+    await world.pass(3_000);
+    expect(await ask(world, decommission(1))).toMatchObject({ kind: 'done' });
+    await world.until(() => world.failures.length > 0, 'the end of the node');
+    expect((await world.leader(CATALOG_GROUP)).node).toBe(2);
+  });
+
+  it('stays when it is wanted again, and a node that holds nothing is removed at once', async () => {
+    const { world, group } = await fourNodes();
+    expect(await ask(world, decommission(4))).toMatchObject({ kind: 'done' });
+    await world.until(() => statesOf(world) === 'active active active removed', 'a node that is removed');
+    world.failures.length = 0;
+    await world.at(toNodeId(4)).crash();
+    expect(await ask(world, decommission(3))).toMatchObject({ kind: 'done' });
+    expect(await ask(world, recommission(3))).toMatchObject({ kind: 'done', node: { state: 'active' } });
+    await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes again', 60_000);
+    expect(statesOf(world)).toBe('active active active removed');
+  });
+
+  it('is not left with fewer copies of what it held because the node that takes them is away for a moment', async () => {
+    const { world, group } = await fourNodes();
+    const leader = await world.leader(CATALOG_GROUP);
+    const away = world.at(toNodeId(4));
+    await away.crash();
+    await world.pass(4_000);
+    const leaves = leader.node === 3 ? 2 : 3;
+    expect(await ask(world, decommission(leaves))).toMatchObject({ kind: 'done', node: { state: 'leaving' } });
+    await world.pass(5_000);
+    expect(isAt(world, group, [1, 2, 3])).toBe(true);
+    expect(leader.core.membershipOf(CATALOG_GROUP)?.voters.incoming.map(nodeOf).toSorted(byNumber)).toEqual([1, 2, 3]);
+    await away.start();
+    const staying = [1, 2, 3, 4].filter((node) => node !== leaves);
+    await world.until(() => isAt(world, group, staying), 'a database on the others');
+    await world.until(() => statesOf(world).includes('removed'), 'a node that is removed');
+  });
+
+  it('waits for a leader, where the one before has just ended', async () => {
+    const { world } = await fourNodes();
+    const leader = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== leader && each.node !== 4);
+    if (other === undefined) throw new Error('There are four');
+    await leader.crash();
+    const answer = await world.answer(other.core.order(decommission(4)));
+    const next = await world.leader(CATALOG_GROUP);
+    const there = { kind: 'elsewhere', leader: registrationOf(next.node).peer };
+    expect(answer).toMatchObject(next === other ? { kind: 'done', node: { state: 'leaving' } } : there);
+  });
+
+  it('is told who leads by whoever does not, and later when nobody does', async () => {
+    const { world } = await fourNodes();
+    const leader = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== leader);
+    if (other === undefined) throw new Error('There are four');
+    expect(await world.answer(other.core.order(decommission(4)))).toEqual({
+      kind: 'elsewhere',
+      leader: registrationOf(leader.node).peer,
+    });
+    for (const each of world.up) if (each !== leader) world.network.cut(leader.node, each.node);
+    expect(await world.answer(leader.core.order(decommission(4)))).toMatchObject({ kind: 'later' });
+  });
+});

@@ -1,0 +1,190 @@
+// Goal: an operator may have a node end only where that stops nothing (C36), also when two are told at a time; whoever
+// is asked, the order comes to the node. Method: tables of descriptions; nodes that answer as the real ones do.
+import { describe, expect, it } from 'vitest';
+import { type Address, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
+import type { AdminReply, AdminRequest, ClusterDescription } from '#cluster';
+import { faultInDraining } from '../../../../src/cluster/orders/drain-order.ts';
+import { administration } from '../../../../src/cluster/peer/administration.ts';
+
+const CLUSTER_ID = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
+
+interface Parts {
+  readonly by?: number;
+  readonly isConfirmed?: boolean;
+  readonly nodes?: readonly number[];
+  readonly voters?: readonly number[];
+  readonly down?: readonly number[];
+  readonly draining?: readonly number[];
+  readonly removed?: readonly number[];
+  /** Of the database: who votes, who of them is silent; led by nobody who was heard. */
+  readonly holders?: readonly number[];
+  readonly silent?: readonly number[];
+  readonly isLed?: boolean;
+}
+
+function described(parts: Parts): ClusterDescription {
+  const {
+    by = 1,
+    isConfirmed = true,
+    nodes = [1, 2, 3],
+    voters = nodes,
+    down = [],
+    draining = [],
+    removed = [],
+  } = parts;
+  const { holders = [1, 2, 3], silent = [], isLed = true } = parts;
+  return {
+    clusterId: CLUSTER_ID,
+    node: toNodeId(by),
+    catalogLeader: toNodeId(1),
+    catalogIndex: toLogIndex(9),
+    isConfirmed,
+    level: 1,
+    nodes: nodes.map((each) => ({
+      node: toNodeId(each),
+      name: `node-${each}`,
+      zone: 'a',
+      state: removed.includes(each) ? 'removed' : 'active',
+      storeId: '',
+      peer: { host: '127.0.0.1', port: each },
+      grpc: '',
+      http: '',
+      levels: { min: 1, max: 1 },
+      answers: !down.includes(each),
+      isDraining: draining.includes(each),
+      copies: 1,
+      leads: 0,
+      catalogRole: voters.includes(each) ? 'voter' : 'learner',
+    })),
+    databases: [
+      {
+        name: 'shop',
+        databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000001'),
+        group: toGroupId(1),
+        nodes: holders.map(toNodeId),
+        leaving: [],
+        isSettled: true,
+        leader: isLed ? toNodeId(1) : undefined,
+        members: (isLed ? holders : []).map((each) => ({
+          node: toNodeId(each),
+          isVoter: true,
+          standing: silent.includes(each) ? 'silent' : 'ready',
+          lag: 0,
+        })),
+        recovery: undefined,
+      },
+    ],
+  };
+}
+
+const FIVE = { nodes: [1, 2, 3, 4, 5], voters: [1, 2, 3, 4, 5] };
+
+describe('a node that is to end for a while (C36)', () => {
+  it.each<[string, number, Parts]>([
+    ['all answer', 3, {}],
+    ['it leads the catalog', 1, {}],
+    ['it drains already, and too few are left', 3, { draining: [3], down: [2] }],
+    ['another is away, and both hold nothing together', 4, { ...FIVE, down: [5], holders: [1, 2, 3] }],
+    ['it holds one of five, and another is away', 4, { ...FIVE, down: [5], holders: [1, 2, 3, 4, 5] }],
+    ['nobody leads what it does not hold', 3, { holders: [1, 2], isLed: false }],
+  ])('may when %s', (_name, node, parts) => {
+    expect(faultInDraining(toNodeId(node), described(parts))).toBeUndefined();
+  });
+
+  const stay = (nodes: string): string => `without node 3 these stay: ${nodes}`;
+  it.each<[string, Parts, string, string]>([
+    ['is not there', { nodes: [1, 2] }, 'not_found', 'there is no node 3; the cluster has 1, 2'],
+    ['was removed', { removed: [3] }, 'failed_precondition', 'node 3 was removed, for good'],
+    [
+      'leaves no quorum of the catalog',
+      { down: [2] },
+      'failed_precondition',
+      `the catalog, in which 1, 2, 3 vote, would have no quorum; ${stay('1')}`,
+    ],
+    [
+      'leaves none beside another one that drains',
+      { draining: [2] },
+      'failed_precondition',
+      `the catalog, in which 1, 2, 3 vote, would have no quorum; ${stay('1')}`,
+    ],
+    [
+      'leaves none of a database',
+      { voters: [1, 2], holders: [1, 2, 3], silent: [2] },
+      'failed_precondition',
+      `there would be no quorum of shop (on 1, 2, 3); ${stay('1, 2')}`,
+    ],
+    [
+      'has the only copy of one',
+      { voters: [1, 2], holders: [3] },
+      'failed_precondition',
+      `there would be no quorum of shop (on 3); ${stay('1, 2')}`,
+    ],
+    [
+      'holds one without a leader',
+      { voters: [1, 2], isLed: false },
+      'failed_precondition',
+      `there would be no quorum of shop (on 1, 2, 3); ${stay('1, 2')}`,
+    ],
+  ])('must not when it %s', (_name, parts, code, reason) => {
+    expect(faultInDraining(toNodeId(3), described(parts))).toEqual({ kind: 'faulty', code, reason });
+  });
+
+  it.each<[string, Parts, string]>([
+    ['nobody was heard who leads the catalog', { isConfirmed: false }, 'whoever leads the catalog was not heard'],
+    ['it does not answer', { down: [3] }, 'node 3 does not answer: it has ended, or cannot be reached'],
+  ])('may be asked again when %s', (_name, parts, reason) => {
+    expect(faultInDraining(toNodeId(3), described(parts))).toEqual({ kind: 'later', reason });
+  });
+});
+
+/** Three nodes, of which 1 leads the catalog; what each was told, and how each is asked. */
+function three(): { readonly told: number[]; readonly ask: (at: number, node: number) => Promise<AdminReply> } {
+  const told: number[] = [];
+  const nodes = new Map(
+    [1, 2, 3].map((by) => {
+      const core = {
+        order: (): never => {
+          throw new Error('nobody asks for that');
+        },
+        recoveries: {
+          copyOf: (): never => core.order(),
+          recover: (): never => core.order(),
+        },
+        // As each is before others are heard.
+        describe: () => {
+          const whole = described({ by, draining: told });
+          return { ...whole, isConfirmed: by === 1, databases: by === 1 ? whole.databases : [] };
+        },
+        tellToStop: () => void told.push(by),
+      };
+      return [by, administration({ core: () => core, ask }, CLUSTER_ID)] as const;
+    }),
+  );
+  async function ask({ port }: Pick<Address, 'port'>, request: AdminRequest): Promise<AdminReply> {
+    return (await nodes.get(port)?.(request)) ?? { kind: 'later', reason: 'nobody is there' };
+  }
+  const order = (node: number): AdminRequest['order'] => ({ kind: 'drain', node: toNodeId(node), isGranted: false });
+  return { told, ask: (at, node) => ask({ port: at }, { order: order(node), isPassedOn: false }) };
+}
+
+describe('an order to drain', () => {
+  it.each([
+    [1, 3],
+    [2, 3],
+    [3, 3],
+    [2, 1],
+    [1, 1],
+  ])('given to node %i comes to node %i, once it is looked at', async (at, node) => {
+    const { told, ask } = three();
+    expect(await ask(at, node)).toMatchObject({ kind: 'done', node: { node } });
+    expect(told).toEqual([node]);
+    expect(await ask(at, node)).toMatchObject({ kind: 'done', node: { node } });
+  });
+
+  it('is refused for a second node while the first one drains, also when both are asked for at a time', async () => {
+    const { told, ask } = three();
+    const replies = await Promise.all([ask(2, 3), ask(3, 2)]);
+    expect(replies.map(({ kind }) => kind).toSorted()).toEqual(['done', 'faulty']);
+    expect(told).toHaveLength(1);
+  });
+});

@@ -1,0 +1,163 @@
+// Goal: whoever leads a group takes it to the membership that is wanted, whatever was begun before, and costs nothing
+// when it is there (C13). Method: five nodes over a network in memory, of which the first founds the catalog alone.
+
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, nodeOf, replicaOf, toNodeId } from '#base';
+import { clusterOf } from '#cluster';
+import { isAt, type Target } from '#raft';
+import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
+
+const nodes = [1, 2, 3, 4, 5].map(toNodeId);
+
+function of(voters: readonly number[], learners: readonly number[] = []): Target {
+  const replica = (node: number): ReturnType<typeof replicaOf> => replicaOf(toNodeId(node));
+  return { voters: voters.map(replica), learners: learners.map(replica) };
+}
+
+async function founded(founders = 1): Promise<ReplicaWorld> {
+  const world = await ReplicaWorld.started(nodes.length, {
+    cluster: (all, node) => ({
+      ...clusterOf(all.slice(0, founders), node),
+      // Databases are there to be written into the catalog: nobody else needs to hold them.
+      placement: { replicas: () => [replicaOf(toNodeId(1))] },
+    }),
+  });
+  await world.leader(CATALOG_GROUP);
+  return world;
+}
+
+async function reach(world: ReplicaWorld, target: Target, msMax = 20_000): Promise<void> {
+  world.want(CATALOG_GROUP, target);
+  await reached(world, target, msMax);
+}
+
+async function reached(world: ReplicaWorld, target: Target, msMax = 20_000): Promise<void> {
+  const isThere = (): boolean => {
+    const membership = world.leaderOf(CATALOG_GROUP)?.core.membershipOf(CATALOG_GROUP);
+    return membership !== undefined && isAt(membership, target);
+  };
+  await world.until(isThere, JSON.stringify(target), msMax);
+  expect(world.failures).toEqual([]);
+}
+
+async function create(world: ReplicaWorld, name: string): Promise<void> {
+  const leader = await world.leader(CATALOG_GROUP);
+  await world.answer(leader.front.createDatabase(name));
+}
+
+/** The databases, as each of these nodes knows them. */
+async function names(world: ReplicaWorld, some: readonly number[]): Promise<readonly string[]> {
+  await world.pass(1500);
+  return some.map((node) =>
+    world
+      .at(toNodeId(node))
+      .front.catalog.list()
+      .map(({ name }) => name)
+      .join(' '),
+  );
+}
+
+describe('the driver of memberships (C13)', () => {
+  it('grows a group from one member to three and five, and back, and everybody has everything', async () => {
+    const world = await founded();
+    await create(world, 'a');
+    await reach(world, of([1, 2, 3]));
+    await create(world, 'b');
+    expect(await names(world, [1, 2, 3, 4])).toEqual(['a b', 'a b', 'a b', '']);
+    await reach(world, of([1, 2, 3, 4, 5]));
+    await create(world, 'c');
+    expect(await names(world, [1, 2, 3, 4, 5])).toEqual(Array(5).fill('a b c'));
+    await reach(world, of([1]));
+    await create(world, 'd');
+    expect(await names(world, [1, 5])).toEqual(['a b c d', 'a b c']);
+  });
+
+  it('makes learners only of whom it wants as learners', async () => {
+    const world = await founded();
+    await reach(world, of([1], [2, 3]));
+    await create(world, 'a');
+    expect(await names(world, [2, 3, 4])).toEqual(['a', 'a', '']);
+    await reach(world, of([1, 3, 4], [2]));
+    await reach(world, of([1, 4, 3]));
+    await create(world, 'b');
+    expect(await names(world, [2, 3, 4])).toEqual(['a', 'a b', 'a b']);
+  });
+
+  it('replaces all members, the leader among them, which hands over first', async () => {
+    const world = await founded();
+    await create(world, 'a');
+    await reach(world, of([1, 2, 3]));
+    await reach(world, of([4, 5]));
+    expect([4, 5]).toContain(world.leaderOf(CATALOG_GROUP)?.node);
+    await reach(world, of([2]));
+    await create(world, 'b');
+    expect(await names(world, [2])).toEqual(['a b']);
+  });
+
+  it('waits for who is down, goes on without delay when he is back, and whoever leads then does', async () => {
+    const world = await founded(3);
+    const leader = await world.leader(CATALOG_GROUP);
+    const others = nodes.slice(0, 3).filter((node) => node !== leader.node);
+    await world.at(toNodeId(5)).crash();
+    const target = of([...others, 5]);
+    world.want(CATALOG_GROUP, target);
+    await world.pass(10_000);
+    // Nobody has left: nobody has taken his place.
+    expect(world.leaderOf(CATALOG_GROUP)?.core.membershipOf(CATALOG_GROUP)?.voters.incoming.length).toBe(3);
+    await leader.crash();
+    await world.pass(4000);
+    await world.at(toNodeId(5)).start();
+    await reached(world, target, 8000);
+    await leader.start();
+    await create(world, 'a');
+    expect(await names(world, [...others, 5])).toEqual(['a', 'a', 'a']);
+  });
+
+  it('hands over to another voter when the first cannot take over', async () => {
+    const world = await founded(3);
+    const leader = await world.leader(CATALOG_GROUP);
+    const others = nodes.slice(0, 3).filter((node) => node !== leader.node);
+    const [first, second] = others;
+    if (first === undefined || second === undefined) throw new Error('There are three nodes');
+    // It answers and lacks little, but nothing gets onto its disk any more.
+    world.at(first).holdDisk(true);
+    await create(world, 'a');
+    world.want(CATALOG_GROUP, of([first, second]));
+    await world.until(() => world.leaderOf(CATALOG_GROUP)?.node === second, 'the second leads');
+    world.at(first).holdDisk(false);
+    await reached(world, of([first, second]));
+    expect(await names(world, [first, second])).toEqual(['a', 'a']);
+  });
+
+  it('costs nothing when the group is what it should be', async () => {
+    const world = await founded();
+    const alone = world.at(toNodeId(1)).core;
+    world.want(CATALOG_GROUP, of([1]));
+    await world.pass(500);
+    // The catalog of one node leads alone and waits for nothing.
+    expect(alone.deadlineMs).toBeUndefined();
+    await reach(world, of([1, 2, 3]));
+    await world.pass(2000);
+    // The next beat, and nothing before it.
+    expect(alone.deadlineMs).toBe((Math.floor(world.nowMs / 500) + 1) * 500);
+  });
+
+  it('names a target that can be none', async () => {
+    const world = await founded();
+    world.want(CATALOG_GROUP, { voters: [replicaOf(toNodeId(1)), replicaOf(toNodeId(1))], learners: [] });
+    await world.pass(500);
+    expect(world.failures.map(({ message }) => message).join()).toContain(
+      'A group is wanted to be what a group can be',
+    );
+  });
+
+  it('leaves what is under way to others when its node drains', async () => {
+    const world = await founded(3);
+    const leader = await world.leader(CATALOG_GROUP);
+    world.want(CATALOG_GROUP, of([1, 2, 3, 4]));
+    await world.answer(leader.core.drain());
+    await reached(world, of([1, 2, 3, 4]));
+    expect(world.leaderOf(CATALOG_GROUP)?.node).not.toBe(leader.node);
+    expect(world.leaderOf(CATALOG_GROUP)?.core.membershipOf(CATALOG_GROUP)?.voters.incoming.map(nodeOf)).toContain(4);
+  });
+});

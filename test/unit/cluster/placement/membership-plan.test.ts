@@ -1,0 +1,143 @@
+// Goal: from every membership of a small group to every other there is a way, and no step on it gives up what the group
+// has before it has what takes its place (C13). Method: every membership, leader, target and standing of four replicas;
+// then walks to the end with everybody in reach, and with members that go silent on the way.
+
+import { describe, expect, it } from 'vitest';
+import type { ReplicaId } from '#base';
+import { isAt, isVoter, type Membership, membershipOf, type Standing, type Target, toReplicaId } from '#raft';
+import { type MembershipView, planMembership } from '../../../../src/cluster/placement/membership-plan.ts';
+
+const IDS = [1, 2, 3, 4].map(toReplicaId);
+const STANDINGS: readonly Standing[] = ['silent', 'behind', 'ready'];
+
+/** Replica 1 leads; those who are wanted and no voters are learners; whoever is not named answers nothing. */
+interface Situation {
+  readonly voters: readonly number[];
+  readonly wanted: readonly number[];
+  readonly ready: readonly number[];
+  readonly behind: readonly number[];
+}
+
+/** Every way to give each of the ids one of the parts. */
+function shares<Part>(parts: readonly Part[], ids = IDS): readonly ReadonlyMap<ReplicaId, Part>[] {
+  let all: ReadonlyMap<ReplicaId, Part>[] = [new Map()];
+  for (const id of ids) all = all.flatMap((some) => parts.map((part) => new Map(some).set(id, part)));
+  return all;
+}
+
+const TARGETS: readonly Target[] = shares(['voter', 'learner', 'none'] as const)
+  .map((parts) => ({
+    voters: IDS.filter((id) => parts.get(id) === 'voter'),
+    learners: IDS.filter((id) => parts.get(id) === 'learner'),
+  }))
+  .filter(({ voters }) => voters.length > 0);
+
+const EVERYBODY: ReadonlyMap<ReplicaId, Standing> = new Map(IDS.map((id) => [id, 'ready']));
+
+function viewOf(target: Target, self: ReplicaId, standings: MembershipView['standings'] = EVERYBODY): MembershipView {
+  return { self, membership: membershipOf(target.voters, target.learners), isBusy: false, standings };
+}
+
+function targetOf({ voters, learners }: Membership): Target {
+  return { voters: voters.incoming, learners };
+}
+
+/** What is wrong with a step, if anything is. */
+function fault({ self, membership, standings }: MembershipView, target: Target): string | undefined {
+  const next = planMembership({ self, membership, isBusy: false, standings }, target);
+  const now = targetOf(membership);
+  const standing = (id: ReplicaId): Standing => (id === self ? 'ready' : (standings.get(id) ?? 'silent'));
+  if (next.kind === 'done') return isAt(membership, target) ? undefined : 'it is not there';
+  if (next.kind === 'wait') return next.for.length > 0 ? undefined : 'it waits for nobody';
+  if (next.kind === 'hand-over') {
+    const isRight = next.to.every(
+      (id) => target.voters.includes(id) && now.voters.includes(id) && standing(id) === 'ready',
+    );
+    return isRight && !target.voters.includes(self) ? undefined : 'it hands over to the wrong ones';
+  }
+  const { voters } = next.target;
+  if (isAt(membership, next.target)) return 'it changes nothing';
+  if (!voters.includes(self)) return 'the leader is no voter of it';
+  const entrants = voters.filter((id) => !now.voters.includes(id));
+  if (entrants.some((id) => !now.learners.includes(id) || standing(id) !== 'ready'))
+    return 'a voter was no ready learner';
+  const isSameVoters = entrants.length === 0 && voters.length === now.voters.length;
+  if (!isSameVoters && 2 * voters.filter((id) => standing(id) === 'silent').length >= voters.length) return 'no quorum';
+  if (!isSameVoters && target.voters.some((id) => !voters.includes(id))) return 'somebody left before all had come';
+  return undefined;
+}
+
+/** How many steps it takes to the target when everybody answers; or where they end instead. */
+function walk(from: Target, first: ReplicaId, target: Target): number | string {
+  let self = first;
+  let membership = membershipOf(from.voters, from.learners);
+  for (let length = 0; length < 10; length += 1) {
+    const next = planMembership({ self, membership, isBusy: false, standings: EVERYBODY }, target);
+    if (next.kind === 'done') return length;
+    if (next.kind === 'hand-over') self = next.to[length % next.to.length] ?? self;
+    if (next.kind === 'change') membership = membershipOf(next.target.voters, next.target.learners);
+    if (next.kind === 'wait' || !isVoter(membership.voters, self)) break;
+  }
+  return JSON.stringify([from, first, target]);
+}
+
+describe('the plan for a membership (C13)', () => {
+  it('is safe in every step, from everywhere to everywhere', () => {
+    const faults = new Set<string | undefined>();
+    let count = 0;
+    for (const from of TARGETS) {
+      for (const self of from.voters) {
+        const others = [...from.voters, ...from.learners].filter((id) => id !== self);
+        for (const standings of shares(STANDINGS, others)) {
+          for (const target of TARGETS) {
+            faults.add(fault(viewOf(from, self, standings), target));
+            count += 1;
+          }
+        }
+      }
+    }
+    expect([...faults]).toEqual([undefined]);
+    expect(count).toBeGreaterThan(50_000);
+  });
+
+  it('ends at the target, from everywhere, when everybody is in reach', () => {
+    const lengths = new Set<number | string>();
+    for (const from of TARGETS) {
+      for (const self of from.voters) for (const target of TARGETS) lengths.add(walk(from, self, target));
+    }
+    // At most: learners, everybody, hand over, target.
+    expect(lengths).toEqual(new Set([0, 1, 2, 3, 4]));
+  });
+
+  it.each<readonly [string, Situation, object]>([
+    [
+      'waits for a learner',
+      { voters: [1, 2, 3], wanted: [1, 2, 4], ready: [2], behind: [4] },
+      { kind: 'wait', for: [4] },
+    ],
+    ['names who keeps it', { voters: [1, 2, 3], wanted: [1, 2, 4], ready: [], behind: [] }, { kind: 'wait', for: [4] }],
+    ['keeps its quorum', { voters: [1, 2, 3], wanted: [1, 2], ready: [3], behind: [] }, { kind: 'wait', for: [2] }],
+    [
+      'drops a silent voter',
+      { voters: [1, 2, 3], wanted: [1, 2], ready: [2], behind: [] },
+      { kind: 'change', target: { voters: [1, 2], learners: [] } },
+    ],
+    [
+      'hands over before the leader leaves',
+      { voters: [1, 2, 3], wanted: [2, 3], ready: [2], behind: [3] },
+      { kind: 'hand-over', to: [2] },
+    ],
+  ])('%s', (_name, { voters, wanted, ready, behind }, next) => {
+    const target = { voters: wanted.map(toReplicaId), learners: [] };
+    const learners = target.voters.filter((id) => !voters.includes(id));
+    const standings = new Map<ReplicaId, Standing>(ready.map((id) => [toReplicaId(id), 'ready']));
+    for (const id of behind) standings.set(toReplicaId(id), 'behind');
+    const from = { voters: voters.map(toReplicaId), learners };
+    expect(planMembership(viewOf(from, toReplicaId(1), standings), target)).toEqual(next);
+  });
+
+  it('waits while a change is under way', () => {
+    const view = { ...viewOf({ voters: [toReplicaId(1)], learners: [] }, toReplicaId(1)), isBusy: true };
+    expect(planMembership(view, { voters: IDS, learners: [] })).toEqual({ kind: 'wait', for: [] });
+  });
+});

@@ -1,0 +1,277 @@
+// Goal: a database moves to other nodes and back while it is written, and nothing of a copy that was given up is ever
+// taken for a part of the next one (C17, D15). Method: five nodes over a network in memory, moves by the catalog's
+// entries, and crashes at the moments between the steps.
+
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId, toRevision } from '#base';
+import { type Binding, clusterOf } from '#cluster';
+import { trashKey } from '../../../../src/cluster/store/node-rows.ts';
+import { databaseKit, type MachineKit, toyKit } from '../../../support/cluster/machine-kit.ts';
+import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
+
+const NODES = 5;
+
+interface Placed {
+  readonly world: ReplicaWorld;
+  readonly group: GroupId;
+}
+
+/** A database on the first nodes of five. */
+async function started(count: number, kit: MachineKit = toyKit, delayMs = 10_000): Promise<Placed> {
+  const world = await ReplicaWorld.started(NODES, {
+    kit,
+    limits: { checkpointIntervalMs: 1e9, checkpointBytes: 1e9, writeEntries: 3, trashDelayMs: delayMs },
+    cluster: (nodes, node) => ({
+      ...clusterOf(nodes, node),
+      placement: { replicas: () => nodes.slice(0, count).map((each) => replicaOf(each)) },
+    }),
+  });
+  const catalog = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+  await world.pass(1500);
+  // A group that is alone is led when somebody asks.
+  await world.answer(world.at(toNodeId(1)).front.latest(binding.group));
+  await world.leader(binding.group);
+  return { world, group: binding.group };
+}
+
+async function bindingOf(world: ReplicaWorld): Promise<Binding> {
+  const binding = (await world.leader(CATALOG_GROUP)).front.catalog.lookup('shop');
+  if (binding === undefined) throw new Error('It was created');
+  return binding;
+}
+
+/** Has the catalog place the database there, without waiting for what follows. */
+async function place({ world, group }: Placed, ...nodes: readonly number[]): Promise<void> {
+  const { placement } = await bindingOf(world);
+  const leader = await world.leader(CATALOG_GROUP);
+  leader.core.place(group, nodes.map(toNodeId));
+  await world.until(() => (leader.front.catalog.lookup('shop')?.placement ?? 0) > placement, 'another placement');
+}
+
+/** Waits until the database is there and nowhere else, as every node knows. */
+async function placed({ world }: Placed, ...nodes: readonly number[]): Promise<void> {
+  const isThere = ({ front }: WorldNode): boolean => {
+    const binding = front.catalog.lookup('shop');
+    return binding?.leaving.length === 0 && sorted(binding.replicas.map(nodeOf)) === sorted(nodes);
+  };
+  await world.until(() => world.up.every(isThere), `a database on ${nodes.join()}`, 60_000);
+  expect(world.failures).toEqual([]);
+}
+
+async function move(database: Placed, ...nodes: readonly number[]): Promise<void> {
+  await place(database, ...nodes);
+  await placed(database, ...nodes);
+}
+
+async function write({ world, group }: Placed, ...texts: readonly string[]): Promise<void> {
+  for (const text of texts) {
+    const leader = await world.leader(group);
+    await world.answer(leader.transact(group, text));
+  }
+}
+
+/** What each of these nodes has of the database. */
+async function histories({ world, group }: Placed, ...nodes: readonly number[]): Promise<readonly string[]> {
+  await world.pass(1500);
+  const found: string[] = [];
+  for (const node of nodes) found.push((await world.at(toNodeId(node)).history(group)).join());
+  return found;
+}
+
+/** Has the group led by somebody else than that node. */
+async function leadElsewhere(world: ReplicaWorld, group: GroupId, node: WorldNode): Promise<void> {
+  if ((await world.leader(group)) !== node) return;
+  await node.crash();
+  await world.pass(5000);
+  await node.start();
+  await world.pass(2000);
+}
+
+function four({ world }: Placed): WorldNode {
+  return world.at(toNodeId(4));
+}
+
+function sorted(nodes: readonly number[]): string {
+  return [...nodes].toSorted((one, other) => one - other).join();
+}
+
+describe.each([
+  ['the small machines', toyKit],
+  ['the real machines', databaseKit],
+] as const)('a database that moves, with %s (C17, D15)', (_name, kit) => {
+  it('is on other nodes with everything, and no more where it was', async () => {
+    const database = await started(3, kit);
+    const { world, group } = database;
+    await write(database, 'a', 'b');
+    await move(database, 3, 4, 5);
+    await write(database, 'c');
+    expect(await histories(database, 3, 4, 5)).toEqual(Array(3).fill('a,b,c'));
+    const error = await world.answer(world.at(toNodeId(1)).front.latest(group)).catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ details: { reason: 'NotReplica' } });
+    expect(world.at(toNodeId(1)).front.applied(group)).toBe(0);
+    await world.pass(11_000);
+    const { kv, log } = world.at(toNodeId(1));
+    expect([kit.machines.markOf(kv, group), kv.get(trashKey(group))]).toEqual([undefined, undefined]);
+    expect(log.recover().groups.has(group)).toBe(false);
+  });
+
+  it('comes back to a node as another copy, before and after the former was cleared', async () => {
+    const database = await started(3, kit);
+    const { world } = database;
+    await write(database, 'a');
+    await move(database, 3, 4, 5);
+    // The rows of the former copies are still there.
+    await place(database, 1, 4, 5);
+    await write(database, 'b');
+    await world.pass(5000);
+    expect((await bindingOf(world)).leaving.map(nodeOf)).toEqual([3]);
+    await placed(database, 1, 4, 5);
+    await write(database, 'c');
+    expect(await histories(database, 1, 4, 5)).toEqual(Array(3).fill('a,b,c'));
+    await world.pass(20_000);
+    await move(database, 1, 2, 3);
+    await write(database, 'd');
+    expect(await histories(database, 1, 2, 3)).toEqual(Array(3).fill('a,b,c,d'));
+    const copies = (await bindingOf(world)).replicas.map((replica) => replica - replicaOf(nodeOf(replica)));
+    expect(copies).toEqual([2, 3, 3]);
+  });
+
+  it.each<readonly [string, (database: Placed) => Promise<void>]>([
+    ['of another node', (database) => Promise.resolve(four(database).front.show(database.group, toRevision(3)))],
+    ['of the copy before', (database) => move(database, 2, 3, 4).then(() => move(database, 1, 2, 3))],
+  ])('counts as none while it is behind what was shown here %s (C30)', async (_what, show) => {
+    const database = await started(3, kit);
+    const { world, group } = database;
+    await write(database, 'a', 'b', 'c');
+    await show(database);
+    const { front } = four(database);
+    expect([front.applied(group), front.answered(group)]).toEqual([0, 3]);
+    world.network.isHeld = (_from, to, envelope) => to === toNodeId(4) && envelope.group === group;
+    await place(database, 2, 3, 4);
+    await world.pass(2000);
+    expect((await bindingOf(world)).replicas.map(nodeOf)).toContain(4);
+    expect(front.absence(group)).toMatchObject({
+      message: expect.stringContaining('no copy of the database "shop" that has revision 3, which it has shown'),
+      details: { reason: 'NotReplica', holders: { nodes: expect.not.arrayContaining([4]) } },
+    });
+    world.network.isHeld = () => false;
+    await placed(database, 2, 3, 4);
+    await write(database, 'd');
+    await world.pass(1500);
+    expect([front.absence(group), front.answered(group)]).toEqual([undefined, 4]);
+  });
+
+  it.each([0, 1, 2])(
+    'survives crashes of a node that it leaves and comes back to, with %i batches torn off',
+    async (torn) => {
+      const database = await started(3, kit);
+      const { world, group } = database;
+      await write(database, 'a', 'b');
+      const one = world.at(toNodeId(1));
+      await move(database, 2, 3, 4);
+      await one.crash({ torn, survives: () => false });
+      await one.start();
+      await place(database, 1, 3, 4);
+      await world.pass(30);
+      // Its first rows wait for those of the copy before to go.
+      await one.crash({ torn, survives: () => false });
+      await write(database, 'c');
+      await one.start();
+      await placed(database, 1, 3, 4);
+      await one.crash({ torn, survives: () => true });
+      await one.start();
+      await write(database, 'd');
+      expect(await histories(database, 1, 3, 4)).toEqual(Array(3).fill('a,b,c,d'));
+      expect(one.kv.get(trashKey(group))).toBeUndefined();
+      expect(world.failures).toEqual([]);
+    },
+  );
+
+  it('comes back to a node whose log had not heard of the end of the copy before', async () => {
+    const database = await started(3, kit);
+    const { world, group } = database;
+    await write(database, 'a', 'b');
+    const one = world.at(toNodeId(1));
+    const left = one.log.recover().groups.get(group);
+    if (left === undefined) throw new Error('It has a log');
+    await move(database, 2, 3, 4);
+    await one.crash();
+    // As if the machine had lost its power between the store's batch and the log's.
+    const recover = one.log.recover.bind(one.log);
+    one.log.recover = () => {
+      const log = recover();
+      return { ...log, groups: new Map([...log.groups, [group, left]]) };
+    };
+    await one.start();
+    await move(database, 1, 3, 4);
+    await write(database, 'c');
+    expect(await histories(database, 1, 3, 4)).toEqual(Array(3).fill('a,b,c'));
+  });
+
+  it('grows from one node to three with all of its history, moves on, and shrinks to one that never had it', async () => {
+    const database = await started(1, kit);
+    const texts = Array.from({ length: 20 }, (_, at) => `text ${at}`);
+    await write(database, ...texts);
+    // Whoever comes lacks more than anybody keeps in memory: the state comes by pages.
+    await move(database, 1, 2, 3);
+    await write(database, 'a');
+    expect(await histories(database, 1, 2, 3)).toEqual(Array(3).fill([...texts, 'a'].join()));
+    await move(database, 4, 5);
+    await move(database, 5);
+    await write(database, 'b');
+    await database.world.pass(12_000);
+    await move(database, 1, 5);
+    expect(await histories(database, 1, 5)).toEqual(Array(2).fill([...texts, 'a', 'b'].join()));
+  });
+
+  it('is deleted while it moves, on every node', async () => {
+    const database = await started(3, kit, 1000);
+    const { world, group } = database;
+    await write(database, 'a');
+    await world.at(toNodeId(5)).crash();
+    await place(database, 1, 4, 5);
+    await world.pass(500);
+    const catalog = await world.leader(CATALOG_GROUP);
+    await world.answer(catalog.front.deleteDatabase('shop'));
+    await world.at(toNodeId(5)).start();
+    await world.pass(5000);
+    for (const { kv, front, log } of world.up) {
+      const left = [front.catalog.lookup('shop'), kit.machines.markOf(kv, group), kv.get(trashKey(group))];
+      expect(left).toEqual([undefined, undefined, undefined]);
+      expect(log.recover().groups.has(group)).toBe(false);
+    }
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('a leader whose catalog is behind', () => {
+  it('does not take its group back to where it was', async () => {
+    const database = await started(3);
+    const { world, group } = database;
+    await write(database, 'a');
+    await move(database, 1, 2, 4);
+    const two = world.at(toNodeId(2));
+    await leadElsewhere(world, CATALOG_GROUP, two);
+    await leadElsewhere(world, group, two);
+    // Node 2 hears of its group, and nothing of the catalog any more.
+    world.network.isHeld = (from, to, { group: of }) => of === CATALOG_GROUP && (from === 2 || to === 2);
+    await place(database, 1, 2, 5);
+    const hasLeft = (): boolean =>
+      !(world.at(toNodeId(1)).front.catalog.lookup('shop')?.replicas.map(nodeOf).includes(toNodeId(4)) ?? true);
+    await world.until(hasLeft, 'node 4 holds it no more', 60_000);
+    expect(two.front.catalog.lookup('shop')?.placement).toBe(1);
+    for (const other of [1, 5]) world.network.cut(toNodeId(other), toNodeId(4));
+    await leadElsewhere(world, group, world.at(toNodeId(1)));
+    await leadElsewhere(world, group, world.at(toNodeId(5)));
+    expect(world.leaderOf(group)).toBe(two);
+    await world.pass(5000);
+    const members = two.core.membershipOf(group)?.voters.incoming.map(nodeOf) ?? [];
+    expect([sorted(members), two.core.membershipOf(group)?.learners]).toEqual(['1,2,5', []]);
+    world.network.isHeld = () => false;
+    world.network.heal();
+    await placed(database, 1, 2, 5);
+    await write(database, 'b');
+    expect(await histories(database, 1, 2, 5)).toEqual(Array(3).fill('a,b'));
+  });
+});

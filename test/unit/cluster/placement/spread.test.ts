@@ -1,0 +1,188 @@
+// Goal: copies go to nodes that answer, in different zones, where there is least; the same whoever decides; and of the
+// catalog every node has a copy, an odd number of them with a vote. Method: tables, a property, nodes over a network in
+// memory.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, LEVELS, type NodeId, nodeOf, replicaOf, toNodeId } from '#base';
+import { type ClusterPorts, catalogTarget, type NodeRegistration, spreadOver } from '#cluster';
+import { everybody, membershipOf } from '#raft';
+import { loadsOf } from '../../../../src/cluster/placement/spread.ts';
+import { type Layout, nodesOf, viewOf } from '../../../support/cluster/layouts.ts';
+import { databaseKit } from '../../../support/cluster/machine-kit.ts';
+import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
+import { placeOf } from '../../../support/peer-nodes.ts';
+
+function registrationOf(node: number): NodeRegistration {
+  const peer = { host: '127.0.0.1', port: node };
+  return { storeId: placeOf(node).store, name: '', zone: `zone-${node}`, peer, grpc: '', http: '', levels: LEVELS };
+}
+
+function placed(copies: number, layout: Layout): readonly number[] {
+  const { nodes, bindings } = viewOf(layout);
+  return spreadOver(copies, toNodeId(1))
+    .replicas({ nodes, loads: loadsOf(bindings) })
+    .map(nodeOf);
+}
+
+describe('a new database', () => {
+  it.each<[string, number, Layout, readonly number[]]>([
+    ['on this node before anybody is registered', 3, { zones: '' }, [1]],
+    ['on one node rather than on two of three', 3, { zones: 'aa' }, [1]],
+    ['on three nodes rather than on four of five', 5, { zones: 'aaaa' }, [1, 2, 3]],
+    ['on two nodes, if so wanted', 2, { zones: 'aaa' }, [1, 2]],
+    ['in zones of their own', 3, { zones: 'aaabc' }, [1, 4, 5]],
+    ['in as many zones as there are', 3, { zones: 'aaab' }, [1, 4, 2]],
+    ['where there is least', 2, { zones: 'aaaa', held: [[1, 2], [1], [3]] }, [4, 2]],
+    ['in another zone rather than where there is least', 2, { zones: 'aab', held: [[3], [3]] }, [1, 3]],
+    ['on nodes that answer rather than in zones of their own', 2, { zones: 'aab', silent: [3] }, [1, 2]],
+    ['on all who vote, though two of three are silent (C22)', 3, { zones: 'abc', silent: [2, 3] }, [1, 2, 3]],
+    ['on all who vote, though two of three are behind (C22)', 3, { zones: 'abc', behind: [2, 3] }, [1, 2, 3]],
+    ['on one node rather than on three of four (C22)', 3, { zones: 'abcd', silent: [2, 3, 4] }, [1]],
+    ['on one node when the others do not all vote (C22)', 3, { zones: 'abc', silent: [2, 3], learners: [3] }, [1]],
+    ['on a silent node beside two that answer (C22)', 3, { zones: 'abc', silent: [2] }, [1, 3, 2]],
+    ['on two silent nodes beside three that answer (C22)', 5, { zones: 'aaaaa', silent: [1, 4] }, [2, 3, 5, 1, 4]],
+    ['on all five though two of them answer (C22)', 5, { zones: 'aaaaa', silent: [1, 4, 5] }, [1, 2, 3, 4, 5]],
+    [
+      'on all who vote, though one leaves and one is silent (C22)',
+      3,
+      { zones: 'aaaa', silent: [3, 4], leaving: [2], learners: [4] },
+      [1, 2, 3],
+    ],
+    ['on nodes that stay if they are enough', 3, { zones: 'aaaa', leaving: [2], learners: [4] }, [1, 3, 4]],
+    ['on one node when a voter is lost (C22)', 3, { zones: 'abc', silent: [2], lost: [3] }, [1]],
+    ['on three of six when two of them answer (C22)', 5, { zones: 'aaaaaa', silent: [1, 4, 5, 6] }, [2, 3, 1]],
+    [
+      'on a node that is behind rather than on a silent one (C22)',
+      3,
+      { zones: 'aaaa', silent: [1], behind: [4] },
+      [2, 3, 4],
+    ],
+    ['on no node that is lost (C22)', 3, { zones: 'aaa', lost: [3] }, [1]],
+    ['on no silent node that leaves (C22)', 3, { zones: 'aaab', silent: [3, 4], leaving: [3] }, [1, 2, 4]],
+    ['on no silent node that has never had the catalog (C22)', 3, { zones: 'aaa', silent: [3], learners: [3] }, [1]],
+    ['on a silent node in a zone of its own, of two (C22)', 3, { zones: 'aaab', silent: [3, 4] }, [1, 2, 4]],
+    ['on nodes that have the catalog', 2, { zones: 'abcd', behind: [2] }, [1, 3]],
+    ['on nodes that stay', 2, { zones: 'abcd', leaving: [1], removed: [3] }, [2, 4]],
+    ['on this node when nobody else may have it', 3, { zones: 'ab', leaving: [1], silent: [2] }, [1]],
+    ['once, if so wanted', 1, { zones: 'ab', held: [[1]] }, [2]],
+  ])('is placed %s', (_name, copies, layout, nodes) => {
+    expect(placed(copies, layout)).toEqual(nodes);
+  });
+
+  it('is placed evenly: of nodes of one zone none holds two databases more than another', () => {
+    const property = fc.property(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 5 }), (count, copies) => {
+      const held: (readonly number[])[] = [];
+      for (let database = 0; database < 20; database++) held.push(placed(copies, { zones: 'a'.repeat(count), held }));
+      const loads = Array.from({ length: count }, (_, at) => held.flat().filter((node) => node === at + 1).length);
+      expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
+      const expected = count >= copies ? copies : count - ((count + 1) % 2);
+      for (const nodes of held) expect(new Set(nodes).size).toBe(expected);
+    });
+    expect(() => fc.assert(property, { numRuns: 50 })).not.toThrow();
+  });
+});
+
+/** Voters and learners by their nodes. */
+function voting(
+  layout: Layout,
+  before: readonly number[],
+): readonly [readonly number[], readonly number[]] | undefined {
+  const replicas = before.map((node) => replicaOf(toNodeId(node)));
+  const target = catalogTarget(nodesOf(layout), membershipOf(replicas));
+  return target && [target.voters.map(nodeOf), target.learners.map(nodeOf)];
+}
+
+describe('the catalog', () => {
+  it.each<[string, Layout, readonly number[], ReturnType<typeof voting>]>([
+    ['one node', { zones: 'a' }, [1], [[1], []]],
+    ['two nodes: one vote as before', { zones: 'aa' }, [1], [[1], [2]]],
+    ['three nodes', { zones: 'aaa' }, [1], [[1, 2, 3], []]],
+    ['four nodes', { zones: 'aaaa' }, [1, 2, 3], [[1, 2, 3], [4]]],
+    ['five nodes', { zones: 'aaaaa' }, [1, 2, 3], [[1, 2, 3, 4, 5], []]],
+    [
+      'eight nodes: five votes at most',
+      { zones: 'aaaaaaaa' },
+      [1],
+      [
+        [1, 2, 3, 4, 5],
+        [6, 7, 8],
+      ],
+    ],
+    ['zones of their own', { zones: 'aabac' }, [1, 2, 4], [[1, 2, 3, 4, 5], []]],
+    ['a zone of its own for a new voter', { zones: 'aaaabb', silent: [6] }, [1], [[1, 2, 3, 4, 5], [6]]],
+    ['zones first when there are more nodes than votes', { zones: 'aaac', silent: [3] }, [1], [[1, 2, 4], [3]]],
+    ['no vote for who is not heard of', { zones: 'aaaa', silent: [2, 3] }, [1], [[1], [2, 3, 4]]],
+    ['no vote for who lacks the catalog', { zones: 'aaa', behind: [3] }, [1], [[1], [2, 3]]],
+    ['a voter that is silent keeps its vote', { zones: 'aaaa', silent: [2] }, [1, 2, 3], [[1, 2, 3], [4]]],
+    ['a voter that is lost gives it to another', { zones: 'aaaa', lost: [2] }, [1, 2, 3], [[1, 3, 4], [2]]],
+    ['a voter that is lost keeps it if nobody else is free', { zones: 'aaa', lost: [2] }, [1, 2, 3], [[1, 2, 3], []]],
+    ['whoever leaves gives it to another', { zones: 'aaaa', leaving: [1] }, [1, 2, 3], [[2, 3, 4], [1]]],
+    ['whoever leaves gives it up', { zones: 'aaa', leaving: [1] }, [1, 2, 3], [[2, 3], [1]]],
+    [
+      'whoever leaves keeps it for a moment if another is to be ready in one',
+      { zones: 'aaaa', leaving: [1], silent: [4], expected: [4] },
+      [1, 2, 3],
+      [[1, 2, 3], [4]],
+    ],
+    [
+      'whoever leaves gives it to one that is ready, whoever else is to be',
+      { zones: 'aaaaa', leaving: [1], silent: [5], expected: [5] },
+      [1, 2, 3],
+      [
+        [2, 3, 4],
+        [1, 5],
+      ],
+    ],
+    ['who is removed stays until it ends', { zones: 'aab', removed: [2] }, [1], [[1], [2, 3]]],
+    ['who is removed and has ended is forgotten', { zones: 'aab', removed: [2], silent: [2] }, [1], [[1], [3]]],
+    [
+      'nothing changes when too few of them would answer',
+      { zones: 'aaa', leaving: [3], silent: [2] },
+      [1, 2, 3],
+      undefined,
+    ],
+    ['nobody is registered', { zones: '' }, [1], undefined],
+  ])('has an odd number of voters that answer, if it can (C18): %s', (_name, layout, before, expected) => {
+    expect(voting(layout, before)).toEqual(expected);
+  });
+
+  it('is held by every node that joins, and outlives the one that began the cluster', async () => {
+    const founders = membershipOf([replicaOf(toNodeId(1))]);
+    const upkeep = { copies: 3, replaceAfterMs: undefined };
+    const cluster = (_nodes: unknown, node: NodeId): ClusterPorts => ({
+      node,
+      founders,
+      placement: spreadOver(3, node),
+      upkeep,
+      wanted: () => undefined,
+    });
+    const world = await ReplicaWorld.started(4, { kit: databaseKit, cluster });
+    const first = world.at(toNodeId(1));
+    for (const node of world.nodes) await world.answer(first.core.register(registrationOf(node), node === 1));
+    const everyone = world.nodes.map((node) => replicaOf(node));
+    const target = membershipOf(everyone.slice(0, 3), everyone.slice(3));
+    await world.until(
+      () =>
+        world.up.every(
+          ({ core }) => String(everybody(core.membershipOf(CATALOG_GROUP) ?? founders)) === String(everyone),
+        ),
+      'a catalog that everybody holds',
+    );
+    await world.until(
+      () => world.up.every(({ core }) => core.catalog.nodes.length === 4),
+      'a catalog that everybody has',
+    );
+    await world.pass(1_000);
+    for (const { core } of world.up) expect(core.membershipOf(CATALOG_GROUP)).toEqual(target);
+    const created = await world.answer(world.at(toNodeId(2)).front.createDatabase('shop'));
+    expect(created.binding.replicas.map(nodeOf)).toEqual([1, 2, 3]);
+
+    await first.crash();
+    const next = await world.leader(CATALOG_GROUP);
+    // A new leader thinks well of everybody until they have had time to answer.
+    await world.pass(6_000);
+    const other = await world.answer(next.front.createDatabase('other'));
+    expect(other.binding.replicas.map(nodeOf)).toEqual([4, 2, 3]);
+    expect(world.failures).toEqual([]);
+  });
+});

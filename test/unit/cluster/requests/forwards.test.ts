@@ -1,0 +1,289 @@
+// Goal: a request that comes to a node that does not lead is answered as if it had come to the leader, once, or as
+// unknown; its answer can be read where it was asked (C2, C6, C14). Method: three nodes in one thread over a network in
+// memory whose time the test passes.
+
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type DatabaseError, type GroupId, replicaOf, toDatabaseId, toNodeId } from '#base';
+import type { ForwardItem } from '#cluster';
+import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
+import { databaseKit } from '../../../support/cluster/machine-kit.ts';
+import { ReplicaWorld, type ReplicaWorldOptions, type WorldNode } from '../../../support/cluster/replica-world.ts';
+
+interface Cluster {
+  readonly world: ReplicaWorld;
+  readonly group: GroupId;
+  readonly leader: WorldNode;
+  /** Does not lead. */
+  readonly other: WorldNode;
+}
+
+async function started(options: ReplicaWorldOptions = {}): Promise<Cluster> {
+  const world = await ReplicaWorld.started(3, options);
+  const catalog = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+  const leader = await world.leader(binding.group);
+  await world.pass(500);
+  const other = world.up.find((each) => each !== leader);
+  if (other === undefined) throw new Error('There are three nodes');
+  return { world, group: binding.group, leader, other };
+}
+
+function reasonOf(asked: Promise<unknown>): Promise<string | undefined> {
+  return asked.then(
+    () => 'answered',
+    (error: DatabaseError) => error.details.reason,
+  );
+}
+
+describe('a transaction at a node that does not lead', () => {
+  it('is committed, and its rows are there when it is read at its revision', async () => {
+    const { world, group, other } = await started({ kit: databaseKit });
+    const outcome = await world.answer(other.transact(group, 'a'));
+    expect(outcome).toMatchObject({ kind: 'committed', revision: 1, basis: 0 });
+    expect(await world.answer(other.front.waitFor(group, outcome.revision, new AbortController().signal))).toBe(
+      'reached',
+    );
+    expect(await other.history(group)).toEqual(['a']);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('says when it is an entry of the log, once, before its outcome', async () => {
+    const { world, group, other } = await started();
+    const told: string[] = [];
+    const asked = other.transact(group, 'a', () => told.push('admitted'));
+    await world.answer(asked.then(({ kind }) => told.push(kind)));
+    expect(told).toEqual(['admitted', 'committed']);
+  });
+
+  it('is settled by the log when the leader dies behind its answer', async () => {
+    const { world, group, leader, other } = await started();
+    const told: string[] = [];
+    const asked = other.transact(group, 'a', () => told.push('admitted'));
+    const settled = reasonOf(asked);
+    await world.until(() => told.length > 0, 'the place of the entry', 500);
+    await leader.crash();
+    expect(['answered', 'NotCommitted']).toContain(await world.answer(settled));
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is unknown when the way to the leader is lost before its answer', async () => {
+    const { world, group, leader, other } = await started();
+    world.network.cutWay(leader.node, other.node);
+    const settled = reasonOf(other.transact(group, 'a'));
+    await world.pass(100);
+    other.core.unreachable(leader.node);
+    expect(await world.answer(settled)).toBe('OutcomeUnknown');
+  });
+
+  it('is unknown when no answer comes in time', async () => {
+    const { world, group, leader, other } = await started();
+    world.network.cut(leader.node, other.node);
+    const beganMs = world.nowMs;
+    expect(await world.answer(reasonOf(other.transact(group, 'a')))).toBe('OutcomeUnknown');
+    expect(world.nowMs - beganMs).toBeLessThan(6000);
+  });
+
+  it('goes to the next leader when the one before refuses it', async () => {
+    const { world, group, leader, other } = await started();
+    const draining = leader.front.drain();
+    const outcomes = await world.answer(Promise.all(['a', 'b', 'c'].map((text) => other.transact(group, text))));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['committed', 'committed', 'committed']);
+    await world.answer(draining);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is refused for what the leader refuses, in its words', async () => {
+    const { world, group, leader, other } = await started({ limits: { uncommittedBytesMax: 64 } });
+    for (const each of world.up) if (each !== leader) each.holdDisk(true);
+    const asked = Array.from({ length: 20 }, (_, at) => reasonOf(other.transact(group, `text ${at}`)));
+    await world.pass(500);
+    for (const each of world.up) each.holdDisk(false);
+    const reasons = await world.answer(Promise.all(asked));
+    expect(new Set(reasons)).toEqual(new Set(['answered', 'UncommittedBytes']));
+  });
+
+  it('is refused when too much waits for the leader already', async () => {
+    const { world, group, leader, other } = await started({ limits: { forwardedBytesMax: 64 } });
+    world.network.cut(leader.node, other.node);
+    const asked = Array.from({ length: 20 }, (_, at) => reasonOf(other.transact(group, `text ${at}`)));
+    const reasons = await world.answer(Promise.all(asked));
+    expect(new Set(reasons)).toEqual(new Set(['OutcomeUnknown', 'ForwardedBytes']));
+  });
+
+  it('is refused so, too, when it is one of many that create databases', async () => {
+    const { world } = await started({ limits: { forwardedBytesMax: 2000 } });
+    const catalog = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== catalog) ?? catalog;
+    world.network.cut(catalog.node, other.node);
+    const asked = Array.from({ length: 20 }, (_, at) => reasonOf(other.front.createDatabase(`shop-${at}`)));
+    const reasons = await world.answer(Promise.all(asked));
+    expect(new Set(reasons)).toEqual(new Set(['OutcomeUnknown', 'ForwardedBytes']));
+  });
+
+  it('leaves room to other databases, however many there are of one', async () => {
+    const { world, group, leader, other } = await started({ limits: { forwardedBytesMax: 4000 } });
+    const { binding } = await world.answer(leader.front.createDatabase('books'));
+    const books = await world.leader(binding.group);
+    const third = world.up.find((each) => each !== leader && each !== books) ?? other;
+    for (const each of [leader, books]) world.network.cut(third.node, each.node);
+    const asked = Array.from({ length: 40 }, (_, at) => reasonOf(third.transact(group, `text ${at}`)));
+    const late = reasonOf(third.transact(binding.group, 'a'));
+    expect(new Set(await world.answer(Promise.all(asked)))).toEqual(new Set(['OutcomeUnknown', 'ForwardedBytes']));
+    expect(await world.answer(late)).not.toBe('ForwardedBytes');
+  });
+
+  it('is answered before that node has drained', async () => {
+    const { world, group, other } = await started();
+    const asked = reasonOf(other.transact(group, 'a'));
+    await world.answer(other.front.drain());
+    expect(await asked).toBe('answered');
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is not answered by what another process of the same node had asked for', async () => {
+    const { world, group, leader, other } = await started();
+    world.network.cutWay(leader.node, other.node);
+    void reasonOf(other.transact(group, 'before'));
+    await world.pass(50);
+    await other.crash();
+    await other.start();
+    world.network.heal();
+    await world.pass(3000);
+    expect(await world.answer(other.transact(group, 'after'))).toMatchObject({ kind: 'committed', revision: 2 });
+    expect(await other.history(group)).toEqual(['before', 'after']);
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('a write for the leader alone', () => {
+  it('is refused elsewhere, with the leader, and taken by it', async () => {
+    const { world, group, leader, other } = await started();
+    const payload = (text: string): Uint8Array => world.kit.payload(text);
+    const refused = other.front.transact(group, payload('a'), { requireLeader: true });
+    expect(
+      await world.answer(
+        refused.then(
+          () => undefined,
+          (error: DatabaseError) => error,
+        ),
+      ),
+    ).toMatchObject({
+      code: 'not_leader',
+      details: { leaderNode: leader.node },
+    });
+    expect(await world.answer(leader.front.transact(group, payload('b'), { requireLeader: true }))).toMatchObject({
+      revision: 1,
+    });
+    expect(await world.answer(other.transact(group, 'c'))).toMatchObject({ revision: 2 });
+  });
+
+  it('is refused by whoever does not lead the catalog, where it creates or deletes a database', async () => {
+    const { world } = await started();
+    const catalog = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== catalog)?.front ?? catalog.front;
+    const only = { requireLeader: true };
+    expect(await world.answer(reasonOf(other.createDatabase('books', only)))).toBe('NotLeader');
+    expect(await world.answer(reasonOf(other.deleteDatabase('shop', undefined, only)))).toBe('NotLeader');
+    expect(await world.answer(catalog.front.deleteDatabase('shop', undefined, only))).toMatchObject({
+      kind: 'deleted',
+    });
+  });
+});
+
+describe('every node', () => {
+  it('says who leads, and after the leader has ended who is next', async () => {
+    const { world, group, leader, other } = await started();
+    for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${leader.node}`);
+    await leader.crash();
+    const next = await world.leader(group);
+    await world.pass(200);
+    for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${next.node}`);
+    expect(next).not.toBe(leader);
+    await next.crash();
+    await world.pass(5000);
+    const [last = other] = world.up;
+    expect(last.front.leaderOf(group)).toBeUndefined();
+  });
+});
+
+describe('a database created at a node that does not lead the catalog', () => {
+  it('is created once, by the leader, and known where it was asked for', async () => {
+    const { world } = await started();
+    const leader = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== leader);
+    const { front } = other ?? leader;
+    const made = await world.answer(front.createDatabase('books'));
+    expect(made.kind).toBe('created');
+    expect(front.catalog.lookup('books')).toEqual(made.binding);
+    expect(await world.answer(front.createDatabase('books'))).toEqual({ kind: 'exists', binding: made.binding });
+    expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'deleted', binding: made.binding });
+    expect(front.catalog.lookup('books')).toBeUndefined();
+    expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'absent' });
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('what no node of the cluster would forward', () => {
+  const STRANGER = toNodeId(77);
+  type Asked = { kind: 'create'; name: string } | { kind: 'propose'; group: GroupId; payload: Uint8Array };
+
+  /** What the leader answers to a node that forwards just this. Nothing of it is taken in. */
+  async function answerTo(isStranger: boolean, ask: (group: GroupId) => Asked): Promise<readonly ForwardItem[]> {
+    const { world, group, other } = await started({ kit: databaseKit });
+    const asked = ask(group);
+    const isOfCatalog = asked.kind === 'create' || asked.group === CATALOG_GROUP;
+    const { core } = await world.leader(isOfCatalog ? CATALOG_GROUP : group);
+    const asker = world.up.find((each) => each.core !== core) ?? other;
+    const told: ForwardItem[] = [];
+    world.network.intercepts = (to, items) => {
+      if (to === asker.node) told.push(...items);
+      return to === asker.node;
+    };
+    const nothing = (): void => undefined;
+    world.network.connect(STRANGER, {
+      forwarded: (_from, items) => void told.push(...items),
+      receive: nothing,
+      receiveLetter: nothing,
+      unreachable: nothing,
+      reachable: nothing,
+    });
+    const before = core.catalog;
+    core.forwarded(isStranger ? STRANGER : asker.node, [{ session: 1, id: 1, ...asked }]);
+    await world.pass(200);
+    expect(world.failures).toEqual([]);
+    expect(core.catalog).toEqual(before);
+    expect(await asker.history(group)).toEqual([]);
+    return told;
+  }
+
+  const good = databaseKit.payload('a');
+  const deletion = databaseMachines.encodeDelete({ name: 'shop', databaseId: undefined });
+  const creation = databaseMachines.encodeCreate({
+    name: 'BAD NAME',
+    databaseId: toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab'),
+    createdAtMs: 1,
+    replicas: [replicaOf(STRANGER)],
+  });
+  const create = (name: string) => (): Asked => ({ kind: 'create', name });
+  const toCatalog = (payload: Uint8Array) => (): Asked => ({ kind: 'propose', group: CATALOG_GROUP, payload });
+  const toDatabase =
+    (payload: Uint8Array) =>
+    (group: GroupId): Asked => ({ kind: 'propose', group, payload });
+
+  it.each<[string, boolean, (group: GroupId) => Asked, string]>([
+    ['a create of a stranger', true, create('books'), 'NodeNotKnown'],
+    ['a delete of a stranger', true, toCatalog(deletion), 'NodeNotKnown'],
+    ['a transaction of a stranger', true, toDatabase(good), 'NodeNotKnown'],
+    ['a name that is none', false, create('BAD NAME/..'), 'MalformedForward'],
+    ['any bytes for the catalog', false, toCatalog(Uint8Array.of(9, 9, 9)), 'MalformedForward'],
+    ['an entry that creates', false, toCatalog(creation), 'MalformedForward'],
+    ['a transaction for the catalog', false, toCatalog(good), 'MalformedForward'],
+    ['a delete for a database', false, toDatabase(deletion), 'MalformedForward'],
+    ['a transaction that is cut short', false, toDatabase(good.subarray(0, -1)), 'MalformedForward'],
+    ['nothing at all', false, toDatabase(new Uint8Array()), 'MalformedForward'],
+  ])('is refused, and proposed nowhere: %s', async (_name, isStranger, ask, reason) => {
+    const answers = await answerTo(isStranger, ask);
+    expect(answers).toHaveLength(1);
+    expect(answers[0]).toMatchObject({ kind: 'refused', error: { details: { reason } } });
+  });
+});

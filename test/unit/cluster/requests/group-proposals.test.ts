@@ -1,0 +1,127 @@
+// Goal: every proposal that became an entry is settled once: by its own entry, by another at its index, or by giving up
+// (C2, C11). Method: sequences of leaderships whose entries overlap, by hand.
+
+import { describe, expect, it } from 'vitest';
+import { NO_BYTES, toGroupId, toLogIndex, toTerm } from '#base';
+import { GroupProposals } from '../../../../src/cluster/requests/group-proposals.ts';
+
+const group = toGroupId(1);
+
+/** Proposes with these tokens; all of them become entries from `first` on. */
+function propose(proposals: GroupProposals, term: number, first: number, tokens: readonly number[]): void {
+  proposals.offer(
+    tokens.map((token) => ({ token, group, payload: NO_BYTES, tellsAdmission: false, staysHere: false })),
+  );
+  const answer = { kind: 'proposed', term: toTerm(term), first: toLogIndex(first), refused: undefined } as const;
+  proposals.admit({ ...answer, accepted: tokens.length });
+}
+
+interface Settled {
+  readonly token: number | undefined;
+  readonly superseded: readonly number[];
+}
+
+function apply(proposals: GroupProposals, index: number, term: number): Settled {
+  const token = proposals.settle({ index: toLogIndex(index), term: toTerm(term), payload: NO_BYTES });
+  return { token, superseded: proposals.takeSuperseded() };
+}
+
+describe('proposals in flight', () => {
+  it('are settled by their entries, and entries of others settle nothing', () => {
+    const proposals = new GroupProposals();
+    propose(proposals, 1, 2, [7, 8]);
+    expect([1, 2, 3, 4].map((index) => apply(proposals, index, 1).token)).toEqual([undefined, 7, 8, undefined]);
+    expect(proposals.count).toBe(0);
+  });
+
+  it('are never another entry while their leader leads', () => {
+    const proposals = new GroupProposals();
+    propose(proposals, 1, 2, [7]);
+    expect(() => apply(proposals, 2, 2)).toThrow('What a leader has proposed is committed as it is');
+    expect(() => apply(proposals, 3, 1)).toThrow('No proposal in flight is passed over');
+  });
+});
+
+describe('proposals in doubt (C11)', () => {
+  it('are settled by their own entry, and superseded by another one at their index', () => {
+    const proposals = new GroupProposals();
+    propose(proposals, 1, 2, [7, 8]);
+    proposals.doubt(100);
+    expect(apply(proposals, 2, 1)).toEqual({ token: 7, superseded: [] });
+    expect(apply(proposals, 3, 2)).toEqual({ token: undefined, superseded: [8] });
+    expect(proposals.count).toBe(0);
+  });
+
+  it('do not hide what is proposed at their index by a later leadership of the same node', () => {
+    const proposals = new GroupProposals();
+    propose(proposals, 1, 2, [6, 7, 8]);
+    proposals.doubt(100);
+    propose(proposals, 3, 3, [9]);
+    expect(apply(proposals, 2, 2)).toEqual({ token: undefined, superseded: [6] });
+    expect(apply(proposals, 3, 3)).toEqual({ token: 9, superseded: [7] });
+    proposals.doubt(200);
+    propose(proposals, 5, 4, [10]);
+    proposals.doubt(300);
+    expect(apply(proposals, 4, 5)).toEqual({ token: 10, superseded: [8] });
+  });
+
+  it('are given up one by one, by when their lead was lost', () => {
+    const proposals = new GroupProposals();
+    propose(proposals, 1, 2, [7]);
+    proposals.doubt(100);
+    propose(proposals, 3, 4, [8]);
+    proposals.doubt(200);
+    expect(proposals.takeUnknown(99)).toEqual([]);
+    expect(proposals.takeUnknown(100)).toEqual([7]);
+    expect(apply(proposals, 2, 1)).toEqual({ token: undefined, superseded: [] });
+    expect(proposals.abandon()).toEqual([8]);
+  });
+});
+
+describe('proposals that another node has taken in', () => {
+  const expected = (proposals: GroupProposals, token: number, index: number, term: number): void =>
+    proposals.expect({ token, index: toLogIndex(index), term: toTerm(term) }, 100);
+
+  it('are settled where they are applied, in whichever order their places became known', () => {
+    const proposals = new GroupProposals();
+    expected(proposals, 7, 4, 1);
+    expected(proposals, 8, 2, 2);
+    expected(proposals, 9, 3, 2);
+    expect([2, 3, 4].map((index) => apply(proposals, index, 2))).toEqual([
+      { token: 8, superseded: [] },
+      { token: 9, superseded: [] },
+      { token: undefined, superseded: [7] },
+    ]);
+    expect(proposals.count).toBe(0);
+  });
+
+  it('are unknown when their index was passed over', () => {
+    const proposals = new GroupProposals();
+    expected(proposals, 7, 4, 1);
+    expected(proposals, 8, 9, 1);
+    expect(apply(proposals, 9, 1)).toEqual({ token: 8, superseded: [] });
+    expect([proposals.count, proposals.takeUnknown(0), proposals.count]).toEqual([1, [7], 0]);
+  });
+
+  it('are not in flight on the node that took them in', () => {
+    const proposals = new GroupProposals();
+    propose(proposals, 1, 2, [-1, 7]);
+    expect(proposals.count).toBe(1);
+    expect([2, 3].map((index) => apply(proposals, index, 1).token)).toEqual([undefined, 7]);
+  });
+});
+
+describe('proposals that wait', () => {
+  it('are given up oldest first, with their bytes', () => {
+    const proposals = new GroupProposals();
+    for (const token of [1, 2, 3]) {
+      proposals.wait(
+        { token, group, payload: new Uint8Array(token), tellsAdmission: false, staysHere: false },
+        token * 10,
+      );
+    }
+    expect(proposals.takeLate(20)).toEqual([1, 2]);
+    expect(proposals.waitingBytes).toBe(3);
+    expect(proposals.takeWaiting().map(({ proposal }) => proposal.token)).toEqual([3]);
+  });
+});

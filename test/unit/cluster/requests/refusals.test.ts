@@ -1,0 +1,106 @@
+// Goal: whoever is refused reads of the database by its name, never of a number that only nodes know. Method: nodes
+// over a network in memory that are asked for what they cannot do.
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type DatabaseError, type GroupId, toNodeId } from '#base';
+import {
+  backlogFull,
+  forwardsFull,
+  notCommitted,
+  readsFull,
+  titleOf,
+  uncommittedFull,
+  waitingFull,
+} from '../../../../src/cluster/requests/refusals.ts';
+import { isAt, join, keptWorld } from '../../../support/cluster/kept-world.ts';
+import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
+
+const TITLE = titleOf('shop');
+
+function messageOf(asked: Promise<unknown>): Promise<string> {
+  return asked.then(
+    () => 'answered',
+    ({ message }: DatabaseError) => message,
+  );
+}
+
+interface Started {
+  readonly world: ReplicaWorld;
+  readonly group: GroupId;
+  readonly leader: WorldNode;
+  readonly other: WorldNode;
+}
+
+/** Three nodes that hold a database, and one of them that leads nothing. */
+async function started(): Promise<Started> {
+  const world = await ReplicaWorld.started(3);
+  const { binding } = await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'));
+  const leader = await world.leader(binding.group);
+  await world.pass(500);
+  const other = world.up.find((each) => each !== leader && !each.leads(CATALOG_GROUP));
+  if (other === undefined) throw new Error('There are three nodes');
+  return { world, group: binding.group, leader, other };
+}
+
+describe('a refusal', () => {
+  it('names the database, or the catalog, that has no leader', async () => {
+    const { world, group, other } = await started();
+    for (const each of world.up) if (each !== other) await each.crash();
+    const asked = [
+      other.transact(group, 'a'),
+      other.front.latest(group),
+      other.front.createDatabase('books'),
+      other.front.deleteDatabase('shop'),
+    ].map(messageOf);
+    await world.pass(12_000);
+    expect(await world.answer(Promise.all(asked))).toEqual([
+      'The database "shop" has no leader; send again',
+      'The database "shop" has no leader; send again',
+      'The catalog has no leader; send again',
+      'The catalog has no leader; send again',
+    ]);
+  });
+
+  it('names the database that another node leads', async () => {
+    const { world, group, leader, other } = await started();
+    const asked = other.front.transact(group, world.kit.payload('a'), { requireLeader: true });
+    expect(await world.answer(messageOf(asked))).toBe(
+      `This node does not lead the database "shop"; node ${leader.node} does, send there`,
+    );
+  });
+
+  it('names the database whose leader was lost', async () => {
+    const { world, group, leader, other } = await started();
+    world.network.cutWay(leader.node, other.node);
+    const asked = messageOf(other.transact(group, 'a'));
+    await world.pass(6_000);
+    expect(await world.answer(asked)).toMatch(/^The database "shop" changed its leader before this was answered/);
+  });
+
+  it('names the database that other nodes hold, and says that one is deleted', async () => {
+    const world = await keptWorld(4);
+    await join(world, [2, 3, 4]);
+    await world.pass(3_000);
+    const { group } = (await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'))).binding;
+    await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+    const elsewhere = world.at(toNodeId(4));
+    await world.until(() => elsewhere.front.catalog.lookup('shop') !== undefined, 'a database that is known');
+    const notHere = 'This node holds no copy of the database "shop"; nodes 1, 2, 3 do, send there';
+    expect(await world.answer(messageOf(elsewhere.transact(group, 'a')))).toBe(notHere);
+    expect(elsewhere.front.absence(group)?.message).toBe(notHere);
+    await world.answer(elsewhere.front.deleteDatabase('shop'));
+    expect(await world.answer(messageOf(elsewhere.transact(group, 'a')))).toBe(
+      'The database was deleted, or never created',
+    );
+  });
+
+  it.each([
+    uncommittedFull(TITLE, 1),
+    backlogFull(TITLE, 1, 1),
+    waitingFull(TITLE, 1),
+    forwardsFull(TITLE, toNodeId(1), 1),
+    readsFull(TITLE, 1),
+    notCommitted(TITLE),
+  ])('names the database of which too much waits, or an entry is lost: %s', ({ message }) => {
+    expect(message).toContain('he database "shop"');
+  });
+});

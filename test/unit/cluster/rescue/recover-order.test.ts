@@ -1,0 +1,154 @@
+// Goal: nobody recovers what is not lost, or less than there is, or without knowing what (C25). Method: tables of what
+// copies say.
+import { describe, expect, it } from 'vitest';
+import { type NodeId, replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
+import type { Binding, HeldCopy } from '#cluster';
+import { type VoterSet, voterSet } from '#raft';
+import { faultInRecovery, recoveredBy } from '../../../../src/cluster/rescue/recover-order.ts';
+import { bindingOn } from '../../../support/cluster/layouts.ts';
+
+const BINDING = bindingOn(1, [1, 2, 3]);
+const HASH = new Uint8Array(32).fill(0xab);
+
+interface Said {
+  readonly leader?: number;
+  readonly revision?: number;
+  readonly index?: number;
+  readonly term?: number;
+  readonly unapplied?: number;
+  readonly group?: number;
+  readonly voters?: VoterSet;
+}
+
+const replicasOf = (...nodes: readonly number[]) => nodes.map((node) => replicaOf(toNodeId(node)));
+
+function copyOn(node: number, said: Said = {}): HeldCopy {
+  const { revision = 8, index = 20, term = 3, unapplied = 0, group = 1, leader } = said;
+  return {
+    replica: replicaOf(toNodeId(node)),
+    group: toGroupId(group),
+    revision: toRevision(revision),
+    chainHash: HASH,
+    last: { index: toLogIndex(index), term: toTerm(term) },
+    unapplied,
+    voters: said.voters ?? voterSet(replicasOf(1, 2, 3)),
+    leader: leader === undefined ? undefined : toNodeId(leader),
+  };
+}
+
+const OF_FIVE: Said = { voters: voterSet(replicasOf(1, 2, 3, 4, 5)) };
+
+interface Order {
+  readonly copies: readonly HeldCopy[];
+  readonly from?: number;
+  readonly at?: number;
+}
+
+function asked({ copies, from = 3, at }: Order) {
+  return { kind: 'recover', name: 'db-1', from: toNodeId(from), acceptRevision: at, copies } as const;
+}
+
+function fault(order: Order, binding: Binding | undefined = BINDING): string | undefined {
+  const found = faultInRecovery(binding, asked(order));
+  return found && `${found.code}: ${found.reason}`;
+}
+
+describe('a recovery (C25)', () => {
+  it.each<[string, Order]>([
+    ['one of three is left', { copies: [copyOn(3)], at: 8 }],
+    ['of two that are left of five it has as much', { copies: [copyOn(2, OF_FIVE), copyOn(3, OF_FIVE)], at: 8 }],
+    ['the other has less of the log', { copies: [copyOn(2, { ...OF_FIVE, index: 19 }), copyOn(3, OF_FIVE)], at: 8 }],
+    [
+      'the other has a longer log of an earlier term',
+      { copies: [copyOn(2, { ...OF_FIVE, term: 2, index: 99 }), copyOn(3, OF_FIVE)], at: 8 },
+    ],
+    ['who else answers holds another instance', { copies: [copyOn(2, { group: 7, leader: 2 }), copyOn(3)], at: 8 }],
+    ['its log says more than its state', { copies: [copyOn(3, { unapplied: 2 })], at: 8 }],
+  ])('is carried out when %s', (_name, order) => {
+    expect(fault(order)).toBeUndefined();
+  });
+
+  it.each<[string, Order, RegExp]>([
+    [
+      'the node holds no copy',
+      { copies: [copyOn(3)], from: 4, at: 8 },
+      /node 4 holds no copy of db-1; nodes 1, 2, 3 do$/,
+    ],
+    ['nobody answers', { copies: [], at: 8 }, /node 3 does not answer with a copy of db-1; nor does any other/],
+    ['only another answers', { copies: [copyOn(2)], at: 8 }, /node 3 does not answer .*; node 2 would$/],
+    ['it leads', { copies: [copyOn(3, { leader: 3 })], at: 8 }, /db-1 has a leader, node 3: there is nothing/],
+    ['it hears of a leader', { copies: [copyOn(3, { leader: 1 })], at: 8 }, /db-1 has a leader, node 1: there is/],
+    ['another one leads', { copies: [copyOn(2, { leader: 2 }), copyOn(3)], at: 8 }, /has a leader, node 2/],
+    [
+      'most of the copies answer',
+      { copies: [copyOn(2), copyOn(3)], at: 8 },
+      /most of the copies of db-1 answer \(nodes 2, 3\), so that they can elect a leader/,
+    ],
+    [
+      'another one has a longer log',
+      { copies: [copyOn(2, { ...OF_FIVE, index: 21 }), copyOn(3, OF_FIVE)], at: 8 },
+      /node 2 has more of db-1 than node 3: its log ends with entry 21 of term 3.*; ask for --from 2$/,
+    ],
+    [
+      'another one has a log of a later term',
+      { copies: [copyOn(2, { ...OF_FIVE, index: 5, term: 4 }), copyOn(3, OF_FIVE)], at: 8 },
+      /node 2 has more of db-1 than node 3/,
+    ],
+    [
+      'no revision is accepted',
+      { copies: [copyOn(3, { unapplied: 2 })] },
+      /nothing is recovered yet\. Node 3 holds revision 8 of db-1, chain hash (ab){32}\.\nBehind it stand 2 entries .*\nNot heard: nodes 1, 2\. What only they have is lost for good\.\nTo go on .*: cairn cluster recover db-1 --from 3 --accept-revision 8$/,
+    ],
+    [
+      'another revision is accepted',
+      { copies: [copyOn(3)], at: 9 },
+      /node 3 holds revision 8 of db-1, .*, and not revision 9/,
+    ],
+  ])('is refused with the reason when %s', (_name, order, reason) => {
+    expect(fault(order)).toMatch(/^failed_precondition: /);
+    expect(fault(order)).toMatch(reason);
+  });
+
+  it('is of a database that there is', () => {
+    expect(faultInRecovery(undefined, asked({ copies: [copyOn(3)], at: 8 }))).toEqual({
+      code: 'not_found',
+      reason: 'there is no database db-1',
+    });
+  });
+
+  it('needs a majority of both halves to be called off while a membership changes', () => {
+    const voters = { incoming: replicasOf(2, 3, 4), outgoing: replicasOf(1, 5, 6) };
+    expect(fault({ copies: [copyOn(2, { voters }), copyOn(3, { voters })], at: 8 })).toBeUndefined();
+  });
+});
+
+describe('a recovery that is repeated', () => {
+  const databaseId = toDatabaseId('0198c0de-0000-7000-8000-00000000cafe');
+  const recovery = {
+    databaseId: BINDING.databaseId,
+    group: BINDING.group,
+    rootId: BINDING.databaseId,
+    revision: toRevision(8),
+    chainHash: HASH,
+  };
+  const recovered = { ...bindingOn(2, [3]), databaseId, recovery };
+  const node: NodeId = toNodeId(3);
+  const done = { name: 'db-2', databaseId, before: BINDING.databaseId, node, revision: 8, chainHash: HASH };
+  const group = 2;
+
+  it('is done, as long as it is what was asked for', () => {
+    expect(recoveredBy(recovered, asked({ copies: [], at: 8 }))).toEqual(done);
+    expect(recoveredBy(recovered, asked({ copies: [], at: 9 }))).toBeUndefined();
+    expect(recoveredBy(recovered, asked({ copies: [] }))).toBeUndefined();
+    expect(recoveredBy(recovered, asked({ copies: [], from: 2, at: 8 }))).toBeUndefined();
+    expect(recoveredBy(BINDING, asked({ copies: [], from: 1, at: 8 }))).toBeUndefined();
+    expect(recoveredBy(undefined, asked({ copies: [], at: 8 }))).toBeUndefined();
+  });
+
+  it('is another one when it has got copies since, and has lost them', () => {
+    const moved = { ...recovered, placement: 1 };
+    expect(recoveredBy(moved, asked({ copies: [copyOn(3, { group, leader: 3 })], at: 8 }))).toEqual(done);
+    expect(recoveredBy(moved, asked({ copies: [copyOn(3, { group })], at: 8 }))).toBeUndefined();
+    expect(recoveredBy(moved, asked({ copies: [copyOn(3, { group: 1 })], at: 8 }))).toEqual(done);
+  });
+});

@@ -1,0 +1,314 @@
+// Goal: what one stopped node holds of a cluster that has lost its catalog's quorum goes on as another cluster:
+// everything that it had, and nothing that could be taken for the old one; a crash anywhere leaves the old node or a
+// new one (C28, C24). Method: real directories, made by the machines and the log; copies of them as a kill would leave
+// them, started by real nodes.
+import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { replicaOf, toNodeId, toRevision } from '#base';
+import {
+  acceptanceOf,
+  faultInRefounding,
+  type Node,
+  nativeRandom,
+  openStoppedNode,
+  type Refounded,
+  refound,
+  startNode,
+  surveyOf,
+} from '#cluster';
+import { encodeCatalogEntry, RowKeys } from '#database';
+import { createMetrics, silentLogger } from '#observability';
+import { openLevelStore } from '#storage';
+import { CORE_WORKER } from '../../../../src/main/core-worker-url.ts';
+import { databaseKit } from '../../../support/cluster/machine-kit.ts';
+import {
+  createEntry,
+  groupOf,
+  IDENTITY,
+  idOf,
+  registerEntry,
+  StoppedDirectory,
+  TERM,
+} from '../../../support/cluster/stopped-node.ts';
+import { testDir } from '../../../support/test-scope.ts';
+
+const NOW_MS = 1_770_000_000_000;
+const TEXTS = ['t1', 't2', 't3', 't4', 't5', 't6', 't7'];
+const [SHOP, CARTS, QUIET, OLD, LATE] = [1, 2, 3, 4, 5].map(groupOf) as [never, never, never, never, never];
+const [NODE_1, NODE_2, NODE_3] = [1, 2, 3].map((node) => replicaOf(toNodeId(node))) as [never, never, never];
+const HASH = new Uint8Array(32).fill(7);
+const PORTS = { nowMs: NOW_MS, random: nativeRandom };
+
+/**
+ * Node 3: of `shop` it has five transactions applied, three durably, and two more in its log; `quiet` has none; `carts`
+ * is on other nodes. The catalog's log ends with entries that are not known to be committed: they make `late`, and
+ * delete `old`.
+ */
+async function nodeThree(): Promise<string> {
+  const directory = testDir();
+  await using node = await StoppedDirectory.begin(directory);
+  const committed = [
+    ...[1, 2, 3].map((each) => registerEntry(each)),
+    createEntry(SHOP, 'shop'),
+    createEntry(CARTS, 'carts', [NODE_1, NODE_2]),
+    createEntry(QUIET, 'quiet', [NODE_3]),
+    createEntry(OLD, 'old'),
+  ];
+  const deletion = encodeCatalogEntry({ kind: 'delete', name: 'old', databaseId: idOf(OLD) });
+  await node.catalog([...committed, createEntry(LATE, 'late'), deletion], committed.length);
+  await node.database({ group: SHOP, name: 'shop', texts: TEXTS, applied: 5, checkpoint: 3 });
+  await node.database({ group: QUIET, name: 'quiet', replicas: [NODE_3], texts: [] });
+  await node.database({ group: OLD, name: 'old', texts: ['t1'] });
+  return directory;
+}
+
+async function recover(directory: string, ports: Parameters<typeof refound>[1] = PORTS): Promise<Refounded> {
+  await using node = await openStoppedNode(directory);
+  return await refound(node, ports);
+}
+
+async function started(directory: string): Promise<Node> {
+  const node = await startNode({
+    coreWorker: CORE_WORKER,
+    dataDirectory: directory,
+    name: 'node-3',
+    logger: silentLogger,
+    metrics: createMetrics({ runtime: false }),
+    disk: { ballastBytes: 0 },
+    links: { host: '127.0.0.1', port: 0, advertisedHost: '127.0.0.1', peers: [] },
+  });
+  onTestFinished(() => node.drain());
+  return node;
+}
+
+/** All events of a database, once its copy is made. */
+async function textsOf(node: Node, name: string): Promise<readonly string[]> {
+  const binding = node.catalog.lookup(name);
+  if (binding === undefined) return ['no such database'];
+  await expect.poll(() => node.latest(binding.group).catch(() => undefined), { timeout: 20_000 }).toBeDefined();
+  return databaseKit.history(node.reader, binding.group);
+}
+
+async function expectRecovered(directory: string): Promise<void> {
+  const node = await started(directory);
+  expect(node.identity.node).toBe(IDENTITY.node);
+  expect(node.identity.clusterId).not.toBe(IDENTITY.clusterId);
+  expect(node.identity.storeId).not.toBe(IDENTITY.storeId);
+  expect(node.catalog.list().map(({ name }) => name)).toEqual(['quiet', 'shop']);
+  expect(await textsOf(node, 'shop')).toEqual(TEXTS);
+  expect(await textsOf(node, 'quiet')).toEqual([]);
+  const group = node.catalog.lookup('shop')?.group ?? SHOP;
+  expect(await node.transact(group, databaseKit.payload('t8'))).toMatchObject({ kind: 'committed', revision: 8 });
+  expect(await node.transact(group, databaseKit.payload('t7'))).toEqual({ kind: 'replayed', revision: 7 });
+  await node.drain();
+}
+
+async function expectUnchanged(directory: string): Promise<void> {
+  const node = await started(directory);
+  expect(node.identity).toEqual(IDENTITY);
+  expect(node.catalog.lookup('shop')?.databaseId).toBe(idOf(SHOP));
+  await node.drain();
+  expect(readdirSync(directory).filter((name) => name.startsWith('log'))).toEqual(['log']);
+}
+
+describe('what a stopped node says', () => {
+  it('is what it holds, what it lacks, who the others were, and where its logs end', async () => {
+    await using node = await openStoppedNode(await nodeThree());
+    expect(faultInRefounding(node)).toBeUndefined();
+    const survey = surveyOf(node);
+    expect(survey).toMatchObject({
+      ...IDENTITY,
+      before: undefined,
+      catalog: { last: { index: 10, term: TERM }, unapplied: 2, deleted: ['old'] },
+      nodes: [1, 2, 3].map((each) => ({ node: each, name: `node-${each}`, state: 'active', isVoter: true })),
+      databases: [
+        { name: 'quiet', databaseId: idOf(QUIET), revision: 0, last: { index: 0, term: 0 }, unapplied: 0, others: [] },
+        {
+          name: 'shop',
+          databaseId: idOf(SHOP),
+          revision: 5,
+          recordedTimeMs: 1_760_000_005_000,
+          last: { index: 8, term: TERM },
+          unapplied: 2,
+          others: [1, 2],
+        },
+      ],
+      lost: [
+        { name: 'carts', databaseId: idOf(CARTS), nodes: [1, 2] },
+        { name: 'late', databaseId: idOf(LATE), nodes: [1, 2, 3] },
+      ],
+    });
+    expect(acceptanceOf(survey)).toMatch(/^[0-9a-f]{8}$/);
+    const [lost] = survey.lost;
+    expect(acceptanceOf({ ...survey, lost: lost === undefined ? [] : [lost] })).not.toBe(acceptanceOf(survey));
+  });
+
+  it('is the same again, and nothing of the node has changed by it', async () => {
+    const directory = await nodeThree();
+    const codes: string[] = [];
+    for (const _ of [1, 2]) {
+      await using node = await openStoppedNode(directory);
+      codes.push(acceptanceOf(surveyOf(node)));
+    }
+    expect(codes[0]).toBe(codes[1]);
+    await expectUnchanged(directory);
+  });
+});
+
+describe('another cluster', () => {
+  it('begins with what the node held, each database as another instance of the same history', async () => {
+    const directory = await nodeThree();
+    const { identity, bindings } = await recover(directory);
+    expect(bindings).toMatchObject([
+      {
+        name: 'shop',
+        group: 6,
+        replicas: [NODE_3],
+        recovery: { databaseId: idOf(SHOP), rootId: idOf(SHOP), group: SHOP, revision: 5 },
+      },
+      { name: 'quiet', group: 7, replicas: [NODE_3], recovery: { databaseId: idOf(QUIET), group: QUIET, revision: 0 } },
+    ]);
+    const node = await started(directory);
+    expect(node.identity).toEqual(identity);
+    expect(
+      node.catalog.nodes().map(({ node: number, state, storeId }) => [number, state, storeId === identity.storeId]),
+    ).toEqual([
+      [1, 'removed', false],
+      [2, 'removed', false],
+      [3, 'active', true],
+    ]);
+    const rows = async (): Promise<number> => {
+      const range = node.reader.range({ ...new RowKeys(OLD).all(), limit: 1 });
+      const found = await range.next(1);
+      await range.close();
+      return found.length;
+    };
+    await expect.poll(rows, { timeout: 20_000 }).toBe(0);
+    await node.drain();
+    await expectRecovered(directory);
+    // And once more, with everything in its place.
+    const again = await started(directory);
+    expect(await textsOf(again, 'shop')).toEqual([...TEXTS, 't8']);
+  });
+
+  it.each([
+    ['draft', false],
+    ['log', false],
+    ['store', true],
+    ['settled', true],
+  ] as const)('begins or does not after a kill behind the step %s', async (at, isNew) => {
+    const directory = await nodeThree();
+    const copy = join(testDir(), 'copy');
+    const done = (step: string): void => {
+      if (step === at) cpSync(directory, copy, { recursive: true });
+    };
+    await recover(directory, { ...PORTS, done });
+    expect(existsSync(copy)).toBe(true);
+    if (isNew) await expectRecovered(copy);
+    else {
+      await expectUnchanged(copy);
+      await recover(copy);
+      await expectRecovered(copy);
+    }
+  });
+
+  it('has one log, wherever taking the place of the other one was broken off', async () => {
+    const directory = await nodeThree();
+    const copy = join(testDir(), 'copy');
+    const done = (step: string): void => {
+      if (step === 'store')
+        cpSync(directory, copy, { recursive: true, filter: (path) => !path.endsWith('.wal') || path.includes('log.') });
+    };
+    await recover(directory, { ...PORTS, done });
+    // The old one is half gone; the command goes on, too.
+    await using node = await openStoppedNode(copy);
+    expect(faultInRefounding(node)?.reason).toContain(
+      `which began with what it held of the cluster ${IDENTITY.clusterId}`,
+    );
+    expect(readdirSync(copy).filter((name) => name.startsWith('log'))).toEqual(['log']);
+  });
+
+  it('is not begun twice', async () => {
+    const directory = await nodeThree();
+    const { identity } = await recover(directory);
+    await using node = await openStoppedNode(directory);
+    expect(node.before).toEqual({ clusterId: IDENTITY.clusterId, storeId: IDENTITY.storeId, atMs: NOW_MS });
+    expect(faultInRefounding(node)).toEqual({
+      reason: `node 3 alone votes for the catalog of the cluster ${identity.clusterId}, which began with what it held of the cluster ${IDENTITY.clusterId}: there is nothing to recover. Start it`,
+      isDone: true,
+    });
+  });
+
+  it('has what a power failure left of rows, and the rest by the log', async () => {
+    const directory = await nodeThree();
+    const store = await openLevelStore(join(directory, 'store'));
+    const range = store.range({ ...new RowKeys(SHOP).pages(1, 100), values: false });
+    const pages = await range.next(100);
+    await range.close();
+    const batch = store.batch();
+    for (const { key } of pages.slice(-1)) batch.del(key);
+    await store.write(batch, { sync: true });
+    await store.close();
+    {
+      // The rows behind the checkpoint are not whole.
+      await using node = await openStoppedNode(directory);
+      expect(surveyOf(node).databases[1]).toMatchObject({ name: 'shop', revision: 3, unapplied: 4 });
+    }
+    await recover(directory);
+    await expectRecovered(directory);
+  });
+
+  it.each([
+    ['of which no row is made', [], false],
+    ['of which the rows are made, and no log', [], true],
+    ['on a node that is lost', [toNodeId(1)], false],
+  ] as const)('goes on with a database that was being recovered, %s', async (_, [onto = toNodeId(3)], isMade) => {
+    const directory = testDir();
+    {
+      await using node = await StoppedDirectory.begin(directory);
+      const recovery = {
+        group: SHOP,
+        databaseId: idOf(9),
+        node: onto,
+        revision: toRevision(5),
+        chainHash: HASH,
+      } as const;
+      const payload = encodeCatalogEntry({ kind: 'recover', ...recovery });
+      await node.catalog([...[1, 2, 3].map((each) => registerEntry(each)), createEntry(SHOP, 'shop'), payload]);
+      await node.database({ group: SHOP, name: 'shop', texts: TEXTS, applied: 5, checkpoint: 3 });
+      if (isMade) await node.copy('shop');
+    }
+    const { bindings } = await recover(directory);
+    expect(bindings).toMatchObject([
+      {
+        name: 'shop',
+        group: 3,
+        recovery: { databaseId: idOf(9), rootId: idOf(SHOP), group: isMade ? 2 : SHOP, revision: 5 },
+      },
+    ]);
+    const node = await started(directory);
+    expect(await textsOf(node, 'shop')).toEqual(TEXTS);
+    const group = node.catalog.lookup('shop')?.group ?? SHOP;
+    expect(await node.transact(group, databaseKit.payload('t8'))).toMatchObject({ kind: 'committed', revision: 8 });
+    await node.drain();
+    expect(await textsOf(await started(directory), 'shop')).toEqual([...TEXTS, 't8']);
+  });
+
+  it('goes on with a copy that was to be given up, when it is all that is left', async () => {
+    const directory = testDir();
+    {
+      await using node = await StoppedDirectory.begin(directory);
+      const moved = [
+        encodeCatalogEntry({ kind: 'place', group: SHOP, placement: 0, nodes: [toNodeId(1), toNodeId(2)] }),
+        encodeCatalogEntry({ kind: 'placed', group: SHOP, placement: 1 }),
+      ];
+      const committed = [...[1, 2, 3].map((each) => registerEntry(each)), createEntry(SHOP, 'shop')];
+      // Nobody knows whether that was committed.
+      await node.catalog([...committed, ...moved], committed.length);
+      await node.database({ group: SHOP, name: 'shop', texts: TEXTS });
+    }
+    await recover(directory);
+    expect(await textsOf(await started(directory), 'shop')).toEqual(TEXTS);
+  });
+});

@@ -1,0 +1,289 @@
+// Goal: a member that lacks what no log has any more gets the state instead, and is then like the others. Method: nodes
+// in one thread whose tails hold next to nothing, so that whoever was away needs a snapshot; losses, crashes, other
+// leaders and deleted databases in the middle of it.
+
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type GroupId } from '#base';
+import type { CoreLimits } from '#cluster';
+import { databaseKit, type MachineKit, toyKit } from '../../../support/cluster/machine-kit.ts';
+import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
+
+const TINY: Partial<CoreLimits> = {
+  tailBytesMax: 300,
+  retainedBytesMax: 300,
+  snapshotPartBytes: 4000,
+  snapshotWindowBytes: 16_000,
+};
+
+interface Away {
+  readonly world: ReplicaWorld;
+  readonly group: GroupId;
+  readonly leader: WorldNode;
+  /** Was away while the others wrote. */
+  readonly behind: WorldNode;
+}
+
+async function withOneAway(kit: MachineKit, writes: number, limits: Partial<CoreLimits> = TINY): Promise<Away> {
+  const world = await ReplicaWorld.started(3, { kit, limits });
+  const catalog = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+  const { group } = binding;
+  const leader = await world.leader(group);
+  await world.answer(leader.transact(group, 'the first'));
+  await world.pass(1000);
+  const behind = world.up.find((member) => member !== leader);
+  if (behind === undefined) throw new Error('There are three nodes');
+  await behind.crash();
+  await write(world, leader, group, writes);
+  return { world, group, leader, behind };
+}
+
+async function write(world: ReplicaWorld, leader: WorldNode, group: GroupId, count: number): Promise<void> {
+  for (let at = 0; at < count; at += 10) {
+    const texts = Array.from({ length: Math.min(10, count - at) }, (_, more) => `text ${leader.node} ${at + more}`);
+    await world.answer(Promise.all(texts.map((text) => leader.transact(group, text))));
+  }
+}
+
+/** Waits until the node shows what the leader shows, and says what else has failed. */
+async function caughtUp({ world, group, leader, behind }: Away): Promise<readonly Error[]> {
+  const revision = await world.answer(leader.front.latest(group));
+  await world.until(() => behind.front.applied(group) >= revision, 'the member has caught up', 60_000);
+  expect(await behind.history(group)).toEqual(await leader.history(group));
+  return world.failures;
+}
+
+describe.each([
+  ['the small machines', toyKit],
+  ['the real machines', databaseKit],
+])('with %s, a member that lacks what no log has', (_name, kit) => {
+  it('gets the state instead, and goes on by the log', async () => {
+    const away = await withOneAway(kit, 200);
+    await away.behind.start();
+    expect(await caughtUp(away)).toEqual([]);
+    expect(away.world.network.counts.letters).toBeGreaterThan(2);
+    const { letters } = away.world.network.counts;
+    await write(away.world, away.leader, away.group, 5);
+    expect(await caughtUp(away)).toEqual([]);
+    expect(away.world.network.counts.letters).toBe(letters);
+  });
+
+  it('is where it was after a crash at any moment of it, and needs nothing twice (C15)', async () => {
+    const away = await withOneAway(kit, 300);
+    const { world, group, behind } = away;
+    world.network.delayMsMax = 20;
+    await behind.start();
+    let reached = 0;
+    for (let crash = 0; crash < 6; crash += 1) {
+      // What the log hears of what is installed stays unsynced every other time.
+      await world.until(() => behind.front.applied(group) > 0 && world.network.counts.letters > 5, 'the transfer');
+      behind.holdDisk(crash % 2 === 0);
+      await world.pass(20 + 30 * crash);
+      reached = behind.front.applied(group);
+      await behind.crash({ torn: crash % 3 });
+      await behind.start();
+      expect(behind.front.applied(group)).toBeGreaterThanOrEqual(reached);
+    }
+    expect(await caughtUp(away)).toEqual([]);
+  });
+
+  it('takes nothing where the disk is too full, ends what it has begun, and goes on when there is room (C15)', async () => {
+    const away = await withOneAway(kit, 200);
+    const { world, group, behind } = away;
+    await behind.start();
+    behind.core.reportDisk('read-only');
+    await world.pass(3000);
+    const before = behind.front.applied(group);
+    behind.core.reportDisk('open');
+    await world.until(() => behind.front.applied(group) > before, 'it has begun', 60_000);
+    behind.core.reportDisk('read-only');
+    await world.pass(1000);
+    const begun = behind.front.applied(group);
+    await world.pass(30_000);
+    expect(behind.front.applied(group)).toBe(begun);
+    behind.core.reportDisk('open');
+    expect(await caughtUp(away)).toEqual([]);
+    expect(new Set(world.snapshotFaults)).toEqual(new Set(['the disk is too full']));
+  });
+
+  it('rests behind each step, for a share of the time that it took (C16)', async () => {
+    const away = await withOneAway(kit, 300, { ...TINY, snapshotRestShare: 2 });
+    const { world, group, behind } = away;
+    await behind.start();
+    behind.holdDisk(true);
+    await world.until(() => behind.front.applied(group) > 1, 'the first step', 30_000);
+    await world.pass(400);
+    const reached = behind.front.applied(group);
+    behind.holdDisk(false);
+    await world.pass(600);
+    expect(behind.front.applied(group)).toBe(reached);
+    expect(await caughtUp(away)).toEqual([]);
+  });
+
+  it('begins at its checkpoint when the disk has lost what was not synced (C7, C15)', async () => {
+    const away = await withOneAway(kit, 300);
+    const { world, group, behind } = away;
+    await behind.start();
+    behind.holdDisk(true);
+    await world.until(() => behind.front.applied(group) > 1, 'some of the state', 30_000);
+    await behind.crash({ survives: (unsynced) => unsynced % 3 !== 1 });
+    await behind.start();
+    behind.holdDisk(false);
+    expect(await caughtUp(away)).toEqual([]);
+  });
+
+  it('gets the rest of it when letters are lost, doubled and cut off (C16)', async () => {
+    const away = await withOneAway(kit, 300);
+    const { world, leader, behind } = away;
+    world.network.lossPercent = 20;
+    world.network.doublePercent = 20;
+    await behind.start();
+    await world.pass(3000);
+    world.network.cut(leader.node, behind.node);
+    await world.pass(1500);
+    world.network.heal();
+    await world.pass(3000);
+    world.network.lossPercent = 0;
+    expect(await caughtUp(away)).toEqual([]);
+  });
+
+  it('goes on with another leader where the last one has stopped', async () => {
+    const away = await withOneAway(kit, 300);
+    const { world, group, behind } = away;
+    world.network.delayMsMax = 40;
+    await behind.start();
+    await world.until(() => behind.front.applied(group) > 30, 'some of the state', 30_000);
+    const reached = behind.front.applied(group);
+    const { letterBytes } = world.network.counts;
+    await away.leader.crash();
+    await world.pass(100);
+    const next = await world.leader(group);
+    expect(await caughtUp({ ...away, leader: next })).toEqual([]);
+    expect(reached).toBeLessThan(200);
+    expect(world.network.counts.letterBytes).toBeGreaterThan(letterBytes);
+    await away.leader.start();
+    expect(await caughtUp({ ...away, leader: next, behind: away.leader })).toEqual([]);
+  });
+
+  it('loses entries that nobody else has, and keeps what was answered', async () => {
+    const world = await ReplicaWorld.started(3, { kit, limits: TINY });
+    const catalog = await world.leader(CATALOG_GROUP);
+    const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+    const { group } = binding;
+    const deposed = await world.leader(group);
+    await world.answer(deposed.transact(group, 'the first'));
+    await world.pass(500);
+    // What it takes in now reaches nobody: it stays in its log, behind what the others will agree on.
+    for (const other of world.nodes) world.network.cut(deposed.node, other);
+    const lost = Array.from({ length: 7 }, (_, at) => deposed.transact(group, `lost ${at}`).catch(() => undefined));
+    await world.until(() => world.up.some((each) => each !== deposed && each.leads(group)), 'another leader');
+    const leader = world.up.find((each) => each !== deposed && each.leads(group)) ?? deposed;
+    await write(world, leader, group, 200);
+    world.network.heal();
+    expect(await caughtUp({ world, group, leader, behind: deposed })).toEqual([]);
+    expect(await world.answer(Promise.all(lost))).toEqual(lost.map(() => undefined));
+    expect((await leader.history(group)).filter((text) => text.startsWith('lost'))).toEqual([]);
+  });
+
+  it('gets what was written meanwhile by another snapshot, or by the log', async () => {
+    const away = await withOneAway(kit, 150);
+    await away.behind.start();
+    for (let round = 0; round < 4; round += 1) {
+      await write(away.world, away.leader, away.group, 60);
+      await away.world.pass(30);
+    }
+    expect(await caughtUp(away)).toEqual([]);
+  });
+
+  it('is left alone when its database is deleted in the middle of it', async () => {
+    const away = await withOneAway(kit, 300, { ...TINY, trashDelayMs: 200 });
+    const { world, group, behind } = away;
+    world.network.delayMsMax = 40;
+    await behind.start();
+    await world.until(() => behind.front.applied(group) > 30, 'some of the state', 30_000);
+    expect(behind.front.applied(group)).toBeLessThan(200);
+    const catalog = await world.leader(CATALOG_GROUP);
+    await world.answer(catalog.front.deleteDatabase('shop'));
+    await world.until(() => world.up.every(({ front }) => front.catalog.lookup('shop') === undefined), 'a delete');
+    await world.pass(15_000);
+    expect(world.failures).toEqual([]);
+    const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+    const leader = await world.leader(binding.group);
+    await world.answer(leader.transact(binding.group, 'anew'));
+    await world.pass(1000);
+    expect(await behind.history(binding.group)).toEqual(['anew']);
+  });
+});
+
+describe.each([
+  ['the small machines', toyKit],
+  ['the real machines', databaseKit],
+])('with %s, a catalog that lacks what no log has', (_name, kit) => {
+  it('is given as a whole, and what has changed is carried out', async () => {
+    const world = await ReplicaWorld.started(3, { kit, limits: { ...TINY, trashDelayMs: 200 } });
+    const leader = await world.leader(CATALOG_GROUP);
+    for (const name of ['kept', 'gone', 'again']) await world.answer(leader.front.createDatabase(name));
+    await world.pass(1000);
+    const behind = world.up.find((member) => member !== leader);
+    if (behind === undefined) throw new Error('There are three nodes');
+    await behind.crash();
+    for (const name of ['gone', 'again']) await world.answer(leader.front.deleteDatabase(name));
+    for (let at = 0; at < 30; at += 1) await world.answer(leader.front.createDatabase(`new ${at}`));
+    const { binding } = await world.answer(leader.front.createDatabase('again'));
+    await behind.start();
+    await world.until(() => behind.front.catalog.lookup('again')?.group === binding.group, 'the catalog', 60_000);
+    expect(behind.front.catalog.list()).toEqual(leader.front.catalog.list());
+    expect(behind.front.catalog.lookup('gone')).toBeUndefined();
+    const writer = await world.leader(binding.group);
+    await world.answer(writer.transact(binding.group, 'here'));
+    await world.pass(2000);
+    expect(await behind.history(binding.group)).toEqual(['here']);
+    // And a restart finds all of it.
+    await behind.crash();
+    await behind.start();
+    expect(behind.front.catalog.list()).toEqual(leader.front.catalog.list());
+    await world.pass(2000);
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('transfers', () => {
+  it('are a few at a time, and the others wait for them (C16)', async () => {
+    const world = await ReplicaWorld.started(3, { kit: toyKit, limits: { ...TINY, snapshotsMax: 1 } });
+    const catalog = await world.leader(CATALOG_GROUP);
+    const groups: GroupId[] = [];
+    for (const name of ['one', 'two', 'three', 'four'])
+      groups.push((await world.answer(catalog.front.createDatabase(name))).binding.group);
+    await world.pass(3000);
+    const behind = world.up.find((member) => member !== catalog);
+    if (behind === undefined) throw new Error('There are three nodes');
+    await behind.crash();
+    await world.pass(5000);
+    for (const group of groups) await write(world, await world.leader(group), group, 60);
+    await behind.start();
+    for (const group of groups) {
+      expect(await caughtUp({ world, group, leader: await world.leader(group), behind })).toEqual([]);
+    }
+  });
+
+  it('of several leaders wait where no more are taken, and none of them fails (C16)', async () => {
+    const world = await ReplicaWorld.started(3, { kit: toyKit, limits: { ...TINY, snapshotsMax: 1 } });
+    const catalog = await world.leader(CATALOG_GROUP);
+    const groups: GroupId[] = [];
+    for (const name of ['one', 'two', 'three', 'four', 'five', 'six'])
+      groups.push((await world.answer(catalog.front.createDatabase(name))).binding.group);
+    await world.pass(3000);
+    const behind = world.up.find((member) => member !== catalog);
+    if (behind === undefined) throw new Error('There are three nodes');
+    await behind.crash();
+    await world.pass(5000);
+    const leaders = await Promise.all(groups.map((group) => world.leader(group)));
+    expect(new Set(leaders).size).toBe(2);
+    for (const [at, group] of groups.entries()) await write(world, leaders[at] ?? catalog, group, 100);
+    await behind.start();
+    for (const group of groups) {
+      expect(await caughtUp({ world, group, leader: await world.leader(group), behind })).toEqual([]);
+    }
+    expect(world.snapshotFaults).toEqual([]);
+  });
+});

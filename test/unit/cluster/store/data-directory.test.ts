@@ -1,0 +1,279 @@
+// Goal: a data directory belongs to one store and one process, and says so. Method: real directories; a second process
+// that tries to open the first one's.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { replicaOf, toGroupId, toNodeId } from '#base';
+import type { Joined } from '#cluster';
+import { membershipOf } from '#raft';
+import { openLevelStore } from '#storage';
+import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
+import { nativeRandom } from '../../../../src/cluster/native.ts';
+import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
+import {
+  IDENTITY_KEY,
+  JOINING_KEY,
+  readIdentity,
+  readTrash,
+  trashKey,
+  writeIdentity,
+  writeTrash,
+} from '../../../../src/cluster/store/node-rows.ts';
+
+const OPTIONS = {
+  store: {},
+  disk: { thresholds: { ballastBytes: 0 } },
+  nowMs: 1_700_000_000_000,
+  random: nativeRandom,
+};
+const MODULE = join(import.meta.dirname, '../../../../src/cluster/store/data-directory.ts');
+let directory = '';
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'cairn-data-'));
+});
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+describe('the directory', () => {
+  it.each([
+    ['before 1970', -1, '1969-12-31T23:59:59.999Z', 'ClockBeforeEpoch'],
+    ['after the year 9999', Date.UTC(10_000, 0), '+010000-01-01T00:00:00.000Z', 'ClockAfterYear9999'],
+  ])('is not touched while the clock says that it is %s', async (where, nowMs, shown, reason) => {
+    const path = join(directory, 'new');
+    await expect(openDataDirectory(path, { ...OPTIONS, nowMs })).rejects.toMatchObject({
+      message: expect.stringContaining(`${shown}, ${where}`),
+      details: { reason },
+    });
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('is refused when the place of the note of damage is taken by something else', async () => {
+    mkdirSync(join(directory, 'damage'));
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({
+      message: expect.stringMatching(/damage must be a file.* move it away/),
+      details: { reason: 'DataDirectoryUnusable' },
+    });
+  });
+});
+
+describe('the alarm', () => {
+  const seen: boolean[] = [];
+  const options = { ...OPTIONS, onSuspicion: (isSuspect: boolean) => seen.push(isSuspect) };
+
+  it('stands from the note of damage until every row was verified, and stays when one is damaged', async () => {
+    const { store, storeDirectory } = await openDataDirectory(directory, options);
+    const batch = store.batch();
+    for (let i = 0; i < 4000; i++) batch.put(Uint8Array.of(200, i >> 8, i), new Uint8Array(400).fill(i));
+    await store.write(batch);
+    await store.compact(new Uint8Array(0), Uint8Array.of(0xff));
+    await store.close();
+    expect(seen.splice(0)).toEqual([false, false]);
+
+    writeFileSync(join(directory, 'damage'), 'a table\n');
+    await (await openDataDirectory(directory, options)).store.close();
+    expect(seen.splice(0)).toEqual([true, false]);
+
+    const name = readdirSync(storeDirectory).find((each) => each.endsWith('.ldb')) ?? '';
+    const bytes = readFileSync(join(storeDirectory, name));
+    writeFileSync(join(storeDirectory, name), bytes.fill((bytes[20] ?? 0) ^ 1, 20, 21));
+    writeFileSync(join(directory, 'damage'), 'a table\n');
+    await expect(openDataDirectory(directory, options)).rejects.toThrow(`${name} is damaged at offset`);
+    expect(seen).toEqual([true]);
+    expect(existsSync(join(directory, 'damage'))).toBe(true);
+  });
+});
+
+describe('the identity', () => {
+  it('is minted on the first start and kept', async () => {
+    const first = await openDataDirectory(directory, OPTIONS);
+    await first.store.close();
+    const second = await openDataDirectory(directory, OPTIONS);
+    await second.store.close();
+    expect(second.identity).toEqual(first.identity);
+    expect(first.identity.clusterId).not.toBe(first.identity.storeId);
+  });
+
+  it('is not minted beside a log whose store was lost', async () => {
+    const first = await openDataDirectory(directory, OPTIONS);
+    await first.store.close();
+    writeFileSync(join(first.logDirectory, '0000000001.wal'), 'x');
+    rmSync(first.storeDirectory, { recursive: true });
+    const refused = {
+      details: { reason: 'StoreMissing' },
+      message: expect.stringContaining('only where other nodes of the cluster have copies'),
+    };
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
+    expect(existsSync(first.storeDirectory)).toBe(false);
+    // Nor in a store that was made anew.
+    await (await openLevelStore(first.storeDirectory)).close();
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
+  });
+
+  it('is refused when its row is damaged', async () => {
+    const { store, storeDirectory } = await openDataDirectory(directory, OPTIONS);
+    await store.close();
+    const again = await openLevelStore(storeDirectory);
+    const batch = again.batch();
+    batch.put(IDENTITY_KEY, again.get(IDENTITY_KEY)?.with(5, 99) ?? new Uint8Array(0));
+    await again.write(batch);
+    await again.close();
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({
+      details: { reason: 'CorruptRecord' },
+    });
+  });
+});
+
+describe('the lock', () => {
+  it('keeps a second process out, by name and with the note of damage, and ends with the first', async () => {
+    const { store } = await openDataDirectory(directory, OPTIONS);
+    const script = `
+      const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
+      const random = { bytes: (count) => new Uint8Array(count) };
+      await openDataDirectory(${JSON.stringify(directory)}, { store: {}, disk: { thresholds: { ballastBytes: 0 } }, nowMs: 1, random }).then(
+        ({ store }) => store.close().then(() => console.log('opened')),
+        (error) => console.log(error.details.reason, error.message),
+      );`;
+    const other = (): string =>
+      spawnSync(process.execPath, ['--conditions=source', '--input-type=module', '-e', script], { encoding: 'utf8' })
+        .stdout;
+    writeFileSync(join(directory, 'damage'), 'a table\n');
+    expect(other()).toBe(
+      `DataDirectoryInUse The data directory ${directory} is open in another process; stop that one, or choose another directory\n`,
+    );
+    expect(existsSync(join(directory, 'damage'))).toBe(true);
+    await store.close();
+    expect(other()).toBe('opened\n');
+    expect(existsSync(join(directory, 'damage'))).toBe(false);
+  });
+});
+
+describe('the rows of the node', () => {
+  const identity = {
+    clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
+    storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
+    node: toNodeId(2 ** 32 - 1),
+  };
+
+  it('read back as they were written', () => {
+    expect(readIdentity(writeIdentity(identity))).toEqual(identity);
+    expect(readTrash(trashKey(toGroupId(77)), writeTrash())).toBe(77);
+  });
+
+  it('are refused with any bit flipped, or cut short', () => {
+    const row = writeIdentity(identity);
+    for (let bit = 0; bit < 8 * row.length; bit += 1) {
+      const bent = row.with(bit >> 3, (row[bit >> 3] ?? 0) ^ (1 << (bit & 7)));
+      expect(() => readIdentity(bent)).toThrow('The row with key 0000 is corrupt');
+    }
+    for (let length = 0; length < row.length; length += 1) {
+      expect(() => readIdentity(row.subarray(0, length))).toThrow('is corrupt');
+    }
+  });
+});
+
+describe('a store that joins a cluster', () => {
+  const joined: Joined = {
+    kind: 'joined',
+    clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
+    node: toNodeId(7),
+    founders: [replicaOf(toNodeId(1))],
+    nodes: [],
+  };
+
+  async function close({ store, guard }: Awaited<ReturnType<typeof openDataDirectory>>): Promise<void> {
+    await Promise.all([store.close(), guard.close()]);
+  }
+
+  it('asks as the same store until it knows the answer, and is then that node for good', async () => {
+    const asked: string[] = [];
+    const refusing = async (storeId: string): Promise<Joined> => {
+      asked.push(storeId);
+      throw new Error('nobody answers');
+    };
+    await expect(openDataDirectory(directory, { ...OPTIONS, join: refusing })).rejects.toThrow('nobody answers');
+    await expect(openDataDirectory(directory, { ...OPTIONS, join: refusing })).rejects.toThrow('nobody answers');
+    const answering = async (storeId: string): Promise<Joined> => {
+      asked.push(storeId);
+      return joined;
+    };
+    const opened = await openDataDirectory(directory, { ...OPTIONS, join: answering });
+    const [storeId = ''] = asked;
+    expect(asked).toEqual([storeId, storeId, storeId]);
+    expect(opened.identity).toEqual({ clusterId: joined.clusterId, storeId, node: 7 });
+    expect(opened.store.get(JOINING_KEY)).toBeUndefined();
+    // Whoever founded the catalog is known from here on, and this node is none of them.
+    const catalog = databaseMachines.openCatalog(opened.store, membershipOf([replicaOf(toNodeId(9))]));
+    expect(catalog.members).toEqual({ index: 0, membership: membershipOf(joined.founders) });
+    await close(opened);
+    const again = await openDataDirectory(directory, { ...OPTIONS, join: refusing });
+    expect(again.identity).toEqual(opened.identity);
+    await close(again);
+    const without = await openDataDirectory(directory, OPTIONS);
+    expect(without.identity).toEqual(opened.identity);
+    await close(without);
+  });
+
+  it('begins no cluster of its own once it has asked', async () => {
+    const silent = async (): Promise<Joined> => {
+      throw new Error('nobody answers');
+    };
+    await expect(openDataDirectory(directory, { ...OPTIONS, join: silent })).rejects.toThrow('nobody answers');
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({ details: { reason: 'HalfJoined' } });
+  });
+});
+
+describe('tables that are not looked through before the store is opened', () => {
+  const options = { ...OPTIONS, rowBytes: 0 };
+
+  async function openAndClose(): Promise<DataDirectory> {
+    const opened = await openDataDirectory(directory, options);
+    await opened.store.close();
+    return opened;
+  }
+
+  function held(): readonly string[] {
+    const place = join(directory, 'store', 'unseen');
+    return existsSync(place) ? readdirSync(place) : [];
+  }
+
+  async function fill(): Promise<string> {
+    const { store, storeDirectory } = await openDataDirectory(directory, options);
+    const batch = store.batch();
+    for (let i = 0; i < 4000; i++) batch.put(Uint8Array.of(200, i >> 8, i), new Uint8Array(400).fill(i));
+    await store.write(batch);
+    await store.compact(new Uint8Array(0), Uint8Array.of(0xff));
+    await store.close();
+    return readdirSync(storeDirectory).find((each) => each.endsWith('.ldb')) ?? '';
+  }
+
+  it('are held by a second name until they are; a process that comes second leaves them alone', async () => {
+    const table = await fill();
+    const { store, seen } = await openDataDirectory(directory, options);
+    expect(seen).toEqual([]);
+    expect(held()).toEqual([table]);
+    const script = `
+      const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
+      const random = { bytes: (count) => new Uint8Array(count) };
+      const options = { store: {}, rowBytes: 0, disk: { thresholds: { ballastBytes: 0 } }, nowMs: 1, random };
+      await openDataDirectory(${JSON.stringify(directory)}, options).catch((error) => console.log(error.details.reason));`;
+    const other = spawnSync(process.execPath, ['--conditions=source', '--input-type=module', '-e', script]);
+    expect(other.stdout.toString()).toBe('DataDirectoryInUse\n');
+    expect(held()).toEqual([table]);
+    await store.close();
+    // It did not say that it ended as it should: now they are looked through first.
+    expect((await openAndClose()).seen).toEqual([Number.parseInt(table, 10)]);
+    expect(held()).toEqual([]);
+  });
+
+  it('are looked through all the same where they cannot be held', async () => {
+    const table = await fill();
+    mkdirSync(join(directory, 'store', 'unseen', table, 'in the way'), { recursive: true });
+    writeFileSync(join(directory, 'store', 'unseen', 'stopped'), '');
+    expect((await openAndClose()).seen).toEqual([Number.parseInt(table, 10)]);
+    expect(held()).toEqual([]);
+  });
+});
