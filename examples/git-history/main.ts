@@ -8,6 +8,7 @@ import { basename, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { type ServiceError, status } from '@grpc/grpc-js';
+import { optionFaults } from '../../src/main/option-faults.ts';
 import { Api } from './api.ts';
 import { databaseNameOf } from './database-name.ts';
 import { rootCommit } from './git-log.ts';
@@ -50,22 +51,19 @@ else {
 
 /** Nothing, after saying why, when the command line is not understood. */
 function readInvocation(): Invocation | undefined {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: {
-        server: { type: 'string', default: '127.0.0.1:50051' },
-        database: { type: 'string' },
-        ask: { type: 'string', multiple: true, default: [] },
-        help: { type: 'boolean', default: false },
-      },
-    });
-    return { ...values, database: values.database, repository: resolve(positionals[0] ?? '.') };
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    process.stderr.write(`${error.message}\n\n${USAGE}`);
+  const options = {
+    server: { type: 'string', default: '127.0.0.1:50051' },
+    database: { type: 'string' },
+    ask: { type: 'string', multiple: true },
+    help: { type: 'boolean', default: false },
+  } as const;
+  const faults = optionFaults(process.argv.slice(2), options);
+  if (faults.length > 0) {
+    process.stderr.write(`${faults.join('\n')}\n\n${USAGE}`);
     return undefined;
   }
+  const { values, positionals } = parseArgs({ allowPositionals: true, options });
+  return { ...values, database: values.database, ask: values.ask ?? [], repository: resolve(positionals[0] ?? '.') };
 }
 
 function complaintOf(error: unknown, server: string): string {

@@ -16,6 +16,7 @@ import {
   renderFinalized,
   renderRecovered,
 } from './cluster-report.ts';
+import { optionFaults } from './option-faults.ts';
 
 // An import of it would also load what it offers lazily, such as the comparison of texts for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
@@ -215,18 +216,16 @@ function readArguments(args: readonly string[]): Result<Asked, readonly string[]
     json: { type: 'boolean' },
     wait: { type: 'boolean' },
   } as const;
-  try {
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    const { at = DEFAULT_AT, json: isJson = false, wait: waits = false } = values;
-    const faults: string[] = [];
-    const order = readOrder(positionals, values, faults);
-    const address = parseAddress(at);
-    if (address === undefined) faults.push(`--at is ${JSON.stringify(at)}; it must be host:port`);
-    if (order === undefined || address === undefined || faults.length > 0) return failure(faults);
-    return ok({ at: address, order, isJson, waits });
-  } catch (error) {
-    return failure([error instanceof Error ? error.message : String(error)]);
-  }
+  const malformed = optionFaults(args, options);
+  if (malformed.length > 0) return failure(malformed);
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const { at = DEFAULT_AT, json: isJson = false, wait: waits = false } = values;
+  const faults: string[] = [];
+  const order = readOrder(positionals, values, faults);
+  const address = parseAddress(at);
+  if (address === undefined) faults.push(`--at is ${JSON.stringify(at)}; it must be host:port`);
+  if (order === undefined || address === undefined || faults.length > 0) return failure(faults);
+  return ok({ at: address, order, isJson, waits });
 }
 
 /** What belongs to some commands only. */

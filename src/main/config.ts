@@ -6,6 +6,7 @@
  * code 2 (the caller's job): a node never runs with settings other than the ones that were meant.
  */
 import { failure, ok, quote, type Result } from '#base';
+import { nearest } from './nearest.ts';
 import { flagName, readSetting, variableName } from './setting.ts';
 import { faultsBetween } from './setting-pairs.ts';
 import { buildConfig, type Config, SETTINGS } from './settings.ts';
@@ -30,6 +31,7 @@ interface Source {
 type Given = Map<string, Source>;
 
 const PREFIX = 'CAIRN_';
+const SETTINGS_LISTED = '--help lists all settings.';
 const KEY_OF_FLAG: ReadonlyMap<string, string> = new Map(Object.keys(SETTINGS).map((key) => [flagName(key), key]));
 const KEY_OF_VARIABLE: ReadonlyMap<string, string> = new Map(
   Object.keys(SETTINGS).map((key) => [variableName(key), key]),
@@ -70,7 +72,9 @@ function readEnvironment(environment: Environment, faults: string[]): Given {
     if (!name.startsWith(PREFIX) || text === undefined || isServiceLink(name, text)) continue;
     const key = KEY_OF_VARIABLE.get(name);
     if (key === undefined)
-      faults.push(`${name} is set, but there is no such setting; ${nearest(name, [...KEY_OF_VARIABLE.keys()])}`);
+      faults.push(
+        `${name} is set, but there is no such setting; ${nearest(name, [...KEY_OF_VARIABLE.keys()], SETTINGS_LISTED)}`,
+      );
     else given.set(key, { name, text });
   }
   return given;
@@ -95,39 +99,13 @@ function readFlags(args: readonly string[], given: Given, faults: string[]): 'he
     if (key === undefined && token.value === undefined && (token.name === 'help' || token.name === 'version'))
       asked = token.name;
     else if (key === undefined)
-      faults.push(`${token.rawName} is not a setting; ${nearest(token.name, [...KEY_OF_FLAG.keys()], '--')}`);
+      faults.push(
+        `${token.rawName} is not a setting; ${nearest(token.name, [...KEY_OF_FLAG.keys()], SETTINGS_LISTED, '--')}`,
+      );
     else if (token.value === undefined) faults.push(`${token.rawName} has no value; write ${token.rawName} VALUE.`);
     else if (given.get(key)?.name === token.rawName)
       faults.push(`${token.rawName} is given twice; which one is meant?`);
     else given.set(key, { name: token.rawName, text: token.value });
   }
   return asked;
-}
-
-/** Edits for each of which a name must have three letters, so that a short name is not taken for every other one. */
-const LETTERS_PER_EDIT = 3;
-const EDITS_MAX = 3;
-
-function nearest(name: string, names: readonly string[], prefix = ''): string {
-  const [best] = names
-    .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
-    .toSorted((a, b) => a.distance - b.distance);
-  if (best === undefined) return '--help lists all settings.';
-  const letters = best.candidate.replace(PREFIX, '').length;
-  const isClose = best.distance <= Math.min(EDITS_MAX, Math.floor(letters / LETTERS_PER_EDIT));
-  return isClose ? `did you mean ${prefix}${best.candidate}?` : '--help lists all settings.';
-}
-
-/** Levenshtein's distance; the names are short. */
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substituted = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(substituted, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
-    }
-    previous = row;
-  }
-  return previous[b.length] ?? 0;
 }

@@ -17,6 +17,7 @@ import {
   surveyOf,
   wallClock,
 } from '#cluster';
+import { optionFaults } from './option-faults.ts';
 import { renderRefounded, renderSurvey } from './recover-report.ts';
 import { isRefusal } from './refusal.ts';
 
@@ -142,15 +143,14 @@ function readArguments(
     'data-dir': { type: 'string' },
     json: { type: 'boolean' },
   } as const;
-  try {
-    const { values } = parseArgs({ args: [...args], options });
-    const { 'data-dir': directory = environment[VARIABLE], 'accept-loss': acceptLoss, json: isJson = false } = values;
-    if (directory === undefined || directory === '')
-      return failure(['--data-dir is missing; name the data directory of the stopped node']);
-    return ok({ directory, acceptLoss, isJson });
-  } catch (error) {
-    return failure([error instanceof Error ? error.message : String(error)]);
-  }
+  const malformed = optionFaults(args, options);
+  if (malformed.length > 0) return failure(malformed);
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  if (positionals.length > 0) return failure([`${JSON.stringify(positionals.join(' '))} is one word too many`]);
+  const { 'data-dir': directory = environment[VARIABLE], 'accept-loss': acceptLoss, json: isJson = false } = values;
+  if (directory === undefined || directory === '')
+    return failure(['--data-dir is missing; name the data directory of the stopped node']);
+  return ok({ directory, acceptLoss, isJson });
 }
 
 function jsonOf(value: object): string {

@@ -21,7 +21,7 @@ test('--help prints how the example is called', () => {
 });
 
 test('an unknown option is refused with the usage', () => {
-  const stderr = expect.stringMatching(/^Unknown option '--servr'.*\n\nUsage: /);
+  const stderr = expect.stringMatching(/^"--servr" is no option; did you mean --server\?\n\nUsage: /);
   expect(run(['--servr=x'])).toEqual({ status: 2, stdout: '', stderr });
 });
 

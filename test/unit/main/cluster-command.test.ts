@@ -297,7 +297,11 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     ['status 3', 'status is asked for the whole cluster'],
     ['finalize 3', 'finalize is asked for the whole cluster'],
     ['status --at nowhere', '--at is "nowhere"; it must be host:port'],
-    ['status --loud', "Unknown option '--loud'"],
+    ['status --loud', '"--loud" is no option; there are --accept-revision, --at, --by, --from, --json, --wait'],
+    ['status --jsn', '"--jsn" is no option; did you mean --json?'],
+    ['status --json=1', '--json takes no value'],
+    ['status --at', '--at has no value; write --at VALUE'],
+    ['replace 3 --by --wait', '--by has no value; write --by VALUE'],
   ])('%s is a mistake, with exit code 2, and nobody is asked', async (line, fault) => {
     const { code, err, asked } = await run(line);
     expect({ code, asked }).toEqual({ code: 2, asked: [] });

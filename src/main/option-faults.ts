@@ -1,0 +1,26 @@
+/** What is wrong with the options of a command, in words of ours: Node's do not say which there are. */
+import { quote } from '#base';
+import { nearest } from './nearest.ts';
+
+// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+const { parseArgs } = process.getBuiltinModule('node:util');
+
+export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
+
+/** Every fault as one sentence; none: `parseArgs` takes them, and what is no option is the caller's to judge. */
+export function optionFaults(args: readonly string[], options: Options): readonly string[] {
+  const known = new Map(Object.entries(options));
+  const names = [...known.keys()];
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  return tokens.flatMap((token) => {
+    if (token.kind !== 'option') return [];
+    const option = known.get(token.name);
+    if (option === undefined || !token.rawName.startsWith('--')) {
+      const all = `there are ${names.map((name) => `--${name}`).join(', ')}`;
+      return [`${quote(token.rawName)} is no option; ${nearest(token.name, names, all, '--')}`];
+    }
+    if (option.type === 'boolean') return token.value === undefined ? [] : [`${token.rawName} takes no value`];
+    const isMissing = token.value === undefined || (!token.inlineValue && token.value.startsWith('-'));
+    return isMissing ? [`${token.rawName} has no value; write ${token.rawName} VALUE`] : [];
+  });
+}
