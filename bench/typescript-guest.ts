@@ -15,9 +15,9 @@ import { DEFAULT_EXECUTORS, DEFAULT_LIMITS, Publisher, type PublishOptions } fro
 import { accountEvent } from '../examples/bank/events.ts';
 import { jsonText, parseJson, toBytes } from '../sdk/component/src/json.ts';
 import { stored } from '../sdk/component/testing/scenario.ts';
-import { Executor } from '../src/wasm/executor.ts';
-import { publish } from '../src/wasm/publish.ts';
-import { isRecord } from '../src/wasm/values.ts';
+import { isRecord } from '../src/wasm/abi/values.ts';
+import { Executor } from '../src/wasm/executors/executor.ts';
+import { publish } from '../src/wasm/publishing/publish.ts';
 import { builtComponent } from '../test/support/wasm/built.ts';
 import { executors, LIMITED, packed, TIME } from '../test/support/wasm/executors.ts';
 import { viewText, wat } from '../test/support/wasm/wat.ts';

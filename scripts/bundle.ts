@@ -25,7 +25,7 @@ const THREADS: Readonly<Record<string, string>> = {
   'core-worker': 'src/main/core-worker.ts',
   'log-worker': 'src/storage/log-worker.ts',
   'scrub-worker': 'src/storage/scrub-worker.ts',
-  'executor-worker': 'src/wasm/executor-worker.ts',
+  'executor-worker': 'src/wasm/executors/executor-worker.ts',
 };
 /** How the sources name the file of a thread that they start. */
 const STARTED = /["'`]\.\/([\w-]+-worker)\.js["'`]/g;

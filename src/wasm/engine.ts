@@ -3,8 +3,8 @@
  * types have not: they are the browser's, which this repository does not compile with, hence the declarations.
  */
 import { quote } from '#base';
-import type { Span } from './binary-reader.ts';
-import { Refused } from './refusal.ts';
+import type { Span } from './reading/binary-reader.ts';
+import { Refused } from './reading/refusal.ts';
 
 export type CoreValue = number | bigint;
 export type CoreFunction = (...values: readonly CoreValue[]) => CoreValue | undefined;

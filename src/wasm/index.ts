@@ -12,11 +12,9 @@
  * A refusal of what is published and a fault of a call are answers, returned with a code and a sentence. The invariants
  * G1 to G19 stand where they are kept.
  */
-export type { ComponentKind, ImportedInterface } from './allowed-imports.ts';
-export { ARTIFACT_POLICY, type Artifact, decodeArtifact } from './artifact.ts';
-export type { CallLimits, Limited, Spent } from './calls.ts';
-export { cap } from './cap.ts';
-export { type JobOutcome, type KeptArtifact, OVERDUE, type TimeLimits } from './executor-slot.ts';
+
+export { Handle, isList, isRecord, tagged, type Value, type ValueList, type ValueRecord } from './abi/values.ts';
+export { type JobOutcome, type KeptArtifact, OVERDUE, type TimeLimits } from './executors/executor-slot.ts';
 export {
   DEFAULT_EXECUTORS,
   type ExecutorFigures,
@@ -25,15 +23,18 @@ export {
   type FoldCall,
   type FoldOutcome,
   type FunctionCall,
-} from './executors.ts';
+} from './executors/executors.ts';
+export type { HostCall } from './executors/messages.ts';
 export { FAULT_CODES, type Fault, type FaultCode } from './faults.ts';
-export { type Growth, type Inspected, type InspectOptions, inspect } from './inspect.ts';
+export type { CallLimits, Limited, Spent } from './guest/calls.ts';
+export { NullWasi, type WasiOptions } from './guest/null-wasi.ts';
+export { cap } from './limiting/cap.ts';
+export { FUEL_EXPORT, INITIAL_FUEL, meter } from './limiting/meter.ts';
 export { type ComponentLimits, DEFAULT_LIMITS } from './limits.ts';
-export type { HostCall } from './messages.ts';
-export { FUEL_EXPORT, INITIAL_FUEL, meter } from './meter.ts';
-export { NullWasi, type WasiOptions } from './null-wasi.ts';
-export type { Published, PublishOptions } from './publish.ts';
-export { DEFAULT_PUBLISHER, Publisher, type PublisherSettings } from './publisher.ts';
-export { REFUSAL_CODES, type Refusal, type RefusalCode } from './refusal.ts';
-export { Handle, isList, isRecord, tagged, type Value, type ValueList, type ValueRecord } from './values.ts';
-export type { Binding, ExportedFunction, Shape } from './worlds.ts';
+export { ARTIFACT_POLICY, type Artifact, decodeArtifact } from './publishing/artifact.ts';
+export type { Published, PublishOptions } from './publishing/publish.ts';
+export { DEFAULT_PUBLISHER, Publisher, type PublisherSettings } from './publishing/publisher.ts';
+export type { ComponentKind, ImportedInterface } from './reading/allowed-imports.ts';
+export { type Growth, type Inspected, type InspectOptions, inspect } from './reading/inspect.ts';
+export { REFUSAL_CODES, type Refusal, type RefusalCode } from './reading/refusal.ts';
+export type { Binding, ExportedFunction, Shape } from './reading/worlds.ts';

@@ -14,7 +14,7 @@ import {
   type RunnableArtifact,
 } from '#components';
 import { DEFAULT_LIMITS, type Executors } from '#wasm';
-import { publish } from '../../../src/wasm/publish.ts';
+import { publish } from '../../../src/wasm/publishing/publish.ts';
 import type { KnownEvent } from '../known-database.ts';
 import { builtComponent } from '../wasm/built.ts';
 import { LIMITED } from '../wasm/executors.ts';

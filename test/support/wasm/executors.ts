@@ -7,9 +7,9 @@ import {
   Executors,
   type FoldCall,
 } from '#wasm';
-import type { Limited } from '../../../src/wasm/calls.ts';
-import type { KeptArtifact } from '../../../src/wasm/executor-slot.ts';
-import { publish } from '../../../src/wasm/publish.ts';
+import type { KeptArtifact } from '../../../src/wasm/executors/executor-slot.ts';
+import type { Limited } from '../../../src/wasm/guest/calls.ts';
+import { publish } from '../../../src/wasm/publishing/publish.ts';
 import { wat } from './wat.ts';
 
 /** Enough for everything that ends, and over in a moment where something does not. */

@@ -1,8 +1,8 @@
 /** A component that our linker put together in the test's own process: of our own texts alone. */
 import { DEFAULT_LIMITS, type Value, type ValueList } from '#wasm';
-import { readComponent } from '../../../src/wasm/component-reader.ts';
 import { type CoreExports, compile } from '../../../src/wasm/engine.ts';
-import { type HostFunctions, link } from '../../../src/wasm/linker.ts';
+import { type HostFunctions, link } from '../../../src/wasm/guest/linker.ts';
+import { readComponent } from '../../../src/wasm/reading/component-reader.ts';
 
 export interface LinkedGuest {
   call(name: string, values: ValueList): Value;

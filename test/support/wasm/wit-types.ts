@@ -2,8 +2,8 @@
 import { componentEmbed, componentNew } from '@bytecodealliance/jco-transpile/wasm-tools';
 import * as fc from 'fast-check';
 import type { Value, ValueRecord } from '#wasm';
-import { abiOf } from '../../../src/wasm/abi-types.ts';
-import type { ValueType } from '../../../src/wasm/component-types.ts';
+import { abiOf } from '../../../src/wasm/abi/abi-types.ts';
+import type { ValueType } from '../../../src/wasm/reading/component-types.ts';
 import { wat } from './wat.ts';
 
 export type WitType =

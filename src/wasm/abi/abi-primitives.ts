@@ -1,0 +1,183 @@
+/** The canonical ABI of numbers, booleans and characters. */
+
+import type { CoreValue } from '../engine.ts';
+import { abiViolation } from '../faults.ts';
+import { type Abi, type CoreType, type FlatSource, notOf } from './abi.ts';
+import type { Canon } from './canon.ts';
+import type { Value } from './values.ts';
+
+type Get = (view: DataView, at: number) => number;
+type Set = (view: DataView, at: number, value: number) => void;
+
+/** An integer of up to 32 bits; `narrow` makes of 32 bits what the type can be. */
+function small(
+  name: string,
+  size: number,
+  { get, set, narrow }: { get: Get; set: Set; narrow: (bits: number) => number },
+): Abi {
+  const expected = (value: Value): number => {
+    if (typeof value === 'number' && Number.isInteger(value) && narrow(value) === value) return value;
+    throw notOf(name, value);
+  };
+  return {
+    size,
+    align: size,
+    flat: ['i32'],
+    load: ({ view }, at) => get(view, at),
+    store: ({ view }, value, at) => set(view, at, expected(value)),
+    lift: (_, from) => narrow(from.i32()),
+    lower: (_, value, into) => void into.push(expected(value) | 0),
+  };
+}
+
+function large(name: string, narrow: (bits: bigint) => bigint): Abi {
+  const expected = (value: Value): bigint => {
+    if (typeof value === 'bigint' && narrow(value) === value) return value;
+    throw notOf(name, value);
+  };
+  return {
+    size: 8,
+    align: 8,
+    flat: ['i64'],
+    load: ({ view }, at) => narrow(view.getBigUint64(at, true)),
+    store: ({ view }, value, at) => view.setBigUint64(at, expected(value), true),
+    lift: (_, from) => narrow(from.i64()),
+    lower: (_, value, into) => void into.push(expected(value)),
+  };
+}
+
+/** Bits of what is no number differ from machine to machine, so there is one of them. */
+function float(name: string, core: CoreType, { get, set, size }: { get: Get; set: Set; size: number }): Abi {
+  const expected = (value: Value): number => {
+    if (typeof value === 'number') return value;
+    throw notOf(name, value);
+  };
+  const canonical = (value: number): number => (Number.isNaN(value) ? Number.NaN : value);
+  return {
+    size,
+    align: size,
+    flat: [core],
+    load: ({ view }, at) => canonical(get(view, at)),
+    store: ({ view }, value, at) => set(view, at, canonical(expected(value))),
+    lift: (_, from) => canonical(from.f32()),
+    lower: (_, value, into) => void into.push(canonical(expected(value))),
+  };
+}
+
+const CHAR_LAST = 0x10_ffff;
+const SURROGATE_FIRST = 0xd800;
+const SURROGATE_LAST = 0xdfff;
+
+function character(bits: number): string {
+  if (bits > CHAR_LAST || (bits >= SURROGATE_FIRST && bits <= SURROGATE_LAST)) {
+    throw abiViolation(`The number ${bits} is no character; one is up to ${CHAR_LAST} and no surrogate`);
+  }
+  return String.fromCodePoint(bits);
+}
+
+function codeOf(value: Value): number {
+  const code = typeof value === 'string' ? value.codePointAt(0) : undefined;
+  if (code === undefined || typeof value !== 'string' || value.length !== String.fromCodePoint(code).length) {
+    throw notOf('char', value);
+  }
+  return code;
+}
+
+const CHAR: Abi = {
+  size: 4,
+  align: 4,
+  flat: ['i32'],
+  load: ({ view }, at) => character(view.getUint32(at, true)),
+  store: ({ view }, value, at) => view.setUint32(at, codeOf(value), true),
+  lift: (_: Canon, from: FlatSource) => character(from.i32()),
+  lower: (_: Canon, value: Value, into: CoreValue[]) => void into.push(codeOf(value)),
+};
+
+function truth(value: Value): number {
+  if (typeof value === 'boolean') return Number(value);
+  throw notOf('bool', value);
+}
+
+const BOOL: Abi = {
+  size: 1,
+  align: 1,
+  flat: ['i32'],
+  load: ({ view }, at) => view.getUint8(at) !== 0,
+  store: ({ view }, value, at) => view.setUint8(at, truth(value)),
+  lift: (_, from) => from.i32() !== 0,
+  lower: (_, value, into) => void into.push(truth(value)),
+};
+
+const unsigned = (bits: number) => (value: number) => (bits === 32 ? value >>> 0 : value & (2 ** bits - 1));
+const signed = (bits: number) => (value: number) => (value << (32 - bits)) >> (32 - bits);
+
+export const PRIMITIVES: ReadonlyMap<string, Abi> = new Map([
+  ['bool', BOOL],
+  ['char', CHAR],
+  [
+    'u8',
+    small('u8', 1, {
+      get: (view, at) => view.getUint8(at),
+      set: (view, at, value) => view.setUint8(at, value),
+      narrow: unsigned(8),
+    }),
+  ],
+  [
+    's8',
+    small('s8', 1, {
+      get: (view, at) => view.getInt8(at),
+      set: (view, at, value) => view.setInt8(at, value),
+      narrow: signed(8),
+    }),
+  ],
+  [
+    'u16',
+    small('u16', 2, {
+      get: (view, at) => view.getUint16(at, true),
+      set: (view, at, value) => view.setUint16(at, value, true),
+      narrow: unsigned(16),
+    }),
+  ],
+  [
+    's16',
+    small('s16', 2, {
+      get: (view, at) => view.getInt16(at, true),
+      set: (view, at, value) => view.setInt16(at, value, true),
+      narrow: signed(16),
+    }),
+  ],
+  [
+    'u32',
+    small('u32', 4, {
+      get: (view, at) => view.getUint32(at, true),
+      set: (view, at, value) => view.setUint32(at, value, true),
+      narrow: unsigned(32),
+    }),
+  ],
+  [
+    's32',
+    small('s32', 4, {
+      get: (view, at) => view.getInt32(at, true),
+      set: (view, at, value) => view.setInt32(at, value, true),
+      narrow: signed(32),
+    }),
+  ],
+  ['u64', large('u64', (bits) => BigInt.asUintN(64, bits))],
+  ['s64', large('s64', (bits) => BigInt.asIntN(64, bits))],
+  [
+    'f32',
+    float('f32', 'f32', {
+      size: 4,
+      get: (view, at) => view.getFloat32(at, true),
+      set: (view, at, value) => view.setFloat32(at, value, true),
+    }),
+  ],
+  [
+    'f64',
+    float('f64', 'f64', {
+      size: 8,
+      get: (view, at) => view.getFloat64(at, true),
+      set: (view, at, value) => view.setFloat64(at, value, true),
+    }),
+  ],
+]);

@@ -1,0 +1,102 @@
+/**
+ * A guest's memory as the host reads and writes it: every place that a guest names is looked at before it is used.
+ *
+ *   G11 No pointer or length of a guest makes the host read or write outside of the guest's memory, and what is read
+ *       for one answer is counted before it is copied: a guest that answers one buffer four thousand times gives as
+ *       much as it may and not more.
+ */
+
+import type { CoreFunction, CoreMemory, CoreValue } from '../engine.ts';
+import { abiViolation, Faulted } from '../faults.ts';
+import type { TextEncoding } from '../reading/component-types.ts';
+import type { Handles } from './handles.ts';
+
+/** How many bytes may still be read out of a guest, for the answer or the call that is being read. */
+export interface Budget {
+  left: number;
+}
+
+/** Of one component instance: closed while its allocator or what it does after a return runs, which may call nobody. */
+export interface Gate {
+  isOpen: boolean;
+}
+
+export interface CanonParts {
+  readonly encoding: TextEncoding;
+  readonly memory: CoreMemory | undefined;
+  readonly realloc: CoreFunction | undefined;
+  readonly handles: Handles;
+  readonly budget: Budget;
+  readonly gate: Gate;
+}
+
+const NO_BYTES = new Uint8Array(0);
+const NO_VIEW = new DataView(NO_BYTES.buffer);
+
+export class Canon {
+  readonly encoding: TextEncoding;
+  readonly handles: Handles;
+  /** Over the memory as it was when `refresh` was called last. */
+  bytes: Uint8Array = NO_BYTES;
+  view: DataView = NO_VIEW;
+  readonly #memory: CoreMemory | undefined;
+  readonly #realloc: CoreFunction | undefined;
+  readonly #budget: Budget;
+  readonly #gate: Gate;
+
+  constructor({ encoding, memory, realloc, handles, budget, gate }: CanonParts) {
+    this.encoding = encoding;
+    this.#memory = memory;
+    this.#realloc = realloc;
+    this.handles = handles;
+    this.#budget = budget;
+    this.#gate = gate;
+  }
+
+  /** To be called when the guest has run: its memory may have grown, and is another buffer then. */
+  refresh(): void {
+    const buffer = this.#memory?.buffer;
+    if (buffer === undefined || buffer === this.bytes.buffer) return;
+    this.bytes = new Uint8Array(buffer);
+    this.view = new DataView(buffer);
+  }
+
+  /** @throws Faulted unless `size` bytes are there, at a multiple of `align`. */
+  expect(at: number, align: number, size: number): void {
+    if (at % align !== 0) throw abiViolation(`The pointer ${at} is not a multiple of ${align}, as its type asks for`);
+    if (at + size <= this.bytes.length) return;
+    throw abiViolation(`The ${size} bytes at ${at} are not in the memory, which has ${this.bytes.length}`);
+  }
+
+  /** Room in the guest, given by the guest. */
+  allocate(align: number, size: number): number {
+    if (this.#realloc === undefined) throw abiViolation('A value goes to memory, and no allocator is named for it');
+    this.#gate.isOpen = false;
+    const given = this.#realloc(0, 0, align, size) ?? 0;
+    this.#gate.isOpen = true;
+    if (typeof given !== 'number') throw abiViolation('The allocator answers a number of 64 bits; a pointer has 32');
+    this.refresh();
+    const at = given >>> 0;
+    this.expect(at, align, size);
+    return at;
+  }
+
+  /** Calls what may call nobody. */
+  shut(run: CoreFunction, values: readonly CoreValue[]): CoreValue | undefined {
+    this.#gate.isOpen = false;
+    const answer = run(...values);
+    this.#gate.isOpen = true;
+    return answer;
+  }
+
+  /** @throws Faulted when a guest calls where it may not. */
+  expectOpen(): void {
+    if (!this.#gate.isOpen) throw abiViolation('The guest calls an import while it allocates or cleans up');
+  }
+
+  /** Counts what is about to be copied out. */
+  spend(bytes: number): void {
+    this.#budget.left -= bytes;
+    if (this.#budget.left < 0) throw new Faulted('OutputTooLarge', 'The guest answers more bytes than it may');
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * The handles of one component instance: numbers that stand for resources in code which has numbers alone.
+ *
+ * Numbers count from 1, and one that was given back is given again, as the component model says. A guest may hold a
+ * bounded number of them.
+ */
+import { abiViolation, Faulted } from '../faults.ts';
+import type { Handle } from './values.ts';
+
+const HANDLES_MAX = 10_000;
+
+interface Held {
+  readonly handle: Handle;
+  readonly isOwned: boolean;
+}
+
+export class Handles {
+  readonly #entries: (Held | undefined)[] = [undefined];
+  readonly #free: number[] = [];
+
+  own(handle: Handle): number {
+    return this.#add({ handle, isOwned: true });
+  }
+
+  lend(handle: Handle): number {
+    return this.#add({ handle, isOwned: false });
+  }
+
+  get(index: number): Handle {
+    return this.#held(index).handle;
+  }
+
+  /** What is given away has to be owned. */
+  take(index: number): Handle {
+    const { handle, isOwned } = this.drop(index);
+    if (!isOwned) throw abiViolation(`The handle ${index} was lent to the guest, which gives it away`);
+    return handle;
+  }
+
+  drop(index: number): Held {
+    const held = this.#held(index);
+    this.#entries[index >>> 0] = undefined;
+    this.#free.push(index >>> 0);
+    return held;
+  }
+
+  #add(held: Held): number {
+    const index = this.#free.pop() ?? this.#entries.length;
+    if (index > HANDLES_MAX)
+      throw new Faulted('MemoryLimit', `A guest holds ${HANDLES_MAX} handles, which is the most`);
+    this.#entries[index] = held;
+    return index;
+  }
+
+  #held(index: number): Held {
+    const held = this.#entries[index >>> 0];
+    if (held === undefined) throw abiViolation(`The handle ${index >>> 0} is none that the guest was given`);
+    return held;
+  }
+}

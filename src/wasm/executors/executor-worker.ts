@@ -1,0 +1,36 @@
+/**
+ * The process that runs guests, from its first line to its end (ADR 0087). It is started by executor-process.ts with
+ * pipes at the descriptors 3 and 4, and ends when the first of them does. It never returns to an event loop: it waits
+ * for a request, works on it, answers, and waits again.
+ */
+
+import { Faulted } from '../faults.ts';
+import type { AskHost } from '../guest/guest.ts';
+import { Executor } from './executor.ts';
+import { decodeHostResult, decodeRequest, encodeAnswer, encodeHostCall } from './messages.ts';
+import { SyncPipe } from './sync-pipe.ts';
+
+const REQUESTS_FD = 3;
+const HOST_CALLS_FD = 4;
+
+const requests = new SyncPipe(REQUESTS_FD);
+const hostCalls = new SyncPipe(HOST_CALLS_FD);
+
+let working = 0;
+const ask: AskHost = (interfaceName, functionName, values) => {
+  hostCalls.write(encodeHostCall(working, { interfaceName, functionName, values }));
+  const result = decodeHostResult(hostCalls.read()?.slice() ?? new Uint8Array(0));
+  if (result === undefined) throw new Error('The node is gone, or answers what makes no sense');
+  if (result.kind === 'value') return result.value;
+  throw new Faulted('HostCallFailed', result.message);
+};
+
+const executor = new Executor(ask);
+requests.write(encodeAnswer({ kind: 'ready' }));
+for (let frame = requests.read(); frame !== undefined; frame = requests.read()) {
+  const request = decodeRequest(frame);
+  if (request === undefined) throw new TypeError('A request makes no sense');
+  working = request.id;
+  const answer = executor.handle(request);
+  if (answer !== undefined) requests.write(encodeAnswer(answer));
+}

@@ -1,0 +1,108 @@
+/**
+ * What an executor does with a request: holds programs, folds, calls, publishes. Knows no pipe.
+ *
+ * Nothing here survives a fault of the kind that is no answer: what is not a fault of a guest is thrown, and ends the
+ * process, whose place another one takes.
+ */
+import { NO_BYTES } from '#base';
+import { isRecord, tagged, type Value } from '../abi/values.ts';
+import { Faulted } from '../faults.ts';
+import { NOTHING_SPENT } from '../guest/calls.ts';
+import { type AskHost, type Invoke, type Outcome, Program } from '../guest/guest.ts';
+import { decodeArtifact } from '../publishing/artifact.ts';
+import { publish } from '../publishing/publish.ts';
+import { publishedValue } from '../publishing/publish-messages.ts';
+import type { Binding } from '../reading/worlds.ts';
+import type { Answer, Request } from './messages.ts';
+
+export class Executor {
+  readonly #ask: AskHost;
+  readonly #programs: Map<number, Program> = new Map();
+
+  constructor(ask: AskHost) {
+    this.#ask = ask;
+  }
+
+  /** The answer, where the request asks for one. */
+  handle(request: Request): Answer | undefined {
+    const { id } = request;
+    switch (request.kind) {
+      case 'load':
+        this.#load(request);
+        return undefined;
+      case 'unload':
+        this.#programs.delete(request.artifact);
+        return undefined;
+      case 'publish': {
+        const value = publishedValue(publish(request.bytes, request.options));
+        return { kind: 'value', id, spent: NOTHING_SPENT, value };
+      }
+      case 'fold': {
+        const program = this.#program(request.artifact);
+        const work = (invoke: Invoke): Value => folded(program.artifact.binding, request, invoke);
+        return answerOf(id, program.run(request, work));
+      }
+      case 'call': {
+        const program = this.#program(request.artifact);
+        const { bound, values, isFresh } = request;
+        const work = (invoke: Invoke): Value => invoke(boundIn(program.artifact.binding, bound), values);
+        return answerOf(id, program.run(request, work, isFresh));
+      }
+    }
+  }
+
+  #load({ artifact, guestBytesKept, bytes }: Extract<Request, { kind: 'load' }>): void {
+    // The frame that the bytes stand in is written over.
+    const decoded = decodeArtifact(bytes.slice());
+    if (decoded === undefined) throw new TypeError('An artifact of another policy is to be loaded');
+    this.#programs.set(artifact, new Program(decoded, this.#ask, guestBytesKept));
+  }
+
+  #program(artifact: number): Program {
+    const program = this.#programs.get(artifact);
+    if (program === undefined) throw new TypeError(`There is no artifact ${artifact} to be called`);
+    return program;
+  }
+}
+
+function answerOf(id: number, outcome: Outcome): Answer {
+  return { id, ...outcome };
+}
+
+function boundIn(binding: Binding, bound: 'main' | 'batch' | 'query'): Binding['main'] {
+  const found = binding[bound];
+  if (found === undefined) throw new Faulted('NotInstantiable', `The component has no function for ${bound}`);
+  return found;
+}
+
+interface Fold {
+  readonly state: Uint8Array;
+  readonly events: Uint8Array;
+}
+
+/** The state behind all events, as the guest's result; an error ends the fold where it came. */
+function folded(binding: Binding, { state, events }: Fold, invoke: Invoke): Value {
+  const list = unpacked(events);
+  if (binding.batch !== undefined)
+    return list.length === 0 ? tagged('ok', state) : invoke(binding.batch, [state, list]);
+  let latest: Value = tagged('ok', state);
+  for (const event of list) {
+    latest = invoke(binding.main, [isRecord(latest) ? latest['val'] : NO_BYTES, event]);
+    if (isRecord(latest) && latest['tag'] === 'err') return latest;
+  }
+  return latest;
+}
+
+const LENGTH_BYTES = 4;
+
+/** Events, each with its length in front of it: u32, little-endian. */
+function unpacked(packed: Uint8Array): readonly Uint8Array[] {
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
+  const list: Uint8Array[] = [];
+  for (let at = 0; at < packed.length; ) {
+    const from = at + LENGTH_BYTES;
+    at = from + view.getUint32(at, true);
+    list.push(packed.subarray(from, at));
+  }
+  return list;
+}

@@ -1,0 +1,191 @@
+/**
+ * The executors of a node: as many processes as may run guests at a time, and the calls that they are given.
+ *
+ * A call names a lane, say a State View and its parameters: calls of one lane are done in their order by one executor,
+ * which has the component at hand. A call without a lane goes where the fewest wait. Nothing here waits, computes or
+ * reads a file while the node's loop stands.
+ */
+import { availableParallelism } from 'node:os';
+import { assert, crc32c, encodeUtf8 } from '#base';
+import { isRecord, type Value, type ValueList } from '../abi/values.ts';
+import { FAULT_CODES, type Fault, type FaultCode } from '../faults.ts';
+import type { Bound, Limited, Spent } from '../guest/calls.ts';
+import {
+  ExecutorSlot,
+  faulted,
+  type Job,
+  type JobOutcome,
+  type KeptArtifact,
+  type SlotSettings,
+  type TimeLimits,
+} from './executor-slot.ts';
+import type { HostCall, HostResult } from './messages.ts';
+import { Quarantine, type QuarantineOptions } from './quarantine.ts';
+
+export interface ExecutorSettings extends SlotSettings {
+  /** Processes: one for each core, and never more. */
+  readonly count: number;
+  readonly quarantine: QuarantineOptions;
+}
+
+const MIB = 2 ** 20;
+
+export const DEFAULT_EXECUTORS: ExecutorSettings = {
+  count: availableParallelism(),
+  process: {
+    heapBytesMax: 128 * MIB,
+    guestMemoryBytesMax: 256 * MIB,
+    tableElementsMax: 100_000,
+    answerBytesMax: 300 * MIB,
+  },
+  residentBytesMax: 1024 * MIB,
+  residentBytesKept: 384 * MIB,
+  artifactsMax: 64,
+  guestBytesKept: 32 * MIB,
+  waitingMax: 1000,
+  startMsMax: 10_000,
+  jobsMax: Number.POSITIVE_INFINITY,
+  quarantine: { killsMax: 3, windowMs: 600_000 },
+};
+
+export interface GuestCall extends Limited {
+  readonly artifact: KeptArtifact;
+  readonly lane?: string;
+  readonly time: TimeLimits;
+}
+
+export interface FoldCall extends GuestCall {
+  readonly state: Uint8Array;
+  /** Each with its length in front of it: u32, little-endian. */
+  readonly events: Uint8Array;
+}
+
+export interface FunctionCall extends GuestCall {
+  readonly bound: Bound;
+  readonly values: ValueList;
+  /** Whether the instance may have been called before. */
+  readonly isFresh?: boolean;
+  /** Aborts when nobody wants the answer any longer. */
+  readonly signal?: AbortSignal;
+  /** Answers what the guest asks of the interfaces of ours. A rejection ends the call. */
+  readonly host?: (call: HostCall) => Promise<Value>;
+}
+
+export type FoldOutcome =
+  | { readonly kind: 'state'; readonly spent: Spent; readonly state: Uint8Array }
+  | { readonly kind: 'error'; readonly spent: Spent; readonly message: string }
+  | { readonly kind: 'fault'; readonly spent: Spent; readonly fault: Fault };
+
+/** What has happened since the start, and how it stands; whoever exports it gives it names. */
+export interface ExecutorFigures {
+  readonly calls: number;
+  readonly faults: ReadonlyMap<FaultCode, number>;
+  readonly fuel: number;
+  readonly hostCalls: number;
+  readonly starts: number;
+  readonly kills: number;
+  readonly recycled: number;
+  readonly quarantined: number;
+  readonly waiting: number;
+  readonly residentBytes: number;
+}
+
+export class Executors implements AsyncDisposable {
+  readonly #slots: readonly ExecutorSlot[];
+  readonly #quarantine: Quarantine;
+  readonly #nowMs: () => number;
+  readonly #faults: Map<FaultCode, number> = new Map(FAULT_CODES.map((code) => [code, 0]));
+  #calls = 0;
+  #fuel = 0;
+  #hostCalls = 0;
+  #starts = 0;
+  #kills = 0;
+  #recycled = 0;
+
+  constructor(settings: ExecutorSettings = DEFAULT_EXECUTORS, nowMs: () => number = () => performance.now()) {
+    assert(settings.count > 0, 'There is one executor at least', settings.count);
+    this.#nowMs = nowMs;
+    this.#quarantine = new Quarantine(settings.quarantine);
+    const listeners = {
+      onStart: () => void this.#starts++,
+      onRecycle: () => void this.#recycled++,
+      onKill: (digest: string | undefined) => {
+        this.#kills++;
+        if (digest !== undefined) this.#quarantine.killed(digest, this.#nowMs());
+      },
+    };
+    this.#slots = Array.from({ length: settings.count }, () => new ExecutorSlot(settings, listeners));
+  }
+
+  figures(): ExecutorFigures {
+    return {
+      calls: this.#calls,
+      faults: new Map(this.#faults),
+      fuel: this.#fuel,
+      hostCalls: this.#hostCalls,
+      starts: this.#starts,
+      kills: this.#kills,
+      recycled: this.#recycled,
+      quarantined: this.#quarantine.count(this.#nowMs()),
+      waiting: this.#slots.reduce((sum, { length }) => sum + length, 0),
+      residentBytes: this.#slots.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
+    };
+  }
+
+  /** The state behind all events; the error is what the guest says of one of them. */
+  async fold(call: FoldCall): Promise<FoldOutcome> {
+    const { limits, wasi, state, events } = call;
+    const outcome = await this.#do(call, {
+      request: (id, artifact) => ({ kind: 'fold', id, artifact, limits, wasi, state, events }),
+      host: refused,
+    });
+    if (outcome.kind === 'fault') return outcome;
+    const { spent, value } = outcome;
+    const { tag, val } = isRecord(value) ? value : { tag: undefined, val: undefined };
+    if (tag === 'ok' && val instanceof Uint8Array) return { kind: 'state', spent, state: val };
+    return { kind: 'error', spent, message: typeof val === 'string' ? val : 'The guest gives no state' };
+  }
+
+  call(call: FunctionCall): Promise<JobOutcome> {
+    const { limits, wasi, bound, values, isFresh = false, host, signal } = call;
+    return this.#do(call, {
+      signal,
+      request: (id, artifact) => ({ kind: 'call', id, artifact, limits, wasi, bound, isFresh, values }),
+      host: host === undefined ? refused : async (asked) => ({ kind: 'value', value: await host(asked) }),
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#slots.map((slot) => slot.close()));
+  }
+
+  async #do({ artifact, lane, time }: GuestCall, job: Omit<Job, 'artifact' | 'time'>): Promise<JobOutcome> {
+    this.#calls++;
+    const left = this.#quarantine.endsIn(artifact.digest, this.#nowMs());
+    const outcome =
+      left > 0 ? faulted('Quarantined', quarantined(left)) : await this.#slot(lane).do({ ...job, artifact, time });
+    this.#fuel += outcome.spent.fuel;
+    this.#hostCalls += outcome.spent.hostCalls;
+    if (outcome.kind === 'fault') this.#countFault(outcome.fault.code);
+    return outcome;
+  }
+
+  #countFault(code: FaultCode): void {
+    this.#faults.set(code, (this.#faults.get(code) ?? 0) + 1);
+  }
+
+  #slot(lane: string | undefined): ExecutorSlot {
+    const [first, ...others] = this.#slots;
+    assert(first !== undefined, 'There is one executor at least');
+    if (lane !== undefined) return this.#slots[crc32c(encodeUtf8(lane)) % this.#slots.length] ?? first;
+    return others.reduce((fewest, slot) => (slot.length < fewest.length ? slot : fewest), first);
+  }
+}
+
+function quarantined(leftMs: number): string {
+  return `The component has ended too many executors; it is not called for ${Math.ceil(leftMs / 1000)} s`;
+}
+
+async function refused({ interfaceName, functionName }: HostCall): Promise<HostResult> {
+  return { kind: 'failed', message: `A guest calls ${interfaceName}#${functionName}, which is not answered here` };
+}

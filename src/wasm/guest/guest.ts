@@ -1,0 +1,213 @@
+/**
+ * A component that runs: compiled once, instantiated when it is called, and again after a fault.
+ *
+ *   G16 An instance is not used again after a call that ended in a fault, whatever the fault was.
+ */
+
+import type { Callable } from '../abi/abi-types.ts';
+import type { Budget } from '../abi/canon.ts';
+import type { Value, ValueList } from '../abi/values.ts';
+import {
+  type CoreCode,
+  type CoreExports,
+  type CoreGlobal,
+  type CoreMemory,
+  compile,
+  isCoreGlobal,
+  isCoreMemory,
+  isLinkError,
+  isTrap,
+} from '../engine.ts';
+import { type Fault, Faulted } from '../faults.ts';
+import { FUEL_EXPORT, INITIAL_FUEL } from '../limiting/meter.ts';
+import type { ComponentLimits } from '../limits.ts';
+import type { Artifact } from '../publishing/artifact.ts';
+import type { Span } from '../reading/binary-reader.ts';
+import { readKnownComponent } from '../reading/component-reader.ts';
+import type { Component } from '../reading/component-types.ts';
+import { Refused } from '../reading/refusal.ts';
+import type { ExportedFunction } from '../reading/worlds.ts';
+import { type CallLimits, type Limited, NOTHING_SPENT, type Spent } from './calls.ts';
+import { type Linked, link } from './linker.ts';
+import { NullWasi, WASI_PREFIX } from './null-wasi.ts';
+
+/** Answers a call of an import of ours. Waits, because the guest does. */
+export type AskHost = (interfaceName: string, functionName: string, values: ValueList) => Value;
+
+export type Outcome =
+  | { readonly kind: 'value'; readonly spent: Spent; readonly value: Value }
+  | { readonly kind: 'fault'; readonly spent: Spent; readonly fault: Fault };
+
+/** Calls a function of the guest, once. */
+export type Invoke = (exported: ExportedFunction, values: ValueList) => Value;
+
+/** Publishing has judged the component, under limits that are not known here. */
+const JUDGED: ComponentLimits = {
+  componentBytesMax: Number.POSITIVE_INFINITY,
+  memoryBytesMax: Number.POSITIVE_INFINITY,
+  tableElementsMax: Number.POSITIVE_INFINITY,
+  coreModulesMax: Number.POSITIVE_INFINITY,
+  coreInstancesMax: Number.POSITIVE_INFINITY,
+  nestedComponentsMax: Number.POSITIVE_INFINITY,
+  functionBytesMax: Number.POSITIVE_INFINITY,
+  localsMax: Number.POSITIVE_INFINITY,
+};
+
+export class Program {
+  readonly artifact: Artifact;
+  readonly #component: Component;
+  readonly #codes: Map<number, CoreCode> = new Map();
+  readonly #ask: AskHost;
+  readonly #keptBytesMax: number;
+  #guest: Guest | undefined;
+
+  /** An instance with more memory than `keptBytesMax` is not kept for the next call. */
+  constructor(artifact: Artifact, ask: AskHost, keptBytesMax: number) {
+    this.artifact = artifact;
+    this.#component = readKnownComponent(artifact.component, JUDGED);
+    this.#ask = ask;
+    this.#keptBytesMax = keptBytesMax;
+  }
+
+  /** Compiles every core module that is not compiled yet. */
+  compile(): void {
+    const compileAll = ({ steps }: Component): void => {
+      for (const step of steps) {
+        if (step.kind === 'core module') this.#code(step.span);
+        else if (step.kind === 'component') compileAll(step.component);
+      }
+    };
+    compileAll(this.#component);
+  }
+
+  run(limited: Limited, work: (invoke: Invoke) => Value, isFresh: boolean = false): Outcome {
+    if (isFresh) this.#guest = undefined;
+    let outcome: Outcome;
+    try {
+      this.#guest ??= this.#instantiate();
+      outcome = this.#guest.run(limited, work);
+    } catch (error) {
+      outcome = { kind: 'fault', spent: NOTHING_SPENT, fault: faultOf(error, false) };
+    }
+    if (outcome.kind === 'fault' || outcome.spent.memoryBytes > this.#keptBytesMax) this.#guest = undefined;
+    return outcome;
+  }
+
+  #instantiate(): Guest {
+    this.compile();
+    return new Guest(this.#component, (span) => this.#code(span), this.#ask);
+  }
+
+  #code({ from, to }: Span): CoreCode {
+    const found = this.#codes.get(from);
+    if (found !== undefined) return found;
+    const made = compile(this.artifact.component.subarray(from, to));
+    this.#codes.set(from, made);
+    return made;
+  }
+}
+
+/** One instance. */
+class Guest {
+  readonly #wasi: NullWasi = new NullWasi();
+  readonly #ask: AskHost;
+  readonly #budget: Budget = { left: 0 };
+  readonly #linked: Linked;
+  readonly #counters: readonly CoreGlobal[];
+  readonly #memories: readonly CoreMemory[];
+  #limits: CallLimits = { fuel: 0, outputBytesMax: 0, hostCallsMax: 0 };
+  #hostCalls = 0;
+
+  constructor(component: Component, code: (span: Span) => CoreCode, ask: AskHost) {
+    this.#ask = ask;
+    const host = (interfaceName: string, functionName: string): Callable => this.#host(interfaceName, functionName);
+    try {
+      this.#linked = link(component, { code, host, budget: this.#budget });
+    } catch (error) {
+      throw notInstantiable(error);
+    }
+    const items = this.#linked.cores.flatMap((exports) => Object.values(exports));
+    this.#counters = this.#linked.cores.flatMap((exports) => counterOf(exports));
+    this.#memories = [...new Set(items.filter((item) => isCoreMemory(item)))];
+  }
+
+  run({ limits, wasi }: Limited, work: (invoke: Invoke) => Value): Outcome {
+    this.#limits = limits;
+    this.#hostCalls = 0;
+    this.#wasi.begin(wasi);
+    for (const counter of this.#counters) counter.value = BigInt(limits.fuel);
+    try {
+      const value = work((exported, values) => this.#invoke(exported, values));
+      return { kind: 'value', spent: this.#spent(), value };
+    } catch (error) {
+      const isEmpty = this.#counters.some(({ value }) => value < 0n);
+      return { kind: 'fault', spent: this.#spent(), fault: faultOf(error, isEmpty) };
+    }
+  }
+
+  #invoke(exported: ExportedFunction, values: ValueList): Value {
+    this.#budget.left = this.#limits.outputBytesMax;
+    return this.#exported(exported)(values);
+  }
+
+  #exported({ name, interface: interfaceName }: ExportedFunction): Callable {
+    const { exports } = this.#linked;
+    const holder = interfaceName === undefined ? undefined : exports.get(interfaceName);
+    const found = holder?.sort === 'instance' ? holder.exports.get(name) : exports.get(name);
+    if (found?.sort === 'function') return found.call;
+    throw new Faulted('NotInstantiable', `The component has no function ${name} to be called`);
+  }
+
+  #host(interfaceName: string, functionName: string): Callable {
+    if (interfaceName.startsWith(WASI_PREFIX)) return this.#wasi.functionOf(interfaceName, functionName);
+    return (values) => {
+      this.#hostCalls++;
+      if (this.#hostCalls > this.#limits.hostCallsMax) {
+        throw new Faulted('HostCallLimit', `The guest calls the host more than ${this.#limits.hostCallsMax} times`);
+      }
+      return this.#ask(interfaceName, functionName, values);
+    };
+  }
+
+  #spent(): Spent {
+    const fuel = this.#counters.reduce((sum, { value }) => sum + this.#limits.fuel - Number(value), 0);
+    const memoryBytes = this.#memories.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
+    return { fuel, memoryBytes, hostCalls: this.#hostCalls };
+  }
+}
+
+function counterOf(exports: CoreExports): readonly CoreGlobal[] {
+  const counter = Object.hasOwn(exports, FUEL_EXPORT) ? exports[FUEL_EXPORT] : undefined;
+  return isCoreGlobal(counter) ? [counter] : [];
+}
+
+/** A start function ends by a trap, too, when it takes more fuel than there is before the host sets the counter. */
+function notInstantiable(error: unknown): Faulted {
+  const { message } = faultOf(error, false);
+  const hint = isTrap(error) ? `, or takes more than ${INITIAL_FUEL} units of fuel to start` : '';
+  return new Faulted('NotInstantiable', `The component does not start: ${message}${hint}`);
+}
+
+/** What an exception that left a guest stands for. @throws what is a bug of ours. */
+function faultOf(error: unknown, isFuelSpent: boolean): Fault {
+  if (error instanceof Faulted) return error.fault;
+  if (isFuelSpent && (isTrap(error) || error instanceof RangeError)) {
+    return { code: 'FuelExhausted', message: 'The guest has spent the fuel of the call' };
+  }
+  if (isTrap(error)) return { code: 'Trap', message: `The guest ends by a trap: ${error.message}` };
+  if (isLinkError(error)) return { code: 'NotInstantiable', message: `The core modules do not fit: ${error.message}` };
+  if (error instanceof Refused) return { code: 'NotInstantiable', message: error.message };
+  if (error instanceof RangeError) {
+    if (/call stack/.test(error.message)) {
+      return { code: 'StackOverflow', message: 'The guest calls itself deeper than the stack is' };
+    }
+    return { code: 'MemoryLimit', message: `There is no memory for the guest: ${error.message}` };
+  }
+  if (error instanceof TypeError) {
+    return {
+      code: 'AbiViolation',
+      message: `A core function has another type than the component says: ${error.message}`,
+    };
+  }
+  throw error;
+}

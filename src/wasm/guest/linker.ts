@@ -1,0 +1,304 @@
+/**
+ * The linker: instantiates a component, step by step, as its binary says.
+ *
+ * There is no generated code: what a transpiler would write as a program is done here, so no text of a guest's is ever
+ * read as one. Whatever a component imports is asked of the host by the names of the interface and the function, when
+ * the guest calls it. An index that leads nowhere, or to something of another sort, is a component that cannot be
+ * instantiated.
+ *
+ *   G13 A guest reaches the functions that the host answers and nothing else: what core modules are given are exports of
+ *       one another, and functions made here.
+ */
+
+import { type Callable, lifted, lowered } from '../abi/abi-types.ts';
+import { type Budget, Canon, type Gate } from '../abi/canon.ts';
+import { Handles } from '../abi/handles.ts';
+import { Handle, type ResourceHome } from '../abi/values.ts';
+import {
+  type CoreCode,
+  type CoreExports,
+  type CoreFunction,
+  type CoreItem,
+  type CoreMemory,
+  instantiateCore,
+  isCoreFunction,
+  isCoreMemory,
+} from '../engine.ts';
+import { Faulted } from '../faults.ts';
+import type { Span } from '../reading/binary-reader.ts';
+import type {
+  CanonicalOptions,
+  Component,
+  ComponentType,
+  CoreReference,
+  CoreSort,
+  Item,
+  Named,
+  Reference,
+  Step,
+} from '../reading/component-types.ts';
+
+/** The host's answer to a call of an import; the interface is named with its version. */
+export type HostFunctions = (interfaceName: string, functionName: string) => Callable;
+
+export interface LinkOptions {
+  /** The core module that stands there in the component. */
+  code(span: Span): CoreCode;
+  readonly host: HostFunctions;
+  readonly budget: Budget;
+}
+
+export interface Linked {
+  /** Functions and instances of them, by name. */
+  readonly exports: ReadonlyMap<string, Export>;
+  /** The exports of all core instances, in the order in which they were made. */
+  readonly cores: readonly CoreExports[];
+}
+
+/** What can be exported at run time; types and core modules are nothing that anybody could call. */
+export type Export =
+  | { readonly sort: 'function'; readonly call: Callable }
+  | { readonly sort: 'instance'; readonly exports: ReadonlyMap<string, Export> }
+  | { readonly sort: 'component'; readonly component: Component; readonly outer: Instance | undefined }
+  | { readonly sort: 'core module'; readonly span: Span }
+  | { readonly sort: 'type' };
+
+/** @throws Faulted NotInstantiable, or what a start function ends in. */
+export function link(component: Component, options: LinkOptions): Linked {
+  const cores: CoreExports[] = [];
+  const exports = new Instance(component, undefined, { ...options, cores }).run(hostInstances(component, options.host));
+  return { exports, cores };
+}
+
+interface Linking extends LinkOptions {
+  readonly cores: CoreExports[];
+}
+
+/** What the component imports, as instances whose functions are the host's. */
+function hostInstances({ imports }: Component, host: HostFunctions): ReadonlyMap<string, Export> {
+  return new Map([...imports].map(([name, { item }]) => [name, hosted(name, item, host)]));
+}
+
+function hosted(name: string, item: Item, host: HostFunctions): Export {
+  if (item.sort !== 'instance') return { sort: 'type' };
+  const parts = [...item.offers].map(([part, { sort }]): readonly [string, Export] => [
+    part,
+    sort === 'function' ? { sort, call: host(name, part) } : { sort: 'type' },
+  ]);
+  return { sort: 'instance', exports: new Map(parts) };
+}
+
+class Instance {
+  readonly #component: Component;
+  readonly #outer: Instance | undefined;
+  readonly #linking: Linking;
+  readonly #handles: Handles = new Handles();
+  readonly #gate: Gate = { isOpen: true };
+  readonly #homes: Map<ComponentType, ResourceHome> = new Map();
+  readonly #coreInstances: CoreExports[] = [];
+  readonly #coreItems: Readonly<Record<CoreSort, CoreItem[]>> = {
+    'core function': [],
+    'core table': [],
+    'core memory': [],
+    'core global': [],
+  };
+  readonly #items: Readonly<Record<Export['sort'], Export[]>> = {
+    function: [],
+    instance: [],
+    component: [],
+    'core module': [],
+    type: [],
+  };
+  readonly #exports: Map<string, Export> = new Map();
+
+  constructor(component: Component, outer: Instance | undefined, linking: Linking) {
+    this.#component = component;
+    this.#outer = outer;
+    this.#linking = linking;
+  }
+
+  run(given: ReadonlyMap<string, Export>): ReadonlyMap<string, Export> {
+    for (const step of this.#component.steps) this.#step(step, given);
+    return this.#exports;
+  }
+
+  #step(step: Step, given: ReadonlyMap<string, Export>): void {
+    switch (step.kind) {
+      case 'core module':
+        return this.#add({ sort: 'core module', span: step.span });
+      case 'component':
+        return this.#add({ sort: 'component', component: step.component, outer: this });
+      case 'core instance':
+        return this.#instantiateCore(step.module, step.given);
+      case 'core exports':
+        this.#coreInstances.push(bare(step.exports.map(({ name, to }) => [name, this.#core(to)])));
+        return;
+      case 'instance':
+        return this.#instantiate(step.component, step.given);
+      case 'exports':
+        return this.#add({ sort: 'instance', exports: this.#named(step.exports) });
+      case 'core alias':
+        this.#coreItems[step.sort].push(this.#coreExport(step.instance, step.name));
+        return;
+      case 'alias':
+        return this.#add(this.#exportOf(step.instance, step.name));
+      case 'outer alias':
+        return this.#add(this.#outwards(step.level).#item(step.to));
+      case 'import':
+        return this.#add(present(given.get(step.name), step.name));
+      case 'export': {
+        const item = this.#item(step.to);
+        this.#exports.set(step.name, item);
+        return this.#add(item);
+      }
+      case 'lift':
+      case 'lower':
+      case 'resource':
+      case 'new resource':
+      case 'drop resource':
+      case 'resource rep':
+        this.#canonical(step);
+    }
+  }
+
+  #canonical(
+    step: Extract<Step, { kind: 'lift' | 'lower' | 'resource' | `${string} resource` | 'resource rep' }>,
+  ): void {
+    switch (step.kind) {
+      case 'lift': {
+        const core = this.#coreFunction(step.core);
+        const { postReturn } = step.options;
+        const lifting = { core, postReturn: postReturn === undefined ? undefined : this.#coreFunction(postReturn) };
+        return this.#add({ sort: 'function', call: lifted(step.type, this.#canon(step.options), lifting) });
+      }
+      case 'lower': {
+        const callee = at(this.#items.function, step.function);
+        if (callee.sort !== 'function') throw unlinkable('A function is lowered that is none');
+        return this.#addCore(lowered(step.type, this.#canon(step.options), callee.call));
+      }
+      case 'resource':
+        this.#homes.set(step.type, this.#home(step.destructor));
+        return this.#add({ sort: 'type' });
+      case 'new resource':
+        return this.#addCore((id) => this.#handles.own(new Handle(Number(id) >>> 0, this.#homeOf(step.type))));
+      case 'drop resource':
+        return this.#addCore((index) => this.#drop(Number(index)));
+      case 'resource rep':
+        return this.#addCore((index) => this.#handles.get(Number(index)).id | 0);
+    }
+  }
+
+  #instantiateCore(index: number, given: readonly Named<number>[]): void {
+    const module = at(this.#items['core module'], index);
+    if (module.sort !== 'core module') throw unlinkable('A core module is instantiated that is none');
+    const imports = bare(given.map(({ name, to }) => [name, at(this.#coreInstances, to)]));
+    const exports = instantiateCore(this.#linking.code(module.span), imports);
+    this.#linking.cores.push(exports);
+    this.#coreInstances.push(exports);
+  }
+
+  #instantiate(index: number, given: readonly Named<Reference>[]): void {
+    const found = at(this.#items.component, index);
+    if (found.sort !== 'component') throw unlinkable('A component is instantiated that is none');
+    const inner = new Instance(found.component, found.outer, this.#linking);
+    this.#add({ sort: 'instance', exports: inner.run(this.#named(given)) });
+  }
+
+  #canon({ encoding, memory, realloc }: CanonicalOptions): Canon {
+    return new Canon({
+      encoding,
+      memory: memory === undefined ? undefined : this.#coreMemory(memory),
+      realloc: realloc === undefined ? undefined : this.#coreFunction(realloc),
+      handles: this.#handles,
+      budget: this.#linking.budget,
+      gate: this.#gate,
+    });
+  }
+
+  #home(destructor: number | undefined): ResourceHome {
+    const handles = this.#handles;
+    const destroy = destructor === undefined ? undefined : this.#coreFunction(destructor);
+    return { handles, destroy: (id) => void destroy?.(id | 0) };
+  }
+
+  #homeOf(type: ComponentType): ResourceHome {
+    return present(this.#homes.get(type), 'a resource of its own');
+  }
+
+  /** Answers nothing. What was lent goes back, what was owned is destroyed by its maker. */
+  #drop(index: number): undefined {
+    const { isOwned, handle } = this.#handles.drop(index);
+    if (isOwned) handle.home?.destroy(handle.id);
+  }
+
+  #named(references: readonly Named<Reference>[]): ReadonlyMap<string, Export> {
+    return new Map(references.map(({ name, to }) => [name, this.#item(to)]));
+  }
+
+  /** What is said to be a core item is nothing that a component knows how to hand on. */
+  #item({ sort, index }: Reference): Export {
+    if (sort === 'core item') throw unlinkable('A core item stands where an item of a component is asked for');
+    return sort === 'type' ? { sort: 'type' } : at(this.#items[sort], index);
+  }
+
+  #exportOf(index: number, name: string): Export {
+    const instance = at(this.#items.instance, index);
+    if (instance.sort !== 'instance') throw unlinkable('An instance is asked for that is none');
+    return present(instance.exports.get(name), name);
+  }
+
+  #outwards(level: number): Instance {
+    return level === 0 ? this : present(this.#outer, 'a component around it').#outwards(level - 1);
+  }
+
+  #add(item: Export): void {
+    this.#items[item.sort].push(item);
+  }
+
+  #addCore(made: CoreFunction): void {
+    this.#coreItems['core function'].push(made);
+  }
+
+  #core({ sort, index }: CoreReference): CoreItem {
+    return at(this.#coreItems[sort], index);
+  }
+
+  #coreExport(index: number, name: string): CoreItem {
+    const instance = at(this.#coreInstances, index);
+    return present(Object.hasOwn(instance, name) ? instance[name] : undefined, name);
+  }
+
+  #coreFunction(index: number): CoreFunction {
+    const found = at(this.#coreItems['core function'], index);
+    if (isCoreFunction(found)) return found;
+    throw unlinkable('A core function is called that is none');
+  }
+
+  #coreMemory(index: number): CoreMemory {
+    const found = at(this.#coreItems['core memory'], index);
+    if (isCoreMemory(found)) return found;
+    throw unlinkable('Values are to stand in a memory that is none');
+  }
+}
+
+/** Without a prototype: a core module that asks for `constructor` of what it is given finds nothing. */
+function bare<Part>(entries: readonly (readonly [name: string, part: Part])[]): Readonly<Record<string, Part>> {
+  const made: Record<string, Part> = Object.fromEntries(entries);
+  Object.setPrototypeOf(made, null);
+  return made;
+}
+
+function at<Entry>(entries: readonly Entry[], index: number): Entry {
+  const found = entries[index];
+  if (found === undefined) throw unlinkable(`An index is ${index}, of ${entries.length}`);
+  return found;
+}
+
+function present<Wanted>(found: Wanted | undefined, name: string): Wanted {
+  if (found === undefined) throw unlinkable(`There is no ${name}`);
+  return found;
+}
+
+function unlinkable(what: string): Faulted {
+  return new Faulted('NotInstantiable', `The component cannot be put together: ${what}`);
+}

@@ -1,0 +1,137 @@
+/**
+ * The meter: rewrites a core module so that it pays for what it does, because V8 has no fuel.
+ *
+ * The module gets a counter, a mutable global behind all of its own, and functions that charge lengths behind all of
+ * its own, so no index in it changes. Where code is charged is found by code-walk.ts (G3). The counter is exported,
+ * so that the host sets it before a call and reads it afterwards; it begins with little, since a start function runs
+ * before the host has it. Custom sections are left out: the offsets in them would be wrong.
+ *
+ *   G8  A metered module gives the results of the module it was made from, as long as it has fuel.
+ *   G9  The fuel that a call takes depends on the module, its state and the arguments alone, and no call goes on without
+ *       taking any: none of what a guest runs, be it a start function or `cabi_realloc`, runs for ever.
+ */
+import { ByteWriter, encodeUtf8, type Result } from '#base';
+import type { ComponentLimits } from '../limits.ts';
+import { BinaryReader, type Span } from '../reading/binary-reader.ts';
+import { type Charge, walkBody } from '../reading/code-walk.ts';
+import { type CoreModule, readCoreModule, SECTION, SECTION_ORDER } from '../reading/core-module.ts';
+import { RESERVED_PREFIX } from '../reading/names.ts';
+import { type Refusal, refusable } from '../reading/refusal.ts';
+import type { Section } from '../reading/sections.ts';
+import { chargeCode, LENGTH_TYPE, lengthBodies } from './fuel-code.ts';
+import { ModuleWriter } from './module-writer.ts';
+
+/** The global that counts, among the exports of each metered module. */
+export const FUEL_EXPORT: string = RESERVED_PREFIX;
+
+/** What there is until the host sets the counter: some milliseconds. */
+export const INITIAL_FUEL = 10_000_000;
+
+const EXPORTED_GLOBAL = 0x03;
+
+/** The same module, metered. */
+export function meter(bytes: Uint8Array, limits: ComponentLimits): Result<Uint8Array, Refusal> {
+  return refusable(() => {
+    const module = readCoreModule(bytes, { from: 0, to: bytes.length });
+    const sections = new Map(module.sections.map((section) => [section.id, section]));
+    const additions = additionsTo(module);
+    const writer = new ModuleWriter(bytes, module.span);
+    for (const id of SECTION_ORDER) {
+      const section = sections.get(id);
+      const added = additions.get(id);
+      if (id === SECTION.code) writer.section(id, meteredCode(bytes, module, limits));
+      else if (added !== undefined) writer.section(id, extended(bytes, section, added));
+      else if (section !== undefined) writer.copy({ from: section.at, to: section.to });
+    }
+    return writer.take();
+  });
+}
+
+/** What comes behind the entries of a section. */
+function additionsTo(module: CoreModule): ReadonlyMap<number, readonly Uint8Array[]> {
+  const lengthType = written((writer) => writer.varint(module.typeCount));
+  return new Map([
+    [SECTION.type, [LENGTH_TYPE]],
+    [SECTION.function, [lengthType, lengthType]],
+    [SECTION.global, [counterGlobal()]],
+    [SECTION.export, [counterExport(module.globalCount)]],
+  ]);
+}
+
+function counterGlobal(): Uint8Array {
+  return written((writer) => {
+    writer.bytes(Uint8Array.of(0x7e, 1, 0x42));
+    writeSigned(writer, INITIAL_FUEL);
+    writer.u8(0x0b);
+  });
+}
+
+function counterExport(counter: number): Uint8Array {
+  const name = encodeUtf8(FUEL_EXPORT);
+  return written((writer) => {
+    writer.varint(name.length);
+    writer.bytes(name);
+    writer.u8(EXPORTED_GLOBAL);
+    writer.varint(counter);
+  });
+}
+
+/** A list of entries with more behind them; without a section there were none. */
+function extended(bytes: Uint8Array, section: Section | undefined, added: readonly Uint8Array[]): Uint8Array {
+  return written((writer) => {
+    const reader = section === undefined ? undefined : new BinaryReader(bytes, section);
+    writer.varint((reader?.u32() ?? 0) + added.length);
+    if (reader !== undefined) writer.slice(bytes, reader.at, reader.end);
+    for (const entry of added) writer.bytes(entry);
+  });
+}
+
+function meteredCode(bytes: Uint8Array, module: CoreModule, limits: ComponentLimits): Uint8Array {
+  const counter = module.globalCount;
+  const codes = chargeCode({ counter, chargeBytes: module.functionCount });
+  const writer = new ByteWriter(bytes.length);
+  const helpers = lengthBodies(counter);
+  writer.varint(module.bodies.length + helpers.length);
+  for (const body of module.bodies) {
+    const charges: Place[] = [];
+    walkBody(bytes, body, { ...limits, onCharge: (at, charge) => charges.push({ at, charge }) });
+    writeBody(writer, bytes, body, { charges, codes });
+  }
+  for (const helper of helpers) writer.bytes(helper);
+  return writer.take();
+}
+
+interface Place {
+  readonly at: number;
+  readonly charge: Charge;
+}
+
+interface Charges {
+  readonly charges: readonly Place[];
+  readonly codes: Readonly<Record<Charge, Uint8Array>>;
+}
+
+function writeBody(writer: ByteWriter, bytes: Uint8Array, { from, to }: Span, { charges, codes }: Charges): void {
+  const added = charges.reduce((sum, { charge }) => sum + codes[charge].length, 0);
+  writer.varint(to - from + added);
+  let done = from;
+  for (const { at, charge } of charges) {
+    writer.slice(bytes, done, at);
+    writer.bytes(codes[charge]);
+    done = at;
+  }
+  writer.slice(bytes, done, to);
+}
+
+/** In LEB128 with a sign, of a number that has none. */
+function writeSigned(writer: ByteWriter, value: number): void {
+  let left = value;
+  for (; left >= 0x40; left = Math.floor(left / 0x80)) writer.u8((left % 0x80) | 0x80);
+  writer.u8(left);
+}
+
+function written(write: (writer: ByteWriter) => void): Uint8Array {
+  const writer = new ByteWriter();
+  write(writer);
+  return writer.take();
+}

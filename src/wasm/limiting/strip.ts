@@ -1,0 +1,44 @@
+/**
+ * The same component with other contents: without custom sections, at every level, and with its core modules rewritten.
+ *
+ * Custom sections hold names for debuggers and notes of toolchains; nothing that runs needs them, nobody looks into
+ * them, so nobody is handed them.
+ */
+import type { Span } from '../reading/binary-reader.ts';
+import { readSections } from '../reading/sections.ts';
+import { ModuleWriter } from './module-writer.ts';
+
+const CUSTOM = 0;
+const CORE_MODULE = 1;
+const COMPONENT = 4;
+
+type Rewrite = (module: Uint8Array) => Uint8Array;
+
+export function stripComponent(bytes: Uint8Array): Uint8Array {
+  return rewritten(bytes, { from: 0, to: bytes.length }, (module) => strip(module));
+}
+
+/** The component with each core module as `rewrite` makes it. */
+export function rewriteModules(bytes: Uint8Array, rewrite: Rewrite): Uint8Array {
+  return rewritten(bytes, { from: 0, to: bytes.length }, rewrite);
+}
+
+function rewritten(bytes: Uint8Array, span: Span, rewrite: Rewrite): Uint8Array {
+  const writer = new ModuleWriter(bytes, span);
+  for (const section of readSections(bytes, span, 'component')) {
+    if (section.id === CUSTOM) continue;
+    if (section.id === CORE_MODULE) writer.section(section.id, rewrite(bytes.subarray(section.from, section.to)));
+    else if (section.id === COMPONENT) writer.section(section.id, rewritten(bytes, section, rewrite));
+    else writer.copy({ from: section.at, to: section.to });
+  }
+  return writer.take();
+}
+
+function strip(module: Uint8Array): Uint8Array {
+  const span = { from: 0, to: module.length };
+  const writer = new ModuleWriter(module, span);
+  for (const section of readSections(module, span, 'module')) {
+    if (section.id !== CUSTOM) writer.copy({ from: section.at, to: section.to });
+  }
+  return writer.take();
+}

@@ -1,0 +1,66 @@
+/**
+ * Publishing in processes that end with it: one looks at one component, and is killed when that takes too long or too
+ * much. Which of both happens is a refusal like any other: whoever publishes can do something about it.
+ */
+import { failure, type Result } from '#base';
+import { ExecutorSlot, type SlotSettings, type TimeLimits } from '../executors/executor-slot.ts';
+import type { Refusal } from '../reading/refusal.ts';
+import type { Published, PublishOptions } from './publish.ts';
+import { publishedFrom } from './publish-messages.ts';
+
+export interface PublisherSettings extends SlotSettings {
+  readonly time: TimeLimits;
+}
+
+const MIB = 2 ** 20;
+
+export const DEFAULT_PUBLISHER: PublisherSettings = {
+  process: {
+    heapBytesMax: 512 * MIB,
+    guestMemoryBytesMax: 256 * MIB,
+    tableElementsMax: 100_000,
+    answerBytesMax: 128 * MIB,
+  },
+  residentBytesMax: 1536 * MIB,
+  residentBytesKept: Number.POSITIVE_INFINITY,
+  artifactsMax: 1,
+  guestBytesKept: 0,
+  waitingMax: 8,
+  startMsMax: 10_000,
+  jobsMax: 1,
+  time: { wallMs: 20_000, cpuMs: 20_000 },
+};
+
+export class Publisher implements AsyncDisposable {
+  readonly #settings: PublisherSettings;
+  readonly #slot: ExecutorSlot;
+
+  constructor(settings: PublisherSettings = DEFAULT_PUBLISHER) {
+    this.#settings = settings;
+    this.#slot = new ExecutorSlot(settings, {
+      onStart: () => undefined,
+      onKill: () => undefined,
+      onRecycle: () => undefined,
+    });
+  }
+
+  /** One component after the other. */
+  async publish(bytes: Uint8Array, options: PublishOptions): Promise<Result<Published, Refusal>> {
+    const outcome = await this.#slot.do({
+      artifact: undefined,
+      time: this.#settings.time,
+      request: (id) => ({ kind: 'publish', id, options, bytes }),
+      host: async () => ({ kind: 'failed', message: 'Nothing is answered while a component is published' }),
+    });
+    if (outcome.kind === 'fault') return notPublished(`${outcome.fault.code}: ${outcome.fault.message}`);
+    return publishedFrom(outcome.value) ?? notPublished('The answer makes no sense');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#slot.close();
+  }
+}
+
+function notPublished(why: string): Result<never, Refusal> {
+  return failure({ code: 'NotPublished', message: `The component cannot be looked at: ${why}`, offset: 0 });
+}

@@ -1,0 +1,216 @@
+/** Reads the types that a component defines, into the scope that they are defined in (G2). */
+
+import { DEPTH_MAX } from '../limits.ts';
+import type { BinaryReader } from './binary-reader.ts';
+import { type Definitions, readAlias, readDescription, readExternName, setOnce } from './component-items.ts';
+import { entry, Scope } from './component-scope.ts';
+import type { Case, ComponentType, Field, FunctionType, Item, ValueType } from './component-types.ts';
+import { unknown, unsupported } from './features.ts';
+import { Refused } from './refusal.ts';
+
+const PRIMITIVES: ReadonlyMap<number, string> = new Map([
+  [0x7f, 'bool'],
+  [0x7e, 's8'],
+  [0x7d, 'u8'],
+  [0x7c, 's16'],
+  [0x7b, 'u16'],
+  [0x7a, 's32'],
+  [0x79, 'u32'],
+  [0x78, 's64'],
+  [0x77, 'u64'],
+  [0x76, 'f32'],
+  [0x75, 'f64'],
+  [0x74, 'char'],
+  [0x73, 'string'],
+]);
+/** Of one type, as in the component model. */
+const FLAGS_MAX = 32;
+/** error-context, stream, future. */
+const ASYNCHRONOUS: ReadonlySet<number> = new Set([0x64, 0x65, 0x66]);
+
+/** @throws Refused when a scope of this depth may not be opened. */
+export function nest(outer: Scope, offset: number): Scope {
+  const scope = new Scope(outer);
+  if (scope.depth <= DEPTH_MAX) return scope;
+  const message = `Components and their types are ${scope.depth} deep at ${offset}; ${DEPTH_MAX} is the most`;
+  throw new Refused('TooLarge', offset, message);
+}
+
+export class TypeReader {
+  readonly #reader: BinaryReader;
+  readonly #definitions: Definitions;
+
+  constructor(reader: BinaryReader, definitions: Definitions) {
+    this.#reader = reader;
+    this.#definitions = definitions;
+  }
+
+  /** One definition of a type. */
+  type(scope: Scope): ComponentType {
+    const at = this.#reader.at;
+    const form = this.#reader.u8();
+    switch (form) {
+      case 0x40:
+        return this.#function(scope);
+      case 0x41:
+        this.#declarations(nest(scope, at), 'component');
+        return { kind: 'component' };
+      case 0x42:
+        return { kind: 'instance', offers: this.#declarations(nest(scope, at), 'instance') };
+      case 0x3f:
+        return this.#resource();
+      case 0x3e:
+      case 0x43:
+        throw unsupported('asynchronous components', at);
+      default:
+        return { kind: 'value', type: this.#defined(scope, form, at) };
+    }
+  }
+
+  #function(scope: Scope): FunctionType {
+    const parameters = this.#fields(scope);
+    const at = this.#reader.at;
+    const form = this.#reader.u8();
+    if (form === 0x00) return { kind: 'function', parameters, result: this.#value(scope) };
+    if (form === 0x01 && this.#reader.u8() === 0x00) return { kind: 'function', parameters, result: undefined };
+    throw this.#reader.unexpected(at, 'the result of a function', '0 and a type, or 1 and 0');
+  }
+
+  #resource(): ComponentType {
+    const at = this.#reader.at;
+    if (this.#reader.u8() !== 0x7f) throw this.#reader.unexpected(at, 'what represents a resource', '0x7f, i32');
+    return { kind: 'resource', destructor: this.#optional() ? this.#reader.u32() : undefined };
+  }
+
+  #defined(scope: Scope, form: number, at: number): ValueType {
+    const primitive = PRIMITIVES.get(form);
+    if (primitive !== undefined) return { kind: 'primitive', name: primitive };
+    switch (form) {
+      case 0x72:
+        return { kind: 'record', fields: some(this.#fields(scope), at) };
+      case 0x71:
+        return {
+          kind: 'variant',
+          cases: some(
+            this.#all(() => this.#case(scope)),
+            at,
+          ),
+        };
+      case 0x70:
+        return { kind: 'list', of: this.#value(scope) };
+      case 0x6f:
+        return {
+          kind: 'tuple',
+          items: some(
+            this.#all(() => this.#value(scope)),
+            at,
+          ),
+        };
+      case 0x6e:
+        return {
+          kind: 'flags',
+          labels: fewFlags(
+            some(
+              this.#all(() => this.#reader.name()),
+              at,
+            ),
+            at,
+          ),
+        };
+      case 0x6d:
+        return {
+          kind: 'enum',
+          labels: some(
+            this.#all(() => this.#reader.name()),
+            at,
+          ),
+        };
+      case 0x6b:
+        return { kind: 'option', of: this.#value(scope) };
+      case 0x6a:
+        return { kind: 'result', value: this.#maybe(scope), error: this.#maybe(scope) };
+      case 0x69:
+      case 0x68:
+        entry(scope.types, this.#reader.u32(), 'type', at);
+        return { kind: form === 0x69 ? 'own' : 'borrow' };
+      default:
+        throw ASYNCHRONOUS.has(form) ? unsupported('asynchronous components', at) : unknown('type', form, at);
+    }
+  }
+
+  /** A primitive type in one byte, or the index of a type of values. */
+  #value(scope: Scope): ValueType {
+    const at = this.#reader.at;
+    const byte = this.#reader.peek();
+    const primitive = PRIMITIVES.get(byte);
+    if (primitive !== undefined) {
+      this.#reader.skip(1);
+      return { kind: 'primitive', name: primitive };
+    }
+    if (ASYNCHRONOUS.has(byte)) throw unsupported('asynchronous components', at);
+    const type = entry(scope.types, this.#reader.u32(), 'type', at);
+    if (type.kind === 'value') return type.type;
+    throw new Refused('InvalidComponent', at, `The type at ${at} is one of a ${type.kind}; it must be one of values`);
+  }
+
+  #fields(scope: Scope): readonly Field[] {
+    return this.#all(() => ({ name: this.#reader.name(), type: this.#value(scope) }));
+  }
+
+  #case(scope: Scope): Case {
+    const found = { name: this.#reader.name(), type: this.#maybe(scope) };
+    const at = this.#reader.at;
+    if (this.#reader.u8() !== 0x00) throw this.#reader.unexpected(at, 'the end of a case', '0');
+    return found;
+  }
+
+  #maybe(scope: Scope): ValueType | undefined {
+    return this.#optional() ? this.#value(scope) : undefined;
+  }
+
+  #optional(): boolean {
+    const at = this.#reader.at;
+    const byte = this.#reader.u8();
+    if (byte > 1) throw this.#reader.unexpected(at, 'whether something follows', '0 or 1');
+    return byte === 1;
+  }
+
+  /** What a type of an instance, or of a component, says of each. */
+  #declarations(scope: Scope, of: 'instance' | 'component'): ReadonlyMap<string, Item> {
+    const offers = new Map<string, Item>();
+    for (const _ of this.#definitions.list(this.#reader)) {
+      const at = this.#reader.at;
+      const form = this.#reader.u8();
+      if (form === 0x00) throw unsupported('core types outside of core modules', at);
+      else if (form === 0x01) scope.types.push(this.type(scope));
+      else if (form === 0x02) scope.add(readAlias(this.#reader, scope).item);
+      else if (form === 0x04 || (form === 0x03 && of === 'component'))
+        this.#extern(scope, form === 0x04 ? offers : undefined);
+      else throw this.#reader.unexpected(at, `what a type of a ${of} says`, '1, 2 or 4, in a component also 3');
+    }
+    return offers;
+  }
+
+  #extern(scope: Scope, offers: Map<string, Item> | undefined): void {
+    const at = this.#reader.at;
+    const name = readExternName(this.#reader);
+    const item = readDescription(this.#reader, scope);
+    scope.add(item);
+    if (offers !== undefined) setOnce(offers, name, item, at);
+  }
+
+  #all<Value>(read: () => Value): readonly Value[] {
+    return Array.from(this.#definitions.list(this.#reader), read);
+  }
+}
+
+/** A value of a type with nothing in it would take no room, and a list of any length would fit into a memory. */
+function some<Part>(parts: readonly Part[], at: number): readonly Part[] {
+  if (parts.length > 0) return parts;
+  throw new Refused('InvalidComponent', at, `The type at ${at} has nothing in it; it must have one part at least`);
+}
+
+function fewFlags(labels: readonly string[], at: number): readonly string[] {
+  if (labels.length <= FLAGS_MAX) return labels;
+  throw new Refused('InvalidComponent', at, `The type at ${at} has ${labels.length} flags; ${FLAGS_MAX} is the most`);
+}

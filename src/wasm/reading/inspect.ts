@@ -1,0 +1,92 @@
+/**
+ * The inspector: the first that sees a component, and the only one that sees it before it is known to be harmless to
+ * read. A pure function over bytes.
+ *
+ *   preamble -> digest -> every section, name and function (component-reader.ts) -> imports -> exports
+ *
+ * What passes is handed on as `stripped`: the same component without its custom sections, whose contents nobody has
+ * looked at.
+ */
+import { createHash } from 'node:crypto';
+import { failure, type Result } from '#base';
+import { stripComponent } from '../limiting/strip.ts';
+import { type ComponentLimits, PAGE_BYTES } from '../limits.ts';
+import { type ComponentKind, expectAllowedImports, type ImportedInterface } from './allowed-imports.ts';
+import { readComponent } from './component-reader.ts';
+import type { Tally } from './component-types.ts';
+import { type Refusal, type RefusalCode, refusable } from './refusal.ts';
+import { preambleOf } from './sections.ts';
+import { type Binding, type ExportedFunction, expectExports, exportedFunctions } from './worlds.ts';
+
+export interface InspectOptions {
+  readonly kind: ComponentKind;
+  readonly limits: ComponentLimits;
+  /** The name of the function that is bound in place of `evolve`, `decide` or `present`. */
+  readonly functionName?: string;
+}
+
+export interface Inspected {
+  /** SHA-256 of the bytes as they came, in hex: the identity of the component. */
+  readonly digest: string;
+  /** What may be handed to the transpiler. */
+  readonly stripped: Uint8Array;
+  readonly imports: readonly ImportedInterface[];
+  readonly exports: readonly ExportedFunction[];
+  readonly binding: Binding;
+  readonly growth: Growth;
+}
+
+/** What each memory and each table may grow by, so that all instances together keep the limits (G4). */
+export interface Growth {
+  readonly memoryPages: number;
+  readonly tableElements: number;
+}
+
+export function inspect(bytes: Uint8Array, options: InspectOptions): Result<Inspected, Refusal> {
+  const { kind, limits, functionName } = options;
+  if (bytes.length > limits.componentBytesMax) {
+    return refuse('TooLarge', `The component has ${bytes.length} bytes; ${limits.componentBytesMax} is the most`);
+  }
+  const notOne = notAComponent(bytes);
+  if (notOne !== undefined) return refuse('InvalidComponent', notOne);
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  return refusable(() => {
+    const component = readComponent(bytes, limits);
+    return {
+      digest,
+      imports: expectAllowedImports(component, kind),
+      binding: expectExports(component, kind, functionName),
+      exports: exportedFunctions(component),
+      growth: growthOf(component.tally, limits),
+      stripped: stripComponent(bytes),
+    };
+  });
+}
+
+/** What was sent in place of a component, as far as its first bytes tell. */
+function notAComponent(bytes: Uint8Array): string | undefined {
+  if (bytes.length === 0) return 'The component has no bytes; send a WebAssembly component';
+  const preamble = preambleOf(bytes);
+  if (preamble === 'component') return undefined;
+  if (preamble === 'module') return 'This is a core module; make a component of it, as by "wasm-tools component new"';
+  const start = Array.from(bytes.subarray(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join(' ');
+  const hint = startsLikeText(bytes) ? '; text has to be parsed first, as by "wasm-tools parse"' : '';
+  return `The bytes begin with ${start}; a component begins with 00 61 73 6d 0d 00 01 00${hint}`;
+}
+
+function startsLikeText(bytes: Uint8Array): boolean {
+  return /^\s*(?:;;|\(;|\()/.test(Buffer.from(bytes.subarray(0, 64)).toString('latin1'));
+}
+
+function growthOf(tally: Tally, limits: ComponentLimits): Growth {
+  const pages = Math.floor(limits.memoryBytesMax / PAGE_BYTES) - tally.memoryPages;
+  const elements = limits.tableElementsMax - tally.tableElements;
+  return {
+    memoryPages: Math.floor(pages / Math.max(1, tally.memories)),
+    tableElements: Math.floor(elements / Math.max(1, tally.tables)),
+  };
+}
+
+function refuse(code: RefusalCode, message: string): Result<never, Refusal> {
+  return failure({ code, message, offset: 0 });
+}

@@ -1,0 +1,72 @@
+/**
+ * What a component becomes when it is instantiated.
+ *
+ * A component of 200 bytes may instantiate another one twice, which instantiates another one twice, and so on: what
+ * counts is not what stands in the binary but what it unfolds into, and the transpiler does unfold it. So each
+ * component has a tally of one instance of it, and instantiating it adds that tally to the one around it.
+ *
+ *   G4  No component that is accepted unfolds into more instances, memory or table elements than its limits allow.
+ */
+
+import { type ComponentLimits, OFFERED_MAX, PAGE_BYTES } from '../limits.ts';
+import type { Tally } from './component-types.ts';
+import type { CoreModule } from './core-module.ts';
+import { Refused } from './refusal.ts';
+
+export const NO_INSTANCES: Tally = {
+  coreInstances: 0,
+  instances: 0,
+  memories: 0,
+  memoryPages: 0,
+  tables: 0,
+  tableElements: 0,
+};
+
+export function tallyOf(module: CoreModule): Tally {
+  const sum = (minima: CoreModule['memories']): number => minima.reduce((all, { minimum }) => all + minimum, 0);
+  return {
+    coreInstances: 1,
+    instances: 0,
+    memories: module.memories.length,
+    memoryPages: sum(module.memories),
+    tables: module.tables.length,
+    tableElements: sum(module.tables),
+  };
+}
+
+export function instanceOf(tally: Tally): Tally {
+  return { ...tally, instances: tally.instances + 1 };
+}
+
+/** Both together. @throws Refused when that is more than the limits allow. */
+export function addTally(tally: Tally, more: Tally, limits: ComponentLimits, offset: number): Tally {
+  const sum: Tally = {
+    coreInstances: tally.coreInstances + more.coreInstances,
+    instances: tally.instances + more.instances,
+    memories: tally.memories + more.memories,
+    memoryPages: tally.memoryPages + more.memoryPages,
+    tables: tally.tables + more.tables,
+    tableElements: tally.tableElements + more.tableElements,
+  };
+  expectFew(sum.coreInstances, limits.coreInstancesMax, 'instances of core modules', offset);
+  expectFew(sum.instances, limits.nestedComponentsMax, 'instances of components', offset);
+  expectRoom(sum.memoryPages * PAGE_BYTES, limits.memoryBytesMax, 'bytes of memory', offset);
+  expectRoom(sum.tableElements, limits.tableElementsMax, 'elements of tables', offset);
+  return sum;
+}
+
+/** @throws Refused when the interfaces that a component imports, or exports, have too much in them. */
+export function expectFewOffered(count: number, direction: 'imports' | 'exports', offset: number): void {
+  expectFew(count, OFFERED_MAX, `functions and types in the interfaces that it ${direction}`, offset);
+}
+
+function expectFew(count: number, most: number, what: string, offset: number): void {
+  if (count <= most) return;
+  throw new Refused('TooLarge', offset, `The component comes to ${count} ${what}; ${most} is the most`);
+}
+
+function expectRoom(minimum: number, most: number, what: string, offset: number): void {
+  if (minimum <= most) return;
+  const message = `The component asks for ${minimum} ${what} before it runs; ${most} is the most`;
+  throw new Refused('MemoryLimit', offset, message);
+}

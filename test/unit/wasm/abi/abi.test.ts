@@ -1,0 +1,79 @@
+// Goal: values cross the border of a component as the component model says (G11, G12), in memory and flat, in and out.
+// Method: types at random, values of them through a component that hands them to the host and back, in our linker and
+// in the glue that jco makes; both must give the same values, and leave the same bytes in the guest's memory.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Value } from '#wasm';
+import { linkedWith } from '../../../support/wasm/linked.ts';
+import { transpiled } from '../../../support/wasm/transpiled.ts';
+import { forJco, passing, valuesOf, type WitType, witTypes } from '../../../support/wasm/wit-types.ts';
+
+const cases = witTypes.chain((type) => valuesOf(type).map((value) => ({ type: wrapped(type), value: [value] })));
+
+describe('the canonical ABI', () => {
+  it('hands values through as jco does, with the same bytes in memory', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ type, value }) => {
+        const component = await passing(type);
+        const ours = passedHere(component, value);
+        const jco = await passedByJco(component, forJco(type, value));
+        expect(ours.values).toEqual([value, value]);
+        expect(jco.values.map(plain)).toEqual([forJco(type, value), forJco(type, value)].map(plain));
+        expect(ours.memory.equals(jco.memory)).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+interface Passed {
+  /** What the host was given, and what it was answered in the end. */
+  readonly values: readonly unknown[];
+  readonly memory: Buffer;
+}
+
+function passedHere(component: Uint8Array, value: Value): Passed {
+  const seen: Value[] = [];
+  const guest = linkedWith(component, () => ([given]) => {
+    seen.push(given);
+    return given;
+  });
+  const answer = guest.call('pass', [value]);
+  return { values: [...seen, answer], memory: memoryOf(guest.cores) };
+}
+
+async function passedByJco(component: Uint8Array, value: unknown): Promise<Passed> {
+  const seen: unknown[] = [];
+  const take = (given: unknown): unknown => {
+    seen.push(given);
+    return given;
+  };
+  const { guest, cores } = await transpiled(component, {
+    'cairn:component/state-reader': { take },
+    'cairn:component/types': {},
+  });
+  const answer = guest['pass']?.(value);
+  return { values: [...seen, answer], memory: memoryOf(cores.map(({ exports }) => exports)) };
+}
+
+function memoryOf(cores: readonly Readonly<Record<string, object>>[]): Buffer {
+  const [memory] = cores.flatMap((exports) =>
+    'memory' in exports ? [exports['memory'] as { buffer: ArrayBuffer }] : [],
+  );
+  return Buffer.from(memory?.buffer ?? new ArrayBuffer(0));
+}
+
+/** jco throws the error of a result that a function answers, so that none stands alone. */
+function wrapped(type: WitType): WitType {
+  return { kind: 'tuple', parts: [type] };
+}
+
+/** Lists of numbers are arrays of their kind in jco; absent and undefined are alike. */
+function plain(value: unknown): unknown {
+  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array);
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, part]) => (part === undefined ? [] : [[key, plain(part)]])),
+  );
+}

@@ -1,0 +1,131 @@
+// Goal: whatever a guest does when it is called ends in a fault with a code and a sentence, in no answer of another
+// call, and in no moment in which the node's loop stands (G11, G12, G16, G17, G18, G19). Method: misbehaving
+// guests as text, called in real executors, each between two calls of a guest that behaves.
+import { afterAll, describe, expect, it } from 'vitest';
+import type { FoldOutcome } from '#wasm';
+import { longestTurnMs } from '../../../support/longest-turn.ts';
+import { artifactOf, EVENT, executors, foldOf, LIMITED } from '../../../support/wasm/executors.ts';
+import { guestText, MISBEHAVING } from '../../../support/wasm/guests.ts';
+import { viewText } from '../../../support/wasm/wat.ts';
+
+const TURN_MS_MAX = 50;
+
+describe('Executors', { timeout: 60_000 }, () => {
+  const shared = executors();
+  afterAll(() => shared[Symbol.asyncDispose]());
+
+  it('folds events one by one, each over the state that the one before it left', async () => {
+    const last = await artifactOf(viewText());
+    const outcome = await shared.fold(foldOf(last, [Uint8Array.of(5), Uint8Array.of(6, 7)]));
+    expect(outcome).toMatchObject({ kind: 'state', state: Uint8Array.of(6, 7) });
+  });
+
+  it.each(MISBEHAVING)('answers a fault for $what', async ({ code, says, text }) => {
+    const [good, bad] = [await artifactOf(viewText()), await artifactOf(text)];
+    await shared.fold(foldOf(good, [EVENT]));
+    const calls = [good, bad, good].map((artifact) => () => shared.fold(foldOf(artifact, [EVENT])));
+    let outcomes: readonly FoldOutcome[] = [];
+    const turnMs = await longestTurnMs(async () => {
+      outcomes = await Promise.all(calls.map((call) => call()));
+    });
+    const [before, fault, after] = outcomes;
+    expect(fault).toMatchObject({ kind: 'fault', fault: { code, message: expect.stringMatching(says) } });
+    expect([before, after]).toMatchObject([{ state: EVENT }, { state: EVENT }]);
+    expect(turnMs).toBeLessThan(TURN_MS_MAX);
+  });
+
+  it('has ended no process for any of them', () => {
+    expect(shared.figures()).toMatchObject({ starts: 1, kills: 0 });
+  });
+
+  it('answers what the guest says for itself', async () => {
+    const text = guestText(`(i32.store8 (i32.const 16) (i32.const 1)) (i32.store (i32.const 20) (i32.const 64))
+      (i32.store (i32.const 24) (i32.const 2)) (i32.store16 (i32.const 64) (i32.const 0x6f6e)) (i32.const 16)`);
+    expect(await shared.fold(foldOf(await artifactOf(text), [EVENT]))).toMatchObject({ kind: 'error', message: 'no' });
+  });
+
+  it('kills a process that takes too long, and does the next call in another one', async () => {
+    await using own = executors();
+    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
+    const limited = { limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER } };
+    const time = { wallMs: 300, cpuMs: 60_000 };
+    const [fault, after] = await Promise.all([
+      own.fold(foldOf(spinning, [EVENT], { ...limited, time })),
+      own.fold(foldOf(await artifactOf(viewText()), [EVENT])),
+    ]);
+    expect(fault).toMatchObject({ fault: { code: 'DeadlineExceeded', message: 'The call takes more than 300 ms' } });
+    expect(after).toMatchObject({ kind: 'state' });
+    expect(own.figures()).toMatchObject({ starts: 2, kills: 1 });
+  });
+
+  it('kills a process that takes too much processor time', async () => {
+    await using own = executors();
+    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
+    const limited = { limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER } };
+    const fault = await own.fold(foldOf(spinning, [EVENT], { ...limited, time: { wallMs: 60_000, cpuMs: 200 } }));
+    expect(fault).toMatchObject({
+      fault: { code: 'DeadlineExceeded', message: expect.stringContaining('200 ms of processor') },
+    });
+  });
+
+  it('kills a process that takes too much memory', async () => {
+    await using own = executors({ residentBytesMax: 2 ** 20 });
+    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
+    const limited = { limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER } };
+    const fault = await own.fold(foldOf(spinning, [EVENT], limited));
+    expect(fault).toMatchObject({
+      fault: { code: 'MemoryLimit', message: expect.stringContaining('1048576 is the most') },
+    });
+  });
+
+  it('replaces a process that has grown while it has nothing to do', async () => {
+    await using own = executors({ residentBytesKept: 1 });
+    const good = await artifactOf(viewText());
+    for (let i = 0; i < 20; i++) await own.fold(foldOf(good, [EVENT]));
+    await expect.poll(() => own.figures().recycled).toBeGreaterThan(0);
+    expect(await own.fold(foldOf(good, [EVENT]))).toMatchObject({ kind: 'state' });
+    expect(own.figures()).toMatchObject({ kills: 0 });
+  });
+
+  it('does not call a component that has ended too many processes, until a while has passed', async () => {
+    let nowMs = 0;
+    await using own = executors({ quarantine: { killsMax: 2, windowMs: 60_000 } }, () => nowMs);
+    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
+    const call = foldOf(spinning, [EVENT], {
+      limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER },
+      time: { wallMs: 50, cpuMs: 60_000 },
+    });
+    const codes = async (): Promise<unknown> => {
+      const outcome = await own.fold(call);
+      return outcome.kind === 'fault' ? outcome.fault.code : outcome;
+    };
+    expect([await codes(), await codes(), await codes()]).toEqual([
+      'DeadlineExceeded',
+      'DeadlineExceeded',
+      'Quarantined',
+    ]);
+    expect(await own.fold(foldOf(await artifactOf(viewText()), [EVENT]))).toMatchObject({ kind: 'state' });
+    expect(own.figures()).toMatchObject({ kills: 2, quarantined: 1, faults: expect.any(Map) });
+    expect(own.figures().faults.get('Quarantined')).toBe(1);
+    nowMs = 60_000;
+    expect(await codes()).toBe('DeadlineExceeded');
+  });
+
+  it('refuses calls when too many wait, and those that wait when it is closed', async () => {
+    const own = executors({ waitingMax: 1 });
+    const good = await artifactOf(viewText());
+    const [first, second] = [own.fold(foldOf(good, [EVENT])), own.fold(foldOf(good, [EVENT]))];
+    await own[Symbol.asyncDispose]();
+    expect(await second).toMatchObject({ fault: { code: 'Busy' } });
+    expect(await first).toMatchObject({ fault: { code: 'ExecutorLost', message: expect.stringContaining('closed') } });
+    expect(await own.fold(foldOf(good, [EVENT]))).toMatchObject({ fault: { code: 'ExecutorLost' } });
+  });
+
+  it('says what happened when no executor starts', async () => {
+    await using own = executors({ startMsMax: 1 });
+    const outcome = await own.fold(foldOf(await artifactOf(viewText()), [EVENT]));
+    expect(outcome).toMatchObject({
+      fault: { code: 'ExecutorLost', message: expect.stringContaining('No executor starts') },
+    });
+  });
+});

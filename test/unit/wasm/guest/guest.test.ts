@@ -1,0 +1,110 @@
+// Goal: an instance is used again as long as nothing went wrong with it and it is small, and never after a fault; what
+// a call takes is counted, and is the same each time (G9, G10, G16). Method: guests as text that remember how often
+// they were called, run in the test's process.
+import { describe, expect, it } from 'vitest';
+import { isRecord, type Value } from '../../../../src/wasm/abi/values.ts';
+import { type Outcome, Program } from '../../../../src/wasm/guest/guest.ts';
+import { decodeArtifact } from '../../../../src/wasm/publishing/artifact.ts';
+import { countingText } from '../../../support/wasm/counting.ts';
+import { artifactOf, EVENT, executors, foldOf, LIMITED } from '../../../support/wasm/executors.ts';
+import { guestText } from '../../../support/wasm/guests.ts';
+import { viewText } from '../../../support/wasm/wat.ts';
+
+const KEPT_BYTES = 100_000;
+
+describe('Program', () => {
+  it('uses an instance again', async () => {
+    const call = await callsOf(REMEMBERING);
+    expect([call(), call(), call()].map(answered)).toEqual([1, 2, 3]);
+  });
+
+  it('makes a new one where it is asked to', async () => {
+    const call = await callsOf(REMEMBERING);
+    expect([call(), call({ isFresh: true }), call()].map(answered)).toEqual([1, 1, 2]);
+  });
+
+  it('makes a new one behind a fault', async () => {
+    const call = await callsOf(REMEMBERING);
+    const fuel = { ...LIMITED, limits: { ...LIMITED.limits, fuel: 0 } };
+    const faulty = [call(), call({ limited: fuel })];
+    expect(faulty[1]).toMatchObject({ kind: 'fault', fault: { code: 'FuelExhausted' } });
+    expect(answered(call())).toBe(1);
+  });
+
+  it('makes a new one when it has grown', async () => {
+    const call = await callsOf(`(drop (memory.grow (i32.const 1))) ${REMEMBERING}`);
+    expect([call(), call()].map(answered)).toEqual([1, 1]);
+    expect(call()).toMatchObject({ spent: { memoryBytes: 131_072 } });
+  });
+
+  it('counts the same fuel for the same call', async () => {
+    const call = await callsOf(REMEMBERING);
+    const [first, second] = [call({ isFresh: true }), call({ isFresh: true })];
+    expect(first.spent.fuel).toBeGreaterThan(0);
+    expect(second.spent).toEqual(first.spent);
+  });
+
+  it('denies what WASI does not give', async () => {
+    const text = viewText({
+      before: `(import "wasi:cli/exit@0.2.3" (instance $x (export "exit" (func (param "status" (result))))))
+        (core func $exit (canon lower (func $x "exit")))`,
+      evolve: '(call $exit (i32.const 0)) (i32.const 16)',
+    })
+      .replace('(core module $m', '(core module $m (import "x" "exit" (func $exit (param i32)))')
+      .replace('(instantiate $m)', '(instantiate $m (with "x" (instance (export "exit" (func $exit)))))');
+    const call = await callsOf('', text);
+    expect(call()).toMatchObject({
+      fault: { code: 'Denied', message: 'A guest calls wasi:cli/exit#exit, which gives nothing here' },
+    });
+  });
+});
+
+it('folds to the same state in whatever batches the events come, one by one or many at once', async () => {
+  await using own = executors();
+  const events = Array.from({ length: 20 }, (_, i) => new Uint8Array(8 * i).fill(i));
+  const folded = async (hasBatch: boolean, size: number): Promise<Uint8Array> => {
+    const artifact = await artifactOf(countingText({ hasBatch }));
+    let state: Uint8Array = new Uint8Array(0);
+    for (let at = 0; at < events.length; at += size) {
+      const outcome = await own.fold(foldOf(artifact, events.slice(at, at + size), { state }));
+      if (outcome.kind === 'state') ({ state } = outcome);
+    }
+    return state;
+  };
+  const [whole, ...others] = await Promise.all([
+    folded(false, 20),
+    folded(false, 3),
+    folded(true, 1),
+    folded(true, 7),
+    folded(true, 20),
+  ]);
+  expect(whole?.[0]).toBe(events.length);
+  expect(others).toEqual(others.map(() => whole));
+});
+
+/** Answers how often the instance was called. */
+const REMEMBERING = `
+  (i32.store (i32.const 128) (i32.add (i32.load (i32.const 128)) (i32.const 1)))
+  (i32.store8 (i32.const 16) (i32.const 0))
+  (i32.store (i32.const 20) (i32.const 128))
+  (i32.store (i32.const 24) (i32.const 1))
+  (i32.const 16)`;
+
+interface CallOptions {
+  readonly isFresh?: boolean;
+  readonly limited?: typeof LIMITED;
+}
+
+async function callsOf(evolve: string, text: string = guestText(evolve)): Promise<(options?: CallOptions) => Outcome> {
+  const artifact = decodeArtifact((await artifactOf(text)).bytes);
+  if (artifact === undefined) throw new Error('The artifact is none');
+  const program = new Program(artifact, () => undefined, KEPT_BYTES);
+  const work = (invoke: Parameters<Parameters<Program['run']>[1]>[0]): Value =>
+    invoke(artifact.binding.main, [new Uint8Array(0), EVENT]);
+  return ({ isFresh, limited = LIMITED } = {}) => program.run(limited, work, isFresh);
+}
+
+function answered(outcome: Outcome): unknown {
+  const value = outcome.kind === 'value' && isRecord(outcome.value) ? outcome.value['val'] : outcome;
+  return value instanceof Uint8Array ? value[0] : value;
+}

@@ -1,0 +1,128 @@
+// Goal: a guest learns nothing from WASI but what the host says, the same in each call, and is denied the rest (G10).
+// Method: the functions as they are; then a component that calls some of them, as the linker puts it together.
+import { describe, expect, it } from 'vitest';
+import { NullWasi, tagged, type Value, type ValueList } from '#wasm';
+import { linkedWith } from '../../../support/wasm/linked.ts';
+import { viewText, wat } from '../../../support/wasm/wat.ts';
+
+const OPTIONS = { timeNs: 1_700_000_000_123_456_789n, seed: 7n };
+const RANDOM = 'wasi:random/random@0.2.3';
+const CLOCK = 'wasi:clocks/wall-clock';
+
+describe('NullWasi', () => {
+  it('draws the same from the same seed, and other numbers from another', () => {
+    const draw = (seed: bigint): ValueList => {
+      const wasi = begun({ ...OPTIONS, seed });
+      return [call(wasi, RANDOM, 'get-random-u64'), call(wasi, RANDOM, 'get-random-bytes', 13n)];
+    };
+    expect(draw(7n)).toEqual(draw(7n));
+    expect(draw(8n)).not.toEqual(draw(7n));
+    expect(draw(7n)).toEqual([7191089600892374487n, expect.objectContaining({ length: 13 })]);
+  });
+
+  it('draws the same in each call, whatever was drawn before', () => {
+    const wasi = begun(OPTIONS);
+    const first = call(wasi, RANDOM, 'get-random-u64');
+    wasi.begin(OPTIONS);
+    expect(call(wasi, RANDOM, 'get-random-u64')).toBe(first);
+  });
+
+  it('stands still at the time of the host', () => {
+    const wasi = begun(OPTIONS);
+    expect(call(wasi, CLOCK, 'now')).toEqual({ seconds: 1_700_000_000n, nanoseconds: 123_456_789 });
+    expect(call(wasi, CLOCK, 'now')).toEqual(call(wasi, CLOCK, 'now'));
+  });
+
+  it('stands at 1970 where the time is before, which its clocks cannot tell', () => {
+    expect(call(begun({ ...OPTIONS, timeNs: -1n }), CLOCK, 'now')).toEqual({ seconds: 0n, nanoseconds: 0 });
+  });
+
+  it('has no arguments, no environment and no directories', () => {
+    const wasi = begun(OPTIONS);
+    expect(call(wasi, 'wasi:cli/environment', 'get-arguments')).toEqual([]);
+    expect(call(wasi, 'wasi:cli/environment', 'get-environment')).toEqual([]);
+    expect(call(wasi, 'wasi:filesystem/preopens', 'get-directories')).toEqual([]);
+  });
+
+  it('denies what it does not answer, by its name', () => {
+    expect(() => call(begun(OPTIONS), 'wasi:http/outgoing-handler@0.2.0', 'handle')).toThrow(
+      'A guest calls wasi:http/outgoing-handler#handle, which gives nothing here',
+    );
+  });
+
+  it('gives random bytes in small numbers', () => {
+    expect(() => call(begun(OPTIONS), RANDOM, 'get-random-bytes', 2n ** 40n)).toThrow('65536 is the most');
+  });
+
+  it('is what a component asks for', async () => {
+    const wasi = begun(OPTIONS);
+    const guest = linkedWith(await wat(GUEST), (name, member) => wasi.functionOf(name, member));
+    expect(guest.call('roll', [])).toBe(7191089600892374487n);
+    // A guest that logs lives on.
+    expect(guest.call('log', [])).toBe(65_536n);
+    expect(guest.call('log', [])).toBe(65_536n);
+    expect(() => guest.call('leave', [])).toThrow('wasi:cli/exit#exit');
+  });
+
+  it('lets a stream be written to', () => {
+    expect(call(begun(OPTIONS), 'wasi:io/streams', '[method]output-stream.write')).toEqual(tagged('ok'));
+  });
+});
+
+/** Rolls a number, looks how much it may write to the stream of errors, and asks for the end of the process. */
+const GUEST = viewText({
+  before: `
+    (import "wasi:random/random@0.2.3" (instance $random (export "get-random-u64" (func (result u64)))))
+    (import "wasi:io/error@0.2.3" (instance $error (export "error" (type (sub resource)))))
+    (alias export $error "error" (type $io-error))
+    (import "wasi:io/streams@0.2.3" (instance $streams
+      (export "output-stream" (type $out (sub resource)))
+      (alias outer 1 $io-error (type $e))
+      (export "error" (type $error (eq $e)))
+      (type $own (own $error))
+      (type $stream-error (variant (case "last-operation-failed" $own) (case "closed")))
+      (export "stream-error" (type $failed (eq $stream-error)))
+      (export "[method]output-stream.check-write" (func (param "self" (borrow $out)) (result (result u64 (error $failed)))))))
+    (alias export $streams "output-stream" (type $output))
+    (import "wasi:cli/stderr@0.2.3" (instance $stderr
+      (alias outer 1 $output (type $o)) (export "output-stream" (type $out (eq $o)))
+      (export "get-stderr" (func (result (own $out))))))
+    (import "wasi:cli/exit@0.2.3" (instance $exit (export "exit" (func (param "status" (result))))))
+    (core module $memory (memory (export "memory") 1))
+    (core instance $memory (instantiate $memory))
+    (core func $roll (canon lower (func $random "get-random-u64")))
+    (core func $stderr (canon lower (func $stderr "get-stderr")))
+    (core func $check (canon lower (func $streams "[method]output-stream.check-write") (memory (core memory $memory "memory"))))
+    (core func $drop (canon resource.drop $output))
+    (core func $exit (canon lower (func $exit "exit")))
+    (core module $g
+      (import "h" "memory" (memory 1))
+      (import "h" "roll" (func $roll (result i64)))
+      (import "h" "stderr" (func $stderr (result i32)))
+      (import "h" "check" (func $check (param i32 i32)))
+      (import "h" "drop" (func $drop (param i32)))
+      (import "h" "exit" (func $exit (param i32)))
+      (func (export "roll") (result i64) (call $roll))
+      (func (export "log") (result i64) (local $stream i32)
+        (local.set $stream (call $stderr))
+        (call $check (local.get $stream) (i32.const 8))
+        (call $drop (local.get $stream))
+        (i64.load (i32.const 16)))
+      (func (export "leave") (call $exit (i32.const 0))))
+    (core instance $h (export "memory" (memory $memory "memory")) (export "roll" (func $roll)) (export "stderr" (func $stderr))
+      (export "check" (func $check)) (export "drop" (func $drop)) (export "exit" (func $exit)))
+    (core instance $guest (instantiate $g (with "h" (instance $h))))
+    (func (export "roll") (result u64) (canon lift (core func $guest "roll")))
+    (func (export "log") (result u64) (canon lift (core func $guest "log")))
+    (func (export "leave") (canon lift (core func $guest "leave")))`,
+});
+
+function begun(options: typeof OPTIONS): NullWasi {
+  const wasi = new NullWasi();
+  wasi.begin(options);
+  return wasi;
+}
+
+function call(wasi: NullWasi, name: string, member: string, ...values: ValueList): Value {
+  return wasi.functionOf(name, member)(values);
+}

@@ -1,0 +1,100 @@
+// Goal: publishing gives an artifact that executors run, the same for the same bytes, or a refusal, whatever the bytes
+// are, and in a process that ends with it (G1 to G9, G18). Method: real processes, components as text, and with bytes
+// changed at random.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_LIMITS, DEFAULT_PUBLISHER, Publisher, type PublishOptions } from '#wasm';
+import { publish } from '../../../../src/wasm/publishing/publish.ts';
+import { EVENT, executors, foldOf, LIMITED } from '../../../support/wasm/executors.ts';
+import { guestText, MISBEHAVING } from '../../../support/wasm/guests.ts';
+import { viewText, wat } from '../../../support/wasm/wat.ts';
+
+const OPTIONS: PublishOptions = {
+  kind: 'state-view',
+  limits: DEFAULT_LIMITS,
+  smoke: LIMITED,
+  sample: [new Uint8Array(0), EVENT],
+};
+
+describe('Publisher', { timeout: 60_000 }, () => {
+  it('gives an artifact that an executor runs, the same each time', async () => {
+    await using publisher = new Publisher();
+    const component = await wat(viewText());
+    const [first, second] = [await publisher.publish(component, OPTIONS), await publisher.publish(component, OPTIONS)];
+    expect(first).toMatchObject({ kind: 'ok', value: { binding: { main: { name: 'evolve' } } } });
+    expect(second).toEqual(first);
+    expect(first).toEqual(publish(component, OPTIONS));
+    if (first.kind === 'failure') throw new Error(first.reason.message);
+    await using running = executors();
+    const { digest, artifact } = first.value;
+    expect(await running.fold(foldOf({ digest, bytes: artifact }, [EVENT]))).toMatchObject({ state: EVENT });
+  });
+
+  it('refuses as the inspector does', async () => {
+    await using publisher = new Publisher();
+    const refused = await publisher.publish(new TextEncoder().encode('(component)'), OPTIONS);
+    expect(refused).toMatchObject({ reason: { code: 'InvalidComponent', offset: 0 } });
+  });
+
+  it('refuses what it may not look at any longer', async () => {
+    await using publisher = new Publisher({ ...DEFAULT_PUBLISHER, time: { wallMs: 1, cpuMs: 60_000 } });
+    const loops = guestText('(loop $l (br $l)) (i32.const 16)');
+    const long = { ...OPTIONS, smoke: { ...LIMITED, limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER } } };
+    const refused = await publisher.publish(await wat(loops), long);
+    expect(refused).toMatchObject({
+      reason: { code: 'NotPublished', message: expect.stringContaining('DeadlineExceeded') },
+    });
+  });
+});
+
+describe('publish', () => {
+  it.each([
+    [
+      'a start function without end',
+      viewText({ core: '(func $s (loop $l (br $l))) (start $s)' }),
+      /units of fuel to start/,
+    ],
+    [
+      'a start function that traps',
+      viewText({ core: '(func $s unreachable) (start $s)' }),
+      /does not start: .*unreachable/,
+    ],
+    [
+      'an import of a core module that nobody gives',
+      viewText({ core: '' }).replace('(core module $m', '(core module $m (import "a" "b" (func))'),
+      /does not start/,
+    ],
+    [
+      'a core function of another type',
+      guestText('(i32.const 16)').replace(
+        '(canon lift (core func $i "evolve")',
+        '(canon lift (core func $i "cabi_realloc")',
+      ),
+      /not a multiple of 4/,
+    ],
+  ])('refuses %s', async (_, text, says) => {
+    const refused = publish(await wat(text), OPTIONS);
+    expect(refused).toMatchObject({ reason: { code: 'SmokeCallFailed', message: expect.stringMatching(says) } });
+  });
+
+  it.each(MISBEHAVING.filter(({ code }) => code === 'AbiViolation'))('refuses $what', async ({ text, says }) => {
+    const refused = publish(await wat(text), OPTIONS);
+    expect(refused).toMatchObject({ reason: { code: 'SmokeCallFailed', message: expect.stringMatching(says) } });
+  });
+
+  it('takes a guest that traps at the sample, which is not its own', async () => {
+    expect(publish(await wat(guestText('unreachable')), OPTIONS)).toMatchObject({ kind: 'ok' });
+  });
+
+  it('ends in an artifact or a refusal, whichever byte is another one', async () => {
+    const component = await wat(viewText());
+    fc.assert(
+      fc.property(fc.nat(component.length - 1), fc.nat(255), (place, byte) => {
+        const changed = component.slice();
+        changed[place] = byte;
+        expect(['ok', 'failure']).toContain(publish(changed, OPTIONS).kind);
+      }),
+      { numRuns: 1500 },
+    );
+  });
+});

@@ -1,0 +1,93 @@
+// Goal: components that real tools make are read to their end, and bound by what they export and import: our worlds and
+// those of the SDK, alone or in an interface (G2, G5, G6). Method: worlds in WIT with every kind of type, made into
+// components by wasm-tools.
+import { describe, expect, it } from 'vitest';
+import { type ComponentKind, DEFAULT_LIMITS, type Inspected, inspect } from '#wasm';
+import { componentOf, viewText, wat, watOf } from '../../../support/wasm/wat.ts';
+import { OWN_WIT, SDK_WIT } from '../../../support/wasm/wit.ts';
+
+const EVOLVE = '(list<u8>, list<u8>) -> result<list<u8>, string>';
+const OWN_DECIDE = '(record) -> result<list<record>, variant>';
+
+describe('inspect', () => {
+  it.each<readonly [string, string, ComponentKind, object]>([
+    ['state-view', OWN_WIT, 'state-view', { shape: 'own', main: { name: 'evolve', shape: EVOLVE }, batch: undefined }],
+    ['state-view-batch', OWN_WIT, 'state-view', { batch: { name: 'evolve-many' }, query: { name: 'query' } }],
+    ['state-view-interface', OWN_WIT, 'state-view', { main: { interface: 'cairn:component/evolving@0.1.0' } }],
+    ['state-change', OWN_WIT, 'state-change', { shape: 'own', main: { name: 'decide', shape: OWN_DECIDE } }],
+    ['presenter', OWN_WIT, 'presenter', { shape: 'own', main: { name: 'present' } }],
+    ['state-view', SDK_WIT, 'state-view', { shape: 'sdk', main: { name: 'evolve' }, query: undefined }],
+    ['state-change', SDK_WIT, 'state-change', { shape: 'sdk', main: { name: 'decide' } }],
+  ])('binds the world %s', async (world, wit, kind, binding) => {
+    expect(accepted(await componentOf(wit, world), kind).binding).toMatchObject(binding);
+  });
+
+  it('lists what is imported, interface by interface', async () => {
+    const { imports } = accepted(await componentOf(SDK_WIT, 'state-change'), 'state-change');
+    expect(imports).toEqual([
+      { name: 'evidentsource:decider/cloudevents', functions: [], resources: [] },
+      {
+        name: 'evidentsource:decider/state-change-types',
+        functions: ['[method]database.name', '[method]database.revision'],
+        resources: ['database'],
+      },
+    ]);
+    const own = accepted(await componentOf(OWN_WIT, 'state-change'), 'state-change').imports;
+    expect(own.map(({ name, functions }) => [name, functions])).toEqual([
+      ['cairn:component/types', []],
+      ['cairn:component/state-reader', ['get-state-view', 'try-all']],
+    ]);
+  });
+
+  it('lists what is exported, with its shape', async () => {
+    const { exports } = accepted(await componentOf(OWN_WIT, 'state-view-batch'), 'state-view');
+    expect(exports).toContainEqual({
+      interface: 'cairn:component/folding@0.1.0',
+      name: '[method]fold.apply',
+      shape: '(borrow, list<u8>) -> result<_, string>',
+    });
+  });
+
+  it('binds a function of another name where that is asked for', async () => {
+    const bytes = await wat(viewText().replace('"evolve" (func $evolve)', '"reduce" (func $evolve)'));
+    const options = { kind: 'state-view', limits: DEFAULT_LIMITS, functionName: 'reduce' } as const;
+    expect(inspect(bytes, options)).toMatchObject({ value: { binding: { main: { name: 'reduce' } } } });
+  });
+
+  it('refuses a component with two functions to bind', async () => {
+    const refused = inspect(await componentOf(OWN_WIT, 'two-evolves'), { kind: 'state-view', limits: DEFAULT_LIMITS });
+    expect(refused).toMatchObject({
+      reason: { code: 'MissingExport', message: expect.stringContaining('exports one') },
+    });
+  });
+
+  it.each(['state-view-batch', 'state-change'])('strips %s to a component that wasm-tools reads', async (world) => {
+    const bytes = await componentOf(OWN_WIT, world);
+    const kind = world === 'state-change' ? 'state-change' : 'state-view';
+    const { stripped, ...inspected } = accepted(bytes, kind);
+    expect(stripped.length).toBeLessThan(bytes.length);
+    expect(await watOf(stripped)).not.toContain('@producers');
+    const again = accepted(stripped, kind);
+    expect({ ...again, digest: '', stripped: '' }).toEqual({ ...inspected, digest: '', stripped: '' });
+    expect(again.stripped).toEqual(stripped);
+  });
+
+  it('gives the SHA-256 of the bytes as they came', async () => {
+    const bytes = await wat(viewText());
+    const digest = Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex');
+    expect(accepted(bytes, 'state-view').digest).toBe(digest);
+  });
+
+  it('shares what a component may hold among its memories and tables (G4)', async () => {
+    const two = viewText({ before: '(core module $o (memory 24)) (core instance (instantiate $o))', memory: '1' });
+    const limits = { ...DEFAULT_LIMITS, memoryBytesMax: 65_536 * 100, tableElementsMax: 30 };
+    const inspected = inspect(await wat(two), { kind: 'state-view', limits });
+    expect(inspected).toMatchObject({ value: { growth: { memoryPages: 37, tableElements: 30 } } });
+  });
+});
+
+function accepted(bytes: Uint8Array, kind: ComponentKind): Inspected {
+  const inspected = inspect(bytes, { kind, limits: DEFAULT_LIMITS });
+  if (inspected.kind === 'failure') throw new Error(inspected.reason.message);
+  return inspected.value;
+}
