@@ -19,7 +19,7 @@ const MIB = 2 ** 20;
 export const IS_SOURCE: boolean = import.meta.url.endsWith('.ts');
 /** What the program is made of: built it is one folder, in source some layers and what maps their names. */
 const READABLE: readonly string[] = IS_SOURCE
-  ? [fileURLToPath(new URL('..', import.meta.url)), fileURLToPath(new URL('../../../package.json', import.meta.url))]
+  ? [fileURLToPath(new URL('../..', import.meta.url)), fileURLToPath(new URL('../../../package.json', import.meta.url))]
   : [fileURLToPath(new URL('.', import.meta.url))];
 
 export function flagsOf({ heapBytesMax, guestMemoryBytesMax, tableElementsMax }: ProcessBounds): readonly string[] {

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { DEFAULT_EXECUTORS } from '#wasm';
 import { flagsOf } from '../../../../src/wasm/executors/executor-flags.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
+const ROOT = resolve(import.meta.dirname, '../../../..');
 const TRIES = `
   const tried = (work) => { try { work(); return 'done'; } catch (error) { return error.code ?? error.name; } };
   const { readFileSync, readdirSync, writeFileSync } = require('node:fs');
