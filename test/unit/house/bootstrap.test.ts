@@ -14,7 +14,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { endWithTest, testDir } from '../../support/test-scope.ts';
 
@@ -37,7 +37,7 @@ const OTHER_THREADS = [
   'main/core-worker.ts',
   'storage/log-worker.ts',
   'storage/scrub-worker.ts',
-  'wasm/executor-worker.ts',
+  'wasm/executors/executor-worker.ts',
 ];
 // What npm ci would leave behind. The Node in it is the Node of this test, and says of itself that it is the package's.
 const NPM = `
@@ -268,8 +268,10 @@ function freshProject(env: NodeJS.ProcessEnv = {}): Project {
   mkdirSync(join(path, 'src/main'), { recursive: true });
   for (const name of ['bootstrap.mjs', 'bundle.ts']) cpSync(join(root, 'scripts', name), join(path, 'scripts', name));
   writeFileSync(join(path, 'src/main/main.ts'), SERVER);
-  for (const folder of ['storage', 'wasm']) mkdirSync(join(path, 'src', folder));
-  for (const thread of OTHER_THREADS) writeFileSync(join(path, 'src', thread), 'export {};\n');
+  for (const thread of OTHER_THREADS) {
+    mkdirSync(dirname(join(path, 'src', thread)), { recursive: true });
+    writeFileSync(join(path, 'src', thread), 'export {};\n');
+  }
   writeFileSync(join(path, 'hello.mjs'), 'console.log("hello");');
   writeJson(join(path, 'package.json'), { type: 'module', scripts: { start: startScript() } });
   writeJson(join(path, 'package-lock.json'), LOCK);
