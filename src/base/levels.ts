@@ -8,8 +8,15 @@ export interface LevelRange {
   readonly max: number;
 }
 
-/** The levels of clusters that this release can belong to. */
-export const LEVELS: LevelRange = { min: 1, max: 1 };
+/**
+ * The levels of clusters that this release can belong to.
+ *
+ * ```
+ * 1   transactions
+ * 2   definitions of components (ADR 0106)
+ * ```
+ */
+export const LEVELS: LevelRange = { min: 1, max: 2 };
 
 /** Of everything that says nothing else. */
 export const LEVEL_FIRST = 1;

@@ -7,7 +7,15 @@
 import type { DatabaseError, DatabaseId, GroupId, LeaderAddress, NodeId, Revision } from '#base';
 import type { KvReader } from '#kv';
 import type { DiskLevel } from '#storage';
-import type { Binding, CreateOutcome, DeleteOutcome, Outcome, RegisteredNode, TransactOutcome } from './outcome.ts';
+import type {
+  Binding,
+  CreateOutcome,
+  DefinitionOutcome,
+  DeleteOutcome,
+  Outcome,
+  RegisteredNode,
+  TransactOutcome,
+} from './outcome.ts';
 
 /** This node's copy of the catalog. It is never behind an acknowledged create or delete of this node (C6). */
 export interface CatalogMirror {
@@ -108,6 +116,12 @@ export interface Node {
    * rows are there.
    */
   transact(group: GroupId, payload: Uint8Array, options?: TransactOptions): Promise<TransactOutcome>;
+
+  /**
+   * Decides an entry that defines something. The payload is given away as with `transact`. The outcome comes when its
+   * rows are in the store here. Refused below feature level 2.
+   */
+  define(group: GroupId, payload: Uint8Array, options?: WriteOptions): Promise<DefinitionOutcome>;
 
   /**
    * The revision that a linearizable read must show, applied here: confirmed by the leader after this call, or known

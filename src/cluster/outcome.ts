@@ -6,6 +6,7 @@
  */
 import type {
   Binding,
+  DefinitionOutcome,
   MarkOutcome,
   PlaceOutcome,
   RaiseOutcome,
@@ -16,6 +17,7 @@ import type {
 
 export type {
   Binding,
+  DefinitionOutcome,
   NodeRegistration,
   NodeState,
   RegisteredNode,
@@ -37,9 +39,16 @@ export type DeleteOutcome =
   /** The name is bound to nothing, or to another instance than the one that was named. */
   | { readonly kind: 'absent' };
 
+/** What became of an entry that defines something. */
+export interface Defined {
+  readonly kind: 'definition';
+  readonly outcome: DefinitionOutcome;
+}
+
 /** Whatever an applied entry can answer. */
 export type Outcome =
   | TransactOutcome
+  | Defined
   | CreateOutcome
   | DeleteOutcome
   | RegisterOutcome

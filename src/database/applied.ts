@@ -2,18 +2,42 @@
  * The applied row: how far a database is, written in the same batch as everything it counts (D3).
  *
  * ```
- * u8 format = 4 | 16 bytes database_id | u8 is recovered | [16 bytes root_id] | varint created_at ms
+ * u8 format = 4 or 5 | 16 bytes database_id | u8 is recovered | [16 bytes root_id] | varint created_at ms
  * applied state (applied-state.ts) | varint latest recorded time ms | varint total events
  * varint next stream id | varint next type id | varint next source id
+ * format 5: varint log index of the last record of a definition | 32 bytes chain hash of definitions
  * u32 CRC
  * ```
+ * Format 5 is of feature level 2: it is written from the first definition on, and never before (ADR 0047).
  */
-import { type ByteReader, type ByteWriter, type DatabaseId, formatUuid, isDatabaseId, parseUuid } from '#base';
-import { type AppliedState, noAppliedRow, readAppliedState, writeAppliedState } from './applied-state.ts';
+import {
+  type ByteReader,
+  type ByteWriter,
+  type DatabaseId,
+  formatUuid,
+  isDatabaseId,
+  isLogIndex,
+  type LogIndex,
+  NO_BYTES,
+  parseUuid,
+  toLogIndex,
+} from '#base';
+import { type AppliedState, HASH_BYTES, noAppliedRow, readAppliedState, writeAppliedState } from './applied-state.ts';
+import { copyRange } from './bytes-range.ts';
 import { closeRow, openRow, sealRow } from './corruption.ts';
 
 const FORMAT = 4;
+const FORMAT_WITH_DEFINITIONS = 5;
 const UUID_BYTES = 16;
+
+/** How far the definitions of a database are: the last record, and the chain hash that it leads to (D22). */
+export interface DefinitionMark {
+  /** 0: nothing was ever defined. */
+  readonly index: LogIndex;
+  readonly chainHash: Uint8Array;
+}
+
+export const NO_DEFINITIONS: DefinitionMark = Object.freeze({ index: toLogIndex(0), chainHash: NO_BYTES });
 
 export interface Applied extends AppliedState {
   readonly databaseId: DatabaseId;
@@ -31,10 +55,13 @@ export interface Applied extends AppliedState {
   readonly nextStreamId: number;
   readonly nextTypeId: number;
   readonly nextSourceId: number;
+  readonly definitions: DefinitionMark;
 }
 
 export function writeApplied(into: ByteWriter, applied: Applied): void {
-  into.u8(FORMAT);
+  const { definitions } = applied;
+  const hasDefinitions = definitions.index > 0;
+  into.u8(hasDefinitions ? FORMAT_WITH_DEFINITIONS : FORMAT);
   writeId(into, applied.databaseId);
   const isRecovered = applied.rootId !== applied.databaseId;
   into.u8(isRecovered ? 1 : 0);
@@ -46,12 +73,14 @@ export function writeApplied(into: ByteWriter, applied: Applied): void {
   into.varint(applied.nextStreamId);
   into.varint(applied.nextTypeId);
   into.varint(applied.nextSourceId);
+  if (hasDefinitions) writeDefinitionMark(into, definitions);
   sealRow(into);
 }
 
 /** Throws when the row is corrupt. */
 export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
-  const row = openRow(key, value, FORMAT);
+  const hasDefinitions = value[0] === FORMAT_WITH_DEFINITIONS;
+  const row = openRow(key, value, hasDefinitions ? FORMAT_WITH_DEFINITIONS : FORMAT);
   const databaseId = readId(row);
   const rootId = row.u8() === 1 ? readId(row) : databaseId;
   const createdAtMs = row.varint();
@@ -63,9 +92,22 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
     nextTypeId: row.varint(),
     nextSourceId: row.varint(),
   };
+  const definitions = hasDefinitions ? readDefinitionMark(row) : NO_DEFINITIONS;
   closeRow(key, row);
-  if (!isDatabaseId(databaseId) || !isDatabaseId(rootId)) throw noAppliedRow(key);
-  return { databaseId, rootId, createdAtMs, ...state, ...rest };
+  if (!isDatabaseId(databaseId) || !isDatabaseId(rootId) || definitions === undefined) throw noAppliedRow(key);
+  return { databaseId, rootId, createdAtMs, ...state, ...rest, definitions };
+}
+
+export function writeDefinitionMark(into: ByteWriter, { index, chainHash }: DefinitionMark): void {
+  into.varint(index);
+  into.bytes(chainHash);
+}
+
+/** Undefined for bytes that are none. */
+export function readDefinitionMark(row: ByteReader): DefinitionMark | undefined {
+  const index = row.varint();
+  const chainHash = copyRange(row.bytes(HASH_BYTES));
+  return isLogIndex(index) && index > 0 && chainHash.length === HASH_BYTES ? { index, chainHash } : undefined;
 }
 
 function writeId(into: ByteWriter, id: DatabaseId): void {

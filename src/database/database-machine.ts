@@ -29,9 +29,11 @@ import {
 import type { Applied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
 import { DatabaseWriter } from './database-writer.ts';
+import { type CheckedRecord, DefinitionJournal } from './definition-journal.ts';
+import type { DefinitionOutcome } from './definition-ledger.ts';
 import { type NewDatabase, newDatabase } from './facts.ts';
 import type { HeadFields } from './head.ts';
-import type { CheckedPage } from './history-import.ts';
+import type { HistoryUnit } from './history-import.ts';
 import { KeyFilter } from './key-filter.ts';
 import { KeyHash } from './key-hash.ts';
 import type { HeadKind } from './keys.ts';
@@ -103,6 +105,8 @@ export class DatabaseMachine {
   readonly #filter: KeyFilter;
   readonly #lookup: HeadLookup;
   readonly #prefixLimits: PrefixLimits;
+  /** Absent until something is defined: most databases have nothing that is. */
+  #definitions: DefinitionJournal | undefined;
   #lastDecoded: DecodedEntry | undefined;
 
   /** Takes up the state that is in the store; undefined when the group has none there. */
@@ -124,6 +128,7 @@ export class DatabaseMachine {
     if (applied.revision === 0) this.#filter.complete();
     const hash = new KeyHash((options.hashBits ?? 64) / 2);
     this.#writer = new DatabaseWriter({ reader, applied, filter: this.#filter, hash, headsKept: options.headsKept });
+    if (applied.definitions.index > 0) this.#definitions = new DefinitionJournal(reader, applied.definitions);
     this.#lookup = lookupOf(this.#writer);
     this.#prefixLimits = options.prefixLimits ?? PREFIX_LIMITS;
   }
@@ -190,21 +195,34 @@ export class DatabaseMachine {
     return { kind: 'committed', revision: toRevision(revision), basis, recordedTimeMs, eventCount, storedIds };
   }
 
+  /** Decides an entry of a definition (D22), which raises no revision. Throws for one that this release does not know. */
+  define({ index, term, payload }: EntryToApply): DefinitionOutcome {
+    this.advance(index, term);
+    const journal = this.#journal();
+    const outcome = journal.apply(payload, { index, term, revision: this.revision });
+    if (journal.mark.index === index) this.#writer.noteDefinitions(journal.mark);
+    return outcome;
+  }
+
   /**
-   * Takes over pages of another replica that go on where this one stands, and is then where the part ends in the log
+   * Takes over pages and records of another replica that go on where this one stands, and is then where the part ends in the log
    * (D16). What they were decided by is not looked at: they are committed.
    */
-  install(part: { readonly pages: readonly CheckedPage[]; readonly last: LogPlace; readonly group: GroupMark }): void {
+  install(part: { readonly units: readonly HistoryUnit[]; readonly last: LogPlace; readonly group: GroupMark }): void {
     assert(part.last.index > this.appliedIndex, 'A snapshot goes further than the state', [
       part.last,
       this.appliedIndex,
     ]);
-    for (const page of part.pages) this.#writer.takePage(page);
+    for (const unit of part.units) {
+      if (unit.kind === 'page') this.#writer.takePage(unit);
+      else this.#takeRecord(unit);
+    }
     this.#writer.beginLog(part.last, part.group);
   }
 
   /** Puts everything that is not in the store into the batch. The next flush begins after `flushed()`. */
   flushInto(batch: KvBatch): void {
+    this.#definitions?.flushInto(batch);
     this.#writer.flushInto(batch);
   }
 
@@ -219,6 +237,18 @@ export class DatabaseMachine {
    */
   async warm(): Promise<void> {
     if (!this.#filter.isComplete) await warmFilter(this.#reader, this.#filter);
+  }
+
+  #takeRecord(unit: CheckedRecord): void {
+    const journal = this.#journal();
+    if (!journal.install(unit, this.revision)) return;
+    this.#writer.advance(unit.record.place.index, unit.record.place.term);
+    this.#writer.noteDefinitions(journal.mark);
+  }
+
+  #journal(): DefinitionJournal {
+    this.#definitions ??= new DefinitionJournal(this.#reader);
+    return this.#definitions;
   }
 
   /** What is asked of `needs` and of `apply` for one payload is read once. */

@@ -20,7 +20,7 @@ import {
 } from '#base';
 import type { KvBatch } from '#kv';
 import type { StoredEventId, TransactionBodyView } from '#model';
-import { type Applied, writeApplied } from './applied.ts';
+import { type Applied, type DefinitionMark, writeApplied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
 import type { CheckedPage } from './history-import.ts';
@@ -90,6 +90,7 @@ export class DatabaseWriter {
   #chainHash: Uint8Array;
   #recordedTimeMs: number;
   #totalEvents: number;
+  #definitions: DefinitionMark;
   #current: Pending = NOTHING;
   #inFlight: Pending = NOTHING;
   #isInFlight = false;
@@ -110,6 +111,7 @@ export class DatabaseWriter {
     this.#chainHash = applied.chainHash;
     this.#recordedTimeMs = applied.recordedTimeMs;
     this.#totalEvents = applied.totalEvents;
+    this.#definitions = applied.definitions;
   }
 
   /** How far the state is, what is not flushed yet included. */
@@ -125,6 +127,7 @@ export class DatabaseWriter {
       chainHash: this.#chainHash,
       recordedTimeMs: this.#recordedTimeMs,
       totalEvents: this.#totalEvents,
+      definitions: this.#definitions,
     };
   }
 
@@ -154,6 +157,12 @@ export class DatabaseWriter {
   /** Notes who belongs to the group as of the last entry. */
   adopt(membership: Uint8Array): void {
     this.#group = { index: this.#index, membership };
+  }
+
+  /** Notes the last record of a definition. No page has transactions from both sides of one (D23). */
+  noteDefinitions(mark: DefinitionMark): void {
+    this.#definitions = mark;
+    this.#current.pages.endPage();
   }
 
   /** The revision that the transaction id of the body is recorded at. */

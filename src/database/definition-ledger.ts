@@ -24,6 +24,7 @@ import {
   encodeDefinition,
   NEW_VERSION_STATUS,
   partCountOf,
+  type TimedDefinitionEntry,
   toVersionNumber,
   type VersionNumber,
 } from '#model';
@@ -35,9 +36,27 @@ export interface LedgerPlace {
   readonly revision: Revision;
 }
 
+/** An entry with the hash of its whole payload. Whoever has kept that needs the bytes of a part no more. */
+export interface HashedEntry extends TimedDefinitionEntry {
+  readonly payloadHash: Uint8Array;
+}
+
+/** A component that nothing names any more, with the number of its parts. */
+export interface RemovedBlob {
+  readonly digest: ComponentDigest;
+  readonly partCount: number;
+}
+
+/** A component, or the beginning of one. */
+export interface HeldBlob extends ComponentReference {
+  readonly partCount: number;
+  /** The entry of its first part: one that was removed and came again has another. */
+  readonly beganAt: LogIndex;
+}
+
 export type DefinitionOutcome =
   /** The blob goes on with this part; as many parts as it has: it is whole. */
-  | { readonly kind: 'part-taken'; readonly next: number; readonly removed: readonly ComponentDigest[] }
+  | { readonly kind: 'part-taken'; readonly next: number; readonly removed: readonly RemovedBlob[] }
   /** It is not the part that comes next, or the digest has another size here. Nothing changed. */
   | { readonly kind: 'part-refused'; readonly next: number }
   | { readonly kind: 'defined'; readonly version: VersionNumber; readonly isNew: boolean }
@@ -46,7 +65,7 @@ export type DefinitionOutcome =
   /** The database has as many versions or names as it can have; a name counts for good. */
   | { readonly kind: 'too-many' }
   | { readonly kind: 'status-set'; readonly isNew: boolean }
-  | { readonly kind: 'deleted'; readonly removed: readonly ComponentDigest[] }
+  | { readonly kind: 'deleted'; readonly removed: readonly RemovedBlob[] }
   | { readonly kind: 'expired'; readonly foldEpoch: number }
   /** There is no such version, or none of the name. */
   | { readonly kind: 'absent' };
@@ -106,11 +125,15 @@ export class DefinitionLedger {
   apply(payload: Uint8Array, place: LedgerPlace): DefinitionOutcome {
     const timed = decodeDefinitionEntry(payload);
     assert(timed !== undefined, 'An entry of a definition is one that this release knows', payload.subarray(0, 2));
+    return this.take({ ...timed, payloadHash: this.#sha256([payload]) }, place);
+  }
+
+  /** The same for an entry that was read before, whose part may have lost its bytes since. */
+  take({ entry, recordedTimeMs, payloadHash }: HashedEntry, place: LedgerPlace): DefinitionOutcome {
     assert(place.index > this.#index, 'Entries are applied in log order', [this.#index, place.index]);
     this.#index = place.index;
-    const outcome = this.#decide(timed.entry, { ...place, timeMs: timed.recordedTimeMs });
-    // A part may be large, and is hashed once.
-    if (isChange(outcome)) this.#chainHash = this.#sha256([this.#chainHash, this.#sha256([payload])]);
+    const outcome = this.#decide(entry, { ...place, timeMs: recordedTimeMs });
+    if (isChange(outcome)) this.#chainHash = this.#sha256([this.#chainHash, payloadHash]);
     return outcome;
   }
 
@@ -135,6 +158,11 @@ export class DefinitionLedger {
   /** Parts of the blob that are here; whether it is whole is for its size to say. */
   partsOf(digest: ComponentDigest): number {
     return this.#blobs.get(digest)?.partCount ?? 0;
+  }
+
+  /** Every component that is here, whole or not, in the order in which they began. */
+  blobs(): readonly HeldBlob[] {
+    return [...this.#blobs].map(([digest, { size, partCount, beganAt }]) => ({ digest, size, partCount, beganAt }));
   }
 
   #decide(entry: DefinitionEntry, at: LedgerPlace & { readonly timeMs: number }): DefinitionOutcome {
@@ -166,14 +194,11 @@ export class DefinitionLedger {
   }
 
   /** Makes room for another blob that no version has named yet: whoever began first has had the most time. */
-  #giveUpUnnamed(): readonly ComponentDigest[] {
+  #giveUpUnnamed(): readonly RemovedBlob[] {
     const unnamed = [...this.#blobs].filter(([, { versionCount }]) => versionCount === 0);
     const oldest = unnamed.toSorted(([, one], [, other]) => one.beganAt - other.beganAt);
-    const removed = oldest
-      .slice(0, Math.max(0, unnamed.length + 1 - this.#limits.unnamedMax))
-      .map(([digest]) => digest);
-    for (const digest of removed) this.#blobs.delete(digest);
-    return removed;
+    const removed = oldest.slice(0, Math.max(0, unnamed.length + 1 - this.#limits.unnamedMax));
+    return removed.map(([digest, blob]) => this.#remove(digest, blob));
   }
 
   #define(
@@ -223,15 +248,18 @@ export class DefinitionLedger {
     return { kind: 'deleted', removed: this.#release(gone.map(({ component }) => component)) };
   }
 
-  #release(components: readonly ComponentReference[]): readonly ComponentDigest[] {
-    const removed: ComponentDigest[] = [];
+  #remove(digest: ComponentDigest, { partCount }: Blob): RemovedBlob {
+    this.#blobs.delete(digest);
+    return { digest, partCount };
+  }
+
+  #release(components: readonly ComponentReference[]): readonly RemovedBlob[] {
+    const removed: RemovedBlob[] = [];
     for (const { digest } of components) {
       const blob = this.#blobs.get(digest);
       assert(blob !== undefined, 'A component is here as long as a version names it', digest);
       blob.versionCount -= 1;
-      if (blob.versionCount > 0) continue;
-      this.#blobs.delete(digest);
-      removed.push(digest);
+      if (blob.versionCount === 0) removed.push(this.#remove(digest, blob));
     }
     return removed;
   }
@@ -244,7 +272,8 @@ export class DefinitionLedger {
   }
 }
 
-function isChange(outcome: DefinitionOutcome): boolean {
+/** Whether the entry belongs to those that a ledger follows from. */
+export function isChange(outcome: DefinitionOutcome): boolean {
   switch (outcome.kind) {
     case 'part-taken':
     case 'deleted':

@@ -2,14 +2,22 @@
  * The checking of a history that another replica has sent: whether it goes on where this one stands, and is whole.
  *
  * ```
- * standing := varint revision, 32 bytes H(revision)
- * part     := (varint length, page)*
+ * standing := varint revision, 32 bytes H(revision), definitions
+ * part     := (varint length, page | u8 0, varint index, varint length, record, varint length, bytes)*
  * ```
+ * Definitions are what the applied row says of them, and nothing where it says nothing. Records and pages come in log
+ * order. Bytes are those of a part, and none where its component was removed since.
+ *
  * Nothing is changed here, and what is wrong is said as text: the other replica may be the one that is damaged. A
  * checked part is taken over by `DatabaseMachine.install`.
  */
 import { ByteReader, ByteWriter, compareBytes } from '#base';
+import { type DefinitionMark, NO_DEFINITIONS, readDefinitionMark, writeDefinitionMark } from './applied.ts';
 import { HASH_BYTES } from './applied-state.ts';
+import { corruptRecord } from './corruption.ts';
+import type { CheckedRecord } from './definition-journal.ts';
+import { DefinitionLedger } from './definition-ledger.ts';
+import { hasBytes, readDefinitionRecord } from './definition-record.ts';
 import { Page } from './page.ts';
 import { DatabaseReader, type DatabaseSource, type StoredTransaction } from './reader.ts';
 
@@ -17,18 +25,26 @@ import { DatabaseReader, type DatabaseSource, type StoredTransaction } from './r
 export interface Standing {
   readonly revision: number;
   readonly chainHash: Uint8Array;
+  /** Left out: nothing was ever defined there. */
+  readonly definitions?: DefinitionMark | undefined;
 }
 
 /** A page that is right from end to end. */
 export interface CheckedPage {
+  readonly kind: 'page';
   readonly page: Page;
   readonly transactions: readonly StoredTransaction[];
 }
 
-export function encodeStanding({ revision, chainHash }: Standing): Uint8Array {
+/** What a part consists of. */
+export type HistoryUnit = CheckedPage | CheckedRecord;
+
+export function encodeStanding({ revision, chainHash, definitions = NO_DEFINITIONS }: Standing): Uint8Array {
   const writer = new ByteWriter();
   writer.varint(revision);
   writer.bytes(chainHash);
+  // A release that knows level 1 alone reads what is written there.
+  if (definitions.index > 0) writeDefinitionMark(writer, definitions);
   return writer.take();
 }
 
@@ -37,7 +53,9 @@ export function decodeStanding(bytes: Uint8Array): Standing | undefined {
   const reader = new ByteReader(bytes);
   const revision = reader.varint();
   const chainHash = reader.bytes(HASH_BYTES).slice();
-  return reader.failed || reader.left > 0 ? undefined : { revision, chainHash };
+  const definitions = reader.left > 0 ? readDefinitionMark(reader) : NO_DEFINITIONS;
+  if (definitions === undefined || reader.failed || reader.left > 0) return undefined;
+  return { revision, chainHash, definitions };
 }
 
 /** Follows the pages of another replica from where this one stands. Total on whatever they are. */
@@ -45,36 +63,69 @@ export class HistoryImport {
   readonly #reader: DatabaseReader;
   #revision: number;
   #chainHash: Uint8Array;
+  #definitions: DefinitionMark;
 
-  constructor(source: DatabaseSource, { revision, chainHash }: Standing) {
+  constructor(source: DatabaseSource, { revision, chainHash, definitions = NO_DEFINITIONS }: Standing) {
     this.#reader = new DatabaseReader(source);
+    this.#definitions = definitions;
     this.#revision = revision;
     this.#chainHash = chainHash;
   }
 
   /** Up to where everything was right. */
-  get standing(): Standing {
-    return { revision: this.#revision, chainHash: this.#chainHash };
+  get standing(): Required<Standing> & { readonly definitions: DefinitionMark } {
+    return { revision: this.#revision, chainHash: this.#chainHash, definitions: this.#definitions };
   }
 
-  /** The pages of a part, or what is wrong with it; then nothing of it counts. */
-  take(part: Uint8Array): readonly CheckedPage[] | string {
+  /** What a part consists of, or what is wrong with it; then nothing of it counts. */
+  take(part: Uint8Array): readonly HistoryUnit[] | string {
     const before = this.standing;
-    const pages: CheckedPage[] = [];
+    const units: HistoryUnit[] = [];
     const reader = new ByteReader(part);
     try {
-      while (reader.left > 0 && !reader.failed) pages.push(this.#takePage(reader.bytes(reader.varint())));
-      if (!reader.failed) return pages;
+      while (reader.left > 0 && !reader.failed) units.push(this.#takeUnit(reader));
+      if (!reader.failed) return units;
     } catch (error) {
       return this.#back(before, error instanceof Error ? error.message : String(error));
     }
-    return this.#back(before, 'it ends inside a page');
+    return this.#back(before, 'it ends inside a page or a record');
   }
 
-  #back({ revision, chainHash }: Standing, fault: string): string {
+  #back({ revision, chainHash, definitions = NO_DEFINITIONS }: Standing, fault: string): string {
     this.#revision = revision;
     this.#chainHash = chainHash;
+    this.#definitions = definitions;
     return fault;
+  }
+
+  #takeUnit(part: ByteReader): HistoryUnit {
+    const pageBytes = part.varint();
+    if (pageBytes > 0) return this.#takePage(part.bytes(pageBytes));
+    const index = part.varint();
+    const value = part.bytes(part.varint());
+    return this.#takeRecord(index, value, part.bytes(part.varint()));
+  }
+
+  #takeRecord(index: number, value: Uint8Array, bytes: Uint8Array): CheckedRecord {
+    const { source, keys } = this.#reader;
+    const key = keys.definition(index).slice();
+    const record = readDefinitionRecord(key, value, index);
+    const before = this.#definitions;
+    if (record.before !== before.index) {
+      throw corruptRecord(
+        key,
+        `the record before it is of entry ${record.before}, and ${before.index} is the last one here`,
+      );
+    }
+    if (record.revision !== this.#revision) {
+      throw corruptRecord(key, `it is of revision ${record.revision}, and ${this.#revision} is the last one here`);
+    }
+    const chainHash = before.index > 0 ? before.chainHash : new DefinitionLedger(source.sha256).chainHash;
+    const isNext = compareBytes(source.sha256([chainHash, record.payloadHash]), record.chainHash) === 0;
+    if (!isNext) throw corruptRecord(key, 'other definitions lead to it');
+    if (!hasBytes(source.sha256, record, bytes)) throw corruptRecord(key, 'its content is not what its hash says');
+    this.#definitions = { index: record.place.index, chainHash: record.chainHash };
+    return { kind: 'record', record, bytes };
   }
 
   /** Pages end where their writer flushed, so the first one may begin before this replica ends. */
@@ -94,6 +145,6 @@ export class HistoryImport {
       this.#revision = revision;
       this.#chainHash = expected;
     }
-    return { page, transactions };
+    return { kind: 'page', page, transactions };
   }
 }

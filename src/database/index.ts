@@ -28,7 +28,7 @@
  *   D18 A page that readers share is of the copy of the database that is read; a block is verified before it is shown.
  *   D19 A recovered instance has the history of its copy, unchanged; its chain begins with the first instance's id.
  */
-export type { Applied } from './applied.ts';
+export type { Applied, DefinitionMark } from './applied.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
 export { type CatalogEntry, encodeCatalogEntry, faultInForwardedEntry } from './catalog-entry.ts';
 export { readLevel } from './catalog-level.ts';
@@ -67,12 +67,20 @@ export {
   LEDGER_LIMITS,
   type LedgerLimits,
   type LedgerPlace,
+  type RemovedBlob,
 } from './definition-ledger.ts';
 export { findEvent } from './event-identity.ts';
 export { type DatabaseFacts, databaseAt, genesisHash, type NewDatabase, revisionAtTime } from './facts.ts';
 export { type HeadContent, inlineEntries, readChunk } from './head.ts';
 export { HistoryExport, type HistoryPart } from './history-export.ts';
-export { type CheckedPage, decodeStanding, encodeStanding, HistoryImport, type Standing } from './history-import.ts';
+export {
+  type CheckedPage,
+  decodeStanding,
+  encodeStanding,
+  HistoryImport,
+  type HistoryUnit,
+  type Standing,
+} from './history-import.ts';
 export {
   HEAD_KIND,
   type HeadKind,
@@ -100,5 +108,6 @@ export { type DurablePoint, rebuildDerived } from './rebuild.ts';
 export { rootOf } from './recovered-binding.ts';
 export { copyRows, type RecoveredInstance, recoverInto } from './recovered-rows.ts';
 export { readTimeRow } from './small-rows.ts';
+export { componentPart, loadLedger, verifyDefinitions } from './stored-definitions.ts';
 export { type HistoryCheck, type PagesToVerify, verifyHistory, verifyPages } from './verify.ts';
 export { type HeadWalk, type PageWalk, type TimeWalk, walkHeads, walkPages, walkTimes } from './walks.ts';

@@ -18,6 +18,8 @@
  * 01 g 10 block                bindings of 64 groups (catalog group only)
  * 01 g 11                      nodes of the cluster (catalog group only)
  * 01 g 12                      level of the cluster (catalog group only)
+ * 01 g f0 index                record of a definition, by its entry in the log
+ * 01 g f1 digest part          part of a component
  * 01 g ff revision             page; the revision is its first
  * ```
  * Nothing here knows what the values hold.
@@ -38,6 +40,9 @@ export const TABLE = {
   BINDINGS: 0x10,
   NODES: 0x11,
   LEVEL: 0x12,
+  /** With the pages what others follow from: whatever is made anew has a number below. */
+  DEFINITION: 0xf0,
+  COMPONENT: 0xf1,
   /** Behind all others: new ones lie behind all that there is, and are merged with nothing (ADR 0093). */
   PAGE: 0xff,
 } as const;
@@ -159,6 +164,27 @@ export class RowKeys {
     return this.#start(TABLE.LEVEL).view();
   }
 
+  definition(index: number): Uint8Array {
+    return this.#numbered(TABLE.DEFINITION, index);
+  }
+
+  /** The records of definitions whose entries stand in `[from, to)`. */
+  definitions(from: number, to: number): KeyRange {
+    return { gte: this.definition(from).slice(), lt: this.definition(to).slice() };
+  }
+
+  /** The parts of all components. */
+  components(): KeyRange {
+    return this.tables(TABLE.COMPONENT, TABLE.COMPONENT + 1);
+  }
+
+  componentPart(digest: Uint8Array, part: number): Uint8Array {
+    const key = this.#start(TABLE.COMPONENT);
+    key.bytes(digest);
+    key.u32be(part);
+    return key.view();
+  }
+
   /** Every row of the group. */
   all(): KeyRange {
     return this.tables(0, 0x100);
@@ -223,6 +249,11 @@ export function tableOfKey(key: Uint8Array): number {
 export function headTerm(kind: HeadKind, key: Uint8Array): Uint8Array {
   const from = kind === HEAD_KIND.SUBJECT ? PREFIX_BYTES + 1 : PREFIX_BYTES;
   return key.subarray(from, key.length - 1);
+}
+
+/** The entry that a record of a definition is of. */
+export function indexOfDefinition(key: Uint8Array): number {
+  return new ByteReader(key, PREFIX_BYTES).u64be();
 }
 
 /** The position in the key of a posting chunk: that of its last entry. */

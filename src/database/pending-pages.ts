@@ -78,7 +78,12 @@ export class PendingPages {
     const last = this.#pages.at(-1);
     if (last === undefined) return;
     const isTooLong = last.end - last.start + byteLength > PAGE_BODY_BYTES;
-    this.#isClosed = isTooLong || last.count + count > PAGE_TRANSACTIONS_MAX;
+    this.#isClosed ||= isTooLong || last.count + count > PAGE_TRANSACTIONS_MAX;
+  }
+
+  /** The next transaction begins a page: between it and the one before stands something in the log that counts (D23). */
+  endPage(): void {
+    this.#isClosed = !this.isEmpty;
   }
 
   append(transaction: TransactionToAppend): AppendedBody {

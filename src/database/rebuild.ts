@@ -6,9 +6,9 @@
  * it the first time; the applied row comes last. Log entries above the durable index are then applied as if they were
  * new: deciding them over a state that already holds some of them would give other outcomes (D11).
  */
-import { assert, type LogIndex, type Revision, type Term, toRevision } from '#base';
+import { assert, type LogIndex, parseHex, type Revision, type Term, toRevision } from '#base';
 import type { KvBatch, KvStore } from '#kv';
-import type { Applied } from './applied.ts';
+import type { Applied, DefinitionMark } from './applied.ts';
 import { corruptRecord } from './corruption.ts';
 import { DatabaseWriter } from './database-writer.ts';
 import { newDatabase } from './facts.ts';
@@ -17,6 +17,7 @@ import { KeyHash } from './key-hash.ts';
 import { TABLE } from './keys.ts';
 import { Page } from './page.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
+import { definitionsUpTo, loadLedger, partKeys, partKeysOf } from './stored-definitions.ts';
 import { ChainCheck } from './verify.ts';
 import { slices } from './walks.ts';
 
@@ -39,15 +40,35 @@ export async function rebuildDerived(store: KvStore, source: DatabaseSource, dur
   const { keys } = reader;
   const above = keys.pages(durable.revision + 1, Number.MAX_SAFE_INTEGER);
   await store.clear(above.gte, above.lt);
-  const derived = keys.tables(TABLE.TRANSACTION, TABLE.PAGE);
+  const definitions = await rebuildDefinitions(store, reader, durable.index);
+  const derived = keys.tables(TABLE.TRANSACTION, TABLE.DEFINITION);
   await store.clear(derived.gte, derived.lt);
   const { group: known, ...identity } = applied;
   // Who belongs to the group was decided for good, even where the state goes back behind that. What came as a snapshot
   // from beyond the durable point has no place in this log, which holds nothing of it, or something else.
   const isLogged = applied.logStart <= durable.index;
   const group = isLogged || known.index <= durable.index ? known : { ...known, index: durable.index };
-  const start = { ...newDatabase(source.sha256, { ...identity, membership: group.membership }), group };
+  const start = { ...newDatabase(source.sha256, { ...identity, membership: group.membership }), group, definitions };
   await new Rebuild(store, reader, start).run(durable);
+}
+
+/**
+ * Takes the definitions back: records above the durable entry go, and with them the parts that came behind it. A part
+ * that was removed behind it stays away; the log removes it once more.
+ */
+async function rebuildDefinitions(store: KvStore, reader: DatabaseReader, index: LogIndex): Promise<DefinitionMark> {
+  const { keys } = reader;
+  const above = keys.definitions(index + 1, Number.MAX_SAFE_INTEGER);
+  await store.clear(above.gte, above.lt);
+  const mark = await definitionsUpTo(reader, index);
+  const wanted = partKeysOf(reader, loadLedger(reader, mark));
+  const batch = store.batch();
+  for (const key of await partKeys(reader)) {
+    const bytes = wanted.has(key) ? undefined : parseHex(key);
+    if (bytes !== undefined) batch.del(bytes);
+  }
+  if (batch.count > 0) await store.write(batch);
+  return mark;
 }
 
 class Rebuild {

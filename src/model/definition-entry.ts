@@ -13,7 +13,7 @@
  * The format is the feature level: releases that know level 1 alone take none of them in (ADR 0047). All parts of a
  * blob but the last have 1 MiB. Reading is total on whatever the bytes are.
  */
-import { assert, ByteReader, ByteWriter, encodeUtf8, parseHex, toHex } from '#base';
+import { assert, ByteReader, ByteWriter, encodeUtf8, NO_BYTES, parseHex, toHex } from '#base';
 import {
   COMPONENT_KINDS,
   type ComponentDigest,
@@ -101,11 +101,32 @@ export function stampDefinitionEntry(payload: Uint8Array, recordedTimeMs: number
 
 /** Undefined for bytes that are none. Total on whatever they are. */
 export function decodeDefinitionEntry(payload: Uint8Array): TimedDefinitionEntry | undefined {
+  return decode(payload, false);
+}
+
+/**
+ * The same of what is kept of a payload when the bytes of a part have gone (`splitDefinitionPayload`): the part has no
+ * bytes then.
+ */
+export function decodeDefinitionHead(head: Uint8Array): TimedDefinitionEntry | undefined {
+  return decode(head, true);
+}
+
+/** A payload in two: what a ledger follows from, and the bytes of a part, which are none in every other entry. */
+export function splitDefinitionPayload(
+  payload: Uint8Array,
+  entry: DefinitionEntry,
+): { readonly head: Uint8Array; readonly bytes: Uint8Array } {
+  const bytes = entry.kind === 'part' ? entry.bytes : NO_BYTES;
+  return { head: payload.subarray(0, payload.length - bytes.length), bytes };
+}
+
+function decode(payload: Uint8Array, isHead: boolean): TimedDefinitionEntry | undefined {
   const reader = new ByteReader(payload);
   if (reader.u8() !== DEFINITION_FORMAT) return undefined;
   const kind = reader.u8();
   const recordedTimeMs = reader.u64le();
-  const entry = readEntry(reader, kind);
+  const entry = readEntry(reader, kind, isHead);
   return entry === undefined || reader.failed || reader.left > 0 ? undefined : { recordedTimeMs, entry };
 }
 
@@ -114,8 +135,8 @@ export function partCountOf({ size }: ComponentReference): number {
   return Math.ceil(size / BLOB_PART_BYTES);
 }
 
-function readEntry(reader: ByteReader, kind: number): DefinitionEntry | undefined {
-  if (kind === ENTRY_KIND.PART) return readPart(reader);
+function readEntry(reader: ByteReader, kind: number, isHead: boolean): DefinitionEntry | undefined {
+  if (kind === ENTRY_KIND.PART) return readPart(reader, isHead);
   if (kind === ENTRY_KIND.DEFINE) return readDefine(reader);
   const title = readTitle(reader);
   if (title === undefined) return undefined;
@@ -129,13 +150,13 @@ function readEntry(reader: ByteReader, kind: number): DefinitionEntry | undefine
     : undefined;
 }
 
-function readPart(reader: ByteReader): DefinitionEntry | undefined {
+function readPart(reader: ByteReader, isHead: boolean): DefinitionEntry | undefined {
   const blob = readBlob(reader);
   const part = reader.varint();
   const bytes = reader.bytes(reader.left);
   if (blob === undefined || reader.failed || part >= partCountOf(blob)) return undefined;
   const expected = Math.min(BLOB_PART_BYTES, blob.size - part * BLOB_PART_BYTES);
-  return bytes.length === expected ? { kind: 'part', blob, part, bytes } : undefined;
+  return bytes.length === (isHead ? 0 : expected) ? { kind: 'part', blob, part, bytes } : undefined;
 }
 
 function readDefine(reader: ByteReader): DefinitionEntry | undefined {

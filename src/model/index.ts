@@ -73,8 +73,10 @@ export {
   DEFINITION_FORMAT,
   type DefinitionEntry,
   decodeDefinitionEntry,
+  decodeDefinitionHead,
   encodeDefinitionEntry,
   partCountOf,
+  splitDefinitionPayload,
   stampDefinitionEntry,
   type TimedDefinitionEntry,
 } from './definition-entry.ts';

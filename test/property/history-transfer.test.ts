@@ -31,7 +31,7 @@ function opened(host: DatabaseHost, standing: Uint8Array): HistoryExport {
 function take(to: DatabaseHost, check: HistoryImport, part: HistoryPart, from: HistoryExport): void {
   const pages = check.take(part.data);
   if (typeof pages === 'string') throw new Error(pages);
-  to.machine.install({ pages, last: part.last, group: from.group });
+  to.machine.install({ units: pages, last: part.last, group: from.group });
 }
 
 async function hostWith(list: readonly OracleRequest[], flushes: readonly number[] = []): Promise<DatabaseHost> {

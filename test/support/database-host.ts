@@ -9,10 +9,12 @@ import {
   DatabaseMachine,
   DatabaseReader,
   type DatabaseSource,
+  type DefinitionOutcome,
   type MachineOptions,
   type TransactOutcome,
 } from '#database';
 import { type KvBatch, type KvStore, memoryKv } from '#kv';
+import { DEFINITION_FORMAT } from '#model';
 
 export const sha256: Sha256 = (parts) => {
   const hash = createHash('sha256');
@@ -33,7 +35,7 @@ export class DatabaseHost {
   machine: DatabaseMachine;
   readonly #options: MachineOptions;
   readonly #log: Uint8Array[] = [];
-  readonly #outcomes: TransactOutcome[] = [];
+  readonly #outcomes: (TransactOutcome | DefinitionOutcome)[] = [];
   #batch: KvBatch | undefined;
 
   constructor(options: MachineOptions = {}, kv: KvStore = memoryKv()) {
@@ -60,6 +62,13 @@ export class DatabaseHost {
   async apply(payload: Uint8Array): Promise<TransactOutcome> {
     this.#log.push(payload);
     const outcome = await this.#applyAt(this.#log.length, payload);
+    this.#outcomes.push(outcome);
+    return outcome;
+  }
+
+  define(payload: Uint8Array): DefinitionOutcome {
+    this.#log.push(payload);
+    const outcome = this.#defineAt(this.#log.length, payload);
     this.#outcomes.push(outcome);
     return outcome;
   }
@@ -98,10 +107,16 @@ export class DatabaseHost {
     if (warm) await this.machine.warm();
     const different: number[] = [];
     for (let index = this.machine.appliedIndex + 1; index <= this.#log.length; index++) {
-      const outcome = await this.#applyAt(index, this.#log[index - 1] ?? new Uint8Array(0));
+      const payload = this.#log[index - 1] ?? new Uint8Array(0);
+      const defines = payload[0] === DEFINITION_FORMAT;
+      const outcome = defines ? this.#defineAt(index, payload) : await this.#applyAt(index, payload);
       if (JSON.stringify(outcome) !== JSON.stringify(this.#outcomes[index - 1])) different.push(index);
     }
     return different;
+  }
+
+  #defineAt(index: number, payload: Uint8Array): DefinitionOutcome {
+    return this.machine.define({ index: toLogIndex(index), term: toTerm(1), payload });
   }
 
   async #applyAt(index: number, payload: Uint8Array): Promise<TransactOutcome> {

@@ -36,6 +36,8 @@ export async function sharedContent(kv: KvReader, group?: GroupId): Promise<read
     if (kind !== undefined) shared.push([name, headContent(kind, key, value)]);
     else if (table === 0x00) shared.push([name, appliedContent(key, value)]);
     else if (table === 0x07) shared.push([name, toHex(value)]);
+    // What is defined is the same in every byte.
+    else if (table === 0xf0 || table === 0xf1) shared.push([name, toHex(value)]);
     else if (table === 0x02) shared.push([name, readTransactionRow(key, value).revision]);
     else if (table === 0x06) shared.push([name, entriesOf(readChunk(key, value))]);
     else if (table === 0x08)

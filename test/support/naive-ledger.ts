@@ -1,6 +1,6 @@
 /** What a ledger of definitions is to say, as an oracle: it keeps lists, and goes through all of them each time. */
 import type { Revision } from '#base';
-import type { DefinitionOutcome, LedgerLimits } from '#database';
+import type { DefinitionOutcome, LedgerLimits, RemovedBlob } from '#database';
 import {
   COMPONENT_KINDS,
   type ComponentDigest,
@@ -97,12 +97,12 @@ export class NaiveLedger {
       held.parts.push(part);
       return { kind: 'part-taken', next: held.parts.length, removed: [] };
     }
-    const removed: ComponentDigest[] = [];
+    const removed: RemovedBlob[] = [];
     for (;;) {
       const waiting = this.#blobs.filter(({ digest }) => !this.#isNamed(digest));
       const [oldest] = waiting;
       if (oldest === undefined || waiting.length < this.#limits.unnamedMax) break;
-      removed.push(oldest.digest);
+      removed.push(removedOf(oldest));
       this.#blobs = this.#blobs.filter((each) => each !== oldest);
     }
     this.#blobs.push({ ...blob, parts: [part] });
@@ -143,12 +143,17 @@ export class NaiveLedger {
   }
 
   /** The components that nothing names any more, in the order of the versions that did. */
-  #sweep(gone: readonly DefinedVersion[]): readonly ComponentDigest[] {
+  #sweep(gone: readonly DefinedVersion[]): readonly RemovedBlob[] {
     const digests = new Map(gone.toReversed().map(({ component }) => [component.digest, true]));
-    const removed = [...digests.keys()].toReversed().filter((digest) => !this.#isNamed(digest));
-    this.#blobs = this.#blobs.filter(({ digest }) => !removed.includes(digest));
-    return removed;
+    const unnamed = [...digests.keys()].toReversed().filter((digest) => !this.#isNamed(digest));
+    const removed = unnamed.flatMap((digest) => this.#blobs.filter((blob) => blob.digest === digest));
+    this.#blobs = this.#blobs.filter((blob) => !removed.includes(blob));
+    return removed.map(removedOf);
   }
+}
+
+function removedOf({ digest, parts }: Held): RemovedBlob {
+  return { digest, partCount: parts.length };
 }
 
 function isOf({ definition }: DefinedVersion, { component, name }: ComponentTitle): boolean {

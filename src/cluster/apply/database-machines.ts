@@ -8,7 +8,6 @@ import {
   CatalogExport,
   CatalogImport,
   CatalogMachine,
-  type CheckedPage,
   copyRows,
   DatabaseMachine,
   DatabaseReader,
@@ -18,6 +17,7 @@ import {
   faultInForwardedEntry,
   HistoryExport,
   HistoryImport,
+  type HistoryUnit,
   type RangeNeed,
   type Recovery,
   RowKeys,
@@ -26,10 +26,17 @@ import {
   recoverInto,
   rootOf,
   type Standing,
+  verifyDefinitions,
   verifyHistory,
 } from '#database';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
-import { faultInTransactPayload, stampPayload } from '#model';
+import {
+  DEFINITION_FORMAT,
+  decodeDefinitionEntry,
+  faultInTransactPayload,
+  stampDefinitionEntry,
+  stampPayload,
+} from '#model';
 import { decodeMembership, encodeMembership } from '#raft';
 import type {
   AppliedMark,
@@ -61,8 +68,9 @@ export const databaseMachines: Machines = {
     return machine === undefined ? undefined : new DatabaseAdapter(machine);
   },
   verify: async (kv, group, durable) => {
-    const check = await verifyHistory(new DatabaseReader(sourceOf(kv, group)), durable.revision);
-    return check.kind === 'whole';
+    const reader = new DatabaseReader(sourceOf(kv, group));
+    const checks = [await verifyHistory(reader, durable.revision), await verifyDefinitions(reader, durable.index)];
+    return checks.every(({ kind }) => kind === 'whole');
   },
   rebuild: (kv, group, durable) => rebuildDerived(kv, sourceOf(kv, group), durable),
   standingOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
@@ -77,6 +85,8 @@ export const databaseMachines: Machines = {
     const source = sourceOf(kv, group);
     const from = group === CATALOG_GROUP ? await CatalogExport.open(source) : HistoryExport.open(source, standing);
     if (typeof from === 'string') return from;
+    const fault = from instanceof HistoryExport ? await from.faultInComponents() : undefined;
+    if (fault !== undefined) return fault;
     return { members: held(from.group), next: async (bytesMax) => from.next(bytesMax) };
   },
   importState: (kv, group, machine) => {
@@ -86,8 +96,11 @@ export const databaseMachines: Machines = {
     return new HistoryParts(new HistoryImport(source, machine.standing));
   },
   faultInForwarded: (group, payload) =>
-    group === CATALOG_GROUP ? faultInForwardedEntry(payload) : faultInTransactPayload(payload),
-  stamp: stampPayload,
+    group === CATALOG_GROUP ? faultInForwardedEntry(payload) : faultInDatabaseEntry(payload),
+  stamp: (payload, recordedTimeMs) => {
+    if (definesSomething(payload)) stampDefinitionEntry(payload, recordedTimeMs);
+    else stampPayload(payload, recordedTimeMs);
+  },
   encodeCreate: (request) => encodeCatalogEntry({ kind: 'create', ...request }),
   encodeDelete: ({ name, databaseId }) =>
     encodeCatalogEntry({ kind: 'delete', name, ...(databaseId === undefined ? {} : { databaseId }) }),
@@ -127,7 +140,7 @@ class DatabaseAdapter implements Machine {
   }
 
   needs(payload: Uint8Array): readonly RangeNeed[] {
-    return payload.length === 0 ? [] : this.#machine.needs(payload);
+    return payload.length === 0 || definesSomething(payload) ? [] : this.#machine.needs(payload);
   }
 
   async answer(needs: readonly RangeNeed[]): Promise<readonly number[]> {
@@ -135,13 +148,16 @@ class DatabaseAdapter implements Machine {
   }
 
   apply({ index, term, payload, answers, membership }: MachineEntry): Outcome | undefined {
+    if (definesSomething(payload)) {
+      return { kind: 'definition', outcome: this.#machine.define({ index, term, payload }) };
+    }
     if (payload.length > 0) return this.#machine.apply({ index, term, payload, answers });
     this.#machine.advance(index, term, membership && encodeMembership(membership));
     return undefined;
   }
 
-  install({ last, content }: CheckedPart & Content<readonly CheckedPage[]>, members: HeldMembership): readonly never[] {
-    this.#machine.install({ pages: content, last, group: groupMark(members) });
+  install({ last, content }: CheckedPart & Content<readonly HistoryUnit[]>, members: HeldMembership): readonly never[] {
+    this.#machine.install({ units: content, last, group: groupMark(members) });
     return [];
   }
 
@@ -248,11 +264,13 @@ class HistoryParts implements StateImport {
   }
 
   take({ data, last }: StatePart): CheckedPart | string {
-    const before = this.#history.standing.revision;
+    const { revision, definitions } = this.#history.standing;
     const content = this.#history.take(data);
     if (typeof content === 'string') return content;
-    const basis = Math.min(before, ...content.slice(0, 1).map(({ page }) => page.firstRevision - 1));
-    return { last, basis, bytes: data.length, content };
+    const [first] = content;
+    const basis = first?.kind === 'page' ? Math.min(revision, first.page.firstRevision - 1) : revision;
+    const hasRecords = content.some(({ kind }) => kind === 'record');
+    return { last, basis, basisIndex: hasRecords ? definitions.index : 0, bytes: data.length, content };
   }
 }
 
@@ -279,6 +297,16 @@ class CatalogParts implements StateImport {
     const content = this.#catalog.finish(last);
     return typeof content === 'string' ? content : { last, basis: 0, bytes: data.length, content };
   }
+}
+
+/** The format of an entry of a database says what it is. */
+function definesSomething(payload: Uint8Array): boolean {
+  return payload[0] === DEFINITION_FORMAT;
+}
+
+function faultInDatabaseEntry(payload: Uint8Array): string | undefined {
+  if (!definesSomething(payload)) return faultInTransactPayload(payload);
+  return decodeDefinitionEntry(payload) === undefined ? 'it is no entry that defines something' : undefined;
 }
 
 function recoveryOf({ group, recovery }: Binding): Recovery {

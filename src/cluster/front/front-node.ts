@@ -39,7 +39,7 @@ import type {
   WaitOutcome,
   WriteOptions,
 } from '../node.ts';
-import type { Binding, CreateOutcome, DeleteOutcome, Outcome, TransactOutcome } from '../outcome.ts';
+import type { Binding, CreateOutcome, DefinitionOutcome, DeleteOutcome, Outcome, TransactOutcome } from '../outcome.ts';
 import { draining, notHere, payloadTooLarge, titleOf } from '../requests/refusals.ts';
 import type {
   Commands,
@@ -189,6 +189,13 @@ export class FrontNode implements Node {
     const asked = { group, payload, tellsAdmission: onAdmitted !== undefined, staysHere };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
     return this.#ask('proposal', { add, answer, onAdmitted });
+  }
+
+  define(group: GroupId, payload: Uint8Array, options: WriteOptions = {}): Promise<DefinitionOutcome> {
+    const { requireLeader: staysHere = false } = options;
+    const asked = { group, payload, tellsAdmission: false, staysHere };
+    const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
+    return this.#ask('proposal', { add, answer: definitionOutcome });
   }
 
   latest(group: GroupId): Promise<Revision> {
@@ -428,6 +435,12 @@ function transactOutcome(settlement: Settlement): TransactOutcome {
 function isTransactOutcome(outcome: Outcome): outcome is TransactOutcome {
   const { kind } = outcome;
   return kind === 'committed' || kind === 'replayed' || kind === 'violated' || kind === 'too-broad';
+}
+
+function definitionOutcome(settlement: Settlement): DefinitionOutcome {
+  const answered = outcomeOf(settlement);
+  assert(answered.kind === 'definition', 'An entry that defines something is answered as one', answered);
+  return answered.outcome;
 }
 
 function createOutcome(settlement: Settlement): CreateOutcome {

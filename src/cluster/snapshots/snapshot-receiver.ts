@@ -23,6 +23,7 @@ import type { Snapshot } from '#raft';
 import type { DiskLevel } from '#storage';
 import type { PartToInstall } from '../apply/backlog.ts';
 import type { Group } from '../group/group.ts';
+import type { AppliedMark } from '../machine.ts';
 import type { SnapshotContent, SnapshotLetter, SnapshotOffer, SnapshotPart } from '../peer/snapshot-letter.ts';
 import type { SnapshotPorts } from './snapshot-sender.ts';
 import type { CheckedPart, StateImport } from './state-transfer.ts';
@@ -245,7 +246,7 @@ export class SnapshotReceiver {
     const [first] = each.parts;
     const end = each.parts.at(-1);
     // The log may be on its way to where the first part begins.
-    if (first === undefined || end === undefined || applied.revision < first.part.basis) return;
+    if (first === undefined || end === undefined || !goesOnFrom(first.part, applied)) return;
     const snapshot: Snapshot = { last: end.part.last, membership: end.members.membership };
     const parts = each.parts;
     each.parts = [];
@@ -293,4 +294,9 @@ export class SnapshotReceiver {
     // What is not taken is lost, and said again.
     this.#ports.peers.sendLetter(nodeOf(from), { group: group.id, from: group.self, to: from, transfer, content });
   }
+}
+
+/** Whether the state holds everything that the part goes on from. */
+function goesOnFrom({ basis, basisIndex = 0 }: CheckedPart, { revision, index }: AppliedMark): boolean {
+  return revision >= basis && index >= basisIndex;
 }

@@ -36,6 +36,8 @@ export interface CheckedPart {
   readonly last: EntryId;
   /** It goes on from this revision or a later one that it holds. */
   readonly basis: number;
+  /** And from what it holds of the log up to here; 0 or left out: the revision says enough. */
+  readonly basisIndex?: number;
   /** Bytes that it takes in memory, about. */
   readonly bytes: number;
   readonly content: unknown;

@@ -3,7 +3,7 @@
  * another format, and writes that only when the cluster is at that level. The second of them knows this one's level no
  * more.
  */
-import { LEVELS, type LevelRange } from '#base';
+import { LEVEL_FIRST, LEVELS, type LevelRange } from '#base';
 import type { CatalogChange, CheckedPart, HeldMembership, Machine, MachineEntry, Outcome } from '#cluster';
 import type { KvBatch } from '#kv';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
@@ -13,10 +13,10 @@ import type { Release } from './replica-world.ts';
 export const NEXT_LEVELS: LevelRange = { min: LEVELS.min, max: LEVELS.max + 1 };
 const LAST_LEVELS: LevelRange = { min: LEVELS.max + 1, max: LEVELS.max + 2 };
 
-/** A transaction as it is written at the level. */
+/** A transaction as it is written at the level: this release writes those of the first at all that it knows. */
 export function payloadAt(level: number, text: string): Uint8Array {
   const payload = databaseKit.payload(text);
-  payload[0] = level;
+  payload[0] = level > LEVELS.max ? level : LEVEL_FIRST;
   return payload;
 }
 
@@ -25,7 +25,7 @@ function lowered(payload: Uint8Array): Uint8Array {
   const level = payload[0] ?? 0;
   if (level <= LEVELS.max || level > LAST_LEVELS.max) return payload;
   const copy = payload.slice();
-  copy[0] = LEVELS.max;
+  copy[0] = LEVEL_FIRST;
   return copy;
 }
 
@@ -88,10 +88,10 @@ const LATER_MACHINES: Release['machines'] = {
     databaseMachines.importState(kv, group, machine instanceof NextDatabase ? machine.inner : machine),
   faultInForwarded: (group, payload) => databaseMachines.faultInForwarded(group, lowered(payload)),
   stamp: (payload, recordedTimeMs) => {
-    const [level] = payload;
-    payload[0] = LEVELS.max;
+    const [level = LEVEL_FIRST] = payload;
+    if (level > LEVELS.max) payload[0] = LEVEL_FIRST;
     databaseMachines.stamp(payload, recordedTimeMs);
-    if (level !== undefined) payload[0] = level;
+    payload[0] = level;
   },
 };
 

@@ -27,6 +27,8 @@ import { MemoryLog } from './memory-log.ts';
 import { MemoryNetwork } from './memory-network.ts';
 
 export interface ReplicaWorldOptions {
+  /** What all processes begin with, unless it is this release. */
+  readonly release?: Release | undefined;
   readonly kit?: MachineKit;
   readonly seed?: number;
   readonly limits?: Partial<CoreLimits>;
@@ -130,7 +132,7 @@ export class ReplicaWorld {
       crc32: nativeCrc32,
     });
     this.nodes = Array.from({ length: count }, (_, at) => toNodeId(at + 1));
-    this.#members = new Map(this.nodes.map((node) => [node, new WorldNode(this, node)]));
+    this.#members = new Map(this.nodes.map((node) => [node, new WorldNode(this, node, options.release)]));
   }
 
   static async started(count: number, options: ReplicaWorldOptions = {}): Promise<ReplicaWorld> {
@@ -233,9 +235,10 @@ export class WorldNode {
   readonly #world: ReplicaWorld;
   #process: Process | undefined;
 
-  constructor(world: ReplicaWorld, node: NodeId) {
+  constructor(world: ReplicaWorld, node: NodeId, release: Release | undefined) {
     this.#world = world;
     this.node = node;
+    this.release = release;
   }
 
   get isUp(): boolean {

@@ -200,7 +200,7 @@ describe('the rows of a recovered instance (D19)', () => {
     for (let part = await history.next(500); ; part = await history.next(500)) {
       const pages = check.take(part.data);
       if (typeof pages === 'string') throw new Error(pages);
-      machine.install({ pages, last: part.last, group: history.group });
+      machine.install({ units: pages, last: part.last, group: history.group });
       if (part.isLast) break;
     }
     const { revision, chainHash } = host.machine.applied;

@@ -17,7 +17,7 @@ import {
   uuidv7,
 } from '#base';
 import { encodeTransactPayload, NO_OPTIONS, ORIGIN, readTransactPayload } from '#model';
-import { readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
+import { NO_DEFINITIONS, readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
 import {
   CHUNK_ENTRIES,
   inlineEntries,
@@ -301,6 +301,10 @@ describe('the applied row', () => {
     nextStreamId: fc.nat(),
     nextTypeId: fc.nat(),
     nextSourceId: fc.nat(),
+    definitions: fc.oneof(
+      fc.constant(NO_DEFINITIONS),
+      fc.record({ index: fc.integer({ min: 1, max: 2 ** 40 }).map(toLogIndex), chainHash: hash }),
+    ),
   });
 
   it('is read back as it was written', () => {
@@ -333,6 +337,7 @@ describe('the applied row', () => {
         nextStreamId: 2,
         nextTypeId: 3,
         nextSourceId: 4,
+        definitions: { index: toLogIndex(11), chainHash: new Uint8Array(32).fill(0xbb) },
       }),
     );
     expect(unnoticedFlips(row, (flipped) => readAppliedRow(KEY, flipped))).toEqual([]);

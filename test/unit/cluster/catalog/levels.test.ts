@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import {
   CATALOG_GROUP,
   type DatabaseError,
+  formatLevels,
   type GroupId,
   LEVELS,
   NO_BYTES,
@@ -21,6 +22,9 @@ import { NEXT_LEVELS, nextRelease, payloadAt } from '../../../support/cluster/ne
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const NODES = [1, 2, 3].map(toNodeId);
+const NOW = LEVELS.max;
+const NEXT = NEXT_LEVELS.max;
+const KNOWN = formatLevels(LEVELS);
 
 /** The node stops, and goes on with another release, which says so to the catalog. */
 async function change(world: ReplicaWorld, member: WorldNode, release: WorldNode['release']): Promise<unknown> {
@@ -83,33 +87,33 @@ describe('an upgrade', () => {
     }
     const reason = (nodes: string): unknown =>
       expect.stringContaining(
-        `stays at level 1, for not every node knows level 2: ${nodes}; start the new release there`,
+        `stays at level ${NOW}, for not every node knows level ${NEXT}: ${nodes}; start the new release there`,
       );
     expect(refusals).toEqual([
-      { kind: 'faulty', code: 'failed_precondition', reason: reason('node 2 knows level 1, node 3 knows level 1') },
-      { kind: 'faulty', code: 'failed_precondition', reason: reason('node 3 knows level 1') },
+      { kind: 'faulty', code: 'failed_precondition', reason: reason(`node 2 knows ${KNOWN}, node 3 knows ${KNOWN}`) },
+      { kind: 'faulty', code: 'failed_precondition', reason: reason(`node 3 knows ${KNOWN}`) },
     ]);
     // Second thoughts: nothing was written yet that this release would not know.
     expect(await change(world, world.at(toNodeId(2)), undefined)).toMatchObject({ kind: 'registered' });
     await writeAll('back');
-    expect(await finalize(world)).toMatchObject({ reason: expect.stringContaining('node 2 knows level 1; start') });
+    expect(await finalize(world)).toMatchObject({ reason: expect.stringContaining(`node 2 knows ${KNOWN}; start`) });
     await change(world, world.at(toNodeId(2)), nextRelease);
     for (const member of world.up) expect(new Set(written(member, group))).toEqual(new Set([1]));
 
-    expect(await finalize(world)).toEqual({ kind: 'finalized', level: 2 });
-    expect(await finalize(world)).toEqual({ kind: 'finalized', level: 2 });
-    await world.until(() => world.up.every(({ front }) => front.catalog.level === 2), 'everybody to know it');
+    expect(await finalize(world)).toEqual({ kind: 'finalized', level: NEXT });
+    expect(await finalize(world)).toEqual({ kind: 'finalized', level: NEXT });
+    await world.until(() => world.up.every(({ front }) => front.catalog.level === NEXT), 'everybody to know it');
     await writeAll('after');
     for (const member of world.up) {
       await world.answer(member.front.latest(group));
       expect(await member.history(group)).toEqual(texts);
-      expect(written(member, group)).toContain(2);
+      expect(written(member, group)).toContain(NEXT);
     }
     for (const node of NODES) {
       const member = world.at(node);
       await member.crash();
       await member.start();
-      expect(member.core.catalog.level).toBe(2);
+      expect(member.core.catalog.level).toBe(NEXT);
     }
     expect(world.failures).toEqual([]);
   });
@@ -119,7 +123,7 @@ describe('an upgrade', () => {
     for (const node of NODES) await change(world, world.at(node), nextRelease);
     expect(await finalize(world)).toMatchObject({ kind: 'finalized' });
     const old = world.at(toNodeId(3));
-    await world.until(() => old.front.catalog.level === 2, 'the level on that node');
+    await world.until(() => old.front.catalog.level === NEXT, 'the level on that node');
     await old.crash();
     old.release = undefined;
     const fault: DatabaseError = await old.start().then(
@@ -127,13 +131,12 @@ describe('an upgrade', () => {
       (error: DatabaseError) => error,
     );
     expect(fault).toMatchObject({
-      message:
-        'The cluster is at level 2, and this release knows level 1: start the release that raised it, or a later one',
+      message: `The cluster is at level ${NEXT}, and this release knows ${KNOWN}: start the release that raised it, or a later one`,
       details: { reason: 'LevelNotKnown' },
     });
     const refused = {
       kind: 'refused',
-      reason: 'it knows level 1, and the cluster is at level 2; start a later release there',
+      reason: `it knows ${KNOWN}, and the cluster is at level ${NEXT}; start a later release there`,
     };
     expect(await register(world, 3, undefined)).toEqual(refused);
     expect(await register(world, 4, undefined)).toEqual(refused);
@@ -148,12 +151,12 @@ describe('an upgrade', () => {
     const only = world.at(toNodeId(1));
     only.release = nextRelease;
     await only.start();
-    await world.until(() => only.front.catalog.level === 2, 'the highest level');
+    await world.until(() => only.front.catalog.level === NEXT, 'the highest level');
     const { group } = (await world.answer(only.front.createDatabase('shop'))).binding;
     await write(world, only, group, 'a');
     await only.crash();
     await only.start();
-    expect(only.core.catalog.level).toBe(2);
+    expect(only.core.catalog.level).toBe(NEXT);
     expect(await only.history(group)).toEqual(['a']);
   });
 
@@ -166,7 +169,7 @@ describe('an upgrade', () => {
     const writer = await world.leader(group);
     await write(world, writer, group, 'a');
     await away.start();
-    await world.until(() => away.front.catalog.level === 2 && bindingOf(away, group) !== undefined, 'the level');
+    await world.until(() => away.front.catalog.level === NEXT && bindingOf(away, group) !== undefined, 'the level');
     await world.answer(away.front.latest(group));
     expect(await away.history(group)).toEqual(['a']);
   });
@@ -177,7 +180,7 @@ describe('an entry of a level', () => {
     const { world, group } = await started();
     for (const node of NODES) await change(world, world.at(node), nextRelease);
     for (const member of world.up) {
-      const asked = member.front.transact(group, payloadAt(2, 'early')).then(
+      const asked = member.front.transact(group, payloadAt(NEXT, 'early')).then(
         () => 'answered',
         ({ details }: DatabaseError) => details.reason,
       );
@@ -193,8 +196,8 @@ describe('an entry of a level', () => {
     const group = toGroupId(3);
     expect(levelOf(group, entry(payloadAt(1, 'a')))).toBe(1);
     expect(levelOf(group, entry(NO_BYTES))).toBe(1);
-    expect(() => levelOf(group, entry(payloadAt(2, 'a')))).toThrow(
-      'Entry 7 of group 3 has feature level 2, and this release knows level 1: start the release that wrote it, or a later',
+    expect(() => levelOf(group, entry(payloadAt(NEXT, 'a')))).toThrow(
+      `Entry 7 of group 3 has feature level ${NEXT}, and this release knows ${KNOWN}: start the release that wrote it, or a later`,
     );
   });
 });
@@ -209,7 +212,9 @@ describe('a node that hears of a level that it does not know', () => {
     old.release = undefined;
     await old.start();
     await world.until(() => world.failures.length > 0, 'its end');
-    expect(String(world.failures[0])).toMatch(/is at level 2, and this release knows level 1: start the release that/);
+    expect(String(world.failures[0])).toContain(
+      `is at level ${NEXT}, and this release knows ${KNOWN}: start the release that`,
+    );
     expect(written(old, group)).toEqual([]);
   });
 });

@@ -1,0 +1,154 @@
+// Goal: what is defined is stored as it was decided, the same on every replica, whatever its flushes, restarts and
+// snapshots, and can be taken back to a checkpoint (D8, D11, D16, D23). Method: random entries of definitions among
+// transactions, on two machines; rows compared byte by byte.
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toRevision } from '#base';
+import { encodeStanding, HistoryExport, HistoryImport, loadLedger, rebuildDerived, verifyDefinitions } from '#database';
+import { DatabaseHost } from '../support/database-host.ts';
+import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
+import { dump, sharedContent } from '../support/database-rows.ts';
+import { arbDefining, SMALL_BLOBS } from '../support/definition-entries.ts';
+
+const TIMEOUT_MS = 60_000;
+const RUNS = { numRuns: 30 };
+const LATEST = toRevision(Number.MAX_SAFE_INTEGER);
+
+type Step =
+  | { readonly kind: 'transact'; readonly payload: Uint8Array }
+  | { readonly kind: 'define'; readonly payload: Uint8Array };
+
+/** Two entries of three define something. */
+const arbSteps: fc.Arbitrary<readonly Step[]> = fc
+  .array(fc.oneof(arbRequest({ variety: 40, eventsMax: 4 }), arbDefining, arbDefining), {
+    minLength: 20,
+    maxLength: 60,
+    size: 'max',
+  })
+  .map((list) =>
+    list.map((each, step) =>
+      each instanceof Uint8Array
+        ? { kind: 'define', payload: each }
+        : { kind: 'transact', payload: payloadOf({ ...each, stampedMs: stampMs(step, 0) }) },
+    ),
+  );
+const arbDice = fc.array(fc.nat(9), { minLength: 60, maxLength: 60 });
+
+async function take(host: DatabaseHost, { kind, payload }: Step): Promise<void> {
+  if (kind === 'define') host.define(payload);
+  else await host.apply(payload);
+}
+
+async function hostWith(steps: readonly Step[], dice: readonly number[] = []): Promise<DatabaseHost> {
+  const host = new DatabaseHost();
+  for (const [place, step] of steps.entries()) {
+    await take(host, step);
+    if ((dice[place] ?? 0) < 3) await host.flush();
+  }
+  await host.flush();
+  return host;
+}
+
+/** Everything that a ledger says, made anew from the rows. */
+function listed(host: DatabaseHost): unknown {
+  const ledger = loadLedger(host.reader(), host.machine.applied.definitions);
+  const revisions = [0, 1, 5].map(toRevision).concat(LATEST);
+  return [revisions.map((revision) => ledger.list(revision)), ledger.blobs(), ledger.chainHash];
+}
+
+async function takeOver(from: DatabaseHost, to: DatabaseHost, bytesMax: number): Promise<void> {
+  const history = HistoryExport.open(from.source, encodeStanding(to.machine.applied));
+  if (typeof history === 'string') throw new Error(history);
+  expect(await history.faultInComponents()).toBeUndefined();
+  const check = new HistoryImport(to.source, to.machine.applied);
+  for (;;) {
+    const part = await history.next(bytesMax);
+    const units = check.take(part.data);
+    if (typeof units === 'string') throw new Error(units);
+    to.machine.install({ units, last: part.last, group: history.group });
+    if (part.last.index % 2 === 0) await to.flush();
+    if (part.isLast) break;
+  }
+  await to.flush();
+}
+
+describe('definitions among transactions', () => {
+  it(
+    'are stored alike whatever flushes and restarts, and say so when they are read anew (D8, D23)',
+    async () => {
+      const property = fc.asyncProperty(arbSteps, arbDice, async (steps, dice) => {
+        const one = new DatabaseHost();
+        const other = new DatabaseHost();
+        const different: (readonly number[])[] = [];
+        for (const [place, step] of steps.entries()) {
+          await take(one, step);
+          await take(other, step);
+          const die = dice[place] ?? 0;
+          if (die < 3) await one.flush();
+          if (die === 3) one.beginFlush();
+          if (die > 6) await other.flush();
+          if (die === 8) different.push(await other.reopen(false));
+        }
+        await one.flush();
+        await other.flush();
+        expect(different.flat()).toEqual([]);
+        expect(other.machine.applied).toEqual(one.machine.applied);
+        expect(await sharedContent(other.kv)).toEqual(await sharedContent(one.kv));
+        expect(listed(other)).toEqual(listed(one));
+      });
+      await fc.assert(property, RUNS);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'are taken over from any place on, in parts of any size, each a place in the log (D16, D23)',
+    async () => {
+      const sizes = fc.constantFrom(1, 300, 2000, 60_000);
+      const property = fc.asyncProperty(arbSteps, arbDice, fc.nat(59), sizes, async (steps, dice, cut, bytesMax) => {
+        const one = await hostWith(steps, dice);
+        const other = await hostWith(steps.slice(0, cut % steps.length), dice.toReversed());
+        await takeOver(one, other, bytesMax);
+        expect(await sharedContent(other.kv)).toEqual(await sharedContent(one.kv));
+        expect(listed(other)).toEqual(listed(one));
+        for (const { digest } of SMALL_BLOBS) {
+          const parts = [one, other].map((host) => loadLedger(host.reader(), host.machine.applied.definitions));
+          expect(new Set(parts.map((ledger) => ledger.partsOf(digest))).size).toBe(1);
+        }
+      });
+      await fc.assert(property, RUNS);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'are taken back to a durable entry, and the log goes on from there to the same rows (D11)',
+    async () => {
+      const property = fc.asyncProperty(arbSteps, arbDice, fc.nat(59), async (steps, dice, cut) => {
+        const host = new DatabaseHost();
+        let durable = host.machine.applied;
+        await host.flush();
+        for (const [place, step] of steps.entries()) {
+          await take(host, step);
+          if ((dice[place] ?? 0) < 4 || place === cut % steps.length) await host.flush();
+          if (place === cut % steps.length) durable = host.machine.applied;
+        }
+        await host.flush();
+        const rows = await sharedContent(host.kv);
+        expect(await verifyDefinitions(host.reader(), durable.index)).toEqual({ kind: 'whole' });
+        await rebuildDerived(host.kv, host.source, durable);
+        const { group, logStart, ...back } = host.reader().applied() ?? {};
+        expect(back).toMatchObject({ index: durable.index, definitions: durable.definitions });
+        const again = await dump(host.kv);
+        await rebuildDerived(host.kv, host.source, durable);
+        expect(await dump(host.kv)).toEqual(again);
+        expect(await host.reopen(false)).toEqual([]);
+        await host.flush();
+        expect(await sharedContent(host.kv)).toEqual(rows);
+      });
+      await fc.assert(property, RUNS);
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,152 @@
+// Goal: what is defined through any node is on all of them, in every row, also on one that was away or begins anew; and
+// no cluster takes any of it in before every release that it may go back to knows it (C23, D22, D23, ADR 0106). Method:
+// nodes in one thread over the real machines; one of them is a release that knows level 1 alone.
+
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST, toNodeId } from '#base';
+import type { DefinitionOutcome } from '#database';
+import { BLOB_PART_BYTES, type DefinitionEntry, encodeDefinitionEntry, toVersionNumber } from '#model';
+import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
+import { bindingOf, isAt, keptWorld, registrationOf } from '../../support/cluster/kept-world.ts';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
+import type { Release, ReplicaWorld, WorldNode } from '../../support/cluster/replica-world.ts';
+import { blobOf, DEFINITIONS, partOf } from '../../support/definition-entries.ts';
+
+/** As it was before anything could be defined. */
+const FIRST_RELEASE: Release = { levels: { min: LEVEL_FIRST, max: LEVEL_FIRST }, machines: databaseMachines };
+const LARGE = blobOf('c', BLOB_PART_BYTES + 5);
+const SMALL = blobOf('a', 30);
+const [FIRST, SECOND] = DEFINITIONS;
+if (FIRST === undefined || SECOND === undefined) throw new Error('there are two definitions');
+
+const ENTRIES: readonly DefinitionEntry[] = [
+  { kind: 'define', blob: LARGE, definition: FIRST },
+  partOf(LARGE, 0),
+  partOf(LARGE, 1),
+  { kind: 'define', blob: LARGE, definition: FIRST },
+  partOf(SMALL, 0),
+  { kind: 'define', blob: SMALL, definition: SECOND },
+  { kind: 'delete', component: FIRST.kind, name: FIRST.name, version: undefined },
+];
+const OUTCOMES: readonly DefinitionOutcome[] = [
+  { kind: 'no-component', next: 0 },
+  { kind: 'part-taken', next: 1, removed: [] },
+  { kind: 'part-taken', next: 2, removed: [] },
+  { kind: 'defined', version: toVersionNumber(1), isNew: true },
+  { kind: 'part-taken', next: 1, removed: [] },
+  { kind: 'defined', version: toVersionNumber(1), isNew: true },
+  { kind: 'deleted', removed: [{ digest: LARGE.digest, partCount: 2 }] },
+];
+
+function define(world: ReplicaWorld, member: WorldNode, group: GroupId, entry: DefinitionEntry): Promise<unknown> {
+  return world.answer(
+    member.front.define(group, encodeDefinitionEntry(entry)).catch(({ details }: DatabaseError) => details.reason),
+  );
+}
+
+/** Each entry by the next node, with a transaction behind it. */
+async function defineAll(world: ReplicaWorld, group: GroupId, entries = ENTRIES): Promise<readonly unknown[]> {
+  const outcomes: unknown[] = [];
+  for (const [at, entry] of entries.entries()) {
+    const member = world.up[at % world.up.length];
+    if (member === undefined) throw new Error('a node runs');
+    outcomes.push(await define(world, member, group, entry));
+    await world.answer(member.transact(group, `text ${at} of ${entries.length}`));
+  }
+  return outcomes;
+}
+
+async function shared(world: ReplicaWorld, group: GroupId): Promise<readonly string[]> {
+  const revision = await world.answer((await world.leader(group)).front.latest(group));
+  await world.until(() => world.up.every(({ front }) => front.applied(group) >= revision), 'all of it', 60_000);
+  return Promise.all(world.up.map(async ({ front }) => JSON.stringify(await databaseKit.shared(front.reader, group))));
+}
+
+async function started(release?: Release): Promise<{ readonly world: ReplicaWorld; readonly group: GroupId }> {
+  const limits = { tailBytesMax: 300, retainedBytesMax: 300, snapshotPartBytes: 4000, snapshotWindowBytes: 16_000 };
+  const world = await keptWorld(3, { limits, release });
+  for (const node of [1, 2, 3]) await register(world, node, release);
+  await world.pass(3_000);
+  const { group } = (await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'))).binding;
+  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+  return { world, group };
+}
+
+async function register(world: ReplicaWorld, node: number, release?: Release): Promise<unknown> {
+  const leader = await world.leader(CATALOG_GROUP);
+  const registration = { ...registrationOf(node), ...(release?.levels && { levels: release.levels }) };
+  return world.answer(leader.core.register(registration, node === leader.node));
+}
+
+describe('what is defined through any node', () => {
+  it('is decided once, and stands in the same rows on all of them (D22, D23)', async () => {
+    const { world, group } = await started();
+    expect(await defineAll(world, group)).toEqual(OUTCOMES);
+    const rows = await shared(world, group);
+    expect(new Set(rows).size).toBe(1);
+    expect(rows[0]).toContain(SMALL.digest);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('reaches a node that was away, and one whose log does not lead there, with the state (D16)', async () => {
+    const { world, group } = await started();
+    const away = world.at(toNodeId(3));
+    await world.answer(away.transact(group, 'before'));
+    await away.crash();
+    expect(await defineAll(world, group, ENTRIES.slice(0, 6))).toEqual(OUTCOMES.slice(0, 6));
+    const { letters } = world.network.counts;
+    await away.start();
+    expect(new Set(await shared(world, group)).size).toBe(1);
+    expect(world.network.counts.letters).toBeGreaterThan(letters);
+    expect(bindingOf(away, group)).toBeDefined();
+    // It goes on by the log.
+    expect(await define(world, away, group, ENTRIES[6] ?? partOf(SMALL, 0))).toEqual(OUTCOMES[6]);
+    await world.answer(away.transact(group, 'after'));
+    expect(new Set(await shared(world, group)).size).toBe(1);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is there after crashes that lose rows and logs that were not synced (C7, D11)', async () => {
+    const { world, group } = await started();
+    expect(await defineAll(world, group)).toEqual(OUTCOMES);
+    const before = await shared(world, group);
+    for (const member of world.up) {
+      await member.crash({ torn: member.node, survives: (unsynced) => unsynced % 3 !== member.node - 1 });
+      await member.start();
+      await world.until(() => world.leaderOf(group) !== undefined, 'a leader');
+    }
+    expect(new Set([...before, ...(await shared(world, group))]).size).toBe(1);
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('a cluster that may go back to a release that knows no definitions (C23)', () => {
+  it('takes none in until the upgrade is ended, and is then closed to that release', async () => {
+    const { world, group } = await started(FIRST_RELEASE);
+    for (const member of world.up) {
+      await member.crash();
+      member.release = undefined;
+      await member.start();
+      await register(world, member.node);
+    }
+    const early = partOf(SMALL, 0);
+    for (const member of world.up) expect(await define(world, member, group, early)).toBe('LevelNotReached');
+    const back = world.at(toNodeId(2));
+    await back.crash();
+    back.release = FIRST_RELEASE;
+    await back.start();
+    await world.answer(back.transact(group, 'one release back'));
+    await back.crash();
+    back.release = undefined;
+    await back.start();
+    await register(world, 2);
+    const leader = await world.leader(CATALOG_GROUP);
+    expect(await world.answer(leader.core.order({ kind: 'finalize' }))).toMatchObject({ level: 2 });
+    await world.until(() => world.up.every(({ front }) => front.catalog.level === 2), 'everybody to know it');
+    expect(await defineAll(world, group)).toEqual(OUTCOMES);
+    expect(new Set(await shared(world, group)).size).toBe(1);
+    await back.crash();
+    back.release = FIRST_RELEASE;
+    await expect(back.start()).rejects.toThrow('The cluster is at level 2, and this release knows level 1');
+  });
+});

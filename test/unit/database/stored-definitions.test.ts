@@ -1,0 +1,227 @@
+// Goal: what is missing or wrong in the rows of definitions is noticed, after a crash and on the way between replicas,
+// and components that go while they are sent hurt nobody (D11, D16, D23). Method: one database of three components, one
+// of two parts, each fault in turn.
+
+import { describe, expect, it } from 'vitest';
+import { NO_BYTES, toHex, toLogIndex } from '#base';
+import {
+  componentPart,
+  DatabaseMachine,
+  encodeStanding,
+  HistoryExport,
+  HistoryImport,
+  rebuildDerived,
+  verifyDefinitions,
+} from '#database';
+import type { KvStore } from '#kv';
+import { BLOB_PART_BYTES, type DefinitionEntry, toVersionNumber } from '#model';
+import { digestBytes } from '../../../src/database/definition-record.ts';
+import { DatabaseHost } from '../../support/database-host.ts';
+import { payloadOf } from '../../support/database-requests.ts';
+import { sharedContent } from '../../support/database-rows.ts';
+import { blobOf, DEFINITIONS, partOf, stamped } from '../../support/definition-entries.ts';
+
+const SMALL = blobOf('a', 30);
+const LARGE = blobOf('c', BLOB_PART_BYTES + 5);
+const [FIRST, SECOND] = DEFINITIONS;
+if (FIRST === undefined || SECOND === undefined) throw new Error('there are two definitions');
+const DELETE_LARGE: DefinitionEntry = {
+  kind: 'delete',
+  component: SECOND.kind,
+  name: SECOND.name,
+  version: undefined,
+};
+
+/** Entries 1 to 9: two transactions, then the components; each has a batch of its own. */
+const ENTRIES: readonly DefinitionEntry[] = [
+  partOf(SMALL, 0),
+  { kind: 'define', blob: SMALL, definition: FIRST },
+  partOf(LARGE, 0),
+  partOf(LARGE, 1),
+  { kind: 'define', blob: LARGE, definition: SECOND },
+  // Refused: there is no record of it.
+  partOf(LARGE, 0),
+];
+const DURABLE = toLogIndex(3);
+const LAST = 2 + ENTRIES.length;
+
+async function transact(host: DatabaseHost, n: number): Promise<void> {
+  const events = [{ id: `e-${n}`, type: 't', source: 'orders', stream: 'orders' }];
+  const transactionId = n.toString(16).padStart(32, '0');
+  await host.apply(payloadOf({ transactionId, stampedMs: 1_700_000_001_000, events, constraints: [] }));
+}
+
+async function fullHost(): Promise<DatabaseHost> {
+  const host = new DatabaseHost();
+  for (const n of [1, 2]) await transact(host, n);
+  for (const [at, entry] of ENTRIES.entries()) {
+    host.define(stamped(entry, 2000 + at));
+    await host.flush();
+  }
+  return host;
+}
+
+async function put(kv: KvStore, key: Uint8Array, value: Uint8Array | undefined): Promise<void> {
+  const batch = kv.batch();
+  if (value === undefined) batch.del(key);
+  else batch.put(key, value);
+  await kv.write(batch);
+}
+
+function opened(host: DatabaseHost, standing: Uint8Array): HistoryExport {
+  const history = HistoryExport.open(host.source, standing);
+  if (typeof history === 'string') throw new Error(history);
+  return history;
+}
+
+describe('verifyDefinitions (D11)', () => {
+  it('says whole when nothing is missing, from any durable entry', async () => {
+    const host = await fullHost();
+    for (let index = 0; index <= LAST; index++) {
+      expect(await verifyDefinitions(host.reader(), toLogIndex(index))).toEqual({ kind: 'whole' });
+    }
+  });
+
+  it.each([4, 5, 6, 7])('says broken when the record of entry %i is missing or another one', async (index) => {
+    const host = await fullHost();
+    const key = host.reader().keys.definition(index).slice();
+    const whole = host.kv.get(key)?.slice() ?? NO_BYTES;
+    for (const value of [undefined, whole.with(7, (whole[7] ?? 0) ^ 1)]) {
+      await put(host.kv, key, value);
+      expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({ kind: 'broken' });
+    }
+    await put(
+      host.kv,
+      key,
+      host.kv.get(
+        host
+          .reader()
+          .keys.definition(index === 4 ? 5 : 4)
+          .slice(),
+      ),
+    );
+    expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({ kind: 'broken' });
+    await put(host.kv, key, whole);
+    expect(await verifyDefinitions(host.reader(), DURABLE)).toEqual({ kind: 'whole' });
+  });
+
+  it('says broken when a part that came behind the durable entry is missing or has other bytes', async () => {
+    const host = await fullHost();
+    const key = host.reader().keys.componentPart(digestBytes(LARGE.digest), 1).slice();
+    const small = host.kv.get(host.reader().keys.componentPart(digestBytes(SMALL.digest), 0));
+    for (const value of [undefined, small]) {
+      await put(host.kv, key, value);
+      expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({
+        kind: 'broken',
+        fault: `part 1 of the component ${LARGE.digest} is not whole`,
+      });
+    }
+  });
+});
+
+describe('the parts of a component (D23)', () => {
+  it('are given back as they came, and go with the last version that names them', async () => {
+    const host = await fullHost();
+    const part = componentPart(host.reader(), LARGE.digest, 1);
+    expect(part && toHex(part)).toBe('64'.repeat(5));
+    host.define(stamped(DELETE_LARGE, 3000));
+    await host.flush();
+    expect([0, 1].map((each) => componentPart(host.reader(), LARGE.digest, each))).toEqual([undefined, undefined]);
+    expect(componentPart(host.reader(), SMALL.digest, 0)).toHaveLength(30);
+  });
+
+  it('may be removed while they are sent: the record goes alone, and the log says why', async () => {
+    const host = await fullHost();
+    const other = new DatabaseHost();
+    const history = opened(host, encodeStanding(other.machine.applied));
+    expect(await history.faultInComponents()).toBeUndefined();
+    host.define(stamped(DELETE_LARGE, 3000));
+    await host.flush();
+    const check = new HistoryImport(other.source, other.machine.applied);
+    for (let part = await history.next(100); ; part = await history.next(100)) {
+      const units = check.take(part.data);
+      if (typeof units === 'string') throw new Error(units);
+      other.machine.install({ units, last: part.last, group: history.group });
+      if (part.isLast) break;
+    }
+    const { term } = other.machine.applied;
+    other.machine.define({ index: toLogIndex(LAST + 1), term, payload: stamped(DELETE_LARGE, 3000) });
+    await other.flush();
+    expect(await sharedContent(other.kv)).toEqual(await sharedContent(host.kv));
+  });
+
+  it('that are missing without a reason are not passed on', async () => {
+    const host = await fullHost();
+    const standing = encodeStanding(new DatabaseHost().machine.applied);
+    const early = opened(host, standing);
+    expect(await early.faultInComponents()).toBeUndefined();
+    await put(host.kv, host.reader().keys.componentPart(digestBytes(LARGE.digest), 0).slice(), undefined);
+    expect(await opened(host, standing).faultInComponents()).toMatch(/not whole here yet/);
+    await expect(early.next(1e7)).rejects.toThrow('a part of a component is missing');
+  });
+
+  it('that went behind a checkpoint are not offered until the log has said so again', async () => {
+    const host = await fullHost();
+    const durable = host.machine.applied;
+    host.define(stamped(DELETE_LARGE, 3000));
+    await host.flush();
+    await rebuildDerived(host.kv, host.source, durable);
+    const standing = encodeStanding(new DatabaseHost().machine.applied);
+    expect(await opened(host, standing).faultInComponents()).toMatch(/not whole here yet/);
+    expect(await host.reopen(false)).toEqual([]);
+    await host.flush();
+    expect(await opened(host, standing).faultInComponents()).toBeUndefined();
+  });
+});
+
+describe('a history with definitions (D16)', () => {
+  it('is refused where a bit of a record or of a part is wrong, and then nothing of it counts', async () => {
+    const host = new DatabaseHost();
+    await transact(host, 1);
+    for (const [at, entry] of ENTRIES.slice(0, 2).entries()) host.define(stamped(entry, 2000 + at));
+    await host.flush();
+    const other = new DatabaseHost();
+    const { data } = await opened(host, encodeStanding(other.machine.applied)).next(1e6);
+    const check = new HistoryImport(other.source, other.machine.applied);
+    const before = check.standing;
+    for (let at = 0; at < data.length; at++) {
+      expect(check.take(data.with(at, (data[at] ?? 0) ^ 1)), `a bit of byte ${at}`).toBeTypeOf('string');
+      expect(check.standing).toEqual(before);
+    }
+    expect(check.take(data)).toHaveLength(3);
+    expect(check.standing.definitions).toEqual(host.machine.applied.definitions);
+  });
+
+  it('is not given to whoever has others, and nothing is left for whoever has all', async () => {
+    const host = await fullHost();
+    const { revision, chainHash, definitions } = host.machine.applied;
+    const foreign = { ...definitions, chainHash: new Uint8Array(32).fill(1) };
+    expect(HistoryExport.open(host.source, encodeStanding({ revision, chainHash, definitions: foreign }))).toMatch(
+      /^its definitions go up to entry 7, and are others here/,
+    );
+    const { data, isLast } = await opened(host, encodeStanding(host.machine.applied)).next(1e6);
+    expect([data.length, isLast]).toEqual([0, true]);
+  });
+
+  it('says nothing that a release before would not know, as long as nothing is defined (ADR 0047)', async () => {
+    const host = new DatabaseHost();
+    await transact(host, 1);
+    await host.flush();
+    const formats = (): number | undefined => host.kv.get(host.reader().keys.applied().slice())?.[0];
+    expect([formats(), encodeStanding(host.machine.applied).length]).toEqual([4, 33]);
+    // An entry that changes nothing leaves no trace.
+    host.define(stamped(DELETE_LARGE, 1000));
+    await host.flush();
+    expect([formats(), encodeStanding(host.machine.applied).length]).toEqual([4, 33]);
+    host.define(stamped(partOf(SMALL, 0), 1000));
+    await host.flush();
+    expect([formats(), encodeStanding(host.machine.applied).length]).toEqual([5, 66]);
+    expect(DatabaseMachine.open(host.source)?.applied).toEqual(host.machine.applied);
+  });
+});
+
+it('versions of the other name stay when one is deleted', async () => {
+  const host = await fullHost();
+  const outcome = host.define(stamped({ ...DELETE_LARGE, version: toVersionNumber(1) }, 3000));
+  expect(outcome).toEqual({ kind: 'deleted', removed: [{ digest: LARGE.digest, partCount: 2 }] });
+});
