@@ -195,7 +195,7 @@ export class DatabaseMachine {
     return { kind: 'committed', revision: toRevision(revision), basis, recordedTimeMs, eventCount, storedIds };
   }
 
-  /** Decides an entry of a definition (D22), which raises no revision. Throws for one that this release does not know. */
+  /** Decides an entry of a definition (D22), which raises no revision. Throws for one that is not known. */
   define({ index, term, payload }: EntryToApply): DefinitionOutcome {
     this.advance(index, term);
     const journal = this.#journal();
@@ -205,8 +205,8 @@ export class DatabaseMachine {
   }
 
   /**
-   * Takes over pages and records of another replica that go on where this one stands, and is then where the part ends in the log
-   * (D16). What they were decided by is not looked at: they are committed.
+   * Takes over pages and records of another replica that go on where this one stands, and is then where they end in the
+   * log (D16). What they were decided by is not looked at: they are committed.
    */
   install(part: { readonly units: readonly HistoryUnit[]; readonly last: LogPlace; readonly group: GroupMark }): void {
     assert(part.last.index > this.appliedIndex, 'A snapshot goes further than the state', [

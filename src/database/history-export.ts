@@ -19,7 +19,7 @@ import type { LogPlace, Page } from './page.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import { componentPart, loadLedger, partKeys, partKeysOf, recordAt, recordsBehind } from './stored-definitions.ts';
 
-/** Some pages and records, a whole number of them; none where there is nothing left but to say how far the log has come. */
+/** Some pages and records, whole ones; none where there is nothing left but to say how far the log has come. */
 export interface HistoryPart {
   readonly data: Uint8Array;
   /** Where in the log whoever has taken it over stands. */

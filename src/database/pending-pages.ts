@@ -81,7 +81,7 @@ export class PendingPages {
     this.#isClosed ||= isTooLong || last.count + count > PAGE_TRANSACTIONS_MAX;
   }
 
-  /** The next transaction begins a page: between it and the one before stands something in the log that counts (D23). */
+  /** The next transaction begins a page: something in the log that counts stands before it (D23). */
   endPage(): void {
     this.#isClosed = !this.isEmpty;
   }

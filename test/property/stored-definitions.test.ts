@@ -138,7 +138,7 @@ describe('definitions among transactions', () => {
         const rows = await sharedContent(host.kv);
         expect(await verifyDefinitions(host.reader(), durable.index)).toEqual({ kind: 'whole' });
         await rebuildDerived(host.kv, host.source, durable);
-        const { group, logStart, ...back } = host.reader().applied() ?? {};
+        const back = host.reader().applied();
         expect(back).toMatchObject({ index: durable.index, definitions: durable.definitions });
         const again = await dump(host.kv);
         await rebuildDerived(host.kv, host.source, durable);

@@ -26,7 +26,7 @@ export function partOf(blob: ComponentReference, part: number): DefinitionEntry 
   return { kind: 'part', blob, part, bytes: new Uint8Array(size).fill(blob.digest.charCodeAt(0) + part) };
 }
 
-export const SMALL_BLOBS: readonly ComponentReference[] = [...'abcdef'].map((letter, at) =>
+export const SMALL_BLOBS: readonly ComponentReference[] = ['a', 'b', 'c', 'd', 'e', 'f'].map((letter, at) =>
   blobOf(letter, 1 + 40 * at),
 );
 

@@ -72,6 +72,7 @@ export class CoreWorld {
       log,
       peers: noPeers,
       machines: this.#kit.machines,
+      levels: this.#kit.levels,
       limits: this.#limits,
       clock,
       monotonicMs: () => this.nowMs,

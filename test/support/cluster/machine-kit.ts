@@ -2,7 +2,7 @@
  * Two kinds of state machines to run the core over: the small ones of these tests, and the real ones. A test that is
  * about the runtime uses the small ones; crashes are tried with both.
  */
-import { encodeUtf8, type GroupId, type Revision, toRevision } from '#base';
+import { encodeUtf8, type GroupId, LEVEL_FIRST, LEVELS, type LevelRange, type Revision, toRevision } from '#base';
 import type { Machines } from '#cluster';
 import { DatabaseReader, eventsOf, walkPages } from '#database';
 import type { KvReader } from '#kv';
@@ -14,6 +14,8 @@ import { historyOf, storedRevision, toyMachines, transactPayload } from './toy-m
 
 export interface MachineKit {
   readonly machines: Machines;
+  /** Of clusters that they can belong to. */
+  readonly levels: LevelRange;
   /** The payload of a transaction that carries a text. */
   readonly payload: (text: string) => Uint8Array;
   /** The texts of a database, by revision. */
@@ -25,6 +27,7 @@ export interface MachineKit {
 
 export const toyKit: MachineKit = {
   machines: toyMachines,
+  levels: { min: LEVEL_FIRST, max: LEVEL_FIRST },
   payload: transactPayload,
   history: async (kv, group) => (await historyOf(kv, group)).map(({ text }) => text),
   shared: historyOf,
@@ -34,6 +37,7 @@ export const toyKit: MachineKit = {
 /** Every third text carries a constraint by prefix, for which the machine must look into the store. */
 export const databaseKit: MachineKit = {
   machines: databaseMachines,
+  levels: LEVELS,
   payload: (text) =>
     encodeTransactPayload({
       transactionId: nativeSha256([encodeUtf8(text)]).subarray(0, 16),

@@ -5,7 +5,7 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { GroupId, Revision } from '#base';
+import { type GroupId, LEVELS, type Revision } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { LossyKv } from '../../support/cluster/lossy-kv.ts';
 import { databaseKit, type MachineKit, toyKit } from '../../support/cluster/machine-kit.ts';
@@ -317,7 +317,7 @@ describe.each([
     older.kv = await world.kv.crash(() => true);
     older.log = new MemoryLog(
       world.log.durable.map((record) =>
-        record.kind === 'entry' && record.index === 4 ? { ...record, level: 2 } : record,
+        record.kind === 'entry' && record.index === 4 ? { ...record, level: LEVELS.max + 1 } : record,
       ),
     );
     await expect(older.start()).rejects.toMatchObject({ details: { reason: 'UnknownFeatureLevel' } });

@@ -64,7 +64,9 @@ async function shared(world: ReplicaWorld, group: GroupId): Promise<readonly str
 
 /** What is stored, but for how far the log has come: that moves with each leader. */
 function withoutPlace(rows: string): string {
-  return JSON.stringify(JSON.parse(rows), (key, value) => (key === 'index' || key === 'term' ? undefined : value));
+  return JSON.stringify(JSON.parse(rows), (key, value: unknown) =>
+    key === 'index' || key === 'term' ? undefined : value,
+  );
 }
 
 async function started(release?: Release): Promise<{ readonly world: ReplicaWorld; readonly group: GroupId }> {

@@ -180,7 +180,11 @@ describe('an idle cluster (C31)', () => {
     const leads = (group: GroupId, nodes: readonly NodeId[]): boolean =>
       nodes.some((node) => node !== away && world.at(node).leads(group));
     expect(led.length).toBeGreaterThan(MANY / 4);
-    expect([CATALOG_GROUP, ...groups].filter((group) => !leads(group, world.nodes))).toEqual([]);
+    const unled = (): readonly GroupId[] => [CATALOG_GROUP, ...groups].filter((group) => !leads(group, world.nodes));
+    // Two are left of three: where both stood at once, nobody was elected, and the next round decides.
+    expect(unled().length).toBeLessThan(MANY / 10);
+    await world.pass(2000);
+    expect(unled()).toEqual([]);
     // Whoever was led by another node still is, and nobody leads who heard of no quorum for a window.
     const isLed = (group: GroupId): boolean => group === CATALOG_GROUP || led.includes(group);
     expect(steps.elected - elected).toBe([CATALOG_GROUP, ...groups].filter(isLed).length);

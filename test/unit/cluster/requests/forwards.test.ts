@@ -20,6 +20,8 @@ interface Cluster {
 async function started(options: ReplicaWorldOptions = {}): Promise<Cluster> {
   const world = await ReplicaWorld.started(3, options);
   const catalog = await world.leader(CATALOG_GROUP);
+  // The level of the cluster is written: the smallest limits have no room beside it.
+  await world.pass(500);
   const { binding } = await world.answer(catalog.front.createDatabase('shop'));
   const leader = await world.leader(binding.group);
   await world.pass(500);
