@@ -30,7 +30,7 @@ const CLUSTER: ClusterDescription = {
   catalogLeader: toNodeId(1),
   catalogIndex: toLogIndex(9),
   isConfirmed: true,
-  level: 1,
+  level: LEVELS.max,
   nodes: [nodeOf(1), nodeOf(2), nodeOf(3, 'leaving')],
   databases: [
     database('shop', { leader: 1, lag: 3 }),
@@ -153,7 +153,7 @@ shop      1 2             1       3    settled
     expect((await run('finalize --json', { kind: 'finalized', level: 2 })).out).toBe('{"level":2}\n');
     const at = (...levels: readonly number[]): AdminReply => {
       const nodes = CLUSTER.nodes.map((node, place) => ({ ...node, levels: { min: 1, max: levels[place] ?? 1 } }));
-      return { kind: 'described', cluster: { ...CLUSTER, nodes } };
+      return { kind: 'described', cluster: { ...CLUSTER, level: 1, nodes } };
     };
     expect((await run('status', at(1, 1, 1))).out).not.toContain('level');
     expect((await run('status', at(2, 1, 2))).out).toContain('\nlevel 1; some nodes know level 2, others 1\n');
