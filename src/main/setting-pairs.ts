@@ -3,6 +3,9 @@ import { isIP } from 'node:net';
 import { formatBytes } from './setting.ts';
 import type { Config } from './settings.ts';
 
+/** `defaultHardBytes` of #storage, in segments: it is not loaded for a command that starts no node (config.test.ts). */
+const HARD_SEGMENTS = 2;
+
 /** What the user calls a setting; undefined: nothing is to be said of it. */
 export type NameOf = (key: keyof Config) => string | undefined;
 
@@ -16,9 +19,19 @@ export function faultsBetween(config: Config, nameOf: NameOf): readonly string[]
   ];
 }
 
-function diskFaults({ diskHardBytes: hard, diskSoftBytes: soft }: Config, nameOf: NameOf): readonly string[] {
+function diskFaults(config: Config, nameOf: NameOf): readonly string[] {
+  const { diskHardBytes: hard, diskSoftBytes: soft } = config;
   const [hardName, softName] = [nameOf('diskHardBytes'), nameOf('diskSoftBytes')];
-  if (hardName === undefined || softName === undefined || hard === 'auto' || soft === 'auto' || hard <= soft) return [];
+  if (hardName === undefined || softName === undefined || soft === 'auto') return [];
+  if (hard === 'auto') {
+    const follows = HARD_SEGMENTS * config.walSegmentBytes;
+    if (follows <= soft) return [];
+    return [
+      `${softName} (${formatBytes(soft)}) is below ${hardName}, which is auto: two segments of the log, ` +
+        `${formatBytes(follows)}. It must be at least that, or ${hardName} be set.`,
+    ];
+  }
+  if (hard <= soft) return [];
   return [`${hardName} (${formatBytes(hard)}) is above ${softName} (${formatBytes(soft)}); it must be at most that.`];
 }
 

@@ -188,7 +188,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   diskHardBytes: {
     type: wordOr('auto', byteSize({ min: 0, max: 1024 * GIB })),
     default: 'auto',
-    help: 'Free disk space below which nothing is appended, and the ballast is given up. auto: by the size of the disk.',
+    help: 'Free disk space below which nothing is appended, and the ballast is given up; at most disk-soft-bytes. auto: two segments of the log.',
   },
   ballastBytes: {
     type: wordOr('auto', byteSize({ min: 0, max: 64 * GIB })),

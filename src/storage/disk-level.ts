@@ -54,6 +54,11 @@ export interface DiskNeeds {
   readonly compactionBytes: number;
 }
 
+/** The hard threshold when none is set. */
+export function defaultHardBytes(segmentBytes: number): number {
+  return 2 * segmentBytes;
+}
+
 /**
  * The thresholds when none are set. Hard: two segments of the log, so that the log never begins a segment without room
  * for it. Soft: above that the larger of a compaction, the same again, and 1 % of the disk (at most 1 GiB). A
@@ -68,7 +73,7 @@ export function defaultThresholds(
   given: Partial<DiskThresholds> = {},
 ): DiskThresholds {
   const onePercent = Math.floor(capacityBytes / 100);
-  const hardBytes = given.hardBytes ?? 2 * needs.segmentBytes;
+  const hardBytes = given.hardBytes ?? defaultHardBytes(needs.segmentBytes);
   const softBytes =
     given.softBytes ?? hardBytes + Math.max(hardBytes, needs.compactionBytes, Math.min(onePercent, GIBIBYTE));
   const wished = Math.min(Math.max(onePercent, 256 * MEBIBYTE), GIBIBYTE);

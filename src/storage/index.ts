@@ -12,7 +12,13 @@
 export { DirectLog, type DirectLogPorts } from './direct-log.ts';
 export { type Disk, patientDisk } from './disk.ts';
 export { DiskGuard, type DiskGuardOptions, type DiskReport } from './disk-guard.ts';
-export { type DiskLevel, type DiskSpace, type DiskThresholds, defaultThresholds } from './disk-level.ts';
+export {
+  type DiskLevel,
+  type DiskSpace,
+  type DiskThresholds,
+  defaultHardBytes,
+  defaultThresholds,
+} from './disk-level.ts';
 export type { LevelLog } from './level-log-check.ts';
 export type { LevelStats } from './level-stats.ts';
 export {

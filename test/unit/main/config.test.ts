@@ -1,6 +1,7 @@
 // Goal: a node runs with exactly the settings that were meant, or not at all (N1).
 // Method: tables of command lines and environments.
 import { expect, test } from 'vitest';
+import { defaultHardBytes, SEGMENT_BYTES_DEFAULT } from '#storage';
 import { readInvocation } from '../../../src/main/config.ts';
 
 function configOf(args: readonly string[], environment: Record<string, string> = {}): unknown {
@@ -152,6 +153,20 @@ test.each<[string, readonly string[], Record<string, string>, string]>([
     'CAIRN_DISK_HARD_BYTES (2097153) is above --disk-soft-bytes (1MiB); it must be at most that.',
   ],
   [
+    'a level that crosses the one which follows from the log',
+    ['--disk-soft-bytes=10MiB'],
+    {},
+    '--disk-soft-bytes (10MiB) is below --disk-hard-bytes, which is auto: two segments of the log, 128MiB. ' +
+      'It must be at least that, or --disk-hard-bytes be set.',
+  ],
+  [
+    'a level that crosses the one which follows from the size of segments',
+    ['--disk-soft-bytes=128MiB', '--wal-segment-bytes=65537KiB'],
+    {},
+    '--disk-soft-bytes (128MiB) is below --disk-hard-bytes, which is auto: two segments of the log, 131074KiB. ' +
+      'It must be at least that, or --disk-hard-bytes be set.',
+  ],
+  [
     'an address for other nodes without a port for them',
     ['--peer-host=10.0.0.2'],
     {},
@@ -192,6 +207,12 @@ test.each<[string, readonly string[], Record<string, string>, string]>([
   ],
 ])('one port for two servers is refused: %s', (_what, args, environment, message) => {
   expect(faultsOf(args, environment)).toEqual([expect.stringContaining(message)]);
+});
+
+test('the soft level of the disk may be as low as the hard one that follows from the log, and no lower', () => {
+  const follows = defaultHardBytes(SEGMENT_BYTES_DEFAULT);
+  expect(configOf([`--disk-soft-bytes=${follows}`])).toMatchObject({ diskSoftBytes: follows, diskHardBytes: 'auto' });
+  expect(faultsOf([`--disk-soft-bytes=${follows - 1}`])).toHaveLength(1);
 });
 
 test('free ports, and one port on two hosts, are for every server', () => {
