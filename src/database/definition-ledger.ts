@@ -141,18 +141,13 @@ export class DefinitionLedger {
   list(revision: Revision, kind?: ComponentKind): readonly DefinedVersion[] {
     const names = [...this.#names.values()].filter(({ title }) => kind === undefined || title.component === kind);
     const sorted = names.toSorted((one, other) => compareTitles(one.title, other.title));
-    return sorted.flatMap(({ versions, foldEpoch }) => {
-      const defined = [...versions.values()].filter(({ definedAt }) => definedAt <= revision);
-      return defined.map((each) => ({ ...each, foldEpoch }));
-    });
+    return sorted.flatMap((name) => shownAt(name, revision));
   }
 
-  /** One version; without a number, the latest that had been defined at the revision. */
-  find(title: ComponentTitle, revision: Revision, version?: VersionNumber): DefinedVersion | undefined {
+  /** The versions of one name that had been defined at the revision and are not deleted, from the first on. */
+  versions(title: ComponentTitle, revision: Revision): readonly DefinedVersion[] {
     const name = this.#names.get(keyOf(title));
-    const defined = [...(name?.versions.values() ?? [])].filter(({ definedAt }) => definedAt <= revision);
-    const found = version === undefined ? defined.at(-1) : defined.find((each) => each.version === version);
-    return found && { ...found, foldEpoch: name?.foldEpoch ?? 0 };
+    return name === undefined ? [] : shownAt(name, revision);
   }
 
   /** Parts of the blob that are here; whether it is whole is for its size to say. */
@@ -288,6 +283,11 @@ export function isChange(outcome: DefinitionOutcome): boolean {
     case 'absent':
       return false;
   }
+}
+
+function shownAt({ versions, foldEpoch }: Name, revision: Revision): readonly DefinedVersion[] {
+  const defined = [...versions.values()].filter(({ definedAt }) => definedAt <= revision);
+  return defined.map((each) => ({ ...each, foldEpoch }));
 }
 
 /** No name has a slash. */

@@ -47,20 +47,23 @@ export function recordsBehind(reader: DatabaseReader, mark: DefinitionMark, afte
 /** Made anew from all records. Throws `CorruptRecord` when they do not lead to the mark. */
 export function loadLedger(reader: DatabaseReader, mark: DefinitionMark): DefinitionLedger {
   const ledger = new DefinitionLedger(reader.source.sha256);
-  for (const record of recordsBehind(reader, mark, 0)) {
-    const { place, revision, payloadHash, chainHash, timed } = record;
-    const outcome = ledger.take({ ...timed, payloadHash }, { index: place.index, revision });
-    if (!isChange(outcome) || compareBytes(ledger.chainHash, chainHash) !== 0) {
-      throw corruptRecord(
-        reader.keys.definition(place.index),
-        'its chain hash does not follow from the records before',
-      );
-    }
-  }
-  if (mark.index > 0 && compareBytes(ledger.chainHash, mark.chainHash) !== 0) {
-    throw corruptRecord(reader.keys.definition(mark.index), 'its chain hash is not that of the applied row');
-  }
+  for (const record of recordsBehind(reader, mark, 0)) takeRecord(reader, ledger, record);
+  checkLedger(reader, ledger, mark);
   return ledger;
+}
+
+/** Brings a ledger one record further. Throws `CorruptRecord` when it does not say what the record says. */
+export function takeRecord(reader: DatabaseReader, ledger: DefinitionLedger, record: ReadRecord): void {
+  const { place, revision, payloadHash, chainHash, timed } = record;
+  const outcome = ledger.take({ ...timed, payloadHash }, { index: place.index, revision });
+  if (isChange(outcome) && compareBytes(ledger.chainHash, chainHash) === 0) return;
+  throw corruptRecord(reader.keys.definition(place.index), 'its chain hash does not follow from the records before');
+}
+
+/** Throws `CorruptRecord` when the ledger is not the one of the mark. */
+export function checkLedger(reader: DatabaseReader, ledger: DefinitionLedger, mark: DefinitionMark): void {
+  if (mark.index === 0 || compareBytes(ledger.chainHash, mark.chainHash) === 0) return;
+  throw corruptRecord(reader.keys.definition(mark.index), 'its chain hash is not that of the applied row');
 }
 
 /** The bytes of a part: a view into its row. Undefined when it is not here (any more, or again). */

@@ -25,8 +25,10 @@
 export {
   type DatabaseFacts,
   type DatabaseSource,
+  type Definitions,
   eventsOf,
   PageCache,
+  ReadDefinitions,
   type StoredEvent,
   type StoredTransaction,
 } from '#database';

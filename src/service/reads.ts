@@ -16,7 +16,7 @@ import {
   toRevision,
 } from '#base';
 import { type Binding, type Node, rootOf } from '#cluster';
-import { type DatabaseSource, databaseAtRevision, PageCache } from '#query';
+import { type DatabaseSource, type Definitions, databaseAtRevision, PageCache, ReadDefinitions } from '#query';
 import { databaseDeleted } from './errors.ts';
 import { isFatal } from './fatal.ts';
 import { goneFrom, untilCurrent } from './instance.ts';
@@ -32,6 +32,8 @@ export class Reads {
   readonly #node: Node;
   readonly #digests: Digests;
   readonly #pages: PageCache;
+  /** By what the catalog says of the copy, which changes whenever this node gives it up or gets another one (D24). */
+  readonly #definitions = new WeakMap<Binding, ReadDefinitions>();
 
   constructor(node: Node, digests: Digests) {
     this.#node = node;
@@ -68,6 +70,14 @@ export class Reads {
       eventCount: facts.totalEvents,
       chainHash: facts.chainHash,
     };
+  }
+
+  /** What is defined in the instance, as far as the rows here go. */
+  definitions(binding: Binding): Promise<Definitions> {
+    const known = this.#definitions.get(binding);
+    const definitions = known ?? new ReadDefinitions(this.source(binding));
+    if (known === undefined) this.#definitions.set(binding, definitions);
+    return this.read(binding, () => definitions.current());
   }
 
   /** Runs a read of an instance. */

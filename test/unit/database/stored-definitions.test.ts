@@ -3,13 +3,15 @@
 // of two parts, each fault in turn.
 
 import { describe, expect, it } from 'vitest';
-import { NO_BYTES, toHex, toLogIndex } from '#base';
+import { NO_BYTES, toHex, toLogIndex, toRevision } from '#base';
 import {
+  componentBytes,
   componentPart,
   DatabaseMachine,
   encodeStanding,
   HistoryExport,
   HistoryImport,
+  ReadDefinitions,
   rebuildDerived,
   verifyDefinitions,
 } from '#database';
@@ -42,6 +44,7 @@ const ENTRIES: readonly DefinitionEntry[] = [
   // Refused: there is no record of it.
   partOf(LARGE, 0),
 ];
+const LARGE_BYTES = new Uint8Array(LARGE.size).fill(0x63, 0, BLOB_PART_BYTES).fill(0x64, BLOB_PART_BYTES);
 const DURABLE = toLogIndex(3);
 const LAST = 2 + ENTRIES.length;
 
@@ -119,14 +122,48 @@ describe('verifyDefinitions (D11)', () => {
   });
 });
 
+describe('ReadDefinitions (D24)', () => {
+  it.each([4, 5, 6, 7])(
+    'throws for a record of entry %i that is missing, and goes on when it is there',
+    async (index) => {
+      const host = await fullHost();
+      const definitions = new ReadDefinitions(host.source);
+      const key = host.reader().keys.definition(index).slice();
+      const whole = host.kv.get(key)?.slice() ?? NO_BYTES;
+      await put(host.kv, key, undefined);
+      await expect(definitions.current()).rejects.toThrow(/record before it is missing|not that of the applied row/);
+      await put(host.kv, key, whole.with(7, (whole[7] ?? 0) ^ 1));
+      await expect(definitions.current()).rejects.toThrow(/checksum/);
+      await put(host.kv, key, whole);
+      const found = await definitions.current();
+      expect(found.list(toRevision(2)).map(({ component }) => component)).toEqual([SMALL, LARGE]);
+      expect(found.versions({ component: SECOND.kind, name: SECOND.name }, toRevision(2))).toMatchObject([
+        { version: 1 },
+      ]);
+    },
+  );
+
+  it('tells nothing where nothing is defined', async () => {
+    const host = new DatabaseHost();
+    await transact(host, 1);
+    await host.flush();
+    expect((await new ReadDefinitions(host.source).current()).list(toRevision(1))).toEqual([]);
+    expect((await new ReadDefinitions(new DatabaseHost().source).current()).list(toRevision(1))).toEqual([]);
+  });
+});
+
 describe('the parts of a component (D23)', () => {
   it('are given back as they came, and go with the last version that names them', async () => {
     const host = await fullHost();
     const part = componentPart(host.reader(), LARGE.digest, 1);
     expect(part && toHex(part)).toBe('64'.repeat(5));
+    expect(componentBytes(host.source, LARGE)).toEqual(LARGE_BYTES);
+    expect(componentBytes(host.source, { ...LARGE, size: LARGE.size - 1 })).toBeUndefined();
+    expect(componentBytes(host.source, { ...LARGE, size: LARGE.size + 1 })).toBeUndefined();
     host.define(stamped(DELETE_LARGE, 3000));
     await host.flush();
     expect([0, 1].map((each) => componentPart(host.reader(), LARGE.digest, each))).toEqual([undefined, undefined]);
+    expect(componentBytes(host.source, LARGE)).toBeUndefined();
     expect(componentPart(host.reader(), SMALL.digest, 0)).toHaveLength(30);
   });
 

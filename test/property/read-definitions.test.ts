@@ -1,0 +1,124 @@
+// Goal: a reader is told of definitions what the flushed entries say, however often it asks and from wherever it goes
+// on (D24). Method: random entries among transactions and flushes; a reader that follows, one that asks twice at once
+// and one that begins anew, against a ledger that keeps lists (naive-ledger.ts).
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toRevision } from '#base';
+import { componentBytes, type Definitions, LEDGER_LIMITS, ReadDefinitions } from '#database';
+import { type ComponentTitle, type DefinedVersion, decodeDefinitionEntry } from '#model';
+import { DatabaseHost } from '../support/database-host.ts';
+import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
+import { arbDefining, DEFINITIONS, partOf, SMALL_BLOBS } from '../support/definition-entries.ts';
+import { NaiveLedger } from '../support/naive-ledger.ts';
+
+const TIMEOUT_MS = 60_000;
+const RUNS = { numRuns: 30 };
+const REVISIONS = [0, 1, 2, 5, Number.MAX_SAFE_INTEGER].map(toRevision);
+
+const NAMES: readonly ComponentTitle[] = DEFINITIONS.map(({ kind: component, name }) => ({ component, name }));
+
+type Step = { readonly kind: 'transact' | 'define'; readonly payload: Uint8Array } | { readonly kind: 'flush' | 'ask' };
+
+const arbSteps: fc.Arbitrary<readonly Step[]> = fc
+  .array(
+    fc.oneof(
+      { weight: 4, arbitrary: arbDefining.map((payload): Step => ({ kind: 'define', payload })) },
+      {
+        weight: 1,
+        arbitrary: arbRequest({ variety: 40, eventsMax: 4 }).map(
+          (request): Step => ({ kind: 'transact', payload: payloadOf({ ...request, stampedMs: stampMs(1, 0) }) }),
+        ),
+      },
+      { weight: 2, arbitrary: fc.constantFrom<Step>({ kind: 'flush' }, { kind: 'ask' }) },
+    ),
+    { minLength: 20, maxLength: 80, size: 'max' },
+  )
+  .map((steps) => [...steps, { kind: 'flush' }, { kind: 'ask' }]);
+
+/** A host with the oracle of what is stored; a transaction may store what waits before it. */
+class Watched {
+  readonly host: DatabaseHost = new DatabaseHost();
+  readonly #naive: NaiveLedger = new NaiveLedger(LEDGER_LIMITS);
+  #waiting: { readonly index: number; readonly apply: () => unknown }[] = [];
+  #index = 0;
+
+  async take(step: Step): Promise<void> {
+    if (step.kind === 'flush') await this.host.flush();
+    if (step.kind !== 'transact' && step.kind !== 'define') return;
+    this.#index += 1;
+    if (step.kind === 'transact') await this.host.apply(step.payload);
+    else this.#define(step.payload);
+  }
+
+  #define(payload: Uint8Array): void {
+    const timed = decodeDefinitionEntry(payload);
+    if (timed === undefined) throw new Error('the entry is one');
+    const revision = toRevision(this.host.machine.applied.revision);
+    const apply = (): unknown => this.#naive.apply(timed.entry, revision, timed.recordedTimeMs);
+    this.#waiting.push({ index: this.#index, apply });
+    this.host.define(payload);
+  }
+
+  expected(): unknown {
+    const stored = this.host.reader().applied()?.definitions.index ?? 0;
+    for (const { apply } of this.#waiting.filter(({ index }) => index <= stored)) apply();
+    this.#waiting = this.#waiting.filter(({ index }) => index > stored);
+    return REVISIONS.map((revision) => {
+      const all = this.#naive.list(revision);
+      const isOf = ({ definition: { kind, name } }: DefinedVersion, title: ComponentTitle): boolean =>
+        kind === title.component && name === title.name;
+      return [all, NAMES.map((title) => all.filter((each) => isOf(each, title)))];
+    });
+  }
+}
+
+function told(definitions: Definitions): unknown {
+  return REVISIONS.map((revision) => [
+    definitions.list(revision),
+    NAMES.map((name) => definitions.versions(name, revision)),
+  ]);
+}
+
+describe('definitions for readers', () => {
+  it(
+    'are those of the flushed entries, wherever a reader goes on (D24)',
+    async () => {
+      const property = fc.asyncProperty(arbSteps, async (steps) => {
+        const watched = new Watched();
+        const follower = new ReadDefinitions(watched.host.source);
+        for (const step of steps) {
+          await watched.take(step);
+          if (step.kind !== 'ask') continue;
+          const [one, other] = await Promise.all([follower.current(), follower.current()]);
+          const fresh = await new ReadDefinitions(watched.host.source).current();
+          expect([one, other, fresh].map(told)).toEqual(Array.from({ length: 3 }, () => watched.expected()));
+        }
+      });
+      await fc.assert(property, RUNS);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'have the bytes of every component that a version names (D23)',
+    async () => {
+      const property = fc.asyncProperty(arbSteps, async (steps) => {
+        const { host } = await flushed(steps);
+        const definitions = await new ReadDefinitions(host.source).current();
+        const named = definitions.list(toRevision(Number.MAX_SAFE_INTEGER)).map(({ component }) => component);
+        const expected = named.map((blob) => partOf(blob, 0)).map((part) => part.kind === 'part' && part.bytes);
+        expect(named.map((component) => componentBytes(host.source, component))).toEqual(expected);
+        expect(SMALL_BLOBS).toEqual(expect.arrayContaining(named));
+      });
+      await fc.assert(property, RUNS);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+async function flushed(steps: readonly Step[]): Promise<Watched> {
+  const watched = new Watched();
+  for (const step of steps) await watched.take(step);
+  return watched;
+}
