@@ -7,7 +7,8 @@
  * ```
  * A file is written beside its place and renamed to it, without a sync: one that a crash has cut short, that rotted, or
  * that stands under another's name has another digest, is removed when it is read, and missing from then on. What is
- * used least recently goes when there is too much. A disk that refuses a file costs the file and nothing else.
+ * used least recently goes when there is too much. A disk that refuses a file costs the file and nothing else, and one
+ * that is nearly full is left to what cannot be made again.
  *
  *   F1  What is read from a cache is what was put there under that name, or nothing.
  *   F2  The files of a cache take no more than `bytesMax`, and what is held of them in memory `memoryBytesMax`.
@@ -20,6 +21,8 @@ export interface CacheFolderOptions {
   readonly path: string;
   readonly bytesMax: number;
   readonly memoryBytesMax: number;
+  /** False: the disk is for others. Nothing more is written then. Default: always. */
+  readonly mayWrite?: () => boolean;
 }
 
 export interface CacheFigures {
@@ -28,7 +31,7 @@ export interface CacheFigures {
   readonly memoryBytes: number;
   /** Files that were not what was put there. */
   readonly damaged: number;
-  /** Files that could not be written. */
+  /** Files that could not be written, or were not to be. */
   readonly refused: number;
 }
 
@@ -106,8 +109,13 @@ export class CacheFolder {
   /** Whoever puts does not change the bytes afterwards. */
   async put(name: string, content: Uint8Array): Promise<void> {
     assert(NAME.test(name), 'A cached file has a name of letters and digits with a group', name);
+    const { bytesMax, mayWrite } = this.#options;
+    if (mayWrite?.() === false) {
+      this.#refused++;
+      return;
+    }
     const file = await fileOf(name, content);
-    if (file.length > this.#options.bytesMax) return;
+    if (file.length > bytesMax) return;
     const unfinished = this.#pathOf(`${this.#unfinished++}${UNFINISHED}`);
     try {
       await writeFile(unfinished, file);

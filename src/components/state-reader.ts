@@ -11,11 +11,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { encodeUtf8, formatInstant, instantFromMs } from '#base';
 import {
-  bindTemplate,
+  bindView,
   eventToJson,
   Faults,
-  isKeyOf,
-  KEY_BINDING,
   parseJson,
   type Selector,
   type StateViewDefinition,
@@ -187,17 +185,10 @@ function pairsOf(value: Value): readonly (readonly [string, string])[] {
 }
 
 /** The selector of a read, or what is wrong with its parameters. */
-function boundSelector(
-  { selector, keyType }: StateViewDefinition,
-  parameters: ReadonlyMap<string, string>,
-): Selector | string {
+function boundSelector(definition: StateViewDefinition, parameters: ReadonlyMap<string, string>): Selector | string {
   const faults = new Faults();
-  const bound = bindTemplate(selector, parameters, { field: 'parameters', faults });
-  const key = parameters.get(KEY_BINDING);
-  if (bound !== undefined && key !== undefined && !isKeyOf(keyType, key)) {
-    faults.add(`parameters["${KEY_BINDING}"]`, 'must be an integer of 64 bits in its shortest decimal form', key);
-  }
-  return bound !== undefined && faults.none ? bound : faults.toError('The State View is asked wrongly').message;
+  const bound = bindView(definition, parameters, { field: 'parameters', faults });
+  return bound ?? faults.toError('The State View is asked wrongly').message;
 }
 
 /** The selector, or what is wrong with its text. */

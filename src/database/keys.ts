@@ -178,6 +178,11 @@ export class RowKeys {
     return this.tables(TABLE.COMPONENT, TABLE.COMPONENT + 1);
   }
 
+  /** The first `count` parts of one component, in their order. */
+  componentParts(digest: Uint8Array, count: number): KeyRange {
+    return { gte: this.componentPart(digest, 0).slice(), lt: this.componentPart(digest, count).slice() };
+  }
+
   componentPart(digest: Uint8Array, part: number): Uint8Array {
     const key = this.#start(TABLE.COMPONENT);
     key.bytes(digest);

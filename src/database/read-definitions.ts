@@ -6,14 +6,20 @@
  *        the question or a later one; a reader of one copy is never told less than before.
  */
 import type { Revision } from '#base';
-import type { ComponentKind, ComponentReference, ComponentTitle, DefinedVersion } from '#model';
+import {
+  type ComponentKind,
+  type ComponentReference,
+  type ComponentTitle,
+  type DefinedVersion,
+  partCountOf,
+} from '#model';
 import { type DefinitionMark, NO_DEFINITIONS } from './applied.ts';
 import { corruptRecord } from './corruption.ts';
 import { DefinitionLedger } from './definition-ledger.ts';
-import { readDefinitionRecord } from './definition-record.ts';
+import { digestBytes, readComponentPart, readDefinitionRecord } from './definition-record.ts';
 import { indexOfDefinition } from './keys.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
-import { checkLedger, componentPart, takeRecord } from './stored-definitions.ts';
+import { checkLedger, takeRecord } from './stored-definitions.ts';
 import { slices } from './walks.ts';
 
 /** What is defined, as far as a reader has come; good until the reader waits for something. */
@@ -69,18 +75,27 @@ export class ReadDefinitions {
 }
 
 /**
- * The bytes of a component, put together. Undefined when they are not here, or not all of them: the last version that
- * named it was deleted. That they have the digest is for whoever uses them to see.
+ * The bytes of a component, put together part by part, so that a large one does not hold whoever else reads. Undefined
+ * when they are not here, or not all of them: the last version that named it was deleted. That they have the digest is
+ * for whoever uses them to see.
  * @throws CorruptRecord for a part that is not what was written
  */
-export function componentBytes(source: DatabaseSource, { digest, size }: ComponentReference): Uint8Array | undefined {
-  const reader = new DatabaseReader(source);
+export async function componentBytes(
+  source: DatabaseSource,
+  component: ComponentReference,
+): Promise<Uint8Array | undefined> {
+  const { digest, size } = component;
+  const rows = new DatabaseReader(source).keys.componentParts(digestBytes(digest), partCountOf(component));
+  const parts = source.kv.range({ ...rows, chunkBytes: 1, fillCache: false });
   const bytes = new Uint8Array(size);
-  for (let at = 0, part = 0; at < size; part++) {
-    const slice = componentPart(reader, digest, part);
-    if (slice === undefined || slice.length === 0 || at + slice.length > size) return undefined;
-    bytes.set(slice, at);
-    at += slice.length;
+  let at = 0;
+  for await (const slice of slices(parts)) {
+    for (const { key, value } of slice) {
+      const part = readComponentPart(key, value);
+      if (at + part.length > size) return undefined;
+      bytes.set(part, at);
+      at += part.length;
+    }
   }
-  return bytes;
+  return at === size ? bytes : undefined;
 }

@@ -19,12 +19,14 @@ import {
   wallClock,
 } from '#cluster';
 import { createMetrics, type Logger, type Metrics, type MetricsServer, startMetricsServer } from '#observability';
-import { createService } from '#service';
-import type { HttpServerOptions } from '#transport';
+import { createService, type Service } from '#service';
+import type { HolderLists, HttpServerOptions } from '#transport';
 import { closedConnections } from './closed-connections.ts';
 import { ConnectionBound, type ConnectionShares, connectionShares, openFilesMax } from './connection-bound.ts';
 import { CORE_WORKER } from './core-worker-url.ts';
 import { untilFree } from './free-port.ts';
+import { showGuests } from './guest-gauges.ts';
+import { Guests } from './guests.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
 import { replicationMemoryBytes } from './replication-memory.ts';
@@ -80,13 +82,11 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const transport = await import('#transport');
   showNode(node, metrics);
   starting.defer(() => node.drain());
-  const digests = { crc32: nativeCrc32, sha256: nativeSha256 };
-  const limits = { readWaitMs: config.readWaitMs };
-  const world = { clock: wallClock, random: nativeRandom };
   const lists = new transport.HolderLists(config.nodeName);
   starting.defer(() => lists.close());
-  const listAt = lists.ask.bind(lists);
-  const service = createService({ node, digests, metrics, release: RELEASE, limits, listAt, ...world });
+  const guests = starting.use(new Guests(config, () => node.health().disk === 'open'));
+  showGuests(guests, metrics);
+  const service = serviceOf(config, { node, metrics, lists, guests });
   const budgets = transport.createByteBudgets({
     requestBytesMax: config.requestMemoryBytes,
     unsentBytesMax: config.unsentMemoryBytes,
@@ -127,10 +127,32 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
       // Both fronts at once: a client of one must not wait for the clients of the other.
       await Promise.all([grpc.drain(graceMs), http.close(graceMs)]);
       lists.close();
+      await guests[Symbol.asyncDispose]();
       await node.drain();
       await scrape.close();
     },
   };
+}
+
+interface ServiceUnderneath {
+  readonly node: Node;
+  readonly metrics: Metrics;
+  readonly lists: HolderLists;
+  readonly guests: Guests;
+}
+
+function serviceOf({ readWaitMs }: Config, { node, metrics, lists, guests }: ServiceUnderneath): Service {
+  return createService({
+    node,
+    digests: { crc32: nativeCrc32, sha256: nativeSha256 },
+    metrics,
+    release: RELEASE,
+    limits: { readWaitMs },
+    listAt: lists.ask.bind(lists),
+    components: () => guests.open(),
+    clock: wallClock,
+    random: nativeRandom,
+  });
 }
 
 /** Whoever asks when all the time has gone into handing over has so much left. */

@@ -54,6 +54,15 @@ export interface Config {
   readonly diskSoftBytes: number | 'auto';
   readonly diskHardBytes: number | 'auto';
   readonly ballastBytes: number | 'auto';
+  /** `auto`: one for each processor. */
+  readonly guestExecutors: number | 'auto';
+  readonly guestMemoryBytes: number;
+  readonly guestFuel: number;
+  readonly guestCpuMs: number;
+  readonly guestWallMs: number;
+  readonly guestOutputBytes: number;
+  readonly guestHostCalls: number;
+  readonly guestCacheBytes: number;
 }
 
 const KIB = 2 ** 10;
@@ -195,6 +204,46 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 'auto',
     help: 'The size of the file that keeps space for a recovery from a full disk; 0: none. auto: by the size of the disk.',
   },
+  guestExecutors: {
+    type: wordOr('auto', wholeNumber({ min: 1, max: 64, unit: 'processes' })),
+    default: 'auto',
+    help: 'How many processes may run components at a time: so many for State Views, as many for State Changes and for presenters, each begun when it is first needed. auto: one for each processor.',
+  },
+  guestMemoryBytes: {
+    type: byteSize({ min: MIB, max: 256 * MIB }),
+    default: 64 * MIB,
+    help: 'The memory that a component may have: of all of its modules together.',
+  },
+  guestFuel: {
+    type: wholeNumber({ min: 1_000_000, max: 1_000_000_000_000_000, unit: 'units' }),
+    default: 50_000_000_000,
+    help: 'What a component may spend in one call, in units of about one instruction. A presenter has four times as much for a whole presentation.',
+  },
+  guestCpuMs: {
+    type: wholeNumber({ min: 10, max: 600_000, unit: 'milliseconds' }),
+    default: 5_000,
+    help: 'The processor time that a component may take in one call; beyond it its process is ended.',
+  },
+  guestWallMs: {
+    type: wholeNumber({ min: 10, max: 600_000, unit: 'milliseconds' }),
+    default: 10_000,
+    help: 'The time that one call of a component may take, with all that it waits for.',
+  },
+  guestOutputBytes: {
+    type: byteSize({ min: KIB, max: 256 * MIB }),
+    default: 8 * MIB,
+    help: 'What a State View may give away in one call: a state, or a rendered answer. A State Change may give and ask at most 4 MiB of it.',
+  },
+  guestHostCalls: {
+    type: wholeNumber({ min: 0, max: 10_000, unit: 'questions' }),
+    default: 100,
+    help: 'How often a State Change may ask for State Views, events or the database while it decides a command.',
+  },
+  guestCacheBytes: {
+    type: byteSize({ min: 0, max: 1024 * GIB }),
+    default: 512 * MIB,
+    help: 'What may be kept in the data directory of what follows from the databases and can be made again: half for components as they are run, half for folded states. Nothing is added while the disk is below disk-soft-bytes.',
+  },
 };
 
 /** Builds a config by asking `read` for every setting. */
@@ -229,5 +278,13 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     diskSoftBytes: read('diskSoftBytes', SETTINGS.diskSoftBytes),
     diskHardBytes: read('diskHardBytes', SETTINGS.diskHardBytes),
     ballastBytes: read('ballastBytes', SETTINGS.ballastBytes),
+    guestExecutors: read('guestExecutors', SETTINGS.guestExecutors),
+    guestMemoryBytes: read('guestMemoryBytes', SETTINGS.guestMemoryBytes),
+    guestFuel: read('guestFuel', SETTINGS.guestFuel),
+    guestCpuMs: read('guestCpuMs', SETTINGS.guestCpuMs),
+    guestWallMs: read('guestWallMs', SETTINGS.guestWallMs),
+    guestOutputBytes: read('guestOutputBytes', SETTINGS.guestOutputBytes),
+    guestHostCalls: read('guestHostCalls', SETTINGS.guestHostCalls),
+    guestCacheBytes: read('guestCacheBytes', SETTINGS.guestCacheBytes),
   };
 }

@@ -18,14 +18,14 @@ import {
 } from './limits.ts';
 import { isMediaType } from './media-type.ts';
 import { type ComponentName, isComponentName } from './names.ts';
-import { and, parameter, type SelectorTemplate } from './selector.ts';
-import { parametersOf } from './selector-template.ts';
+import { and, parameter, type Selector, type SelectorTemplate } from './selector.ts';
+import { type Bindings, bindTemplate, parametersOf } from './selector-template.ts';
 import { describeTextFault, nameFault } from './text-rules.ts';
 import { isUriReference } from './uri.ts';
 
 /** Of the key of a State View with one state a key. */
 const KEY_PARAMETER = 'key';
-export const KEY_BINDING: string = `subject.${KEY_PARAMETER}`;
+const KEY_BINDING: string = `subject.${KEY_PARAMETER}`;
 
 /** A function of WIT or of a guest's language. */
 const FUNCTION_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
@@ -47,6 +47,19 @@ export function isKeyOf(keyType: StateViewDefinition['keyType'], value: string):
   if (!/^(?:0|-?[1-9]\d{0,18})$/.test(value)) return false;
   const integer = BigInt(value);
   return integer >= -(2n ** 63n) && integer < 2n ** 63n;
+}
+
+/** The selector of a read of the State View, or undefined with faults added. */
+export function bindView(
+  { selector, keyType }: Pick<StateViewDefinition, 'selector' | 'keyType'>,
+  bindings: Bindings,
+  place: RulesPlace,
+): Selector | undefined {
+  const { field, faults } = place;
+  const bound = bindTemplate(selector, bindings, place);
+  const key = bindings.get(KEY_BINDING);
+  if (bound === undefined || key === undefined || isKeyOf(keyType, key)) return bound;
+  return faults.add(`${field}["${KEY_BINDING}"]`, 'must be an integer of 64 bits in its shortest decimal form', key);
 }
 
 /** State Views in canonical order, each once. */

@@ -81,7 +81,7 @@ export {
   type TimedDefinitionEntry,
 } from './definition-entry.ts';
 export { definitionFromJson } from './definition-json.ts';
-export { checkDefinition, isKeyOf, KEY_BINDING, keyedTemplate } from './definition-rules.ts';
+export { bindView, checkDefinition, isKeyOf, keyedTemplate } from './definition-rules.ts';
 export {
   DATA_KIND,
   type EffectiveTime,

@@ -5,7 +5,13 @@
  * Names without the prefix `cairn_` are those that existing gRPC and HTTP dashboards already know. Counters end in
  * `_total`, durations are seconds, sizes bytes.
  */
-import type { CounterLabels, GaugeLabels, HistogramLabels, MetricName } from './metric-names.ts';
+import {
+  type CounterLabels,
+  type GaugeLabels,
+  GUEST_FAULTS,
+  type HistogramLabels,
+  type MetricName,
+} from './metric-names.ts';
 
 /**
  * For a closed label its values; for an open one the number of values that are named, beyond which counts go to
@@ -28,6 +34,8 @@ const NONE = {};
 const PEER = { peer: 64 };
 /** Of LevelDB. */
 const LEVEL = { level: ['0', '1', '2', '3', '4', '5', '6'] } as const;
+const POOL = { pool: ['views', 'changes', 'presenters'] } as const;
+const CACHE = { kind: ['artifacts', 'states'] } as const;
 const WAY = { way: ['sent', 'received'] } as const;
 const GRPC_METHOD = { grpc_type: ['unary', 'server_stream', 'bidi_stream'], grpc_service: 8, grpc_method: 64 };
 
@@ -127,6 +135,27 @@ export const COUNTERS: Table<CounterLabels> = {
       reason: ['malformed', 'cluster', 'receiver', 'sender', 'lane', 'stranger', 'removed', 'crowded', 'closing'],
     },
   },
+  cairn_guest_calls_total: { help: 'Calls of components.', labels: POOL },
+  cairn_guest_faults_total: {
+    help: 'Calls of components that gave no answer, by what happened (docs/components.md).',
+    labels: { ...POOL, code: GUEST_FAULTS },
+  },
+  cairn_guest_fuel_total: { help: 'Units of fuel that components have spent.', labels: POOL },
+  cairn_guest_host_calls_total: { help: 'Questions of components to the node.', labels: POOL },
+  cairn_guest_processes_started_total: { help: 'Processes begun to run components.', labels: POOL },
+  cairn_guest_processes_killed_total: {
+    help: 'Processes that run components and were ended, or ended, in the middle of a call.',
+    labels: POOL,
+  },
+  cairn_guest_processes_recycled_total: {
+    help: 'Processes that run components and were replaced for what they held.',
+    labels: POOL,
+  },
+  cairn_guest_cache_damaged_total: { help: 'Cached files that were not what was put there.', labels: CACHE },
+  cairn_guest_cache_refused_total: {
+    help: 'Files that were not cached: the disk refused them, or had little room left.',
+    labels: CACHE,
+  },
 };
 
 export const GAUGES: Table<GaugeLabels> = {
@@ -204,6 +233,13 @@ export const GAUGES: Table<GaugeLabels> = {
     help: 'Feature level of the cluster, which every node must know; `cairn cluster finalize` raises it.',
     labels: NONE,
   },
+  cairn_guest_waiting_calls: { help: 'Calls of components that wait or are worked on.', labels: POOL },
+  cairn_guest_resident_bytes: { help: 'Resident memory of the processes that run components.', labels: POOL },
+  cairn_guest_quarantined_components: {
+    help: 'Components that are not called for a while, because they ended too many processes.',
+    labels: POOL,
+  },
+  cairn_guest_cache_bytes: { help: 'Bytes of what is cached on disk for components.', labels: CACHE },
   cairn_build_info: {
     help: 'Always 1; the labels say what runs: the release, the Node.js under it, and the commit it was built from.',
     labels: { version: 2, node: 2, commit: 2 },

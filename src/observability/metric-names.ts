@@ -33,6 +33,32 @@ type LevelLabels = { readonly level: '0' | '1' | '2' | '3' | '4' | '5' | '6' };
 /** Sent to a member of a group, or received from its leader. */
 type SnapshotWay = 'sent' | 'received';
 
+/** What runs components: processes for State Views, for State Changes, for presenters. */
+export type GuestPool = 'views' | 'changes' | 'presenters';
+
+/** How a call of a component ended that gave no answer: docs/components.md. */
+export const GUEST_FAULTS = [
+  'Trap',
+  'StackOverflow',
+  'FuelExhausted',
+  'MemoryLimit',
+  'OutputTooLarge',
+  'AbiViolation',
+  'Denied',
+  'HostCallLimit',
+  'HostCallFailed',
+  'NotInstantiable',
+  'DeadlineExceeded',
+  'ExecutorLost',
+  'Quarantined',
+  'Busy',
+  'Cancelled',
+] as const;
+export type GuestFault = (typeof GUEST_FAULTS)[number];
+
+/** Components as they are run; folded states to go on from. */
+export type GuestCache = 'artifacts' | 'states';
+
 export type TransactionResult = 'committed' | 'replayed' | 'conflict' | 'invalid' | 'too_large' | 'failed';
 
 /** `unreached`: by no holder; `lost`: a write whose outcome nobody knows; `abandoned`: by the client. */
@@ -76,6 +102,15 @@ export interface CounterLabels {
   readonly cairn_peer_received_failures_total: PeerLabels;
   readonly cairn_peer_reading_stopped_total: NoLabels;
   readonly cairn_peer_dropped_frames_total: { readonly reason: PeerDropReason };
+  readonly cairn_guest_calls_total: { readonly pool: GuestPool };
+  readonly cairn_guest_faults_total: { readonly pool: GuestPool; readonly code: GuestFault };
+  readonly cairn_guest_fuel_total: { readonly pool: GuestPool };
+  readonly cairn_guest_host_calls_total: { readonly pool: GuestPool };
+  readonly cairn_guest_processes_started_total: { readonly pool: GuestPool };
+  readonly cairn_guest_processes_killed_total: { readonly pool: GuestPool };
+  readonly cairn_guest_processes_recycled_total: { readonly pool: GuestPool };
+  readonly cairn_guest_cache_damaged_total: { readonly kind: GuestCache };
+  readonly cairn_guest_cache_refused_total: { readonly kind: GuestCache };
 }
 
 export interface GaugeLabels {
@@ -108,6 +143,10 @@ export interface GaugeLabels {
   readonly cairn_streams_open: { readonly op: 'query' | 'scan' | 'scan_batches' | 'subscribe' };
   readonly cairn_peer_active: PeerLabels;
   readonly cairn_cluster_version: NoLabels;
+  readonly cairn_guest_waiting_calls: { readonly pool: GuestPool };
+  readonly cairn_guest_resident_bytes: { readonly pool: GuestPool };
+  readonly cairn_guest_quarantined_components: { readonly pool: GuestPool };
+  readonly cairn_guest_cache_bytes: { readonly kind: GuestCache };
   readonly cairn_build_info: { readonly version: string; readonly node: string; readonly commit: string };
 }
 

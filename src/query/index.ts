@@ -23,6 +23,7 @@
  *   Q9  A framed event decodes to the stored one and the server's fields; its stored bytes are copied, never decoded.
  */
 export {
+  componentBytes,
   type DatabaseFacts,
   type DatabaseSource,
   type Definitions,

@@ -1,6 +1,7 @@
 /** What every operation works with; made once by `createService`. */
 import type { Clock, Random } from '#base';
 import type { Node } from '#cluster';
+import type { OpenComponents } from './components/components.ts';
 import type { ServiceLimits } from './limits.ts';
 import type { ServiceMeters } from './meters.ts';
 import type { OpenStreams } from './open-streams.ts';
@@ -22,6 +23,8 @@ export interface ServiceContext {
   readonly meters: ServiceMeters;
   /** Absent: no other node can be asked. */
   readonly listAt: ListAt | undefined;
+  /** Absent: this node runs none. */
+  readonly components: OpenComponents | undefined;
   readonly release: string;
   /** By `timers`, which no step of the clock moves. */
   readonly startedAtMs: number;

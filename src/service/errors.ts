@@ -1,5 +1,7 @@
 /** What the service refuses, and how it says so: the value that was found, and what would be right. */
-import { DatabaseError, type ErrorScope, quote } from '#base';
+import { DatabaseError, type ErrorCode, type ErrorScope, quote } from '#base';
+import type { ViewFailure } from '#components';
+import type { ComponentKind, DefinedVersion } from '#model';
 import type { ReadScope } from './operations.ts';
 
 /** The reason of both errors that follow. */
@@ -51,6 +53,66 @@ export function transactionNotFound(scope: ReadScope, transactionId: string): Da
 export function eventNotFound(scope: ReadScope, what: string): DatabaseError {
   const message = `The database ${quote(scope.databaseName)} has no event ${what}`;
   return new DatabaseError('not_found', message, { details: { reason: 'EventNotFound', scope: where(scope) } });
+}
+
+const NOT_DEFINED = {
+  'state-view': { reason: 'StateViewNotFound', what: 'State View' },
+  'state-change': { reason: 'StateChangeNotFound', what: 'State Change' },
+  presenter: { reason: 'PresenterNotFound', what: 'presenter' },
+} as const;
+
+interface NamedVersion {
+  readonly component: ComponentKind;
+  readonly name: string;
+  readonly version?: number | bigint | undefined;
+}
+
+/** `versions` are those of the name that there are at the revision. */
+export function versionNotFound(
+  scope: ReadScope,
+  { component, name, version }: NamedVersion,
+  versions: readonly DefinedVersion[],
+): DatabaseError {
+  const { reason, what } = NOT_DEFINED[component];
+  const subject = `The database ${quote(scope.databaseName)} has at revision ${scope.revision}`;
+  const title = `${what} ${quote(name)}`;
+  const known = versions.map((each) => `${each.version}${each.status.active ? '' : ' (not active)'}`).join(', ');
+  const none =
+    version === undefined ? `no active version of the ${title}` : `no active version ${version} of the ${title}`;
+  const message =
+    versions.length === 0
+      ? `${subject} no ${title}; publish it, or read later`
+      : `${subject} ${none}; there are ${known}`;
+  return new DatabaseError('not_found', message, { details: { reason, scope: where(scope) } });
+}
+
+/** Its last version was deleted while it was to be loaded. */
+export function componentDeleted(scope: ReadScope, version: DefinedVersion): DatabaseError {
+  const { reason } = NOT_DEFINED[version.definition.kind];
+  const message = `The ${titleOf(version)} was deleted`;
+  return new DatabaseError('not_found', message, { details: { reason, scope: where(scope) } });
+}
+
+const WASM_EXECUTION_ERROR = 'WasmExecutionError';
+
+/** What was published cannot be run by this node. */
+export function componentNotRun(scope: ReadScope, version: DefinedVersion, why: string): DatabaseError {
+  const message = `The ${titleOf(version)} cannot be run: ${why}`;
+  return new DatabaseError('internal', message, { details: { reason: WASM_EXECUTION_ERROR, scope: where(scope) } });
+}
+
+function titleOf({ definition: { kind, name }, version }: DefinedVersion): string {
+  return `${NOT_DEFINED[kind].what} ${quote(name)}, version ${version},`;
+}
+
+const VIEW_FAILURES = {
+  InvalidParameters: 'invalid_argument',
+  WasmExecutionError: 'internal',
+  Busy: 'busy',
+} as const satisfies Record<ViewFailure['code'], ErrorCode>;
+
+export function stateViewFailed(scope: ReadScope, { code, message }: ViewFailure): DatabaseError {
+  return new DatabaseError(VIEW_FAILURES[code], message, { details: { reason: code, scope: where(scope) } });
 }
 
 export function tooManyStreams(what: 'streaming reads' | 'live tails', countMax: number): DatabaseError {

@@ -7,7 +7,7 @@
  *
  * Not here: any word of gRPC, HTTP or JSON; how a write becomes durable (#cluster); how an event is found (#query).
  *
- * Invariants:
+ * Invariants (V13 and V14, of components, stand where they are kept):
  *   V1  A malformed name is invalid_argument before anything is looked up by it.
  *   V2  A transaction of the right shape is judged in this order: names, database, minRevision, recorded result, size,
  *       faults (all at once), constraints (all at once). What is refused is not recorded.
@@ -29,6 +29,15 @@
  *       leases of the catalog last (C26), others may be answered from it; then nobody is: it does not come back.
  */
 export { EventFrames, type FrameOptions, type ListedName, type SlicePace, type StoredEvent } from '#query';
+export type { Components, OpenComponents } from './components/components.ts';
+export type {
+  BoundStateView,
+  DefinedAs,
+  OpenedStateView,
+  OpenStateViewRequest,
+  RenderedState,
+  StateViewBindings,
+} from './components/operations.ts';
 export { isFatal } from './fatal.ts';
 export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {
@@ -59,7 +68,6 @@ export type {
   RevisionFloor,
   ScanLogBatchesReply,
   ScanLogRequest,
-  Service,
   Shown,
   SingleEventReply,
   SingleEventRequest,
@@ -74,4 +82,5 @@ export type {
 export type { Digests } from './reads.ts';
 export { type EventIdMapping, eventIdMappings, refusalError } from './replies.ts';
 export { createService, type ServiceParts } from './service.ts';
+export type { Service } from './service-interface.ts';
 export { systemTimers, type Timers } from './timers.ts';

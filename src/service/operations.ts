@@ -6,16 +6,7 @@
  * A failed operation is a `DatabaseError`; outcomes that are expected to go either way are unions with `kind`.
  */
 
-import type {
-  AskedRevision,
-  ConstraintViolation,
-  DatabaseId,
-  GroupId,
-  Instant,
-  LeaderAddress,
-  NodeId,
-  Revision,
-} from '#base';
+import type { AskedRevision, ConstraintViolation, DatabaseId, GroupId, Instant, NodeId, Revision } from '#base';
 import type { StoredId } from '#cluster';
 import type {
   AskedPosition,
@@ -314,36 +305,4 @@ export interface Elsewhere {
   readonly group: GroupId;
   readonly databaseId: DatabaseId;
   readonly holders: readonly Holder[];
-}
-
-/** Every operation, one file each. Made by `createService`. */
-export interface Service {
-  createDatabase(request: CreateDatabaseRequest): Promise<DatabaseDescription>;
-  deleteDatabase(request: DeleteDatabaseRequest): Promise<DeleteDatabaseReply>;
-  listDatabases(request: ListDatabasesRequest): Promise<readonly DatabaseDescription[]>;
-  databaseAt(request: DatabaseAtRequest): Promise<DatabaseDescription>;
-  databaseAtTimestamp(request: DatabaseAtTimestampRequest): Promise<DatabaseDescription>;
-  awaitDatabase(request: AwaitDatabaseRequest): Promise<DatabaseDescription>;
-  transact(request: TransactRequest): Promise<TransactReply>;
-  fetchTransaction(request: FetchTransactionRequest): Promise<FetchTransactionReply>;
-  queryEvents(request: QueryEventsRequest): Promise<QueryEventsReply>;
-  scanLog(request: ScanLogRequest): Promise<QueryEventsReply>;
-  scanLogBatches(request: ScanLogRequest): Promise<ScanLogBatchesReply>;
-  subscribe(request: SubscribeRequest): Promise<SubscribeReply>;
-  listStreams(request: ListNamesRequest): Promise<ListNamesReply>;
-  listSubjects(request: ListNamesRequest): Promise<ListNamesReply>;
-  listEventTypes(request: ListNamesRequest): Promise<ListNamesReply>;
-  singleEvent(request: SingleEventRequest): Promise<SingleEventReply>;
-  health(): HealthReply;
-  /**
-   * Where writes of this database are decided; without one that is known, where databases are created. Transports put
-   * it into the trailers of every write. Undefined: nowhere, as far as is known here.
-   */
-  leader(databaseName?: string): LeaderAddress | undefined;
-  /** Undefined: the failure is the answer. */
-  elsewhere(failure: unknown): Elsewhere | undefined;
-  /** The highest revision of a database that clients of this node were shown, whoever answered them; 0: none. */
-  shown(group: GroupId): Revision;
-  /** Another node has shown a client of this one this revision. */
-  show(group: GroupId, revision: Revision): void;
 }

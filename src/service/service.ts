@@ -3,6 +3,8 @@ import type { Clock, Random } from '#base';
 import type { Node } from '#cluster';
 import type { Metrics } from '#observability';
 import { awaitDatabase } from './await-database.ts';
+import type { OpenComponents } from './components/components.ts';
+import { openStateView } from './components/open-state-view.ts';
 import type { ServiceContext } from './context.ts';
 import { createDatabase } from './create-database.ts';
 import { databaseAt } from './database-at.ts';
@@ -17,11 +19,12 @@ import { listDatabases } from './list-databases.ts';
 import { nameListings } from './list-names.ts';
 import { ServiceMeters } from './meters.ts';
 import { OpenStreams } from './open-streams.ts';
-import type { ListAt, Service } from './operations.ts';
+import type { ListAt } from './operations.ts';
 import { queryEvents } from './query-events.ts';
 import { RandomPool } from './random-pool.ts';
 import { type Digests, Reads } from './reads.ts';
 import { scanLog, scanLogBatches } from './scan-log.ts';
+import type { Service } from './service-interface.ts';
 import { singleEvent } from './single-event.ts';
 import { subscribe } from './subscribe.ts';
 import { TailFeeds } from './tail-feeds.ts';
@@ -39,6 +42,8 @@ export interface ServiceParts {
   readonly limits?: Partial<ServiceLimits>;
   /** Asks another node what it holds; absent: none can be asked. */
   readonly listAt?: ListAt;
+  /** Absent: this node runs no components. */
+  readonly components?: OpenComponents | undefined;
   /** Real time unless a test decides. */
   readonly timers?: Timers;
 }
@@ -58,6 +63,7 @@ export function createService(parts: ServiceParts): Service {
     tails: new TailFeeds(limits),
     meters: new ServiceMeters(parts.metrics),
     listAt: parts.listAt,
+    components: parts.components,
     release: parts.release,
     startedAtMs: timers.monotonicMs(),
   };
@@ -78,6 +84,7 @@ export function createService(parts: ServiceParts): Service {
     listSubjects: (request) => nameListings.subjects(context, request),
     listEventTypes: (request) => nameListings.eventTypes(context, request),
     singleEvent: (request) => singleEvent(context, request),
+    openStateView: (request) => openStateView(context, request),
     health: () => health(context),
     leader: (databaseName) => leaderOf(parts.node, databaseName),
     elsewhere: (failure) => elsewhere(parts.node, failure),

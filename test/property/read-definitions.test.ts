@@ -108,7 +108,8 @@ describe('definitions for readers', () => {
         const definitions = await new ReadDefinitions(host.source).current();
         const named = definitions.list(toRevision(Number.MAX_SAFE_INTEGER)).map(({ component }) => component);
         const expected = named.map((blob) => partOf(blob, 0)).map((part) => part.kind === 'part' && part.bytes);
-        expect(named.map((component) => componentBytes(host.source, component))).toEqual(expected);
+        const found = await Promise.all(named.map((component) => componentBytes(host.source, component)));
+        expect(found).toEqual(expected);
         expect(SMALL_BLOBS).toEqual(expect.arrayContaining(named));
       });
       await fc.assert(property, RUNS);

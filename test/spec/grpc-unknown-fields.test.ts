@@ -130,7 +130,10 @@ describe('SPEC-GRPC-UNKNOWN-FIELDS', () => {
   });
 
   it('a request is read with the fields that its proto file says', () => {
-    const loaded = loadSync('cairn/v1/database.proto', { includeDirs: ['proto'], keepCase: true });
+    const loaded = loadSync(['cairn/v1/database.proto', 'cairn/v1/component.proto'], {
+      includeDirs: ['proto'],
+      keepCase: true,
+    });
     for (const [name, tags] of Object.entries(REQUEST_TAGS).filter(([each]) => each !== 'Empty')) {
       const { type } = loaded[`cairn.v1.${name}`] as {
         readonly type: { readonly field: readonly { readonly number: number; readonly type: string }[] };

@@ -7,6 +7,7 @@ import { type Constraint, type Event, Faults, NO_OPTIONS, ORIGIN } from '#model'
 import { createMetrics, type Metrics } from '#observability';
 import {
   createService,
+  type OpenComponents,
   type Service,
   type ServiceLimits,
   type Timers,
@@ -84,11 +85,13 @@ export class ServiceWorld {
   readonly timers: ManualTimers = new ManualTimers();
   readonly metrics: Metrics = createMetrics({ runtime: false });
   readonly #limits: Partial<ServiceLimits>;
+  readonly #components: OpenComponents | undefined;
   #service: Service | undefined;
   #random = 1;
 
-  constructor(limits: Partial<ServiceLimits> = {}) {
+  constructor(limits: Partial<ServiceLimits> = {}, components?: OpenComponents) {
     this.#limits = limits;
+    this.#components = components;
   }
 
   get service(): Service {
@@ -112,6 +115,7 @@ export class ServiceWorld {
       metrics: this.metrics,
       release: '1.2.3',
       limits: this.#limits,
+      components: this.#components,
       timers: this.timers,
     });
   }

@@ -16,6 +16,16 @@ export interface AtTimestamp {
   readonly timestamp: SentTimestamp | undefined;
 }
 
+/** What is asked of a State View: the latest, or as of a revision. */
+export interface AskedStateView {
+  readonly databaseName: string;
+  readonly name: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly revision: AskedRevision;
+  readonly version: number | bigint | undefined;
+  readonly effectiveTimeEndAt: SentTimestamp | undefined;
+}
+
 /** FetchDatabaseAtRevisionRequest and AwaitDatabaseRequest: `string database_name = 1; uint64 revision = 2`. */
 export const AtRevision: { readonly decode: (reader: BinaryReader) => AtRevision } = {
   decode: (reader) => {
@@ -46,6 +56,50 @@ export const AtTimestamp: { readonly decode: (reader: BinaryReader) => AtTimesta
     return { databaseName, timestamp };
   },
 };
+
+/**
+ * FetchStateViewRequest: `string database_name = 1; string state_view_name = 2; map<string, string> parameters = 3`.
+ * FetchStateViewAtRevisionRequest goes on: `uint64 revision = 4; optional uint64 version = 5; Timestamp
+ * effective_time_end_at = 6`.
+ */
+export const AskedStateView: { readonly decode: (reader: BinaryReader) => AskedStateView } = {
+  decode: (reader) => {
+    let databaseName = '';
+    let name = '';
+    const parameters = new Map<string, string>();
+    let revision: AskedRevision = toAskedRevision(0);
+    let version: number | bigint | undefined;
+    let effectiveTimeEndAt: SentTimestamp | undefined;
+    readFields(reader, reader.len, (field, wireType) => {
+      if (wireType === WireType.LengthDelimited) {
+        if (field === 1) databaseName = reader.string();
+        else if (field === 2) name = reader.string();
+        else if (field === 3) parameters.set(...readEntry(reader));
+        else if (field === 6) effectiveTimeEndAt = readTimestamp(reader);
+        else return false;
+        return true;
+      }
+      if (wireType !== WireType.Varint) return false;
+      if (field === 4) revision = toAskedRevision(exact(reader.uint64()));
+      else if (field === 5) version = exact(reader.uint64());
+      else return false;
+      return true;
+    });
+    return { databaseName, name, parameters, revision, version, effectiveTimeEndAt };
+  },
+};
+
+/** An entry of a map of strings to strings. */
+function readEntry(reader: BinaryReader): [string, string] {
+  const entry: [string, string] = ['', ''];
+  const length = reader.uint32();
+  readFields(reader, reader.pos + length, (field, wireType) => {
+    if (wireType !== WireType.LengthDelimited || (field !== 1 && field !== 2)) return false;
+    entry[field - 1] = reader.string();
+    return true;
+  });
+  return entry;
+}
 
 /** Of a message that is given twice the last one counts. */
 function readTimestamp(reader: BinaryReader): SentTimestamp {

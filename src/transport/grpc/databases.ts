@@ -1,6 +1,5 @@
 /** The methods about databases as such: create, delete, list, and what one was at a revision or a time. */
-import { type Instant, instantFromMs } from '#base';
-import { Faults, instantOfTimestamp, type SentTimestamp, showTimestamp, TIMESTAMP_RULE } from '#model';
+import { instantFromMs } from '#base';
 import type { DatabaseDescription } from '#service';
 import { RELAYED } from '../relay.ts';
 import { AtRevision, AtTimestamp } from './asked-requests.ts';
@@ -16,6 +15,7 @@ import {
 } from './gen/cairn/v1/database.ts';
 import { Empty } from './gen/google/protobuf/empty.ts';
 import { floorOf, floorsOf, refuseRelayed, requiresLeader } from './metadata.ts';
+import { sentInstant } from './sent-instant.ts';
 import { type Answer, unary } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
@@ -102,7 +102,7 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
         reply: DatabaseReply,
       },
       async ({ databaseName, timestamp }, call) => {
-        const instant = instantOf(timestamp, 'at_timestamp');
+        const instant = sentInstant(timestamp, 'at_timestamp');
         const read = { databaseName, timestamp: instant, signal: call.signal, ...floorsOf(call) };
         return answerOf(await service.databaseAtTimestamp(read));
       },
@@ -140,15 +140,4 @@ function messageOf(description: DatabaseDescription): Database {
     eventCount,
     chainHash: Buffer.from(description.chainHash),
   };
-}
-
-function instantOf(timestamp: SentTimestamp | undefined, field: string): Instant {
-  const faults = new Faults();
-  if (timestamp === undefined) faults.add(field, 'is required');
-  else {
-    const instant = instantOfTimestamp(timestamp);
-    if (instant !== undefined) return instant;
-    faults.add(field, TIMESTAMP_RULE, showTimestamp(timestamp));
-  }
-  throw faults.toError('The request is malformed');
 }

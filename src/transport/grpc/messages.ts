@@ -21,6 +21,8 @@ export type RequestName =
   | 'DatabaseEffectiveAtTimestampRequest'
   | 'AwaitDatabaseRequest'
   | 'FetchTransactionRequest'
+  | 'FetchStateViewRequest'
+  | 'FetchStateViewAtRevisionRequest'
   | 'Empty';
 
 /** The fields of each: number times 8 plus wire type. */
@@ -32,6 +34,8 @@ export const REQUEST_TAGS: Readonly<Record<RequestName, readonly number[]>> = {
   DatabaseEffectiveAtTimestampRequest: [0x0a, 0x12],
   AwaitDatabaseRequest: [0x0a, 0x10],
   FetchTransactionRequest: [0x0a, 0x12],
+  FetchStateViewRequest: [0x0a, 0x12, 0x1a],
+  FetchStateViewAtRevisionRequest: [0x0a, 0x12, 0x1a, 0x20, 0x28, 0x32],
   // Of FetchCatalog, and google.protobuf's.
   Empty: [],
 };

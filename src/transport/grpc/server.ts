@@ -17,6 +17,7 @@ import { methodMeters } from './meters.ts';
 import { createReflection } from './reflection.ts';
 import { createGrpcRelaying } from './relaying.ts';
 import { shareRefusals } from './share-refusals.ts';
+import { stateViewMethods } from './state-views.ts';
 import { transactionMethods } from './transactions.ts';
 import { unimplementedMethods } from './unimplemented.ts';
 import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
@@ -88,6 +89,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       ...databaseMethods(context),
       ...transactionMethods(context),
       ...streamMethods(context),
+      ...stateViewMethods(context),
       ...unimplementedMethods(),
       ...health.methods,
     ],

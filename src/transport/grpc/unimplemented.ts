@@ -6,8 +6,6 @@ import type { UnaryMethod } from './wire/method.ts';
 
 export const UNIMPLEMENTED: ReadonlySet<string> = new Set([
   'DefineStateView',
-  'FetchStateView',
-  'FetchStateViewAtRevision',
   'PublishStateView',
   'ActivateStateView',
   'DeactivateStateView',

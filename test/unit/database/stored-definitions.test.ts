@@ -157,13 +157,13 @@ describe('the parts of a component (D23)', () => {
     const host = await fullHost();
     const part = componentPart(host.reader(), LARGE.digest, 1);
     expect(part && toHex(part)).toBe('64'.repeat(5));
-    expect(componentBytes(host.source, LARGE)).toEqual(LARGE_BYTES);
-    expect(componentBytes(host.source, { ...LARGE, size: LARGE.size - 1 })).toBeUndefined();
-    expect(componentBytes(host.source, { ...LARGE, size: LARGE.size + 1 })).toBeUndefined();
+    expect(await componentBytes(host.source, LARGE)).toEqual(LARGE_BYTES);
+    expect(await componentBytes(host.source, { ...LARGE, size: LARGE.size - 1 })).toBeUndefined();
+    expect(await componentBytes(host.source, { ...LARGE, size: LARGE.size + 1 })).toBeUndefined();
     host.define(stamped(DELETE_LARGE, 3000));
     await host.flush();
     expect([0, 1].map((each) => componentPart(host.reader(), LARGE.digest, each))).toEqual([undefined, undefined]);
-    expect(componentBytes(host.source, LARGE)).toBeUndefined();
+    expect(await componentBytes(host.source, LARGE)).toBeUndefined();
     expect(componentPart(host.reader(), SMALL.digest, 0)).toHaveLength(30);
   });
 

@@ -1,0 +1,187 @@
+/**
+ * What a node runs components with: processes for each kind of component, a process that publishes, and folders of what
+ * can be made again.
+ *
+ * ```
+ *   <data>/guests/artifacts    components as executors run them     \ either may be removed while the node is stopped
+ *   <data>/guests/states       folded states to go on from          /
+ * ```
+ * Nothing of it exists before the first component is used: a node without components has no process more, and its
+ * start reads no folder more. A decision waits in its executor for the State Views that it reads, and a presenter for
+ * its reader, so each kind has executors of its own and nobody waits for himself.
+ */
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import {
+  ArtifactStore,
+  type CacheFigures,
+  CacheFolder,
+  DEFAULT_PRESENTERS,
+  DEFAULT_STATE_CHANGES,
+  DEFAULT_STATE_VIEWS,
+  FoldSnapshots,
+  PRESENTER_EXECUTORS,
+  Presenters,
+  StateChanges,
+  StateViews,
+} from '#components';
+import { type Components, systemTimers } from '#service';
+import {
+  type CallLimits,
+  DEFAULT_EXECUTORS,
+  DEFAULT_LIMITS,
+  type ExecutorFigures,
+  type ExecutorSettings,
+  Executors,
+  type Limited,
+  Publisher,
+  type TimeLimits,
+} from '#wasm';
+import type { Config } from './settings.ts';
+
+type GuestSettings = Pick<
+  Config,
+  | 'dataDir'
+  | 'guestExecutors'
+  | 'guestMemoryBytes'
+  | 'guestFuel'
+  | 'guestCpuMs'
+  | 'guestWallMs'
+  | 'guestOutputBytes'
+  | 'guestHostCalls'
+  | 'guestCacheBytes'
+>;
+
+export interface GuestFigures {
+  readonly pools: Readonly<Record<'views' | 'changes' | 'presenters', ExecutorFigures>>;
+  readonly caches: Readonly<Record<'artifacts' | 'states', CacheFigures>>;
+}
+
+interface Opened extends Components {
+  readonly folders: { readonly artifacts: CacheFolder; readonly states: CacheFolder };
+}
+
+const FOLDER = 'guests';
+const MIB = 2 ** 20;
+/** Of what was used lately; artifacts are sent to an executor when it begins, and when it has had too many others. */
+const ARTIFACT_MEMORY_BYTES = 128 * MIB;
+const STATE_MEMORY_BYTES = 32 * MIB;
+/** A smoke call has this much fuel. */
+const SMOKE: Limited = {
+  limits: { fuel: 10_000_000, outputBytesMax: MIB, hostCallsMax: 0 },
+  wasi: { timeNs: 0n, seed: 0n },
+};
+const PRESENTER_FUEL_FACTOR = DEFAULT_PRESENTERS.guest.limits.fuel / DEFAULT_STATE_VIEWS.guest.limits.fuel;
+
+export class Guests implements AsyncDisposable {
+  readonly #settings: GuestSettings;
+  readonly #mayWrite: () => boolean;
+  #opening: Promise<Opened> | undefined;
+  #opened: Opened | undefined;
+  #pools: { views: Executors; changes: Executors; presenters: Executors } | undefined;
+  #publisher: Publisher | undefined;
+
+  /** `mayWrite`: whether the disk has room for what can be made again. */
+  constructor(settings: GuestSettings, mayWrite: () => boolean) {
+    this.#settings = settings;
+    this.#mayWrite = mayWrite;
+  }
+
+  /** What was opened stays; a folder that cannot be had is tried again by the next who asks. */
+  async open(): Promise<Components> {
+    this.#opening ??= this.#open();
+    try {
+      return await this.#opening;
+    } catch (failure) {
+      this.#opening = undefined;
+      throw failure;
+    }
+  }
+
+  /** Undefined: no component was used so far. */
+  figures(): GuestFigures | undefined {
+    if (this.#opened === undefined || this.#pools === undefined) return undefined;
+    const { views, changes, presenters } = this.#pools;
+    const { artifacts, states } = this.#opened.folders;
+    return {
+      pools: { views: views.figures(), changes: changes.figures(), presenters: presenters.figures() },
+      caches: { artifacts: artifacts.figures(), states: states.figures() },
+    };
+  }
+
+  /** Calls that wait or run are given up. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#opening?.catch(() => undefined);
+    const pools = Object.values(this.#pools ?? {});
+    await Promise.all([...pools, ...(this.#publisher === undefined ? [] : [this.#publisher])].map(closed));
+  }
+
+  async #open(): Promise<Opened> {
+    const [artifacts, states] = await Promise.all([
+      this.#folder('artifacts', ARTIFACT_MEMORY_BYTES),
+      this.#folder('states', STATE_MEMORY_BYTES),
+    ]);
+    const publisher = new Publisher();
+    const pools = this.#executors();
+    this.#publisher = publisher;
+    this.#pools = pools;
+    const limits = { ...DEFAULT_LIMITS, memoryBytesMax: this.#settings.guestMemoryBytes };
+    const views = new StateViews(pools.views, new FoldSnapshots(states), {
+      ...DEFAULT_STATE_VIEWS,
+      guest: this.#bounds({ ...DEFAULT_STATE_VIEWS.guest.limits, outputBytesMax: this.#settings.guestOutputBytes }),
+    });
+    this.#opened = {
+      folders: { artifacts, states },
+      artifacts: new ArtifactStore(artifacts, publisher, { limits, smoke: SMOKE }),
+      views,
+      changes: this.#changes(pools.changes, views),
+      presenters: this.#presenters(pools.presenters),
+    };
+    return this.#opened;
+  }
+
+  #folder(name: string, memoryBytesMax: number): Promise<CacheFolder> {
+    const { dataDir, guestCacheBytes } = this.#settings;
+    const path = join(dataDir, FOLDER, name);
+    return CacheFolder.open({ path, bytesMax: guestCacheBytes / 2, memoryBytesMax, mayWrite: this.#mayWrite });
+  }
+
+  #executors(): { views: Executors; changes: Executors; presenters: Executors } {
+    const made = (settings: ExecutorSettings): Executors => new Executors({ ...settings, count: this.#count });
+    return {
+      views: made(DEFAULT_EXECUTORS),
+      changes: made(DEFAULT_EXECUTORS),
+      presenters: made(PRESENTER_EXECUTORS),
+    };
+  }
+
+  get #count(): number {
+    const { guestExecutors } = this.#settings;
+    return guestExecutors === 'auto' ? availableParallelism() : guestExecutors;
+  }
+
+  #changes(executors: Executors, views: StateViews): StateChanges {
+    const { guestHostCalls, guestOutputBytes } = this.#settings;
+    const { limits } = DEFAULT_STATE_CHANGES.guest;
+    const outputBytesMax = Math.min(limits.outputBytesMax, guestOutputBytes);
+    const guest = this.#bounds({ ...limits, hostCallsMax: guestHostCalls, outputBytesMax });
+    return new StateChanges(executors, views, { ...DEFAULT_STATE_CHANGES, guest });
+  }
+
+  /** The times of a presentation are the specification's. */
+  #presenters(executors: Executors): Presenters {
+    const { guest } = DEFAULT_PRESENTERS;
+    const limits = { ...guest.limits, fuel: this.#settings.guestFuel * PRESENTER_FUEL_FACTOR };
+    const settings = { ...DEFAULT_PRESENTERS, runningMax: this.#count, guest: { ...guest, limits } };
+    return new Presenters(executors, systemTimers, settings);
+  }
+
+  #bounds(limits: CallLimits): { readonly limits: CallLimits; readonly time: TimeLimits } {
+    const { guestFuel, guestWallMs, guestCpuMs } = this.#settings;
+    return { limits: { ...limits, fuel: guestFuel }, time: { wallMs: guestWallMs, cpuMs: guestCpuMs } };
+  }
+}
+
+async function closed(one: AsyncDisposable): Promise<void> {
+  await one[Symbol.asyncDispose]();
+}

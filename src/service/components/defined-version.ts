@@ -1,0 +1,67 @@
+/**
+ * From the name of a component, and maybe a version, to the version that a read uses.
+ *
+ *   V13  Whoever was told that a version is defined, or not any more, is told nothing else by a later read at `latest`.
+ *        A read at a number of a version that is not here asks the leader before it says so: a definition raises no
+ *        revision, so the number alone does not say how far the definitions are that its reader knows of.
+ */
+import { type ComponentKind, type DefinedVersion, isComponentName } from '#model';
+import type { ServiceContext } from '../context.ts';
+import { versionNotFound } from '../errors.ts';
+import { type ReadView, refusalBy, scopeOf } from '../instance.ts';
+import type { DefinedAs } from './operations.ts';
+
+export interface AskedVersion<Kind extends ComponentKind = ComponentKind> {
+  readonly component: Kind;
+  /** As it was asked for, and so is the version. */
+  readonly name: string;
+  /** Absent: the latest active one that there was at the revision. */
+  readonly version?: number | bigint | undefined;
+}
+
+/**
+ * The version that serves reads at the revision of the view.
+ * @throws DatabaseError not_found: there is none, it was defined later, or it is not active
+ */
+export async function servedVersion<Kind extends ComponentKind>(
+  context: ServiceContext,
+  view: ReadView,
+  asked: AskedVersion<Kind>,
+): Promise<DefinedAs<Kind>> {
+  const found = served(await lookUp(context, view, asked), asked);
+  if (found !== undefined) return found;
+  await confirmDefinitions(context, view);
+  const versions = await lookUp(context, view, asked);
+  const confirmed = served(versions, asked);
+  if (confirmed === undefined) throw versionNotFound(scopeOf(view), asked, versions);
+  return confirmed;
+}
+
+function served<Kind extends ComponentKind>(
+  versions: readonly DefinedVersion[],
+  { component, version }: AskedVersion<Kind>,
+): DefinedAs<Kind> | undefined {
+  const isAsked = (each: DefinedVersion): each is DefinedAs<Kind> =>
+    each.definition.kind === component && each.status.active && (version ?? each.version) === each.version;
+  return versions.findLast(isAsked);
+}
+
+async function lookUp(
+  { reads }: ServiceContext,
+  { binding, revision }: ReadView,
+  asked: AskedVersion,
+): Promise<readonly DefinedVersion[]> {
+  const { component, name } = asked;
+  if (!isComponentName(name)) return [];
+  const definitions = await reads.definitions(binding);
+  return definitions.versions({ component, name }, revision);
+}
+
+/** Waits until this node has every definition that anybody was told of before. */
+async function confirmDefinitions({ node }: ServiceContext, { binding }: ReadView): Promise<void> {
+  try {
+    await node.latest(binding.group);
+  } catch (failure) {
+    throw refusalBy(binding, failure);
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * From a version to what an executor runs: the artifact of its component, which this node has or makes.
+ *
+ *   V14 What runs was made from the bytes that the database holds under the digest of the definition.
+ */
+import type { ArtifactStore, NoArtifact, RunnableArtifact } from '#components';
+import { type DefinedVersion, type Definition, REDUCE_FUNCTION } from '#model';
+import { componentBytes } from '#query';
+import type { ServiceContext } from '../context.ts';
+import { componentDeleted, componentNotRun } from '../errors.ts';
+import { type ReadView, scopeOf } from '../instance.ts';
+
+/** @throws DatabaseError internal: nothing that runs can be made of it here; not_found: it was deleted meanwhile */
+export async function loadedArtifact(
+  { reads }: ServiceContext,
+  artifacts: Pick<ArtifactStore, 'artifact'>,
+  { view, version }: { readonly view: ReadView; readonly version: DefinedVersion },
+): Promise<RunnableArtifact> {
+  const { definition, component } = version;
+  const made = await artifacts.artifact({
+    kind: definition.kind,
+    digest: component.digest,
+    functionName: functionOf(definition),
+    bytes: async () => {
+      const bytes = await reads.read(view.binding, () => componentBytes(reads.source(view.binding), component));
+      if (bytes === undefined) throw componentDeleted(scopeOf(view), version);
+      return bytes;
+    },
+  });
+  if (made.kind === 'ok') return made.value;
+  throw componentNotRun(scopeOf(view), version, reasonOf(made.reason));
+}
+
+/** The function that its publisher names, where that is another one than the kind's. */
+function functionOf(definition: Definition): string | undefined {
+  const isOwn = definition.kind === 'state-view' && definition.reduceFunction !== REDUCE_FUNCTION;
+  return isOwn ? definition.reduceFunction : undefined;
+}
+
+function reasonOf(none: NoArtifact): string {
+  return none.kind === 'refused' ? `${none.refusal.code}: ${none.refusal.message}` : none.message;
+}

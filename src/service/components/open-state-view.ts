@@ -1,0 +1,115 @@
+/**
+ * A State View at a revision: found, bound to the values of a read, then folded and rendered.
+ *
+ * In three steps, because a reader who has it already is told so before anything is folded (SPEC-HTTP-R6), and because
+ * what a value of a read is for depends on the definition (SPEC-HTTP-R10).
+ */
+import { type Instant, instantFromMs } from '#base';
+import type { ViewAnswer } from '#components';
+import { bindView, Faults, type Selector, type StateViewDefinition } from '#model';
+import type { ServiceContext } from '../context.ts';
+import { stateViewFailed } from '../errors.ts';
+import { type ReadView, scopeOf, unlessAborted } from '../instance.ts';
+import { openView } from '../read-scope.ts';
+import { servedVersion } from './defined-version.ts';
+import { loadedArtifact } from './loaded.ts';
+import { openComponents } from './open-components.ts';
+import type {
+  BoundStateView,
+  DefinedAs,
+  OpenedStateView,
+  OpenStateViewRequest,
+  RenderedState,
+  RenderOptions,
+  StateViewBindings,
+} from './operations.ts';
+
+/** The version, and the instance and revision that it is read at. */
+interface Found {
+  readonly view: ReadView;
+  readonly version: DefinedAs<'state-view'>;
+}
+
+interface Bound extends Found {
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly selector: Selector;
+  readonly cut: Instant | undefined;
+}
+
+export async function openStateView(context: ServiceContext, request: OpenStateViewRequest): Promise<OpenedStateView> {
+  const view = await openView(context, request, request.at);
+  const { name, version: asked } = request;
+  const version = await servedVersion(context, view, { component: 'state-view', name, version: asked });
+  return {
+    ...scopeOf(view),
+    version,
+    bind: (bindings) => bound(context, { view, version }, bindings),
+  };
+}
+
+function bound(context: ServiceContext, found: Found, bindings: StateViewBindings): BoundStateView {
+  const { view, version } = found;
+  const { parameters } = bindings;
+  const selector = selectorOf(version.definition, bindings);
+  const cut = cutOf(context, version.definition, bindings);
+  const all: Bound = { ...found, parameters, selector, cut };
+  return { ...scopeOf(view), version, parameters, cut, render: (options) => render(context, all, options) };
+}
+
+function cutOf(
+  { clock }: ServiceContext,
+  { order }: StateViewDefinition,
+  { cut }: StateViewBindings,
+): Instant | undefined {
+  if (order === 'revision') return undefined;
+  return cut === 'now' ? instantFromMs(clock.nowMs()) : cut;
+}
+
+/** @throws DatabaseError with every fault of the bindings */
+function selectorOf(definition: StateViewDefinition, { parameters, field, cut }: StateViewBindings): Selector {
+  const faults = new Faults();
+  const selector = bindView(definition, parameters, { field, faults });
+  if (definition.order === 'effective-time' && cut === undefined) {
+    faults.add('effective_time_end_at', 'is required by a State View in the order of effective time');
+  }
+  if (selector === undefined || !faults.none) {
+    throw faults.toError(`The State View ${definition.name} cannot be read so`).with({ reason: 'InvalidParameters' });
+  }
+  return selector;
+}
+
+async function render(context: ServiceContext, all: Bound, options: RenderOptions): Promise<RenderedState> {
+  const { signal, refolds } = options;
+  signal.throwIfAborted();
+  return unlessAborted(renderAll(context, all, refolds), signal);
+}
+
+async function renderAll(
+  context: ServiceContext,
+  { view, version, parameters, selector, cut }: Bound,
+  refolds: boolean | undefined,
+): Promise<RenderedState> {
+  const { reads } = context;
+  const { artifacts, views } = await openComponents(context);
+  const artifact = await loadedArtifact(context, artifacts, { view, version });
+  const { definition, foldEpoch } = version;
+  const read = {
+    source: reads.source(view.binding),
+    databaseId: view.binding.databaseId,
+    view: `${definition.name} v${version.version}`,
+    foldEpoch,
+    artifact,
+    selector,
+    order: definition.order,
+    parameters,
+    at: view.revision,
+    cut,
+    refolds,
+  };
+  return stateOf(view, await reads.read(view.binding, () => views.render(read)));
+}
+
+function stateOf(view: ReadView, answer: ViewAnswer): RenderedState {
+  if (answer.kind === 'failed') throw stateViewFailed(scopeOf(view), answer);
+  return { bytes: answer.bytes, hasState: answer.hasState };
+}

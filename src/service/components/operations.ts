@@ -1,0 +1,58 @@
+/** Requests and replies of the operations about components. */
+import type { Instant } from '#base';
+import type { DefinedVersion, Definition } from '#model';
+import type { ReadAt, ReadRequest, ReadScope } from '../operations.ts';
+
+/** A version whose definition is of the kind. */
+export type DefinedAs<Kind extends Definition['kind']> = DefinedVersion & {
+  readonly definition: Extract<Definition, { readonly kind: Kind }>;
+};
+
+export interface OpenStateViewRequest extends ReadRequest {
+  readonly at: ReadAt;
+  readonly name: string;
+  /** As it was asked for. Absent: the latest active one that there was at the revision. */
+  readonly version?: number | bigint | undefined;
+}
+
+/** A version of a State View at a revision, before anything is folded. */
+export interface OpenedStateView extends ReadScope {
+  readonly version: DefinedAs<'state-view'>;
+  /** @throws DatabaseError invalid_argument, with the reason InvalidParameters and every fault */
+  bind(bindings: StateViewBindings): BoundStateView;
+}
+
+export interface StateViewBindings {
+  /** Values by the names of what the view leaves open, `{attribute}.{parameter}`. */
+  readonly parameters: ReadonlyMap<string, string>;
+  /** The request's word for them. */
+  readonly field: string;
+  /** Required by a view in the order of effective time; the others do not look at it. */
+  readonly cut?: Instant | 'now' | undefined;
+}
+
+/** What is to be folded, and everything that it follows from. */
+export interface BoundStateView extends ReadScope {
+  readonly version: DefinedAs<'state-view'>;
+  readonly parameters: ReadonlyMap<string, string>;
+  /** The last effective time that counts; undefined in the order of revisions. */
+  readonly cut: Instant | undefined;
+  /**
+   * @throws DatabaseError internal, with the reason WasmExecutionError: the component gives no answer; busy; not_found:
+   * the version, or the database, was deleted meanwhile
+   */
+  render(options: RenderOptions): Promise<RenderedState>;
+}
+
+export interface RenderOptions {
+  readonly signal: AbortSignal;
+  /** True: what was folded before does not count, and is dropped. */
+  readonly refolds?: boolean;
+}
+
+export interface RenderedState {
+  /** Of the content type of the definition. */
+  readonly bytes: Uint8Array;
+  /** False: no event was selected. */
+  readonly hasState: boolean;
+}

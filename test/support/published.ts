@@ -1,0 +1,37 @@
+/** Components as a publisher sends them: their bytes, and the entries that define them. */
+import { createHash } from 'node:crypto';
+import {
+  BLOB_PART_BYTES,
+  type ComponentReference,
+  type Definition,
+  type DefinitionEntry,
+  definitionFromJson,
+  encodeDefinitionEntry,
+  Faults,
+  isComponentDigest,
+} from '#model';
+
+function referenceOf(bytes: Uint8Array): ComponentReference {
+  const digest: string = createHash('sha256').update(bytes).digest('hex');
+  if (!isComponentDigest(digest)) throw new Error(`no digest: ${digest}`);
+  return { digest, size: bytes.length };
+}
+
+/** A State View that its metadata describe, in the spelling of a publication. */
+export function viewOf(metadata: Readonly<Record<string, unknown>>): Definition {
+  const faults = new Faults();
+  const text = JSON.stringify({ content_type: 'application/json', query_temporality: 'revision', ...metadata });
+  const definition = definitionFromJson('state-view', new TextEncoder().encode(text), faults);
+  if (definition === undefined) throw faults.toError('The metadata of the test');
+  return definition;
+}
+
+/** The payloads that bring a component, and define it. */
+export function definingPayloads(definition: Definition, bytes: Uint8Array): readonly Uint8Array[] {
+  const blob = referenceOf(bytes);
+  const parts: DefinitionEntry[] = [];
+  for (let at = 0; at < bytes.length; at += BLOB_PART_BYTES) {
+    parts.push({ kind: 'part', blob, part: parts.length, bytes: bytes.subarray(at, at + BLOB_PART_BYTES) });
+  }
+  return [...parts, { kind: 'define' as const, blob, definition }].map(encodeDefinitionEntry);
+}

@@ -1,0 +1,179 @@
+// Goal: which version of a State View is read, at which revision, with which values, and what is said when it cannot be
+// (V13, V14). Method: the service over a node in one thread; the component of the test counts what it folds, in real
+// executors, and shows its parameters behind that.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DatabaseError, instantFromMs, toRevision } from '#base';
+import { type DefinitionEntry, type Event, encodeDefinitionEntry, toVersionNumber } from '#model';
+import type { OpenStateViewRequest, StateViewBindings } from '#service';
+import { Guests } from '../../../src/main/guests.ts';
+import { SETTINGS } from '../../../src/main/settings.ts';
+import { hashingView } from '../../support/components/views.ts';
+import { componentName } from '../../support/definitions.ts';
+import { definingPayloads, viewOf } from '../../support/published.ts';
+import { NEVER, ServiceWorld } from '../../support/service-world.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const SUBJECT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
+const dir = tempDir();
+const guests = new Guests(
+  {
+    dataDir: dir.path,
+    guestExecutors: 1,
+    guestMemoryBytes: SETTINGS.guestMemoryBytes.default,
+    guestFuel: SETTINGS.guestFuel.default,
+    guestCpuMs: SETTINGS.guestCpuMs.default,
+    guestWallMs: SETTINGS.guestWallMs.default,
+    guestOutputBytes: SETTINGS.guestOutputBytes.default,
+    guestHostCalls: SETTINGS.guestHostCalls.default,
+    guestCacheBytes: SETTINGS.guestCacheBytes.default,
+  },
+  () => true,
+);
+const world = new ServiceWorld({}, () => guests.open());
+let bytes: Uint8Array;
+
+beforeAll(async () => {
+  bytes = await (await hashingView({ hasBatch: true, hasQuery: true })).bytes();
+  await world.start();
+  await world.database('bank', 0);
+  await world.transact('bank', { events: [event('a', '1'), event('a', '2'), event('b', '3')] });
+  const byAccount = viewOf({ state_view_name: 'balances', event_selector: SUBJECT });
+  await define(...definingPayloads(byAccount, bytes));
+  await world.transact('bank', { events: [event('a', '4')] });
+  const byTime = viewOf({
+    state_view_name: 'stock',
+    events: ['t'],
+    query_temporality: 'effective_timestamp',
+  });
+  await define(...definingPayloads(byTime, bytes));
+}, 60_000);
+afterAll(async () => {
+  await guests[Symbol.asyncDispose]();
+  dir[Symbol.dispose]();
+});
+
+function event(subject: string, id: string): Partial<Event> {
+  return { subject, id, type: 't' };
+}
+
+async function define(...payloads: readonly Uint8Array[]): Promise<unknown> {
+  const binding = world.core.node.catalog.lookup('bank');
+  if (binding === undefined) throw new Error('there is a bank');
+  const outcomes: unknown[] = [];
+  for (const payload of payloads) outcomes.push(await world.core.node.define(binding.group, payload));
+  return outcomes.at(-1);
+}
+
+async function rendered(
+  request: Partial<OpenStateViewRequest>,
+  bindings: Partial<StateViewBindings> = {},
+): Promise<{ readonly count: number; readonly parameters: string; readonly revision: number }> {
+  const asked = { databaseName: 'bank', name: 'balances', at: 'latest', signal: NEVER, ...request } as const;
+  const opened = await world.service.openStateView(asked);
+  const parameters = new Map([['subject.account', 'a']]);
+  const view = opened.bind({ parameters, field: 'parameters', ...bindings });
+  const { bytes: state } = await view.render({ signal: NEVER });
+  const text = new TextDecoder().decode(state);
+  const isEmpty = text.startsWith('{');
+  const count = isEmpty ? 0 : new DataView(state.buffer, state.byteOffset).getUint32(0, true);
+  return { count, parameters: text.slice(text.indexOf('{')), revision: view.revision };
+}
+
+function refusal(asked: Promise<unknown>): Promise<unknown> {
+  return asked.then(
+    () => 'no refusal',
+    (error: unknown) => (error instanceof DatabaseError ? [error.code, error.details.reason, error.message] : error),
+  );
+}
+
+describe('a State View', () => {
+  it('is rendered at the latest revision, and at the number of an earlier one', async () => {
+    const parameters = '{"subject.account":"a"}';
+    expect(await rendered({})).toEqual({ count: 3, parameters, revision: 2 });
+    expect(await rendered({ at: toRevision(1) })).toEqual({ count: 2, parameters, revision: 1 });
+    expect(await rendered({ at: toRevision(2) })).toEqual({ count: 3, parameters, revision: 2 });
+  });
+
+  it('is not there at a revision before it was published, nor under another name, nor with another version', async () => {
+    const missing = ['not_found', 'StateViewNotFound'];
+    expect(await refusal(rendered({ at: toRevision(0) }))).toEqual([
+      ...missing,
+      'The database "bank" has at revision 0 no State View "balances"; publish it, or read later',
+    ]);
+    expect(await refusal(rendered({ name: 'no name' }))).toEqual([
+      ...missing,
+      'The database "bank" has at revision 2 no State View "no name"; publish it, or read later',
+    ]);
+    const one = 'The database "bank" has at revision 2 no active version';
+    const titles = '2 of the State View "balances"; there are 1';
+    expect(await refusal(rendered({ version: 2 }))).toEqual([...missing, `${one} ${titles}`]);
+  });
+
+  it('is served by its latest active version, or by the one that is asked for', async () => {
+    const keyed = viewOf({ state_view_name: 'balances', event_selector: SUBJECT, description: 'another one' });
+    expect(await define(...definingPayloads(keyed, bytes))).toEqual({
+      kind: 'defined',
+      version: 2,
+      isNew: true,
+    });
+    const versionOf = (version?: number): Promise<unknown> => {
+      const asked = { databaseName: 'bank', name: 'balances', at: 'latest', signal: NEVER, version } as const;
+      return world.service.openStateView(asked).then(
+        ({ version: found }) => found.version,
+        (error: DatabaseError) => error.details.reason,
+      );
+    };
+    expect([await versionOf(), await versionOf(1), await versionOf(2)]).toEqual([2, 1, 2]);
+    const status: DefinitionEntry = {
+      kind: 'set-status',
+      component: 'state-view',
+      name: componentName('balances'),
+      version: toVersionNumber(2),
+      status: { active: false, mode: 'lazy' },
+    };
+    await define(encodeDefinitionEntry(status));
+    expect([await versionOf(), await versionOf(1), await versionOf(2)]).toEqual([1, 1, 'StateViewNotFound']);
+    await define(encodeDefinitionEntry({ ...status, kind: 'delete' }));
+    expect([await versionOf(), await versionOf(2)]).toEqual([1, 'StateViewNotFound']);
+  });
+
+  it('names everything that is wrong with the values of a read', async () => {
+    const parameters = new Map([
+      ['subject.account', ''],
+      ['stream.x', 'y'],
+    ]);
+    const bindings = { parameters, field: 'params' };
+    expect(await refusal(rendered({}, bindings))).toEqual([
+      'invalid_argument',
+      'InvalidParameters',
+      expect.stringMatching(
+        /^The State View balances cannot be read so: params\["stream.x"\] is no parameter .* \(and 1 more\)$/,
+      ),
+    ]);
+  });
+
+  it('is read up to a time when it is in the order of effective time, or up to now', async () => {
+    const none = { parameters: new Map<string, string>() };
+    expect(await refusal(rendered({ name: 'stock' }, none))).toEqual([
+      'invalid_argument',
+      'InvalidParameters',
+      expect.stringContaining('effective_time_end_at is required'),
+    ]);
+    const long = await rendered({ name: 'stock' }, { ...none, cut: instantFromMs(0) });
+    const now = await rendered({ name: 'stock' }, { ...none, cut: 'now' });
+    expect([long.count, now.count]).toEqual([0, 4]);
+  });
+
+  it('gives up when its reader does, and says why', async () => {
+    const asked = { databaseName: 'bank', name: 'balances', at: 'latest', signal: NEVER } as const;
+    const opened = await world.service.openStateView(asked);
+    const view = opened.bind({ parameters: new Map([['subject.account', 'a']]), field: 'parameters' });
+    const gone = new Error('gone');
+    await expect(view.render({ signal: AbortSignal.abort(gone) })).rejects.toBe(gone);
+    const reader = new AbortController();
+    const rendering = view.render({ signal: reader.signal });
+    reader.abort(gone);
+    await expect(rendering).rejects.toBe(gone);
+  });
+});
