@@ -67,6 +67,7 @@ export type { ClusterDescription } from './orders/describe.ts';
 export {
   type Binding,
   type CreateOutcome,
+  type DefinitionOutcome,
   type DeleteOutcome,
   faultInRegistration,
   type NodeRegistration,

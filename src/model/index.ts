@@ -81,7 +81,7 @@ export {
   type TimedDefinitionEntry,
 } from './definition-entry.ts';
 export { definitionFromJson } from './definition-json.ts';
-export { bindView, checkDefinition, isKeyOf, keyedTemplate } from './definition-rules.ts';
+export { bindView, canonicalNames, checkDefinition, isKeyOf, keyedTemplate } from './definition-rules.ts';
 export {
   DATA_KIND,
   type EffectiveTime,
@@ -134,6 +134,7 @@ export {
   COMMAND_PAIRS_MAX,
   COMMAND_VALUE_BYTES_MAX,
   COMMIT_MESSAGE_BYTES_MAX,
+  COMPONENT_BYTES_MAX,
   CONSTRAINT_CONJUNCTIONS_MAX,
   CONSTRAINTS_MAX,
   CONTENT_TYPE_BYTES_MAX,
@@ -232,7 +233,13 @@ export { selectionFromJson, selectorFromJson, selectorToJson, templateFromJson }
 export { type Matcher, matcherOf, storedMatcherOf } from './selector-match.ts';
 export { type Conjunction, normalise, type SubjectMatch, type TextMatch } from './selector-normal.ts';
 export { type Bindings, bindTemplate, parametersOf } from './selector-template.ts';
-export { decodeSelection, decodeSelector, decodeTemplate, encodeSelector } from './selector-wire.ts';
+export {
+  decodeSelection,
+  decodeSelector,
+  decodeTemplate,
+  decodeTemplateSelection,
+  encodeSelector,
+} from './selector-wire.ts';
 export {
   instantOfTimestamp,
   type SentTimestamp,

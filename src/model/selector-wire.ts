@@ -75,17 +75,30 @@ export function decodeSelector(bytes: Uint8Array, field: string, faults: Faults)
 /** An event is selected when any selector matches; no selector at all selects every event. */
 export function decodeSelection(bytes: Uint8Array, field: string, faults: Faults): Selector | undefined {
   const reading = new SelectorReading(field, faults);
-  const reader = new ProtoReader(bytes);
-  const selectors = readSelectorList(reader, { reading, field, depth: 1 }, 'cairn.v1.EventSelection');
-  if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.EventSelection');
-  if (selectors === undefined) return undefined;
-  return reading.finish(selectors.length === 0 ? ALL : or(selectors));
+  return reading.finish(selectionIn(bytes, reading, field));
+}
+
+/** The same of a State View. */
+export function decodeTemplateSelection(
+  bytes: Uint8Array,
+  field: string,
+  faults: Faults,
+): SelectorTemplate | undefined {
+  const reading = new SelectorReading(field, faults, { isTemplate: true });
+  return reading.finishTemplate(selectionIn(bytes, reading, field));
 }
 
 /** What a State View selects, or undefined with faults added. */
 export function decodeTemplate(bytes: Uint8Array, field: string, faults: Faults): SelectorTemplate | undefined {
   const reading = new SelectorReading(field, faults, { isTemplate: true });
   return reading.finishTemplate(readSelector(new ProtoReader(bytes), { reading, field, depth: 1 }));
+}
+
+function selectionIn(bytes: Uint8Array, reading: SelectorReading, field: string): SelectorTemplate | undefined {
+  const reader = new ProtoReader(bytes);
+  const selectors = readSelectorList(reader, { reading, field, depth: 1 }, 'cairn.v1.EventSelection');
+  if (reader.failed) return reading.faults.add(field, 'must be a protobuf message of cairn.v1.EventSelection');
+  return selectors && (selectors.length === 0 ? ALL : or(selectors));
 }
 
 export function encodeSelector(selector: SelectorTemplate): Uint8Array {

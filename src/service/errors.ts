@@ -1,7 +1,7 @@
 /** What the service refuses, and how it says so: the value that was found, and what would be right. */
 import { DatabaseError, type ErrorCode, type ErrorScope, quote } from '#base';
-import type { ViewFailure } from '#components';
-import type { ComponentKind, DefinedVersion } from '#model';
+import type { NoArtifact, ViewFailure } from '#components';
+import { COMPONENT_BYTES_MAX, type ComponentKind, type DefinedVersion } from '#model';
 import type { ReadScope } from './operations.ts';
 
 /** The reason of both errors that follow. */
@@ -113,6 +113,31 @@ const VIEW_FAILURES = {
 
 export function stateViewFailed(scope: ReadScope, { code, message }: ViewFailure): DatabaseError {
   return new DatabaseError(VIEW_FAILURES[code], message, { details: { reason: code, scope: where(scope) } });
+}
+
+export function componentTooLarge(field: string, bytes: number): DatabaseError {
+  const description = `has ${bytes} bytes; a component has at most ${COMPONENT_BYTES_MAX}`;
+  const details = { reason: 'TooLarge', violations: [{ field, description }] };
+  return new DatabaseError('too_large', `${field} ${description}`, { details });
+}
+
+/** What is said of a component by whoever looked at it. */
+export function componentRefused(field: string, none: NoArtifact): DatabaseError {
+  if (none.kind === 'damaged') return new DatabaseError(none.code, none.message);
+  const { code, message, offset } = none.refusal;
+  const description = `is refused: ${message} (at byte ${offset})`;
+  const details = { reason: code, violations: [{ field, description }] };
+  return new DatabaseError('invalid_argument', `${field} ${description}`, { details });
+}
+
+export function tooManyVersions(databaseName: string): DatabaseError {
+  const message = `The database ${quote(databaseName)} has as many versions of components, or names of them, as it can have; delete versions that are not needed any more`;
+  return new DatabaseError('too_large', message, { details: { reason: 'TooManyVersions' } });
+}
+
+export function publishersInTheWay(databaseName: string): DatabaseError {
+  const message = `So many components are being published in the database ${quote(databaseName)} that this one was given up; publish it again`;
+  return new DatabaseError('busy', message, { details: { reason: 'Busy' } });
 }
 
 export function tooManyStreams(what: 'streaming reads' | 'live tails', countMax: number): DatabaseError {

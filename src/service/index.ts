@@ -79,6 +79,17 @@ export type {
   TransactReply,
   TransactRequest,
 } from './operations.ts';
+export type {
+  DeleteVersionsRequest,
+  ExpireSnapshotsReply,
+  ExpireSnapshotsRequest,
+  ListVersionsReply,
+  ListVersionsRequest,
+  PublishComponentReply,
+  PublishComponentRequest,
+  SetVersionStatusRequest,
+  VersionReply,
+} from './publishing/operations.ts';
 export type { Digests } from './reads.ts';
 export { type EventIdMapping, eventIdMappings, refusalError } from './replies.ts';
 export { createService, type ServiceParts } from './service.ts';

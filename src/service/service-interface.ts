@@ -18,6 +18,7 @@ import type {
   ListNamesRequest,
   QueryEventsReply,
   QueryEventsRequest,
+  ReadScope,
   ScanLogBatchesReply,
   ScanLogRequest,
   SingleEventReply,
@@ -27,6 +28,17 @@ import type {
   TransactReply,
   TransactRequest,
 } from './operations.ts';
+import type {
+  DeleteVersionsRequest,
+  ExpireSnapshotsReply,
+  ExpireSnapshotsRequest,
+  ListVersionsReply,
+  ListVersionsRequest,
+  PublishComponentReply,
+  PublishComponentRequest,
+  SetVersionStatusRequest,
+  VersionReply,
+} from './publishing/operations.ts';
 
 export interface Service {
   createDatabase(request: CreateDatabaseRequest): Promise<DatabaseDescription>;
@@ -45,6 +57,11 @@ export interface Service {
   listSubjects(request: ListNamesRequest): Promise<ListNamesReply>;
   listEventTypes(request: ListNamesRequest): Promise<ListNamesReply>;
   singleEvent(request: SingleEventRequest): Promise<SingleEventReply>;
+  publishComponent(request: PublishComponentRequest): Promise<PublishComponentReply>;
+  setVersionStatus(request: SetVersionStatusRequest): Promise<VersionReply>;
+  deleteVersions(request: DeleteVersionsRequest): Promise<ReadScope>;
+  expireSnapshots(request: ExpireSnapshotsRequest): Promise<ExpireSnapshotsReply>;
+  listVersions(request: ListVersionsRequest): Promise<ListVersionsReply>;
   openStateView(request: OpenStateViewRequest): Promise<OpenedStateView>;
   health(): HealthReply;
   /**

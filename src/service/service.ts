@@ -20,6 +20,9 @@ import { nameListings } from './list-names.ts';
 import { ServiceMeters } from './meters.ts';
 import { OpenStreams } from './open-streams.ts';
 import type { ListAt } from './operations.ts';
+import { listVersions } from './publishing/list-versions.ts';
+import { publishComponent } from './publishing/publish-component.ts';
+import { deleteVersions, expireSnapshots, setVersionStatus } from './publishing/version-orders.ts';
 import { queryEvents } from './query-events.ts';
 import { RandomPool } from './random-pool.ts';
 import { type Digests, Reads } from './reads.ts';
@@ -84,6 +87,11 @@ export function createService(parts: ServiceParts): Service {
     listSubjects: (request) => nameListings.subjects(context, request),
     listEventTypes: (request) => nameListings.eventTypes(context, request),
     singleEvent: (request) => singleEvent(context, request),
+    publishComponent: (request) => publishComponent(context, request),
+    setVersionStatus: (request) => setVersionStatus(context, request),
+    deleteVersions: (request) => deleteVersions(context, request),
+    expireSnapshots: (request) => expireSnapshots(context, request),
+    listVersions: (request) => listVersions(context, request),
     openStateView: (request) => openStateView(context, request),
     health: () => health(context),
     leader: (databaseName) => leaderOf(parts.node, databaseName),

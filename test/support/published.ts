@@ -35,3 +35,11 @@ export function definingPayloads(definition: Definition, bytes: Uint8Array): rea
   }
   return [...parts, { kind: 'define' as const, blob, definition }].map(encodeDefinitionEntry);
 }
+
+/** The same component, larger by a section that nobody looks at. */
+export function padded(component: Uint8Array, bytes: number): Uint8Array {
+  const name = Uint8Array.of(3, 0x70, 0x61, 0x64);
+  const size = name.length + bytes;
+  const length = Array.from({ length: 5 }, (_, at) => ((size >>> (7 * at)) & 0x7f) | (at < 4 ? 0x80 : 0));
+  return Buffer.concat([component, Uint8Array.of(0, ...length), name, new Uint8Array(bytes)]);
+}

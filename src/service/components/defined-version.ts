@@ -5,11 +5,15 @@
  *        A read at a number of a version that is not here asks the leader before it says so: a definition raises no
  *        revision, so the number alone does not say how far the definitions are that its reader knows of.
  */
+import { type Revision, toRevision } from '#base';
 import { type ComponentKind, type DefinedVersion, isComponentName } from '#model';
 import type { ServiceContext } from '../context.ts';
 import { versionNotFound } from '../errors.ts';
 import { type ReadView, refusalBy, scopeOf } from '../instance.ts';
 import type { DefinedAs } from './operations.ts';
+
+/** Of what is there now: versions do not come with revisions that are yet to be. */
+export const LATEST: Revision = toRevision(Number.MAX_SAFE_INTEGER);
 
 export interface AskedVersion<Kind extends ComponentKind = ComponentKind> {
   readonly component: Kind;
@@ -28,10 +32,10 @@ export async function servedVersion<Kind extends ComponentKind>(
   view: ReadView,
   asked: AskedVersion<Kind>,
 ): Promise<DefinedAs<Kind>> {
-  const found = served(await lookUp(context, view, asked), asked);
+  const found = served(await titleVersions(context, view, asked), asked);
   if (found !== undefined) return found;
   await confirmDefinitions(context, view);
-  const versions = await lookUp(context, view, asked);
+  const versions = await titleVersions(context, view, asked);
   const confirmed = served(versions, asked);
   if (confirmed === undefined) throw versionNotFound(scopeOf(view), asked, versions);
   return confirmed;
@@ -46,12 +50,12 @@ function served<Kind extends ComponentKind>(
   return versions.findLast(isAsked);
 }
 
-async function lookUp(
+/** Every version of a name that had been defined at the revision, active or not. */
+export async function titleVersions(
   { reads }: ServiceContext,
   { binding, revision }: ReadView,
-  asked: AskedVersion,
+  { component, name }: Pick<AskedVersion, 'component' | 'name'>,
 ): Promise<readonly DefinedVersion[]> {
-  const { component, name } = asked;
   if (!isComponentName(name)) return [];
   const definitions = await reads.definitions(binding);
   return definitions.versions({ component, name }, revision);

@@ -32,7 +32,7 @@ export async function loadedArtifact(
 }
 
 /** The function that its publisher names, where that is another one than the kind's. */
-function functionOf(definition: Definition): string | undefined {
+export function functionOf(definition: Definition): string | undefined {
   const isOwn = definition.kind === 'state-view' && definition.reduceFunction !== REDUCE_FUNCTION;
   return isOwn ? definition.reduceFunction : undefined;
 }

@@ -14,6 +14,7 @@ import {
   FetchLatestDatabaseRequest,
 } from './gen/cairn/v1/database.ts';
 import { Empty } from './gen/google/protobuf/empty.ts';
+import { decoding } from './messages.ts';
 import { floorOf, floorsOf, refuseRelayed, requiresLeader } from './metadata.ts';
 import { sentInstant } from './sent-instant.ts';
 import { type Answer, unary } from './unary.ts';
@@ -28,10 +29,9 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
     unary(
       {
         name: 'CreateDatabase',
-        request: CreateDatabaseRequest,
-        requestName: 'CreateDatabaseRequest',
+        parse: decoding(CreateDatabaseRequest, 'CreateDatabaseRequest'),
         reply: CreateDatabaseReply,
-        mustAnswer: true,
+        traits: { mustAnswer: true },
       },
       async ({ databaseName }, call) => {
         const requireLeader = requiresLeader(call);
@@ -42,10 +42,9 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
     unary(
       {
         name: 'DeleteDatabase',
-        request: DeleteDatabaseRequest,
-        requestName: 'DeleteDatabaseRequest',
+        parse: decoding(DeleteDatabaseRequest, 'DeleteDatabaseRequest'),
         reply: Empty,
-        mustAnswer: true,
+        traits: { mustAnswer: true },
       },
       async ({ databaseName, databaseId }, call) => {
         const requireLeader = requiresLeader(call);
@@ -62,7 +61,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
       },
     ),
     unary(
-      { name: 'FetchCatalog', request: Empty, requestName: 'Empty', reply: FetchCatalogReply },
+      { name: 'FetchCatalog', parse: decoding(Empty, 'Empty'), reply: FetchCatalogReply },
       async (_request, call) => {
         const heldOnly = call.header(RELAYED) !== undefined;
         const databases = await service.listDatabases({ signal: call.signal, heldOnly });
@@ -77,8 +76,7 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
     unary(
       {
         name: 'FetchLatestDatabase',
-        request: FetchLatestDatabaseRequest,
-        requestName: 'FetchLatestDatabaseRequest',
+        parse: decoding(FetchLatestDatabaseRequest, 'FetchLatestDatabaseRequest'),
         reply: DatabaseReply,
       },
       async ({ databaseName }, call) =>
@@ -87,8 +85,7 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
     unary(
       {
         name: 'FetchDatabaseAtRevision',
-        request: AtRevision,
-        requestName: 'FetchDatabaseAtRevisionRequest',
+        parse: decoding(AtRevision, 'FetchDatabaseAtRevisionRequest'),
         reply: DatabaseReply,
       },
       async ({ databaseName, revision: at }, call) =>
@@ -97,8 +94,7 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
     unary(
       {
         name: 'DatabaseEffectiveAtTimestamp',
-        request: AtTimestamp,
-        requestName: 'DatabaseEffectiveAtTimestampRequest',
+        parse: decoding(AtTimestamp, 'DatabaseEffectiveAtTimestampRequest'),
         reply: DatabaseReply,
       },
       async ({ databaseName, timestamp }, call) => {
@@ -110,10 +106,9 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
     unary(
       {
         name: 'AwaitDatabase',
-        request: AtRevision,
-        requestName: 'AwaitDatabaseRequest',
+        parse: decoding(AtRevision, 'AwaitDatabaseRequest'),
         reply: DatabaseReply,
-        waits: true,
+        traits: { waits: true },
       },
       async ({ databaseName, revision }, call) => {
         const awaited = { databaseName, revision, signal: call.signal, ...floorsOf(call) };

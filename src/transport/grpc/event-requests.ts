@@ -2,7 +2,7 @@
  * The requests of the streaming reads, by a walk over their bytes: what they hold of selectors and queries is read by
  * the one reader of `#model`, which reports every fault by its path.
  */
-import { decodeUtf8, nearestRevision, ProtoReader, type Revision, toAskedRevision, toRevision } from '#base';
+import { nearestRevision, type Revision, toAskedRevision, toRevision } from '#base';
 import {
   ALL,
   type AskedPosition,
@@ -16,10 +16,9 @@ import {
   readLimit,
   refuseField,
   type Selector,
-  showBytes,
 } from '#model';
 import type { ReadAt } from '#service';
-import { brokenField, notTheMessage } from './messages.ts';
+import { readMessage, readText, walkFields } from './request-walk.ts';
 
 export interface QueryRequest {
   readonly databaseName: string;
@@ -98,25 +97,4 @@ export function parseSubscriptionRequest(bytes: Uint8Array): SubscriptionRequest
   faults.throwIfAny('The request is malformed');
   const request = { databaseName, selector: selector ?? ALL, heartbeatMs: heartbeatMs || HEARTBEAT_MS_DEFAULT };
   return after === undefined ? request : { ...request, after };
-}
-
-function walkFields(bytes: Uint8Array, name: string, take: (reader: ProtoReader, tag: number) => void): void {
-  const reader = new ProtoReader(bytes);
-  while (!reader.done) {
-    const fieldStart = reader.at;
-    take(reader, reader.tag());
-    if (reader.failed) throw notTheMessage(name, brokenField(bytes, fieldStart));
-  }
-}
-
-function readMessage(reader: ProtoReader): Uint8Array {
-  const start = reader.lengthDelimited();
-  return reader.bytes.subarray(start, reader.at);
-}
-
-function readText(reader: ProtoReader, field: string, faults: Faults): string {
-  const start = reader.lengthDelimited();
-  const text = decodeUtf8(reader.bytes, start, reader.at);
-  if (text === undefined) faults.add(field, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
-  return text ?? '';
 }

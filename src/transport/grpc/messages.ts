@@ -61,6 +61,14 @@ export function decodeRequest<Message>(
   }
 }
 
+/** How the generated code reads the requests of a method. */
+export function decoding<Message>(
+  type: Pick<MessageType<Message>, 'decode'>,
+  name: RequestName,
+): (bytes: Uint8Array) => Message {
+  return (bytes) => decodeRequest(type, name, bytes);
+}
+
 /** Thrown through the decoder, which does not say what it was reading. */
 class NotText extends TypeError {
   readonly bytes: Uint8Array;

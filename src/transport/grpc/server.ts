@@ -4,6 +4,7 @@ import type { Logger, Metrics } from '#observability';
 import type { Service } from '#service';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
 import type { Relay } from '../relay.ts';
+import { COMPONENT_WRITES, componentMethods } from './components.ts';
 import { databaseMethods } from './databases.ts';
 import { endedConnections } from './ended-connections.ts';
 import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
@@ -43,7 +44,7 @@ function statusOfLate(message: string): CallStatus {
 }
 
 /** Their replies and their errors say where the leader is. */
-const WRITES: ReadonlySet<string> = new Set(['CreateDatabase', 'DeleteDatabase', 'Transact']);
+const WRITES: ReadonlySet<string> = new Set(['CreateDatabase', 'DeleteDatabase', 'Transact', ...COMPONENT_WRITES]);
 
 export interface GrpcServerOptions {
   readonly host: string;
@@ -89,6 +90,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       ...databaseMethods(context),
       ...transactionMethods(context),
       ...streamMethods(context),
+      ...componentMethods(context),
       ...stateViewMethods(context),
       ...unimplementedMethods(),
       ...health.methods,

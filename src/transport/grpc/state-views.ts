@@ -3,6 +3,7 @@ import type { StateViewBindings } from '#service';
 import { AskedStateView } from './asked-requests.ts';
 import type { GrpcContext } from './context.ts';
 import { State } from './gen/cairn/v1/component.ts';
+import { decoding } from './messages.ts';
 import { floorsOf } from './metadata.ts';
 import { sentInstant } from './sent-instant.ts';
 import { type Answer, unary } from './unary.ts';
@@ -12,15 +13,14 @@ import type { UnaryMethod } from './wire/method.ts';
 export function stateViewMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
     unary(
-      { name: 'FetchStateView', request: AskedStateView, requestName: 'FetchStateViewRequest', reply: State },
+      { name: 'FetchStateView', parse: decoding(AskedStateView, 'FetchStateViewRequest'), reply: State },
       // The state of now, also of a view in the order of effective time.
       (asked, call) => render(context, call, { asked, at: 'latest', cut: 'now' }),
     ),
     unary(
       {
         name: 'FetchStateViewAtRevision',
-        request: AskedStateView,
-        requestName: 'FetchStateViewAtRevisionRequest',
+        parse: decoding(AskedStateView, 'FetchStateViewAtRevisionRequest'),
         reply: State,
       },
       (asked, call) => {

@@ -1,8 +1,7 @@
-/** Unary methods whose messages the generated code reads and writes. */
-
+/** Unary methods whose replies the generated code writes. */
 import type { ReadScope } from '#service';
 import { EVENT_STORE } from './context.ts';
-import { decodeRequest, frameReply, type MessageType, type RequestName } from './messages.ts';
+import { frameReply, type MessageType } from './messages.ts';
 import { type RepliedScope, scopeHeaders } from './metadata.ts';
 import type { Call } from './wire/call.ts';
 import type { UnaryMethod } from './wire/method.ts';
@@ -17,24 +16,21 @@ export interface Answer<Reply> {
 
 export interface UnaryShape<Request, Reply> {
   readonly name: string;
-  readonly request: Pick<MessageType<Request>, 'decode'>;
-  /** Name of the request's type, for whoever sent something else. */
-  readonly requestName: RequestName;
+  /** Throws invalid_argument for what is no request. Of what it returns, bytes may be views of the message. */
+  readonly parse: (bytes: Uint8Array) => Request;
   readonly reply: Pick<MessageType<Reply>, 'encode'>;
-  /** As of `MethodTraits`. */
-  readonly mustAnswer?: boolean;
-  readonly waits?: boolean;
+  readonly traits?: Pick<UnaryMethod, 'mustAnswer' | 'waits' | 'messageBytesMax'>;
 }
 
 export function unary<Request, Reply>(
   shape: UnaryShape<Request, Reply>,
   answer: (request: Request, call: Call) => Promise<Answer<Reply>>,
 ): UnaryMethod {
-  const { name, request, requestName, reply, mustAnswer = false, waits = false } = shape;
+  const { name, parse, reply, traits } = shape;
   const handle = async (call: Call, bytes: Uint8Array): Promise<void> => {
-    const { message, scope, trailers } = await answer(decodeRequest(request, requestName, bytes), call);
+    const { message, scope, trailers } = await answer(parse(bytes), call);
     const headers = scope && scopeHeaders(scope);
     call.reply(frameReply(reply, message), { headers, trailers });
   };
-  return { kind: 'unary', service: EVENT_STORE, name, mustAnswer, waits, handle };
+  return { kind: 'unary', service: EVENT_STORE, name, ...traits, handle };
 }

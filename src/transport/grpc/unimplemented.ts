@@ -4,18 +4,7 @@ import { EVENT_STORE } from './context.ts';
 import { statusOfError } from './error-status.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
-export const UNIMPLEMENTED: ReadonlySet<string> = new Set([
-  'DefineStateView',
-  'PublishStateView',
-  'ActivateStateView',
-  'DeactivateStateView',
-  'DefineStateChange',
-  'ProcessStateChange',
-  'PublishStateChange',
-  'ExecuteStateChange',
-  'PublishPresenter',
-  'ListComponentVersions',
-]);
+export const UNIMPLEMENTED: ReadonlySet<string> = new Set(['ProcessStateChange', 'ExecuteStateChange']);
 
 export function unimplementedMethods(): readonly UnaryMethod[] {
   return [...UNIMPLEMENTED].map((name) => {

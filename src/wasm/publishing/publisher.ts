@@ -2,7 +2,7 @@
  * Publishing in processes that end with it: one looks at one component, and is killed when that takes too long or too
  * much. Which of both happens is a refusal like any other: whoever publishes can do something about it.
  */
-import { failure, type Result } from '#base';
+import { DatabaseError, failure, type Result } from '#base';
 import { ExecutorSlot, type SlotSettings, type TimeLimits } from '../executors/executor-slot.ts';
 import type { Refusal } from '../reading/refusal.ts';
 import type { Published, PublishOptions } from './publish.ts';
@@ -44,7 +44,10 @@ export class Publisher implements AsyncDisposable {
     });
   }
 
-  /** One component after the other. */
+  /**
+   * One component after the other.
+   * @throws DatabaseError busy: too many wait already
+   */
   async publish(bytes: Uint8Array, options: PublishOptions): Promise<Result<Published, Refusal>> {
     const outcome = await this.#slot.do({
       artifact: undefined,
@@ -52,6 +55,7 @@ export class Publisher implements AsyncDisposable {
       request: (id) => ({ kind: 'publish', id, options, bytes }),
       host: async () => ({ kind: 'failed', message: 'Nothing is answered while a component is published' }),
     });
+    if (outcome.kind === 'fault' && outcome.fault.code === 'Busy') throw busy(outcome.fault.message);
     if (outcome.kind === 'fault') return notPublished(`${outcome.fault.code}: ${outcome.fault.message}`);
     return publishedFrom(outcome.value) ?? notPublished('The answer makes no sense');
   }
@@ -59,6 +63,11 @@ export class Publisher implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#slot.close();
   }
+}
+
+/** Nothing is known of the component. */
+function busy(message: string): DatabaseError {
+  return new DatabaseError('busy', message, { details: { reason: 'Busy' } });
 }
 
 function notPublished(why: string): Result<never, Refusal> {

@@ -6,30 +6,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseError, instantFromMs, toRevision } from '#base';
 import { type DefinitionEntry, type Event, encodeDefinitionEntry, toVersionNumber } from '#model';
 import type { OpenStateViewRequest, StateViewBindings } from '#service';
-import { Guests } from '../../../src/main/guests.ts';
-import { SETTINGS } from '../../../src/main/settings.ts';
 import { hashingView } from '../../support/components/views.ts';
 import { componentName } from '../../support/definitions.ts';
 import { definingPayloads, viewOf } from '../../support/published.ts';
 import { NEVER, ServiceWorld } from '../../support/service-world.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+import { testGuests } from '../../support/test-guests.ts';
 
 const SUBJECT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
 const dir = tempDir();
-const guests = new Guests(
-  {
-    dataDir: dir.path,
-    guestExecutors: 1,
-    guestMemoryBytes: SETTINGS.guestMemoryBytes.default,
-    guestFuel: SETTINGS.guestFuel.default,
-    guestCpuMs: SETTINGS.guestCpuMs.default,
-    guestWallMs: SETTINGS.guestWallMs.default,
-    guestOutputBytes: SETTINGS.guestOutputBytes.default,
-    guestHostCalls: SETTINGS.guestHostCalls.default,
-    guestCacheBytes: SETTINGS.guestCacheBytes.default,
-  },
-  () => true,
-);
+const guests = testGuests(dir.path);
 const world = new ServiceWorld({}, () => guests.open());
 let bytes: Uint8Array;
 

@@ -9,6 +9,8 @@ export interface MethodTraits {
    * before anything is tried, when there is no room for what it may be answered.
    */
   readonly mustAnswer?: boolean;
+  /** Longest request message, also after it is unpacked. Default: the server's limit. */
+  readonly messageBytesMax?: number;
   /** Ends when something happens that may never happen: such calls have places of their own. */
   readonly waits?: boolean;
   /** Is answered at once, also while the most calls are in flight: whoever restarts nodes goes by it. */

@@ -99,6 +99,7 @@ export class PeerStream implements StandingRequest {
   readonly #unsent: Room[] = [];
   readonly #frames: FrameWalk;
   readonly #encoding: string | undefined;
+  readonly messageBytesMax: number;
   /** What its client reads: the header `grpc-accept-encoding`. */
   readonly accepted: string | string[] | undefined;
   /** Of its connection, for what it holds beside the budgets; absent: that is not counted. */
@@ -122,6 +123,7 @@ export class PeerStream implements StandingRequest {
     this.#options = options;
     this.#frames = new FrameWalk(rules);
     this.#encoding = rules.encoding;
+    this.messageBytesMax = rules.bytesMax;
     this.accepted = parts.accepted;
     this.claim = claim;
     this.#claimed = claim === undefined ? 0 : STREAM_BYTES;

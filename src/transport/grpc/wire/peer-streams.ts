@@ -19,18 +19,24 @@ import { StandingRequests } from './standing-requests.ts';
 import type { CallStatus } from './status.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
+/** What is read of the requests of a method. */
+export interface MessageRule {
+  /** Those that take many are grpc-js's. */
+  readonly messages: 'one' | 'many';
+  /** Longest message, as it is sent. */
+  readonly bytesMax: number;
+}
+
 export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingRequests' | 'onCrumbs'> {
   /** What streams may hold by standing open, and of their requests the first bytes. */
   readonly standing: Allowance;
   readonly reading: ReadingTurns;
   /** Streams at a time, those included that still carry a reply away. */
   readonly streamsMax: number;
-  /** The methods that are served: those that take one message, and those that take many, which are grpc-js's. */
-  readonly methods: ReadonlyMap<string, 'one' | 'many'>;
+  /** The methods that are served, by path. */
+  readonly methods: ReadonlyMap<string, MessageRule>;
   /** Whether a path asks how the node is, which must be found out also while it is full. */
   readonly isProbe: (path: string) => boolean;
-  /** Longest message, as it is sent. */
-  readonly messageBytesMax: number;
   /** How many streams a connection may have. */
   readonly perConnection: StreamLimits;
   /** Told before a connection ends because of what its client sends. */
@@ -51,6 +57,9 @@ const CREATED = 'http2.server.stream.created';
 
 /** Probes at a time that need no room. */
 const FREE_PROBES_MAX = 100;
+
+/** Nothing of its messages is looked at. */
+const NO_METHOD = { messages: undefined, bytesMax: 0 };
 
 const SWEEP_EVERY_MS = 1_000;
 
@@ -196,9 +205,9 @@ export class PeerStreams {
     headers: IncomingHttpHeaders,
     shared: Pick<PeerStreamParts, 'claim' | 'sender'>,
   ): PeerStream {
-    const { methods, messageBytesMax: bytesMax, expired } = this.#options;
+    const { methods, expired } = this.#options;
     const path = headers[':path'] ?? '';
-    const messages = methods.get(path);
+    const { messages, bytesMax } = methods.get(path) ?? NO_METHOD;
     const fault = headFault(headers) ?? (messages === undefined ? { kind: 'path', value: path } : undefined);
     const encoding = headers['grpc-encoding'];
     const rules = {

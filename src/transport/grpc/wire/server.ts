@@ -24,7 +24,7 @@ import type { Method } from './method.ts';
 import { type CallKind, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
 import type { PeerStream } from './peer-stream.ts';
-import { type EndReason, PeerStreams } from './peer-streams.ts';
+import { type EndReason, type MessageRule, PeerStreams } from './peer-streams.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
@@ -34,7 +34,7 @@ import { StreamLimits } from './stream-limits.ts';
 import { Unpacker } from './unpacking.ts';
 
 export interface WireLimits {
-  /** Longest request message, after it is unpacked. */
+  /** Longest request message, also after it is unpacked, of methods that say nothing else. */
   readonly requestBytesMax: number;
   readonly streamsPerConnectionMax: number;
   /** What a connection may have before more is known of it (T11). */
@@ -158,7 +158,7 @@ export class WireServer {
   readonly #connections: Connections;
   readonly #shares: Readonly<Record<CallKind, Shares>>;
   readonly #rounds = new Rounds();
-  readonly #unpacker: Unpacker;
+  readonly #unpacker = new Unpacker();
   /** The calls of a connection that wait to be begun. */
   readonly #lines = new Lines<Waiting>();
   #draining = false;
@@ -189,11 +189,14 @@ export class WireServer {
     };
     const { waiting, reading, working } = parts.limits.callsMax;
     this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading), working: new Shares(working) };
-    const methods = new Map<string, 'one' | 'many'>();
-    for (const method of parts.methods) methods.set(pathOf(method), 'one');
-    for (const path of parts.extension?.paths ?? []) methods.set(path, 'many');
+    const { requestBytesMax } = parts.limits;
+    const methods = new Map<string, MessageRule>();
+    for (const method of parts.methods) {
+      const bytesMax = method.messageBytesMax === undefined ? requestBytesMax : largest(method.messageBytesMax, parts);
+      methods.set(pathOf(method), { messages: 'one', bytesMax });
+    }
+    for (const path of parts.extension?.paths ?? []) methods.set(path, { messages: 'many', bytesMax: requestBytesMax });
     const probes = new Set(parts.methods.filter(({ isProbe = false }) => isProbe).map(pathOf));
-    this.#unpacker = new Unpacker(parts.limits.requestBytesMax);
     this.#peers = new PeerStreams({
       reading: turns,
       requests: parts.requests,
@@ -210,7 +213,6 @@ export class WireServer {
       methods,
       onRequest: (request, peer) => this.#arrived(request, peer),
       isProbe: (path) => probes.has(path),
-      messageBytesMax: parts.limits.requestBytesMax,
       onRefused: () => parts.onRefused('overload'),
       onEnded: parts.onConnectionEnded,
       expired: parts.refusals.expired,
@@ -420,6 +422,14 @@ function mayLast({ method }: Call): boolean {
 
 function pathOf({ service, name }: MethodTraits): string {
   return `/${service}/${name}`;
+}
+
+/** What waits for its end and what it is put together to are held at once, and there is to be room for others. */
+const LEFT_FOR_OTHERS_BYTES = 64 * 1024;
+
+/** Of a message, so that it is not refused for want of room that there never is. */
+function largest(bytes: number, { requests }: Pick<WireServerParts, 'requests'>): number {
+  return Math.min(bytes, Math.floor(requests.bytesMax / 2) - LEFT_FOR_OTHERS_BYTES);
 }
 
 function setHttp2Options(server: Server): void {

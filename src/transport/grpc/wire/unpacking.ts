@@ -23,6 +23,8 @@ export type Unpacked =
 export interface Sender {
   readonly connection: object;
   readonly isGone: boolean;
+  /** Longest message, unpacked. */
+  readonly messageBytesMax: number;
   /** Takes room for so many bytes, or has no more than that from now on; false: there is no room. */
   deliver(messageBytes: number): boolean;
   /** Releases it when the stream has gone, if not before. */
@@ -49,15 +51,9 @@ class Waiting {
 }
 
 export class Unpacker {
-  readonly #bytesMax: number;
   readonly #waiting = new TurnsByLine<Waiting>();
   readonly #lines = new Lines<Waiting>();
   #running = 0;
-
-  /** `bytesMax`: longest message, unpacked. */
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
-  }
 
   /** Unpacks in a thread of the pool; never more than the longest message. */
   async unpack(message: Uint8Array, encoding: Packing, sender: Sender): Promise<Unpacked> {
@@ -65,7 +61,7 @@ export class Unpacker {
     if (hasRoom === undefined) return { kind: 'gone' };
     if (!hasRoom) return { kind: 'no-room' };
     try {
-      return await unpacked(message, encoding, this.#bytesMax);
+      return await unpacked(message, encoding, sender.messageBytesMax);
     } finally {
       this.#running -= 1;
       // Behind whoever counts what it has turned out to be.
@@ -92,7 +88,7 @@ export class Unpacker {
       const next = this.#waiting.first();
       if (next === undefined) return;
       this.#waiting.serve(next.line, next.link);
-      const hasRoom = next.sender.isGone ? undefined : next.sender.deliver(this.#bytesMax);
+      const hasRoom = next.sender.isGone ? undefined : next.sender.deliver(next.sender.messageBytesMax);
       if (hasRoom === true) this.#running += 1;
       next.begin(hasRoom);
     }

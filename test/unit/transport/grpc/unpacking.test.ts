@@ -11,7 +11,7 @@ const MESSAGE = new Uint8Array(BYTES_MAX);
 const PACKED = gzipSync(MESSAGE);
 
 class World {
-  readonly unpacker = new Unpacker(BYTES_MAX);
+  readonly unpacker = new Unpacker();
   /** Room that is taken now, of messages that are being unpacked. */
   held = 0;
   most = 0;
@@ -23,6 +23,7 @@ class World {
     let isGone = false;
     return {
       connection,
+      messageBytesMax: BYTES_MAX,
       get isGone() {
         return isGone;
       },

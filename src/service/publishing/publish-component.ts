@@ -1,0 +1,130 @@
+/**
+ * Publishing: a component is judged in full, then brought into the log of its database part by part, then defined.
+ *
+ * ```
+ *   judged ──▶ looked at, made an artifact ──▶ define ── no-component ──▶ parts from the one that is missing ─┐
+ *                                                ▲                                                            │
+ *                                                └────────────────────────────────────────────────────────────┘
+ * ```
+ * The definition comes first, so that publishing the same again costs one entry and no parts. Publishers of the same
+ * bytes bring them together: each goes on where the database says that it is. One that ends in the middle leaves parts
+ * that the database gives up in time (ADR 0105).
+ *
+ *   V15 Nothing is defined that this node has not seen run under the limits of components; and the bytes that are
+ *       replicated under a digest have it.
+ */
+import { assert } from '#base';
+import type { Binding, DefinitionOutcome } from '#cluster';
+import {
+  BLOB_PART_BYTES,
+  COMPONENT_BYTES_MAX,
+  type ComponentReference,
+  type Definition,
+  type DefinitionEntry,
+  isComponentDigest,
+  partCountOf,
+  type VersionNumber,
+} from '#model';
+import { functionOf } from '../components/loaded.ts';
+import { openComponents } from '../components/open-components.ts';
+import type { ServiceContext } from '../context.ts';
+import { componentRefused, componentTooLarge, publishersInTheWay, tooManyVersions } from '../errors.ts';
+import { type Define, defining } from './define.ts';
+import type { PublishComponentReply, PublishComponentRequest } from './operations.ts';
+import { versionReply } from './version-reply.ts';
+
+/** A component and what is published of it. */
+interface Publication {
+  readonly definition: Definition;
+  readonly blob: ComponentReference;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * @throws DatabaseError invalid_argument: with every fault of the definition, or with the code of a refusal as reason;
+ * too_large; not_found; whatever a write may end in
+ */
+export async function publishComponent(
+  context: ServiceContext,
+  request: PublishComponentRequest,
+): Promise<PublishComponentReply> {
+  const { definition, component: bytes } = request;
+  checkRequest(request);
+  assert(definition !== undefined, 'A definition that has no faults is there');
+  // A database that is not there is said before a component is looked at, which takes long.
+  return defining(context, request, async (binding, define) => {
+    const blob = { digest: await digestOf(bytes), size: bytes.length };
+    await lookAt(context, request, { definition, blob, bytes });
+    const { version, isNew } = await publish({ definition, blob, bytes }, define, binding);
+    const { kind: component, name } = definition;
+    return { ...(await versionReply(context, binding, { component, name, version })), isNew };
+  });
+}
+
+function checkRequest({ faults, component, componentField }: PublishComponentRequest): void {
+  if (component.length === 0) faults.add(componentField, 'is required');
+  if (component.length > COMPONENT_BYTES_MAX) throw componentTooLarge(componentField, component.length);
+  faults.throwIfAny('What is published is malformed');
+}
+
+async function digestOf(bytes: Uint8Array): Promise<ComponentReference['digest']> {
+  // Not on the loop: a component may have 64 MiB.
+  const digest: string = Buffer.from(await crypto.subtle.digest('SHA-256', ownBytes(bytes))).toString('hex');
+  assert(isComponentDigest(digest), 'A digest in hexadecimal is one', digest);
+  return digest;
+}
+
+/** The same bytes, as what no thread shares: requests are read into memory of the process's own. */
+function ownBytes({ buffer, byteOffset, length }: Uint8Array): Uint8Array<ArrayBuffer> {
+  assert(buffer instanceof ArrayBuffer, 'A request is not in memory that threads share');
+  return new Uint8Array(buffer, byteOffset, length);
+}
+
+/** Makes the artifact, which this node keeps for the first who uses the component. */
+async function lookAt(
+  context: ServiceContext,
+  { componentField }: PublishComponentRequest,
+  { definition, blob, bytes }: Publication,
+): Promise<void> {
+  const { artifacts } = await openComponents(context);
+  const { kind } = definition;
+  const made = await artifacts.artifact({
+    kind,
+    digest: blob.digest,
+    functionName: functionOf(definition),
+    bytes: async () => bytes,
+  });
+  if (made.kind === 'failure') throw componentRefused(componentField, made.reason);
+}
+
+/** Steps without an end of their own: two for each part, and as many when others have brought or removed some. */
+const STEPS_PER_PART = 4;
+
+async function publish(
+  { definition, blob, bytes }: Publication,
+  define: Define,
+  binding: Binding,
+): Promise<{ readonly version: VersionNumber; readonly isNew: boolean }> {
+  const whole: DefinitionEntry = { kind: 'define', blob, definition };
+  const count = partCountOf(blob);
+  let entry: DefinitionEntry = whole;
+  for (let steps = STEPS_PER_PART * (count + 1); steps > 0; steps--) {
+    const outcome = await define(entry);
+    if (outcome.kind === 'defined') return outcome;
+    if (outcome.kind === 'too-many') throw tooManyVersions(binding.name);
+    const next = nextPart(outcome);
+    entry = next < count ? { kind: 'part', blob, part: next, bytes: partOf(bytes, next) } : whole;
+  }
+  throw publishersInTheWay(binding.name);
+}
+
+function nextPart(outcome: DefinitionOutcome): number {
+  const isAboutParts =
+    outcome.kind === 'no-component' || outcome.kind === 'part-taken' || outcome.kind === 'part-refused';
+  assert(isAboutParts, 'A part, or what it is for, is answered by the next part', outcome);
+  return outcome.next;
+}
+
+function partOf(bytes: Uint8Array, part: number): Uint8Array {
+  return bytes.subarray(part * BLOB_PART_BYTES, (part + 1) * BLOB_PART_BYTES);
+}

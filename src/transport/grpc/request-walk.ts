@@ -1,0 +1,87 @@
+/**
+ * Walks over the bytes of requests, for those of which every fault is told by its path, and whose bytes are not to be
+ * copied.
+ */
+import { decodeUtf8, ProtoReader } from '#base';
+import { type Faults, refuseField, showBytes } from '#model';
+import { brokenField, notTheMessage } from './messages.ts';
+
+/** @throws DatabaseError invalid_argument: the bytes are not fields in a row */
+export function walkFields(bytes: Uint8Array, name: string, take: (reader: ProtoReader, tag: number) => void): void {
+  const reader = new ProtoReader(bytes);
+  while (!reader.done) {
+    const fieldStart = reader.at;
+    take(reader, reader.tag());
+    if (reader.failed) throw notTheMessage(name, brokenField(bytes, fieldStart));
+  }
+}
+
+/** The bytes of a field: a view. */
+export function readMessage(reader: ProtoReader): Uint8Array {
+  const start = reader.lengthDelimited();
+  return reader.bytes.subarray(start, reader.at);
+}
+
+export function readText(reader: ProtoReader, field: string, faults: Faults): string {
+  const start = reader.lengthDelimited();
+  const text = decodeUtf8(reader.bytes, start, reader.at);
+  if (text === undefined) faults.add(field, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
+  return text ?? '';
+}
+
+/** What a message is made of: names of fields by their tags. */
+export interface MessageShape {
+  /** Without the package. */
+  readonly type: string;
+  readonly texts: ReadonlyMap<number, string>;
+  /** Bytes, and messages. */
+  readonly bytes?: ReadonlyMap<number, string>;
+  /** Integers and enums. */
+  readonly numbers?: ReadonlyMap<number, string>;
+}
+
+/** The fields of a message as they were sent: the last of each, and all of those that may be repeated. */
+export class Fields {
+  readonly #texts = new Map<string, string>();
+  readonly #bytes = new Map<string, Uint8Array[]>();
+  readonly #numbers = new Map<string, number | bigint>();
+  readonly #shape: MessageShape;
+
+  /** `field` is the path of the message in its request; faults are added. */
+  constructor(message: Uint8Array, shape: MessageShape, { field, faults }: { field: string; faults: Faults }) {
+    this.#shape = shape;
+    walkFields(message, shape.type, (reader, tag) => {
+      if (!this.#take(reader, tag, { field, faults })) {
+        refuseField(reader, tag, { field, type: `cairn.v1.${shape.type}`, faults });
+      }
+    });
+  }
+
+  /** Undefined: it was not sent. */
+  text(name: string): string | undefined {
+    return this.#texts.get(name);
+  }
+
+  bytes(name: string): Uint8Array | undefined {
+    return this.#bytes.get(name)?.at(-1);
+  }
+
+  all(name: string): readonly Uint8Array[] {
+    return this.#bytes.get(name) ?? [];
+  }
+
+  number(name: string): number | bigint | undefined {
+    return this.#numbers.get(name);
+  }
+
+  #take(reader: ProtoReader, tag: number, { field, faults }: { field: string; faults: Faults }): boolean {
+    const { texts, bytes, numbers } = this.#shape;
+    const text = texts.get(tag);
+    const part = bytes?.get(tag);
+    const number = numbers?.get(tag);
+    if (text !== undefined) this.#texts.set(text, readText(reader, field === '' ? text : `${field}.${text}`, faults));
+    else if (part !== undefined) this.#bytes.set(part, [...this.all(part), readMessage(reader)]);
+    else if (number !== undefined) this.#numbers.set(number, reader.uint64());
+    return (text ?? part ?? number) !== undefined;
+  }
+}

@@ -1,0 +1,247 @@
+// Goal: components over gRPC are published, listed, activated, deactivated and rendered as the specification says, and
+// what cannot be published is refused with a code, a sentence and where. Method: a real node; each test in a database
+// of its own; a component that counts what it folds and shows its parameters.
+
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ComponentKind,
+  MaintenanceMode,
+  PublishPresenterRequest,
+  PublishStateViewRequest,
+  QueryTemporality,
+  type State,
+} from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { ParameterTerm } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { hashingView } from '../support/components/views.ts';
+import { failureOf } from '../support/grpc-client.ts';
+import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const SLOW = { deadlineMs: 60_000 };
+const BY_ACCOUNT = {
+  selectors: [{ kind: { $case: 'parameter', value: { name: 'account', term: ParameterTerm.PARAMETER_TERM_SUBJECT } } }],
+} as const;
+const OF_A = { 'subject.account': 'a' };
+
+let server: TestServer;
+let wasmBytes: Buffer;
+
+beforeAll(async () => {
+  server = await startTestServer('--guest-executors=1');
+  wasmBytes = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: true })).bytes());
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+/** A database in which `a` has two events in revision 1, and one in revision 2. */
+async function bank(): Promise<string> {
+  const databaseName = uniqueName();
+  await server.client.send('createDatabase', { databaseName });
+  for (const ids of [['1', '2'], ['3']]) {
+    const events = ids.map((id) => event({ id, subject: 'a' }));
+    await server.client.send('transact', transaction(databaseName, events));
+  }
+  return databaseName;
+}
+
+type Metadata = Parameters<typeof PublishStateViewRequest.fromPartial>[0];
+
+function balances(databaseName: string, more: Metadata = {}): PublishStateViewRequest {
+  return PublishStateViewRequest.fromPartial({
+    databaseName,
+    stateViewName: 'balances',
+    contentType: 'application/x-count',
+    eventSelection: BY_ACCOUNT,
+    wasmBytes,
+    ...more,
+  });
+}
+
+async function publish(databaseName: string, more: Metadata = {}): Promise<number> {
+  return (await server.client.send('publishStateView', balances(databaseName, more), SLOW)).version;
+}
+
+/** How many events a state has counted, and what the component was given as parameters. */
+function readState({ bytes }: State): { readonly count: number; readonly parameters: string } {
+  const from = bytes.indexOf('{');
+  return { count: from === 0 ? 0 : bytes.readUInt32LE(0), parameters: bytes.subarray(from).toString() };
+}
+
+describe('SPEC-GRPC-PUBLISH', () => {
+  it('gives a State View its first version, and the same again when the same is published again', async () => {
+    const databaseName = await bank();
+    const first = await server.client.call('publishStateView', balances(databaseName), SLOW);
+    expect(first.message).toEqual({ version: 1 });
+    expect(first.headers).toMatchObject({ 'x-revision': '2', 'x-database-id': expect.any(String) });
+    expect(first.trailers).toMatchObject({ 'x-leader-node': expect.any(String) });
+    expect([await publish(databaseName), await publish(databaseName, { description: 'new' })]).toEqual([1, 2]);
+    expect(await publish(databaseName)).toBe(1);
+  });
+
+  it('gives one version to many who publish the same at once', async () => {
+    const databaseName = await bank();
+    const versions = await Promise.all(Array.from({ length: 5 }, () => publish(databaseName)));
+    expect(versions).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('is defined by the older message, too', async () => {
+    const databaseName = await bank();
+    const definition = {
+      name: 'all',
+      description: 'everything',
+      eventSelection: { selectors: [] },
+      wasmComponent: wasmBytes,
+      priority: 3,
+      contentType: 'text/plain',
+      schemaId: 'urn:x:1',
+    } as const;
+    expect(await server.client.send('defineStateView', { databaseName, definition }, SLOW)).toEqual({ version: 1 });
+    const state = await server.client.send('fetchStateView', { databaseName, stateViewName: 'all', parameters: {} });
+    expect(readState(state).count).toBe(3);
+  });
+
+  it('is refused with every fault of the definition, before a component is looked at', async () => {
+    const request = balances(await bank(), { stateViewName: '1', contentType: 'x', wasmBytes: Buffer.from('no') });
+    const { code, fields } = await failureOf(server.client.send('publishStateView', request, SLOW));
+    expect([code, fields]).toEqual(['INVALID_ARGUMENT', ['state_view_name']]);
+    const other = balances(await bank(), {
+      contentType: 'x',
+      contentSchema: ' ',
+      presenterName: '',
+      wasmBytes: Buffer.of(),
+    });
+    const refused = await failureOf(server.client.send('publishStateView', other, SLOW));
+    expect([refused.code, refused.fields]).toEqual([
+      'INVALID_ARGUMENT',
+      ['presenter_name', 'content_type', 'content_schema', 'wasm_bytes'],
+    ]);
+  });
+
+  it('is refused with the code of what is wrong with the component, and where', async () => {
+    const databaseName = await bank();
+    const none = await failureOf(publish(databaseName, { wasmBytes: Buffer.from('not a component') }));
+    expect([none.code, none.info?.metadata['reason'], none.fields]).toEqual([
+      'INVALID_ARGUMENT',
+      'InvalidComponent',
+      ['wasm_bytes'],
+    ]);
+    expect(none.message).toMatch(/^wasm_bytes is refused: .*\(at byte 0\)$/);
+    const presenter = PublishPresenterRequest.fromPartial({
+      databaseName,
+      presenterName: 'page',
+      offers: [{ contentType: 'text/html' }],
+      wasmBytes,
+    });
+    const wrongKind = await failureOf(server.client.send('publishPresenter', presenter, SLOW));
+    expect([wrongKind.code, wrongKind.info?.metadata['reason']]).toEqual(['INVALID_ARGUMENT', 'MissingExport']);
+    const list = await server.client.send('listComponentVersions', { databaseName, kind: 0 });
+    expect(list.versions).toEqual([]);
+  });
+
+  it('is not found without the database', async () => {
+    const missing = await failureOf(publish('no-such-database'));
+    expect([missing.code, missing.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'DatabaseNotFound']);
+  });
+
+  it('is refused beyond the size of a component, and beyond half of what requests may hold', async () => {
+    const tooLarge = Buffer.alloc(64 * 1024 * 1024 + 1);
+    const byDefault = await failureOf(publish(await bank(), { wasmBytes: tooLarge }));
+    expect([byDefault.code, byDefault.message]).toEqual([
+      'RESOURCE_EXHAUSTED',
+      expect.stringMatching(/message .*\b67108\d{3} bytes.*\b67043328\b/),
+    ]);
+    await using roomy = await startTestServer('--request-memory-bytes=256MiB');
+    const databaseName = uniqueName();
+    await roomy.client.send('createDatabase', { databaseName });
+    const asked = roomy.client.send('publishStateView', balances(databaseName, { wasmBytes: tooLarge }), SLOW);
+    const refused = await failureOf(asked);
+    expect([refused.code, refused.info?.metadata['reason'], refused.fields]).toEqual([
+      'RESOURCE_EXHAUSTED',
+      'TooLarge',
+      ['wasm_bytes'],
+    ]);
+  });
+});
+
+describe('SPEC-GRPC-VERSIONS', () => {
+  it('are listed with what they are, deactivated and activated', async () => {
+    const databaseName = await bank();
+    await publish(databaseName, { description: 'first' });
+    await publish(databaseName, { description: 'second' });
+    const expected = (version: number, description: string, active: boolean, mode: MaintenanceMode): unknown => ({
+      kind: ComponentKind.COMPONENT_KIND_STATE_VIEW,
+      name: 'balances',
+      version,
+      description,
+      wasmDigest: createHash('sha256').update(wasmBytes).digest(),
+      publishedAt: expect.anything(),
+      active,
+      maintenanceMode: mode,
+    });
+    const { MAINTENANCE_MODE_LAZY: LAZY, MAINTENANCE_MODE_EAGER: EAGER } = MaintenanceMode;
+    const both = [expected(1, 'first', true, LAZY), expected(2, 'second', true, LAZY)];
+    for (const request of [{ kind: 0 }, { kind: 1, name: 'balances' }, { kind: 0, name: 'balances' }] as const) {
+      const { versions } = await server.client.send('listComponentVersions', { databaseName, ...request });
+      expect(versions).toEqual(both);
+    }
+    for (const request of [{ kind: 2 }, { kind: 1, name: 'other' }] as const) {
+      const { versions } = await server.client.send('listComponentVersions', { databaseName, ...request });
+      expect(versions).toEqual([]);
+    }
+    const titled = { databaseName, stateViewName: 'balances', version: 2 };
+    const off = await server.client.send('deactivateStateView', titled);
+    expect(off.version).toEqual(expected(2, 'second', false, LAZY));
+    const on = await server.client.send('activateStateView', { ...titled, maintenanceMode: EAGER });
+    expect(on.version).toEqual(expected(2, 'second', true, EAGER));
+    const gone = await failureOf(server.client.send('deactivateStateView', { ...titled, version: 3 }));
+    expect([gone.code, gone.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'StateViewNotFound']);
+    const mode = await failureOf(server.client.send('activateStateView', { ...titled, maintenanceMode: 9 as 0 }));
+    expect([mode.code, mode.fields]).toEqual(['INVALID_ARGUMENT', ['maintenance_mode']]);
+  });
+});
+
+describe('SPEC-GRPC-FETCH-STATE-VIEW', () => {
+  it('renders the latest state, and that of a revision, with its parameters', async () => {
+    const databaseName = await bank();
+    await publish(databaseName);
+    const request = { databaseName, stateViewName: 'balances', parameters: OF_A };
+    const latest = await server.client.call('fetchStateView', request, SLOW);
+    expect(latest.message).toMatchObject({ contentType: 'application/x-count', revision: 2, version: 1 });
+    expect(readState(latest.message)).toEqual({ count: 3, parameters: '{"subject.account":"a"}' });
+    expect(latest.headers).toMatchObject({ 'x-revision': '2', 'x-database-id': expect.any(String) });
+    await server.client.send('transact', transaction(databaseName, [event({ id: '4', subject: 'a' })]));
+    const at = { ...request, revision: 2, effectiveTimeEndAt: undefined };
+    expect(readState(await server.client.send('fetchStateViewAtRevision', at)).count).toBe(3);
+    expect(readState(await server.client.send('fetchStateViewAtRevision', { ...at, revision: 3 })).count).toBe(4);
+    const early = await failureOf(server.client.send('fetchStateViewAtRevision', { ...at, revision: 1 }));
+    expect([early.code, early.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'StateViewNotFound']);
+    const late = await failureOf(server.client.send('fetchStateViewAtRevision', { ...at, revision: 9 }));
+    expect([late.code, late.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'RevisionNotFound']);
+  });
+
+  it('renders a view in the order of effective time up to now, or to the time that is given', async () => {
+    const databaseName = await bank();
+    const { QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP: queryTemporality } = QueryTemporality;
+    await publish(databaseName, { queryTemporality, eventSelection: { selectors: [] } });
+    const request = { databaseName, stateViewName: 'balances', parameters: {} };
+    expect(readState(await server.client.send('fetchStateView', request, SLOW)).count).toBe(3);
+    const at = { ...request, revision: 2, effectiveTimeEndAt: { seconds: 1, nanos: 0 } };
+    expect(readState(await server.client.send('fetchStateViewAtRevision', at)).count).toBe(0);
+    const uncut = { ...at, effectiveTimeEndAt: undefined };
+    const refused = await failureOf(server.client.send('fetchStateViewAtRevision', uncut));
+    expect([refused.code, refused.fields]).toEqual(['INVALID_ARGUMENT', ['effective_time_end_at']]);
+  });
+
+  it('names the parameters that are missing and those that are none', async () => {
+    const databaseName = await bank();
+    await publish(databaseName);
+    const parameters = { 'stream.x': 'y' };
+    const request = { databaseName, stateViewName: 'balances', parameters };
+    const { code, info, fields } = await failureOf(server.client.send('fetchStateView', request));
+    expect([code, info?.metadata['reason']]).toEqual(['INVALID_ARGUMENT', 'InvalidParameters']);
+    expect(fields.toSorted()).toEqual(['parameters["stream.x"]', 'parameters["subject.account"]']);
+  });
+});

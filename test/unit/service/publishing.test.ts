@@ -1,0 +1,119 @@
+// Goal: what is published was looked at first, and its bytes are brought whole and once, whoever began to bring them
+// (V15). Method: the service over a node in one thread; components of three parts, of which some are there already.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DatabaseError, GroupId } from '#base';
+import { DatabaseReader } from '#database';
+import { type Definition, Faults } from '#model';
+import { componentBytes } from '#query';
+import type { PublishComponentReply } from '#service';
+import { hashingView } from '../../support/components/views.ts';
+import { sourceOf } from '../../support/database-host.ts';
+import { definingPayloads, padded, viewOf } from '../../support/published.ts';
+import { NEVER, ServiceWorld } from '../../support/service-world.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { testGuests } from '../../support/test-guests.ts';
+
+const MIB = 2 ** 20;
+const dir = tempDir();
+const guests = testGuests(dir.path);
+const world = new ServiceWorld({}, () => guests.open());
+let component: Uint8Array;
+let databases = 0;
+
+beforeAll(async () => {
+  component = await (await hashingView({ hasBatch: true, hasQuery: false })).bytes();
+  await world.start();
+});
+afterAll(async () => {
+  await guests[Symbol.asyncDispose]();
+  dir[Symbol.dispose]();
+});
+
+interface Database {
+  readonly name: string;
+  readonly group: GroupId;
+}
+
+async function database(): Promise<Database> {
+  const name = `shop-${databases++}`;
+  await world.database(name, 1);
+  const binding = world.core.node.catalog.lookup(name);
+  if (binding === undefined) throw new Error('the database is there');
+  return { name, group: binding.group };
+}
+
+function view(name: string): Definition {
+  return viewOf({ state_view_name: name, events: ['t'] });
+}
+
+function publish({ name }: Database, definition: Definition, bytes: Uint8Array): Promise<PublishComponentReply> {
+  const faults = new Faults();
+  return world.service.publishComponent({
+    databaseName: name,
+    definition,
+    component: bytes,
+    componentField: 'wasm',
+    faults,
+  });
+}
+
+async function listed({ name }: Database): Promise<readonly string[]> {
+  const { versions } = await world.service.listVersions({ databaseName: name, at: 'latest', signal: NEVER });
+  return versions.map(({ definition, version }) => `${definition.name} ${version}`);
+}
+
+describe('publishing (V15)', () => {
+  it('brings the bytes that the digest names, and them alone once', async () => {
+    const shop = await database();
+    const bytes = padded(component, 2 * MIB);
+    const { version, isNew } = await publish(shop, view('one'), bytes);
+    expect([version.version, isNew, version.component.size]).toEqual([1, true, bytes.length]);
+    const kept = await componentBytes(sourceOf(world.core.kv, shop.group), version.component);
+    expect(kept && Buffer.compare(kept, bytes)).toBe(0);
+    const again = await publish(shop, view('one'), bytes);
+    expect([again.version.version, again.isNew]).toEqual([1, false]);
+    const other = await publish(shop, view('other'), bytes);
+    expect([other.version.component, other.isNew]).toEqual([version.component, true]);
+    expect(await listed(shop)).toEqual(['one 1', 'other 1']);
+  });
+
+  it('goes on where another publisher of the same bytes has ended', async () => {
+    const shop = await database();
+    const bytes = padded(component, 2 * MIB);
+    const [first, second] = definingPayloads(view('one'), bytes);
+    if (first === undefined || second === undefined) throw new Error('there are three parts');
+    await world.core.node.define(shop.group, first);
+    await world.core.node.define(shop.group, second);
+    const { version } = await publish(shop, view('one'), bytes);
+    const kept = await componentBytes(sourceOf(world.core.kv, shop.group), version.component);
+    expect(kept && Buffer.compare(kept, bytes)).toBe(0);
+  });
+
+  it('of the same bytes by many at once brings each part once, and defines what each of them says', async () => {
+    const shop = await database();
+    const bytes = padded(component, 2 * MIB + 1);
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const replies = await Promise.all(names.map((name) => publish(shop, view(name), bytes)));
+    expect(replies.map(({ version }) => version.version)).toEqual([1, 1, 1, 1, 1]);
+    expect(await listed(shop)).toEqual(names.map((name) => `${name} 1`));
+  });
+
+  it('of other bytes by more than may wait at once ends for all of them', async () => {
+    const shop = await database();
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const asked = names.map((name, at) => publish(shop, view(name), padded(component, MIB + at)));
+    const replies = await Promise.all(asked);
+    expect(replies.map(({ isNew }) => isNew)).toEqual(names.map(() => true));
+  });
+
+  it('defines nothing, and brings nothing, of what was refused', async () => {
+    const shop = await database();
+    const noComponent = await publish(shop, view('one'), new Uint8Array(3 * MIB)).catch(
+      (error: DatabaseError) => error,
+    );
+    expect(noComponent).toMatchObject({ code: 'invalid_argument', details: { reason: 'InvalidComponent' } });
+    expect(await listed(shop)).toEqual([]);
+    expect(new DatabaseReader(sourceOf(world.core.kv, shop.group)).applied()?.definitions.index).toBe(0);
+  });
+});
