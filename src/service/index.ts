@@ -29,6 +29,13 @@
  *       leases of the catalog last (C26), others may be answered from it; then nobody is: it does not come back.
  */
 export { EventFrames, type FrameOptions, type ListedName, type SlicePace, type StoredEvent } from '#query';
+export { commandCode, commandError } from './commands/command-error.ts';
+export type {
+  DecideCommandReply,
+  DecideCommandRequest,
+  ExecuteCommandReply,
+  ExecuteCommandRequest,
+} from './commands/operations.ts';
 export type { Components, OpenComponents } from './components/components.ts';
 export type {
   BoundStateView,

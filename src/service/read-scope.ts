@@ -29,7 +29,7 @@ async function viewOf(context: ServiceContext, request: ReadRequest, binding: Bi
   const { node } = context;
   request.signal.throwIfAborted();
   assertHeld(node, binding);
-  const revision = await revisionOf(context, request.signal, binding, at);
+  const revision = await openRevision(context, request.signal, binding, at);
   if (!(await aboveFloors(context, request, binding))) return { binding, revision };
   return { binding, revision: at === 'cached' ? node.applied(binding.group) : revision };
 }
@@ -46,7 +46,8 @@ export async function aboveFloors(
   return isShown || minRevision !== undefined;
 }
 
-async function revisionOf(
+/** The revision that is asked for, applied here. */
+export async function openRevision(
   context: ServiceContext,
   signal: AbortSignal,
   binding: Binding,

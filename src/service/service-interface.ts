@@ -1,5 +1,11 @@
 /** Every operation, one file each, as transports call it. Made by `createService`. */
 import type { GroupId, LeaderAddress, Revision } from '#base';
+import type {
+  DecideCommandReply,
+  DecideCommandRequest,
+  ExecuteCommandReply,
+  ExecuteCommandRequest,
+} from './commands/operations.ts';
 import type { OpenedStateView, OpenStateViewRequest } from './components/operations.ts';
 import type {
   AwaitDatabaseRequest,
@@ -62,6 +68,8 @@ export interface Service {
   deleteVersions(request: DeleteVersionsRequest): Promise<ReadScope>;
   expireSnapshots(request: ExpireSnapshotsRequest): Promise<ExpireSnapshotsReply>;
   listVersions(request: ListVersionsRequest): Promise<ListVersionsReply>;
+  executeCommand(request: ExecuteCommandRequest): Promise<ExecuteCommandReply>;
+  decideCommand(request: DecideCommandRequest): Promise<DecideCommandReply>;
   openStateView(request: OpenStateViewRequest): Promise<OpenedStateView>;
   health(): HealthReply;
   /**

@@ -3,6 +3,8 @@ import type { Clock, Random } from '#base';
 import type { Node } from '#cluster';
 import type { Metrics } from '#observability';
 import { awaitDatabase } from './await-database.ts';
+import { decideCommand } from './commands/decide-command.ts';
+import { executeCommand } from './commands/execute-command.ts';
 import type { OpenComponents } from './components/components.ts';
 import { openStateView } from './components/open-state-view.ts';
 import type { ServiceContext } from './context.ts';
@@ -92,6 +94,8 @@ export function createService(parts: ServiceParts): Service {
     deleteVersions: (request) => deleteVersions(context, request),
     expireSnapshots: (request) => expireSnapshots(context, request),
     listVersions: (request) => listVersions(context, request),
+    executeCommand: (request) => executeCommand(context, request),
+    decideCommand: (request) => decideCommand(context, request),
     openStateView: (request) => openStateView(context, request),
     health: () => health(context),
     leader: (databaseName) => leaderOf(parts.node, databaseName),

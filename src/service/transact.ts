@@ -85,11 +85,11 @@ function decide(
   const onAdmitted = admissionOf(binding, transactionId, request, bind);
   return context.node.transact(binding.group, payload, { onAdmitted, requireLeader }).then(
     (outcome) => {
-      count(context, request, outcome);
+      countTransaction(context, request, outcome);
       return replyOf(context, { binding, transactionId, request, outcome });
     },
     (failure: unknown) => {
-      context.meters.transaction(origin, 'failed');
+      countTransaction(context, request, undefined);
       throw refusalBy(binding, failure);
     },
   );
@@ -153,7 +153,8 @@ async function recordedOrRefused(context: ServiceContext, refused: Refused): Pro
   return recorded;
 }
 
-async function recordedUnder(
+/** What was recorded under the id, by the latest revision. */
+export async function recordedUnder(
   context: ServiceContext,
   binding: Binding,
   transactionId: Uint8Array,
@@ -223,7 +224,11 @@ function constraintsTooBroad(
   return new DatabaseError('too_large', message, { details });
 }
 
-function recordedReply(binding: Binding, transactionId: Uint8Array, stored: StoredTransaction): RecordedTransaction {
+export function recordedReply(
+  binding: Binding,
+  transactionId: Uint8Array,
+  stored: StoredTransaction,
+): RecordedTransaction {
   return {
     kind: 'recorded',
     databaseName: binding.name,
@@ -243,9 +248,17 @@ export function basisOf(revision: number): Revision {
   return toRevision(revision - 1);
 }
 
-function count(context: ServiceContext, request: TransactRequest, outcome: TransactOutcome): void {
-  const { meters } = context;
-  meters.transaction(meteredOrigin(request.origin), RESULTS[outcome.kind]);
+/** What is counted of a transaction. */
+export type CountedTransaction = Pick<TransactRequest, 'origin' | 'constraints' | 'eventCount' | 'eventBytes'>;
+
+/** Without an outcome: it failed. */
+export function countTransaction(
+  { meters }: ServiceContext,
+  request: CountedTransaction,
+  outcome: TransactOutcome | undefined,
+): void {
+  meters.transaction(meteredOrigin(request.origin), outcome === undefined ? 'failed' : RESULTS[outcome.kind]);
+  if (outcome === undefined) return;
   if (outcome.kind === 'committed') {
     meters.transactionEvents.observe(request.eventCount);
     meters.transactionBytes.observe(request.eventBytes);

@@ -1,6 +1,5 @@
 /** The metrics of gRPC calls, under the names that existing dashboards know. */
 import type { Count, GrpcMethodLabels, Metrics, Observe } from '#observability';
-import { UNIMPLEMENTED } from './unimplemented.ts';
 import type { MethodMeter } from './wire/method-traits.ts';
 
 /** What is counted of, the streams of reflection too. */
@@ -24,7 +23,7 @@ export function methodMeters(metrics: Metrics): MeterOf {
   return (method) => {
     const meter = new Meter(metrics, method);
     meters.push(meter);
-    if (!UNIMPLEMENTED.has(method.name)) meter.show();
+    meter.show();
     return meter;
   };
 }

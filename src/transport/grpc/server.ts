@@ -18,9 +18,9 @@ import { methodMeters } from './meters.ts';
 import { createReflection } from './reflection.ts';
 import { createGrpcRelaying } from './relaying.ts';
 import { shareRefusals } from './share-refusals.ts';
+import { COMMANDS, stateChangeMethods } from './state-changes.ts';
 import { stateViewMethods } from './state-views.ts';
 import { transactionMethods } from './transactions.ts';
-import { unimplementedMethods } from './unimplemented.ts';
 import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
 import type { CallStatus } from './wire/status.ts';
 
@@ -44,7 +44,13 @@ function statusOfLate(message: string): CallStatus {
 }
 
 /** Their replies and their errors say where the leader is. */
-const WRITES: ReadonlySet<string> = new Set(['CreateDatabase', 'DeleteDatabase', 'Transact', ...COMPONENT_WRITES]);
+const WRITES: ReadonlySet<string> = new Set([
+  'CreateDatabase',
+  'DeleteDatabase',
+  'Transact',
+  ...COMPONENT_WRITES,
+  ...COMMANDS,
+]);
 
 export interface GrpcServerOptions {
   readonly host: string;
@@ -92,7 +98,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       ...streamMethods(context),
       ...componentMethods(context),
       ...stateViewMethods(context),
-      ...unimplementedMethods(),
+      ...stateChangeMethods(context),
       ...health.methods,
     ],
     limits,

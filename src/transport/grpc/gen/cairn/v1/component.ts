@@ -5,7 +5,7 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { Event, EventSelection } from "./event.ts";
-import { TransactReply } from "./transaction.ts";
+import { Constraint, TransactReply } from "./transaction.ts";
 
 export const protobufPackage = "cairn.v1";
 
@@ -214,6 +214,35 @@ export interface ExecuteStateChangeRequest {
 
 export interface ExecuteStateChangeReply {
   readonly transaction: TransactReply | undefined;
+}
+
+/** A dry run: what the State Change would decide. */
+export interface DecideStateChangeRequest {
+  readonly databaseName: string;
+  readonly stateChangeName: string;
+  /** Absent: the latest. */
+  readonly version?:
+    | number
+    | undefined;
+  /** Absent: the latest revision. */
+  readonly revision?: number | undefined;
+  readonly request: CommandRequest | undefined;
+}
+
+export interface DecideStateChangeReply {
+  readonly result:
+    | { readonly $case: "decision"; readonly value: StateChangeDecision }
+    | { readonly $case: "error"; readonly value: StateChangeError }
+    | undefined;
+  /** What was decided at. */
+  readonly revision: number;
+}
+
+export interface StateChangeDecision {
+  /** Nothing of them is stored; an id that the component gives none is another one each time. */
+  readonly events: readonly Event[];
+  /** What would have to hold for them to be committed: that nothing which was read has changed. */
+  readonly constraints: readonly Constraint[];
 }
 
 /** The same kind, name, bytes and metadata again: the existing version. */
@@ -2198,6 +2227,271 @@ export const ExecuteStateChangeReply: MessageFns<ExecuteStateChangeReply> = {
     message.transaction = (object.transaction !== undefined && object.transaction !== null)
       ? TransactReply.fromPartial(object.transaction)
       : undefined;
+    return message;
+  },
+};
+
+function createBaseDecideStateChangeRequest(): DecideStateChangeRequest {
+  return { databaseName: "", stateChangeName: "", version: undefined, revision: undefined, request: undefined };
+}
+
+export const DecideStateChangeRequest: MessageFns<DecideStateChangeRequest> = {
+  encode(message: DecideStateChangeRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.databaseName !== "") {
+      writer.uint32(10).string(message.databaseName);
+    }
+    if (message.stateChangeName !== "") {
+      writer.uint32(18).string(message.stateChangeName);
+    }
+    if (message.version !== undefined) {
+      writer.uint32(24).uint64(message.version);
+    }
+    if (message.revision !== undefined) {
+      writer.uint32(32).uint64(message.revision);
+    }
+    if (message.request !== undefined) {
+      CommandRequest.encode(message.request, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DecideStateChangeRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDecideStateChangeRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.databaseName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.stateChangeName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.version = longToNumber(reader.uint64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.revision = longToNumber(reader.uint64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.request = CommandRequest.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DecideStateChangeRequest>): DecideStateChangeRequest {
+    return DecideStateChangeRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DecideStateChangeRequest>): DecideStateChangeRequest {
+    const message = createBaseDecideStateChangeRequest() as any;
+    message.databaseName = object.databaseName ?? "";
+    message.stateChangeName = object.stateChangeName ?? "";
+    message.version = object.version ?? undefined;
+    message.revision = object.revision ?? undefined;
+    message.request = (object.request !== undefined && object.request !== null)
+      ? CommandRequest.fromPartial(object.request)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseDecideStateChangeReply(): DecideStateChangeReply {
+  return { result: undefined, revision: 0 };
+}
+
+export const DecideStateChangeReply: MessageFns<DecideStateChangeReply> = {
+  encode(message: DecideStateChangeReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.result?.$case) {
+      case "decision":
+        StateChangeDecision.encode(message.result.value, writer.uint32(10).fork()).join();
+        break;
+      case "error":
+        StateChangeError.encode(message.result.value, writer.uint32(18).fork()).join();
+        break;
+    }
+    if (message.revision !== 0) {
+      writer.uint32(24).uint64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DecideStateChangeReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDecideStateChangeReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.result = { $case: "decision", value: StateChangeDecision.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.result = { $case: "error", value: StateChangeError.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.revision = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DecideStateChangeReply>): DecideStateChangeReply {
+    return DecideStateChangeReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DecideStateChangeReply>): DecideStateChangeReply {
+    const message = createBaseDecideStateChangeReply() as any;
+    switch (object.result?.$case) {
+      case "decision": {
+        if (object.result?.value !== undefined && object.result?.value !== null) {
+          message.result = { $case: "decision", value: StateChangeDecision.fromPartial(object.result.value) };
+        }
+        break;
+      }
+      case "error": {
+        if (object.result?.value !== undefined && object.result?.value !== null) {
+          message.result = { $case: "error", value: StateChangeError.fromPartial(object.result.value) };
+        }
+        break;
+      }
+    }
+    message.revision = object.revision ?? 0;
+    return message;
+  },
+};
+
+function createBaseStateChangeDecision(): StateChangeDecision {
+  return { events: [], constraints: [] };
+}
+
+export const StateChangeDecision: MessageFns<StateChangeDecision> = {
+  encode(message: StateChangeDecision, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.events) {
+      Event.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.constraints) {
+      Constraint.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StateChangeDecision {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStateChangeDecision() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.events.push(Event.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.constraints.push(Constraint.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StateChangeDecision>): StateChangeDecision {
+    return StateChangeDecision.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StateChangeDecision>): StateChangeDecision {
+    const message = createBaseStateChangeDecision() as any;
+    message.events = object.events?.map((e) => Event.fromPartial(e)) || [];
+    message.constraints = object.constraints?.map((e) => Constraint.fromPartial(e)) || [];
     return message;
   },
 };

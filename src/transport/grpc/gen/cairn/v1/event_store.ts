@@ -22,6 +22,8 @@ import {
   ActivateStateViewRequest,
   DeactivateStateViewReply,
   DeactivateStateViewRequest,
+  DecideStateChangeReply,
+  DecideStateChangeRequest,
   DefineStateChangeRequest,
   DefineStateChangeResponse,
   DefineStateViewRequest,
@@ -320,6 +322,17 @@ export const EventStoreService = {
       Buffer.from(ExecuteStateChangeReply.encode(value).finish()),
     responseDeserialize: (value: Buffer): ExecuteStateChangeReply => ExecuteStateChangeReply.decode(value),
   },
+  decideStateChange: {
+    path: "/cairn.v1.EventStore/DecideStateChange" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DecideStateChangeRequest): Buffer =>
+      Buffer.from(DecideStateChangeRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DecideStateChangeRequest => DecideStateChangeRequest.decode(value),
+    responseSerialize: (value: DecideStateChangeReply): Buffer =>
+      Buffer.from(DecideStateChangeReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DecideStateChangeReply => DecideStateChangeReply.decode(value),
+  },
   publishPresenter: {
     path: "/cairn.v1.EventStore/PublishPresenter" as const,
     requestStream: false as const,
@@ -369,6 +382,7 @@ export interface EventStoreServer extends UntypedServiceImplementation {
   processStateChange: handleUnaryCall<ProcessStateChangeRequest, ProcessStateChangeReply>;
   publishStateChange: handleUnaryCall<PublishStateChangeRequest, PublishStateChangeReply>;
   executeStateChange: handleUnaryCall<ExecuteStateChangeRequest, ExecuteStateChangeReply>;
+  decideStateChange: handleUnaryCall<DecideStateChangeRequest, DecideStateChangeReply>;
   publishPresenter: handleUnaryCall<PublishPresenterRequest, PublishPresenterReply>;
   listComponentVersions: handleUnaryCall<ListComponentVersionsRequest, ListComponentVersionsReply>;
 }
@@ -691,6 +705,21 @@ export interface EventStoreClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ExecuteStateChangeReply) => void,
+  ): ClientUnaryCall;
+  decideStateChange(
+    request: DecideStateChangeRequest,
+    callback: (error: ServiceError | null, response: DecideStateChangeReply) => void,
+  ): ClientUnaryCall;
+  decideStateChange(
+    request: DecideStateChangeRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DecideStateChangeReply) => void,
+  ): ClientUnaryCall;
+  decideStateChange(
+    request: DecideStateChangeRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DecideStateChangeReply) => void,
   ): ClientUnaryCall;
   publishPresenter(
     request: PublishPresenterRequest,

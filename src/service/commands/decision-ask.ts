@@ -1,0 +1,72 @@
+/** Everything that a decision follows from besides what it reads, made once for all of its attempts. */
+import { DatabaseError, formatUuid, uuidv7Bytes } from '#base';
+import type { DecisionAsk, ReadableView } from '#components';
+import type { Command } from '#model';
+import type { Components } from '../components/components.ts';
+import { servedVersion } from '../components/defined-version.ts';
+import { loadedArtifact } from '../components/loaded.ts';
+import { openComponents } from '../components/open-components.ts';
+import type { DefinedAs } from '../components/operations.ts';
+import type { ServiceContext } from '../context.ts';
+import type { ReadView } from '../instance.ts';
+import type { AskedDecision } from './operations.ts';
+
+const SEED_BYTES = 8;
+const UUID_RANDOM_BYTES = 10;
+
+export interface OpenedDecision {
+  readonly ask: DecisionAsk;
+  readonly changes: Components['changes'];
+  readonly version: DefinedAs<'state-change'>;
+}
+
+/**
+ * The State Change as it is at the revision of the view, with the command.
+ * @throws DatabaseError not_found, reason StateChangeNotFound; internal: it cannot be run here
+ */
+export async function openDecision(
+  context: ServiceContext,
+  view: ReadView,
+  { name, version: asked, command }: Pick<AskedDecision, 'name' | 'version'> & { readonly command: Command },
+): Promise<OpenedDecision> {
+  const { clock, random, reads } = context;
+  const version = await servedVersion(context, view, { component: 'state-change', name, version: asked });
+  const { artifacts, changes } = await openComponents(context);
+  const artifact = await loadedArtifact(context, artifacts, { view, version });
+  const { name: databaseName, databaseId } = view.binding;
+  const ask: DecisionAsk = {
+    database: { name: databaseName, databaseId, source: reads.source(view.binding) },
+    change: `${version.definition.name} v${version.version}`,
+    artifact,
+    command,
+    findView: (viewName) => findView(context, view, viewName),
+    receivedAtMs: clock.nowMs(),
+    seed: new DataView(random.bytes(SEED_BYTES).slice().buffer).getBigUint64(0),
+    mintId: minting(context),
+  };
+  return { ask, changes, version };
+}
+
+/** The version that is served under the name; undefined: there is none. */
+async function findView(context: ServiceContext, view: ReadView, name: string): Promise<ReadableView | undefined> {
+  try {
+    const version = await servedVersion(context, view, { component: 'state-view', name });
+    const { artifacts } = await openComponents(context);
+    const artifact = await loadedArtifact(context, artifacts, { view, version });
+    const { definition, foldEpoch } = version;
+    return { view: `${definition.name} v${version.version}`, definition, foldEpoch, artifact };
+  } catch (failure) {
+    if (failure instanceof DatabaseError && failure.details.reason === 'StateViewNotFound') return undefined;
+    throw failure;
+  }
+}
+
+/** Ids of events that the component gives none, by their places: the same at every attempt. */
+function minting({ clock, random }: ServiceContext): (index: number) => string {
+  const minted = new Map<number, string>();
+  return (index) => {
+    const id = minted.get(index) ?? formatUuid(uuidv7Bytes(clock.nowMs(), random.bytes(UUID_RANDOM_BYTES)));
+    minted.set(index, id);
+    return id;
+  };
+}

@@ -1,0 +1,54 @@
+/** The log of a database, as decisions need it: this node's reads of it, and its forwarding. */
+import type { Binding, TransactOutcome } from '#cluster';
+import type { DecisionLog } from '#components';
+import { encodeTransactPayload, type TransactPayload } from '#model';
+import type { ServiceContext } from '../context.ts';
+import { revisionNotFound } from '../errors.ts';
+import { refusalBy, scopeOf } from '../instance.ts';
+import { latestRevision, waitForRevision } from '../read-scope.ts';
+import { countTransaction } from '../transact.ts';
+
+export interface LogOptions {
+  readonly requireLeader: boolean;
+  readonly signal: AbortSignal;
+  /** Called when the log has said anything of this instance. */
+  readonly onOutcome: () => void;
+}
+
+export function decisionLog(context: ServiceContext, binding: Binding, options: LogOptions): DecisionLog {
+  const { node } = context;
+  return {
+    revision: async (atLeast) => {
+      const latest = await latestRevision(node, binding);
+      options.signal.throwIfAborted();
+      if (latest < atLeast) throw revisionNotFound(scopeOf({ binding, revision: latest }), atLeast);
+      return latest;
+    },
+    commit: async (transaction) => {
+      const outcome = await propose(context, binding, transaction, options);
+      options.onOutcome();
+      await waitForRevision(context, { signal: options.signal, binding, revision: outcome.revision });
+      return outcome;
+    },
+  };
+}
+
+async function propose(
+  context: ServiceContext,
+  binding: Binding,
+  transaction: TransactPayload,
+  { requireLeader }: LogOptions,
+): Promise<TransactOutcome> {
+  const { origin, events } = transaction;
+  const eventBytes = events.reduce((sum, { length }) => sum + length, 0);
+  const counted = { origin, constraints: transaction.constraints, eventCount: events.length, eventBytes };
+  const payload = encodeTransactPayload(transaction);
+  try {
+    const outcome = await context.node.transact(binding.group, payload, { requireLeader });
+    countTransaction(context, counted, outcome);
+    return outcome;
+  } catch (failure) {
+    countTransaction(context, counted, undefined);
+    throw refusalBy(binding, failure);
+  }
+}

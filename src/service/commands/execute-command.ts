@@ -1,0 +1,106 @@
+/**
+ * A command: decided by a State Change at a revision, on whichever node it came to, and committed by the leader unless
+ * what it read has changed (ADR 0108).
+ *
+ * ```
+ *   name, database, floor ──▶ faults ──▶ recorded under its id? ──▶ version ──▶ decide, commit, again ──▶ reply
+ * ```
+ */
+import { type AskedRevision, assert, parseUuid, toRevision, uuidv7Bytes } from '#base';
+import type { Binding } from '#cluster';
+import type { DecisionBasis, Execution } from '#components';
+import { parseTransactionId } from '#model';
+import type { ServiceContext } from '../context.ts';
+import { assertHeld, onInstance, type ReadView, scopeOf, unlessAborted } from '../instance.ts';
+import type { ReadScope } from '../operations.ts';
+import { latestRevision, openRevision, untilAnswered } from '../read-scope.ts';
+import { recordedReply, recordedUnder } from '../transact.ts';
+import { openDecision } from './decision-ask.ts';
+import { decisionLog } from './decision-log.ts';
+import type { ExecuteCommandReply, ExecuteCommandRequest } from './operations.ts';
+
+const RANDOM_BYTES = 10;
+
+export function executeCommand(context: ServiceContext, request: ExecuteCommandRequest): Promise<ExecuteCommandReply> {
+  let isBound = false;
+  const run = (binding: Binding): Promise<ExecuteCommandReply> => {
+    const work = execute(context, binding, request, () => {
+      isBound = true;
+    });
+    return unlessAborted(work, request.signal);
+  };
+  return onInstance(context.node, request.databaseName, { run, isBound: () => isBound, signal: request.signal });
+}
+
+async function execute(
+  context: ServiceContext,
+  binding: Binding,
+  request: ExecuteCommandRequest,
+  onOutcome: () => void,
+): Promise<ExecuteCommandReply> {
+  const { floor, faults, command, signal, origin, options, requireLeader = false } = request;
+  assertHeld(context.node, binding);
+  if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
+  const transactionId = transactionIdOf(context, request);
+  // Whatever the command says now: it may be another one, or one of a version that is gone.
+  const recorded = request.batchId === undefined ? undefined : await recordedUnder(context, binding, transactionId);
+  if (recorded !== undefined) {
+    return { ...scopeOf({ binding, revision: recorded.revision }), kind: 'committed', transaction: recorded };
+  }
+  faults.throwIfAny('The command is malformed');
+  assert(command !== undefined, 'A command that has no faults is there');
+  const basis = await basisOf(context, binding, request);
+  const revision = basis.kind === 'latest' ? await latestRevision(context.node, binding) : toRevision(basis.revision);
+  const { ask, changes } = await openDecision(context, { binding, revision }, { ...request, command });
+  const log = decisionLog(context, binding, { requireLeader, signal, onOutcome });
+  const execution = await context.reads.read(binding, () =>
+    changes.execute({ ...ask, basis, log, transactionId, origin, options }),
+  );
+  return replyOf({ binding, revision }, execution, transactionId);
+}
+
+/** The 16 bytes of the id that was given, or of a new one. A fault is added for one that is malformed. */
+function transactionIdOf({ clock, random }: ServiceContext, request: ExecuteCommandRequest): Uint8Array {
+  const { batchId, batchIdField, faults } = request;
+  const minted = uuidv7Bytes(clock.nowMs(), random.bytes(RANDOM_BYTES));
+  if (batchId === undefined) return minted;
+  const id = parseTransactionId(batchId, batchIdField, faults);
+  return id === undefined ? minted : (parseUuid(id) ?? minted);
+}
+
+async function basisOf(
+  context: ServiceContext,
+  binding: Binding,
+  { lastSeen, at = 'latest', signal }: ExecuteCommandRequest,
+): Promise<DecisionBasis> {
+  if (lastSeen !== undefined) return { kind: 'last-seen', revision: await applied(lastSeen) };
+  if (at === 'latest') return { kind: 'latest' };
+  if (at === 'cached') return { kind: 'revision', revision: await openRevision(context, signal, binding, at) };
+  return { kind: 'revision', revision: await applied(at) };
+
+  function applied(revision: AskedRevision): Promise<number> {
+    return openRevision(context, signal, binding, revision);
+  }
+}
+
+function replyOf(view: ReadView, execution: Execution, transactionId: Uint8Array): ExecuteCommandReply {
+  const { binding } = view;
+  const at = (revision: number): ReadScope => scopeOf({ binding, revision: toRevision(revision) });
+  switch (execution.kind) {
+    case 'committed': {
+      const { transaction: stored, isReplayed } = execution;
+      const transaction = { ...recordedReply(binding, transactionId, stored), replayed: isReplayed };
+      return { ...at(stored.revision), kind: 'committed', transaction };
+    }
+    case 'nothing':
+      return { ...at(execution.at), kind: 'nothing' };
+    case 'refused':
+      return { ...at(execution.at), kind: 'refused', refusal: execution };
+    case 'failed':
+      return { ...scopeOf(view), kind: 'failed', failure: execution };
+    case 'conflict': {
+      const { message, revision, violations } = execution;
+      return { ...at(revision), kind: 'conflict', message, violations };
+    }
+  }
+}

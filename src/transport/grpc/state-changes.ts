@@ -1,0 +1,148 @@
+/** The methods that run State Changes. Their replies are written by hand: events are copied from where they lie. */
+import { ByteWriter, beginMessage, writeBytesField, writeTextField, writeVarintField } from '#base';
+import { encodeConstraint, NO_OPTIONS, ORIGIN } from '#model';
+import {
+  commandCode,
+  commandError,
+  type DecideCommandReply,
+  EventFrames,
+  type ExecuteCommandReply,
+  type RecordedTransaction,
+  type StoredEvent,
+} from '#service';
+import { type CommandCall, parseDecide, parseExecute, parseProcess } from './command-requests.ts';
+import { EVENT_STORE, type GrpcContext } from './context.ts';
+import { floorOf, floorsOf, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
+import { encodeTransactReply } from './transact-reply.ts';
+import type { Call } from './wire/call.ts';
+import { FRAME_HEADER_BYTES, frame } from './wire/framing.ts';
+import type { UnaryMethod } from './wire/method.ts';
+
+const NO_FIELDS = new Uint8Array(0);
+/** The metadata under which a command is recorded. */
+const BATCH_ID = 'x-batch-id';
+
+/** Their replies and their errors say where the leader is. */
+export const COMMANDS: readonly string[] = ['ProcessStateChange', 'ExecuteStateChange'];
+
+export function stateChangeMethods(context: GrpcContext): readonly UnaryMethod[] {
+  return [
+    method('ProcessStateChange', true, (call, bytes) => processCommand(context, call, bytes)),
+    method('ExecuteStateChange', true, (call, bytes) => execute(context, call, bytes)),
+    method('DecideStateChange', false, (call, bytes) => decide(context, call, bytes)),
+  ];
+}
+
+function method(name: string, mustAnswer: boolean, handle: UnaryMethod['handle']): UnaryMethod {
+  return { kind: 'unary', service: EVENT_STORE, name, mustAnswer, handle };
+}
+
+/** A business failure is a reply; what kept the command from being decided at all is an error. */
+async function processCommand(context: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
+  const request = parseProcess(bytes);
+  const reply = await run(context, call, request);
+  if (reply.kind === 'failed' && reply.failure.code === 'Busy') throw commandError(reply);
+  const headers = scopeHeaders(reply);
+  const trailers = context.leaderTrailers.of(request.databaseName);
+  call.reply(frame(encodeProcessed(reply)), { headers, trailers });
+}
+
+async function execute(context: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
+  const request = parseExecute(bytes);
+  const reply = await run(context, call, request, request.lastSeen);
+  const headers = scopeHeaders(reply);
+  const trailers = context.leaderTrailers.of(request.databaseName);
+  if (reply.kind !== 'committed' && reply.kind !== 'nothing') throw commandError(reply);
+  const message = reply.kind === 'committed' ? encodeExecuted(reply.transaction) : NO_FIELDS;
+  call.reply(frame(message), { headers, trailers });
+}
+
+function run(
+  { service }: GrpcContext,
+  call: Call,
+  request: CommandCall,
+  lastSeen?: Parameters<GrpcContext['service']['executeCommand']>[0]['lastSeen'],
+): Promise<ExecuteCommandReply> {
+  const requireLeader = requiresLeader(call);
+  if (requireLeader) refuseRelayed(call);
+  return service.executeCommand({
+    ...request,
+    lastSeen,
+    batchId: call.header(BATCH_ID),
+    batchIdField: BATCH_ID,
+    origin: ORIGIN.GRPC_STATE_CHANGE,
+    options: NO_OPTIONS,
+    requireLeader,
+    floor: floorOf(call),
+    signal: call.signal,
+  });
+}
+
+async function decide({ service }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
+  const request = parseDecide(bytes);
+  const reply = await service.decideCommand({ ...request, signal: call.signal, ...floorsOf(call) });
+  if (reply.kind === 'failed' && reply.failure.code === 'Busy') throw commandError(reply);
+  call.reply(frame(encodeDecided(reply)), { headers: scopeHeaders(reply) });
+}
+
+/** `ProcessStateChangeReply`: 0A success (0A event*, 10 revision) | 12 error (0A code, 12 message). */
+function encodeProcessed(reply: ExecuteCommandReply): Uint8Array {
+  const writer = new ByteWriter();
+  if (reply.kind === 'committed' || reply.kind === 'nothing') {
+    const success = beginMessage(writer, 1);
+    if (reply.kind === 'committed') writer.bytes(encodeEvents(reply.transaction));
+    if (reply.revision > 0) writeVarintField(writer, 2, reply.revision);
+    writer.endLength(success);
+  } else {
+    writeError(writer, reply);
+  }
+  return writer.take();
+}
+
+function writeError(
+  writer: ByteWriter,
+  reply: Extract<ExecuteCommandReply, { readonly kind: 'refused' | 'failed' | 'conflict' }>,
+): void {
+  const error = beginMessage(writer, 2);
+  writeTextField(writer, 1, commandCode(reply));
+  writeTextField(writer, 2, commandError(reply).message);
+  writer.endLength(error);
+}
+
+/** `ExecuteStateChangeReply`: 0A TransactReply. */
+function encodeExecuted(transaction: RecordedTransaction): Uint8Array {
+  const writer = new ByteWriter();
+  writeBytesField(writer, 1, encodeTransactReply(transaction).subarray(FRAME_HEADER_BYTES));
+  return writer.take();
+}
+
+/** `DecideStateChangeReply`: 0A decision (0A event*, 12 constraint*) | 12 error | 18 revision. */
+function encodeDecided(reply: DecideCommandReply): Uint8Array {
+  const writer = new ByteWriter();
+  if (reply.kind === 'decided') {
+    const decision = beginMessage(writer, 1);
+    for (const event of reply.events) writeBytesField(writer, 1, event);
+    for (const guard of reply.guards) writeBytesField(writer, 2, encodeConstraint(guard));
+    writer.endLength(decision);
+  } else {
+    writeError(writer, reply);
+  }
+  if (reply.revision > 0) writeVarintField(writer, 3, reply.revision);
+  return writer.take();
+}
+
+/** The events as reads give them, each as field 1. */
+function encodeEvents(transaction: RecordedTransaction): Uint8Array {
+  const frames = new EventFrames({ framing: 'batch' });
+  for (const event of storedEvents(transaction)) frames.append(event);
+  return frames.take().subarray(FRAME_HEADER_BYTES);
+}
+
+function storedEvents({ events, storedIds, revision, recordedTimeMs }: RecordedTransaction): readonly StoredEvent[] {
+  const renamed = new Map(storedIds.map(({ index, id }) => [index, id]));
+  return events.map((bytes, index) => {
+    const storedId = renamed.get(index);
+    const event = { position: { revision, index }, recordedTimeMs, bytes };
+    return storedId === undefined ? event : { ...event, storedId };
+  });
+}
