@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { runSeed } from './scenario.ts';
 
 const SEEDS = Array.from({ length: 16 }, (_, place) => place + 1);
+/** Seeds whose lanes are hit where it hurts; the sixth has greetings that must not be believed. */
+const HARMED = [1, 2, 3, 4, 5, 6, 7, 8];
 const SEED_MS_MAX = 60_000;
 /** A seed in which nodes have too much to do. */
 const BEHIND = 2;
@@ -22,6 +24,15 @@ describe('simulation of a cluster with lanes', () => {
     'holds every check with seed %i on 3 nodes',
     async (seed) => {
       const { problems } = await runSeed(seed, { nodes: 3, lanes: true, steps: true });
+      expect(problems).toEqual([]);
+    },
+    SEED_MS_MAX,
+  );
+
+  it.each(HARMED)(
+    'holds every check with seed %i on 3 nodes whose connections are hit where it hurts',
+    async (seed) => {
+      const { problems } = await runSeed(seed, { nodes: 3, lanes: true, aimed: true });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,

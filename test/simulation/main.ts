@@ -9,6 +9,7 @@
  *   npm run sim -- --seeds 200 --nodes 3           so many nodes in each; otherwise one, three, five or seven
  *   npm run sim -- --seeds 200 --nodes 3 --aimed   with faults that aim (faults/traps.ts, one kind of plan.ts) and no others
  *   npm run sim -- --seeds 200 --nodes 3 --lanes   with the real lanes between nodes, over simulated sockets
+ *   npm run sim -- --seeds 200 --nodes 3 --lanes --aimed   with lanes that are hit where it hurts, and nothing else
  *   npm run sim -- --seeds 200 --steps             with the invariants of #raft checked after every step
  *
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.

@@ -19,6 +19,7 @@ import {
 import {
   asAimed,
   asCluster,
+  asHarmed,
   asLaned,
   asLate,
   asPeopled,
@@ -166,7 +167,8 @@ class Run {
     const traps = isLate ? asLate(aimedAt) : aimedAt;
     const world = this.#story === undefined ? traps : STORIES[this.#story](aimedAt, story);
     this.#hasLanes = lanes === true;
-    const linked = this.#hasLanes ? asLaned(world, this.#simulator.random('lanes')) : world;
+    const laned = this.#hasLanes ? asLaned(world, this.#simulator.random('lanes')) : world;
+    const linked = this.#hasLanes && this.#isAimed ? asHarmed(laned, this.#simulator.random('harm')) : laned;
     this.#swarm = this.#checksSteps ? { ...linked, node: { ...linked.node, checksSteps: true } } : linked;
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : planned.filter(({ number }) => faults.includes(number));

@@ -4,6 +4,7 @@ import { concatBytes } from '#base';
 import { Isolate } from './engine/isolate.ts';
 import { Simulator } from './engine/simulator.ts';
 import { CALM_PEERS, PeerExchange, type Station } from './peers/exchange.ts';
+import { NO_HARM } from './peers/lane-harm.ts';
 import { type SimWire, SimWorld } from './peers/sim-wire.ts';
 
 const SECOND_US = 1_000_000;
@@ -20,6 +21,7 @@ class Stage {
   readonly heard: Uint8Array[] = [];
   /** What the two sides of the connection are told of its end. */
   readonly ends: string[] = [];
+  believedCount = 0;
 
   constructor() {
     this.listen(this.south);
@@ -58,7 +60,10 @@ class Stage {
   #world(host: string): SimWorld {
     const { simulator, exchange } = this;
     const thread = new Isolate(simulator, host, simulator.random(host), () => undefined);
-    return new SimWorld({ simulator, exchange, thread, host });
+    const onBelieved = (): void => {
+      this.believedCount += 1;
+    };
+    return new SimWorld({ simulator, exchange, thread, host, onBelieved });
   }
 }
 
@@ -174,5 +179,72 @@ describe('a simulated socket', () => {
     expect(said).toHaveLength(3);
     expect(turned.every((bits) => (bits & (bits - 1)) === 0)).toBe(true);
     expect(turned.length).toBeGreaterThan(0);
+  });
+});
+
+/** How many bits differ, of each part. */
+const turnedIn = (heard: string, said: string): number =>
+  [...bytesOf(said)].reduce((sum, byte, at) => sum + bitsOf(byte ^ (bytesOf(heard)[at] ?? 0)), 0);
+
+const bitsOf = (byte: number): number => byte.toString(2).replaceAll('0', '').length;
+
+describe('harm to a simulated socket', () => {
+  const long = 'a word that is too long for a head';
+
+  it('turns one bit of what is said first, and tells when who has dialled goes on all the same', async () => {
+    const stage = new Stage();
+    stage.exchange.harm = { ...NO_HARM, firstShare: 1 };
+    const wire = stage.dial();
+    wire.write(bytesOf('hello '));
+    await stage.pass();
+    expect([turnedIn(stage.text, 'hello '), stage.believedCount]).toEqual([1, 0]);
+    wire.write(bytesOf(long));
+    await stage.pass();
+    expect([stage.text.slice(6), stage.believedCount]).toEqual([long, 1]);
+  });
+
+  it('has nothing against somebody who is told that nobody understands', async () => {
+    const stage = new Stage();
+    stage.exchange.harm = { ...NO_HARM, firstShare: 1 };
+    const wire = stage.dial();
+    wire.write(bytesOf('hello '));
+    await stage.pass();
+    stage.accepted[0]?.write(bytesOf('no'));
+    stage.accepted[0]?.write(bytesOf(', thanks'));
+    wire.destroy();
+    await stage.pass();
+    expect(stage.believedCount).toBe(0);
+  });
+
+  it('turns one bit of what is said in few bytes, and none of what is long', async () => {
+    const { stage, wire } = await connected();
+    stage.exchange.harm = { ...NO_HARM, fewShare: 1 };
+    wire.write(bytesOf(long));
+    wire.write(bytesOf('16 bytes of head'));
+    await stage.pass();
+    const said = stage.text.slice(6);
+    expect([said.slice(0, long.length), turnedIn(said.slice(long.length), '16 bytes of head')]).toEqual([long, 1]);
+  });
+
+  it('lets nothing through from one moment on, in either direction, and tells nobody', async () => {
+    const { stage, wire } = await connected();
+    const back: Uint8Array[] = [];
+    wire.on('data', (chunk) => back.push(chunk));
+    stage.exchange.harm = { ...NO_HARM, holeShare: 1 };
+    wire.write(bytesOf(long));
+    await stage.pass();
+    stage.exchange.harm = NO_HARM;
+    wire.write(bytesOf(long));
+    stage.accepted[0]?.write(bytesOf(long));
+    await stage.pass(60 * SECOND_US);
+    expect([stage.text, back, stage.ends]).toEqual(['hello ', [], []]);
+  });
+
+  it('resets a connection behind what arrives', async () => {
+    const { stage, wire } = await connected();
+    stage.exchange.harm = { ...NO_HARM, resetShare: 1 };
+    wire.write(bytesOf(long));
+    await stage.pass();
+    expect(stage.ends.filter((end) => end.endsWith('ECONNRESET'))).toHaveLength(2);
   });
 });

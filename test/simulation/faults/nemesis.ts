@@ -5,6 +5,7 @@ import { CALM, type Network } from '../network.ts';
 import type { ClusterPlace } from '../node/seat.ts';
 import type { SimNode } from '../node/sim-node.ts';
 import { CALM_PEERS, type PeerExchange } from '../peers/exchange.ts';
+import { NO_HARM } from '../peers/lane-harm.ts';
 import { Operator } from './operator.ts';
 import type { Overhear } from './overhear.ts';
 import type { Fault, FaultAction } from './plan.ts';
@@ -142,6 +143,7 @@ export class Nemesis {
       case 'one-way':
       case 'partition':
       case 'peer-network':
+      case 'lane-harm':
         return this.#disturb(action, node);
       case 'move':
         return this.#move(action);
@@ -180,6 +182,11 @@ export class Nemesis {
         exchange.conditions = action.conditions;
         return later('peers are calm again', () => {
           exchange.conditions = CALM_PEERS;
+        });
+      case 'lane-harm':
+        exchange.harm = action.harm;
+        return later('lanes are let be', () => {
+          exchange.harm = NO_HARM;
         });
       case 'partition':
         for (const [from, to] of action.ways) exchange.close(nodes[from]?.name ?? '', nodes[to]?.name ?? '');
@@ -275,7 +282,10 @@ export class Nemesis {
   }
 }
 
-type NetworkFault = Extract<FaultAction, { readonly kind: 'network' | 'one-way' | 'partition' | 'peer-network' }>;
+type NetworkFault = Extract<
+  FaultAction,
+  { readonly kind: 'network' | 'one-way' | 'partition' | 'peer-network' | 'lane-harm' }
+>;
 
 function pause({ running }: SimNode, thread: 'front' | 'core' | 'log' | 'all', durationUs: number): void {
   if (running === undefined) return;

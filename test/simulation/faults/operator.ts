@@ -168,8 +168,8 @@ export class Operator {
     const order: OperatorOrder = isSucceeded ? { kind: 'replace', node: id, by } : { kind: 'decommission', node: id };
     // Who was to take its place may have had to leave meanwhile.
     const isLost = (): boolean => by !== undefined && this.#isRemoved(by);
-    const seen = await this.#see(order, isLost, true);
-    if (seen !== 'done') await this.#see({ kind: 'decommission', node: id }, () => false, true);
+    const seen = await this.#see(order, isLost, { insists: true });
+    if (seen !== 'done') await this.#see({ kind: 'decommission', node: id }, () => false, { insists: true });
   }
 
   /** Who the node is, once it serves. */
@@ -191,7 +191,7 @@ export class Operator {
       const [back, early, late] = [node(step.back), node(step.early), node(step.late)];
       if (back !== undefined) await this.#turnBack(back, before, release);
       if (early !== undefined && after !== undefined) await this.#mistake(early, after, release);
-      await this.#see({ kind: 'finalize' }, () => false, true);
+      await this.#see({ kind: 'finalize' }, () => false, { insists: true, least: release.levels.max });
       await this.#untilAt(release.levels.max, nodes);
       if (late !== undefined) await this.#mistake(late, before, release);
     }
@@ -212,7 +212,7 @@ export class Operator {
   /** One release back, which the cluster must wait for as soon as it knows of it, and on again. */
   async #turnBack(node: SimNode, before: Release, release: Release): Promise<void> {
     await this.#restartAs(node, before);
-    if (this.#isKnownToRun(node, before) && (await this.#order({ kind: 'finalize' }))?.kind === 'finalized') {
+    if (this.#isKnownToRun(node, before) && isRaised(await this.#order({ kind: 'finalize' }), release.levels.max)) {
       this.#parts.onBug(`an upgrade is ended while ${node.name} is known to run the release before`);
     }
     await this.#advance(node, before, release);
@@ -273,11 +273,15 @@ export class Operator {
   }
 
   /** Repeats an order until it is carried out, or refused for good, or of no use any more: it is open then. */
-  async #see(order: OperatorOrder, isPointless: () => boolean, insists = false): Promise<'done' | 'refused' | 'open'> {
+  async #see(
+    order: OperatorOrder,
+    isPointless: () => boolean,
+    { insists = false, least = 0 }: { readonly insists?: boolean; readonly least?: number } = {},
+  ): Promise<'done' | 'refused' | 'open'> {
     const { simulator } = this.#parts;
     const what = order.kind === 'finalize' ? order.kind : `${order.kind} ${order.node}`;
     for (let answer = await this.#order(order); ; answer = await this.#order(order)) {
-      if (answer?.kind === 'done' || answer?.kind === 'finalized') {
+      if (answer?.kind === 'done' || isRaised(answer, least)) {
         simulator.note(`operator: ${what} is done`);
         return 'done';
       }
@@ -340,4 +344,9 @@ export class Operator {
   async #sleep(): Promise<void> {
     await this.#parts.simulator.sleep(LOOK_US, 'operator looks');
   }
+}
+
+/** Of a cluster that has not heard of the next release nothing is left to raise at the level that it is at. */
+function isRaised(answer: OrderAnswered | undefined, least: number): boolean {
+  return answer?.kind === 'finalized' && answer.level >= least;
 }

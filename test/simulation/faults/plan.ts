@@ -7,6 +7,7 @@ import type { Rng } from '../engine/random.ts';
 import type { NetworkConditions } from '../network.ts';
 import type { Ending } from '../node/sim-node.ts';
 import type { PeerConditions } from '../peers/exchange.ts';
+import { drawHarm, type LaneHarm } from '../peers/lane-harm.ts';
 import { drawOperatorAction, drawUpgradeSteps, type OperatorAction } from './operator.ts';
 import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawRefounding, type Refounding } from './refounding.ts';
@@ -39,6 +40,9 @@ export const SHOWN_FAULT_KINDS = ['move', 'behind', 'behind', 'partition'] as co
 /** Only where databases come back to nodes that they have just left. */
 export const RETURNED_FAULT_KINDS = ['return', 'return', 'move'] as const;
 
+/** Only with the real lanes, in aimed seeds. */
+export const LANE_FAULT_KINDS = ['lane-harm'] as const;
+
 /** Of which the catalog still has a quorum when two are away. */
 const RECOVERING_NODES = 5;
 
@@ -50,6 +54,7 @@ export type FaultKind =
   | (typeof CLUSTER_FAULT_KINDS)[number]
   | (typeof SHOWN_FAULT_KINDS)[number]
   | (typeof RETURNED_FAULT_KINDS)[number]
+  | (typeof LANE_FAULT_KINDS)[number]
   | (typeof AIMED_FAULT_KINDS)[number];
 
 export type FaultAction =
@@ -79,6 +84,8 @@ export type FaultAction =
   /** Nothing gets from the first of each pair of nodes to the second, by their places. */
   | { readonly kind: 'partition'; readonly ways: readonly (readonly [number, number])[]; readonly durationUs: number }
   | { readonly kind: 'peer-network'; readonly conditions: PeerConditions; readonly durationUs: number }
+  /** Connections between nodes are hit where it hurts. */
+  | { readonly kind: 'lane-harm'; readonly harm: LaneHarm; readonly durationUs: number }
   /** Somebody has these nodes hold one of the databases. */
   | { readonly kind: 'move'; readonly database: number; readonly nodes: readonly number[] }
   | Return
@@ -249,6 +256,8 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
       return { kind, ways: drawWays(random, nodeCount), durationUs };
     case 'peer-network':
       return { kind, conditions: drawPeerConditions(random), durationUs };
+    case 'lane-harm':
+      return { kind, harm: drawHarm(random), durationUs };
     case 'move':
       return { kind, database: random.between(0, 9), nodes: drawHolders(random, nodeCount) };
     case 'return':
@@ -258,16 +267,14 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
       return { kind: 'rot', where: 'log', ending: { kind: 'power', share: 0 }, durationUs: durationUs + 500_000 };
     case 'loss':
       return { kind: 'rot', where: 'lost', ending: undefined, durationUs: durationUs + 500_000 };
-    case 'rot': {
-      const where = random.pick<RotPlace>(['log', 'log', 'guard', 'store', 'misdirected', 'lost']);
-      return {
-        kind,
-        where,
-        ending: random.chance(0.7) ? drawEnding(random) : undefined,
-        durationUs: durationUs + 500_000,
-      };
-    }
+    case 'rot':
+      return drawRot(random, durationUs + 500_000);
   }
+}
+
+function drawRot(random: Rng, durationUs: number): FaultAction {
+  const where = random.pick<RotPlace>(['log', 'log', 'guard', 'store', 'misdirected', 'lost']);
+  return { kind: 'rot', where, ending: random.chance(0.7) ? drawEnding(random) : undefined, durationUs };
 }
 
 /** Some of what was not synced survives, and some does not. */

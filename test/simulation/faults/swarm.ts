@@ -12,6 +12,7 @@ import {
   FAULT_KINDS,
   type FaultKind,
   type FaultRanges,
+  LANE_FAULT_KINDS,
   RETURNED_FAULT_KINDS,
   SHOWN_FAULT_KINDS,
   WHOLE_FAULT_KINDS,
@@ -138,6 +139,24 @@ export function asLaned(swarm: Swarm, random: Rng): Swarm {
     faultKinds: faultKinds.length === 0 ? faultKinds : kinds,
     node: { ...node, limits: { ...node.limits, memoryBytesMax } },
     cluster: { ...cluster, hasLanes: true },
+  };
+}
+
+/**
+ * The same cluster with lanes that are hit where it hurts, and nothing else: whatever ends a connection would hide that
+ * it says nothing any more.
+ */
+export function asHarmed(swarm: Swarm, random: Rng): Swarm {
+  const { cluster, habits } = swarm;
+  if (cluster === undefined) return swarm;
+  return {
+    ...swarm,
+    faultKinds: LANE_FAULT_KINDS,
+    faultUsMean: 3 * SECOND_US,
+    durationMsMax: 4000,
+    safetyUs: random.between(10, 25) * SECOND_US,
+    habits: { ...habits, thinkUsMean: 50_000 },
+    cluster: { ...cluster, startsFormed: true, lateUs: 0, trapUsMean: Number.POSITIVE_INFINITY },
   };
 }
 

@@ -107,8 +107,8 @@ async function simulate(mutant: Mutant, copy: string): Promise<Verdict> {
   const seconds = (performance.now() - beganMs) / 1000;
   if (status === 0) return { mutant, isKilled: false, how: `survives ${seeds} seeds`, seconds };
   const [, seed, , found] = lines.map((line) => LINE.exec(line)).find((match) => match !== null) ?? [];
-  // What ends the simulation itself is noticed, too.
-  const failure = lines.find((line) => line.includes('Error'));
+  // What ends the simulation itself is noticed, too, but not a text that is no program.
+  const failure = lines.find((line) => line.includes('Error') && !line.startsWith('SyntaxError'));
   const how = seed === undefined ? failure : `seed ${seed}: ${found}`;
   if (how === undefined) return { mutant, isKilled: false, how: `no verdict, exit code ${status}`, seconds };
   return { mutant, isKilled: true, how: how.slice(0, SHOWN_MAX), seconds };

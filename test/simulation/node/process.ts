@@ -304,6 +304,7 @@ export class NodeProcess {
       thread: this.core,
       random: random.split('seat'),
       onDeceived: (from) => onMisbehaviour(`${name} takes a frame of ${from} in which a bit was flipped`),
+      onFlaw: (what) => onMisbehaviour(`${name}: ${what}`),
       onUnknownLevel: (group, level) =>
         onMisbehaviour(`${name} applies an entry of level ${level} in group ${group}, which its release does not know`),
     });

@@ -66,6 +66,8 @@ export interface SeatParts extends ClusterPlace {
   readonly clock: SimClock;
   readonly random: Rng;
   readonly onDeceived: (from: string) => void;
+  /** A lane has handed on what it may not. */
+  readonly onFlaw: (what: string) => void;
   /** A database is given an entry of a feature level that the release does not know. */
   readonly onUnknownLevel: (group: number, level: number) => void;
 }
@@ -110,9 +112,10 @@ export class Seat {
     const reach = await openReach(
       {
         openLinks: (options) => {
-          const { onDeceived, lanes } = this.#parts;
+          const { onDeceived, onFlaw, lanes } = this.#parts;
           const parts = { exchange, thread, options, onDeceived };
-          this.#links = lanes === undefined ? new SimLinks(parts) : new SimLanes({ ...parts, simulator: lanes });
+          this.#links =
+            lanes === undefined ? new SimLinks(parts) : new SimLanes({ ...parts, onFlaw, simulator: lanes });
           return Promise.resolve(this.#links);
         },
         askToJoin: (address, request, timeoutMs) => this.#ask(address, request, timeoutMs),

@@ -7,6 +7,8 @@ import type { Wire } from '../../../src/transport/peer/wire.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
+import { FrameLedger } from './frame-ledger.ts';
+import { type LaneHarm, NO_HARM, withTurnedBit } from './lane-harm.ts';
 
 export interface PeerConditions {
   readonly latencyUsMean: number;
@@ -48,6 +50,8 @@ export interface Letter {
 
 export class PeerExchange {
   conditions: PeerConditions = CALM_PEERS;
+  /** What happens to lanes besides. */
+  harm: LaneHarm = NO_HARM;
   /** How much longer than that everything takes, on average. */
   delayUs = 0;
   readonly #random: Rng;
@@ -57,9 +61,8 @@ export class PeerExchange {
   readonly #held = new Map<string, number>();
   /** Ways that somebody has cut, and how often. */
   readonly #cuts = new Map<string, number>();
-
-  /** Digests of all frames that were given to lanes. */
-  readonly #sent = new Set<number>();
+  /** What lanes were given, and what they have handed on. */
+  readonly ledger: FrameLedger = new FrameLedger();
 
   constructor(simulator: Simulator) {
     this.#random = simulator.random('peer network');
@@ -129,21 +132,13 @@ export class PeerExchange {
     this.#held.clear();
     this.#cuts.clear();
     this.conditions = CALM_PEERS;
+    this.harm = NO_HARM;
     this.delayUs = 0;
   }
 
   /** When what is sent to the host now is there. */
   arrivesUs(to: string, nowUs: number): number {
     return Math.max(nowUs + this.latencyUs(), this.#held.get(to) ?? 0);
-  }
-
-  /** Somebody has sent a frame of this digest. */
-  sent(digest: number): void {
-    this.#sent.add(digest);
-  }
-
-  wasSent(digest: number): boolean {
-    return this.#sent.has(digest);
   }
 
   latencyUs(): number {
@@ -165,7 +160,7 @@ export class PeerExchange {
       const atUs = isStray ? drawnUs : Math.max(lastUs, drawnUs);
       if (!isStray) lastUs = atUs;
       const isFlipped = random.chance(flipShare);
-      const frame = isFlipped ? this.#flipped(letter.frame) : letter.frame.slice();
+      const frame = isFlipped ? withTurnedBit(letter.frame, random) : letter.frame.slice();
       const station = this.#stations.get(to);
       // Where nobody listens it is lost; a later process of the same host has other connections.
       station?.thread.after(atUs - nowUs, `frame of ${from.host}`, () => {
@@ -173,12 +168,5 @@ export class PeerExchange {
       });
     }
     return lastUs;
-  }
-
-  #flipped(frame: Uint8Array): Uint8Array {
-    const copy = frame.slice();
-    const at = this.#random.between(0, copy.length - 1);
-    copy[at] = (copy[at] ?? 0) ^ (1 << this.#random.between(0, 7));
-    return copy;
   }
 }

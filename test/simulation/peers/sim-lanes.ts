@@ -2,7 +2,9 @@
  * The links of one simulated process as they are in a real one (src/transport/peer): lanes with records, greetings,
  * questions and pauses, over simulated sockets (sim-wire.ts). What stores ask who join is carried as in sim-links.ts.
  *
- * Every frame that is handed on must be one that the other end has sent, bit for bit, or be refused.
+ * Every frame that is handed on must be one that the other end has sent, bit for bit, or be refused; it must be for
+ * this process, and behind those that were sent before it (frame-ledger.ts). A connection whose greeting or answer was
+ * turned on its way must not be used.
  */
 import {
   type JoinReply,
@@ -23,6 +25,8 @@ import { type SimWire, SimWorld } from './sim-wire.ts';
 
 export interface SimLanesParts extends SimLinksParts {
   readonly simulator: Simulator;
+  /** A lane has handed on what it may not. */
+  readonly onFlaw: (what: string) => void;
 }
 
 type OnFrame = (frame: Uint8Array, lane: Lane) => void | Promise<void>;
@@ -36,9 +40,10 @@ export class SimLanes implements OpenPeerLinks, Station {
   #onJoin: ((request: JoinRequest) => Promise<JoinReply>) | undefined;
 
   constructor(parts: SimLanesParts) {
-    const { simulator, exchange, thread, options } = parts;
+    const { simulator, exchange, thread, options, onFlaw } = parts;
     this.#parts = parts;
-    this.#world = new SimWorld({ simulator, exchange, thread, host: options.host });
+    const onBelieved = (): void => onFlaw('a lane is used though its greeting or its answer had a turned bit');
+    this.#world = new SimWorld({ simulator, exchange, thread, host: options.host, onBelieved });
     const draw = (): number => exchange.random.share();
     this.#links = new LaneLinks({ ...options, port: PEER_PORT, world: this.#world, draw });
     exchange.enter(this);
@@ -57,8 +62,12 @@ export class SimLanes implements OpenPeerLinks, Station {
   }
 
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {
-    this.#parts.exchange.sent(digestOf(frame));
-    return this.#links.send(to, lane, frame);
+    const { ledger } = this.#parts.exchange;
+    const digest = nativeCrc32(frame);
+    ledger.offered(digest);
+    const isTaken = this.#links.send(to, lane, frame);
+    if (isTaken) ledger.taken(lane, frame, digest);
+    return isTaken;
   }
 
   setPeers(peers: readonly Peer[]): void {
@@ -67,11 +76,15 @@ export class SimLanes implements OpenPeerLinks, Station {
 
   onFrame(listener: OnFrame): void {
     this.#links.onFrame((frame, lane) => {
+      const { exchange, options, onDeceived, onFlaw } = this.#parts;
       const before = this.#refused;
-      const digest = digestOf(frame);
+      const flaw = exchange.ledger.heard(lane, frame, nativeCrc32(frame), options.self);
       const taking = listener(frame, lane);
-      const { exchange, onDeceived } = this.#parts;
-      if (!exchange.wasSent(digest) && this.#refused === before) onDeceived('another node');
+      if (flaw === 'changed' && this.#refused === before) onDeceived('another node');
+      if (flaw === 'astray' || flaw === 'out of order') onFlaw(`a frame of lane ${lane} is ${flaw}`);
+      const { reading } = this.#world;
+      if (reading?.isHeld === true) onFlaw(`a frame of lane ${lane} is read while one before it is being taken`);
+      if (taking !== undefined && reading !== undefined) hold(reading, taking);
       return taking;
     });
   }
@@ -126,6 +139,10 @@ export class SimLanes implements OpenPeerLinks, Station {
   lost(): void {}
 }
 
-function digestOf(frame: Uint8Array): number {
-  return nativeCrc32(frame);
+function hold(wire: SimWire, taking: Promise<void>): void {
+  wire.isHeld = true;
+  const goOn = (): void => {
+    wire.isHeld = false;
+  };
+  taking.then(goOn, goOn);
 }

@@ -17,6 +17,8 @@ export interface WorldParts {
   readonly exchange: PeerExchange;
   readonly thread: Isolate;
   readonly host: string;
+  /** What somebody said first was turned on its way, and was believed. */
+  readonly onBelieved: () => void;
 }
 
 type Listeners = {
@@ -32,6 +34,8 @@ const DIAL_AGAIN_US = [1_000_000, 2_000_000] as const;
 export class SimWorld implements LaneWorld {
   readonly #parts: WorldParts;
   readonly #wires = new Set<SimWire>();
+  /** Whoever hears what has arrived hears it of this one. */
+  reading: SimWire | undefined;
 
   constructor(parts: WorldParts) {
     this.#parts = parts;
@@ -45,7 +49,7 @@ export class SimWorld implements LaneWorld {
 
   /** A socket that belongs to this process. */
   open(): SimWire {
-    const wire: SimWire = new SimWire(this.#parts, () => this.#wires.delete(wire));
+    const wire = new SimWire(this.#parts, this);
     this.#wires.add(wire);
     return wire;
   }
@@ -80,6 +84,10 @@ export class SimWorld implements LaneWorld {
     this.#parts.thread.turn('lane arrivals', run);
   }
 
+  closed(wire: SimWire): void {
+    this.#wires.delete(wire);
+  }
+
   /** The process has ended; with `isSilent` its machine, too. */
   end(isSilent: boolean): void {
     for (const wire of this.#wires) wire.leave(isSilent);
@@ -110,7 +118,7 @@ export class SimWorld implements LaneWorld {
 export class SimWire implements Wire, WayEnd {
   readonly host: string;
   readonly #parts: WorldParts;
-  readonly #onClosed: () => void;
+  readonly #world: Pick<SimWorld, 'closed' | 'reading'>;
   readonly #listeners: Listeners = { data: [], error: [], close: [] };
   #out: WireWay | undefined;
   #in: WireWay | undefined;
@@ -124,10 +132,12 @@ export class SimWire implements Wire, WayEnd {
   #isDelivering = false;
   destroyed = false;
   isGone = false;
+  /** What came by it is being taken: nothing that comes later is to be read. */
+  isHeld = false;
 
-  constructor(parts: WorldParts, onClosed: () => void) {
+  constructor(parts: WorldParts, world: Pick<SimWorld, 'closed' | 'reading'>) {
     this.#parts = parts;
-    this.#onClosed = onClosed;
+    this.#world = world;
     this.host = parts.host;
   }
 
@@ -141,9 +151,11 @@ export class SimWire implements Wire, WayEnd {
 
   /** Makes one connection with a socket that was accepted. */
   joinTo(accepted: SimWire): void {
-    const { simulator, exchange } = this.#parts;
-    this.#out = new WireWay({ simulator, exchange, from: this, to: accepted });
-    this.#in = new WireWay({ simulator, exchange, from: accepted, to: this });
+    const { simulator, exchange, onBelieved } = this.#parts;
+    const fate = { isHole: false, isFirstTurned: false };
+    // Who has dialled goes on only when both have said who they are, and have understood it.
+    this.#out = new WireWay({ simulator, exchange, from: this, to: accepted, fate, onMore: onBelieved });
+    this.#in = new WireWay({ simulator, exchange, from: accepted, to: this, fate });
     accepted.#out = this.#in;
     accepted.#in = this.#out;
     accepted.#isConnected = true;
@@ -243,7 +255,9 @@ export class SimWire implements Wire, WayEnd {
       const bytes = this.#in?.read() ?? new Uint8Array(0);
       // Whoever hears it first may hand the connection on.
       const listeners = this.#listeners.data.slice();
+      this.#world.reading = this;
       for (const listener of listeners) listener(bytes);
+      this.#world.reading = undefined;
     }
     // Whoever has heard everything and the end says nothing more, either.
     if (!this.#isPaused && this.#in?.isOver === true) this.destroy();
@@ -253,7 +267,7 @@ export class SimWire implements Wire, WayEnd {
   #close(): readonly ((failure?: Error | null) => void)[] {
     const hasUnread = (this.#in?.arrivedBytes ?? 0) > 0;
     const lost = hasUnread ? this.#out?.breakOff() : this.#out?.abandon();
-    this.#onClosed();
+    this.#world.closed(this);
     return lost ?? [];
   }
 }

@@ -12,6 +12,7 @@
 import { concatBytes } from '#base';
 import type { Simulator } from '../engine/simulator.ts';
 import type { PeerExchange } from './exchange.ts';
+import { FEW_BYTES_MAX, withTurnedBit } from './lane-harm.ts';
 
 /** What either machine knows of the connection. */
 export interface WayEnd {
@@ -26,11 +27,22 @@ export interface WayEnd {
   reset(): void;
 }
 
+/** What both ways of a connection share. */
+export interface Fate {
+  /** Nothing gets through any more. */
+  isHole: boolean;
+  /** A bit is another in what one of them has said first. */
+  isFirstTurned: boolean;
+}
+
 export interface WayParts {
   readonly simulator: Simulator;
   readonly exchange: PeerExchange;
   readonly from: WayEnd;
   readonly to: WayEnd;
+  readonly fate: Fate;
+  /** Something more is said here although a first word was turned. */
+  readonly onMore?: () => void;
 }
 
 type Done = (failure?: Error | null) => void;
@@ -66,6 +78,7 @@ export class WireWay {
   #isShut = false;
   #isBroken = false;
   #isTryingAgain = false;
+  #isFirst = true;
   #againUs = AGAIN_FIRST_US;
 
   constructor(parts: WayParts) {
@@ -87,7 +100,8 @@ export class WireWay {
   }
 
   write(bytes: Uint8Array, done: Done | undefined): void {
-    this.#waiting.push({ bytes, done });
+    if (!this.#isFirst && this.#parts.fate.isFirstTurned) this.#parts.onMore?.();
+    this.#waiting.push({ bytes: this.#harmed(bytes), done });
   }
 
   /** The system takes what it has room for, and sends. */
@@ -144,7 +158,7 @@ export class WireWay {
 
   #send(): void {
     const { simulator, exchange, from, to } = this.#parts;
-    while (!this.#isShut && !from.isGone && !this.#isTryingAgain) {
+    while (!this.#isShut && !from.isGone && !this.#isTryingAgain && !this.#parts.fate.isHole) {
       const room = READ_BYTES_MAX - this.#arrivedBytes - this.#underWayBytes;
       const size = Math.min(room, this.#takenBytes);
       const isEnd = this.#takenBytes === 0 && this.#waiting.length === 0 && this.#end === 'asked';
@@ -174,12 +188,16 @@ export class WireWay {
   }
 
   #arrive(piece: Uint8Array): void {
-    const { exchange, from, to } = this.#parts;
-    if (this.#isShut) return;
+    const { exchange, from, to, fate } = this.#parts;
+    if (this.#isShut || fate.isHole) return;
     this.#underWayBytes -= piece.length;
     if (to.isGone) return this.#unheard(piece);
     if (to.isDeaf) return this.#reset();
-    const { random, conditions } = exchange;
+    const { random, conditions, harm } = exchange;
+    if (harm.holeShare > 0 && random.chance(harm.holeShare)) {
+      fate.isHole = true;
+      return;
+    }
     if (random.chance(conditions.flipShare)) {
       const at = random.between(0, piece.length - 1);
       piece[at] = (piece[at] ?? 0) ^ (1 << random.between(0, 7));
@@ -193,15 +211,16 @@ export class WireWay {
       });
     } else this.#sentBytes -= piece.length;
     to.arrived();
-    if (random.chance(conditions.duplicateShare * RESET_SHARE)) {
+    const resetShare = conditions.duplicateShare * RESET_SHARE + harm.resetShare;
+    if (random.chance(resetShare)) {
       from.reset();
       to.reset();
     }
   }
 
   #arriveEnd(): void {
-    const { to } = this.#parts;
-    if (this.#isShut) return;
+    const { to, fate } = this.#parts;
+    if (this.#isShut || fate.isHole) return;
     if (to.isGone) {
       this.#end = 'asked';
       return this.#tryAgain();
@@ -225,12 +244,23 @@ export class WireWay {
     this.#tell('reset of lane', () => this.#parts.from.reset());
   }
 
+  /** As it leaves the machine. Where there is no such harm nothing is drawn. */
+  #harmed(bytes: Uint8Array): Uint8Array {
+    const { random, harm } = this.#parts.exchange;
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    const share = isFirst ? harm.firstShare : bytes.length <= FEW_BYTES_MAX ? harm.fewShare : 0;
+    if (bytes.length === 0 || share === 0 || !random.chance(share)) return bytes;
+    if (isFirst) this.#parts.fate.isFirstTurned = true;
+    return withTurnedBit(bytes, random);
+  }
+
   /** Word from whoever receives to whoever sends; repeated until it gets through. */
   #tell(label: string, then: () => void = () => undefined): void {
     const { simulator, exchange, from, to } = this.#parts;
     const isOpen = exchange.isOpen(to.host, from.host);
     simulator.after(isOpen ? exchange.latencyUs() : AGAIN_FIRST_US, label, () => {
-      if (this.#isShut || from.isGone) return;
+      if (this.#isShut || from.isGone || this.#parts.fate.isHole) return;
       if (!isOpen) return this.#tell(label, then);
       then();
       this.move();
