@@ -5,7 +5,8 @@
  * An operation is invoked at a time and returns at a later one, or never: its outcome is then unknown, and it may have
  * its effect at any time after its invocation, once, or not at all. Times are virtual microseconds.
  */
-import type { Constraint, Direction, EventQuery, Position, Selector } from '#model';
+import type { DefinitionOutcome } from '#cluster';
+import type { Constraint, DefinitionEntry, Direction, EventQuery, Position, Selector } from '#model';
 
 /** An event as a client writes it. */
 export interface EventSketch {
@@ -173,6 +174,18 @@ export interface Subscription {
   readonly items: FollowItem[];
 }
 
+export interface DefinitionTold {
+  readonly databaseId: string;
+  readonly outcome: DefinitionOutcome;
+}
+
+/** An entry that somebody has sent to define something in a database, and what was answered, if anything was. */
+interface Defining {
+  readonly name: string;
+  readonly entry: DefinitionEntry;
+  told: DefinitionTold | undefined;
+}
+
 /** Somebody has gone on with one copy of an instance, at this revision of it, and was told so. */
 interface RecoveryTold {
   readonly before: string;
@@ -191,6 +204,7 @@ interface RefoundingTold {
 
 export class History {
   readonly operations: AnyOperation[] = [];
+  readonly definings: Defining[] = [];
   readonly recoveries: RecoveryTold[] = [];
   readonly refoundings: RefoundingTold[] = [];
   readonly subscriptions: Subscription[] = [];

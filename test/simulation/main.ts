@@ -10,6 +10,7 @@
  *   npm run sim -- --seeds 200 --nodes 3 --aimed   with faults that aim (faults/traps.ts, one kind of plan.ts) and no others
  *   npm run sim -- --seeds 200 --nodes 3 --lanes   with the real lanes between nodes, over simulated sockets
  *   npm run sim -- --seeds 200 --nodes 3 --lanes --aimed   with lanes that are hit where it hurts, and nothing else
+ *   npm run sim -- --seeds 200 --definitions       with components that are defined, changed and deleted besides
  *   npm run sim -- --seeds 200 --steps             with the invariants of #raft checked after every step
  *
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
@@ -28,10 +29,12 @@ const values = readOptions({ ...texts, faults: undefined, operations: undefined 
   'until-failure',
   'aimed',
   'lanes',
+  'definitions',
   'steps',
 ]);
 const aimed = 'aimed' in values;
 const lanes = 'lanes' in values;
+const definitions = 'definitions' in values;
 const steps = 'steps' in values;
 const endsAtFailure = 'until-failure' in values;
 if (values.seed !== undefined && values.seeds !== undefined) refuse('--seed and --seeds do not go together');
@@ -40,7 +43,10 @@ refuseAlone(values, ['faults', 'operations'], 'seed');
 const nodes = values.nodes === undefined ? undefined : whole('nodes', values.nodes, 1);
 const run =
   values.seeds === undefined
-    ? { seed: whole('seed', values.seed ?? '1', 0), options: { nodes, aimed, lanes, steps, ...optionsOf() } }
+    ? {
+        seed: whole('seed', values.seed ?? '1', 0),
+        options: { nodes, aimed, lanes, definitions, steps, ...optionsOf() },
+      }
     : { seeds: seedsOf(values.seeds) };
 forbidRealWorld();
 // Nobody reads where a failure was made that a client is told of; the trap above looks at the last two frames.
@@ -65,7 +71,7 @@ async function many(seeds: readonly number[]): Promise<number> {
   let half = { simulated: 0, cpuSeconds: 0 };
   for (const [place, seed] of seeds.entries()) {
     if (place === seeds.length >> 1) half = { simulated: total.simulatedUs / 1e6, cpuSeconds: cpuSecondsNow() };
-    const result = await runSeed(seed, { nodes, aimed, lanes, steps });
+    const result = await runSeed(seed, { nodes, aimed, lanes, definitions, steps });
     total.simulatedUs += result.simulatedUs;
     total.operations += result.operationCount;
     total.events += result.eventCount;
@@ -100,7 +106,7 @@ function cpuSecondsNow(): number {
 
 /** The same seed again: a difference means that something in it looks at the real world. */
 async function difference(result: RunResult): Promise<string | undefined> {
-  const again = await runSeed(result.seed, { nodes: result.nodes, aimed, lanes, steps });
+  const again = await runSeed(result.seed, { nodes: result.nodes, aimed, lanes, definitions, steps });
   if (again.traceHash === result.traceHash) return undefined;
   return `two runs of the seed differ: ${result.traceHash} and ${again.traceHash}`;
 }

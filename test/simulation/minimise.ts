@@ -24,8 +24,8 @@ export async function minimise(failing: RunResult, runsMax: number = RUNS_MAX): 
   };
   const attempt = async (faults: readonly number[], operations: number): Promise<boolean> => {
     if (best.runs >= runsMax) return false;
-    const { seed, nodes, aimed, lanes, steps } = failing;
-    const result = await runSeed(seed, { nodes, aimed, lanes, steps, faults, operations });
+    const { seed, nodes, aimed, lanes, definitions, steps } = failing;
+    const result = await runSeed(seed, { nodes, aimed, lanes, definitions, steps, faults, operations });
     const isSame = kindOf(result) === kindOf(failing);
     best = isSame ? { result, faults, operations, runs: best.runs + 1 } : { ...best, runs: best.runs + 1 };
     return isSame;
@@ -56,7 +56,10 @@ export function replayCommand({ result, faults, operations }: SmallRun): string 
 }
 
 /** How to see the whole seed again. */
-export function seedCommand({ seed, nodes, aimed, lanes, steps }: RunResult): string {
-  const kinds = `${aimed ? ' --aimed' : ''}${lanes ? ' --lanes' : ''}${steps ? ' --steps' : ''}`;
+export function seedCommand({ seed, nodes, aimed, lanes, definitions, steps }: RunResult): string {
+  const given = { aimed, lanes, definitions, steps };
+  const kinds = Object.entries(given)
+    .map(([kind, isGiven]) => (isGiven ? ` --${kind}` : ''))
+    .join('');
   return `npm run sim -- --seed ${seed} --nodes ${nodes}${kinds}`;
 }

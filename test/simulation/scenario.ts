@@ -38,6 +38,7 @@ import { leadsRest } from './stillness.ts';
 import { Truth } from './truth.ts';
 import { Client, type Commons } from './workload/client.ts';
 import { Connection } from './workload/connection.ts';
+import { Definer } from './workload/definer.ts';
 import { Follower } from './workload/follower.ts';
 import { Sketches } from './workload/sketches.ts';
 
@@ -51,6 +52,8 @@ export interface RunOptions {
   readonly aimed?: boolean | undefined;
   /** Whether nodes reach each other by the real lanes, over simulated sockets; otherwise each frame travels alone. */
   readonly lanes?: boolean | undefined;
+  /** Whether somebody defines, changes and deletes components. */
+  readonly definitions?: boolean | undefined;
   /** Whether the invariants of #raft are checked after every step, whatever the seed says. */
   readonly steps?: boolean;
   /** Only these faults of the plan; absent: all. */
@@ -66,6 +69,7 @@ export interface RunResult {
   readonly nodes: number;
   readonly aimed: boolean;
   readonly lanes: boolean;
+  readonly definitions: boolean;
   /** As it was asked for. */
   readonly steps: boolean;
   /** What is wrong; nothing, when all is well. */
@@ -103,6 +107,8 @@ const STORY_NODES = 5;
 const MANY_NODES = 7;
 /** What was done before the end of all nodes is over by then. */
 const OVER_US = 5 * SECOND_US;
+/** Who defines components, where somebody does. */
+const DEFINERS = 2;
 const SETTLE_US_MAX = 30 * SECOND_US;
 const STILL_US_MAX = 90 * SECOND_US;
 /** Each node is restarted in seconds, or with force after ten; twice from one release to the next. */
@@ -142,13 +148,14 @@ class Run {
   readonly #problems: string[] = [];
   readonly #isAimed: boolean;
   readonly #hasLanes: boolean;
+  readonly #hasDefinitions: boolean;
   readonly #checksSteps: boolean;
   readonly #story: Story | undefined;
   #evidence: Evidence | undefined;
   #isOver = false;
   #isListeningOver = false;
 
-  constructor(seed: number, { nodes, aimed, lanes, steps, faults, operations, listener }: RunOptions) {
+  constructor(seed: number, { nodes, aimed, lanes, definitions, steps, faults, operations, listener }: RunOptions) {
     this.#simulator = new Simulator(seed, listener);
     const swarm = this.#simulator.random('swarm');
     const ranges = drawSwarm(swarm.split('ranges'));
@@ -167,6 +174,7 @@ class Run {
     const traps = isLate ? asLate(aimedAt) : aimedAt;
     const world = this.#story === undefined ? traps : STORIES[this.#story](aimedAt, story);
     this.#hasLanes = lanes === true;
+    this.#hasDefinitions = definitions === true;
     const laned = this.#hasLanes ? asLaned(world, this.#simulator.random('lanes')) : world;
     const linked = this.#hasLanes && this.#isAimed ? asHarmed(laned, this.#simulator.random('harm')) : laned;
     this.#swarm = this.#checksSteps ? { ...linked, node: { ...linked.node, checksSteps: true } } : linked;
@@ -296,6 +304,10 @@ class Run {
       const client = new Client(this.#connect(name), habits, this.#simulator.random(name), this.#commons);
       running.push(client.run(isOver));
     }
+    for (let number = 1; this.#hasDefinitions && number <= DEFINERS; number += 1) {
+      const name = `definer-${number}`;
+      running.push(new Definer(this.#connect(name), habits.names, this.#simulator.random(name)).run(isOver));
+    }
     for (let number = 1; number <= followerCount; number += 1) {
       const random = this.#simulator.random(`follower-${number}`);
       const wanted = {
@@ -313,7 +325,9 @@ class Run {
   #clientNames(): readonly string[] {
     const names = (kind: string, count: number): readonly string[] =>
       Array.from({ length: count }, (_, place) => `${kind}-${place + 1}`);
-    return [...names('client', this.#swarm.clientCount), ...names('follower', this.#swarm.followerCount)];
+    const { clientCount, followerCount } = this.#swarm;
+    const definers = names('definer', this.#hasDefinitions ? DEFINERS : 0);
+    return [...names('client', clientCount), ...names('follower', followerCount), ...definers];
   }
 
   #connect(client: string, options?: { readonly isRelayed: boolean }): Connection {
@@ -364,6 +378,7 @@ class Run {
       nodes: this.#swarm.nodeCount,
       aimed: this.#isAimed,
       lanes: this.#hasLanes,
+      definitions: this.#hasDefinitions,
       steps: this.#checksSteps,
       problems: this.#problems,
       traceHash: this.#simulator.trace.hash,

@@ -4,11 +4,13 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { FinalDatabase } from './checks/evidence.ts';
+import { DatabaseError } from '#base';
+import type { FinalDatabase, FinalDefinitions } from './checks/evidence.ts';
 import { DatabaseModel, isAfter } from './checks/model.ts';
 import { expectedBehind } from './checks/subscriptions.ts';
 import type { SimCluster } from './cluster.ts';
 import type { Simulator } from './engine/simulator.ts';
+import { finalDefinitions } from './final-definitions.ts';
 import type { CallKind, Calls, History, Outcome } from './history.ts';
 import type { SimNode } from './node/sim-node.ts';
 import type { Connection } from './workload/connection.ts';
@@ -146,7 +148,21 @@ export class Truth {
     const { databaseId, revision, transactions } = log;
     const { chainHash } = await this.#must('describe', { name, at: revision }, node);
     const rootId = node.process?.node?.catalog.lookup(name)?.recovery?.rootId;
-    return { name, databaseId, rootId, revision, chainHash, createdAtMs, transactions };
+    const final = { name, databaseId, rootId, revision, chainHash, createdAtMs, transactions };
+    return this.#parts.history.definings.length === 0
+      ? final
+      : { ...final, definitions: await this.#defined(name, node) };
+  }
+
+  /** As the copy of this node has it. */
+  async #defined(name: string, node: SimNode): Promise<FinalDefinitions> {
+    for (let attempt = 1; attempt <= CLUSTER_ATTEMPTS_MAX; attempt += 1) {
+      const { process } = node;
+      const defined = process === undefined ? undefined : await finalDefinitions(process, name).catch(unlessRefused);
+      if (defined !== undefined) return defined;
+      await this.#parts.reader.sleep(SECOND_US);
+    }
+    throw new Error(`A healed node does not say what is defined in ${name}: ${node.name}`);
   }
 
   /** On nodes that nobody disturbs every call succeeds, at the latest after a few attempts. */
@@ -191,6 +207,10 @@ export class Truth {
   }
 }
 
+function unlessRefused(failure: unknown): undefined {
+  if (!(failure instanceof DatabaseError)) throw failure;
+}
+
 function isOfNoReplica(outcome: Outcome<unknown>): boolean {
   return outcome.kind === 'error' && outcome.reason === 'NotReplica';
 }
@@ -202,6 +222,9 @@ function nameIn(request: Calls[CallKind]['request']): string {
 function difference(final: Final, other: Final, { name }: SimNode): readonly string[] {
   if (isDeepStrictEqual(final, other)) return [];
   const { chainHash, revision } = other;
+  if (!isDeepStrictEqual(final.definitions, other.definitions)) {
+    return [`check 15: ${name} has other components defined in ${final.name} than another node`];
+  }
   return [
     `check 1: ${name} has another ${final.name}: ${chainHash} at ${revision}, not ${final.chainHash} at ${final.revision}`,
   ];

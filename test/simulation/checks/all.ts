@@ -2,6 +2,7 @@
 import { catalogIsLinearizable, oldInstancesAreSilent } from './catalog.ts';
 import type { Check } from './check.ts';
 import { commitsHoldTheirConstraints, refusalsAreRight } from './constraints.ts';
+import { definitionsAreWhatWasDefined } from './definitions.ts';
 import { acknowledgedIsKept } from './durability.ts';
 import type { Evidence } from './evidence.ts';
 import { definiteFailuresLeaveNothing, transactionsCountOnce } from './idempotence.ts';
@@ -36,6 +37,7 @@ const CHECKS: readonly (readonly [number: number, check: Check])[] = [
   [13, acknowledgedIsKept],
   [14, recoveredIsKept],
   [14, whatWasBeforeIsSilent],
+  [15, definitionsAreWhatWasDefined],
 ];
 
 /** What is wrong, one line each, at most a few of each check. */

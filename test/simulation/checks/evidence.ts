@@ -4,8 +4,19 @@
  * The final log of an instance that lives to the end is its ground truth, read once after everything has healed. Of a
  * deleted instance there is only what answers have said of it.
  */
+import type { Revision } from '#base';
+import type { DefinedVersion, TimedDefinitionEntry } from '#model';
 import type { AnyOperation, History, Operation, Scope, TransactionSeen } from '../history.ts';
 import { DatabaseModel } from './model.ts';
+
+/** What is defined in an instance, of one copy. */
+export interface FinalDefinitions {
+  /** The entries that changed something, in their order. */
+  readonly records: readonly (TimedDefinitionEntry & { readonly revision: Revision })[];
+  readonly versions: readonly DefinedVersion[];
+  /** Of the components that are named, by their digests. */
+  readonly bytes: ReadonlyMap<string, Uint8Array | undefined>;
+}
 
 /** An instance as it was when the run had healed. */
 export interface FinalDatabase extends Scope {
@@ -15,6 +26,8 @@ export interface FinalDatabase extends Scope {
   /** The instance that its history began with: another one, if it was recovered. */
   readonly rootId?: string | undefined;
   readonly transactions: readonly TransactionSeen[];
+  /** Absent: nobody defines anything, or has looked. */
+  readonly definitions?: FinalDefinitions | undefined;
   /** The places up to which subscribers of this instance have got. */
   readonly followers: readonly { readonly client: string; readonly number: number }[];
 }

@@ -14,6 +14,7 @@ import { join, resolve } from 'node:path';
 import { readNumber, readOptions, refuse } from '../../../scripts/support/command-line.ts';
 import { MUTANTS } from './catalogue.ts';
 import { CLUSTER_MUTANTS } from './cluster-catalogue.ts';
+import { DEFINITION_MUTANTS } from './definition-catalogue.ts';
 import { EQUIVALENTS } from './equivalents.ts';
 import { LANE_MUTANTS } from './lane-catalogue.ts';
 import type { Mutant } from './mutant.ts';
@@ -29,7 +30,7 @@ const MINUTES_MAX = 10;
 const SHOWN_MAX = 160;
 const LINE = /^seed (\d+) \((\d+) nodes?\): (.*)$/;
 
-const ALL: readonly Mutant[] = [...MUTANTS, ...CLUSTER_MUTANTS, ...LANE_MUTANTS];
+const ALL: readonly Mutant[] = [...MUTANTS, ...CLUSTER_MUTANTS, ...LANE_MUTANTS, ...DEFINITION_MUTANTS];
 const root = resolve(import.meta.dirname, '../../..');
 const values = readOptions({ only: undefined, since: undefined, seeds: '100', jobs: '2' });
 const seeds = String(readNumber('seeds', values.seeds, { min: 1, isWhole: true }));
@@ -101,6 +102,7 @@ async function simulate(mutant: Mutant, copy: string): Promise<Verdict> {
     '--until-failure',
     ...(mutant.aimed === true ? ['--aimed'] : []),
     ...(mutant.lanes === true ? ['--lanes'] : []),
+    ...(mutant.definitions === true ? ['--definitions'] : []),
     ...(mutant.steps === true ? ['--steps'] : []),
     ...(mutant.first === undefined ? [] : ['--first', mutant.first.join(',')]),
   ]);

@@ -20,6 +20,8 @@ export interface Mutant extends Edit {
   readonly aimed?: boolean;
   /** Whether it takes the real lanes between nodes. */
   readonly lanes?: boolean;
+  /** Whether somebody has to define components. */
+  readonly definitions?: boolean;
   /** Whether the invariants of #raft are what notices it: they are checked after every step, then. */
   readonly steps?: boolean;
   /** Seeds that have the rare faults that it takes; they are tried first. */

@@ -19,7 +19,7 @@ import {
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import { checkStep, type Membership } from '#raft';
-import { createService, type Service, type ServiceLimits, type Timers } from '#service';
+import { createService, type ServiceLimits, type Timers } from '#service';
 import { DiskGuard, type DiskThresholds, type WalIdentity } from '#storage';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
 import { watchDisk } from '../../../src/cluster/front/disk-watch.ts';
@@ -39,6 +39,7 @@ import { SimFront } from './sim-front.ts';
 import { SimLink } from './sim-link.ts';
 import { SimLog } from './sim-log.ts';
 import { SimRelay } from './sim-relay.ts';
+import { type SimService, withDefine } from './sim-service.ts';
 
 export interface ProcessParts {
   readonly simulator: Simulator;
@@ -70,7 +71,7 @@ export interface ProcessSettings {
 interface Opened {
   readonly core: CoreRuntime;
   readonly node: SimFront;
-  readonly service: Service;
+  readonly service: SimService;
   /** Undefined: there are no other nodes. */
   readonly relay: SimRelay | undefined;
 }
@@ -116,7 +117,7 @@ export class NodeProcess {
   }
 
   /** Undefined until it has started. */
-  get service(): Service | undefined {
+  get service(): SimService | undefined {
     return this.#opened?.service;
   }
 
@@ -310,16 +311,16 @@ export class NodeProcess {
     });
   }
 
-  #relayFor(service: Service): SimRelay | undefined {
+  #relayFor(service: SimService): SimRelay | undefined {
     const { name, place, clock } = this.#parts;
     if (place === undefined) return undefined;
     const end = { host: name, thread: this.front, service, fail: (failure: unknown) => this.fail(failure) };
     return new SimRelay({ end, lines: place.lines, nowMs: () => clock.monotonicMs() });
   }
 
-  #serviceOf(node: SimFront, random: Rng): Service {
+  #serviceOf(node: SimFront, random: Rng): SimService {
     const { clock, settings } = this.#parts;
-    return createService({
+    const service = createService({
       node,
       clock,
       random,
@@ -330,6 +331,7 @@ export class NodeProcess {
       timers: timersOf(this.front, clock),
       listAt: async (holder, signal) => this.relay?.list(holder, signal) ?? [],
     });
+    return withDefine(service, node);
   }
 }
 

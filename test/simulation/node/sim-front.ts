@@ -38,6 +38,10 @@ export class SimFront extends FrontNode {
     return this.#counted(super.transact(group, payload, options));
   }
 
+  override define(...asked: Parameters<Node['define']>): ReturnType<Node['define']> {
+    return this.#counted(super.define(...asked));
+  }
+
   async #counted<Answer>(answer: Promise<Answer>): Promise<Answer> {
     this.#unanswered += 1;
     try {

@@ -3,15 +3,16 @@
  * for how much; how a request and its answer are carried is here, as src/transport/grpc/relay-call.ts does it.
  */
 import { DatabaseError } from '#base';
-import { type DatabaseDescription, type Holder, isFatal, type Service, type Shown } from '#service';
+import { type DatabaseDescription, type Holder, isFatal, type Shown } from '#service';
 import { type Asking, type Attempt, isUntried, Relay } from '../../../src/transport/relay.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { RelayEnd, RelayLines, RelayStream } from '../peers/relay-lines.ts';
 import { quietLogger, quietMetrics } from './quiet.ts';
+import type { SimService } from './sim-service.ts';
 
 /** How a holder works on a request. */
 export interface Work {
-  readonly service: Service;
+  readonly service: SimService;
   /** Of its process. */
   readonly thread: Isolate;
   /** What ends it. */

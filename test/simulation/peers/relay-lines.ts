@@ -4,8 +4,9 @@
  * waits asks again and again whether the other process is there, by the same times as
  * src/transport/grpc/relay-connections.ts.
  */
-import type { Service } from '#service';
+
 import type { Isolate } from '../engine/isolate.ts';
+import type { SimService } from '../node/sim-service.ts';
 import type { PeerExchange } from './exchange.ts';
 
 /** The end of such connections that one process has. */
@@ -13,7 +14,7 @@ export interface RelayEnd {
   readonly host: string;
   /** The thread that serves clients. */
   readonly thread: Isolate;
-  readonly service: Service;
+  readonly service: SimService;
   /** What ends the process. */
   readonly fail: (failure: unknown) => void;
 }

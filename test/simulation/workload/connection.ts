@@ -4,10 +4,11 @@
  * answer from a node, or is sent away, turns to another one. Fills the history.
  */
 import { DatabaseError } from '#base';
+import type { DefinitionEntry } from '#model';
 import { isFatal } from '#service';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
-import type { AnyOperation, CallKind, Calls, History, Operation, Outcome } from '../history.ts';
+import type { AnyOperation, CallKind, Calls, DefinitionTold, History, Operation, Outcome } from '../history.ts';
 import type { Network } from '../network.ts';
 import type { NodeProcess } from '../node/process.ts';
 import type { SimNode } from '../node/sim-node.ts';
@@ -31,7 +32,7 @@ const ELSEWHERE_CODES: ReadonlySet<string> = new Set(['unavailable', 'not_leader
 const WANDER_SHARE = 0.05;
 
 interface Asked {
-  readonly operation: { readonly kind: CallKind; isDoubled: boolean };
+  readonly operation: { readonly kind: CallKind | 'define'; isDoubled: boolean };
   readonly isIdempotent: boolean;
   /** The database, of a call that concerns one. */
   readonly name: string;
@@ -118,6 +119,22 @@ export class Connection {
     return operation;
   }
 
+  /** Sends an entry that defines something, and writes down what comes of it. */
+  async define(name: string, entry: DefinitionEntry): Promise<void> {
+    const { history, simulator } = this.#world;
+    const defining: History['definings'][number] = { name, entry, told: undefined };
+    history.definings.push(defining);
+    const operation = { kind: 'define', isDoubled: false } as const;
+    const work: Asked['work'] = ({ service }) => service.define(name, entry);
+    const { outcome } = await this.#ask({ operation, isIdempotent: false, name, work });
+    if (outcome.kind === 'ok') defining.told = outcome.value as DefinitionTold;
+    this.#wander(outcome);
+    simulator.note(
+      `${this.client} ${entry.kind} ${outcome.kind}`,
+      () => `${this.client} ${entry.kind} in ${name} → ${text(outcome)}`,
+    );
+  }
+
   /** Perhaps to another node. */
   #wander(outcome: Outcome<unknown>): void {
     const isSentAway = outcome.kind === 'unknown' || (outcome.kind === 'error' && ELSEWHERE_CODES.has(outcome.code));
@@ -189,7 +206,10 @@ export class Connection {
     { operation, ...request }: Asked & Omit<RelayedRequest<unknown>, 'isWrite'>,
   ): Promise<void> | undefined {
     if (!this.#isRelayed) return undefined;
-    return process.relay?.elsewhere(failure, { ...request, isWrite: operation.kind === 'transact' });
+    return process.relay?.elsewhere(failure, {
+      ...request,
+      isWrite: operation.kind === 'transact' || operation.kind === 'define',
+    });
   }
 
   #answer(process: NodeProcess, { node, finish }: Waiting, answer: Answer): void {
