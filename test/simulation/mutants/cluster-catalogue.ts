@@ -174,7 +174,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     anchor: 'raft PR #397',
     nodes: 3,
     aimed: true,
-    first: [43],
+    first: [10000, 110],
   },
   {
     name: 'leads-without-a-disk',
@@ -416,7 +416,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'what ends is told with the batch before it, and again with its own: rows of the next copy are cleared',
     nodes: 5,
     aimed: true,
-    first: [1],
+    first: [20023],
   },
   {
     name: 'sleeps-through-an-election',
