@@ -49,6 +49,7 @@ const HOMES = {
   pino: 'src/observability/',
   'prom-client': 'src/observability/',
   fastify: 'src/transport/http/',
+  '@fastify/busboy': 'src/transport/http/',
   '@grpc/grpc-js': 'src/transport/(?:grpc|peer)/',
   '@bufbuild/protobuf': 'src/transport/grpc/',
 };

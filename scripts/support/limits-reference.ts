@@ -31,30 +31,8 @@ export interface LimitTable {
   readonly rows: readonly LimitRow[];
 }
 
-const OF_DEFINITIONS = 'of a definition, which no request brings yet';
-const OF_COMMANDS = 'of a command, which no request brings yet';
-const OF_PRESENTERS = 'of what a presenter makes, which no request asks for yet';
-
 /** Constants of the modules of limits that no client meets, and why. */
 export const NOT_MET: Readonly<Record<string, string>> = {
-  BODY_HEAD_BYTES: OF_PRESENTERS,
-  BODY_PAUSE_MS: OF_PRESENTERS,
-  BODY_SETTLE_MS: OF_PRESENTERS,
-  BODY_SETTLING_BYTES: OF_PRESENTERS,
-  BUFFERED_BYTES_MAX: OF_PRESENTERS,
-  BUFFERED_MS_MAX: OF_PRESENTERS,
-  STREAMED_BYTES_MAX: OF_PRESENTERS,
-  STREAMED_MS_MAX: OF_PRESENTERS,
-  COMMAND_BODY_BYTES_MAX: OF_COMMANDS,
-  COMMAND_PAIRS_MAX: OF_COMMANDS,
-  COMMAND_VALUE_BYTES_MAX: OF_COMMANDS,
-  COMPONENT_BYTES_MAX: OF_DEFINITIONS,
-  DESCRIPTION_BYTES_MAX: OF_DEFINITIONS,
-  OFFERS_MAX: OF_DEFINITIONS,
-  PRESENTER_SETTINGS_MAX: OF_DEFINITIONS,
-  PRESENTER_SETTING_BYTES_MAX: OF_DEFINITIONS,
-  SCHEMA_BYTES_MAX: OF_DEFINITIONS,
-  STATE_VIEW_NAMES_MAX: OF_DEFINITIONS,
   ITEM_ANSWER_BYTES: 'what is reserved for an answer',
   PAGE_ANSWER_BYTES: 'what is reserved for a page',
   PIECE_BYTES: 'how much is worked on in one go',
@@ -173,6 +151,59 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
     ],
   },
   {
+    title: 'Components, commands and presentations',
+    rows: [
+      row('Bytes of a component', bytes(model.COMPONENT_BYTES_MAX), TOO_LARGE, 'COMPONENT_BYTES_MAX'),
+      row('Bytes of its description', count(model.DESCRIPTION_BYTES_MAX), INVALID, 'DESCRIPTION_BYTES_MAX'),
+      row('Bytes of a schema that a definition holds', bytes(model.SCHEMA_BYTES_MAX), INVALID, 'SCHEMA_BYTES_MAX'),
+      row('Content types that a presenter offers', count(model.OFFERS_MAX), INVALID, 'OFFERS_MAX'),
+      row(
+        'Settings of a presenter, and bytes of one',
+        `${count(model.PRESENTER_SETTINGS_MAX)}, of ${count(model.PRESENTER_SETTING_BYTES_MAX)}`,
+        INVALID,
+        'PRESENTER_SETTINGS_MAX',
+        'PRESENTER_SETTING_BYTES_MAX',
+      ),
+      row('State Views that a State Change names', count(model.STATE_VIEW_NAMES_MAX), INVALID, 'STATE_VIEW_NAMES_MAX'),
+      row(
+        'Bytes that a command has for its component',
+        count(model.COMMAND_BODY_BYTES_MAX),
+        INVALID,
+        'COMMAND_BODY_BYTES_MAX',
+      ),
+      row(
+        'Its query parameters, its headers, and bytes of one',
+        `${count(model.COMMAND_PAIRS_MAX)} each, of ${count(model.COMMAND_VALUE_BYTES_MAX)}`,
+        INVALID,
+        'COMMAND_PAIRS_MAX',
+        'COMMAND_VALUE_BYTES_MAX',
+      ),
+      row(
+        'What is collected of a presentation before it is sent in chunks',
+        `${bytes(http.BODY_HEAD_BYTES)}, then until a pause of ${ms(http.BODY_PAUSE_MS)}; in all ${ms(http.BODY_SETTLE_MS)} or ${bytes(http.BODY_SETTLING_BYTES)}`,
+        'chunks',
+        'BODY_HEAD_BYTES',
+        'BODY_PAUSE_MS',
+        'BODY_SETTLE_MS',
+        'BODY_SETTLING_BYTES',
+      ),
+      row(
+        'Bytes of a presentation, and time',
+        `${bytes(http.STREAMED_BYTES_MAX)}, ${ms(http.STREAMED_MS_MAX)}`,
+        'ends without its last chunk',
+        'STREAMED_BYTES_MAX',
+        'STREAMED_MS_MAX',
+      ),
+      row(
+        'The same over HTTP/1.0',
+        `${bytes(http.BUFFERED_BYTES_MAX)}, ${ms(http.BUFFERED_MS_MAX)}`,
+        '400 or 503',
+        'BUFFERED_BYTES_MAX',
+        'BUFFERED_MS_MAX',
+      ),
+    ],
+  },
+  {
     title: 'Requests of HTTP',
     rows: [
       row(
@@ -180,6 +211,12 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         bytes(http.TRANSACT_BODY_BYTES_MAX),
         TOO_LARGE,
         'TRANSACT_BODY_BYTES_MAX',
+      ),
+      row(
+        'Bytes of the body of a command',
+        bytes(http.COMMAND_REQUEST_BYTES_MAX),
+        TOO_LARGE,
+        'COMMAND_REQUEST_BYTES_MAX',
       ),
       row('Bytes of any other body', bytes(http.BODY_BYTES_MAX), TOO_LARGE, 'BODY_BYTES_MAX'),
       row(

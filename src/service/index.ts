@@ -38,10 +38,13 @@ export type {
 } from './commands/operations.ts';
 export type { Components, OpenComponents } from './components/components.ts';
 export type {
+  AskedPresentation,
   BoundStateView,
   DefinedAs,
+  OpenedPresenter,
   OpenedStateView,
   OpenStateViewRequest,
+  Presented,
   RenderedState,
   StateViewBindings,
 } from './components/operations.ts';
@@ -90,6 +93,7 @@ export type {
   DeleteVersionsRequest,
   ExpireSnapshotsReply,
   ExpireSnapshotsRequest,
+  FindVersionRequest,
   ListVersionsReply,
   ListVersionsRequest,
   PublishComponentReply,
@@ -98,7 +102,7 @@ export type {
   VersionReply,
 } from './publishing/operations.ts';
 export type { Digests } from './reads.ts';
-export { type EventIdMapping, eventIdMappings, refusalError } from './replies.ts';
+export { type EventIdMapping, eventIdMappings, refusalError, storedEvents } from './replies.ts';
 export { createService, type ServiceParts } from './service.ts';
 export type { Service } from './service-interface.ts';
 export { systemTimers, type Timers } from './timers.ts';

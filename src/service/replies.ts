@@ -1,6 +1,7 @@
 /** What transports read from a transaction's reply: its id mappings, and the error that a refusal is. */
 import { DatabaseError, decodeUtf8 } from '#base';
 import { eventFacts } from '#model';
+import type { StoredEvent } from '#query';
 import type { RecordedTransaction, RefusedTransaction } from './operations.ts';
 
 export interface EventIdMapping {
@@ -16,6 +17,21 @@ export function eventIdMappings(
   return transaction.events.map((bytes, index) => {
     const clientEventId = writtenIdOf(bytes);
     return { clientEventId, storedEventId: stored.get(index) ?? clientEventId };
+  });
+}
+
+/** Its events as reads give them. */
+export function storedEvents({
+  events,
+  storedIds,
+  revision,
+  recordedTimeMs,
+}: RecordedTransaction): readonly StoredEvent[] {
+  const renamed = new Map(storedIds.map(({ index, id }) => [index, id]));
+  return events.map((bytes, index) => {
+    const storedId = renamed.get(index);
+    const event = { position: { revision, index }, recordedTimeMs, bytes };
+    return storedId === undefined ? event : { ...event, storedId };
   });
 }
 

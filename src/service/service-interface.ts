@@ -38,6 +38,7 @@ import type {
   DeleteVersionsRequest,
   ExpireSnapshotsReply,
   ExpireSnapshotsRequest,
+  FindVersionRequest,
   ListVersionsReply,
   ListVersionsRequest,
   PublishComponentReply,
@@ -67,6 +68,7 @@ export interface Service {
   setVersionStatus(request: SetVersionStatusRequest): Promise<VersionReply>;
   deleteVersions(request: DeleteVersionsRequest): Promise<ReadScope>;
   expireSnapshots(request: ExpireSnapshotsRequest): Promise<ExpireSnapshotsReply>;
+  findVersion(request: FindVersionRequest): Promise<VersionReply>;
   listVersions(request: ListVersionsRequest): Promise<ListVersionsReply>;
   executeCommand(request: ExecuteCommandRequest): Promise<ExecuteCommandReply>;
   decideCommand(request: DecideCommandRequest): Promise<DecideCommandReply>;

@@ -22,6 +22,7 @@ import { nameListings } from './list-names.ts';
 import { ServiceMeters } from './meters.ts';
 import { OpenStreams } from './open-streams.ts';
 import type { ListAt } from './operations.ts';
+import { findVersion } from './publishing/find-version.ts';
 import { listVersions } from './publishing/list-versions.ts';
 import { publishComponent } from './publishing/publish-component.ts';
 import { deleteVersions, expireSnapshots, setVersionStatus } from './publishing/version-orders.ts';
@@ -93,6 +94,7 @@ export function createService(parts: ServiceParts): Service {
     setVersionStatus: (request) => setVersionStatus(context, request),
     deleteVersions: (request) => deleteVersions(context, request),
     expireSnapshots: (request) => expireSnapshots(context, request),
+    findVersion: (request) => findVersion(context, request),
     listVersions: (request) => listVersions(context, request),
     executeCommand: (request) => executeCommand(context, request),
     decideCommand: (request) => decideCommand(context, request),

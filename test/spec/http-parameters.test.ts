@@ -42,6 +42,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   'GET /databases/{database}/events/{revision}': ['index'],
   'DELETE /api/v1/db/{database}': ['database_id'],
   'DELETE /databases/{database}': ['database_id'],
+  'POST /api/v1/db/{database}/state-changes/{name}/v{version}/execute': ['dry_run'],
 };
 
 const PLACES: Readonly<Record<string, string>> = {
@@ -53,6 +54,8 @@ const PLACES: Readonly<Record<string, string>> = {
   subject: 'ada',
   event_type: 'order.paid',
   transaction_id: OTHER_ID,
+  name: 'none',
+  version: '1',
 };
 
 const READING_POST = 'POST /databases/{database}/query';
@@ -67,7 +70,10 @@ function pathOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, (_whole, place: string) => PLACES[place] ?? '');
 }
 
-const CASES = ROUTES.flatMap(({ method, path }) =>
+/** Those of which what a parameter is for follows from a definition: a State View's or a State Change's own. */
+const OWN = ROUTES.filter(({ takesAnyParameter }) => takesAnyParameter !== true);
+
+const CASES = OWN.flatMap(({ method, path }) =>
   Object.entries(VALUES).map(([parameter, value]) => {
     const route = `${method} ${path}`;
     const isRead = method === 'GET' || route === READING_POST;

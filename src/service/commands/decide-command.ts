@@ -20,7 +20,14 @@ export async function decideCommand(
   const scope = scopeOf(view);
   switch (decision.kind) {
     case 'decided':
-      return { ...scope, kind: 'decided', version, events: decision.events, guards: decision.guards };
+      return {
+        ...scope,
+        kind: 'decided',
+        version,
+        decidedAtMs: ask.receivedAtMs,
+        events: decision.events,
+        guards: decision.guards,
+      };
     case 'refused':
       return { ...scope, kind: 'refused', refusal: decision };
     case 'failed':

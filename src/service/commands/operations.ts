@@ -62,6 +62,8 @@ export type DecideCommandReply =
   | (ReadScope & {
       readonly kind: 'decided';
       readonly version: DefinedVersion;
+      /** What the clock of the component showed. */
+      readonly decidedAtMs: number;
       /** Canonical wire form, each with an id of this decision. */
       readonly events: readonly Uint8Array[];
       /** What would have to hold for them to be committed. */

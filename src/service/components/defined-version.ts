@@ -32,13 +32,25 @@ export async function servedVersion<Kind extends ComponentKind>(
   view: ReadView,
   asked: AskedVersion<Kind>,
 ): Promise<DefinedAs<Kind>> {
-  const found = served(await titleVersions(context, view, asked), asked);
-  if (found !== undefined) return found;
-  await confirmDefinitions(context, view);
+  const isThere = (versions: readonly DefinedVersion[]): boolean => served(versions, asked) !== undefined;
+  const versions = await confirmedVersions(context, view, { ...asked, isThere });
+  const found = served(versions, asked);
+  if (found === undefined) throw versionNotFound(scopeOf(view), asked, versions);
+  return found;
+}
+
+/** The versions of a name; if what is looked for is not among them, by the leader's word. */
+export async function confirmedVersions(
+  context: ServiceContext,
+  view: ReadView,
+  asked: Pick<AskedVersion, 'component' | 'name'> & {
+    readonly isThere: (versions: readonly DefinedVersion[]) => boolean;
+  },
+): Promise<readonly DefinedVersion[]> {
   const versions = await titleVersions(context, view, asked);
-  const confirmed = served(versions, asked);
-  if (confirmed === undefined) throw versionNotFound(scopeOf(view), asked, versions);
-  return confirmed;
+  if (asked.isThere(versions)) return versions;
+  await confirmDefinitions(context, view);
+  return titleVersions(context, view, asked);
 }
 
 function served<Kind extends ComponentKind>(

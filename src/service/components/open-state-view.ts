@@ -14,6 +14,7 @@ import { openView } from '../read-scope.ts';
 import { servedVersion } from './defined-version.ts';
 import { loadedArtifact } from './loaded.ts';
 import { openComponents } from './open-components.ts';
+import { openPresenter } from './open-presenter.ts';
 import type {
   BoundStateView,
   DefinedAs,
@@ -43,6 +44,7 @@ export async function openStateView(context: ServiceContext, request: OpenStateV
   return {
     ...scopeOf(view),
     version,
+    presenter: () => openPresenter(context, view, version),
     bind: (bindings) => bound(context, { view, version }, bindings),
   };
 }

@@ -1,5 +1,6 @@
 /** Requests and replies of the operations about components. */
 import type { Instant } from '#base';
+import type { OpenBody } from '#components';
 import type { DefinedVersion, Definition } from '#model';
 import type { ReadAt, ReadRequest, ReadScope } from '../operations.ts';
 
@@ -18,6 +19,11 @@ export interface OpenStateViewRequest extends ReadRequest {
 /** A version of a State View at a revision, before anything is folded. */
 export interface OpenedStateView extends ReadScope {
   readonly version: DefinedAs<'state-view'>;
+  /**
+   * Who renders it for its readers; undefined: nobody.
+   * @throws DatabaseError not_found: the definition names one that there is not
+   */
+  presenter(): Promise<OpenedPresenter | undefined>;
   /** @throws DatabaseError invalid_argument, with the reason InvalidParameters and every fault */
   bind(bindings: StateViewBindings): BoundStateView;
 }
@@ -55,4 +61,31 @@ export interface RenderedState {
   readonly bytes: Uint8Array;
   /** False: no event was selected. */
   readonly hasState: boolean;
+}
+
+/** A version of a presenter, for one State View. */
+export interface OpenedPresenter {
+  readonly version: DefinedAs<'presenter'>;
+  /**
+   * Resolves when something of the body is there.
+   * @throws DatabaseError what the presenter says, or why it says nothing
+   */
+  present(rendered: RenderedState, asked: AskedPresentation): Promise<Presented>;
+}
+
+export interface AskedPresentation {
+  /** One that the presenter offers. */
+  readonly contentType: string;
+  /** Of the request, in their order. */
+  readonly parameters: ReadonlyMap<string, string>;
+  /** For the first chunk, and for all of it, from now. */
+  readonly firstMs: number;
+  readonly wholeMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Presented {
+  /** Where the next page begins, in the presenter's own words. */
+  readonly continuation: string | undefined;
+  readonly body: OpenBody;
 }

@@ -62,3 +62,10 @@ export interface ListVersionsReply extends ReadScope {
   /** By kind, name and version; also those that are not active. */
   readonly versions: readonly DefinedVersion[];
 }
+
+export interface FindVersionRequest extends ReadRequest {
+  readonly at: ReadAt;
+  readonly kind: ComponentKind;
+  readonly name: string;
+  readonly version: number | bigint;
+}

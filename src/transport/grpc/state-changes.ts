@@ -8,7 +8,7 @@ import {
   EventFrames,
   type ExecuteCommandReply,
   type RecordedTransaction,
-  type StoredEvent,
+  storedEvents,
 } from '#service';
 import { type CommandCall, parseDecide, parseExecute, parseProcess } from './command-requests.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
@@ -136,13 +136,4 @@ function encodeEvents(transaction: RecordedTransaction): Uint8Array {
   const frames = new EventFrames({ framing: 'batch' });
   for (const event of storedEvents(transaction)) frames.append(event);
   return frames.take().subarray(FRAME_HEADER_BYTES);
-}
-
-function storedEvents({ events, storedIds, revision, recordedTimeMs }: RecordedTransaction): readonly StoredEvent[] {
-  const renamed = new Map(storedIds.map(({ index, id }) => [index, id]));
-  return events.map((bytes, index) => {
-    const storedId = renamed.get(index);
-    const event = { position: { revision, index }, recordedTimeMs, bytes };
-    return storedId === undefined ? event : { ...event, storedId };
-  });
 }

@@ -3,7 +3,9 @@
  */
 
 import { toHex } from '#base';
+import type { DefinedVersion } from '#model';
 import type { DatabaseDescription } from '#service';
+import { collectionEntry, latestOfNames } from './component-json.ts';
 import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString, jsonTimestamp } from './json-text.ts';
 
 /** The revision-scoped family. Everything here is fixed by instance and revision, so a reply may be cached. */
@@ -25,9 +27,15 @@ export function databaseObject(database: DatabaseDescription): JsonText {
   return jsonObject(collectionMembers(database));
 }
 
-/** The collection-style read of one database. This release serves no components, so no database has any. */
-export function singleDatabaseObject(database: DatabaseDescription): JsonText {
-  return jsonObject({ ...collectionMembers(database), state_views: jsonArray([]), state_changes: jsonArray([]) });
+/** The collection-style read of one database, with the components that it has. */
+export function singleDatabaseObject(database: DatabaseDescription, versions: readonly DefinedVersion[]): JsonText {
+  const entries = (kind: DefinedVersion['definition']['kind']): JsonText =>
+    jsonArray(latestOfNames(versions.filter(({ definition }) => definition.kind === kind)).map(collectionEntry));
+  return jsonObject({
+    ...collectionMembers(database),
+    state_views: entries('state-view'),
+    state_changes: entries('state-change'),
+  });
 }
 
 function collectionMembers(database: DatabaseDescription): Readonly<Record<string, JsonText>> {

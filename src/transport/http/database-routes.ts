@@ -115,5 +115,6 @@ async function readAtRevision(request: HttpRequest, { service }: RouteContext, a
 
 async function readInCollection(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const database = await service.databaseAt({ ...request.read(), at: 'latest' });
-  return jsonReply(200, singleDatabaseObject(database), scopeHeaders(database));
+  const { versions } = await service.listVersions({ ...request.read(), at: database.revision });
+  return jsonReply(200, singleDatabaseObject(database, versions), scopeHeaders(database));
 }

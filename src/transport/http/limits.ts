@@ -1,7 +1,7 @@
 /**
  * The numbers that bound a request over HTTP, and why they are what they are.
  */
-import { QUERY_LIMIT_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_EVENTS_MAX } from '#model';
+import { COMMAND_BODY_BYTES_MAX, QUERY_LIMIT_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_EVENTS_MAX } from '#model';
 
 /** JSON spells one byte of a string with at most six (`\u0000`). */
 const JSON_BYTES_PER_BYTE_MAX = 6;
@@ -20,6 +20,9 @@ export const TRANSACT_BODY_BYTES_MAX: number =
   JSON_BYTES_PER_BYTE_MAX * TRANSACTION_BYTES_MAX +
   JSON_FRAME_BYTES_PER_EVENT * TRANSACTION_EVENTS_MAX +
   JSON_ENVELOPE_BYTES;
+
+/** Bytes of a body that is a command, or says one with its method and path. */
+export const COMMAND_REQUEST_BYTES_MAX: number = COMMAND_BODY_BYTES_MAX + 64 * 1024;
 
 /** Bytes of any other body: a query with the largest selector, spelled at length. */
 export const BODY_BYTES_MAX: number = 512 * 1024;

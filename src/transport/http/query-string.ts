@@ -21,6 +21,11 @@ export class QueryParameters {
     return new URLSearchParams([...new Map(this.#values).set(name, value)]).toString();
   }
 
+  /** The others. */
+  without(name: string): QueryParameters {
+    return new QueryParameters(new Map([...this.#values].filter(([each]) => each !== name)));
+  }
+
   /** In the order in which they were sent. */
   names(): Iterable<string> {
     return this.#values.keys();

@@ -48,7 +48,8 @@ export function numeric(handle: RevisionHandler): Handler {
 /** What stands behind a revision: where its place is, nobody gave one. */
 const BEHIND_REVISION = new Set(['events', 'streams', 'subjects', 'event-types', 'state-views', 'state-changes']);
 
-function parseSegment(text: string): RevisionSegment {
+/** @throws DatabaseError invalid_argument */
+export function parseSegment(text: string): RevisionSegment {
   if (text === 'latest' || text === 'cached') return { kind: text };
   if (BEHIND_REVISION.has(text)) {
     throw invalidField('revision', `is missing: a number, latest or cached must stand before ${quote(text)}`);

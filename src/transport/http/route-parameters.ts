@@ -11,7 +11,8 @@ import type { Route } from './route.ts';
 
 /** Throws for what the route refuses; `known` are the parameters of all routes. */
 export function refuseParameters(route: Route, query: QueryParameters, known: ReadonlySet<string>): void {
-  const { parameters = [], method, isRead = method === 'GET' } = route;
+  const { parameters = [], method, isRead = method === 'GET', takesAnyParameter = false } = route;
+  if (takesAnyParameter) return;
   for (const name of query.names()) {
     if (parameters.includes(name) || (isRead && !known.has(name))) continue;
     throw invalidField(name, `is no query parameter of this path: ${ruleOf(route, parameters)}`);

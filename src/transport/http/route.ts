@@ -27,6 +27,8 @@ export interface Route {
   readonly status?: 201 | 202;
   /** The query parameters that it takes; none unless given. */
   readonly parameters?: readonly string[];
+  /** Whether it takes any, because what they are for is not known before something is read. */
+  readonly takesAnyParameter?: boolean;
   /** Whether it reads, which every GET does. */
   readonly isRead?: boolean;
   /** Of a write: whether it has the same effect twice as once. Default: it has not. */

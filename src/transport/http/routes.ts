@@ -2,13 +2,17 @@
  * The routing table: every route of both families, and what a path without the asked method may be asked instead.
  */
 import { COLLECTION_QUERY_ROUTES } from './collection-query-routes.ts';
+import { COMMAND_ROUTES } from './command-routes.ts';
 import { DATABASE_ROUTES } from './database-routes.ts';
 import { HEALTH_ROUTES } from './health-routes.ts';
 import { LISTING_ROUTES } from './listing-routes.ts';
+import { PUBLISH_ROUTES } from './publish-routes.ts';
 import type { Route } from './route.ts';
 import { SCOPED_QUERY_ROUTES } from './scoped-query-routes.ts';
 import { SINGLE_EVENT_ROUTES } from './single-event-routes.ts';
+import { STATE_VIEW_ROUTES } from './state-view-routes.ts';
 import { TRANSACT_ROUTES } from './transact-routes.ts';
+import { VERSION_ROUTES } from './version-routes.ts';
 
 export const ROUTES: readonly Route[] = [
   ...HEALTH_ROUTES,
@@ -18,6 +22,10 @@ export const ROUTES: readonly Route[] = [
   ...COLLECTION_QUERY_ROUTES,
   ...SINGLE_EVENT_ROUTES,
   ...LISTING_ROUTES,
+  ...PUBLISH_ROUTES,
+  ...VERSION_ROUTES,
+  ...STATE_VIEW_ROUTES,
+  ...COMMAND_ROUTES,
 ];
 
 /** The query parameters that any route takes. */

@@ -37,6 +37,15 @@ export function transactionRecord(recorded: RecordedTransaction): JsonText {
   });
 }
 
+/** What a command has committed; without a transaction, where it was decided on no event. */
+export function commandRecord(revision: number, recorded: RecordedTransaction | undefined): JsonText {
+  return jsonObject({
+    transaction: recorded && jsonObject({ ...summaryMembers(recorded, recorded), replayed: String(recorded.replayed) }),
+    revision: jsonInteger(revision),
+    event_id_mappings: recorded && mappingsJson(eventIdMappings(recorded)),
+  });
+}
+
 /** Of a transaction whose outcome was not waited for. */
 export function acceptedTransaction({ databaseName, databaseId, transactionId }: ProposedTransaction): JsonText {
   return jsonObject({

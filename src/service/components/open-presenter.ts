@@ -1,0 +1,54 @@
+import type { ServiceContext } from '../context.ts';
+import type { ReadView } from '../instance.ts';
+import { servedVersion } from './defined-version.ts';
+import { loadedArtifact } from './loaded.ts';
+import { openComponents } from './open-components.ts';
+import type { AskedPresentation, DefinedAs, OpenedPresenter, Presented, RenderedState } from './operations.ts';
+
+/**
+ * The presenter that a State View names: the version that it names, or the latest that there was at the revision.
+ * @throws DatabaseError not_found: there is none
+ */
+export async function openPresenter(
+  context: ServiceContext,
+  view: ReadView,
+  shown: DefinedAs<'state-view'>,
+): Promise<OpenedPresenter | undefined> {
+  const { presenter } = shown.definition;
+  if (presenter === undefined) return undefined;
+  const version = await servedVersion(context, view, { component: 'presenter', ...presenter });
+  return { version, present: (state, asked) => present(context, { view, shown, version }, { state, asked }) };
+}
+
+interface Between {
+  readonly view: ReadView;
+  readonly shown: DefinedAs<'state-view'>;
+  readonly version: DefinedAs<'presenter'>;
+}
+
+async function present(
+  context: ServiceContext,
+  { view, shown, version }: Between,
+  { state, asked }: { readonly state: RenderedState; readonly asked: AskedPresentation },
+): Promise<Presented> {
+  const { artifacts, presenters } = await openComponents(context);
+  const artifact = await loadedArtifact(context, artifacts, { view, version });
+  const { settings } = version.definition;
+  const { signal, ...rest } = asked;
+  const opened = await presenters.open(
+    {
+      artifact,
+      database: view.binding.name,
+      databaseId: view.binding.databaseId,
+      revision: view.revision,
+      view: shown.definition.name,
+      version: shown.version,
+      settings: settings.size === 0 ? undefined : JSON.stringify(Object.fromEntries(settings)),
+      state: state.bytes,
+      ...rest,
+    },
+    signal,
+  );
+  if (opened.kind === 'failed') throw opened.error;
+  return opened;
+}

@@ -1,0 +1,237 @@
+/**
+ * Commands: a State Change decides, and the transaction is committed. The body is the command, or says it as a method,
+ * a path and a body; `dry_run=true` decides alone.
+ */
+import type { AskedRevision } from '#base';
+import {
+  type AskedCommand,
+  commandFrom,
+  describeNode,
+  Faults,
+  inside,
+  type JsonObject,
+  member,
+  NO_OPTIONS,
+  ORIGIN,
+  objectFrom,
+  refuseOthers,
+  textFrom,
+} from '#model';
+import {
+  commandCode,
+  commandError,
+  type DecideCommandReply,
+  type ExecuteCommandReply,
+  type ReadAt,
+  type RecordedTransaction,
+  type StoredEvent,
+  storedEvents,
+} from '#service';
+import { readJsonBody } from './body.ts';
+import { errorReply, invalidField } from './errors.ts';
+import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString } from './json-text.ts';
+import { COMMAND_REQUEST_BYTES_MAX } from './limits.ts';
+import { eventsJson } from './page.ts';
+import { parseRevision } from './query-string.ts';
+import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+import { parseSegment } from './revision-segment.ts';
+import type { Route, RouteContext } from './route.ts';
+import { commandRecord } from './transaction-json.ts';
+import { versionIn } from './version-routes.ts';
+
+const BATCH_ID = 'x-batch-id';
+const LAST_SEEN = 'x-last-seen-revision';
+const DRY_RUN = 'dry_run';
+const JSON_TYPE = 'application/json';
+
+const COMMON = { method: 'POST', bodyBytesMax: COMMAND_REQUEST_BYTES_MAX, isRepeatable: namesBatch } as const;
+
+export const COMMAND_ROUTES: readonly Route[] = [
+  {
+    ...COMMON,
+    path: '/api/v1/db/{database}/{revision}/state-changes/{name}/v{version}',
+    takesAnyParameter: true,
+    handle: runAtRevision,
+  },
+  {
+    ...COMMON,
+    path: '/api/v1/db/{database}/state-changes/{name}/v{version}/execute',
+    parameters: [DRY_RUN],
+    handle: runDescribed,
+  },
+  {
+    ...COMMON,
+    path: '/api/v1/databases/{database}/state-changes/{name}/versions/{version}',
+    takesAnyParameter: true,
+    handle: (request, context) => runBody(request, context, 'latest'),
+  },
+  { ...COMMON, path: '/databases/{database}/state-changes/{name}/process', handle: processCommand },
+];
+
+/** What was committed under an id is answered with what was recorded. */
+function namesBatch(request: HttpRequest): boolean {
+  return request.header(BATCH_ID) !== undefined;
+}
+
+function runAtRevision(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const segment = parseSegment(request.param('revision'));
+  return runBody(request, context, segment.kind === 'number' ? segment.revision : segment.kind);
+}
+
+/** The body is the command; what stands in the query string it gets with it. */
+function runBody(request: HttpRequest, context: RouteContext, at: ReadAt): Promise<HttpReply> {
+  const query = request.query();
+  const queryParameters = [...query.names()]
+    .filter((name) => name !== DRY_RUN)
+    .map((name) => [name, query.get(name) ?? ''] as const);
+  const body = request.body();
+  const contentType = request.header('content-type');
+  const asked = { contentType, queryParameters, body: body.length === 0 ? undefined : body };
+  return run(request, context, { asked, field: '', at, version: versionIn(request) });
+}
+
+async function runDescribed(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const text = request.header(LAST_SEEN);
+  const lastSeen = text === undefined ? undefined : parseRevision(LAST_SEEN, text);
+  const faults = new Faults();
+  const body = bodyObject(request);
+  const asked: AskedCommand = {
+    method: textMember(body, 'method', faults),
+    path: textMember(body, 'path', faults),
+    ...jsonMember(body, 'body'),
+  };
+  return run(request, context, { asked, field: '', at: 'latest', lastSeen, version: versionIn(request), faults });
+}
+
+interface Run {
+  readonly asked: AskedCommand;
+  /** Where the parts of the command stand in the request. */
+  readonly field: string;
+  readonly at: ReadAt;
+  readonly lastSeen?: AskedRevision | undefined;
+  readonly version: number | bigint | undefined;
+  readonly faults?: Faults;
+}
+
+async function run(request: HttpRequest, context: RouteContext, what: Run): Promise<HttpReply> {
+  const { faults = new Faults(), at, lastSeen, version, field } = what;
+  const command = commandFrom(what.asked, { field, faults });
+  const decision = { databaseName: request.param('database'), name: request.param('name'), version, command, faults };
+  if (isDry(request)) {
+    const dry = { ...decision, ...request.read(), at: lastSeen ?? at };
+    return dryReply(await context.service.decideCommand(dry));
+  }
+  const reply = await execute(request, context, { ...decision, ...(lastSeen === undefined ? { at } : { lastSeen }) });
+  if (reply.kind === 'committed') return committedReply(reply.revision, reply.transaction, scopeHeaders(reply));
+  if (reply.kind === 'nothing') return committedReply(reply.revision, undefined, scopeHeaders(reply));
+  return errorReply(commandError(reply));
+}
+
+function isDry(request: HttpRequest): boolean {
+  const text = request.query().get(DRY_RUN);
+  if (text === undefined || text === 'false') return false;
+  if (text === 'true') return true;
+  throw invalidField(DRY_RUN, 'must be true or false', text);
+}
+
+type Executed = Parameters<RouteContext['service']['executeCommand']>[0];
+
+function execute(
+  request: HttpRequest,
+  { service }: RouteContext,
+  asked: Pick<Executed, 'databaseName' | 'name' | 'version' | 'command' | 'faults' | 'at' | 'lastSeen'>,
+): Promise<ExecuteCommandReply> {
+  return service.executeCommand({
+    ...asked,
+    batchId: request.header(BATCH_ID),
+    batchIdField: BATCH_ID,
+    origin: ORIGIN.HTTP_STATE_CHANGE,
+    options: NO_OPTIONS,
+    floor: request.floor(),
+    signal: request.signal(),
+  });
+}
+
+function committedReply(
+  revision: number,
+  recorded: RecordedTransaction | undefined,
+  headers: HttpReply['headers'],
+): HttpReply {
+  return jsonReply(200, commandRecord(revision, recorded), headers);
+}
+
+/** Each event where it would stand if nothing else were committed before. */
+function dryReply(reply: DecideCommandReply): HttpReply {
+  if (reply.kind !== 'decided') return errorReply(commandError(reply));
+  const revision = reply.revision + 1;
+  const events = reply.events.map(
+    (bytes, index): StoredEvent => ({ position: { revision, index }, recordedTimeMs: reply.decidedAtMs, bytes }),
+  );
+  const body = jsonObject({ dry_run: 'true', revision: jsonInteger(reply.revision), events: eventsJson(events) });
+  return jsonReply(200, body, scopeHeaders(reply));
+}
+
+/** A failure of the command is an answer, as over gRPC; what kept it from being decided at all is an error. */
+async function processCommand(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const faults = new Faults();
+  const sent = bodyObject(request, ['command', 'parameters']);
+  const parameters = textsMember(sent, 'parameters', faults);
+  const command = commandFrom({ ...jsonMember(sent, 'command'), parameters }, { field: 'command', faults });
+  const reply = await execute(request, context, {
+    databaseName: request.param('database'),
+    name: request.param('name'),
+    command,
+    faults,
+  });
+  if (reply.kind === 'failed' && reply.failure.code === 'Busy') return errorReply(commandError(reply));
+  return jsonReply(200, processedJson(reply), scopeHeaders(reply));
+}
+
+function processedJson(reply: ExecuteCommandReply): JsonText {
+  if (reply.kind === 'committed' || reply.kind === 'nothing') {
+    const events = reply.kind === 'committed' ? eventsJson(storedEvents(reply.transaction)) : jsonArray([]);
+    return jsonObject({ success: 'true', events, revision: jsonInteger(reply.revision) });
+  }
+  const { message } = commandError(reply);
+  const details = reply.kind === 'refused' ? reply.refusal.details : undefined;
+  const error = jsonObject({ code: jsonString(commandCode(reply)), message: jsonString(message), details });
+  return jsonObject({ success: 'false', error });
+}
+
+const DESCRIBED = ['method', 'path', 'body'];
+/** What a component gets as it was written. */
+const RAW: ReadonlySet<string> = new Set(['body', 'command']);
+
+function bodyObject(request: HttpRequest, known: readonly string[] = DESCRIBED): JsonObject {
+  const { node } = readJsonBody(request, { raw: RAW });
+  if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', describeNode(node));
+  const place = { field: '', faults: new Faults() };
+  refuseOthers(node, known, place);
+  place.faults.throwIfAny('The request is malformed');
+  return node;
+}
+
+function textMember(body: JsonObject, name: string, faults: Faults): string | undefined {
+  const place = { field: name, faults };
+  const node = member(body, [name], place);
+  return node === undefined ? undefined : textFrom(node, place);
+}
+
+/** The value as it was written, for the body of a command. */
+function jsonMember(body: JsonObject, name: string): Pick<AskedCommand, 'contentType' | 'body'> {
+  const node = body.members.get(name);
+  return node?.kind === 'raw' ? { contentType: JSON_TYPE, body: node.bytes } : {};
+}
+
+/** An object of texts. */
+function textsMember(body: JsonObject, name: string, faults: Faults): ReadonlyMap<string, string> {
+  const place = { field: name, faults };
+  const node = member(body, [name], place);
+  const texts = new Map<string, string>();
+  for (const [key, value] of (node && objectFrom(node, place))?.members ?? []) {
+    const text = textFrom(value, inside(place, key));
+    if (text !== undefined) texts.set(key, text);
+  }
+  return texts;
+}

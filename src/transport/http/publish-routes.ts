@@ -1,0 +1,92 @@
+/** Publishing: components come as a multipart body with their metadata, and go on as versions. */
+import { COMPONENT_BYTES_MAX, type ComponentKind, definitionFromJson, Faults } from '#model';
+import { readOptionalJsonObject } from './body.ts';
+import { versionJson } from './component-json.ts';
+import { jsonInteger, jsonObject } from './json-text.ts';
+import { readParts } from './multipart.ts';
+import { emptyReply, type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+import type { Handler, Route, RouteContext } from './route.ts';
+
+/** Metadata, and what stands around the parts. */
+const AROUND_BYTES = 1024 * 1024;
+const BODY_BYTES_MAX = COMPONENT_BYTES_MAX + AROUND_BYTES;
+
+/** A segment of a path that means all components of a kind. */
+export type KindSegment = 'state-views' | 'state-changes' | 'presenters';
+
+export const KIND_SEGMENTS: Readonly<Record<KindSegment, ComponentKind>> = {
+  'state-views': 'state-view',
+  'state-changes': 'state-change',
+  presenters: 'presenter',
+};
+
+const PUBLISHING: readonly Route[] = (['state-views', 'state-changes', 'presenters'] as const).map((segment) => ({
+  method: 'POST',
+  path: `/api/v1/db/{database}/${segment}`,
+  status: 201,
+  bodyBytesMax: BODY_BYTES_MAX,
+  // The same kind, name, bytes and metadata again are the same version.
+  isRepeatable: () => true,
+  handle: publishing(segment),
+}));
+
+export const PUBLISH_ROUTES: readonly Route[] = [
+  ...PUBLISHING,
+  {
+    method: 'POST',
+    path: '/api/v1/db/{database}/state-views/{name}/expire-snapshots',
+    handle: expireSnapshots,
+  },
+  { method: 'DELETE', path: '/databases/{database}/state-views/{name}', handle: deleteStateView },
+];
+
+/** The page of a version, which whoever has published it goes to. */
+function versionPath(databaseName: string, segment: KindSegment, name: string, version: number): string {
+  return `/db/${databaseName}/${segment}/${name}/v${version}`;
+}
+
+function publishing(segment: KindSegment): Handler {
+  const kind = KIND_SEGMENTS[segment];
+  return async (request, { service }) => {
+    const parts = await readParts(request, ['metadata', 'wasm']);
+    const faults = new Faults();
+    const definition = definitionFromJson(kind, parts.get('metadata') ?? NO_BYTES, faults);
+    const published = await service.publishComponent({
+      databaseName: request.param('database'),
+      definition,
+      faults,
+      component: parts.get('wasm') ?? NO_BYTES,
+      componentField: 'wasm',
+      floor: request.floor(),
+    });
+    const { version, databaseName } = published;
+    const location = versionPath(databaseName, segment, version.definition.name, version.version);
+    return jsonReply(201, versionJson(version), { ...scopeHeaders(published), location });
+  };
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+async function expireSnapshots(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  readOptionalJsonObject(request, []);
+  const name = request.param('name');
+  const reply = await service.expireSnapshots({
+    databaseName: request.param('database'),
+    name,
+    floor: request.floor(),
+  });
+  return jsonReply(200, jsonObject({ epoch: jsonInteger(reply.foldEpoch) }), scopeHeaders(reply));
+}
+
+/** All of its versions. */
+async function deleteStateView(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  readOptionalJsonObject(request, []);
+  const deleted = await service.deleteVersions({
+    databaseName: request.param('database'),
+    kind: 'state-view',
+    name: request.param('name'),
+    floor: request.floor(),
+  });
+  return emptyReply({ 'x-database-id': deleted.databaseId });
+}

@@ -1,0 +1,193 @@
+/**
+ * State Views, rendered: in the revision-scoped family at a number, with a tag under which an answer may be kept; in
+ * the collection-style family at what is asked for, without.
+ */
+import {
+  type AskedRevision,
+  DatabaseError,
+  formatInstant,
+  type Instant,
+  instantFault,
+  instantFromMs,
+  parseInstant,
+} from '#base';
+import type { BoundStateView, OpenedPresenter, OpenedStateView, OpenStateViewRequest, RenderedState } from '#service';
+import { systemTimers } from '#service';
+import { cachingHeaders, tagMatch, weakTag } from './caching.ts';
+import { deliver } from './delivery.ts';
+import { invalidField } from './errors.ts';
+import { BUFFERED_MS_MAX, REQUEST_TIMEOUT_MS, STREAMED_MS_MAX } from './limits.ts';
+import { negotiate } from './negotiation.ts';
+import { parseRevision, type QueryParameters } from './query-string.ts';
+import { continuationOf, type RenderParameters, renderParameters } from './render-parameters.ts';
+import { type HttpReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+import { parseSegment } from './revision-segment.ts';
+import type { Route, RouteContext } from './route.ts';
+import { versionIn } from './version-routes.ts';
+
+const SCOPED = '/api/v1/db/{database}/{revision}/state-views/{name}/v{version}';
+const COLLECTION = '/databases/{database}/state-views/{name}';
+const VARIANT = '/api/v1/databases/{database}/state-views/{name}/versions/{version}';
+const CUT = 'effective_time_end_at';
+const NOW = 'now';
+const REVISION = 'revision';
+
+export const STATE_VIEW_ROUTES: readonly Route[] = [
+  { method: 'GET', path: SCOPED, takesAnyParameter: true, handle: renderScoped },
+  { method: 'GET', path: COLLECTION, takesAnyParameter: true, handle: renderNamed },
+  { method: 'GET', path: VARIANT, takesAnyParameter: true, handle: renderNamed },
+];
+
+/** What is to be rendered, and how its URL is spelled where it names what was resolved. */
+interface Asked extends Omit<OpenStateViewRequest, 'databaseName' | 'signal'> {
+  readonly query: QueryParameters;
+  /** Whether the answer may be kept: its URL names the revision and the version. */
+  readonly isFixed: boolean;
+}
+
+async function renderScoped(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const segment = parseSegment(request.param('revision'));
+  const name = request.param('name');
+  const version = versionIn(request);
+  if (segment.kind === 'number') {
+    return render(request, context, { at: segment.revision, name, version, query: request.query(), isFixed: true });
+  }
+  const scope = await context.service.databaseAt({ ...request.read(), at: segment.kind });
+  const path = `/api/v1/db/${scope.databaseName}/${scope.revision}/state-views/${encodeURIComponent(name)}/v${version}`;
+  return redirectReply(segment.kind, `${path}${request.search()}`, scopeHeaders(scope));
+}
+
+/** At the revision that a parameter names, or the latest; by the version of the path, or the latest. */
+function renderNamed(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const text = request.query().get(REVISION);
+  const at: AskedRevision | 'latest' =
+    text === undefined || text === 'latest' ? 'latest' : parseRevision(REVISION, text);
+  const version = request.param('version') === '' ? undefined : versionIn(request);
+  const isFixed = at !== 'latest' && version !== undefined;
+  const query = request.query().without(REVISION);
+  return render(request, context, { at, name: request.param('name'), version, query, isFixed });
+}
+
+async function render(request: HttpRequest, context: RouteContext, asked: Asked): Promise<HttpReply> {
+  const { query, isFixed, ...wanted } = asked;
+  const opened = await context.service.openStateView({ ...request.read(), ...wanted });
+  const { definition } = opened.version;
+  const isPresented = definition.presenter !== undefined;
+  const parameters = renderParameters(query, { name: definition.name, isPresented });
+  const cut = cutFrom(parameters.cut);
+  if (cut === NOW && definition.order === 'effective-time') return redirectToNow(request, context, opened);
+  const view = opened.bind({
+    parameters: parameters.bindings,
+    field: 'query',
+    cut: cut === NOW ? undefined : cut,
+  });
+  const presenter = await opened.presenter();
+  if (presenter !== undefined) return presented(request, { view, presenter, parameters, isFixed });
+  return plain(request, view, isFixed);
+}
+
+/** A time, `now`, or nothing. */
+function cutFrom(text: string | undefined): Instant | typeof NOW | undefined {
+  if (text === undefined || text === NOW) return text;
+  const cut = parseInstant(text);
+  if (cut !== undefined) return cut;
+  throw invalidField(CUT, instantFault(text) ?? 'must be a time as RFC 3339 has it, or now', text);
+}
+
+function redirectToNow(request: HttpRequest, { clock }: RouteContext, scope: OpenedStateView): HttpReply {
+  const now = formatInstant(instantFromMs(clock.nowMs()));
+  const location = `${request.path()}?${request.query().with(CUT, now)}`;
+  return redirectReply('effective_time', location, scopeHeaders(scope));
+}
+
+async function plain(request: HttpRequest, view: BoundStateView, isFixed: boolean): Promise<HttpReply> {
+  const etag = weakTag(inputsOf(view));
+  const headers = { ...headersOf(view), ...(isFixed && cachingHeaders(request, etag)) };
+  const match = isFixed ? tagMatch(request, etag) : undefined;
+  if (match === 'named') return { status: 304, headers };
+  const { bytes, hasState } = await view.render({ signal: request.signal() });
+  if (match === 'any' && hasState) return { status: 304, headers };
+  const { contentType, schema, name } = view.version.definition;
+  const described = schema?.kind === 'held' && describedBy(view.databaseName, name, view.version.version);
+  // A copy: what is sent is given back to the system, and the state may be kept.
+  return { status: 200, headers: { ...headers, ...described }, contentType, body: Buffer.from(bytes) };
+}
+
+function describedBy(databaseName: string, name: string, version: number): Readonly<Record<string, string>> {
+  return { link: `</api/v1/db/${databaseName}/state-views/${name}/v${version}/schema>; rel="describedby"` };
+}
+
+interface Presentation {
+  readonly view: BoundStateView;
+  readonly presenter: OpenedPresenter;
+  readonly parameters: RenderParameters;
+  readonly isFixed: boolean;
+}
+
+async function presented(request: HttpRequest, presentation: Presentation): Promise<HttpReply> {
+  const { view, presenter, parameters, isFixed } = presentation;
+  const { definition, version } = presenter.version;
+  const contentType = contentTypeFor(request, presenter);
+  const shown = [...parameters.presented].filter(([name]) => name !== REVISION);
+  const settings = [...definition.settings];
+  const etag = weakTag([...inputsOf(view), definition.name, version, settings, contentType, shown]);
+  const varies = ['accept'];
+  const caching = isFixed ? cachingHeaders(request, etag, varies) : { vary: varies.join() };
+  const headers = { ...headersOf(view), ...caching };
+  // Any tag would do: but whether there is something to present, its presenter says.
+  if (isFixed && tagMatch(request, etag) === 'named') return { status: 304, headers };
+  const beganMs = performance.now();
+  const state = await view.render({ signal: request.signal() });
+  return begun(request, { presenter, state, contentType, headers, shown: new Map(shown), beganMs });
+}
+
+/** @throws DatabaseError not_acceptable: the presenter offers nothing of what is accepted */
+function contentTypeFor(request: HttpRequest, { version: { definition } }: OpenedPresenter): string {
+  const offers = definition.offers.map(({ contentType }) => contentType);
+  const accept = request.header('accept');
+  const offer = offers[negotiate(accept, offers) ?? offers.length];
+  if (offer !== undefined) return offer;
+  const message = `The presenter ${definition.name} offers ${offers.join(', ')}, and none of these is accepted by ${JSON.stringify(accept)}`;
+  throw new DatabaseError('not_acceptable', message, { details: { reason: 'NotAcceptable' } });
+}
+
+interface Beginning {
+  readonly presenter: OpenedPresenter;
+  readonly state: RenderedState;
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly shown: ReadonlyMap<string, string>;
+  readonly beganMs: number;
+}
+
+async function begun(request: HttpRequest, beginning: Beginning): Promise<HttpReply> {
+  const { presenter, state, contentType, headers, shown, beganMs } = beginning;
+  const isBuffered = !request.knowsChunks();
+  const wholeMs = isBuffered ? BUFFERED_MS_MAX : STREAMED_MS_MAX;
+  const firstMs = Math.max(1, (isBuffered ? BUFFERED_MS_MAX : REQUEST_TIMEOUT_MS) - (performance.now() - beganMs));
+  const signal = request.signal();
+  const asked = { contentType, parameters: shown, firstMs, wholeMs, signal };
+  const { continuation, body } = await presenter.present(state, asked);
+  const next = continuation === undefined ? undefined : continuationOf(request.path(), request.query(), continuation);
+  return deliver(body, {
+    answer: { status: 200, headers: { ...headers, ...nextLink(next) }, contentType },
+    isBuffered,
+    isHead: request.isHead(),
+    firstMs,
+    signal,
+    time: systemTimers,
+  });
+}
+
+/** Everything that a rendered state follows from (SPEC-HTTP-R6). */
+function inputsOf({ databaseId, revision, version, cut, parameters }: BoundStateView): readonly unknown[] {
+  const { definition, version: number, foldEpoch } = version;
+  const bindings = [...parameters].toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return [databaseId, definition.name, number, foldEpoch, revision, cut && formatInstant(cut), bindings];
+}
+
+function headersOf(view: BoundStateView): Readonly<Record<string, string>> {
+  const { cut } = view;
+  return { ...scopeHeaders(view), ...(cut !== undefined && { 'x-effective-time-end-at': formatInstant(cut) }) };
+}

@@ -1,0 +1,353 @@
+// Goal: components over HTTP are published as real clients send them, listed, rendered in every family, kept under a
+// tag that changes with what they follow from, and deleted. Method: a real node; each test in a database of its own; a
+// component that counts what it folds and shows its parameters.
+
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashingView } from '../support/components/views.ts';
+import { uniqueName } from '../support/grpc-requests.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { type TempDir, tempDir } from '../support/temp-dir.ts';
+
+const BY_ACCOUNT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
+const A = 'subject.account=a';
+
+let server: TestServer;
+let wasm: Buffer;
+let dir: TempDir;
+
+beforeAll(async () => {
+  dir = tempDir();
+  server = await startTestServer('--guest-executors=1');
+  wasm = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: true })).bytes());
+  writeFileSync(join(dir.path, 'view.wasm'), wasm);
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  dir[Symbol.dispose]();
+});
+
+/** A database in which `a` has two events in revision 1, and one in revision 2. */
+async function bank(): Promise<string> {
+  const name = uniqueName();
+  await fetch(`${server.http}/api/v1/databases/${name}`, { method: 'POST' });
+  for (const ids of [['1', '2'], ['3']]) await transact(name, ids);
+  return name;
+}
+
+async function transact(database: string, ids: readonly string[]): Promise<void> {
+  const events = ids.map((id) => ({ id, specversion: '1.0', type: 't', source: 'accounts', subject: 'a' }));
+  const body = JSON.stringify({ events });
+  const headers = { 'content-type': 'application/json' };
+  await fetch(`${server.http}/api/v1/db/${database}`, { method: 'POST', headers, body });
+}
+
+function metadata(more: object = {}): object {
+  return {
+    state_view_name: 'balances',
+    content_type: 'application/x-count',
+    event_selector: BY_ACCOUNT,
+    query_temporality: 'revision',
+    ...more,
+  };
+}
+
+function publish(database: string, more: object = {}, bytes: Buffer = wasm): Promise<Response> {
+  const form = new FormData();
+  form.append('metadata', JSON.stringify(metadata(more)));
+  form.append('wasm', new Blob([new Uint8Array(bytes)]), 'view.wasm');
+  return fetch(`${server.http}/api/v1/db/${database}/state-views`, { method: 'POST', body: form });
+}
+
+function get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  return fetch(`${server.http}${path}`, { headers, redirect: 'manual' });
+}
+
+async function json(path: string): Promise<unknown> {
+  return (await get(path)).json();
+}
+
+/** How many events a state has counted, and what the component was given as parameters. */
+async function stateOf(response: Response): Promise<{ readonly count: number; readonly parameters: string }> {
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const from = bytes.indexOf('{');
+  return { count: from === 0 ? 0 : bytes.readUInt32LE(0), parameters: bytes.subarray(from).toString() };
+}
+
+async function faultOf(response: Response): Promise<unknown> {
+  const { error } = (await response.json()) as { error: { code: string; details: { reason: string; field?: string } } };
+  return [response.status, error.code, error.details.reason, error.details.field];
+}
+
+describe('SPEC-HTTP-PUBLISH', () => {
+  it('answers 201 with the version and where its page is', async () => {
+    const database = await bank();
+    const response = await publish(database, { description: 'first' });
+    expect(response.status).toBe(201);
+    expect(response.headers.get('location')).toBe(`/db/${database}/state-views/balances/v1`);
+    expect(response.headers.get('x-revision')).toBe('2');
+    const expected = {
+      kind: 'state-view',
+      name: 'balances',
+      version: 1,
+      description: 'first',
+      content_type: 'application/x-count',
+      query_temporality: 'revision',
+      key_type: 'None',
+      reduce_fn: 'reduce',
+      priority: 'normal',
+      parameters: ['subject.account'],
+      wasm_bytes: wasm.length,
+      published_at_revision: 2,
+      active: true,
+      maintenance_mode: 'lazy',
+      fold_epoch: 0,
+    };
+    expect(await response.json()).toMatchObject(expected);
+    expect(await json(`/db/${database}/state-views/balances/v1`)).toMatchObject(expected);
+    const again = await publish(database, { description: 'first' });
+    expect([again.status, again.headers.get('location')]).toEqual([201, `/db/${database}/state-views/balances/v1`]);
+  });
+
+  it('takes what curl sends, in either order, with types and file names or without', async () => {
+    const file = `wasm=@${join(dir.path, 'view.wasm')}`;
+    const text = JSON.stringify(metadata());
+    const ways = [
+      ['-F', `metadata=${text}`, '-F', file],
+      ['-F', file, '-F', `metadata=${text}`],
+      ['-F', `metadata=${text};type=application/json`, '-F', `${file};type=application/wasm`],
+      ['-F', `${file};filename=a b"c.wasm`, '-F', `metadata=${text};type=application/json;filename=m.json`],
+    ];
+    for (const way of ways) {
+      const database = await bank();
+      const url = `${server.http}/api/v1/db/${database}/state-views`;
+      const asked = ['-s', '-m', '10', '-o', '/dev/null', '-w', '%{http_code}', ...way, url];
+      expect((await promisify(execFile)('curl', asked)).stdout).toBe('201');
+    }
+  });
+
+  it('takes parts with bare line ends before them, and a boundary in quotes', async () => {
+    const database = await bank();
+    const part = (name: string): string => `--x y\r\nContent-Disposition: form-data; name=${name}\r\n\r\n`;
+    const body = Buffer.concat([
+      Buffer.from(`preamble\r\n${part('metadata')}${JSON.stringify(metadata())}\r\n${part('"wasm"')}`),
+      wasm,
+      Buffer.from('\r\n--x y--\r\nepilogue'),
+    ]);
+    const headers = { 'content-type': 'Multipart/Form-Data; charset=utf-8; boundary="x y"' };
+    const sent = { method: 'POST', headers, body: new Uint8Array(body) };
+    expect((await fetch(`${server.http}/api/v1/db/${database}/state-views`, sent)).status).toBe(201);
+  });
+
+  it('says what is wrong with the body, its parts, the metadata and the component', async () => {
+    const database = await bank();
+    const url = `${server.http}/api/v1/db/${database}/state-views`;
+    const post = (type: string, body: string): Promise<Response> =>
+      fetch(url, { method: 'POST', headers: { 'content-type': type }, body });
+    const bad = [400, 'INVALID_ARGUMENT', 'invalid_argument'];
+    expect(await faultOf(await post('application/json', '{}'))).toEqual([...bad, 'Content-Type']);
+    expect(await faultOf(await post('multipart/form-data', 'x'))).toEqual([...bad, 'Content-Type']);
+    expect(await faultOf(await post('multipart/form-data; boundary=x', 'x'))).toEqual([...bad, 'body']);
+    const only = '--x\r\nContent-Disposition: form-data; name="metadata"\r\n\r\n{}\r\n--x--\r\n';
+    expect(await faultOf(await post('multipart/form-data; boundary=x', only))).toEqual([...bad, 'wasm']);
+    const other = only.replace('metadata', 'other');
+    expect(await faultOf(await post('multipart/form-data; boundary=x', other))).toEqual([...bad, 'other']);
+    const cut = only.slice(0, -8);
+    expect(await faultOf(await post('multipart/form-data; boundary=x', cut))).toEqual([...bad, 'body']);
+    expect(await faultOf(await publish(database, { content_type: 'no' }))).toEqual([...bad, 'metadata.content_type']);
+    const noComponent = await publish(database, {}, Buffer.from('not a component'));
+    expect(await faultOf(noComponent)).toEqual([400, 'INVALID_ARGUMENT', 'InvalidComponent', 'wasm']);
+    expect(await faultOf(await publish('no-such-database'))).toEqual([404, 'NOT_FOUND', 'DatabaseNotFound', undefined]);
+  });
+});
+
+describe('SPEC-HTTP-COMPONENT-LISTINGS', () => {
+  it('list what was published, at a revision and by name, and nothing where nothing is', async () => {
+    const database = await bank();
+    await publish(database, { description: 'first' });
+    await transact(database, ['4']);
+    await publish(database, { description: 'second' });
+    const listed = (version: number): object => ({ name: 'balances', version, active: true });
+    const at = (revision: number): Promise<unknown> => json(`/db/${database}/${revision}/state-views`);
+    expect(await at(1)).toMatchObject({ database, revision: 1, state_views: [] });
+    expect(await at(2)).toMatchObject({ state_views: [listed(1)] });
+    expect(await at(3)).toMatchObject({ state_views: [listed(1), listed(2)] });
+    const moved = await get(`/db/${database}/latest/state-views`);
+    expect([moved.status, moved.headers.get('location')]).toEqual([307, `/db/${database}/3/state-views`]);
+    expect(await json(`/databases/${database}/state-views`)).toEqual({
+      state_views: [
+        {
+          name: 'balances',
+          description: 'second',
+          content_type: 'application/x-count',
+          priority: 'normal',
+          parameterized: true,
+        },
+      ],
+    });
+    expect(await json(`/databases/${database}`)).toMatchObject({
+      state_views: [{ name: 'balances' }],
+      state_changes: [],
+    });
+    expect(await json(`/api/v1/db/${database}/state-changes`)).toEqual([]);
+    expect(await json(`/api/v1/db/${database}/presenters`)).toEqual([]);
+    expect((await get(`/api/v1/db/${database}/state-views`)).status).toBe(404);
+    expect((await get(`/db/${database}/state-views/balances/v3`)).status).toBe(404);
+    expect((await get(`/api/v1/db/${database}/presenters/none/v1`)).status).toBe(404);
+  });
+
+  it('are empty once the State View is deleted', async () => {
+    const database = await bank();
+    await publish(database);
+    const path = `${server.http}/databases/${database}/state-views/balances`;
+    const first = await fetch(path, { method: 'DELETE' });
+    const second = await fetch(path, { method: 'DELETE' });
+    expect([first.status, second.status]).toEqual([204, 404]);
+    expect(await json(`/databases/${database}/state-views`)).toEqual({ state_views: [] });
+    expect((await get(`/databases/${database}/state-views/balances?${A}`)).status).toBe(404);
+  });
+
+  it('give the bytes of a schema that a definition holds', async () => {
+    const database = await bank();
+    const schema = '{"type":"object",  "minimum": 1e400}';
+    const text = JSON.stringify(metadata({ content_schema: 'SCHEMA' })).replace('"SCHEMA"', schema);
+    const form = new FormData();
+    form.append('metadata', text);
+    form.append('wasm', new Blob([new Uint8Array(wasm)]));
+    await fetch(`${server.http}/api/v1/db/${database}/state-views`, { method: 'POST', body: form });
+    const path = `/api/v1/db/${database}/state-views/balances/v1/schema`;
+    expect(await (await get(path)).text()).toBe(schema);
+    const rendered = await get(`/api/v1/db/${database}/2/state-views/balances/v1?${A}`);
+    expect(rendered.headers.get('link')).toBe(`<${path}>; rel="describedby"`);
+    await publish(database, { content_schema: 'https://schemas.example/a.json' });
+    expect(await faultOf(await get(path.replace('v1/schema', 'v2/schema')))).toEqual([
+      404,
+      'NOT_FOUND',
+      'SchemaNotFound',
+      undefined,
+    ]);
+  });
+});
+
+describe('SPEC-HTTP-R5', () => {
+  it('renders at a revision with parameters, in every family', async () => {
+    const database = await bank();
+    await publish(database);
+    const parameters = '{"subject.account":"a"}';
+    const at = await get(`/api/v1/db/${database}/2/state-views/balances/v1?${A}`);
+    expect([at.status, at.headers.get('content-type'), at.headers.get('x-revision')]).toEqual([
+      200,
+      'application/x-count',
+      '2',
+    ]);
+    expect(await stateOf(at)).toEqual({ count: 3, parameters });
+    await transact(database, ['4']);
+    const paths = [
+      [`/databases/${database}/state-views/balances?${A}`, 4],
+      [`/databases/${database}/state-views/balances?revision=2&${A}`, 3],
+      [`/databases/${database}/state-views/balances?revision=latest&${A}`, 4],
+      [`/api/v1/databases/${database}/state-views/balances/versions/1?${A}`, 4],
+    ] as const;
+    for (const [path, count] of paths)
+      expect([path, await stateOf(await get(path))]).toEqual([path, { count, parameters }]);
+    for (const word of ['latest', 'cached']) {
+      const moved = await get(`/api/v1/db/${database}/${word}/state-views/balances/v1?${A}`);
+      expect([moved.status, moved.headers.get('cache-control')]).toEqual([307, 'no-store']);
+      expect(moved.headers.get('location')).toBe(`/api/v1/db/${database}/3/state-views/balances/v1?${A}`);
+    }
+  });
+
+  it('names what is wrong with the parameters, the version and the revision', async () => {
+    const database = await bank();
+    await publish(database);
+    const path = `/api/v1/db/${database}/2/state-views/balances`;
+    const bad = [400, 'INVALID_ARGUMENT', 'InvalidParameters'];
+    expect(await faultOf(await get(`${path}/v1`))).toEqual([...bad, 'query["subject.account"]']);
+    expect(await faultOf(await get(`${path}/v1?${A}&stream.s=x`))).toEqual([...bad, 'query["stream.s"]']);
+    expect(await faultOf(await get(`${path}/v1?${A}&page=2`))).toEqual([...bad, 'page']);
+    expect(await faultOf(await get(`${path}/v2?${A}`))).toEqual([404, 'NOT_FOUND', 'StateViewNotFound', undefined]);
+    expect(await faultOf(await get(`${path}/vx?${A}`))).toEqual([
+      400,
+      'INVALID_ARGUMENT',
+      'invalid_argument',
+      'version',
+    ]);
+    const late = await get(`/api/v1/db/${database}/9/state-views/balances/v1?${A}`);
+    expect(await faultOf(late)).toEqual([404, 'NOT_FOUND', 'RevisionNotFound', undefined]);
+  });
+
+  it('cuts a view in the order of effective time, which requires it, and no other', async () => {
+    const database = await bank();
+    const byTime = { state_view_name: 'stock', query_temporality: 'effective_timestamp', event_selector: undefined };
+    await publish(database, { ...byTime, events: ['t'] });
+    await publish(database);
+    const path = `/api/v1/db/${database}/2/state-views/stock/v1`;
+    const uncut = await get(path);
+    expect(await faultOf(uncut)).toEqual([400, 'INVALID_ARGUMENT', 'InvalidParameters', 'effective_time_end_at']);
+    const malformed = await get(`${path}?effective_time_end_at=yesterday`);
+    expect(await faultOf(malformed)).toEqual([400, 'INVALID_ARGUMENT', 'invalid_argument', 'effective_time_end_at']);
+    const early = await get(`${path}?effective_time_end_at=2001-01-01T00:00:00Z`);
+    expect((await stateOf(early)).count).toBe(0);
+    expect(early.headers.get('x-effective-time-end-at')).toBe('2001-01-01T00:00:00Z');
+    const now = await get(`${path}?effective_time_end_at=now`);
+    expect([now.status, now.headers.get('cache-control')]).toEqual([307, 'no-store']);
+    const resolved = await get(now.headers.get('location') ?? '');
+    expect((await stateOf(resolved)).count).toBe(3);
+    const other = await get(`/api/v1/db/${database}/2/state-views/balances/v1?${A}&effective_time_end_at=now`);
+    expect([other.status, other.headers.get('x-effective-time-end-at')]).toEqual([200, null]);
+  });
+});
+
+describe('SPEC-HTTP-R6', () => {
+  it('gives a weak tag, and 304 to whoever has it', async () => {
+    const database = await bank();
+    await publish(database);
+    const path = `/api/v1/db/${database}/2/state-views/balances/v1?${A}`;
+    const first = await get(path);
+    const tag = first.headers.get('etag') ?? '';
+    expect(tag).toMatch(/^W\/"[\w-]{27}"$/);
+    expect([first.headers.get('cache-control'), first.headers.get('vary')]).toEqual(['public, max-age=60', null]);
+    for (const held of [tag, `"other", ${tag}`, tag.slice(2), '*']) {
+      const again = await get(path, { 'if-none-match': held });
+      expect([held, again.status, again.headers.get('etag'), await again.text()]).toEqual([held, 304, tag, '']);
+    }
+    expect((await get(path, { 'if-none-match': '"other"' })).status).toBe(200);
+    const nothing = await get(path.replace('=a', '=nobody'), { 'if-none-match': '*' });
+    expect(nothing.status).toBe(200);
+  });
+
+  it('has another tag when anything changes that the answer follows from', async () => {
+    const database = await bank();
+    await publish(database);
+    await publish(database, { description: 'second' });
+    const path = (revision: number, version: number, account: string): string =>
+      `/api/v1/db/${database}/${revision}/state-views/balances/v${version}?subject.account=${account}`;
+    const tag = async (url: string): Promise<string | null> => (await get(url)).headers.get('etag');
+    const tags = [await tag(path(2, 1, 'a')), await tag(path(2, 2, 'a')), await tag(path(2, 1, 'b'))];
+    await transact(database, ['9']);
+    tags.push(await tag(path(3, 1, 'a')));
+    const expire = `${server.http}/api/v1/db/${database}/state-views/balances/expire-snapshots`;
+    expect(await (await fetch(expire, { method: 'POST' })).json()).toEqual({ epoch: 1 });
+    tags.push(await tag(path(2, 1, 'a')));
+    expect(new Set(tags).size).toBe(tags.length);
+    expect((await stateOf(await get(path(2, 1, 'a')))).count).toBe(3);
+  });
+
+  it('is private to whoever sent a credential', async () => {
+    const database = await bank();
+    await publish(database);
+    const path = `/api/v1/db/${database}/2/state-views/balances/v1?${A}`;
+    for (const name of ['authorization', 'cookie', 'x-api-key']) {
+      const { headers } = await get(path, { [name]: 'x' });
+      expect([headers.get('cache-control'), headers.get('vary')]).toEqual([
+        'private, max-age=60',
+        'Authorization, Cookie, X-API-Key',
+      ]);
+    }
+    expect((await get(path.replace('v1', 'v7'))).headers.get('cache-control')).toBeNull();
+  });
+});
