@@ -1,0 +1,131 @@
+// Goal: what is published through one node is rendered and run by every node of a cluster, to the same bytes, also by
+// one that holds no copy of the database; and commands that contend are each decided over what was committed before,
+// whichever node decides them. Method: four real nodes in this process, three copies; the state folded once more by a
+// loop over the events as they are read over HTTP; the example of a bank.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PublishStateChangeRequest, PublishStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { hashingView } from '../support/components/views.ts';
+import { eventually } from '../support/eventually.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { builtComponent } from '../support/wasm/built.ts';
+
+/** A component of 12 MB is built, published and started on four nodes, on a machine with other things to do. */
+const SLOW_MS = 300_000;
+const NODES = ['one', 'two', 'three', 'four'];
+const DEADLINE = { deadlineMs: 60_000 };
+const databaseName = 'bank';
+const nodes: TestServer[] = [];
+
+beforeAll(async () => {
+  for (const name of NODES) {
+    const join = nodes[0] === undefined ? [] : [`--join=${nodes[0].peer}`];
+    nodes.push(await startTestServer('--peer-port=0', '--guest-executors=1', `--node-name=${name}`, ...join));
+  }
+  await nodeAt(0).client.send('createDatabase', { databaseName });
+  const view = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: false })).bytes());
+  const published = PublishStateViewRequest.fromPartial({
+    databaseName,
+    stateViewName: 'counted',
+    contentType: 'application/octet-stream',
+    eventSelection: { selectors: [] },
+    wasmBytes: view,
+  });
+  await nodeAt(1).client.send('publishStateView', published, DEADLINE);
+}, SLOW_MS);
+
+afterAll(async () => {
+  for (const node of nodes.toReversed()) await node[Symbol.asyncDispose]();
+}, SLOW_MS);
+
+function nodeAt(place: number): TestServer {
+  const node = nodes[place];
+  if (node === undefined) throw new Error(`there is no node ${place}`);
+  return node;
+}
+
+async function transact(place: number, count: number): Promise<number> {
+  const events = Array.from({ length: count }, (_, n) => ({
+    id: `${place}-${n}-${crypto.randomUUID()}`,
+    specversion: '1.0',
+    type: 't',
+    source: 'accounts',
+    subject: `s-${n}`,
+    data: { n },
+  }));
+  const body = JSON.stringify({ events });
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${nodeAt(place).http}/api/v1/db/${databaseName}`, { method: 'POST', headers, body });
+  return ((await response.json()) as { transaction: { revision: number } }).transaction.revision;
+}
+
+/** Count and hash, as the component has them, over the text of each event. */
+async function foldedAgain(revision: number): Promise<string> {
+  const page = await fetch(`${nodeAt(0).http}/db/${databaseName}/${revision}/events?limit=1000`);
+  const { events } = (await page.json()) as { events: readonly object[] };
+  const state = new DataView(new ArrayBuffer(8));
+  let hash = 0;
+  for (const event of events) {
+    for (const byte of Buffer.from(JSON.stringify(event))) hash = Math.imul(hash ^ byte, 16_777_619);
+    hash = (hash + 1) | 0;
+  }
+  state.setUint32(0, events.length, true);
+  state.setInt32(4, hash, true);
+  return Buffer.from(state.buffer).toString('hex');
+}
+
+async function renderedBy({ http }: TestServer, revision: number): Promise<string> {
+  const path = `/api/v1/db/${databaseName}/${revision}/state-views/counted/v1`;
+  return Buffer.from(await (await fetch(`${http}${path}`)).arrayBuffer()).toString('hex');
+}
+
+describe('a State View', { timeout: SLOW_MS }, () => {
+  it('is there on every node as soon as it is published on one', async () => {
+    for (const { client } of nodes) {
+      const { versions } = await client.send('listComponentVersions', { databaseName, kind: 1 });
+      expect(versions.map(({ name, version }) => `${name} ${version}`)).toEqual(['counted 1']);
+    }
+  });
+
+  it('is rendered to the bytes of a fold that was written again, by every node, at every revision', async () => {
+    const revisions: number[] = [];
+    for (const [at, count] of [3, 120, 1, 250, 40].entries()) revisions.push(await transact(at % NODES.length, count));
+    for (const revision of revisions.toReversed()) {
+      const expected = await foldedAgain(revision);
+      const found = await Promise.all(nodes.map((node) => renderedBy(node, revision)));
+      expect([revision, found]).toEqual([revision, NODES.map(() => expected)]);
+    }
+  });
+});
+
+describe('a State Change', { timeout: SLOW_MS }, () => {
+  it('decides on whichever node it is asked, and none of two that contend for the last is told that both have it', async () => {
+    const change = { databaseName, stateChangeName: 'accounts' };
+    const wasmBytes = Buffer.from(await builtComponent('examples/bank/accounts.ts'));
+    await nodeAt(3).client.send('publishStateChange', PublishStateChangeRequest.fromPartial({ ...change, wasmBytes }), {
+      deadlineMs: SLOW_MS,
+    });
+    await execute(2, '/accounts/a', { owner: 'ann' });
+    await execute(3, '/accounts/a/deposits', { cents: 5 });
+    const asked = Array.from({ length: 12 }, (_, n) =>
+      execute(n % NODES.length, '/accounts/a/withdrawals', { cents: 1 }),
+    );
+    const outcomes = await Promise.all(asked);
+    expect(outcomes.filter((outcome) => outcome === 'committed')).toHaveLength(5);
+    expect(outcomes.filter((outcome) => outcome === 'overdrawn')).toHaveLength(7);
+  });
+
+  /** Committed, or why not; a conflict that lasted is asked again, as a client does. */
+  function execute(place: number, path: string, body: object): Promise<string> {
+    return eventually(async () => {
+      const url = `${nodeAt(place).http}/api/v1/db/${databaseName}/state-changes/accounts/v1/execute`;
+      const sent = { method: 'POST', headers: { 'content-type': 'application/json' } };
+      const response = await fetch(url, { ...sent, body: JSON.stringify({ method: 'POST', path, body }) });
+      const reply = (await response.json()) as { error?: { message: string; details: { reason: string } } };
+      if (reply.error === undefined) return 'committed';
+      const { reason } = reply.error.details;
+      if (reason === 'overdrawn') return reason;
+      throw new Error(`${response.status} ${reason}: ${reply.error.message}`);
+    });
+  }
+});
