@@ -4,6 +4,7 @@ import { type IncomingMessage, request as send } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ROUTES } from '../../../src/transport/http/routes.ts';
 import { RELAYED } from '../../../src/transport/relay.ts';
+import { hashingView } from '../../support/components/views.ts';
 import { eventually } from '../../support/eventually.ts';
 import { cloudEvent, HttpClient, jsonOf, q } from '../../support/http-client.ts';
 import { startTwoNodes, type TwoNodes } from '../../support/two-nodes.ts';
@@ -29,13 +30,15 @@ beforeAll(async () => {
     const answer = await api.post(`/databases/${DATABASE}/events`, { transaction_id: transactionId, events });
     if (answer.status !== 200) throw new Error(answer.text);
   }
+  const { status, body } = await told(nodes.other.http, PUBLISHING);
+  if (status !== 201) throw new Error(body);
 }, 60_000);
 
 interface Ask {
   readonly route: string;
   readonly method: string;
   readonly path: string;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   readonly headers?: Record<string, string>;
 }
 
@@ -64,7 +67,76 @@ const post = (route: string, path: string, body: unknown, headers: Record<string
 const repeated = { transaction_id: FIRST_ID, events: [event] };
 const violated = { events: [event], conditions: [{ kind: 'max_revision', revision: 1 }] };
 
+/** The same each time is the same version. */
+const PUBLISHING: Ask = {
+  route: 'POST /api/v1/db/{database}/state-views',
+  method: 'POST',
+  path: '/api/v1/db/shop/state-views',
+  headers: { 'content-type': 'multipart/form-data; boundary=b' },
+  body: Buffer.concat([
+    Buffer.from('--b\r\ncontent-disposition: form-data; name=metadata\r\n\r\n'),
+    Buffer.from(
+      '{"state_view_name":"v","content_type":"a/b","query_temporality":"revision","events":["order.placed"],',
+    ),
+    Buffer.from('"content_schema":{"type":"object"}}\r\n'),
+    Buffer.from('--b\r\ncontent-disposition: form-data; name=wasm\r\n\r\n'),
+    await (await hashingView({ hasBatch: true, hasQuery: false })).bytes(),
+    Buffer.from('\r\n--b--\r\n'),
+  ]),
+};
+const elsewhere = (kind: string): Ask => ({
+  ...PUBLISHING,
+  route: `POST /api/v1/db/{database}/${kind}`,
+  path: `/api/v1/db/shop/${kind}`,
+});
+const command = { method: 'POST', path: '/x', body: {} };
+
 const ASKS: readonly Ask[] = [
+  PUBLISHING,
+  elsewhere('state-changes'),
+  elsewhere('presenters'),
+  get('/api/v1/db/{database}/state-changes', '/api/v1/db/shop/state-changes'),
+  get('/api/v1/db/{database}/presenters', '/api/v1/db/shop/presenters'),
+  get('/api/v1/db/{database}/presenters/{name}/v{version}', '/api/v1/db/shop/presenters/none/v1'),
+  get('/db/{database}/state-views/{name}/v{version}', '/db/shop/state-views/v/v1'),
+  get('/db/{database}/state-changes/{name}/v{version}', '/db/shop/state-changes/none/v1'),
+  get('/db/{database}/presenters/{name}/v{version}', '/db/shop/presenters/none/v1'),
+  get('/db/{database}/{revision}/state-views', '/db/shop/4/state-views'),
+  get('/db/{database}/{revision}/state-changes', '/db/shop/latest/state-changes'),
+  get('/databases/{database}/state-views', '/databases/shop/state-views'),
+  get('/databases/{database}/state-changes', '/databases/shop/state-changes'),
+  get('/api/v1/db/{database}/state-views/{name}/v{version}/schema', '/api/v1/db/shop/state-views/v/v1/schema'),
+  get('/api/v1/db/{database}/{revision}/state-views/{name}/v{version}', '/api/v1/db/shop/4/state-views/v/v1'),
+  get('/api/v1/db/{database}/{revision}/state-views/{name}/v{version}', '/api/v1/db/shop/latest/state-views/v/v1'),
+  get('/databases/{database}/state-views/{name}', '/databases/shop/state-views/v'),
+  get(
+    '/api/v1/databases/{database}/state-views/{name}/versions/{version}',
+    '/api/v1/databases/shop/state-views/v/versions/1',
+  ),
+  post(
+    '/api/v1/db/{database}/state-views/{name}/expire-snapshots',
+    '/api/v1/db/shop/state-views/n/expire-snapshots',
+    {},
+  ),
+  {
+    ...get('', '/databases/shop/state-views/n'),
+    route: 'DELETE /databases/{database}/state-views/{name}',
+    method: 'DELETE',
+  },
+  post('/api/v1/db/{database}/{revision}/state-changes/{name}/v{version}', '/api/v1/db/shop/4/state-changes/n/v1', {}),
+  post(
+    '/api/v1/db/{database}/state-changes/{name}/v{version}/execute',
+    '/api/v1/db/shop/state-changes/n/v1/execute?dry_run=true',
+    command,
+  ),
+  post(
+    '/api/v1/databases/{database}/state-changes/{name}/versions/{version}',
+    '/api/v1/databases/shop/state-changes/n/versions/1',
+    {},
+  ),
+  post('/databases/{database}/state-changes/{name}/process', '/databases/shop/state-changes/n/process', {
+    command: {},
+  }),
   get('/', '/'),
   get('/databases', '/databases'),
   get('/db/{database}/{revision}', '/db/shop/latest', origin),
