@@ -215,7 +215,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'The memory that a component may have: of all of its modules together.',
   },
   guestFuel: {
-    type: wholeNumber({ min: 1_000_000, max: 1_000_000_000_000_000, unit: 'units' }),
+    type: wholeNumber({ min: 1_000_000, max: 999_999_999_999_999, unit: 'units' }),
     default: 50_000_000_000,
     help: 'What a component may spend in one call, in units of about one instruction. A presenter has four times as much for a whole presentation.',
   },

@@ -93,7 +93,8 @@ export function componentDeleted(scope: ReadScope, version: DefinedVersion): Dat
   return new DatabaseError('not_found', message, { details: { reason, scope: where(scope) } });
 }
 
-const WASM_EXECUTION_ERROR = 'WasmExecutionError';
+/** The reason of what a component, and nobody else, is at fault for. */
+export const WASM_EXECUTION_ERROR = 'WasmExecutionError';
 
 /** What was published cannot be run by this node. */
 export function componentNotRun(scope: ReadScope, version: DefinedVersion, why: string): DatabaseError {

@@ -48,6 +48,7 @@ export type {
   RenderedState,
   StateViewBindings,
 } from './components/operations.ts';
+export { WASM_EXECUTION_ERROR } from './errors.ts';
 export { isFatal } from './fatal.ts';
 export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {

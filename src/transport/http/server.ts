@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { assert, type Clock, cut, DatabaseError, escapeUnseen, formatAddress, giveBack } from '#base';
 import type { Logger, Metrics } from '#observability';
-import { isFatal, type Service } from '#service';
+import { isFatal, type Service, WASM_EXECUTION_ERROR } from '#service';
 import type { ByteBudgets } from '../byte-budgets.ts';
 import type { Relay } from '../relay.ts';
 import { BodyIntake } from './body-intake.ts';
@@ -319,7 +319,8 @@ class HttpFront {
       url: request.url,
       contentType: request.headers['content-type'],
     });
-    if (failure.code === 'internal') {
+    // What users publish may fault as often as it is asked, and is counted where it runs.
+    if (failure.code === 'internal' && failure.details.reason !== WASM_EXECUTION_ERROR) {
       const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
       this.#options.logger.error('http-request-failed', { method: request.method, route: label, error: failure });
     }

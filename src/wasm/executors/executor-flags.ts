@@ -2,6 +2,7 @@
  * What a process that runs guests may do, as flags of Node: read its own program, and nothing else that the permission
  * model knows.
  */
+import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { PAGE_BYTES } from '../limits.ts';
 
@@ -21,6 +22,23 @@ export const IS_SOURCE: boolean = import.meta.url.endsWith('.ts');
 const READABLE: readonly string[] = IS_SOURCE
   ? [fileURLToPath(new URL('../..', import.meta.url)), fileURLToPath(new URL('../../../package.json', import.meta.url))]
   : [fileURLToPath(new URL('.', import.meta.url))];
+
+/** Of util-linux. The one of BusyBox, which is a link to it, knows no such signal. */
+const SETPRIV = '/usr/bin/setpriv';
+
+/**
+ * What begins the process so that the kernel ends it with the node, however that ends: a guest that runs notices
+ * nothing by itself, and has fuel for a minute. Where there is none, it is ended by that.
+ */
+export const LAUNCHER: readonly string[] = isOfUtilLinux(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL'] : [];
+
+function isOfUtilLinux(path: string): boolean {
+  try {
+    return realpathSync(path) === path;
+  } catch {
+    return false;
+  }
+}
 
 export function flagsOf({ heapBytesMax, guestMemoryBytesMax, tableElementsMax }: ProcessBounds): readonly string[] {
   return [

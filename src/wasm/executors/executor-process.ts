@@ -12,7 +12,7 @@ import { setPriority } from 'node:os';
 import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { assert } from '#base';
-import { flagsOf, IS_SOURCE, type ProcessBounds } from './executor-flags.ts';
+import { flagsOf, IS_SOURCE, LAUNCHER, type ProcessBounds } from './executor-flags.ts';
 import { FrameReader, frameHead } from './frames.ts';
 import {
   type Answer,
@@ -57,7 +57,10 @@ export class ExecutorProcess {
 
   constructor(options: ProcessOptions, listeners: ProcessListeners) {
     this.#listeners = listeners;
-    this.#child = spawn(process.execPath, [...flagsOf(options), PROGRAM], {
+    const own = [...flagsOf(options), PROGRAM];
+    const [launcher, ...before] = LAUNCHER;
+    const args = launcher === undefined ? own : [...before, process.execPath, ...own];
+    this.#child = spawn(launcher ?? process.execPath, args, {
       env: {},
       cwd: '/',
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { assert, toGroupId } from '#base';
+import { assert, DatabaseError, toGroupId } from '#base';
 import { RowKeys } from '#database';
 import { eventually } from '../../../support/eventually.ts';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf } from '../../../support/http-client.ts';
@@ -186,6 +186,16 @@ describe('a server that closes', () => {
 });
 
 describe('a failure of the node', () => {
+  it('answers 500 for what a component does, and logs nothing: it may do so as often as it is asked', async () => {
+    const error = new DatabaseError('internal', 'Trap: unreachable', { details: { reason: 'WasmExecutionError' } });
+    const handle = (): never => {
+      throw error;
+    };
+    await using world = await startHttpWorld({ routes: [{ method: 'GET', path: '/', handle }] });
+    const answer = await world.client.get('/');
+    expect([answer.status, answer.text.includes('Trap: unreachable'), world.logged]).toEqual([500, true, []]);
+  });
+
   it('answers 500 INTERNAL without saying more, is logged, and is fatal when stored rows are damaged', async () => {
     await using world = await startHttpWorld();
     await world.client.create('shop');

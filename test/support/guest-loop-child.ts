@@ -1,0 +1,53 @@
+// Executors in a process of its own, with a guest that never ends: says the number of the process that runs it, and
+// waits to be killed.
+import { readdirSync, readFileSync } from 'node:fs';
+import { artifactOf, executors, foldOf } from './wasm/executors.ts';
+
+const LOOPING = `(component
+  (core module $m (memory (export "memory") 1)
+    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
+    (func (export "evolve") (param i32 i32 i32 i32) (result i32) (loop $l (br $l)) unreachable))
+  (core instance $i (instantiate $m))
+  (type $bytes (list u8)) (type $folded (result $bytes (error string)))
+  (func $evolve (param "state" $bytes) (param "event" $bytes) (result $folded) (canon lift (core func $i "evolve")
+    (memory (core memory $i "memory")) (realloc (core func $i "cabi_realloc"))))
+  (export "evolve" (func $evolve)))`;
+const LONG = { wallMs: 600_000, cpuMs: 600_000 };
+const MUCH = { fuel: 1e13, outputBytesMax: 1000, hostCallsMax: 0 };
+/** Of the kernel's clock: more than a process needs to be ready. */
+const BUSY_TICKS = 50;
+
+const [PARENT, USER, SYSTEM] = [1, 11, 12];
+
+const running = executors();
+void running.fold(foldOf(await artifactOf(LOOPING), [Uint8Array.of(1)], { time: LONG, limits: MUCH }));
+while (!childrenOf(process.pid).some((pid) => ticksOf(pid) > BUSY_TICKS)) await turn();
+process.send?.(childrenOf(process.pid));
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function childrenOf(parent: number): readonly number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => Number(statOf(pid)[PARENT]) === parent);
+}
+
+/** Processor time. */
+function ticksOf(pid: number): number {
+  const stat = statOf(pid);
+  return Number(stat[USER]) + Number(stat[SYSTEM]);
+}
+
+/** What the kernel says of a process behind its name, which stands in brackets: its state is the first. */
+function statOf(pid: number): readonly string[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    // It has ended.
+    return [];
+  }
+}
