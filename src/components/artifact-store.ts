@@ -100,7 +100,7 @@ function runnable(
   { digest, binding }: Pick<Artifact, 'digest' | 'binding'>,
   bytes: Uint8Array,
 ): RunnableArtifact {
-  return { key, digest, binding, bytes };
+  return { key, pool: key, digest, binding, bytes };
 }
 
 function isOf(artifact: Artifact, { digest, kind }: ComponentSource): boolean {

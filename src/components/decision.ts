@@ -34,6 +34,8 @@ export interface DecisionAsk {
   readonly command: Command;
   /** The version that is read under a name, or undefined when there is none. Asked once for each name. */
   readonly findView: (name: string) => Promise<ReadableView | undefined>;
+  /** Aborts when nobody waits for the decision any longer. Default: somebody does. */
+  readonly signal?: AbortSignal | undefined;
   /** What the clock of the guest shows. */
   readonly receivedAtMs: number;
   /** Up to which time views in the order of effective time are read. Default: `receivedAtMs`. */

@@ -155,8 +155,9 @@ export class StateChanges {
     }
   }
 
-  #call({ artifact, command, receivedAtMs, seed }: DecisionAsk, reader: StateReader): Promise<JobOutcome> {
+  #call({ artifact, command, receivedAtMs, seed, signal }: DecisionAsk, reader: StateReader): Promise<JobOutcome> {
     return this.#executors.call({
+      ...(signal === undefined ? {} : { signal }),
       artifact,
       ...this.#settings.guest,
       wasi: { timeNs: BigInt(receivedAtMs) * NANOS_PER_MS, seed },

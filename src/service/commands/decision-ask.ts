@@ -27,7 +27,15 @@ export interface OpenedDecision {
 export async function openDecision(
   context: ServiceContext,
   view: ReadView,
-  { name, version: asked, command }: Pick<AskedDecision, 'name' | 'version'> & { readonly command: Command },
+  {
+    name,
+    version: asked,
+    command,
+    signal,
+  }: Pick<AskedDecision, 'name' | 'version'> & {
+    readonly command: Command;
+    readonly signal: AbortSignal;
+  },
 ): Promise<OpenedDecision> {
   const { clock, random, reads } = context;
   const version = await servedVersion(context, view, { component: 'state-change', name, version: asked });
@@ -39,6 +47,7 @@ export async function openDecision(
     change: `${version.definition.name} v${version.version}`,
     artifact,
     command,
+    signal,
     findView: (viewName) => findView(context, view, viewName),
     receivedAtMs: clock.nowMs(),
     seed: new DataView(random.bytes(SEED_BYTES).slice().buffer).getBigUint64(0),

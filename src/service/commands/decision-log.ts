@@ -25,6 +25,8 @@ export function decisionLog(context: ServiceContext, binding: Binding, options: 
       return latest;
     },
     commit: async (transaction) => {
+      // Whoever has given up is told nothing any more, and wants nothing done.
+      options.signal.throwIfAborted();
       const outcome = await propose(context, binding, transaction, options);
       options.onOutcome();
       await waitForRevision(context, { signal: options.signal, binding, revision: outcome.revision });

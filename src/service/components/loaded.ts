@@ -1,7 +1,8 @@
 /**
  * From a version to what an executor runs: the artifact of its component, which this node has or makes.
  *
- *   V14 What runs was made from the bytes that the database holds under the digest of the definition.
+ *   V14 What runs was made from the bytes that the database holds under the digest of the definition, and was never
+ *       called for another database.
  */
 import type { ArtifactStore, NoArtifact, RunnableArtifact } from '#components';
 import { type DefinedVersion, type Definition, REDUCE_FUNCTION } from '#model';
@@ -27,7 +28,8 @@ export async function loadedArtifact(
       return bytes;
     },
   });
-  if (made.kind === 'ok') return made.value;
+  // One database learns nothing of another by what a component keeps, which it must not.
+  if (made.kind === 'ok') return { ...made.value, pool: `${made.value.key} ${view.binding.databaseId}` };
   throw componentNotRun(scopeOf(view), version, reasonOf(made.reason));
 }
 

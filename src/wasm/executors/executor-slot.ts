@@ -35,6 +35,11 @@ export interface TimeLimits {
 export interface KeptArtifact {
   /** Of the component: what is counted and quarantined. */
   readonly digest: string;
+  /**
+   * Calls of one pool share instances, whatever a guest keeps in them; calls of two never do. Default: the digest, for
+   * whoever has one artifact of each component and one owner.
+   */
+  readonly pool?: string | undefined;
   readonly bytes: Uint8Array;
 }
 
@@ -205,8 +210,8 @@ export class ExecutorSlot {
     if (this.#sent.length === 1) this.#begin(pending);
   }
 
-  #load({ digest, bytes }: KeptArtifact, to: ExecutorProcess): number {
-    const { number, isNew, dropped } = this.#loaded.use(digest);
+  #load({ digest, pool = digest, bytes }: KeptArtifact, to: ExecutorProcess): number {
+    const { number, isNew, dropped } = this.#loaded.use(pool);
     if (dropped !== undefined) to.send(encodeRequest({ kind: 'unload', id: 0, artifact: dropped }));
     const { guestBytesKept } = this.#settings;
     if (isNew) to.send(encodeRequest({ kind: 'load', id: 0, artifact: number, guestBytesKept, bytes }));

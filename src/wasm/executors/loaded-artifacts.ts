@@ -16,11 +16,11 @@ export class LoadedArtifacts {
     this.#max = max;
   }
 
-  use(digest: string): Use {
-    const known = this.#numbers.get(digest);
+  use(pool: string): Use {
+    const known = this.#numbers.get(pool);
     const number = known ?? this.#next++;
-    this.#numbers.delete(digest);
-    this.#numbers.set(digest, number);
+    this.#numbers.delete(pool);
+    this.#numbers.set(pool, number);
     return { number, isNew: known === undefined, dropped: this.#overflow() };
   }
 

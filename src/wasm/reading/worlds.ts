@@ -64,7 +64,7 @@ export function expectExports(component: Component, kind: ComponentKind, name: s
   if (kind !== 'state-view' || first.shape === 'sdk') return { ...first, batch: undefined, query: undefined };
   return {
     ...first,
-    batch: exported.find((other) => other.name === 'evolve-many' && other.shape === BATCH_SHAPE),
+    batch: exported.find((other) => other.name === `${name}-many` && other.shape === BATCH_SHAPE),
     query: exported.find((other) => other.name === 'query' && other.shape === QUERY_SHAPE),
   };
 }

@@ -390,6 +390,14 @@ describe('a State Change that misbehaves', { timeout: 60_000 }, () => {
     expect([deciding.figures().calls - before, known.revision]).toEqual([calls, 2]);
   });
 
+  it('and is not waited for any longer has decided nothing', async () => {
+    const known = await bank();
+    const signal = AbortSignal.abort();
+    const execution = await changes().execute(asked(known, WITHDRAWAL, { signal }));
+    expect(execution).toMatchObject({ kind: 'failed', message: expect.stringMatching(/^Cancelled: /) });
+    expect(known.revision).toBe(2);
+  });
+
   it('and asks too often has decided nothing', async () => {
     const { guest } = DEFAULT_STATE_CHANGES;
     const none = { ...guest, limits: { ...guest.limits, hostCallsMax: 0 } };

@@ -124,6 +124,21 @@ describe('a State View', () => {
     expect([await versionOf(), await versionOf(2)]).toEqual([1, 'StateViewNotFound']);
   });
 
+  it('is folded by the function that its definition names, though another one of the same component is, too', async () => {
+    // `query` has the shape of a fold, and puts what it is given behind the state.
+    const texts = viewOf({ state_view_name: 'texts', event_selector: SUBJECT, reduce_fn: 'query' });
+    await define(...definingPayloads(texts, bytes));
+    const asked = { databaseName: 'bank', at: 'latest', signal: NEVER } as const;
+    const sizes: number[] = [];
+    for (const name of ['balances', 'texts', 'balances', 'texts']) {
+      const opened = await world.service.openStateView({ ...asked, name });
+      const parameters = new Map([['subject.account', 'a']]);
+      sizes.push((await opened.bind({ parameters, field: 'parameters' }).render({ signal: NEVER })).bytes.length);
+    }
+    const [few = 0, many = 0] = sizes;
+    expect([sizes, many > 10 * few]).toEqual([[few, many, few, many], true]);
+  });
+
   it('names everything that is wrong with the values of a read', async () => {
     const parameters = new Map([
       ['subject.account', ''],

@@ -38,6 +38,20 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(shared.figures()).toMatchObject({ starts: 1, kills: 0 });
   });
 
+  it('calls an instance again for those of its pool, and never for those of another', async () => {
+    const counting = await artifactOf(
+      guestText(`(i32.store8 (i32.const 128) (i32.add (i32.load8_u (i32.const 128)) (i32.const 1)))
+        (i32.store8 (i32.const 16) (i32.const 0)) (i32.store (i32.const 20) (i32.const 128))
+        (i32.store (i32.const 24) (i32.const 1)) (i32.const 16)`),
+    );
+    const states: unknown[] = [];
+    for (const pool of ['one', 'one', 'other', 'one', 'other']) {
+      const outcome = await shared.fold(foldOf({ ...counting, pool }, [EVENT]));
+      states.push(outcome.kind === 'state' ? outcome.state[0] : outcome);
+    }
+    expect(states).toEqual([1, 2, 1, 3, 2]);
+  });
+
   it('answers what the guest says for itself', async () => {
     const text = guestText(`(i32.store8 (i32.const 16) (i32.const 1)) (i32.store (i32.const 20) (i32.const 64))
       (i32.store (i32.const 24) (i32.const 2)) (i32.store16 (i32.const 64) (i32.const 0x6f6e)) (i32.const 16)`);
