@@ -19,6 +19,7 @@ import {
 import { isMediaType } from './media-type.ts';
 import { type ComponentName, isComponentName } from './names.ts';
 import { and, parameter, type Selector, type SelectorTemplate } from './selector.ts';
+import { sizeFault } from './selector-rules.ts';
 import { type Bindings, bindTemplate, parametersOf } from './selector-template.ts';
 import { describeTextFault, nameFault } from './text-rules.ts';
 import { isUriReference } from './uri.ts';
@@ -101,6 +102,10 @@ function checkStateView(view: StateViewDefinition, place: RulesPlace): void {
   if (keyedTemplate(view.selector, view.keyType) !== view.selector) {
     addFault(place, 'event_selector', `must have the parameter ${KEY_BINDING}, for key_type is ${view.keyType}`);
   }
+  // `events` and `key_type` add to what was read under these limits, and replicas read the sum under them again.
+  const size = sizeFault(view.selector);
+  if (size !== undefined)
+    addFault(place, 'event_selector', `${size.rule}, with what events and key_type add`, String(size.found));
 }
 
 function checkOffers({ offers }: Definition & { readonly kind: 'presenter' }, place: RulesPlace): void {

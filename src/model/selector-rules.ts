@@ -25,6 +25,10 @@ import { describeTextFault, nameFault, textFault } from './text-rules.ts';
 /** A letter or underscore, then letters, digits, `_` and `-`: it stands behind the dot of `{attribute}.{parameter}`. */
 const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
+const DEPTH_RULE = `must nest at most ${SELECTOR_DEPTH_MAX} deep`;
+const NODES_RULE = `must consist of at most ${SELECTOR_NODES_MAX} selectors`;
+const CONJUNCTIONS_RULE = `must come to at most ${SELECTOR_CONJUNCTIONS_MAX} alternatives when And is spread over Or`;
+
 /** The reading of one selector, from its root. */
 export class SelectorReading {
   readonly faults: Faults;
@@ -44,9 +48,8 @@ export class SelectorReading {
   enter(depth: number): boolean {
     this.#nodeCount++;
     if (this.#tooBig) return false;
-    if (depth > SELECTOR_DEPTH_MAX) this.#refuse(`must nest at most ${SELECTOR_DEPTH_MAX} deep`, depth);
-    else if (this.#nodeCount > SELECTOR_NODES_MAX)
-      this.#refuse(`must consist of at most ${SELECTOR_NODES_MAX} selectors`, this.#nodeCount);
+    if (depth > SELECTOR_DEPTH_MAX) this.#refuse(DEPTH_RULE, depth);
+    else if (this.#nodeCount > SELECTOR_NODES_MAX) this.#refuse(NODES_RULE, this.#nodeCount);
     return !this.#tooBig;
   }
 
@@ -74,8 +77,7 @@ export class SelectorReading {
   finishTemplate(selector: SelectorTemplate | undefined): SelectorTemplate | undefined {
     const count = selector === undefined ? 0 : conjunctionCount(selector);
     if (count <= SELECTOR_CONJUNCTIONS_MAX) return selector;
-    const rule = `must come to at most ${SELECTOR_CONJUNCTIONS_MAX} alternatives when And is spread over Or`;
-    return this.#refuse(rule, SELECTOR_CONJUNCTIONS_MAX + 1);
+    return this.#refuse(CONJUNCTIONS_RULE, SELECTOR_CONJUNCTIONS_MAX + 1);
   }
 
   /** Nothing is counted beyond its limit. */
@@ -99,6 +101,22 @@ export function termFault(kind: TermKind, value: string): string | undefined {
   const isWhole = kind === 'by-stream' || kind === 'by-type' || kind === 'by-subject';
   const fault = isWhole ? nameFault(bytes, 0, bytes.length) : textFault(bytes, 0, bytes.length);
   return fault === undefined ? undefined : describeTextFault(fault, bytesMax);
+}
+
+/** What is wrong with the size of a finished template, if anything: the limits under which one is read. */
+export function sizeFault(template: SelectorTemplate): { readonly rule: string; readonly found: number } | undefined {
+  const { nodes, depth } = sizeOf(template);
+  if (depth > SELECTOR_DEPTH_MAX) return { rule: DEPTH_RULE, found: depth };
+  if (nodes > SELECTOR_NODES_MAX) return { rule: NODES_RULE, found: nodes };
+  const conjunctions = conjunctionCount(template);
+  return conjunctions > SELECTOR_CONJUNCTIONS_MAX ? { rule: CONJUNCTIONS_RULE, found: conjunctions } : undefined;
+}
+
+function sizeOf(template: SelectorTemplate): { readonly nodes: number; readonly depth: number } {
+  if (!isCompound(template)) return { nodes: 1, depth: 1 };
+  const sizes = template.selectors.map(sizeOf);
+  const nodes = sizes.reduce((sum, size) => sum + size.nodes, 1);
+  return { nodes, depth: 1 + sizes.reduce((most, size) => Math.max(most, size.depth), 0) };
 }
 
 /** Conjunctions of the disjunctive form before anything is simplified; stops counting once it is too many. */

@@ -24,6 +24,7 @@ import {
   toRevision,
 } from '#base';
 import type { KvReader } from '#kv';
+import { decodeDefinitionEntry } from '#model';
 import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
 import { CatalogLease } from '../catalog/catalog-lease.ts';
 import { type CatalogState, LiveCatalog } from '../catalog/catalog-mirror.ts';
@@ -40,7 +41,7 @@ import type {
   WriteOptions,
 } from '../node.ts';
 import type { Binding, CreateOutcome, DefinitionOutcome, DeleteOutcome, Outcome, TransactOutcome } from '../outcome.ts';
-import { draining, notHere, payloadTooLarge, titleOf } from '../requests/refusals.ts';
+import { definitionUnreadable, draining, notHere, payloadTooLarge, titleOf } from '../requests/refusals.ts';
 import type {
   Commands,
   CoreLink,
@@ -192,6 +193,8 @@ export class FrontNode implements Node {
   }
 
   define(group: GroupId, payload: Uint8Array, options: WriteOptions = {}): Promise<DefinitionOutcome> {
+    // What no replica can read would end each of them, again and again: it must not get into a log.
+    if (decodeDefinitionEntry(payload) === undefined) return this.#refuse('proposal', definitionUnreadable());
     const { requireLeader: staysHere = false } = options;
     const asked = { group, payload, tellsAdmission: false, staysHere };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });

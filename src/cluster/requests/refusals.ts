@@ -99,6 +99,12 @@ export function payloadTooLarge(bytes: number, bytesMax: number): DatabaseError 
   return new DatabaseError('too_large', message, { details: { reason: 'EntryTooLarge' } });
 }
 
+/** Every rule of definitions is looked at before one is proposed: whoever comes here has found one that is missing. */
+export function definitionUnreadable(): DatabaseError {
+  const message = 'This release could not read the definition again, so it was not taken in: please report this';
+  return new DatabaseError('internal', message, { details: { reason: 'UnreadableDefinition' } });
+}
+
 export function uncommittedFull(title: Title, bytesMax: number): DatabaseError {
   const message = `${bytesMax} bytes of the ${title} already wait for the disk; send again when some are committed`;
   return refused('UncommittedBytes', message, RETRY_AFTER_MS);

@@ -6,26 +6,58 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
 import {
+  ALL,
   and,
   type Bindings,
   bindTemplate,
+  checkDefinition,
   type Definition,
   decodeDefinition,
   decodeTemplate,
   encodeDefinition,
   encodeSelector,
   Faults,
+  KEY_TYPES,
+  keyedTemplate,
   or,
   type ParameterSelector,
   parametersOf,
   parseJson,
   type Selector,
   type SelectorTemplate,
+  type StateViewDefinition,
   selectorToJson,
   templateFromJson,
   term,
 } from '#model';
-import { arbDefinition, arbTemplate } from '../../support/definitions.ts';
+import { arbDefinition, arbTemplate, componentName } from '../../support/definitions.ts';
+
+const VIEW: StateViewDefinition = {
+  kind: 'state-view',
+  name: componentName('v'),
+  description: undefined,
+  sourceCodeUri: undefined,
+  selector: ALL,
+  order: 'revision',
+  keyType: 'none',
+  reduceFunction: 'reduce',
+  contentType: 'a/b',
+  schema: undefined,
+  priority: 'normal',
+  presenter: undefined,
+};
+
+/** As deep, as wide and as many alternatives as a selector may have, and a little more of each. */
+const arbLargeTemplate: fc.Arbitrary<SelectorTemplate> = fc
+  .array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 17, size: 'max' })
+  .chain((widths) => fc.boolean().map((isAnd) => ladder(widths, isAnd)));
+
+/** And in Or in And, each with as many terms beside it as it is wide. */
+function ladder([width = 1, ...rest]: readonly number[], isAnd: boolean): SelectorTemplate {
+  const terms = Array.from({ length: width }, (_, at) => term('by-type', `${rest.length}-${at}`));
+  const inner = rest.length === 0 ? terms : [...terms, ladder(rest, !isAnd)];
+  return isAnd ? and(inner) : or(inner);
+}
 
 describe('the bytes of a definition', () => {
   it('give it back', () => {
@@ -34,6 +66,23 @@ describe('the bytes of a definition', () => {
         expect(decodeDefinition(encodeDefinition(definition))).toEqual(definition);
       }),
     );
+  });
+
+  it('give back whatever selector is allowed, and no other', () => {
+    const isRead = new Set<boolean>();
+    fc.assert(
+      fc.property(arbLargeTemplate, fc.constantFrom(...KEY_TYPES), (template, keyType) => {
+        const definition = { ...VIEW, keyType, selector: keyedTemplate(template, keyType) };
+        const faults = new Faults();
+        checkDefinition(definition, { field: '', faults });
+        const bytes = encodeSelector(definition.selector);
+        const read = decodeTemplate(bytes, 'selector', new Faults());
+        expect(read).toStrictEqual(faults.none ? definition.selector : undefined);
+        isRead.add(faults.none);
+      }),
+      { numRuns: 500 },
+    );
+    expect(isRead).toEqual(new Set([true, false]));
   });
 
   it('are the same in whatever order its settings were given', () => {

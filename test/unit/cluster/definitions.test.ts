@@ -113,6 +113,23 @@ describe('what is defined through any node', () => {
     expect(world.failures).toEqual([]);
   });
 
+  it('is refused where it is asked for when nobody could read it again', async () => {
+    const { world, group } = await started();
+    const [first] = ENTRIES;
+    if (first === undefined) throw new Error('there are entries');
+    const whole = encodeDefinitionEntry(first);
+    for (const payload of [whole.subarray(0, -1), new Uint8Array([...whole, 0]), new Uint8Array(0)]) {
+      for (const { front } of world.up) {
+        await expect(world.answer(front.define(group, payload))).rejects.toMatchObject({
+          code: 'internal',
+          details: { reason: 'UnreadableDefinition' },
+        });
+      }
+    }
+    expect(await defineAll(world, group)).toEqual(OUTCOMES);
+    expect(world.failures).toEqual([]);
+  });
+
   it('is there after crashes that lose rows and logs that were not synced (C7, D11)', async () => {
     const { world, group } = await started();
     expect(await defineAll(world, group)).toEqual(OUTCOMES);

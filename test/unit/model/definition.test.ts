@@ -9,7 +9,9 @@ import {
   bindTemplate,
   type ComponentKind,
   type Definition,
+  decodeDefinition,
   definitionFromJson,
+  encodeDefinition,
   Faults,
   isKeyOf,
   or,
@@ -28,6 +30,12 @@ function read(kind: ComponentKind, metadata: string | object): Definition | read
   const text = typeof metadata === 'string' ? metadata : JSON.stringify(metadata);
   const definition = definitionFromJson(kind, encodeUtf8(text), faults);
   return faults.none ? definition : faults.violations.map(({ field, description }) => `${field} ${description}`);
+}
+
+/** Or in And in Or: as deep as it says, so that nothing of it is flattened. */
+function nested(depth: number): object {
+  const leaf = { stream: `s${depth}` };
+  return depth === 1 ? leaf : { [depth % 2 === 0 ? 'or' : 'and']: [leaf, nested(depth - 1)] };
 }
 
 const VIEW = {
@@ -185,6 +193,27 @@ describe('the metadata of a State View', () => {
       ['metadata.event_selector.stream.parameter must be a letter or "_", then up to 63 letters, digits, "_" or "-"'],
     ],
     [
+      'more event types than a selector may have parts',
+      { ...VIEW, events: Array.from({ length: 50_000 }, (_, at) => `t${at}`) },
+      ['metadata.event_selector must consist of at most 256 selectors, with what events and key_type add'],
+    ],
+    [
+      'event types that come to more alternatives than a selector may have',
+      {
+        ...VIEW,
+        event_selector: { or: Array.from({ length: 20 }, (_, at) => ({ stream: `s${at}` })) },
+        events: Array.from({ length: 20 }, (_, at) => `t${at}`),
+      },
+      [
+        'metadata.event_selector must come to at most 256 alternatives when And is spread over Or, with what events and key_type add',
+      ],
+    ],
+    [
+      'a selector that a key makes deeper than it may be',
+      { ...VIEW, key_type: 'String', event_selector: nested(16) },
+      ['metadata.event_selector must nest at most 16 deep, with what events and key_type add'],
+    ],
+    [
       'two spellings',
       { ...VIEW, contentType: 'text/html' },
       ['metadata must have only one of content_type, contentType'],
@@ -197,6 +226,27 @@ describe('the metadata of a State View', () => {
     expect(read('state-view', { ...VIEW, prioritty: 'high' })).toStrictEqual([
       expect.stringMatching(/^metadata\.prioritty is unknown; known are state_view_name, stateViewName, /),
     ]);
+  });
+});
+
+describe('a definition that was accepted', () => {
+  it.each<[string, object]>([
+    ['has 255 event types', { event_selector: {}, events: Array.from({ length: 255 }, (_, at) => `t${at}`) }],
+    ['is 16 deep', { event_selector: nested(16) }],
+    ['is 15 deep, and has a key', { event_selector: nested(14), key_type: 'Int64' }],
+    ['has text of every kind', { description: 'a\u0000\u{10ffff}\nß', presenter: 'p', reduce_fn: 'f' }],
+  ])('can be read again when it %s', (_what, metadata) => {
+    const definition = read('state-view', { ...VIEW, ...metadata });
+    expect(definition).toMatchObject({ kind: 'state-view' });
+    expect(decodeDefinition(encodeDefinition(definition as Definition))).toStrictEqual(definition);
+  });
+
+  it.each([
+    '{"state_view_name":"a","content_type":"a/b","query_temporality":"revision","event_selector":{},"description":"\\ud800"}',
+    '{"state_view_name":"a","content_type":"a/b","query_temporality":"revision","event_selector":{"stream":"\\ud800"}}',
+    '{"state_view_name":"a","content_type":"a/b","query_temporality":"revision","event_selector":{"stream":{"parameter":"\\ud800"}}}',
+  ])('has no lone half of a surrogate pair: %s', (metadata) => {
+    expect(read('state-view', metadata)).toMatchObject([expect.stringContaining('metadata')]);
   });
 });
 
