@@ -102,6 +102,11 @@ export interface Node {
   absence(group: GroupId): DatabaseError | undefined;
   /** Who leads the group, as far as is known here; undefined: nobody, as it seems. */
   leaderOf(group: GroupId): LeaderAddress | undefined;
+  /**
+   * What a write is refused with that is for the leader alone, as far as is known here. Undefined: this node leads, or
+   * nobody does; a proposal finds out.
+   */
+  notLeading(group: GroupId): DatabaseError | undefined;
   /** Where other nodes reach this one: host:port; undefined when they cannot. */
   readonly peerAddress: string | undefined;
   /** Tells the node where clients reach it; known once the servers have bound their ports. Others learn it, too. */

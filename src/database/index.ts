@@ -96,7 +96,7 @@ export { type LogPlace, Page, type PageRecord } from './page.ts';
 export { PageCache } from './page-cache.ts';
 export { PostingBlock, type PostingEntry } from './posting.ts';
 export { PostingCursor, type PostingCursorOptions } from './posting-cursor.ts';
-export { componentBytes, type Definitions, ReadDefinitions } from './read-definitions.ts';
+export { componentBytes, type Definitions, lastDefinition, ReadDefinitions } from './read-definitions.ts';
 export {
   DatabaseReader,
   type DatabaseSource,

@@ -74,6 +74,11 @@ export class ReadDefinitions {
   }
 }
 
+/** A number that is higher whenever something else is defined, as far as the rows go; 0: nothing ever was. A get. */
+export function lastDefinition(source: DatabaseSource): number {
+  return (new DatabaseReader(source).applied()?.definitions ?? NO_DEFINITIONS).index;
+}
+
 /**
  * The bytes of a component, put together part by part, so that a large one does not hold whoever else reads. Undefined
  * when they are not here, or not all of them: the last version that named it was deleted. That they have the digest is

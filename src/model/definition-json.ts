@@ -42,16 +42,21 @@ import {
   refuseOthers,
   textFrom,
 } from './json-read.ts';
+import { METADATA_BYTES_MAX } from './limits.ts';
 import { type ComponentName, parseComponentName, parseEventType } from './names.ts';
 import { and, or, type SelectorTemplate, term } from './selector.ts';
 import { templateFromJson } from './selector-json.ts';
 
+const SCHEMA_RULE = 'a JSON Schema: an object, true or false';
 /** Under each spelling the schema keeps its bytes. */
 const SCHEMA = ['content_schema', 'contentSchema'] as const;
 const RAW: ReadonlySet<string> = new Set(SCHEMA);
 
 /** The definition that the metadata of a publication says, or undefined with faults added. */
 export function definitionFromJson(kind: ComponentKind, text: Uint8Array, faults: Faults): Definition | undefined {
+  if (text.length > METADATA_BYTES_MAX) {
+    return faults.add('metadata', `must have at most ${METADATA_BYTES_MAX} bytes`, String(text.length));
+  }
   const node = parseJson(text, { raw: RAW });
   if (node.kind === 'fault') return faults.add('metadata', `must be JSON: ${node.message}`);
   const place = { field: 'metadata', faults };
@@ -182,16 +187,20 @@ function namesFrom(node: JsonNode, place: JsonPlace): readonly ComponentName[] |
 
 /** Any of the event types; an empty list selects as much as none. */
 function typesFrom(node: JsonNode, place: JsonPlace): SelectorTemplate | undefined {
-  const items = itemsFrom(node, place);
-  if (items === undefined) return undefined;
-  if (items.length === 0) return place.faults.add(place.field, 'must name at least one event type');
-  const types = items.map((each, index) => {
-    const at = item(place, index);
-    const text = textFrom(each, at);
-    return text === undefined ? undefined : parseEventType(text, at.field, at.faults);
-  });
+  const texts = itemsFrom(node, place)?.map((each, index) => textFrom(each, item(place, index)));
+  if (texts === undefined || texts.includes(undefined)) return undefined;
+  if (texts.length === 0) return place.faults.add(place.field, 'must name at least one event type');
+  return typesTemplate(
+    texts.filter((text) => text !== undefined),
+    place,
+  );
+}
+
+/** Any of the event types, or undefined with faults added. */
+export function typesTemplate(texts: readonly string[], place: JsonPlace): SelectorTemplate | undefined {
+  const types = texts.map((text, index) => parseEventType(text, item(place, index).field, place.faults));
   const read = types.filter((type) => type !== undefined);
-  return read.length === items.length ? or(read.map((type) => term('by-type', type))) : undefined;
+  return read.length === texts.length ? or(read.map((type) => term('by-type', type))) : undefined;
 }
 
 const ORDERS: ReadonlyMap<string, FoldOrder> = new Map([
@@ -230,7 +239,22 @@ function schemaFrom(node: JsonNode, place: JsonPlace): ContentSchema | undefined
   const [first] = node.bytes;
   const isSchema = first === 0x7b || first === 0x74 || first === 0x66;
   if (isSchema) return { kind: 'held', bytes: node.bytes.slice() };
-  return place.faults.add(place.field, 'must be a URI, or a JSON Schema: an object, true or false', describe(node));
+  return place.faults.add(place.field, `must be a URI, or ${SCHEMA_RULE}`, describe(node));
+}
+
+/** A JSON Schema as it is, without blanks around it: so it is the same as in metadata. */
+export function heldSchema(bytes: Uint8Array, { field, faults }: JsonPlace): ContentSchema | undefined {
+  const node = parseJson(bytes);
+  if (node.kind === 'fault') return faults.add(field, `must be ${SCHEMA_RULE}: ${node.message}`);
+  if (node.kind !== 'object' && node.kind !== 'boolean') {
+    return faults.add(field, `must be ${SCHEMA_RULE}`, describe(node));
+  }
+  const start = bytes.findIndex(isNotBlank);
+  return { kind: 'held', bytes: bytes.slice(start, bytes.findLastIndex(isNotBlank) + 1) };
+}
+
+function isNotBlank(byte: number): boolean {
+  return byte > 0x20;
 }
 
 function presenterFrom(node: JsonNode, place: JsonPlace): PresenterReference | undefined {

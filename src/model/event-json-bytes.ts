@@ -10,27 +10,35 @@
  *
  *   M11 What is written of an event is the UTF-8 of what `eventToJson` gives of it.
  */
-import { assert, encodeUtf8, formatInstant, indexOfIllFormed, instantFromMs, NO_BYTES, ProtoReader } from '#base';
+import { assert, encodeUtf8, formatInstant, instantFromMs, ProtoReader } from '#base';
 import type { ServerFields } from './event.ts';
 import { EventSpans } from './event-spans.ts';
 import { payloadForm } from './event-to-json.ts';
 import { VALUE_TAG } from './event-wire.ts';
-import { base64Bytes, ESCAPED_BYTES_MAX, JsonBytes, textBytes } from './json-bytes.ts';
+import {
+  base64Bytes,
+  ESCAPED_BYTES_MAX,
+  JsonBytes,
+  type Phrase,
+  phraseOf,
+  type SpareMemory,
+  textBytes,
+} from './json-bytes.ts';
 import { readTimestamp } from './timestamp-wire.ts';
 
 const LENGTH_BYTES = 4;
 /** Names, quotes and what the server adds: all that does not grow with what the client wrote. */
 const FIXED_BYTES = 512;
-const ID = encodeUtf8('{"id":');
-const SOURCE = encodeUtf8(',"source":');
-const SPEC_VERSION = encodeUtf8(',"specversion":');
-const TYPE = encodeUtf8(',"type":');
-const SUBJECT = encodeUtf8(',"subject":');
-const TIME = encodeUtf8(',"time":');
-const CONTENT_TYPE = encodeUtf8(',"datacontenttype":');
-const SCHEMA = encodeUtf8(',"dataschema":');
-const DATA = encodeUtf8(',"data":');
-const DATA_BASE64 = encodeUtf8(',"data_base64":');
+const ID = phraseOf('{"id":');
+const SOURCE = phraseOf(',"source":');
+const SPEC_VERSION = phraseOf(',"specversion":');
+const TYPE = phraseOf(',"type":');
+const SUBJECT = phraseOf(',"subject":');
+const TIME = phraseOf(',"time":');
+const CONTENT_TYPE = phraseOf(',"datacontenttype":');
+const SCHEMA = phraseOf(',"dataschema":');
+const DATA = phraseOf(',"data":');
+const DATA_BASE64 = phraseOf(',"data_base64":');
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -42,13 +50,13 @@ export class EventJsonBytes {
   #revision = -1;
   #recordedTimeMs = -1;
   /** `,"revision":7,"index":` */
-  #beforeIndex: Uint8Array = NO_BYTES;
+  #beforeIndex: Phrase = phraseOf('');
   /** `,"recordedtime":"…"` */
-  #behindIndex: Uint8Array = NO_BYTES;
+  #behindIndex: Phrase = phraseOf('');
 
-  /** Room to begin with; it grows. */
-  constructor(startBytes: number) {
-    this.#json = new JsonBytes(startBytes);
+  /** Room to begin with; it grows. Memory that is spare is used before any is made. */
+  constructor(startBytes: number, spare?: SpareMemory) {
+    this.#json = new JsonBytes(startBytes, spare);
   }
 
   /** Bytes since the last `take`. */
@@ -60,6 +68,7 @@ export class EventJsonBytes {
   append(source: Uint8Array, from: number, to: number, server: ServerFields): void {
     const [json, spans] = [this.#json, this.#spans];
     spans.read(source, from, to);
+    json.from(source);
     const { storedId = '' } = server;
     const payloadBytes = spans.dataEnd - spans.dataStart;
     json.reserve(FIXED_BYTES + ESCAPED_BYTES_MAX * (to - from - payloadBytes + storedId.length));
@@ -79,44 +88,46 @@ export class EventJsonBytes {
 
   #putAttributes(source: Uint8Array, storedId: string): void {
     const [json, spans] = [this.#json, this.#spans];
-    if (storedId === '') this.#putMember(ID, source, spans.idStart, spans.idEnd);
+    if (storedId === '') this.#putMember(ID, spans.idStart, spans.idEnd);
     else {
       const id = encodeUtf8(storedId);
-      this.#putMember(ID, id, 0, id.length);
+      json.from(id);
+      this.#putMember(ID, 0, id.length);
+      json.from(source);
     }
-    this.#putMember(SOURCE, source, spans.sourceStart, spans.sourceEnd);
-    this.#putMember(SPEC_VERSION, source, spans.versionStart, spans.versionEnd);
-    this.#putMember(TYPE, source, spans.typeStart, spans.typeEnd);
-    if (spans.subjectStart !== -1) this.#putMember(SUBJECT, source, spans.subjectStart, spans.subjectEnd);
-    if (spans.timeTextStart !== -1) this.#putMember(TIME, source, spans.timeTextStart, spans.timeTextEnd);
+    this.#putMember(SOURCE, spans.sourceStart, spans.sourceEnd);
+    this.#putMember(SPEC_VERSION, spans.versionStart, spans.versionEnd);
+    this.#putMember(TYPE, spans.typeStart, spans.typeEnd);
+    if (spans.subjectStart !== -1) this.#putMember(SUBJECT, spans.subjectStart, spans.subjectEnd);
+    if (spans.timeTextStart !== -1) this.#putMember(TIME, spans.timeTextStart, spans.timeTextEnd);
     else if (spans.timeStart !== -1) {
-      json.run(TIME);
+      json.phrase(TIME);
       putTimestamp(json, source, spans.timeStart, spans.timeEnd);
     }
     if (spans.contentTypeStart !== -1) {
-      this.#putMember(CONTENT_TYPE, source, spans.contentTypeStart, spans.contentTypeEnd);
+      this.#putMember(CONTENT_TYPE, spans.contentTypeStart, spans.contentTypeEnd);
     }
-    if (spans.schemaStart !== -1) this.#putMember(SCHEMA, source, spans.schemaStart, spans.schemaEnd);
+    if (spans.schemaStart !== -1) this.#putMember(SCHEMA, spans.schemaStart, spans.schemaEnd);
     if (spans.extensionsStart !== -1) putExtensions(json, source, spans);
   }
 
-  #putMember(name: Uint8Array, source: Uint8Array, from: number, to: number): void {
-    this.#json.run(name);
-    putStored(this.#json, source, from, to);
+  #putMember(name: Phrase, from: number, to: number): void {
+    this.#json.phrase(name);
+    this.#json.text(from, to);
   }
 
   #putServerFields({ revision, index, recordedTimeMs }: ServerFields): void {
     if (revision !== this.#revision) {
       this.#revision = revision;
-      this.#beforeIndex = encodeUtf8(`,"revision":${revision},"index":`);
+      this.#beforeIndex = phraseOf(`,"revision":${revision},"index":`);
     }
     if (recordedTimeMs !== this.#recordedTimeMs) {
       this.#recordedTimeMs = recordedTimeMs;
-      this.#behindIndex = encodeUtf8(`,"recordedtime":"${formatInstant(instantFromMs(recordedTimeMs))}"`);
+      this.#behindIndex = phraseOf(`,"recordedtime":"${formatInstant(instantFromMs(recordedTimeMs))}"`);
     }
-    this.#json.run(this.#beforeIndex);
+    this.#json.phrase(this.#beforeIndex);
     this.#json.count(index);
-    this.#json.run(this.#behindIndex);
+    this.#json.phrase(this.#behindIndex);
   }
 
   #putPayload(source: Uint8Array): void {
@@ -127,17 +138,11 @@ export class EventJsonBytes {
     const to = Math.max(0, this.#spans.dataEnd);
     const bytes = form === 'json' ? to - from : form === 'text' ? textBytes(source, from, to) : base64Bytes(to - from);
     json.reserve(DATA_BASE64.length + bytes + 1);
-    json.run(form === 'base64' ? DATA_BASE64 : DATA);
-    if (form === 'json') json.run(source, from, to);
-    else if (form === 'text') json.text(source, from, to);
-    else json.base64(source, from, to);
+    json.phrase(form === 'base64' ? DATA_BASE64 : DATA);
+    if (form === 'json') json.run(from, to);
+    else if (form === 'text') json.text(from, to);
+    else json.base64(from, to);
   }
-}
-
-/** Text of an event that was accepted, which is well-formed. */
-function putStored(json: JsonBytes, source: Uint8Array, from: number, to: number): void {
-  assert(indexOfIllFormed(source, from, to) === -1, 'Text of a stored event is UTF-8', from);
-  json.text(source, from, to);
 }
 
 function putTimestamp(json: JsonBytes, source: Uint8Array, from: number, to: number): void {
@@ -157,7 +162,7 @@ function putExtensions(json: JsonBytes, source: Uint8Array, { extensionsStart, e
     reader.tag();
     const nameStart = reader.lengthDelimited();
     json.byte(COMMA);
-    putStored(json, source, nameStart, reader.at);
+    json.text(nameStart, reader.at);
     json.byte(COLON);
     reader.tag();
     const valueStart = reader.lengthDelimited();
@@ -170,9 +175,9 @@ function putExtension(json: JsonBytes, reader: ProtoReader): void {
   if (tag === VALUE_TAG.BOOLEAN) return json.ascii(reader.varint() === 1 ? 'true' : 'false');
   if (tag === VALUE_TAG.INTEGER) return json.ascii(String(reader.signedVarint()));
   const start = reader.lengthDelimited();
-  if (tag === VALUE_TAG.BYTES) return json.base64(reader.bytes, start, reader.at);
+  if (tag === VALUE_TAG.BYTES) return json.base64(start, reader.at);
   if (tag === VALUE_TAG.TIMESTAMP) return putTimestamp(json, reader.bytes, start, reader.at);
-  return putStored(json, reader.bytes, start, reader.at);
+  return json.text(start, reader.at);
 }
 
 function putLength(bytes: Uint8Array, at: number, length: number): void {

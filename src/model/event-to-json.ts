@@ -23,9 +23,9 @@ import {
 import { DATA_KIND, type ServerFields } from './event.ts';
 import { type EventLayout, trustedLayout } from './event-layout.ts';
 import { VALUE_TAG } from './event-wire.ts';
-import { isWellFormedJson } from './json-scan.ts';
 import { isJsonType, isTextType } from './media-type.ts';
 import { readTimestamp } from './timestamp-wire.ts';
+import { isWellFormedJson } from './well-formed-json.ts';
 
 /** `bytes` is a stored event; the text is an object without white space of its own. */
 export function eventToJson(bytes: Uint8Array, server: ServerFields): string {

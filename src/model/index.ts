@@ -80,7 +80,7 @@ export {
   stampDefinitionEntry,
   type TimedDefinitionEntry,
 } from './definition-entry.ts';
-export { definitionFromJson } from './definition-json.ts';
+export { definitionFromJson, heldSchema, typesTemplate } from './definition-json.ts';
 export { bindView, canonicalNames, checkDefinition, isKeyOf, keyedTemplate } from './definition-rules.ts';
 export {
   DATA_KIND,
@@ -96,6 +96,7 @@ export { encodeEvent } from './event-encode.ts';
 export { acceptJsonEvent, eventFromJson } from './event-from-json.ts';
 export { EventJsonBytes } from './event-json-bytes.ts';
 export { eventFacts } from './event-layout.ts';
+export { eventParts } from './event-parts.ts';
 export type { EventPlace, EventShape } from './event-place.ts';
 export { showBytes } from './event-place.ts';
 export { eventToJson } from './event-to-json.ts';
@@ -115,6 +116,7 @@ export {
   parseJson,
   RAW_DATA,
 } from './json.ts';
+export type { SpareMemory } from './json-bytes.ts';
 export {
   describe as describeNode,
   inside,
@@ -128,7 +130,6 @@ export {
   spellingIn,
   textFrom,
 } from './json-read.ts';
-export { isWellFormedJson } from './json-scan.ts';
 export {
   COMMAND_BODY_BYTES_MAX,
   COMMAND_PAIRS_MAX,
@@ -142,6 +143,8 @@ export {
   EXTENSIONS_MAX,
   JSON_DEPTH_MAX,
   JSON_VALUES_MAX,
+  MESSAGE_FIELDS_MAX,
+  METADATA_BYTES_MAX,
   NAME_BYTES_MAX,
   PRINCIPAL_ATTRIBUTES_MAX,
   PRINCIPAL_VALUE_BYTES_MAX,
@@ -257,3 +260,4 @@ export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
 export { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
 export { transactionTooLarge } from './transaction-size.ts';
 export { refuseField, unknownFieldRule } from './unknown-field.ts';
+export { isWellFormedJson } from './well-formed-json.ts';

@@ -5,7 +5,6 @@
  * The scan is a loop over bytes with a stack of one bit a level, and JSON_DEPTH_MAX levels. It judges no UTF-8 inside
  * strings: whoever needs that judges the whole range before.
  */
-import { indexOfIllFormed } from '#base';
 import { JSON_DEPTH_MAX } from './limits.ts';
 
 const QUOTE = 0x22;
@@ -205,13 +204,4 @@ function isDigit(byte: number): boolean {
 
 function isHexDigit(byte: number): boolean {
   return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
-}
-
-/** Whether the range is one JSON value in well-formed UTF-8, with white space around it at most. */
-export function isWellFormedJson(bytes: Uint8Array, from: number, to: number): boolean {
-  const scanner = new JsonScanner(bytes, from, to);
-  scanner.skipSpace();
-  if (!scanner.value(0)) return false;
-  scanner.skipSpace();
-  return scanner.at === to && indexOfIllFormed(bytes, from, to) === -1;
 }

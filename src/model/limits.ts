@@ -31,6 +31,12 @@ export const SELECTOR_NODES_MAX = 256;
 /** Conjunctions in the disjunctive form of one selector. */
 export const SELECTOR_CONJUNCTIONS_MAX = 256;
 
+/**
+ * Fields of a message over gRPC, and of a selector with all inside it: many times what the largest has that says
+ * something. Two bytes are a field, so there could be millions in one request. Transactions count their events instead.
+ */
+export const MESSAGE_FIELDS_MAX = 4096;
+
 export const PRINCIPAL_ATTRIBUTES_MAX = 64;
 export const PRINCIPAL_VALUE_BYTES_MAX = 4096;
 export const COMMIT_MESSAGE_BYTES_MAX = 65_536;
@@ -44,6 +50,8 @@ export const STATE_VIEW_NAMES_MAX = 64;
 export const OFFERS_MAX = 64;
 export const PRESENTER_SETTINGS_MAX = 64;
 export const PRESENTER_SETTING_BYTES_MAX = 4096;
+/** What is sent beside a component: it is read in one turn. The largest definition has 300 KiB of bytes of its own. */
+export const METADATA_BYTES_MAX = 524_288;
 /** A component: what the host reads is less (docs/components.md); a definition may name no more. */
 export const COMPONENT_BYTES_MAX = 67_108_864;
 

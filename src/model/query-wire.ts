@@ -1,6 +1,7 @@
 /** `cairn.v1.EventQuery`: read from a request in any valid protobuf without unknown fields. */
 import { type Instant, nearestRevision, ProtoReader } from '#base';
 import type { Faults } from './faults.ts';
+import { MESSAGE_FIELDS_MAX } from './limits.ts';
 import {
   type AskedPosition,
   checkBounds,
@@ -29,7 +30,10 @@ export function decodeEventQuery(bytes: Uint8Array, field: string, faults: Fault
   const countBefore = faults.count;
   const reader = new ProtoReader(bytes);
   const draft: Draft = { selector: ALL, revisions: {}, direction: 'forward' };
-  while (!reader.done) readField(reader, draft, { field, faults });
+  for (let count = 0; !reader.done; count++) {
+    if (count === MESSAGE_FIELDS_MAX) return faults.add(field, `must have at most ${MESSAGE_FIELDS_MAX} fields`);
+    readField(reader, draft, { field, faults });
+  }
   if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.EventQuery');
   const paths = { revisions: `${field}.revision_range`, effectiveTime: `${field}.effective_time_range` };
   checkBounds(draft, paths, faults);

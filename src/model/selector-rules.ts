@@ -5,6 +5,7 @@
 import { encodeUtf8 } from '#base';
 import type { Faults } from './faults.ts';
 import {
+  MESSAGE_FIELDS_MAX,
   NAME_BYTES_MAX,
   SELECTOR_CONJUNCTIONS_MAX,
   SELECTOR_DEPTH_MAX,
@@ -27,6 +28,7 @@ const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
 const DEPTH_RULE = `must nest at most ${SELECTOR_DEPTH_MAX} deep`;
 const NODES_RULE = `must consist of at most ${SELECTOR_NODES_MAX} selectors`;
+const FIELDS_RULE = `must have at most ${MESSAGE_FIELDS_MAX} fields`;
 const CONJUNCTIONS_RULE = `must come to at most ${SELECTOR_CONJUNCTIONS_MAX} alternatives when And is spread over Or`;
 
 /** The reading of one selector, from its root. */
@@ -36,6 +38,7 @@ export class SelectorReading {
   readonly #isTemplate: boolean;
   readonly #root: string;
   #nodeCount = 0;
+  #fieldCount = 0;
   #tooBig = false;
 
   constructor(root: string, faults: Faults, { isTemplate }: { readonly isTemplate: boolean } = { isTemplate: false }) {
@@ -51,6 +54,16 @@ export class SelectorReading {
     if (depth > SELECTOR_DEPTH_MAX) this.#refuse(DEPTH_RULE, depth);
     else if (this.#nodeCount > SELECTOR_NODES_MAX) this.#refuse(NODES_RULE, this.#nodeCount);
     return !this.#tooBig;
+  }
+
+  /**
+   * Counts one field of a message, of which a selector has a few: one that is repeated says nothing new, and two bytes
+   * are a field. False when there are too many, which is a fault once.
+   */
+  takesField(): boolean {
+    this.#fieldCount++;
+    if (this.#fieldCount === MESSAGE_FIELDS_MAX + 1) this.#refuse(FIELDS_RULE, this.#fieldCount);
+    return this.#fieldCount <= MESSAGE_FIELDS_MAX;
   }
 
   /** A selector of one attribute, or undefined with the fault added. */

@@ -172,7 +172,10 @@ function readSelector(reader: ProtoReader, place: Place): SelectorTemplate | und
   if (!reading.enter(depth)) return undefined;
   const countBefore = reading.faults.count;
   const draft: Draft = { flat: NOTHING, nested: undefined };
-  while (!reader.done) readField(reader, draft, place);
+  while (!reader.done) {
+    if (!reading.takesField()) return undefined;
+    readField(reader, draft, place);
+  }
   if (reader.failed) return reading.faults.add(field, 'must be a protobuf message of cairn.v1.EventSelector');
   if (draft.nested !== undefined && draft.flat.length > 0) {
     return reading.faults.add(field, 'must have either flat attributes or one nested kind, not both');
@@ -224,6 +227,7 @@ function readParameter(reader: ProtoReader, { reading, field }: Place): Paramete
   const path = `${field}.parameter`;
   let [name, number] = ['', 0];
   while (!message.done) {
+    if (!reading.takesField()) return undefined;
     const tag = message.tag();
     if (tag === PARAMETER_NAME_TAG) {
       const from = message.lengthDelimited();
@@ -263,6 +267,7 @@ function readSelectorList(reader: ProtoReader, place: Place, type: string): read
   const selectors: SelectorTemplate[] = [];
   let count = 0;
   while (!reader.done) {
+    if (!reading.takesField()) return undefined;
     const tag = reader.tag();
     if (tag !== SELECTORS_TAG) {
       refuseField(reader, tag, { ...placeOf(place), type });

@@ -28,6 +28,7 @@ export {
   type DatabaseSource,
   type Definitions,
   eventsOf,
+  lastDefinition,
   PageCache,
   ReadDefinitions,
   type StoredEvent,
@@ -45,6 +46,7 @@ export {
   transactionAt,
   transactionById,
 } from './lookups.ts';
+export { EventOrdinals } from './ordinals.ts';
 export { type EventVisitor, PassingEvent } from './passing-event.ts';
 export { type Cancellation, type EventRead, queryEvents, visitEvents } from './query-events.ts';
 export { type LogScan, type LogSlice, scanLogBatches, scanLogEvents } from './scan-log.ts';

@@ -12,7 +12,7 @@
 import {
   assert,
   CATALOG_GROUP,
-  type DatabaseError,
+  DatabaseError,
   type DatabaseId,
   type GroupId,
   type LeaderAddress,
@@ -41,7 +41,7 @@ import type {
   WriteOptions,
 } from '../node.ts';
 import type { Binding, CreateOutcome, DefinitionOutcome, DeleteOutcome, Outcome, TransactOutcome } from '../outcome.ts';
-import { definitionUnreadable, draining, notHere, payloadTooLarge, titleOf } from '../requests/refusals.ts';
+import { definitionUnreadable, draining, notHere, notLeader, payloadTooLarge, titleOf } from '../requests/refusals.ts';
 import type {
   Commands,
   CoreLink,
@@ -163,6 +163,14 @@ export class FrontNode implements Node {
     if (node === this.#ports.identity.node) return { node: this.#ports.name, address: this.#address };
     const registered = this.#catalog.node(node);
     return { node: registered?.name ?? `node-${node}`, address: registered?.grpc ?? '' };
+  }
+
+  notLeading(group: GroupId): DatabaseError | undefined {
+    const node = this.#leaders.get(group) ?? this.#soleHolder(group);
+    const leader = this.leaderOf(group);
+    if (node === undefined || leader === undefined || node === this.identity.node) return undefined;
+    const { code, message, details } = notLeader(titleOf(this.#catalog.bindingOf(group)?.name), node);
+    return new DatabaseError(code, message, { details: { ...details, leader } });
   }
 
   advertise(clients: ClientAddresses): void {

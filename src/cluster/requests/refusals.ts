@@ -75,7 +75,7 @@ export function levelNotReached(level: number, own: number): DatabaseError {
 }
 
 export function diskFull(level: DiskLevel): DatabaseError {
-  const message = `The disk of this node is nearly full (${level}): writes are refused until there is space; reads and deletes go on`;
+  const message = `The disk of this node is nearly full (${level}): writes are refused until there is space; reads go on, and databases can be deleted`;
   const details = { reason: 'DiskFull', retryAfterMs: DISK_RETRY_AFTER_MS };
   return new DatabaseError('storage_full', message, { details });
 }

@@ -81,7 +81,7 @@ interface Places {
 export async function openDataDirectory(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
   const fault = clockFault(options.nowMs);
   if (fault !== undefined) throw fault;
-  const storeDirectory = join(directory, STORE);
+  const storeDirectory = storeDirectoryOf(directory);
   const logDirectory = logDirectoryOf(directory);
   await makeWritableDirectory(directory);
   await makeWritableDirectory(logDirectory);
@@ -118,11 +118,16 @@ export async function openDataDirectory(directory: string, options: DataDirector
  * @throws DatabaseError when there is no store, or another process has it open; StorageFailure when it is damaged.
  */
 export async function openStoppedStore(directory: string): Promise<StoppedStoreFiles> {
-  const [storeDirectory, logDirectory] = [join(directory, STORE), logDirectoryOf(directory)];
+  const [storeDirectory, logDirectory] = [storeDirectoryOf(directory), logDirectoryOf(directory)];
   const places = { directory, storeDirectory, logDirectory, isSuspect: true };
   const look = existsSync(storeDirectory) ? await lookAt(places, ALL) : undefined;
   if (look === undefined) throw noStore(directory);
   return { storeDirectory, logDirectory, store: await openUnlessLocked(places, {}), storeLogs: look.logs };
+}
+
+/** Of the rows of a node, beside its log. */
+export function storeDirectoryOf(dataDirectory: string): string {
+  return join(dataDirectory, STORE);
 }
 
 export type StoppedStoreFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirectory' | 'store' | 'storeLogs'>;
