@@ -29,6 +29,8 @@ export type FaultCode = (typeof FAULT_CODES)[number];
 export interface Fault {
   readonly code: FaultCode;
   readonly message: string;
+  /** Milliseconds until a call may give an answer; only where that is known. */
+  readonly retryAfterMs?: number;
 }
 
 /** Carries a fault out of a call. It passes through the guest, which cannot catch it. */

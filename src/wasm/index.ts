@@ -10,7 +10,7 @@
  * process of the node.
  *
  * A refusal of what is published and a fault of a call are answers, returned with a code and a sentence. The invariants
- * G1 to G19 stand where they are kept.
+ * G1 to G20 stand where they are kept.
  */
 
 export { Handle, isList, isRecord, tagged, type Value, type ValueList, type ValueRecord } from './abi/values.ts';
@@ -25,6 +25,7 @@ export {
   type FunctionCall,
 } from './executors/executors.ts';
 export type { HostCall } from './executors/messages.ts';
+export { writeValue } from './executors/value-codec.ts';
 export { FAULT_CODES, type Fault, type FaultCode } from './faults.ts';
 export type { CallLimits, Limited, Spent } from './guest/calls.ts';
 export { NullWasi, type WasiOptions } from './guest/null-wasi.ts';
@@ -34,6 +35,7 @@ export { type ComponentLimits, DEFAULT_LIMITS } from './limits.ts';
 export { ARTIFACT_POLICY, type Artifact, decodeArtifact } from './publishing/artifact.ts';
 export type { Published, PublishOptions } from './publishing/publish.ts';
 export { DEFAULT_PUBLISHER, Publisher, type PublisherSettings } from './publishing/publisher.ts';
+export type { SdkExamples } from './publishing/sdk-fitting.ts';
 export type { ComponentKind, ImportedInterface } from './reading/allowed-imports.ts';
 export { type Growth, type Inspected, type InspectOptions, inspect } from './reading/inspect.ts';
 export { REFUSAL_CODES, type Refusal, type RefusalCode } from './reading/refusal.ts';

@@ -9,6 +9,8 @@
  * ```
  *
  * Jobs are done in their order, one at a time; the next one is sent ahead, so that the process need not wait for it.
+ * A job that gives way begins when no other one waits, and is never sent ahead: who comes after it waits for one such
+ * job at most.
  * Whatever ends the process, the job that it was at gets the fault, and the one that was sent ahead goes to the next
  * process: it has not begun. Calls of guests change nothing, so none is lost by being sent again.
  *
@@ -30,6 +32,8 @@ export interface TimeLimits {
   readonly wallMs: number;
   /** Of all threads of the process. */
   readonly cpuMs: number;
+  /** The same since the host last answered it: what goes on is no loop. Default: as much as in all. */
+  readonly quietCpuMs?: number | undefined;
 }
 
 export interface KeptArtifact {
@@ -48,6 +52,8 @@ export interface Job {
   readonly time: TimeLimits;
   /** Aborts when nobody wants the answer any longer, or it is overdue; a call that runs ends with its process. */
   readonly signal?: AbortSignal | undefined;
+  /** True: all others go first. */
+  readonly givesWay?: boolean | undefined;
   /** What is asked, with these numbers in it. */
   request(id: number, artifact: number): Request;
   /** Answers what the guest asks while it is called; a rejection ends the call. */
@@ -97,6 +103,8 @@ export class ExecutorSlot {
   readonly #settings: SlotSettings;
   readonly #listeners: SlotListeners;
   #waiting: Pending[] = [];
+  /** Those that give way. */
+  #behind: Pending[] = [];
   #sent: Pending[] = [];
   #process: ExecutorProcess | undefined;
   #isReady = false;
@@ -110,6 +118,8 @@ export class ExecutorSlot {
   #nextId = 1;
   #residentBytes = 0;
   #cpuMsBefore: number | undefined;
+  /** When the host last answered. */
+  #cpuMsAnswered: number | undefined;
   #deadline: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
   #onEmpty: (() => void) | undefined;
@@ -123,7 +133,7 @@ export class ExecutorSlot {
 
   /** Jobs that wait or are worked on. */
   get length(): number {
-    return this.#waiting.length + this.#sent.length;
+    return this.#waiting.length + this.#behind.length + this.#sent.length;
   }
 
   get residentBytes(): number {
@@ -132,13 +142,14 @@ export class ExecutorSlot {
 
   do(job: Job): Promise<JobOutcome> {
     if (this.#isClosing) return Promise.resolve(faulted('ExecutorLost', 'The executors are being closed'));
-    if (this.#waiting.length >= this.#settings.waitingMax) {
-      const message = `${this.#waiting.length} calls wait for an executor, which is the most; try again`;
+    const queue = job.givesWay === true ? this.#behind : this.#waiting;
+    if (queue.length >= this.#settings.waitingMax) {
+      const message = `${queue.length} calls wait for an executor, which is the most; try again`;
       return Promise.resolve(faulted('Busy', message));
     }
     return new Promise((resolve) => {
       const pending = { job, id: this.#nextId++, resolve };
-      this.#waiting.push(pending);
+      queue.push(pending);
       job.signal?.addEventListener('abort', () => this.#abort(pending), { once: true });
       this.#pump();
     });
@@ -158,7 +169,7 @@ export class ExecutorSlot {
 
   #pump(): void {
     if (this.#process === undefined) {
-      if (this.#waiting.length > 0) this.#start();
+      if (this.#waiting.length + this.#behind.length > 0) this.#start();
       return;
     }
     if (!this.#isReady) return;
@@ -167,7 +178,7 @@ export class ExecutorSlot {
       return;
     }
     while (this.#sent.length < SENT_MAX && this.#sent.length + this.#jobsDone < this.#settings.jobsMax) {
-      const next = this.#waiting.shift();
+      const next = this.#waiting.shift() ?? (this.#sent.length === 0 ? this.#behind.shift() : undefined);
       if (next === undefined) return;
       this.#send(next, this.#process);
     }
@@ -228,6 +239,7 @@ export class ExecutorSlot {
       this.#kill({ code: 'DeadlineExceeded', message: `The call takes more than ${time.wallMs} ms${meanwhile}` });
     }, time.wallMs);
     this.#cpuMsBefore = undefined;
+    this.#cpuMsAnswered = undefined;
     this.#watch ??= setInterval(() => void this.#look(), WATCH_MS);
   }
 
@@ -244,11 +256,16 @@ export class ExecutorSlot {
     const { residentBytesMax } = this.#settings;
     const { time } = head.job;
     this.#cpuMsBefore ??= cpuMs;
+    this.#cpuMsAnswered ??= cpuMs;
+    const { quietCpuMs = time.cpuMs } = time;
     if (residentBytes > residentBytesMax) {
       const message = `The executor takes ${residentBytes} bytes for the call; ${residentBytesMax} is the most`;
       this.#kill({ code: 'MemoryLimit', message });
     } else if (cpuMs - this.#cpuMsBefore > time.cpuMs) {
       this.#kill({ code: 'DeadlineExceeded', message: `The call takes more than ${time.cpuMs} ms of processor time` });
+    } else if (this.#asking === undefined && cpuMs - this.#cpuMsAnswered > quietCpuMs) {
+      const message = `The call takes more than ${quietCpuMs} ms of processor time and asks for nothing`;
+      this.#kill({ code: 'DeadlineExceeded', message });
     }
   }
 
@@ -260,8 +277,9 @@ export class ExecutorSlot {
   /** What was sent ahead is looked at again when its turn comes. */
   #abort(pending: Pending): void {
     if (this.#sent[0] === pending) this.#kill(verdictOf(pending.job));
-    if (!this.#waiting.includes(pending)) return;
+    if (!this.#waiting.includes(pending) && !this.#behind.includes(pending)) return;
     this.#waiting = this.#waiting.filter((other) => other !== pending);
+    this.#behind = this.#behind.filter((other) => other !== pending);
     pending.resolve({ kind: 'fault', spent: NOTHING_SPENT, fault: CANCELLED });
   }
 
@@ -305,7 +323,10 @@ export class ExecutorSlot {
     const result = await asking.job.host(call).catch((error: unknown): HostResult => {
       return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
     });
-    if (this.#asking === asker) this.#asking = undefined;
+    if (this.#asking === asker) {
+      this.#asking = undefined;
+      this.#cpuMsAnswered = undefined;
+    }
     asker.answerHost(result);
   }
 
@@ -341,8 +362,9 @@ export class ExecutorSlot {
   }
 
   #failAll(outcome: JobOutcome): void {
-    const given = [...this.#waiting, ...(this.#isClosing ? this.#sent : [])];
+    const given = [...this.#waiting, ...this.#behind, ...(this.#isClosing ? this.#sent : [])];
     this.#waiting = [];
+    this.#behind = [];
     if (this.#isClosing) this.#sent = [];
     for (const { resolve } of given) resolve(outcome);
   }
@@ -361,6 +383,6 @@ const CANCELLED: Fault = { code: 'Cancelled', message: 'Nobody waits for the cal
 /** How often an idle process is looked at, in jobs: a look costs two files' worth of system calls. */
 const LOOKED_AT_EACH = 16;
 
-export function faulted(code: FaultCode, message: string): JobOutcome {
+export function faulted(code: FaultCode, message: string): Extract<JobOutcome, { readonly kind: 'fault' }> {
   return { kind: 'fault', spent: NOTHING_SPENT, fault: { code, message } };
 }

@@ -4,7 +4,7 @@
  * Nothing here survives a fault of the kind that is no answer: what is not a fault of a guest is thrown, and ends the
  * process, whose place another one takes.
  */
-import { NO_BYTES } from '#base';
+import { ByteReader, NO_BYTES } from '#base';
 import { isRecord, tagged, type Value } from '../abi/values.ts';
 import { Faulted } from '../faults.ts';
 import { NOTHING_SPENT } from '../guest/calls.ts';
@@ -14,6 +14,7 @@ import { publish } from '../publishing/publish.ts';
 import { publishedValue } from '../publishing/publish-messages.ts';
 import type { Binding } from '../reading/worlds.ts';
 import type { Answer, Request } from './messages.ts';
+import { readValue } from './value-codec.ts';
 
 export class Executor {
   readonly #ask: AskHost;
@@ -76,13 +77,16 @@ function boundIn(binding: Binding, bound: 'main' | 'batch' | 'query'): Binding['
 }
 
 interface Fold {
+  readonly shown?: Value;
   readonly state: Uint8Array;
   readonly events: Uint8Array;
 }
 
 /** The state behind all events, as the guest's result; an error ends the fold where it came. */
-function folded(binding: Binding, { state, events }: Fold, invoke: Invoke): Value {
+function folded(binding: Binding, { shown, state, events }: Fold, invoke: Invoke): Value {
   const list = unpacked(events);
+  if (binding.shape === 'sdk')
+    return list.length === 0 ? tagged('ok', state) : foldedView(binding, { shown, state, list }, invoke);
   if (binding.batch !== undefined)
     return list.length === 0 ? tagged('ok', state) : invoke(binding.batch, [state, list]);
   let latest: Value = tagged('ok', state);
@@ -91,6 +95,19 @@ function folded(binding: Binding, { state, events }: Fold, invoke: Invoke): Valu
     if (isRecord(latest) && latest['tag'] === 'err') return latest;
   }
   return latest;
+}
+
+interface ViewFold {
+  readonly shown: Value;
+  readonly state: Uint8Array;
+  readonly list: readonly Uint8Array[];
+}
+
+/** In the shape of the SDK: a rendered view and events as values come in, and the content of the view goes out. */
+function foldedView({ main }: Binding, { shown, state, list }: ViewFold, invoke: Invoke): Value {
+  const content = state.length === 0 ? undefined : state;
+  const view = { ...(isRecord(shown) ? shown : {}), content };
+  return tagged('ok', invoke(main, [view, list.map((event) => readValue(new ByteReader(event)))]) ?? NO_BYTES);
 }
 
 const LENGTH_BYTES = 4;

@@ -45,16 +45,20 @@ export const DEFAULT_EXECUTORS: ExecutorSettings = {
   waitingMax: 1000,
   startMsMax: 10_000,
   jobsMax: Number.POSITIVE_INFINITY,
-  quarantine: { killsMax: 3, windowMs: 600_000 },
+  quarantine: { killsMax: 3, windowMs: 600_000, firstMs: 1_000 },
 };
 
 export interface GuestCall extends Limited {
   readonly artifact: KeptArtifact;
   readonly lane?: string;
   readonly time: TimeLimits;
+  /** True: it begins when no other call waits for the executor. Default: in the order of the calls. */
+  readonly givesWay?: boolean | undefined;
 }
 
 export interface FoldCall extends GuestCall {
+  /** What a guest of the SDK's shape is told of its view; the host adds the state as `content`. */
+  readonly shown?: Value;
   readonly state: Uint8Array;
   /** Each with its length in front of it: u32, little-endian. */
   readonly events: Uint8Array;
@@ -134,9 +138,9 @@ export class Executors implements AsyncDisposable {
 
   /** The state behind all events; the error is what the guest says of one of them. */
   async fold(call: FoldCall): Promise<FoldOutcome> {
-    const { limits, wasi, state, events } = call;
+    const { limits, wasi, shown, state, events } = call;
     const outcome = await this.#do(call, {
-      request: (id, artifact) => ({ kind: 'fold', id, artifact, limits, wasi, state, events }),
+      request: (id, artifact) => ({ kind: 'fold', id, artifact, limits, wasi, shown, state, events }),
       host: refused,
     });
     if (outcome.kind === 'fault') return outcome;
@@ -159,11 +163,13 @@ export class Executors implements AsyncDisposable {
     await Promise.all(this.#slots.map((slot) => slot.close()));
   }
 
-  async #do({ artifact, lane, time }: GuestCall, job: Omit<Job, 'artifact' | 'time'>): Promise<JobOutcome> {
+  async #do(
+    { artifact, lane, time, givesWay }: GuestCall,
+    job: Omit<Job, 'artifact' | 'time' | 'givesWay'>,
+  ): Promise<JobOutcome> {
     this.#calls++;
     const left = this.#quarantine.endsIn(artifact.digest, this.#nowMs());
-    const outcome =
-      left > 0 ? faulted('Quarantined', quarantined(left)) : await this.#slot(lane).do({ ...job, artifact, time });
+    const outcome = left > 0 ? quarantined(left) : await this.#slot(lane).do({ ...job, artifact, time, givesWay });
     this.#fuel += outcome.spent.fuel;
     this.#hostCalls += outcome.spent.hostCalls;
     if (outcome.kind === 'fault') this.#countFault(outcome.fault.code);
@@ -182,8 +188,10 @@ export class Executors implements AsyncDisposable {
   }
 }
 
-function quarantined(leftMs: number): string {
-  return `The component has ended too many executors; it is not called for ${Math.ceil(leftMs / 1000)} s`;
+function quarantined(leftMs: number): JobOutcome {
+  const message = `The component has ended too many executors; it is not called for ${Math.ceil(leftMs / 1000)} s`;
+  const { spent, fault } = faulted('Quarantined', message);
+  return { kind: 'fault', spent, fault: { ...fault, retryAfterMs: Math.ceil(leftMs) } };
 }
 
 async function refused({ interfaceName, functionName }: HostCall): Promise<HostResult> {

@@ -8,7 +8,7 @@
  *
  *   request    u8 1  id  artifact, memory that an instance may keep bytes: the artifact
  *              u8 2  id  artifact                                   forget it
- *              u8 3  id  artifact limits wasi  state                bytes: events, each with its length, u32le
+ *              u8 3  id  artifact limits wasi  view  state          bytes: events, each with its length, u32le
  *              u8 4  id  artifact limits wasi  function fresh       bytes: its arguments, a value
  *              u8 5  id  options                           bytes: a component to be published
  *   answer     u8 1  id  fuel memory calls  value
@@ -40,7 +40,14 @@ interface Asked {
 export type Request =
   | (Asked & { readonly kind: 'load'; readonly guestBytesKept: number; readonly bytes: Uint8Array })
   | (Asked & { readonly kind: 'unload' })
-  | (Asked & Limited & { readonly kind: 'fold'; readonly state: Uint8Array; readonly events: Uint8Array })
+  | (Asked &
+      Limited & {
+        readonly kind: 'fold';
+        /** What a guest of the SDK's shape is told of its view, a record; others are told nothing. */
+        readonly shown?: Value;
+        readonly state: Uint8Array;
+        readonly events: Uint8Array;
+      })
   | (Asked &
       Limited & { readonly kind: 'call'; readonly bound: Bound; readonly isFresh: boolean; readonly values: ValueList })
   | { readonly kind: 'publish'; readonly id: number; readonly options: PublishOptions; readonly bytes: Uint8Array };
@@ -79,6 +86,7 @@ export function encodeRequest(request: Request): readonly [head: Uint8Array, byt
     case 'fold':
       writer.varint(request.artifact);
       writeLimited(writer, request);
+      writeValue(writer, request.shown);
       writeBytes(writer, request.state);
       return [writer.take(), request.events];
     case 'call':
@@ -109,7 +117,10 @@ function readRequest(reader: ByteReader, kind: (typeof KINDS)[number], id: numbe
   if (kind === 'load') return { kind, id, artifact, guestBytesKept: reader.varint(), bytes: rest(reader) };
   if (kind === 'unload') return { kind, id, artifact };
   const limited = readLimited(reader);
-  if (kind === 'fold') return { kind, id, artifact, ...limited, state: readBytes(reader), events: rest(reader) };
+  if (kind === 'fold') {
+    const shown = readValue(reader);
+    return { kind, id, artifact, ...limited, shown, state: readBytes(reader), events: rest(reader) };
+  }
   const bound = BOUND[reader.u8()];
   const isFresh = reader.u8() === 1;
   const values = readValue(reader);

@@ -6,6 +6,7 @@
 
 import type { Callable } from '../abi/abi-types.ts';
 import type { Budget } from '../abi/canon.ts';
+import { fitted } from '../abi/fitting.ts';
 import type { Value, ValueList } from '../abi/values.ts';
 import {
   type CoreCode,
@@ -24,7 +25,7 @@ import type { ComponentLimits } from '../limits.ts';
 import type { Artifact } from '../publishing/artifact.ts';
 import type { Span } from '../reading/binary-reader.ts';
 import { readKnownComponent } from '../reading/component-reader.ts';
-import type { Component } from '../reading/component-types.ts';
+import type { Component, FunctionType } from '../reading/component-types.ts';
 import { Refused } from '../reading/refusal.ts';
 import type { ExportedFunction } from '../reading/worlds.ts';
 import { type CallLimits, type Limited, NOTHING_SPENT, type Spent } from './calls.ts';
@@ -55,7 +56,7 @@ const JUDGED: ComponentLimits = {
 
 export class Program {
   readonly artifact: Artifact;
-  readonly #component: Component;
+  readonly component: Component;
   readonly #codes: Map<number, CoreCode> = new Map();
   readonly #ask: AskHost;
   readonly #keptBytesMax: number;
@@ -64,7 +65,7 @@ export class Program {
   /** An instance with more memory than `keptBytesMax` is not kept for the next call. */
   constructor(artifact: Artifact, ask: AskHost, keptBytesMax: number) {
     this.artifact = artifact;
-    this.#component = readKnownComponent(artifact.component, JUDGED);
+    this.component = readKnownComponent(artifact.component, JUDGED);
     this.#ask = ask;
     this.#keptBytesMax = keptBytesMax;
   }
@@ -77,7 +78,12 @@ export class Program {
         else if (step.kind === 'component') compileAll(step.component);
       }
     };
-    compileAll(this.#component);
+    compileAll(this.component);
+  }
+
+  /** Of what the host calls for each event, command or request. */
+  get mainType(): FunctionType | undefined {
+    return typeOf(this.component, this.artifact.binding.main);
   }
 
   run(limited: Limited, work: (invoke: Invoke) => Value, isFresh: boolean = false): Outcome {
@@ -95,7 +101,8 @@ export class Program {
 
   #instantiate(): Guest {
     this.compile();
-    return new Guest(this.#component, (span) => this.#code(span), this.#ask);
+    const isFitted = this.artifact.binding.shape === 'sdk';
+    return new Guest(this.component, { code: (span) => this.#code(span), ask: this.#ask, isFitted });
   }
 
   #code({ from, to }: Span): CoreCode {
@@ -107,9 +114,18 @@ export class Program {
   }
 }
 
+interface GuestOptions {
+  readonly code: (span: Span) => CoreCode;
+  readonly ask: AskHost;
+  /** Whether what it is given is fitted to its types first. */
+  readonly isFitted: boolean;
+}
+
 /** One instance. */
 class Guest {
   readonly #wasi: NullWasi = new NullWasi();
+  readonly #component: Component;
+  readonly #isFitted: boolean;
   readonly #ask: AskHost;
   readonly #budget: Budget = { left: 0 };
   readonly #linked: Linked;
@@ -118,11 +134,16 @@ class Guest {
   #limits: CallLimits = { fuel: 0, outputBytesMax: 0, hostCallsMax: 0 };
   #hostCalls = 0;
 
-  constructor(component: Component, code: (span: Span) => CoreCode, ask: AskHost) {
+  constructor(component: Component, { code, ask, isFitted }: GuestOptions) {
+    this.#component = component;
+    this.#isFitted = isFitted;
     this.#ask = ask;
-    const host = (interfaceName: string, functionName: string): Callable => this.#host(interfaceName, functionName);
     try {
-      this.#linked = link(component, { code, host, budget: this.#budget });
+      this.#linked = link(component, {
+        code,
+        host: (interfaceName, functionName, type) => this.#host(interfaceName, functionName, type),
+        budget: this.#budget,
+      });
     } catch (error) {
       throw notInstantiable(error);
     }
@@ -147,7 +168,9 @@ class Guest {
 
   #invoke(exported: ExportedFunction, values: ValueList): Value {
     this.#budget.left = this.#limits.outputBytesMax;
-    return this.#exported(exported)(values);
+    const call = this.#exported(exported);
+    const type = this.#isFitted ? typeOf(this.#component, exported) : undefined;
+    return call(type?.parameters.map((parameter, index) => fitted(parameter.type, values[index])) ?? values);
   }
 
   #exported({ name, interface: interfaceName }: ExportedFunction): Callable {
@@ -158,14 +181,15 @@ class Guest {
     throw new Faulted('NotInstantiable', `The component has no function ${name} to be called`);
   }
 
-  #host(interfaceName: string, functionName: string): Callable {
+  #host(interfaceName: string, functionName: string, { result }: FunctionType): Callable {
     if (interfaceName.startsWith(WASI_PREFIX)) return this.#wasi.functionOf(interfaceName, functionName);
     return (values) => {
       this.#hostCalls++;
       if (this.#hostCalls > this.#limits.hostCallsMax) {
         throw new Faulted('HostCallLimit', `The guest calls the host more than ${this.#limits.hostCallsMax} times`);
       }
-      return this.#ask(interfaceName, functionName, values);
+      const answer = this.#ask(interfaceName, functionName, values);
+      return this.#isFitted && result !== undefined ? fitted(result, answer) : answer;
     };
   }
 
@@ -174,6 +198,15 @@ class Guest {
     const memoryBytes = this.#memories.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
     return { fuel, memoryBytes, hostCalls: this.#hostCalls };
   }
+}
+
+function typeOf(
+  { exports }: Component,
+  { name, interface: interfaceName }: ExportedFunction,
+): FunctionType | undefined {
+  const holder = interfaceName === undefined ? undefined : exports.get(interfaceName);
+  const found = holder?.sort === 'instance' ? holder.offers.get(name) : exports.get(name);
+  return found?.sort === 'function' ? found.type : undefined;
 }
 
 function counterOf(exports: CoreExports): readonly CoreGlobal[] {

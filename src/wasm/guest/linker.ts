@@ -32,6 +32,7 @@ import type {
   ComponentType,
   CoreReference,
   CoreSort,
+  FunctionType,
   Item,
   Named,
   Reference,
@@ -39,7 +40,7 @@ import type {
 } from '../reading/component-types.ts';
 
 /** The host's answer to a call of an import; the interface is named with its version. */
-export type HostFunctions = (interfaceName: string, functionName: string) => Callable;
+export type HostFunctions = (interfaceName: string, functionName: string, type: FunctionType) => Callable;
 
 export interface LinkOptions {
   /** The core module that stands there in the component. */
@@ -81,9 +82,9 @@ function hostInstances({ imports }: Component, host: HostFunctions): ReadonlyMap
 
 function hosted(name: string, item: Item, host: HostFunctions): Export {
   if (item.sort !== 'instance') return { sort: 'type' };
-  const parts = [...item.offers].map(([part, { sort }]): readonly [string, Export] => [
+  const parts = [...item.offers].map(([part, offered]): readonly [string, Export] => [
     part,
-    sort === 'function' ? { sort, call: host(name, part) } : { sort: 'type' },
+    offered.sort === 'function' ? { sort: 'function', call: host(name, part, offered.type) } : { sort: 'type' },
   ]);
   return { sort: 'instance', exports: new Map(parts) };
 }

@@ -16,7 +16,7 @@ import type { Binding, ExportedFunction } from '../reading/worlds.ts';
  * What publishing does to a component: names, features, limits of its own, cap and meter. Changed whenever one of them
  * is, so that an artifact which was made under other rules is made again.
  */
-export const ARTIFACT_POLICY = 1;
+export const ARTIFACT_POLICY = 2;
 
 const FORMAT = 1;
 const DIGEST_BYTES = 32;

@@ -1,7 +1,7 @@
 /**
  * What publishing is asked and answers, between processes.
  *
- *   options   u8 kind   limits, 8 varints   limits and time of the smoke call   function name   sample, a value
+ *   options   u8 kind   limits, 8 varints   limits and time of the smoke call   function name, sample, examples: values
  *   answer    a value: ok with the artifact, imports and exports; err with the refusal
  */
 import { type ByteReader, type ByteWriter, failure, ok, type Result } from '#base';
@@ -14,16 +14,18 @@ import { REFUSAL_CODES, type Refusal } from '../reading/refusal.ts';
 import type { ExportedFunction } from '../reading/worlds.ts';
 import { decodeArtifact } from './artifact.ts';
 import type { Published, PublishOptions } from './publish.ts';
+import type { SdkExamples } from './sdk-fitting.ts';
 
 const KINDS: readonly ComponentKind[] = ['state-view', 'state-change', 'presenter'];
 
 export function writePublishOptions(writer: ByteWriter, options: PublishOptions): void {
-  const { kind, limits, functionName, sample, smoke } = options;
+  const { kind, limits, functionName, sample, smoke, sdk } = options;
   writer.u8(KINDS.indexOf(kind));
   for (const limit of listed(limits)) writer.varint(limit);
   writeLimited(writer, smoke);
   writeValue(writer, functionName);
   writeValue(writer, sample);
+  writeValue(writer, sdk === undefined ? undefined : [sdk.given, Array.from(sdk.answers)]);
 }
 
 function listed(limits: ComponentLimits): readonly number[] {
@@ -54,13 +56,26 @@ export function readPublishOptions(reader: ByteReader): PublishOptions {
   };
   const smoke = readLimited(reader);
   const [functionName, sample] = [readValue(reader), readValue(reader)];
+  const sdk = examplesFrom(readValue(reader));
   return {
     kind: kind ?? 'state-view',
     limits,
     smoke,
     ...(typeof functionName === 'string' ? { functionName } : {}),
     ...(isList(sample) ? { sample } : {}),
+    ...(sdk === undefined ? {} : { sdk }),
   };
+}
+
+function examplesFrom(value: Value): SdkExamples | undefined {
+  const [given, answers] = isList(value) ? value : [];
+  if (!isList(given) || !isList(answers)) return undefined;
+  return { given, answers: new Map(answers.flatMap((pair) => answerFrom(pair))) };
+}
+
+function answerFrom(pair: Value): readonly (readonly [string, Value])[] {
+  const [name, answer] = isList(pair) ? pair : [];
+  return typeof name === 'string' ? [[name, answer]] : [];
 }
 
 export function publishedValue(result: Result<Published, Refusal>): Value {

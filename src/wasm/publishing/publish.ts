@@ -16,11 +16,14 @@ import { rewriteModules } from '../limiting/strip.ts';
 import { type Inspected, type InspectOptions, inspect } from '../reading/inspect.ts';
 import { type Refusal, Refused, refusable } from '../reading/refusal.ts';
 import { type Artifact, encodeArtifact } from './artifact.ts';
+import { expectFits, type SdkExamples } from './sdk-fitting.ts';
 
 export interface PublishOptions extends InspectOptions {
   /** What the main function is called with, to see whether it can be; absent, the component is only instantiated. */
   readonly sample?: ValueList;
   readonly smoke: Limited;
+  /** What a component of the SDK's shape has to have types for; absent, they are not looked at. */
+  readonly sdk?: SdkExamples;
 }
 
 export interface Published extends Omit<Inspected, 'stripped' | 'growth'> {
@@ -45,12 +48,17 @@ export function publish(bytes: Uint8Array, options: PublishOptions): Result<Publ
 
 /**
  * Instantiates it, and calls it when there is something to call it with. A guest may well say that the sample makes no
- * sense, or trap because it expects another one; what it may not do is answer what no component answers.
+ * sense, or trap because it expects another one; what it may not do is answer what no component answers, or want what
+ * the host does not have.
  */
-function smoke(artifact: Artifact, { sample, smoke: limited }: PublishOptions): void {
+function smoke(artifact: Artifact, { sample, smoke: limited, sdk }: PublishOptions): void {
   const program = new Program(artifact, noHost, 0);
-  const { main } = artifact.binding;
-  const outcome = program.run(limited, (invoke) => (sample === undefined ? undefined : invoke(main, sample)));
+  const { mainType } = program;
+  const { main, shape } = artifact.binding;
+  const examples = shape === 'sdk' ? sdk : undefined;
+  if (examples !== undefined && mainType !== undefined) expectFits(program.component, mainType, examples);
+  const given = sample ?? examples?.given;
+  const outcome = program.run(limited, (invoke) => (given === undefined ? undefined : invoke(main, given)));
   if (outcome.kind === 'value' || !SMOKE_REFUSED.has(outcome.fault.code)) return;
   throw new Refused('SmokeCallFailed', 0, outcome.fault.message);
 }

@@ -49,12 +49,10 @@ export class Publisher implements AsyncDisposable {
    * @throws DatabaseError busy: too many wait already
    */
   async publish(bytes: Uint8Array, options: PublishOptions): Promise<Result<Published, Refusal>> {
-    const outcome = await this.#slot.do({
-      artifact: undefined,
-      time: this.#settings.time,
-      request: (id) => ({ kind: 'publish', id, options, bytes }),
-      host: async () => ({ kind: 'failed', message: 'Nothing is answered while a component is published' }),
-    });
+    let outcome = await this.#lookAt(bytes, options);
+    // Somebody may have killed the process, such as a system that is short of memory; a component that ends its process
+    // does so again.
+    if (outcome.kind === 'fault' && outcome.fault.code === 'ExecutorLost') outcome = await this.#lookAt(bytes, options);
     if (outcome.kind === 'fault' && outcome.fault.code === 'Busy') throw busy(outcome.fault.message);
     if (outcome.kind === 'fault') return notPublished(`${outcome.fault.code}: ${outcome.fault.message}`);
     return publishedFrom(outcome.value) ?? notPublished('The answer makes no sense');
@@ -62,6 +60,15 @@ export class Publisher implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#slot.close();
+  }
+
+  #lookAt(bytes: Uint8Array, options: PublishOptions): ReturnType<ExecutorSlot['do']> {
+    return this.#slot.do({
+      artifact: undefined,
+      time: this.#settings.time,
+      request: (id) => ({ kind: 'publish', id, options, bytes }),
+      host: async () => ({ kind: 'failed', message: 'Nothing is answered while a component is published' }),
+    });
   }
 }
 

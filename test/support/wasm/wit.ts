@@ -81,19 +81,55 @@ export const SDK_WIT: string = `
 package evidentsource:decider@0.1.0;
 interface cloudevents { ${EVENTS} }
 interface state-view-types {
-  record rendered-state-view { content: option<list<u8>>, content-type: string }
+  use cloudevents.{datetime};
+  record state-view-context {
+    database: string, name: string, version: u64, database-revision: u64, database-revision-timestamp: datetime,
+    content-type: option<string>, content-schema: option<string>,
+  }
+  record rendered-state-view {
+    context: state-view-context, content: option<list<u8>>, last-modified-revision: u64,
+    last-modified-timestamp: datetime,
+  }
 }
 interface state-change-types {
-  use cloudevents.{cloudevent};
+  use cloudevents.{cloudevent, datetime};
+  use state-view-types.{rendered-state-view};
+  variant event-attribute { %stream(string), subject(option<string>), event-type(string) }
+  variant event-attribute-prefix { %stream(string), subject(string), event-type(string) }
+  variant event-selector-node {
+    equals(event-attribute), starts-with(event-attribute-prefix), and(tuple<u32, u32>), or(tuple<u32, u32>),
+  }
+  record event-selector { nodes: list<event-selector-node> }
+  enum query-direction { forward, reverse }
+  record revision-range { start-at: u64 }
+  record range-cursor { timestamp: datetime, revision: u64 }
+  record effective-time-range { start-at: option<range-cursor>, end-at: option<datetime> }
+  variant query-range { revision(revision-range), effective-time(effective-time-range) }
+  record database-query {
+    selector: event-selector, range: option<query-range>, direction: query-direction, limit: option<u64>,
+  }
   resource database {
     name: func() -> string;
     revision: func() -> u64;
+    revision-timestamp: func() -> datetime;
+    effective-timestamp: func() -> option<datetime>;
+    at-effective-timestamp: func(timestamp: datetime) -> database;
+    query-events: func(query: database-query) -> list<cloudevent>;
+    view-state: func(name: string, version: u64, parameters: list<tuple<string, event-attribute>>)
+      -> option<rendered-state-view>;
   }
   record command { body: option<list<u8>>, content-type: string, content-schema: option<string> }
-  record state-change-metadata { state-change-name: string, last-seen-revision: u64 }
-  record revision-of { revision: u64 }
-  variant batch-constraint { min(revision-of), max(revision-of) }
-  variant state-change-error { validation(string), conflict(string) }
+  record state-change-metadata {
+    state-change-name: string, state-change-version: u64, last-seen-revision: u64, command-received-at: datetime,
+    command-headers: list<tuple<string, string>>,
+  }
+  record batch-constraint-min { selector: event-selector, revision: u64 }
+  record batch-constraint-max { selector: event-selector, revision: u64 }
+  record batch-constraint-range { selector: event-selector, min: u64, max: u64 }
+  variant batch-constraint { min(batch-constraint-min), max(batch-constraint-max), range(batch-constraint-range) }
+  variant state-change-error {
+    validation(string), conflict(string), not-found(string), unauthorized(string), internal(string),
+  }
 }
 world state-view {
   use cloudevents.{cloudevent};

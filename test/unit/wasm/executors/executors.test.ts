@@ -52,6 +52,21 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(states).toEqual([1, 2, 1, 3, 2]);
   });
 
+  it('begins a call that gives way when no other one waits', async () => {
+    await using own = executors();
+    const artifact = await artifactOf(viewText());
+    const order: string[] = [];
+    const called = async (name: string, givesWay: boolean): Promise<void> => {
+      await own.fold(foldOf(artifact, [EVENT], { givesWay }));
+      order.push(name);
+    };
+    const others = [called('behind 1', true), called('behind 2', true), called('first', false)];
+    await called('second', false);
+    // The first of those that give way runs by now, and the other one does not.
+    await Promise.all([...others, called('third', false)]);
+    expect(order).toEqual(['first', 'second', 'behind 1', 'third', 'behind 2']);
+  });
+
   it('answers what the guest says for itself', async () => {
     const text = guestText(`(i32.store8 (i32.const 16) (i32.const 1)) (i32.store (i32.const 20) (i32.const 64))
       (i32.store (i32.const 24) (i32.const 2)) (i32.store16 (i32.const 64) (i32.const 0x6f6e)) (i32.const 16)`);

@@ -1,6 +1,7 @@
 // Goal: publishing gives an artifact that executors run, the same for the same bytes, or a refusal, whatever the bytes
 // are, and in a process that ends with it (G1 to G9, G18). Method: real processes, components as text, and with bytes
 // changed at random.
+import { readdirSync, readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, DEFAULT_PUBLISHER, Publisher, type PublishOptions } from '#wasm';
@@ -16,6 +17,12 @@ const OPTIONS: PublishOptions = {
   sample: [new Uint8Array(0), EVENT],
 };
 
+function childrenOf(pid: number): readonly number[] {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const lists = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'));
+  return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number));
+}
+
 describe('Publisher', { timeout: 60_000 }, () => {
   it('gives an artifact that an executor runs, the same each time', async () => {
     await using publisher = new Publisher();
@@ -28,6 +35,16 @@ describe('Publisher', { timeout: 60_000 }, () => {
     await using running = executors();
     const { digest, artifact } = first.value;
     expect(await running.fold(foldOf({ digest, bytes: artifact }, [EVENT]))).toMatchObject({ state: EVENT });
+  });
+
+  it('looks again when its process is killed', async () => {
+    await using publisher = new Publisher();
+    const before = childrenOf(process.pid);
+    const published = publisher.publish(await wat(viewText()), OPTIONS);
+    const isNew = (): readonly number[] => childrenOf(process.pid).filter((pid) => !before.includes(pid));
+    await expect.poll(isNew, { timeout: 20_000, interval: 1 }).toHaveLength(1);
+    for (const pid of isNew()) process.kill(pid, 'SIGKILL');
+    expect(await published).toMatchObject({ kind: 'ok' });
   });
 
   it('refuses as the inspector does', async () => {

@@ -1,0 +1,100 @@
+/**
+ * Components of the EvidentSource SDK's shape that componentize-js makes of a world and a few lines, as a toolchain of
+ * another language would; kept beside the packages, for it takes seconds.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { componentize } from '@bytecodealliance/componentize-js';
+import { SDK_WIT } from './wit.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const KEPT = join(ROOT, 'node_modules/.cache/components');
+
+const JSON_OF = `
+  const shown = (value) => JSON.stringify(value, (_, each) =>
+    typeof each === 'bigint' ? Number(each)
+    : each?.BYTES_PER_ELEMENT === 1 ? new TextDecoder().decode(each) : each);
+  const bytesOf = (value) => new TextEncoder().encode(shown(value));
+  const read = (bytes) => JSON.parse(new TextDecoder().decode(bytes));`;
+
+/** Its state is a list of what it was given, event by event, and what it was told of itself last. */
+export const SDK_VIEW: string = `${JSON_OF}
+export function evolve(view, events) {
+  const state = view.content === undefined || view.content.length === 0 ? { events: [] } : read(view.content);
+  for (const event of events) state.events.push(event);
+  const { content, ...told } = view;
+  return bytesOf({ ...state, told });
+}`;
+
+/**
+ * Does what its command says, in this order: questions of the database, whose answers are the payload of its event;
+ * conditions; a refusal. Numbers are big in the records of the shape, and small in JSON.
+ */
+export const SDK_CHANGE: string = `${JSON_OF}
+const big = (value) => value === undefined ? undefined : BigInt(value);
+const time = (value) => ({ seconds: BigInt(value), nanoseconds: 0 });
+const ranged = (range) => range === undefined ? undefined
+  : range.revision !== undefined ? { tag: 'revision', val: { startAt: BigInt(range.revision) } }
+  : { tag: 'effective-time', val: { startAt: undefined, endAt: range.end === undefined ? undefined : time(range.end) } };
+const asked = (db, ask) => {
+  switch (ask.ask) {
+    case 'events': return db.queryEvents({ selector: { nodes: ask.nodes }, range: ranged(ask.range),
+      direction: ask.direction ?? 'forward', limit: big(ask.limit) }).map(({ id }) => id);
+    case 'whole': return db.queryEvents({ selector: { nodes: ask.nodes }, range: undefined, direction: 'forward',
+      limit: undefined });
+    case 'view': return db.viewState(ask.name, BigInt(ask.version), ask.parameters ?? []);
+    case 'at': return ask.asks.map((next) => asked(db.atEffectiveTimestamp(time(ask.seconds)), next));
+    case 'effective': return db.effectiveTimestamp() ?? 'none';
+    case 'time': return db.revisionTimestamp();
+    default: return db[ask.ask]();
+  }
+};
+const condition = ({ tag, nodes, revision, min, max }) => ({ tag, val: tag === 'range'
+  ? { selector: { nodes }, min: BigInt(min), max: BigInt(max) } : { selector: { nodes }, revision: BigInt(revision) } });
+export function decide(db, command, metadata) {
+  const { asks = [], conditions = [], refusal, events = 1, loop = false, type = 'decided' } = read(command.body);
+  while (loop);
+  const answers = asks.map((ask) => asked(db, ask));
+  if (refusal !== undefined) throw Object.assign(new Error(), { payload: refusal });
+  const { body, ...rest } = command;
+  const data = { tag: 'string', val: shown({ answers, command: rest, metadata }) };
+  const attributes = [['datacontenttype', { tag: 'string', val: 'application/json' }],
+    ['subject', { tag: 'string', val: 's' }]];
+  const emitted = Array.from({ length: events }, () =>
+    ({ id: '', source: 'decisions', specversion: '1.0', type, data, attributes }));
+  return [emitted, conditions.map(condition)];
+}`;
+
+/** The component of this source in a world of the SDK, or of types like it. */
+export async function sdkComponent(
+  worldName: 'state-view' | 'state-change',
+  source: string,
+  types: string = SDK_WIT,
+): Promise<Uint8Array> {
+  const lock = readFileSync(join(ROOT, 'package-lock.json'));
+  const hash = createHash('sha256').update(worldName).update(source).update(types).update(lock).digest('hex');
+  const kept = join(KEPT, `${hash}.wasm`);
+  if (!existsSync(kept)) {
+    mkdirSync(KEPT, { recursive: true });
+    const made = `${kept}.${process.pid}`;
+    writeFileSync(made, await componentFrom(worldName, source, types));
+    renameSync(made, kept);
+  }
+  return new Uint8Array(readFileSync(kept));
+}
+
+async function componentFrom(worldName: string, source: string, types: string): Promise<Uint8Array> {
+  const folder = mkdtempSync(join(tmpdir(), 'cairn-sdk-'));
+  const [sourcePath, witPath] = [join(folder, 'component.js'), join(folder, 'decider.wit')];
+  try {
+    writeFileSync(sourcePath, source);
+    writeFileSync(witPath, types);
+    const disableFeatures = ['stdio', 'random', 'clocks', 'http', 'fetch-event'] as const;
+    const { component } = await componentize({ sourcePath, witPath, worldName, disableFeatures: [...disableFeatures] });
+    return component;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
