@@ -23,6 +23,7 @@ import {
   type Refusal,
 } from '#wasm';
 import type { CacheFolder } from './cache-folder.ts';
+import { sdkExamples } from './sdk-examples.ts';
 
 /** A component as the database has it. */
 export interface ComponentSource {
@@ -82,7 +83,12 @@ export class ArtifactStore {
     const found = bytes === undefined ? undefined : decodeArtifact(bytes);
     if (bytes !== undefined && found !== undefined && isOf(found, component)) return ok(runnable(key, found, bytes));
     const { kind, digest, functionName } = component;
-    const options = { ...this.#options, kind, ...(functionName === undefined ? {} : { functionName }) };
+    const options = {
+      ...this.#options,
+      kind,
+      sdk: sdkExamples(kind),
+      ...(functionName === undefined ? {} : { functionName }),
+    };
     const published = await this.#publisher.publish(await component.bytes(), options);
     if (published.kind === 'failure') return failure({ kind: 'refused', refusal: published.reason });
     const { artifact, digest: madeOf, binding } = published.value;

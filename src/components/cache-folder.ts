@@ -8,7 +8,7 @@
  * A file is written beside its place and renamed to it, without a sync: one that a crash has cut short, that rotted, or
  * that stands under another's name has another digest, is removed when it is read, and missing from then on. What is
  * used least recently goes when there is too much. A disk that refuses a file costs the file and nothing else, and one
- * that is nearly full is left to what cannot be made again.
+ * that is nearly full is left to what cannot be made again; what has no file is held in memory while there is room.
  *
  *   F1  What is read from a cache is what was put there under that name, or nothing.
  *   F2  The files of a cache take no more than `bytesMax`, and what is held of them in memory `memoryBytesMax`.
@@ -60,8 +60,7 @@ export class CacheFolder {
   /** Nobody else writes into the folder. */
   static async open(options: CacheFolderOptions): Promise<CacheFolder> {
     const folder = new CacheFolder(options);
-    await mkdir(options.path, { recursive: true });
-    const found = await readdir(options.path);
+    const found = await folder.#list();
     await Promise.all(found.filter((name) => name.endsWith(UNFINISHED)).map((name) => folder.#remove(name)));
     const sizes = await Promise.all(
       found.filter((name) => NAME.test(name) && !name.endsWith(UNFINISHED)).map((name) => folder.#sizeOf(name)),
@@ -88,13 +87,13 @@ export class CacheFolder {
 
   async get(name: string): Promise<Uint8Array | undefined> {
     const bytes = this.#files.get(name);
-    if (bytes === undefined) return undefined;
-    this.#add(name, bytes);
+    if (bytes !== undefined) this.#add(name, bytes);
     const held = this.#held.get(name);
     if (held !== undefined) {
       this.#hold(name, held);
       return held;
     }
+    if (bytes === undefined) return undefined;
     const read = await readFile(this.#pathOf(name)).catch(noFile);
     const content = read === undefined ? undefined : await contentOf(name, asBytes(read));
     if (content !== undefined) {
@@ -112,10 +111,14 @@ export class CacheFolder {
     const { bytesMax, mayWrite } = this.#options;
     if (mayWrite?.() === false) {
       this.#refused++;
+      this.#hold(name, content);
       return;
     }
     const file = await fileOf(name, content);
-    if (file.length > bytesMax) return;
+    if (file.length > bytesMax) {
+      this.#hold(name, content);
+      return;
+    }
     const unfinished = this.#pathOf(`${this.#unfinished++}${UNFINISHED}`);
     try {
       await writeFile(unfinished, file);
@@ -123,6 +126,7 @@ export class CacheFolder {
     } catch (error) {
       noFile(error);
       this.#refused++;
+      this.#hold(name, content);
       await rm(unfinished, { force: true }).catch(noFile);
       return;
     }
@@ -134,6 +138,18 @@ export class CacheFolder {
   async drop(name: string): Promise<void> {
     this.#forget(name);
     await this.#remove(name);
+  }
+
+  /** None where there cannot be a folder: what would be put there is refused, and counted. */
+  async #list(): Promise<readonly string[]> {
+    const { path } = this.#options;
+    try {
+      await mkdir(path, { recursive: true });
+      return await readdir(path);
+    } catch (error) {
+      noFile(error);
+      return [];
+    }
   }
 
   async #makeRoom(): Promise<void> {

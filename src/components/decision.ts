@@ -9,6 +9,7 @@ import type { ConstraintViolation, Instant } from '#base';
 import type { Command, Constraint, StateViewDefinition } from '#model';
 import type { DatabaseSource, StoredTransaction } from '#query';
 import type { RunnableArtifact } from './artifact-store.ts';
+import type { ViewTitle } from './sdk-values.ts';
 
 /** The database that is read and written. */
 export interface DecidingDatabase {
@@ -21,19 +22,28 @@ export interface DecidingDatabase {
 export interface ReadableView {
   /** Name and version. */
   readonly view: string;
+  readonly title?: ViewTitle | undefined;
   readonly definition: StateViewDefinition;
   readonly foldEpoch: number;
   readonly artifact: RunnableArtifact;
+  /** The view was read with these values. */
+  readonly onRead?: ((parameters: ReadonlyMap<string, string>) => Promise<void>) | undefined;
 }
 
 export interface DecisionAsk {
   readonly database: DecidingDatabase;
   /** Name and version, for messages. */
   readonly change: string;
+  /** What a component of the SDK's shape is told of itself. */
+  readonly title?: { readonly name: string; readonly version: number } | undefined;
+  /** The revision that whoever sent the command has seen, and that it is decided at. */
+  readonly lastSeen?: number | undefined;
   readonly artifact: RunnableArtifact;
   readonly command: Command;
-  /** The version that is read under a name, or undefined when there is none. Asked once for each name. */
-  readonly findView: (name: string) => Promise<ReadableView | undefined>;
+  /**
+   * This version of a name, or the one that is read under it; undefined when there is none. Asked once for each.
+   */
+  readonly findView: (name: string, version?: number) => Promise<ReadableView | undefined>;
   /** Aborts when nobody waits for the decision any longer. Default: somebody does. */
   readonly signal?: AbortSignal | undefined;
   /** What the clock of the guest shows. */
@@ -46,13 +56,15 @@ export interface DecisionAsk {
   readonly mintId: (index: number) => string;
 }
 
-/** Command errors of the specification. */
+/** Command errors of the specification, and two that only components of the SDK's shape have. */
 export const REFUSAL_CODES = [
   'ValidationFailed',
   'UnknownCommand',
   'InvalidInput',
   'StateNotFound',
   'InternalError',
+  'Conflict',
+  'Unauthorized',
 ] as const;
 export type CommandRefusalCode = (typeof REFUSAL_CODES)[number];
 
@@ -69,18 +81,20 @@ export interface CommandRefusal {
   readonly details: string | undefined;
 }
 
-/** `ValidationError`: what the component emits cannot be stored. */
-export type DecisionFailureCode = 'ValidationError' | 'WasmExecutionError' | 'Busy';
+/** `ValidationError`: what is emitted cannot be stored. `Quarantined`: a component is not called for a while. */
+export type DecisionFailureCode = 'ValidationError' | 'WasmExecutionError' | 'Busy' | 'Quarantined';
 
 /** There is no decision: neither events nor a refusal. */
 export interface DecisionFailure {
   readonly kind: 'failed';
   readonly code: DecisionFailureCode;
   readonly message: string;
+  /** After which it may be asked again; undefined: nobody knows. */
+  readonly retryAfterMs?: number | undefined;
 }
 
-export function decisionFailure(code: DecisionFailureCode, message: string): DecisionFailure {
-  return { kind: 'failed', code, message };
+export function decisionFailure(code: DecisionFailureCode, message: string, retryAfterMs?: number): DecisionFailure {
+  return { kind: 'failed', code, message, retryAfterMs };
 }
 
 export interface Decided {

@@ -8,6 +8,7 @@ import { encodeUtf8, INSTANT_SECONDS_MAX, isInstant } from '#base';
 import { acceptCloudEventParts, type CloudEventParts, Faults, isWellFormedJson, transactionTooLarge } from '#model';
 import { isList, isRecord, type Value, type ValueRecord } from '#wasm';
 import { type CommandRefusal, type CommandRefusalCode, type DecisionFailure, decisionFailure } from './decision.ts';
+import { guestCode, guestText } from './guest-text.ts';
 
 export type Emitted = { readonly kind: 'events'; readonly events: readonly Uint8Array[] };
 export type Refusal = Omit<CommandRefusal, 'at'>;
@@ -56,9 +57,11 @@ function refusalFrom(error: Value): Refusal | DecisionFailure {
     return unreadable(`an error ${typeof tag === 'string' ? tag : ''}`.trimEnd());
   }
   if (details !== undefined && !isJson(details)) {
-    return decisionFailure('WasmExecutionError', `The component refuses with details that are no JSON: ${message}`);
+    const said = guestText(message);
+    return decisionFailure('WasmExecutionError', `The component refuses with details that are no JSON: ${said}`);
   }
-  return { kind: 'refused', code, message, reason, details };
+  const own = reason === undefined ? undefined : guestCode(reason);
+  return { kind: 'refused', code, message: guestText(message), reason: own, details };
 }
 
 function isText(value: Value): value is string | undefined {

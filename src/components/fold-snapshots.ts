@@ -61,12 +61,19 @@ export class FoldSnapshots {
     return this.#folder.get(name);
   }
 
-  async keep(fold: string, { readAt, last, chain, state }: FoldSnapshot): Promise<void> {
+  /** Returns its name; undefined: the folder has not taken it. */
+  async keep(fold: string, { readAt, last, chain, state }: FoldSnapshot): Promise<string | undefined> {
     const { position, effective } = last;
     const place = [readAt, position.revision, position.index, effective.seconds, effective.nanos, chain];
-    await this.#folder.put(`${fold}_${place.join('_')}`, state);
+    const name = `${fold}_${place.join('_')}`;
+    await this.#folder.put(name, state);
     const [oldest, ...others] = this.#folder.named(fold);
     if (oldest !== undefined && others.length >= KEPT_MAX) await this.#folder.drop(oldest);
+    return this.#folder.named(fold).includes(name) ? name : undefined;
+  }
+
+  drop(name: string): Promise<void> {
+    return this.#folder.drop(name);
   }
 
   async dropAll(fold: string): Promise<void> {

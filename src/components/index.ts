@@ -11,8 +11,8 @@
  * committed is handed to a port, and all that is kept here is a cache of this node: it may be lost or damaged at any
  * time.
  *
- * What goes wrong with a component is an answer with a code and a sentence. The invariants F1 to F7, F20 to F22 and
- * F30 to F33 stand where they are kept.
+ * What goes wrong with a component is an answer with a code and a sentence. The invariants F1 to F9, F20 to F23,
+ * F30 to F34 and F40 to F43 stand where they are kept.
  */
 export {
   type ArtifactOptions,
@@ -21,7 +21,10 @@ export {
   type NoArtifact,
   type RunnableArtifact,
 } from './artifact-store.ts';
+export { AskedBindings, type ViewParameters, viewKey } from './asked-bindings.ts';
 export type { GuestBounds } from './batch-fold.ts';
+export { BatchThread } from './batch-thread.ts';
+export { runBatches } from './batch-worker.ts';
 export { type CacheFigures, CacheFolder, type CacheFolderOptions } from './cache-folder.ts';
 export type {
   CommandRefusal,
@@ -36,8 +39,19 @@ export type {
   Execution,
   ReadableView,
 } from './decision.ts';
+export type { ReadLimits } from './decision-reads.ts';
 export type { BatchBounds } from './event-batches.ts';
 export { FoldSnapshots } from './fold-snapshots.ts';
+export {
+  DEFAULT_MAINTENANCE,
+  type MaintainedView,
+  type MaintenanceFigures,
+  type MaintenanceListeners,
+  type MaintenanceOutcome,
+  type MaintenanceSettings,
+  type MaintenanceTime,
+} from './maintained-view.ts';
+export { Maintenance } from './maintenance.ts';
 export type { PresentedPart } from './presented-body.ts';
 export type { PresentationAsked } from './presenter-call.ts';
 export {
@@ -48,6 +62,7 @@ export {
   type PresenterTime,
 } from './presenter-settings.ts';
 export { type OpenBody, type Opened, type PresenterFigures, Presenters } from './presenters.ts';
+export { type ViewTitle, viewTitle } from './sdk-values.ts';
 export {
   DEFAULT_STATE_CHANGES,
   type DecisionBasis,
@@ -57,6 +72,12 @@ export {
   type StateChangeSettings,
   StateChanges,
 } from './state-changes.ts';
-export type { ReadLimits } from './state-reader.ts';
-export { DEFAULT_STATE_VIEWS, type FoldExecutors, type StateViewSettings, StateViews } from './state-views.ts';
+export {
+  type AdvanceStep,
+  DEFAULT_STATE_VIEWS,
+  type FoldExecutors,
+  type FoldFigures,
+  type StateViewSettings,
+  StateViews,
+} from './state-views.ts';
 export type { ViewAnswer, ViewFailure, ViewFailureCode, ViewRead } from './view-read.ts';

@@ -48,6 +48,7 @@ export class Presentation implements Turn {
   #hasWritten = false;
   #standing: Standing | undefined;
   #stoodMs = 0;
+  #stopConsidering: (() => void) | undefined;
   /** Its turn is over, and it goes on when its reader has come further. */
   #isAway = false;
   #isPutAway = false;
@@ -91,6 +92,10 @@ export class Presentation implements Turn {
   cancel(): void {
     this.#isCancelled = true;
     this.#end(new DatabaseError('unavailable', 'The presentation is cancelled.'));
+  }
+
+  get component(): string {
+    return this.#asked.artifact.digest;
   }
 
   stoodMs(): number | undefined {
@@ -211,13 +216,25 @@ export class Presentation implements Turn {
 
   /** Until the reader has taken something, or it is put away. */
   #stand(): Promise<boolean> {
-    const { time, settings, turns } = this.#parts;
+    const { time, settings } = this.#parts;
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    const leftMs = Math.max(0, settings.standMs - this.#stoodMs);
-    const stops = [time.after(leftMs, () => turns.consider()), time.after(settings.idleMs, () => this.putAway())];
-    const stopTimers = (): void => stops.forEach((stop) => stop());
+    const stopIdle = time.after(settings.idleMs, () => this.putAway());
+    const stopTimers = (): void => {
+      this.#stopConsidering?.();
+      stopIdle();
+    };
     this.#standing = { sinceMs: time.monotonicMs(), goOn: resolve, end: reject, stopTimers };
+    this.#considerLater();
     return promise;
+  }
+
+  /** Has it put away for others, once it has stood for as long as it may. */
+  #considerLater(): void {
+    const { time, settings, turns } = this.#parts;
+    const leftMs = settings.standMs - (this.stoodMs() ?? 0);
+    if (leftMs <= 0) turns.consider();
+    // A timer counts from the beginning of its turn of the loop, and may be early.
+    else this.#stopConsidering = time.after(Math.ceil(leftMs), () => this.#considerLater());
   }
 
   /** It does not stand any longer. */

@@ -4,6 +4,7 @@
 import { DatabaseError } from '#base';
 import { type Fault, isRecord, type JobOutcome, type Value, type ValueList } from '#wasm';
 import type { RunnableArtifact } from './artifact-store.ts';
+import { guestText } from './guest-text.ts';
 
 export interface PresentationAsked {
   readonly artifact: RunnableArtifact;
@@ -49,9 +50,10 @@ export function failureIn(outcome: JobOutcome): DatabaseError | undefined {
   return tag === 'ok' ? undefined : saidError(val);
 }
 
-function faultError({ code, message }: Fault): DatabaseError {
-  const details = { reason: code };
+function faultError({ code, message, retryAfterMs }: Fault): DatabaseError {
+  const details = { reason: code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   if (code === 'Busy') return new DatabaseError('busy', message, { details });
+  if (code === 'Quarantined') return new DatabaseError('unavailable', message, { details });
   if (code === 'DeadlineExceeded') return new DatabaseError('unavailable', `The presenter: ${message}`, { details });
   return presenterError(`${code}: ${message}`);
 }
@@ -59,7 +61,7 @@ function faultError({ code, message }: Fault): DatabaseError {
 /** The variant `present-error` of cairn.wit. */
 function saidError(said: Value): DatabaseError {
   const { tag, val } = isRecord(said) ? said : { tag: undefined, val: undefined };
-  const message = `The presenter refuses: ${typeof val === 'string' ? val : 'no reason given'}`;
+  const message = `The presenter refuses: ${typeof val === 'string' ? guestText(val) : 'no reason given'}`;
   if (tag === 'invalid-input') {
     return new DatabaseError('invalid_argument', message, { details: { reason: 'InvalidInput' } });
   }

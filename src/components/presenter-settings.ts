@@ -29,7 +29,7 @@ export const DEFAULT_PRESENTERS: PresenterSettings = {
   standMs: 20,
   guest: {
     limits: { fuel: 200_000_000_000, outputBytesMax: 512 * MIB, hostCallsMax: 1_000_000 },
-    time: { wallMs: 65_000, cpuMs: 30_000 },
+    time: { wallMs: 65_000, cpuMs: 30_000, quietCpuMs: 5_000 },
   },
   waitingMax: 1000,
   aheadBytesMin: 256 * KIB,

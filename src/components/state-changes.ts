@@ -3,7 +3,7 @@
  * read has changed.
  *
  * ```
- *                    ┌──────────────────────── what it read has changed ◀──────────────────┐
+ *                    ┌────────── its turn (conflict-lanes.ts) ◀── what it read has changed ◀─┐
  *                    ▼                                                                      │
  * command ──▶ newest revision ──▶ decide ──▶ events, guards ──▶ commit ──▶ recorded ──▶ answer
  *    │                              │  ▲
@@ -16,12 +16,13 @@
  *   F22 A command is committed at most once under its transaction id, and whoever repeats it is answered what was
  *       recorded.
  */
-import { assert } from '#base';
+import { assert, type ConstraintViolation } from '#base';
 import type { TransactOutcome } from '#database';
 import type { Command, Constraint, TransactPayload } from '#model';
 import { transactionAt, transactionById } from '#query';
-import type { Executors, FaultCode, JobOutcome, Value } from '#wasm';
+import type { Executors, Fault, FaultCode, JobOutcome, Value } from '#wasm';
 import type { GuestBounds } from './batch-fold.ts';
+import { ConflictLanes, type LaneTurn, laneOf } from './conflict-lanes.ts';
 import {
   type Decided,
   type Decision,
@@ -31,9 +32,12 @@ import {
   type Execution,
   type ReadableView,
 } from './decision.ts';
+import type { ReadLimits } from './decision-reads.ts';
 import { emittedFrom } from './emitted-events.ts';
 import { unchanged } from './read-record.ts';
-import { type ReadLimits, StateReader } from './state-reader.ts';
+import { decideValues, sdkDecision } from './sdk-decision.ts';
+import { SdkReader } from './sdk-reader.ts';
+import { StateReader } from './state-reader.ts';
 import type { StateViews } from './state-views.ts';
 
 export interface StateChangeSettings {
@@ -57,16 +61,18 @@ export const DEFAULT_STATE_CHANGES: StateChangeSettings = {
 
 /** The log of the database, as this node has it. */
 export interface DecisionLog {
-  /** A revision that is applied here: `atLeast` or a later one. It rejects where there is none in time. */
-  revision(atLeast: number): Promise<number>;
+  /** The newest revision that is applied here; nobody is asked. */
+  applied(): number;
+  /** The newest of all, applied here: `atLeast` or a later one. It rejects where there is none in time. */
+  newest(atLeast: number): Promise<number>;
   /** Resolves when the transaction is applied here. A rejection says nothing of whether it was committed. */
   commit(transaction: TransactPayload): Promise<TransactOutcome>;
 }
 
 /** At which revision a command is decided. */
 export type DecisionBasis =
-  /** The newest, and a newer one while what was read has changed. */
-  | { readonly kind: 'latest' }
+  /** The newest, and a newer one while what was read has changed: this one, when it was asked for. */
+  | { readonly kind: 'latest'; readonly revision: number }
   /** This one, and no other. */
   | { readonly kind: 'revision'; readonly revision: number }
   /** This one, and only as long as nothing at all was committed behind it. */
@@ -100,6 +106,7 @@ export class StateChanges {
   readonly #executors: DecisionExecutors;
   readonly #views: Pick<StateViews, 'render'>;
   readonly #settings: StateChangeSettings;
+  readonly #lanes: ConflictLanes = new ConflictLanes();
 
   constructor(
     executors: DecisionExecutors,
@@ -118,36 +125,55 @@ export class StateChanges {
 
   /** Decides, and commits what was decided. */
   async execute(ask: ExecutionAsk): Promise<Execution> {
-    const { basis, log, database } = ask;
-    const newest = await log.revision(basis.kind === 'latest' ? 0 : basis.revision);
-    const recorded = transactionById(database.source, newest, ask.transactionId);
-    if (recorded !== undefined) return { kind: 'committed', transaction: recorded, isReplayed: true, attempts: 0 };
+    const { basis, log } = ask;
+    const newest = basis.kind === 'latest' ? newestOf(log, basis.revision) : await log.newest(basis.revision);
+    const recorded = recordedBy(ask, newest);
+    if (recorded !== undefined) return recorded;
     if (basis.kind === 'last-seen' && newest > basis.revision) return changedSince(basis.revision, newest);
-    const findView = pinned(ask);
-    let at = basis.kind === 'latest' ? newest : basis.revision;
-    for (let attempts = 1; ; attempts++) {
-      const decision = await this.#decide(ask, at, findView);
-      if (decision.kind !== 'decided') return decision;
-      if (decision.events.length === 0) return { kind: 'nothing', at, attempts };
-      const outcome = await commit(ask, decision);
-      if (outcome.kind === 'committed' || outcome.kind === 'replayed') {
-        const transaction = transactionAt(database.source, outcome.revision);
-        return { kind: 'committed', transaction, isReplayed: outcome.kind === 'replayed', attempts };
+    const known = basis.kind === 'last-seen' ? { ...ask, lastSeen: basis.revision } : ask;
+    return this.#attempt({ ...known, findView: pinned(ask) }, basis.kind === 'latest' ? newest : basis.revision);
+  }
+
+  /** Decides and commits, again and again where what was read has changed. */
+  async #attempt(ask: ExecutionAsk, first: number): Promise<Execution> {
+    const { basis, log, database } = ask;
+    const mayWait = basis.kind === 'latest';
+    let at = first;
+    let attempts = 1;
+    let turn: LaneTurn | undefined;
+    try {
+      for (;;) {
+        const decision = await this.#decide(ask, at, ask.findView);
+        if (decision.kind !== 'decided') return decision;
+        if (decision.events.length === 0) return { kind: 'nothing', at, attempts };
+        const busy = mayWait && turn === undefined ? this.#lanes.busy(database.databaseId, decision.guards) : undefined;
+        if (busy === undefined) {
+          const { outcome, guards } = await commit(ask, decision);
+          if (outcome.kind === 'committed' || outcome.kind === 'replayed') {
+            const transaction = transactionAt(database.source, outcome.revision);
+            return { kind: 'committed', transaction, isReplayed: outcome.kind === 'replayed', attempts };
+          }
+          if (!mayWait || attempts >= this.#settings.attemptsMax) return conflictOf(outcome, { at, attempts });
+          attempts++;
+          turn ??= await this.#lanes.turn(laneOf(database.databaseId, violated(outcome, guards)), ask.signal);
+          at = newestOf(log, outcome.revision);
+        } else {
+          turn = await this.#lanes.turn(busy, ask.signal);
+          at = newestOf(log, at);
+        }
+        // Whoever repeats a command may have come first: it is not to be refused by what it has done itself.
+        const recorded = recordedBy(ask, at);
+        if (recorded !== undefined) return recorded;
       }
-      if (basis.kind !== 'latest' || attempts >= this.#settings.attemptsMax) {
-        return conflictOf(outcome, { at, attempts });
-      }
-      at = await log.revision(outcome.revision);
+    } finally {
+      turn?.[Symbol.dispose]();
     }
   }
 
   async #decide(ask: DecisionAsk, at: number, findView: DecisionAsk['findView']): Promise<Decision> {
-    if (ask.artifact.binding.shape !== 'own') {
-      return decisionFailure('WasmExecutionError', 'A State Change of the shape of the SDK is not run by this release');
-    }
     for (let calls = 1; ; calls++) {
       const options = { ask, at, findView, views: this.#views, limits: this.#settings.reads };
-      const reader = new StateReader(options);
+      const reader = ask.artifact.binding.shape === 'own' ? new StateReader(options) : new SdkReader(options);
       const outcome = await this.#call(ask, reader);
       reader.close();
       if (calls < CALLS_MAX && outcome.kind === 'fault' && CALLED_AGAIN.has(outcome.fault.code)) continue;
@@ -155,14 +181,15 @@ export class StateChanges {
     }
   }
 
-  #call({ artifact, command, receivedAtMs, seed, signal }: DecisionAsk, reader: StateReader): Promise<JobOutcome> {
+  #call(ask: DecisionAsk, reader: Reader): Promise<JobOutcome> {
+    const { artifact, command, receivedAtMs, seed, signal } = ask;
     return this.#executors.call({
       ...(signal === undefined ? {} : { signal }),
       artifact,
       ...this.#settings.guest,
       wasi: { timeNs: BigInt(receivedAtMs) * NANOS_PER_MS, seed },
       bound: 'main',
-      values: [commandValue(command)],
+      values: reader instanceof SdkReader ? decideValues(ask, reader.database) : [commandValue(command)],
       host: (call) => reader.answer(call),
     });
   }
@@ -171,12 +198,15 @@ export class StateChanges {
 /** A name stands for one version of a State View as long as the command is decided, whatever is published meanwhile. */
 function pinned({ findView }: DecisionAsk): DecisionAsk['findView'] {
   const found = new Map<string, Promise<ReadableView | undefined>>();
-  return (name) => {
-    const known = found.get(name) ?? findView(name);
-    found.set(name, known);
+  return (name, version) => {
+    const key = `${version ?? ''} ${name}`;
+    const known = found.get(key) ?? findView(name, version);
+    found.set(key, known);
     return known;
   };
 }
+
+type Reader = StateReader | SdkReader;
 
 /** The record `command` of cairn.wit. */
 function commandValue({ method, path, queryParameters, headers, body }: Command): Value {
@@ -186,46 +216,76 @@ function commandValue({ method, path, queryParameters, headers, body }: Command)
 interface Called {
   readonly ask: DecisionAsk;
   readonly at: number;
-  readonly reader: StateReader;
+  readonly reader: Reader;
 }
 
-function decisionOf(outcome: JobOutcome, { ask, at, reader }: Called): Decision {
+async function decisionOf(outcome: JobOutcome, { ask, at, reader }: Called): Promise<Decision> {
   if (outcome.kind === 'fault') return failureOf(outcome.fault, reader);
+  if (reader instanceof SdkReader) return sdkDecision(outcome.value, { ask, at, record: reader.record });
   const emitted = emittedFrom(outcome.value, ask.mintId);
   if (emitted.kind === 'failed') return emitted;
   if (emitted.kind === 'refused') return { ...emitted, at };
   return { kind: 'decided', at, events: emitted.events, guards: reader.record.guards(at) };
 }
 
-function failureOf(
-  { code, message }: { readonly code: FaultCode; readonly message: string },
-  reader: StateReader,
-): DecisionFailure {
+function failureOf({ code, message, retryAfterMs }: Fault, reader: Reader): DecisionFailure {
   const byReader = code === 'HostCallFailed' ? reader.failure : undefined;
   if (byReader !== undefined) return byReader;
-  return code === 'Busy'
-    ? decisionFailure('Busy', message)
+  return code === 'Busy' || code === 'Quarantined'
+    ? decisionFailure(code, message, retryAfterMs)
     : decisionFailure('WasmExecutionError', `${code}: ${message}`);
 }
 
-async function commit(ask: ExecutionAsk, { at, events, guards }: Decided): Promise<TransactOutcome> {
+interface Committing {
+  readonly outcome: TransactOutcome;
+  /** What it was committed under. */
+  readonly guards: readonly Constraint[];
+}
+
+async function commit(ask: ExecutionAsk, { at, events, guards }: Decided): Promise<Committing> {
   const { log, basis, transactionId, origin } = ask;
   const options = { ...ask.options, lastReadRevision: at };
-  const under = (constraints: readonly Constraint[]): Promise<TransactOutcome> =>
-    log.commit({ transactionId, origin, options, constraints, events });
-  const outcome = await under(basis.kind === 'last-seen' ? [unchanged(at)] : guards);
+  const under = async (constraints: readonly Constraint[]): Promise<Committing> => {
+    const outcome = await log.commit({ transactionId, origin, options, constraints, events });
+    return { outcome, guards: constraints };
+  };
+  const committing = await under(basis.kind === 'last-seen' ? [unchanged(at)] : guards);
   // Whether what was read has changed cannot be found within the limits; whether anything has, can.
-  return outcome.kind === 'too-broad' ? under([unchanged(at)]) : outcome;
+  return committing.outcome.kind === 'too-broad' ? under([unchanged(at)]) : committing;
+}
+
+/** What is recorded under the id of the command up to this revision. */
+function recordedBy({ database, transactionId }: ExecutionAsk, at: number): Execution | undefined {
+  const transaction = transactionById(database.source, at, transactionId);
+  return transaction && { kind: 'committed', transaction, isReplayed: true, attempts: 0 };
+}
+
+/** Of its own revision, or of what came here since. */
+function newestOf(log: DecisionLog, known: number): number {
+  return Math.max(known, log.applied());
 }
 
 type NotCommitted = Exclude<TransactOutcome, { readonly kind: 'committed' | 'replayed' }>;
+
+/** The guard that did not hold, or the first of them. */
+function violated(outcome: NotCommitted, guards: readonly Constraint[]): Constraint {
+  const [violation] = violationsOf(outcome);
+  const guard = violation === undefined ? undefined : guards[violation.index];
+  assert(guard !== undefined, 'What is violated is one of the guards', outcome);
+  return guard;
+}
+
+function violationsOf(outcome: NotCommitted): readonly ConstraintViolation[] {
+  assert(outcome.kind === 'violated', 'A constraint without a selector is not too broad', outcome);
+  return outcome.violations;
+}
 
 function conflictOf(
   outcome: NotCommitted,
   { at, attempts }: { readonly at: number; readonly attempts: number },
 ): Execution {
-  assert(outcome.kind === 'violated', 'A constraint without a selector is not too broad', outcome);
-  const { revision, violations } = outcome;
+  const { revision } = outcome;
+  const violations = violationsOf(outcome);
   const message = `What the command was decided by at revision ${at} has changed; the database is at ${revision}`;
   return { kind: 'conflict', message, revision, violations, attempts };
 }

@@ -7,6 +7,7 @@
  *                       └──────────── kept as the fold goes on, and at its end ◀─────────────┘
  * ```
  * A fold waits for executors and the disk, and never holds the loop: events come in slices and are folded elsewhere.
+ * A view can also be brought further while nobody reads it (`advance`), in steps that give way to whoever does.
  *
  *   F6  A rendered answer is a function of the component, its parameters, the events up to the revision, and the cut.
  *   F7  Whatever happens to snapshots, artifacts and executors changes how long an answer takes, and not its bytes.
@@ -17,8 +18,11 @@ import type { EventQuery } from '#model';
 import { queryEvents, transactionAt } from '#query';
 import { type Executors, isRecord, type JobOutcome } from '#wasm';
 import { FOLD_WASI, foldBatch, type GuestBounds } from './batch-fold.ts';
-import { type BatchBounds, type EventBatch, eventBatches, type LastEvent } from './event-batches.ts';
+import { BatchMemory } from './batch-memory.ts';
+import { type BatchReader, READ_HERE } from './batch-thread.ts';
+import type { BatchBounds, EventBatch, LastEvent } from './event-batches.ts';
 import type { FoldSnapshots, NamedPlace } from './fold-snapshots.ts';
+import { viewValue } from './sdk-values.ts';
 import {
   encodeParameters,
   foldKey,
@@ -26,6 +30,7 @@ import {
   type ViewFailure,
   type ViewRead,
   viewFailure,
+  viewFault,
 } from './view-read.ts';
 
 export interface StateViewSettings {
@@ -63,6 +68,51 @@ interface Progress {
 
 type FoldResult = ({ readonly kind: 'state' } & Progress) | ViewFailure;
 
+/** The same, with what a step says besides. */
+type StepResult = ({ readonly kind: 'state' } & Progress & Pick<Advanced, 'isWhole' | 'place'>) | ViewFailure;
+
+interface FoldParts {
+  readonly begin: Progress;
+  readonly batches: AsyncGenerator<EventBatch, undefined>;
+  readonly way: FoldWay;
+}
+
+/** What differs between a fold that is waited for, and a step that brings a view further. */
+interface FoldWay {
+  readonly fold: string;
+  readonly batch: BatchBounds;
+  /** It stops behind the batch with which it has folded so many. */
+  readonly eventsMax: number;
+  /** Events since the last snapshot for which it keeps one at its end. */
+  readonly keptMin: number;
+  readonly givesWay: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface AdvanceStep {
+  readonly batch: BatchBounds;
+  /** It stops behind the batch with which it has folded so many. */
+  readonly eventsMax: number;
+  /** Aborts when nothing more is to be folded; what was folded is kept. */
+  readonly signal: AbortSignal;
+}
+
+export interface Advanced {
+  readonly kind: 'advanced';
+  readonly foldedCount: number;
+  readonly isFromFirst: boolean;
+  /** Whether it has come to the revision of the read. */
+  readonly isWhole: boolean;
+  /** The name of the snapshot at its end; undefined: nothing was folded, or the folder has not taken it. */
+  readonly place: string | undefined;
+}
+
+/** Events that were folded since the start, those of failed folds too. */
+export interface FoldFigures {
+  readonly readEvents: number;
+  readonly advancedEvents: number;
+}
+
 const NOTHING: Progress = { state: new Uint8Array(0), last: undefined, foldedCount: 0, isFromFirst: true };
 
 /** What a view needs of the executors. */
@@ -72,28 +122,56 @@ export class StateViews {
   readonly #executors: FoldExecutors;
   readonly #snapshots: FoldSnapshots;
   readonly #settings: StateViewSettings;
+  readonly #reader: BatchReader;
+  readonly #memory: BatchMemory = new BatchMemory();
   /** Whoever reads what is being folded waits for it. */
   readonly #folding: Map<string, Promise<FoldResult>> = new Map();
+  #readEvents = 0;
+  #advancedEvents = 0;
 
-  constructor(executors: FoldExecutors, snapshots: FoldSnapshots, settings: StateViewSettings = DEFAULT_STATE_VIEWS) {
+  constructor(
+    executors: FoldExecutors,
+    snapshots: FoldSnapshots,
+    settings: StateViewSettings = DEFAULT_STATE_VIEWS,
+    reader: BatchReader = READ_HERE,
+  ) {
     this.#executors = executors;
     this.#snapshots = snapshots;
     this.#settings = settings;
+    this.#reader = reader;
+  }
+
+  figures(): FoldFigures {
+    return { readEvents: this.#readEvents, advancedEvents: this.#advancedEvents };
   }
 
   async render(read: ViewRead): Promise<ViewAnswer> {
-    if (read.order === 'effective-time' && read.cut === undefined) {
-      return viewFailure('InvalidParameters', `${read.view} is in the order of effective time; say up to which time`);
-    }
-    if (read.artifact.binding.shape !== 'own') {
-      return viewFailure('WasmExecutionError', 'A State View of the shape of the SDK is not folded by this release');
-    }
+    const refusal = refusalOf(read);
+    if (refusal !== undefined) return refusal;
     const folded = await this.#shared(read);
     if (folded.kind === 'failed') return folded;
     const { state, last, foldedCount, isFromFirst } = folded;
     const rendered = await this.#query(read, state);
     if (!(rendered instanceof Uint8Array)) return rendered;
-    return { kind: 'rendered', bytes: rendered, hasState: last !== undefined, foldedCount, isFromFirst };
+    const hasState = last !== undefined;
+    return { kind: 'rendered', bytes: rendered, hasState, last: last?.position, foldedCount, isFromFirst };
+  }
+
+  /** A step towards the revision of the read, behind all folds that are waited for. Not for two of one fold at once. */
+  async advance(read: ViewRead, { batch, eventsMax, signal }: AdvanceStep): Promise<Advanced | ViewFailure> {
+    const refusal = refusalOf(read);
+    if (refusal !== undefined) return refusal;
+    const fold = foldKey(read);
+    const begin = await this.#beginning(read, fold);
+    const folded = await this.#foldFrom(read, begin, { fold, batch, eventsMax, keptMin: 1, givesWay: true, signal });
+    if (folded.kind === 'failed') return folded;
+    const { foldedCount, isFromFirst, isWhole, place } = folded;
+    return { kind: 'advanced', foldedCount, isFromFirst, isWhole, place };
+  }
+
+  /** A snapshot by the name that `advance` gave, which is of no use any more. */
+  drop(place: string): Promise<void> {
+    return this.#snapshots.drop(place);
   }
 
   async #shared(read: ViewRead): Promise<FoldResult> {
@@ -116,17 +194,24 @@ export class StateViews {
   }
 
   async #fold(read: ViewRead, fold: string): Promise<FoldResult> {
+    const { batch, snapshotEventsMin: keptMin } = this.#settings;
     if (read.refolds === true) await this.#snapshots.dropAll(fold);
     const begin = read.refolds === true ? NOTHING : await this.#beginning(read, fold);
-    const batches = eventBatches(read.source, {
-      at: read.at,
-      query: queryFrom(read, begin.last),
-      bounds: this.#settings.batch,
-    });
+    const eventsMax = Number.POSITIVE_INFINITY;
+    return this.#foldFrom(read, begin, { fold, batch, eventsMax, keptMin, givesWay: false });
+  }
+
+  async #foldFrom(read: ViewRead, begin: Progress, way: FoldWay): Promise<StepResult> {
+    const { source, at, artifact } = read;
+    const lease = this.#memory.lease();
+    const query = queryFrom(read, begin.last);
+    const asked = { at, query, bounds: way.batch, shape: artifact.binding.shape };
+    const batches = this.#reader.batches(source, asked, lease);
     try {
-      return await this.#foldAll(read, { fold, begin, batches });
+      return await this.#foldAll(read, { begin, batches, way });
     } finally {
       await batches.return(undefined);
+      lease.end();
     }
   }
 
@@ -140,41 +225,52 @@ export class StateViews {
     return NOTHING;
   }
 
-  async #foldAll(
-    read: ViewRead,
-    { fold, begin, batches }: { fold: string; begin: Progress; batches: AsyncGenerator<EventBatch, undefined> },
-  ): Promise<FoldResult> {
-    const call = { executors: this.#executors, artifact: read.artifact, lane: fold, bounds: this.#settings.guest };
+  async #foldAll(read: ViewRead, { begin, batches, way }: FoldParts): Promise<StepResult> {
+    const { fold: lane, givesWay } = way;
+    const { artifact, title } = read;
+    const shown = artifact.binding.shape === 'sdk' ? viewValue(title) : undefined;
+    const call = { executors: this.#executors, artifact, lane, bounds: this.#settings.guest, shown, givesWay };
     let progress = begin;
     let unkept = 0;
+    let place: string | undefined;
     let batch = await batches.next();
-    while (batch.done !== true) {
+    while (batch.done !== true && progress.foldedCount < way.eventsMax) {
+      // Those that begin meanwhile go first by their calls; a reader after the other would let nothing through here.
+      if (givesWay) await Promise.allSettled(this.#folding.values());
+      if (way.signal?.aborted === true) break;
       const { events, count, last } = batch.value;
       const [folded, next] = await bothOf(foldBatch(call, { state: progress.state, events, count }), batches.next());
+      this.#count(way, count);
       if (folded.kind === 'failed') return folded;
       progress = { ...progress, state: folded.state, last, foldedCount: progress.foldedCount + count };
       unkept += count;
       batch = next;
       if (batch.done !== true && unkept >= this.#settings.snapshotEvents) {
-        await this.#keep(read, fold, { progress, isWhole: false });
+        place = await this.#keep(read, lane, { progress, isWhole: false });
         unkept = 0;
       }
     }
-    if (unkept >= this.#settings.snapshotEventsMin) await this.#keep(read, fold, { progress, isWhole: true });
-    return { kind: 'state', ...progress };
+    const isWhole = batch.done === true;
+    if (unkept >= way.keptMin) place = await this.#keep(read, lane, { progress, isWhole });
+    return { kind: 'state', ...progress, isWhole, place };
+  }
+
+  #count({ givesWay }: FoldWay, events: number): void {
+    if (givesWay) this.#advancedEvents += events;
+    else this.#readEvents += events;
   }
 
   async #keep(
     read: ViewRead,
     fold: string,
     { progress, isWhole }: { progress: Progress; isWhole: boolean },
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     const { state, last } = progress;
     assert(last !== undefined, 'What was folded has a last event');
     // In the order of revisions, a fold that is on its way has seen all of those before its last event.
     const readAt = isWhole || read.order === 'effective-time' ? read.at : last.position.revision - 1;
     const chain = chainAt(read, Math.max(readAt, last.position.revision));
-    await this.#snapshots.keep(fold, { readAt, last, chain, state });
+    return this.#snapshots.keep(fold, { readAt, last, chain, state });
   }
 
   async #query(read: ViewRead, state: Uint8Array): Promise<Uint8Array | ViewFailure> {
@@ -197,15 +293,17 @@ export class StateViews {
 
 const QUERIES_MAX = 3;
 
+function refusalOf({ order, cut, view }: ViewRead): ViewFailure | undefined {
+  if (order !== 'effective-time' || cut !== undefined) return undefined;
+  return viewFailure('InvalidParameters', `${view} is in the order of effective time; say up to which time`);
+}
+
 function isTriedAgain(outcome: JobOutcome): boolean {
   return outcome.kind === 'fault' && outcome.fault.code !== 'Busy' && outcome.fault.code !== 'Quarantined';
 }
 
 function renderedFrom(outcome: JobOutcome): Uint8Array | ViewFailure {
-  if (outcome.kind === 'fault') {
-    const { code, message } = outcome.fault;
-    return code === 'Busy' ? viewFailure('Busy', message) : viewFailure('WasmExecutionError', `${code}: ${message}`);
-  }
+  if (outcome.kind === 'fault') return viewFault(outcome.fault);
   const { tag, val } = isRecord(outcome.value) ? outcome.value : { tag: undefined, val: undefined };
   if (tag === 'ok' && val instanceof Uint8Array) return val;
   return viewFailure(

@@ -3,15 +3,19 @@
  */
 import { createHash } from 'node:crypto';
 import { compareBytes, encodeUtf8, type Instant } from '#base';
-import { encodeSelector, type FoldOrder, type Selector } from '#model';
+import { encodeSelector, type FoldOrder, type Position, type Selector } from '#model';
 import type { DatabaseSource } from '#query';
+import type { Fault } from '#wasm';
 import type { RunnableArtifact } from './artifact-store.ts';
+import type { ViewTitle } from './sdk-values.ts';
 
 export interface ViewRead {
   readonly source: DatabaseSource;
   readonly databaseId: string;
   /** Name and version: what an epoch belongs to. */
   readonly view: string;
+  /** What a component of the SDK's shape is told of the view; without it, nothing. */
+  readonly title?: ViewTitle | undefined;
   readonly foldEpoch: number;
   readonly artifact: RunnableArtifact;
   /** With the parameters of the read in it. */
@@ -33,27 +37,38 @@ export type ViewAnswer =
       readonly bytes: Uint8Array;
       /** False: no event was selected. */
       readonly hasState: boolean;
+      /** The event that was folded last. */
+      readonly last?: Position | undefined;
       /** Events that were folded for this answer. */
       readonly foldedCount: number;
       readonly isFromFirst: boolean;
     }
   | ViewFailure;
 
-export type ViewFailureCode = 'InvalidParameters' | 'WasmExecutionError' | 'Busy';
+/** `Quarantined`: the component is not called for a while. */
+export type ViewFailureCode = 'InvalidParameters' | 'WasmExecutionError' | 'Busy' | 'Quarantined';
 
 export interface ViewFailure {
   readonly kind: 'failed';
   readonly code: ViewFailureCode;
   readonly message: string;
+  /** After which it may be asked again; undefined: nobody knows. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 export function viewFailure(code: ViewFailureCode, message: string): ViewFailure {
   return { kind: 'failed', code, message };
 }
 
+export function viewFault({ code, message, retryAfterMs }: Fault): ViewFailure {
+  if (code === 'Quarantined') return { kind: 'failed', code, message, retryAfterMs };
+  return code === 'Busy' ? viewFailure(code, message) : viewFailure('WasmExecutionError', `${code}: ${message}`);
+}
+
 /** Everything that a state follows from, besides the events: folds of one key share their snapshots. */
-export function foldKey({ databaseId, view, foldEpoch, artifact, selector, order }: ViewRead): string {
-  const parts = JSON.stringify([databaseId, view, foldEpoch, artifact.key, order]);
+export function foldKey({ databaseId, view, title, foldEpoch, artifact, selector, order }: ViewRead): string {
+  const told = artifact.binding.shape === 'sdk' ? [title ?? null] : [];
+  const parts = JSON.stringify([databaseId, view, foldEpoch, artifact.key, order, ...told]);
   const hash = createHash('sha256').update(parts).update(encodeSelector(selector));
   return hash.digest('hex').slice(0, 40);
 }

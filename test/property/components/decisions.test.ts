@@ -341,7 +341,7 @@ class World {
     return {
       ...asked,
       cut,
-      basis: planned.mode === 'latest' ? { kind: 'latest' } : { kind: planned.mode, revision },
+      basis: { kind: planned.mode, revision },
       transactionId: idOf(this.#ids++),
       log: {
         ...asked.log,

@@ -1,7 +1,7 @@
 // Goal: a rendered State View has the bytes of a fold from the first event, whatever was kept, lost, damaged or killed
-// before (F4, F5, F6, F7). Method: random histories that grow between reads, selectors, cuts, parameters, orders, batch
-// sizes and snapshot schedules; files that are cut, changed, swapped or removed; executors that end in the middle of a
-// call; and a fold written again in the test.
+// before, by readers or by steps that nobody waited for (F4, F5, F6, F7). Method: random histories that grow between
+// reads, selectors, cuts, parameters, orders, batch sizes and snapshot schedules; files that are cut, changed, swapped
+// or removed; executors that end in the middle of a call; and a fold written again in the test.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -25,6 +25,7 @@ import { executors } from '../../support/wasm/executors.ts';
 
 const MISCHIEF = ['none', 'none', 'kill', 'reopen', 'cut', 'change', 'swap', 'remove'] as const;
 const TIMES = 12;
+const NEVER = new AbortController().signal;
 
 interface Step {
   readonly grown: readonly (readonly EventSketch[])[];
@@ -34,6 +35,8 @@ interface Step {
   readonly cut: number;
   readonly order: ViewRead['order'];
   readonly refolds: boolean;
+  /** Events of a step that comes before the read; 0: none. */
+  readonly advance: number;
 }
 
 const arbSketch: fc.Arbitrary<EventSketch> = fc
@@ -60,6 +63,7 @@ const arbStep: fc.Arbitrary<Step> = fc.record({
   cut: fc.integer({ min: -1, max: TIMES + 1 }),
   order: fc.constantFrom('revision', 'effective-time'),
   refolds: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+  advance: fc.integer({ min: 0, max: 9 }),
 });
 
 const arbPlan = fc.record({
@@ -140,12 +144,23 @@ class World {
     const differing: unknown[] = [];
     for (const selector of this.#plan.selectors) {
       const read = this.#read(step, selector);
+      await this.#advance(read, step);
       const answer = await this.#views.render(read);
       const wanted = Buffer.from(naivelyRendered(this.database, read)).toString('hex');
       const found = answer.kind === 'rendered' ? Buffer.from(answer.bytes).toString('hex') : answer.message;
       if (found !== wanted) differing.push({ step, selector, found, wanted });
     }
     return differing;
+  }
+
+  /** To the end of the log, as a maintenance does, or a part of the way. */
+  async #advance(read: ViewRead, { advance, pick }: Step): Promise<void> {
+    if (advance === 0) return;
+    const at = this.database.revision;
+    const step = { batch: { eventsMax: 1 + (pick % 4), bytesMax: 1e5 }, eventsMax: advance, signal: NEVER };
+    const advanced = await this.#views?.advance({ ...read, at, refolds: false }, step);
+    const place = advanced?.kind === 'advanced' ? advanced.place : undefined;
+    if (place !== undefined && pick % 5 === 0) await this.#views?.drop(place);
   }
 
   async #reopen(step: Step): Promise<void> {

@@ -54,12 +54,13 @@ export function askOn(known: KnownDatabase, { artifact, command, views, before, 
   };
   return {
     ...ask,
-    basis: { kind: 'latest' },
+    basis: { kind: 'latest', revision: known.revision },
     transactionId: idOf(1),
     origin: ORIGIN.HTTP_STATE_CHANGE,
     options: NO_OPTIONS,
     log: {
-      revision: async () => known.revision,
+      applied: () => known.revision,
+      newest: async () => known.revision,
       commit: async (payload) => {
         await before?.();
         const outcome = await known.transact(payload, CREATED_AT_MS + 1000);

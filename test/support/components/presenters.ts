@@ -15,9 +15,10 @@ const SINK = 'cairn:component/sink@0.1.0';
 
 /**
  * A presenter whose `present` has these instructions. `$state` and `$stateBytes` are what it is given; `$write` and
- * `$continue` are the sink; 1,048,576 and above is free; `(call $no (i32.const 1))` answers the second error.
+ * `$continue` are the sink; 1,048,576 and above is free; `(call $no (i32.const 1))` answers the second error. `core`
+ * has more functions.
  */
-export function presenterText(present: string): string {
+export function presenterText(present: string, core: string = ''): string {
   return `(component
     (import "${SINK}" (instance $sink
       (export "write" (func (param "bytes" (list u8)) (result bool)))
@@ -42,6 +43,7 @@ export function presenterText(present: string): string {
       (func $no (param $case i32) (result i32)
         (i32.store8 (i32.const 16) (i32.const 1)) (i32.store8 (i32.const 20) (local.get $case))
         (i32.store (i32.const 24) (i32.const 64)) (i32.store (i32.const 28) (i32.const 7)) (i32.const 16))
+      ${core}
       (func (export "present") (param $given i32) (result i32)
         (local $state i32) (local $stateBytes i32) (local $i i32) (local $part i32)
         (local.set $state (i32.load offset=64 (local.get $given)))
@@ -75,6 +77,56 @@ function counting(afterWrite: string): string {
       (br $next)))
     (call $ok)`;
 }
+
+/** Writes its parameters, `name=value` in a line each, and says that there is another page, `because`. */
+export const SHOWING: string = presenterText(`
+  (call $continue (i32.const 64) (i32.const 7))
+  (local.set $part (i32.load offset=44 (local.get $given)))
+  (i32.store8 (i32.const 1048576) (i32.const 61))
+  (i32.store8 (i32.const 1048577) (i32.const 10))
+  (block $done (loop $next
+    (br_if $done (i32.ge_u (local.get $i) (i32.load offset=48 (local.get $given))))
+    (drop (call $write (i32.load (local.get $part)) (i32.load offset=4 (local.get $part))))
+    (drop (call $write (i32.const 1048576) (i32.const 1)))
+    (drop (call $write (i32.load offset=8 (local.get $part)) (i32.load offset=12 (local.get $part))))
+    (drop (call $write (i32.const 1048577) (i32.const 1)))
+    (local.set $part (i32.add (local.get $part) (i32.const 16)))
+    (local.set $i (i32.add (local.get $i) (i32.const 1)))
+    (br $next)))
+  (call $ok)`);
+
+/**
+ * Writes parts as its first three parameters say: how many, of how many bytes, and whether it refuses behind them,
+ * which is 1, or 0.
+ */
+export const PORTIONED: string = presenterText(
+  `
+  (global.set $count (call $number (local.get $given) (i32.const 0)))
+  (global.set $bytes (call $number (local.get $given) (i32.const 1)))
+  (block $done (loop $next
+    (br_if $done (i32.ge_u (local.get $part) (global.get $count)))
+    (i32.store (i32.const 1048576) (local.get $part))
+    (if (i32.eqz (call $write (i32.const 1048576) (global.get $bytes))) (then (return (call $ok))))
+    (local.set $part (i32.add (local.get $part) (i32.const 1)))
+    (br $next)))
+  (if (call $number (local.get $given) (i32.const 2)) (then (return (call $no (i32.const 1)))))
+  (call $ok)`,
+  `
+  (global $count (mut i32) (i32.const 0))
+  (global $bytes (mut i32) (i32.const 0))
+  (func $number (param $given i32) (param $place i32) (result i32) (local $at i32) (local $end i32) (local $number i32)
+    (local.set $at (i32.add (i32.load offset=44 (local.get $given)) (i32.mul (local.get $place) (i32.const 16))))
+    (local.set $end (i32.load offset=12 (local.get $at)))
+    (local.set $at (i32.load offset=8 (local.get $at)))
+    (local.set $end (i32.add (local.get $at) (local.get $end)))
+    (block $done (loop $digits
+      (br_if $done (i32.ge_u (local.get $at) (local.get $end)))
+      (local.set $number (i32.add (i32.mul (local.get $number) (i32.const 10))
+        (i32.sub (i32.load8_u (local.get $at)) (i32.const 48))))
+      (local.set $at (i32.add (local.get $at) (i32.const 1)))
+      (br $digits)))
+    (local.get $number))`,
+);
 
 /** The state of a presenter that counts. */
 export function counted(partCount: number, partBytes: number): Uint8Array {

@@ -144,7 +144,8 @@ export async function textArtifact(
   return artifactOfBytes(path, kind, await wat(text));
 }
 
-async function artifactOfBytes(
+/** A component that is there. */
+export async function artifactOfBytes(
   path: string,
   kind: ComponentSource['kind'],
   bytes: Uint8Array,
@@ -197,8 +198,14 @@ export class MortalExecutors implements FoldExecutors, AsyncDisposable {
   }
 }
 
+/** As much of an event as its text is made of. */
+export interface FoldedEvent {
+  readonly event: Pick<KnownEvent['event'], 'id' | 'source' | 'type' | 'subject' | 'time' | 'data'>;
+  readonly stored: Pick<KnownEvent['stored'], 'position' | 'recordedTimeMs' | 'storedId'>;
+}
+
 /** The state behind these events, in this order, by a loop. */
-export function naiveState(events: readonly KnownEvent[]): Uint8Array {
+export function naiveState(events: readonly FoldedEvent[]): Uint8Array {
   if (events.length === 0) return new Uint8Array(0);
   let hash = 0;
   for (const event of events) {
@@ -212,7 +219,7 @@ export function naiveState(events: readonly KnownEvent[]): Uint8Array {
 }
 
 /** An event of whole seconds, without extensions, as a read over HTTP returns it. */
-function naiveJson({ event, stored }: KnownEvent): string {
+function naiveJson({ event, stored }: FoldedEvent): string {
   const { position, recordedTimeMs } = stored;
   const { id, source, type, subject, time } = event;
   return JSON.stringify({
@@ -230,5 +237,5 @@ function naiveJson({ event, stored }: KnownEvent): string {
 }
 
 function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace('.000Z', 'Z');
+  return new Date(ms).toISOString().replace(/\.?0+Z$/, 'Z');
 }

@@ -94,8 +94,32 @@ describe('a cache folder', () => {
     await folder.put('a_1', content(1));
     rmSync(path, { recursive: true });
     await folder.put('a_2', content(2));
+    await folder.put('a_3', content(3));
     expect(await folder.get('a_1')).toBeUndefined();
+    expect(folder.figures()).toMatchObject({ files: 0, refused: 2, damaged: 1 });
+  });
+
+  it('goes on where something else stands in its place', async () => {
+    const path = join(testDir(), 'file');
+    writeFileSync(path, '');
+    const folder = await CacheFolder.open({ path, ...SMALL, memoryBytesMax: 1000 });
+    await folder.put('a_1', content(1));
+    expect([await folder.get('a_1'), await folder.get('a_2')]).toEqual([content(1), undefined]);
+    expect(folder.figures()).toMatchObject({ files: 0, refused: 1 });
+  });
+
+  it('holds in memory what has no file, as long as there is room', async () => {
+    const path = testDir();
+    let mayWrite = false;
+    const folder = await CacheFolder.open({ path, ...SMALL, memoryBytesMax: 1000, mayWrite: () => mayWrite });
+    await folder.put('a_1', content(1));
+    expect([await folder.get('a_1'), readdirSync(path)]).toEqual([content(1), []]);
+    mayWrite = true;
+    rmSync(path, { recursive: true });
+    await folder.put('a_2', content(2));
+    expect(await folder.get('a_2')).toEqual(content(2));
+    expect(folder.figures()).toMatchObject({ files: 0, bytes: 0, refused: 2 });
+    await folder.drop('a_2');
     expect(await folder.get('a_2')).toBeUndefined();
-    expect(folder.figures()).toMatchObject({ files: 0, refused: 1, damaged: 1 });
   });
 });

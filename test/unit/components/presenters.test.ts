@@ -3,7 +3,8 @@
 // presenters as text in real executors, readers that read as they like.
 import { afterAll, describe, expect, it } from 'vitest';
 import type { DatabaseError } from '#base';
-import type { OpenBody, Opened } from '#components';
+import { DEFAULT_PRESENTERS, type OpenBody, type Opened, Presenters, type PresenterTime } from '#components';
+import { systemTimers } from '#service';
 import { until } from '../../support/budget-time.ts';
 import {
   asking,
@@ -117,6 +118,17 @@ describe('readers', { timeout: 60_000 }, () => {
     expect(shared.figures()).toMatchObject({ kills: 0 });
   });
 
+  it('that stand still leave it although timers are early', async () => {
+    const early: PresenterTime = { ...systemTimers, after: (ms, run) => systemTimers.after(Math.max(0, ms - 5), run) };
+    const settings = { ...DEFAULT_PRESENTERS, runningMax: 1, idleMs: 60_000 };
+    const own = new Presenters(shared, early, settings);
+    const asked = await asking(COUNTING, { state: counted(200, 16 * KIB) });
+    begun(await own.open(asked));
+    expect(await readAll(begun(await own.open({ ...asked, state: counted(3, 10) })).body)).toMatchObject({
+      digest: countedDigest(3, 10),
+    });
+  });
+
   it('that stand still for long leave it though nobody waits', async () => {
     const own = presenters(shared, { idleMs: 50 });
     const standing = begun(await own.open(await asking(COUNTING, { state: counted(200, 16 * KIB) })));
@@ -180,6 +192,39 @@ describe('a time', { timeout: 60_000 }, () => {
     expect(errorOf(opened)).toMatchObject({ code: 'unavailable', message: expect.stringContaining('300 ms') });
     await until(() => own.figures().running === 0);
     expect(alone.figures()).toMatchObject({ kills: 1, quarantined: 1 });
+  });
+
+  it.each([
+    ['before its first write', LOOPING],
+    ['behind a write', presenterText(`${WRITE} (loop $l (br $l)) (call $ok)`)],
+  ])('to compute without a write ends a guest that loops %s, and counts against it', async (_, text) => {
+    await using alone = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
+    const { guest } = DEFAULT_PRESENTERS;
+    const own = presenters(alone, { guest: { ...guest, time: { ...guest.time, quietCpuMs: 300 } } });
+    const [looping, other] = [await asking(text), await asking(COUNTING)];
+    expect(await readIfBegun(await own.open(looping))).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('300 ms of processor time'),
+    });
+    expect(await readAll(begun(await own.open(other)).body)).toMatchObject({ digest: countedDigest(3, 10) });
+    expect(alone.figures()).toMatchObject({ kills: 1, quarantined: 1 });
+    expect(errorOf(await own.open(looping))).toMatchObject({
+      code: 'unavailable',
+      details: { reason: 'Quarantined', retryAfterMs: expect.toSatisfy((ms: number) => ms > 50_000 && ms <= 60_000) },
+    });
+  });
+
+  it('to compute without a write is not that of its reader, nor of all writes together', async () => {
+    const { guest } = DEFAULT_PRESENTERS;
+    const own = presenters(shared, {
+      idleMs: 60_000,
+      guest: { ...guest, time: { ...guest.time, quietCpuMs: 300 } },
+    });
+    const { body } = begun(await own.open(await asking(COUNTING, { state: counted(200, 16 * KIB) })));
+    const openedMs = performance.now();
+    await until(() => performance.now() - openedMs > 1000);
+    expect(await readAll(body)).toMatchObject({ digest: countedDigest(200, 16 * KIB), code: undefined });
+    expect(shared.figures()).toMatchObject({ kills: 0 });
   });
 
   it('for all of it ends one whose reader stands still, and what was ahead of it', async () => {

@@ -3,6 +3,7 @@
 // folders, a component that counts and hashes what it is given.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toRevision } from '#base';
 import {
   CacheFolder,
   DEFAULT_STATE_VIEWS,
@@ -14,10 +15,12 @@ import {
 } from '#components';
 import { memoryKv } from '#kv';
 import { ALL, term } from '#model';
+import { guestText } from '../../../src/components/guest-text.ts';
 import { naiveState, runnableView } from '../../support/components/views.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
 import { tempDir } from '../../support/temp-dir.ts';
-import { executors } from '../../support/wasm/executors.ts';
+import { artifactOf, executors } from '../../support/wasm/executors.ts';
+import { viewText } from '../../support/wasm/wat.ts';
 
 const dir = tempDir();
 const running = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 } });
@@ -144,6 +147,30 @@ describe('a State View', { timeout: 60_000 }, () => {
       message: expect.stringMatching(/^FuelExhausted: /),
     });
     expect(await (await views()).render(readOf(known))).toMatchObject({ bytes: naiveState(known.events) });
+  });
+
+  it('folds with a guest that takes memory for each event and gives none back (F5)', async () => {
+    const known = await database(400, { data: `"${'x'.repeat(300)}"` });
+    const greedy = { ...artifact, ...(await artifactOf(viewText())), key: 'greedy', pool: 'greedy' };
+    const read = (at: number): ViewRead => readOf(known, { artifact: greedy, at: toRevision(at) });
+    const cold = await (await views()).render(read(400));
+    const warm = await views();
+    const steps = [await warm.render(read(100)), await warm.render(read(200)), await warm.render(read(400))];
+    expect(steps.map(({ kind }) => kind)).toEqual(['rendered', 'rendered', 'rendered']);
+    expect(steps.at(-1)).toMatchObject({ bytes: cold.kind === 'rendered' ? cold.bytes : undefined });
+  });
+
+  it('finds out after a few calls whoever spends all of its fuel on each event', async () => {
+    const known = await database(1000);
+    const { guest } = DEFAULT_STATE_VIEWS;
+    const never = await views({ guest: { ...guest, limits: { ...guest.limits, fuel: 100 } } });
+    const before = running.figures().calls;
+    expect(await never.render(readOf(known))).toMatchObject({ kind: 'failed' });
+    expect(running.figures().calls - before).toBeLessThanOrEqual(5);
+  });
+
+  it('says what a guest says in as many words as an error has room for', () => {
+    expect(guestText('y'.repeat(1_000_000))).toBe(`${'y'.repeat(800)}… (1000000 characters)`);
   });
 
   it('passes over what was folded in a history that is no longer there (F4)', async () => {

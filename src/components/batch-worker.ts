@@ -1,0 +1,103 @@
+/**
+ * The thread that reads events and makes batches of them, beside the node's loop. See batch-thread.ts for the other
+ * side. Folds take turns slice by slice, as they would on the loop.
+ *
+ * It says of nothing why it failed: whoever asked reads the same on the loop, and is told there.
+ */
+import { parentPort } from 'node:worker_threads';
+import { assert } from '#base';
+import { DatabaseReader } from '#database';
+import type { DatabaseSource } from '#query';
+import { BATCHES_AHEAD, type FromBatches, memoryOf, type ToBatches } from './batch-messages.ts';
+import { eventBatches } from './event-batches.ts';
+
+export interface BatchSource {
+  /** Everything but the group, which is asked for. */
+  readonly source: Omit<DatabaseSource, 'group'>;
+  readonly close: () => Promise<void>;
+}
+
+/** As many as there are between the two; values of the SDK's shape use none. */
+const SPARES_MAX = BATCHES_AHEAD + 2;
+
+/** Batches of one fold that may be made. */
+class Allowance {
+  #left = BATCHES_AHEAD;
+  #wake: (() => void) | undefined;
+  /** What batches before it were in. */
+  readonly spares: ArrayBuffer[] = [];
+  isEnded = false;
+
+  more(memory: ArrayBuffer | undefined): void {
+    this.#left++;
+    if (memory !== undefined && this.spares.length < SPARES_MAX) this.spares.push(memory);
+    this.#wake?.();
+  }
+
+  end(): void {
+    this.isEnded = true;
+    this.#wake?.();
+  }
+
+  /** Resolves when there is one, or the fold has ended. */
+  async take(): Promise<void> {
+    while (this.#left === 0 && !this.isEnded) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    this.#left--;
+  }
+}
+
+/** A handle that does not show the revision would give a part of the events for all of them (F8). */
+function assertSees(database: DatabaseSource, at: number): void {
+  const revision = new DatabaseReader(database).applied()?.revision ?? 0;
+  assert(revision >= at, 'The store shows the revision that is read', { revision, at });
+}
+
+/** What the thread runs, until it is told to close. */
+export async function runBatches(open: () => Promise<BatchSource>): Promise<void> {
+  const port = parentPort;
+  assert(port !== null, 'The worker of batches is started as a thread');
+  const post = (message: FromBatches, moved: readonly ArrayBuffer[] = []): void =>
+    port.postMessage(message, [...moved]);
+  const { source, close } = await open();
+  const allowances = new Map<number, Allowance>();
+  const running = new Set<Promise<void>>();
+
+  const fold = async ({ fold: number, group, asked }: Extract<ToBatches, { kind: 'begin' }>): Promise<void> => {
+    const allowance = new Allowance();
+    allowances.set(number, allowance);
+    try {
+      const database = { ...source, group };
+      assertSees(database, asked.at);
+      for await (const batch of eventBatches(database, asked, () => allowance.spares.pop())) {
+        await allowance.take();
+        if (allowance.isEnded) return;
+        post({ kind: 'batch', fold: number, batch }, [memoryOf(batch)]);
+      }
+      post({ kind: 'over', fold: number });
+    } catch {
+      post({ kind: 'failed', fold: number });
+    } finally {
+      allowances.delete(number);
+    }
+  };
+
+  port.on('message', (message: ToBatches) => {
+    if (message.kind === 'begin') {
+      const begun = fold(message);
+      running.add(begun);
+      void begun.then(() => running.delete(begun));
+    } else if (message.kind === 'more') allowances.get(message.fold)?.more(message.memory);
+    else if (message.kind === 'end') allowances.get(message.fold)?.end();
+    else {
+      for (const allowance of allowances.values()) allowance.end();
+      void Promise.all(running)
+        .then(close)
+        .then(() => port.close());
+    }
+  });
+  post({ kind: 'open' });
+}

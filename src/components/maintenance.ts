@@ -1,0 +1,170 @@
+/**
+ * State Views that are kept up while nobody reads them: `eager` ones follow their log, `scheduled` ones go to its end
+ * at equal times.
+ *
+ * ```
+ *   views of each database ──▶ due? ──▶ by priority, then whoever waits for longer ──▶ at most so many at a time
+ *          (`keep`)              ▲                                                             │ a step
+ *                                └── at once, after a while, by the schedule, or later ◀───────┘
+ * ```
+ * Nothing here knows events, executors or definitions, and nobody waits for it: whatever it does not do, the next read
+ * does. What is due is looked for again and again rather than heard of, so nothing that was missed stays missed.
+ *
+ *   F40 At most `foldsMax` views are folded at a time, each in steps of bounded length, one step of a view at a time.
+ *   F41 A view that fails, or whose states are lost, costs a bounded share of the time: it waits longer each time.
+ *   F42 After `stop` no step begins, and those that run end with their batch.
+ */
+import {
+  type MaintainedView,
+  type MaintenanceFigures,
+  type MaintenanceListeners,
+  type MaintenanceOutcome,
+  type MaintenanceSettings,
+  type MaintenanceTime,
+  STEP_RESULTS,
+  type StepResult,
+} from './maintained-view.ts';
+import { Upkeep } from './upkeep.ts';
+import type { ViewFailureCode } from './view-read.ts';
+
+/** What keeps others busy is not the fault of a view. */
+const BUSY: ViewFailureCode = 'Busy';
+const NOT_KEPT = 'Its state was not taken in by the folder of folded states: by its size, or the disk has little room';
+
+export class Maintenance {
+  readonly #settings: MaintenanceSettings;
+  readonly #time: MaintenanceTime;
+  readonly #listeners: MaintenanceListeners;
+  /** By database, then by their keys. */
+  readonly #kept = new Map<string, Map<string, Upkeep>>();
+  /** By the keys of their views. */
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #steps: Map<StepResult, number> = new Map(STEP_RESULTS.map((result) => [result, 0]));
+  #stopTick: (() => void) | undefined;
+  #isStopped = false;
+
+  constructor(settings: MaintenanceSettings, time: MaintenanceTime, listeners: MaintenanceListeners) {
+    this.#settings = settings;
+    this.#time = time;
+    this.#listeners = listeners;
+  }
+
+  /** All views of a database that are to be kept up; those that were, and are not named now, are no longer. */
+  keep(databaseId: string, views: readonly MaintainedView[]): void {
+    if (this.#isStopped) return;
+    const nowMs = this.#time.monotonicMs();
+    const before = this.#kept.get(databaseId);
+    const now = new Map<string, Upkeep>();
+    for (const view of views) {
+      const known = before?.get(view.key);
+      known?.become(view, nowMs);
+      now.set(view.key, known ?? new Upkeep(view, this.#settings, nowMs));
+    }
+    for (const [key, upkeep] of before ?? []) if (!now.has(key)) upkeep.stop();
+    if (now.size === 0) this.#kept.delete(databaseId);
+    else this.#kept.set(databaseId, now);
+    this.#pump();
+    this.#tickLater();
+  }
+
+  figures(): MaintenanceFigures {
+    const maintained = { eager: 0, scheduled: 0 };
+    const lags = new Map<string, number>();
+    let troubled = 0;
+    for (const upkeep of this.#all()) {
+      const { view, lag } = upkeep;
+      maintained[view.mode]++;
+      if (upkeep.isTroubled) troubled++;
+      if (view.mode === 'eager') lags.set(view.database, Math.max(lag, lags.get(view.database) ?? 0));
+    }
+    const [advanced = 0, restarted = 0, failed = 0] = STEP_RESULTS.map((result) => this.#steps.get(result));
+    return { steps: { advanced, restarted, failed }, maintained, troubled, lags };
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#stopTick?.();
+    for (const upkeep of this.#all()) upkeep.stop();
+    this.#kept.clear();
+  }
+
+  /** Resolves when no step runs any more. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#running.values());
+  }
+
+  #tickLater(): void {
+    if (this.#stopTick !== undefined || this.#kept.size === 0 || this.#isStopped) return;
+    this.#stopTick = this.#time.after(this.#settings.eagerMs, () => {
+      this.#stopTick = undefined;
+      this.#pump();
+      this.#tickLater();
+    });
+  }
+
+  #pump(): void {
+    while (this.#running.size < this.#settings.foldsMax) {
+      const next = this.#next();
+      if (next === undefined) return;
+      this.#begin(next);
+    }
+  }
+
+  #next(): Upkeep | undefined {
+    const nowMs = this.#time.monotonicMs();
+    let first: Upkeep | undefined;
+    for (const upkeep of this.#all()) {
+      if (this.#running.has(upkeep.view.key) || !upkeep.isDue(nowMs)) continue;
+      if (first === undefined || upkeep.isBefore(first)) first = upkeep;
+    }
+    return first;
+  }
+
+  *#all(): Generator<Upkeep> {
+    for (const upkeeps of this.#kept.values()) yield* upkeeps.values();
+  }
+
+  #begin(upkeep: Upkeep): void {
+    const { key } = upkeep.view;
+    const running = this.#run(upkeep).finally(() => {
+      this.#running.delete(key);
+      this.#pump();
+    });
+    this.#running.set(key, running);
+  }
+
+  async #run(upkeep: Upkeep): Promise<void> {
+    const { view } = upkeep;
+    upkeep.begin(this.#time.monotonicMs());
+    const { signal } = upkeep;
+    const outcome = await view.step({ ...this.#settings.step, signal });
+    if (signal.aborted) return;
+    this.#settle(upkeep, outcome);
+    await Promise.all(upkeep.superseded().map((place) => view.drop(place)));
+  }
+
+  #settle(upkeep: Upkeep, outcome: MaintenanceOutcome): void {
+    const nowMs = this.#time.monotonicMs();
+    if (outcome.kind === 'gone' || (outcome.kind === 'failed' && outcome.code === BUSY)) {
+      upkeep.rest(nowMs, this.#settings.retryMsMin);
+    } else if (outcome.kind === 'failed') {
+      this.#fail(upkeep, outcome.message, nowMs);
+    } else if (outcome.foldedCount > 0 && outcome.place === undefined) {
+      this.#fail(upkeep, NOT_KEPT, nowMs);
+    } else {
+      if (upkeep.isTroubled) this.#listeners.onMended(upkeep.view);
+      this.#count(upkeep.advanced(outcome, nowMs));
+    }
+  }
+
+  #fail(upkeep: Upkeep, message: string, nowMs: number): void {
+    const isFirst = !upkeep.isTroubled;
+    const retryMs = upkeep.failed(nowMs);
+    this.#count('failed');
+    if (isFirst) this.#listeners.onTrouble(upkeep.view, message, retryMs);
+  }
+
+  #count(result: StepResult): void {
+    this.#steps.set(result, (this.#steps.get(result) ?? 0) + 1);
+  }
+}

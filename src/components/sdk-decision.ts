@@ -1,0 +1,134 @@
+/**
+ * A decision of the EvidentSource SDK's shape: what `decide` is given, and what it answers (ADR 0116).
+ *
+ * Its conditions are about numbers of events up to the revision that it was decided at, all of which is known there:
+ * each is decided there, by the latest event of its selector, and what a later event could change is a guard beside
+ * those of what was read. So its numbers never meet those of transactions, and none of them is rounded.
+ *
+ *   F51 Events are committed only on top of a revision at which each condition of the decision holds.
+ */
+import { instantFromMs } from '#base';
+import type { Selector } from '#model';
+import { databaseAtRevision, EventOrdinals, queryEvents } from '#query';
+import { isList, isRecord, tagged, type Value, type ValueList } from '#wasm';
+import {
+  type CommandRefusal,
+  type CommandRefusalCode,
+  type Decision,
+  type DecisionAsk,
+  type DecisionFailure,
+  decisionFailure,
+} from './decision.ts';
+import { emittedFrom } from './emitted-events.ts';
+import type { ReadRecord } from './read-record.ts';
+import { integerFrom } from './sdk-reader.ts';
+import { sdkSelector } from './sdk-selector.ts';
+import { datetimeValue } from './sdk-values.ts';
+
+const CONTENT_TYPE = 'content-type';
+/** What HTTP takes a body for of which nothing is said. */
+const UNKNOWN_TYPE = 'application/octet-stream';
+
+/** The arguments of `decide`. */
+export function decideValues(
+  { title, command, receivedAtMs, lastSeen, database: { source } }: DecisionAsk,
+  database: Value,
+): ValueList {
+  const contentType = command.headers.find(([name]) => name === CONTENT_TYPE)?.[1] ?? UNKNOWN_TYPE;
+  return [
+    database,
+    { body: command.body, 'content-type': contentType, 'content-schema': undefined },
+    {
+      'state-change-name': title?.name,
+      'state-change-version': title?.version,
+      'last-seen-revision': lastSeen === undefined ? undefined : databaseAtRevision(source, lastSeen).totalEvents,
+      'command-received-at': datetimeValue(instantFromMs(receivedAtMs)),
+      'command-headers': command.headers,
+    },
+  ];
+}
+
+const CODES: ReadonlyMap<Value, CommandRefusalCode> = new Map([
+  ['validation', 'ValidationFailed'],
+  ['conflict', 'Conflict'],
+  ['not-found', 'StateNotFound'],
+  ['unauthorized', 'Unauthorized'],
+  ['internal', 'InternalError'],
+]);
+
+export interface SdkAnswered {
+  readonly ask: DecisionAsk;
+  readonly at: number;
+  readonly record: ReadRecord;
+}
+
+export async function sdkDecision(answer: Value, { ask, at, record }: SdkAnswered): Promise<Decision> {
+  const { tag, val } = isRecord(answer) ? answer : { tag: undefined, val: undefined };
+  if (tag === 'err') return refusalFrom(val, at);
+  const [events, conditions] = isList(val) ? val : [];
+  if (tag !== 'ok' || !isList(conditions)) return unreadable('no events and conditions');
+  const emitted = emittedFrom(tagged('ok', events), ask.mintId);
+  if (emitted.kind === 'failed') return emitted;
+  if (emitted.kind === 'refused') return { ...emitted, at };
+  for (const [index, each] of conditions.entries()) {
+    const condition = conditionFrom(each);
+    if (typeof condition === 'string') return decisionFailure('ValidationError', `conditions[${index}]: ${condition}`);
+    const unmet = unmetBy(condition, await latestOf(ask, at, condition.selector));
+    if (unmet !== undefined) return refused(`conditions[${index}]: ${unmet}`, at);
+    if (condition.max < Number.MAX_SAFE_INTEGER) record.sawAll(condition.selector);
+  }
+  return { kind: 'decided', at, events: emitted.events, guards: record.guards(at) };
+}
+
+function refusalFrom(error: Value, at: number): CommandRefusal | DecisionFailure {
+  const { tag, val } = isRecord(error) ? error : { tag: undefined, val: undefined };
+  const code = CODES.get(tag);
+  if (code === undefined || typeof val !== 'string') return unreadable('an error');
+  return { kind: 'refused', at, code, message: val, reason: undefined, details: undefined };
+}
+
+function refused(message: string, at: number): CommandRefusal {
+  return { kind: 'refused', at, code: 'Conflict', message, reason: undefined, details: undefined };
+}
+
+function unreadable(what: string): DecisionFailure {
+  return decisionFailure('WasmExecutionError', `The component answers ${what}, as the SDK does not have it`);
+}
+
+/** The number of the latest event of the selector, 0 for none, is from the least to the most. */
+interface Condition {
+  readonly selector: Selector;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** A `batch-constraint`, or what is wrong with it. */
+function conditionFrom(value: Value): Condition | string {
+  const { tag, val } = isRecord(value) ? value : { tag: undefined, val: undefined };
+  const { selector: nodes, revision, min, max } = isRecord(val) ? val : {};
+  const selector = sdkSelector(nodes);
+  if (typeof selector === 'string') return selector;
+  const bounds = {
+    min: tag === 'min' ? integerFrom(revision) : tag === 'range' ? integerFrom(min) : 0,
+    max: tag === 'max' ? integerFrom(revision) : tag === 'range' ? integerFrom(max) : Number.MAX_SAFE_INTEGER,
+  };
+  if ((tag !== 'min' && tag !== 'max' && tag !== 'range') || bounds.min === undefined || bounds.max === undefined) {
+    return 'is no min, max or range of revisions';
+  }
+  if (bounds.min > bounds.max) return `goes from ${bounds.min} to ${bounds.max}, which is before it`;
+  return { selector, min: bounds.min, max: bounds.max };
+}
+
+function unmetBy({ min, max }: Condition, latest: number): string | undefined {
+  if (latest < min) return `needs an event from ${min} on; the latest of its selector is ${latest}`;
+  return latest > max ? `needs no event behind ${max}; the latest of its selector is ${latest}` : undefined;
+}
+
+async function latestOf({ database: { source } }: DecisionAsk, at: number, selector: Selector): Promise<number> {
+  const query = { selector, revisions: { end: at }, direction: 'reverse', limit: 1 } as const;
+  for await (const slice of queryEvents(source, { at, query })) {
+    const [event] = slice;
+    if (event !== undefined) return new EventOrdinals(source).of(event.position);
+  }
+  return 0;
+}

@@ -1,0 +1,27 @@
+/** State Changes as text: quickly built, and small. */
+
+/** What it does; what it answers is in its memory at 16. */
+export function changeText(body: string): string {
+  return `(component
+    (core module $m
+      (memory (export "memory") 1)
+      (global $top (mut i32) (i32.const 4096))
+      (func (export "realloc") (param i32 i32 i32 i32) (result i32)
+        (global.get $top) (global.set $top (i32.add (global.get $top) (local.get 3))))
+      (func (export "decide") (param i32 i32 i32 i32) (result i32) ${body}))
+    (core instance $i (instantiate $m))
+    (type $command (record (field "method" string) (field "path" string)))
+    (type $event (record (field "id" string)))
+    (type $error (variant (case "internal-error" string)))
+    (type $events (list $event))
+    (func (export "decide") (param "command" $command) (result (result $events (error $error)))
+      (canon lift (core func $i "decide")
+        (memory (core memory $i "memory")) (realloc (core func $i "realloc")))))`;
+}
+
+/** An answer of one event, which is none of cairn.wit. */
+export const ONE_EVENT = `
+  (i32.store8 (i32.const 16) (i32.const 0))
+  (i32.store (i32.const 20) (i32.const 64))
+  (i32.store (i32.const 24) (i32.const 1))
+  (i32.const 16)`;

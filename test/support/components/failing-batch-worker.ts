@@ -1,0 +1,28 @@
+/**
+ * The thread of batches over a store that cannot be read now and then, and that ends the thread in the middle of a
+ * read as often.
+ */
+import { workerData } from 'node:worker_threads';
+import { nativeCrc32, nativeSha256 } from '#cluster';
+import { runBatches } from '#components';
+import type { KvReader } from '#kv';
+import { openLevelStore } from '#storage';
+
+const [FAILS_EACH, ENDS_EACH] = [11, 97];
+
+const store = await openLevelStore(workerData as string);
+let reads = 0;
+const kv: KvReader = {
+  get: (key) => store.get(key),
+  range: (options) => {
+    reads++;
+    if (reads % ENDS_EACH === 0) process.exit(1);
+    if (reads % FAILS_EACH === 0) throw new Error('This read fails');
+    return store.range(options);
+  },
+  release: (value) => store.release(value),
+};
+await runBatches(async () => ({
+  source: { kv, crc32: nativeCrc32, sha256: nativeSha256 },
+  close: () => store.close(),
+}));

@@ -1,0 +1,80 @@
+// Goal: batches that are made on the loop take the memory of those before them, and none that anybody looks at (F9).
+// Method: folds at once over one memory, each looking at a batch while its next one is made, as a view does.
+import { describe, expect, it } from 'vitest';
+import { memoryKv } from '#kv';
+import { ALL } from '#model';
+import { BatchMemory } from '../../../src/components/batch-memory.ts';
+import { memoryOf } from '../../../src/components/batch-messages.ts';
+import { READ_HERE } from '../../../src/components/batch-thread.ts';
+import type { BatchedQuery } from '../../../src/components/event-batches.ts';
+import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+
+const FOLDS = 6;
+const EVENTS = 60;
+const KIB = 1024;
+
+const database = new KnownDatabase(memoryKv());
+for (let n = 0; n < EVENTS; n++) database.apply([{ source: 's', type: `type-${n}` }], CREATED_AT_MS + n);
+await database.flush();
+
+function asked(start: number, eventsMax: number): BatchedQuery {
+  const revisions = { start, end: database.revision };
+  return {
+    at: database.revision,
+    query: { selector: ALL, revisions, direction: 'forward' },
+    bounds: { eventsMax, bytesMax: 64 * KIB },
+  };
+}
+
+interface Looked {
+  /** As they were when they came. */
+  readonly batches: readonly string[];
+  /** The same when the next one had come. */
+  readonly later: readonly string[];
+  readonly memories: readonly ArrayBuffer[];
+}
+
+async function looked(memory: BatchMemory, query: BatchedQuery): Promise<Looked> {
+  const [batches, later, memories]: [string[], string[], ArrayBuffer[]] = [[], [], []];
+  const lease = memory.lease();
+  const reading = READ_HERE.batches(database.source, query, lease);
+  for (let batch = await reading.next(); batch.done !== true; ) {
+    const { events } = batch.value;
+    batches.push(Buffer.from(events).toString());
+    memories.push(memoryOf(batch.value));
+    const next = await reading.next();
+    later.push(Buffer.from(events).toString());
+    batch = next;
+  }
+  lease.end();
+  return { batches, later, memories };
+}
+
+describe('memory of batches', () => {
+  it('is that of batches which nobody looks at any more (F9)', async () => {
+    const memory = new BatchMemory();
+    const folds = Array.from({ length: FOLDS }, (_, n) => asked(n, n + 1));
+    const alone = [];
+    for (const fold of folds) alone.push((await looked(new BatchMemory(), fold)).batches);
+    const together = await Promise.all(folds.map((fold) => looked(memory, fold)));
+    expect(together.map(({ batches }) => batches)).toEqual(alone);
+    expect(together.map(({ later }) => later)).toEqual(alone);
+  });
+
+  it('is used again by the folds after them', async () => {
+    const memory = new BatchMemory();
+    const used = new Set<ArrayBuffer>();
+    for (let n = 0; n < 20; n++) (await looked(memory, asked(0, EVENTS))).memories.forEach((each) => used.add(each));
+    expect(used.size).toBe(1);
+  });
+
+  it('is not kept when a batch had much of it, or little', async () => {
+    const memory = new BatchMemory();
+    const big = { ...asked(0, 1), bounds: { eventsMax: 1, bytesMax: 1024 * KIB } };
+    const small = { ...asked(0, 1), bounds: { eventsMax: 1, bytesMax: 1 } };
+    for (const fold of [big, small]) {
+      const { memories } = await looked(memory, fold);
+      expect(new Set(memories).size).toBe(EVENTS);
+    }
+  });
+});

@@ -1,0 +1,121 @@
+// Goal: whoever has lost tries again in his turn, in the order in which the others have lost, and leaves nothing behind
+// (F23). Method: turns that the test takes and ends, and signals that it aborts.
+import { describe, expect, it } from 'vitest';
+import { type Constraint, term } from '#model';
+import { ConflictLanes, type LaneTurn, laneOf } from '../../../src/components/conflict-lanes.ts';
+
+const [A, B] = [laneOf('db', guard('a')), laneOf('db', guard('b'))];
+
+function guard(subject: string, revision: number = 7): Constraint {
+  return { kind: 'max-revision', revision, selector: term('by-subject', subject) };
+}
+
+/** Asks for turns, and says whose it is. */
+class Turns {
+  readonly lanes: ConflictLanes = new ConflictLanes();
+  readonly #given: Map<string, LaneTurn> = new Map();
+  readonly refused: unknown[] = [];
+
+  async ask(name: string, lane: string, signal?: AbortSignal): Promise<void> {
+    try {
+      this.#given.set(name, await this.lanes.turn(lane, signal));
+    } catch (reason) {
+      this.refused.push([name, reason]);
+    }
+  }
+
+  async having(): Promise<readonly string[]> {
+    await settled();
+    return [...this.#given.keys()];
+  }
+
+  async end(name: string): Promise<readonly string[]> {
+    this.#given.get(name)?.[Symbol.dispose]();
+    this.#given.delete(name);
+    return this.having();
+  }
+}
+
+async function settled(): Promise<void> {
+  for (let n = 0; n < 5; n++) await Promise.resolve();
+}
+
+describe('lanes of those who have lost', () => {
+  it('give turns in the order in which they were asked for, one at a time (F23)', async () => {
+    const turns = new Turns();
+    for (const name of ['first', 'second', 'third']) void turns.ask(name, A);
+    expect(await turns.having()).toEqual(['first']);
+    expect(await turns.end('first')).toEqual(['second']);
+    void turns.ask('fourth', A);
+    expect(await turns.end('second')).toEqual(['third']);
+    expect(await turns.end('third')).toEqual(['fourth']);
+    expect(turns.lanes.size).toBe(1);
+    expect(await turns.end('fourth')).toEqual([]);
+    expect(turns.lanes.size).toBe(0);
+  });
+
+  it('do not wait for one another', async () => {
+    const turns = new Turns();
+    for (const [name, lane] of [
+      ['a', A],
+      ['behind a', A],
+      ['b', B],
+    ] as const)
+      void turns.ask(name, lane);
+    expect(await turns.having()).toEqual(['a', 'b']);
+    expect(await turns.end('b')).toEqual(['a']);
+    expect(turns.lanes.size).toBe(1);
+  });
+
+  it('end a turn once', async () => {
+    const lanes = new ConflictLanes();
+    const first = await lanes.turn(A, undefined);
+    const second = lanes.turn(A, undefined);
+    const third = lanes.turn(A, undefined);
+    first[Symbol.dispose]();
+    first[Symbol.dispose]();
+    (await second)[Symbol.dispose]();
+    (await third)[Symbol.dispose]();
+    expect(lanes.size).toBe(0);
+  });
+
+  it('are left by those for whom nobody waits any longer', async () => {
+    const turns = new Turns();
+    const [early, late, never] = [new AbortController(), new AbortController(), new AbortController()];
+    void turns.ask('first', A, late.signal);
+    void turns.ask('gone', A, early.signal);
+    void turns.ask('third', A, never.signal);
+    await settled();
+    const gone = new Error('gone');
+    early.abort(gone);
+    // Who has a turn keeps it until he ends it: his work is told by itself.
+    late.abort('late');
+    expect(await turns.having()).toEqual(['first']);
+    expect(turns.refused).toEqual([['gone', gone]]);
+    expect(await turns.end('first')).toEqual(['third']);
+    await turns.ask('too late', A, early.signal);
+    expect(turns.refused).toEqual([
+      ['gone', gone],
+      ['too late', gone],
+    ]);
+    never.abort('over');
+    expect(await turns.end('third')).toEqual([]);
+    expect(turns.lanes.size).toBe(0);
+  });
+
+  it('are those of a selector in a database, whatever the revision, or of a whole database', async () => {
+    const lanes = new ConflictLanes();
+    expect(lanes.busy('db', [guard('a')])).toBeUndefined();
+    const turn = await lanes.turn(A, undefined);
+    expect(lanes.busy('db', [guard('b'), guard('a', 99)])).toBe(A);
+    expect(lanes.busy('db', [guard('b')])).toBeUndefined();
+    expect(lanes.busy('other', [guard('a')])).toBeUndefined();
+    expect(lanes.busy('db', [{ kind: 'max-revision', revision: 7 }])).toBeUndefined();
+    turn[Symbol.dispose]();
+    const whole = await lanes.turn(laneOf('db', { kind: 'max-revision', revision: 7 }), undefined);
+    expect(lanes.busy('db', [guard('a')])).toBeUndefined();
+    expect(lanes.busy('db', [{ kind: 'max-revision', revision: 99 }])).toBe('db');
+    whole[Symbol.dispose]();
+    expect(lanes.busy('db', [guard('a')])).toBeUndefined();
+  });
+});

@@ -1,0 +1,287 @@
+// Goal: a State View of the EvidentSource SDK's shape is folded like one of ours: each part of an event comes to it as
+// it was written, with the SDK's numbers; the answer depends on neither batches nor snapshots nor readers; what it does
+// wrong is said (F5, F6, F7, F50, G20). Method: a component as text that hashes everything it is given, in real
+// executors, beside the hash of the same events by a loop; and variants of it that misbehave.
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { formatInstant, instantFromMs } from '#base';
+import {
+  CacheFolder,
+  DEFAULT_STATE_VIEWS,
+  FoldSnapshots,
+  type RunnableArtifact,
+  type StateViewSettings,
+  StateViews,
+  type ViewAnswer,
+  type ViewRead,
+  type ViewTitle,
+} from '#components';
+import { memoryKv } from '#kv';
+import { ALL, DATA_KIND } from '#model';
+import { textArtifact } from '../../support/components/views.ts';
+import { CREATED_AT_MS, type EventSketch, KnownDatabase, type KnownEvent } from '../../support/known-database.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { executors } from '../../support/wasm/executors.ts';
+import {
+  type NaiveAttribute,
+  type NaiveEvent,
+  naiveInstant,
+  naiveSdkState,
+  sdkTypesWith,
+  sdkViewText,
+  toldTo,
+} from '../../support/wasm/sdk-shaped.ts';
+
+const dir = tempDir();
+const running = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 } });
+let folders = 0;
+
+afterAll(async () => {
+  await running[Symbol.asyncDispose]();
+  dir[Symbol.dispose]();
+});
+
+const TITLE: ViewTitle = {
+  database: 'shop',
+  name: 'orders',
+  version: 3,
+  contentType: 'application/x-count',
+  contentSchema: undefined,
+};
+const TOLD = toldTo('shop', 'orders', 'application/x-count');
+
+async function views(settings: Partial<StateViewSettings> = {}): Promise<StateViews> {
+  const path = join(dir.path, `folds-${folders++}`);
+  const folder = await CacheFolder.open({ path, bytesMax: 1e6, memoryBytesMax: 1e6 });
+  return new StateViews(running, new FoldSnapshots(folder), {
+    ...DEFAULT_STATE_VIEWS,
+    snapshotEventsMin: 1,
+    ...settings,
+  });
+}
+
+function artifactOf(text: string = sdkViewText()): Promise<RunnableArtifact> {
+  return textArtifact(join(dir.path, 'artifacts'), 'state-view', text);
+}
+
+function readOf(known: KnownDatabase, artifact: RunnableArtifact, more: Partial<ViewRead> = {}): ViewRead {
+  return {
+    source: known.source,
+    databaseId: 'a-database',
+    view: 'orders/v3',
+    title: TITLE,
+    foldEpoch: 1,
+    artifact,
+    selector: ALL,
+    order: 'revision',
+    parameters: new Map(),
+    at: known.revision,
+    ...more,
+  };
+}
+
+/** Transactions of one to three plain events. */
+async function database(count: number): Promise<KnownDatabase> {
+  const made = new KnownDatabase(memoryKv());
+  for (let n = 0; n < count; n++) {
+    const events = Array.from({ length: 1 + (n % 3) }, (_, index) => ({
+      source: `a/${index}`,
+      type: 't',
+      subject: 's',
+    }));
+    made.apply(events, CREATED_AT_MS + 1000 * n);
+  }
+  await made.flush();
+  return made;
+}
+
+const text = (name: string, value: string): NaiveAttribute => ({ name, kind: 'string', value });
+
+/** The events in the SDK's record, numbered one after the other. */
+function naive(
+  events: readonly KnownEvent[],
+  own: (event: KnownEvent) => Pick<NaiveEvent, 'data' | 'attributes'>,
+): readonly NaiveEvent[] {
+  return events.map((known, index) => {
+    const { event, stored } = known;
+    const { data, attributes } = own(known);
+    const ordinal = String(index + 1);
+    const added = [
+      text('revision', ordinal),
+      text('sequence', ordinal.length === 1 ? `;${ordinal}` : `;;2${ordinal}`),
+      text('recordedtime', formatInstant(instantFromMs(stored.recordedTimeMs))),
+    ];
+    const { source, type } = event;
+    return { id: stored.storedId ?? event.id, source, type, data, attributes: [...attributes, ...added] };
+  });
+}
+
+function plain(known: KnownDatabase): readonly NaiveEvent[] {
+  return naive(known.events, () => ({ data: undefined, attributes: [text('subject', 's')] }));
+}
+
+function bytesIn(answer: ViewAnswer): Buffer {
+  if (answer.kind === 'failed') throw new Error(answer.message);
+  return Buffer.from(answer.bytes);
+}
+
+function rendered(events: readonly NaiveEvent[]): Buffer {
+  return Buffer.concat([naiveSdkState(events), Buffer.from(TOLD)]);
+}
+
+const PAYLOADS: readonly (readonly [string, EventSketch, Partial<NaiveEvent>])[] = [
+  ['no payload', {} as EventSketch, { attributes: [] }],
+  [
+    'JSON, spelled as it was',
+    sketch('{"n":12345678901234567890.0}', DATA_KIND.JSON),
+    asText('{"n":12345678901234567890.0}'),
+  ],
+  ['text', sketch('é', DATA_KIND.TEXT), asText('é')],
+  ['bytes', sketch('{}', DATA_KIND.BINARY), { data: { kind: 'binary', value: '{}' } }],
+  ['empty bytes', sketch('', DATA_KIND.BINARY), { data: { kind: 'binary', value: '' } }],
+  [
+    'what its content type says to be JSON',
+    { ...sketch('[1]', DATA_KIND.UNSPECIFIED), dataContentType: 'application/json' },
+    { ...asText('[1]'), attributes: [text('datacontenttype', 'application/json')] },
+  ],
+  [
+    'attributes of every kind',
+    {
+      ...sketch('', DATA_KIND.UNSPECIFIED),
+      subject: 'é',
+      time: { instant: { seconds: 1_700_000_000, nanos: 5 } },
+      dataSchema: 'https://a.example/s',
+      extensions: new Map([
+        ['b', { kind: 'boolean', value: true }],
+        ['i', { kind: 'integer', value: -2 }],
+        ['o', { kind: 'bytes', value: Uint8Array.of(0, 255) }],
+        ['r', { kind: 'uri-ref', value: './x' }],
+        ['t', { kind: 'timestamp', value: { seconds: 1, nanos: 2 } }],
+      ]),
+    },
+    {
+      attributes: [
+        text('subject', 'é'),
+        { name: 'time', kind: 'timestamp', value: naiveInstant(1_700_000_000, 5) },
+        { name: 'dataschema', kind: 'uri', value: 'https://a.example/s' },
+        { name: 'b', kind: 'boolean', value: Uint8Array.of(1) },
+        { name: 'i', kind: 'integer', value: Uint8Array.of(254, 255, 255, 255) },
+        { name: 'o', kind: 'binary', value: Uint8Array.of(0, 255) },
+        { name: 'r', kind: 'uri-ref', value: './x' },
+        { name: 't', kind: 'timestamp', value: naiveInstant(1, 2) },
+      ],
+    },
+  ],
+  [
+    'a time that the shape has no number for',
+    { ...sketch('', DATA_KIND.UNSPECIFIED), time: { instant: { seconds: -1, nanos: 0 } } },
+    { attributes: [text('time', '1969-12-31T23:59:59Z')] },
+  ],
+];
+
+function sketch(data: string, dataKind: number): EventSketch {
+  return { source: 'a', type: 't', data: Buffer.from(data), dataKind };
+}
+
+function asText(value: string): Partial<NaiveEvent> {
+  return { data: { kind: 'string', value } };
+}
+
+describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
+  it.each(PAYLOADS)('is given an event with %s', async (_, given, expected) => {
+    const known = new KnownDatabase(memoryKv());
+    known.apply([{ ...given, source: 'a', type: 't' }], CREATED_AT_MS);
+    await known.flush();
+    const answer = await (await views()).render(readOf(known, await artifactOf()));
+    const events = naive(known.events, () => ({ data: undefined, attributes: [], ...expected }));
+    expect(bytesIn(answer)).toEqual(rendered(events));
+  });
+
+  it('has the same state however its events are cut into calls, from wherever it goes on', async () => {
+    const known = await database(40);
+    const artifact = await artifactOf();
+    const expected = rendered(plain(known));
+    for (const eventsMax of [1, 7, 1000]) {
+      const own = await views({ batch: { eventsMax, bytesMax: 1e6 } });
+      await own.render(readOf(known, artifact, { at: 13 }));
+      await own.render(readOf(known, artifact, { at: 29 }));
+      const answer = await own.render(readOf(known, artifact));
+      expect(answer).toMatchObject({ hasState: true, isFromFirst: false, last: { revision: 40, index: 0 } });
+      expect(bytesIn(answer)).toEqual(expected);
+    }
+  });
+
+  it('folds with fuel for each event where there is none for all of them (F5)', async () => {
+    const known = await database(40);
+    const { guest } = DEFAULT_STATE_VIEWS;
+    const little = await views({ guest: { ...guest, limits: { ...guest.limits, fuel: 6000 } } });
+    expect(bytesIn(await little.render(readOf(known, await artifactOf())))).toEqual(rendered(plain(known)));
+    const none = await views({ guest: { ...guest, limits: { ...guest.limits, fuel: 100 } } });
+    expect(await none.render(readOf(known, await artifactOf()))).toMatchObject({
+      kind: 'failed',
+      message: expect.stringMatching(/^FuelExhausted: /),
+    });
+  });
+
+  it('has no content behind events for which it gives none, and a state all the same', async () => {
+    const known = await database(3);
+    const none = await artifactOf(sdkViewText('(i32.store8 (i32.const 16) (i32.const 0)) (i32.const 16)'));
+    expect(await (await views()).render(readOf(known, none))).toMatchObject({
+      hasState: true,
+      bytes: new Uint8Array(0),
+    });
+  });
+
+  it('is not folded where no event is selected', async () => {
+    const known = await database(3);
+    const answer = await (await views()).render(readOf(known, await artifactOf(), { at: 0 }));
+    expect(answer).toMatchObject({ hasState: false, bytes: new Uint8Array(0), last: undefined });
+  });
+
+  it('has another fold under another title, for that is what it was told', async () => {
+    const known = await database(3);
+    const artifact = await artifactOf();
+    const own = await views();
+    await own.render(readOf(known, artifact));
+    const other = { ...TITLE, name: 'others' };
+    const answer = await own.render(readOf(known, artifact, { title: other }));
+    expect(answer).toMatchObject({ isFromFirst: true });
+    expect(bytesIn(answer).toString()).toContain('shopothersapplication/x-count');
+  });
+
+  it.each([
+    ['narrower numbers', '(field "version" u64)', '(field "version" u32)'],
+    ['a content type that is always there', '(field "content-type" $maybe-text)', '(field "content-type" string)'],
+    ['a field that may be absent and is unknown', '(field "version" u64)', '(field "later" $maybe-text)'],
+  ])('may have %s in its types', async (_, from, to) => {
+    const known = await database(2);
+    const none = '(i32.store8 (i32.const 16) (i32.const 0)) (i32.const 16)';
+    const artifact = await artifactOf(sdkViewText(none, sdkTypesWith(from, to)));
+    expect(await (await views()).render(readOf(known, artifact))).toMatchObject({ kind: 'rendered', hasState: true });
+  });
+
+  it.each([
+    ['traps', 'unreachable', /^Trap: /],
+    ['never ends', '(loop $l (br $l)) (i32.const 16)', /^FuelExhausted: /],
+    ['answers outside of its memory', '(i32.const 33554430)', /^AbiViolation: /],
+    ['answers a case that is none', '(i32.store8 (i32.const 16) (i32.const 2)) (i32.const 16)', /^AbiViolation: /],
+    [
+      'answers more than there is',
+      `(i32.store8 (i32.const 16) (i32.const 1)) (i32.store (i32.const 20) (i32.const 0))
+       (i32.store (i32.const 24) (i32.const 33554432)) (i32.const 16)`,
+      /^OutputTooLarge: /,
+    ],
+  ])('that %s fails, and says so', async (_, evolve, says) => {
+    const known = await database(2);
+    const { guest } = DEFAULT_STATE_VIEWS;
+    const own = await views({ guest: { ...guest, limits: { ...guest.limits, fuel: 1_000_000 } } });
+    // It is published, for it answers none where there is a state, as in the call by which it is tried.
+    const later = `(if (i32.load8_u offset=72 (local.get $p))
+      (then (i32.store8 (i32.const 16) (i32.const 0)) (return (i32.const 16)))) ${evolve}`;
+    expect(await own.render(readOf(known, await artifactOf(sdkViewText(later))))).toMatchObject({
+      kind: 'failed',
+      code: 'WasmExecutionError',
+      message: expect.stringMatching(says),
+    });
+  });
+});
