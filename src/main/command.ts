@@ -5,12 +5,20 @@ import { RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
 import type { StopSignals } from './stop-signals.ts';
 
+/** For whoever writes components. */
+const TOOL_COMMANDS: readonly string[] = ['init', 'build', 'test', 'publish'];
 const EXIT_CANNOT_SAY = 1;
 const EXIT_USAGE = 2;
 
 export async function runCommand(signals: StopSignals): Promise<void> {
   const [first, ...rest] = process.argv.slice(2);
-  if (first === 'cluster' || first === 'recover') signals.close();
+  const isTool = first !== undefined && TOOL_COMMANDS.includes(first);
+  if (first === 'cluster' || first === 'recover' || isTool) signals.close();
+  if (isTool) {
+    const { toolCommand } = await import('./tool-command.ts');
+    process.exitCode = await toolCommand([first, ...rest], (text) => process.stderr.write(text));
+    return;
+  }
   if (first === 'cluster') {
     await administrate(rest);
     return;

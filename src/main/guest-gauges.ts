@@ -1,5 +1,5 @@
 /** What components do on this node, as its metrics show it. */
-import type { GuestCache, GuestFault, GuestPool, Metrics } from '#observability';
+import type { GuestCache, GuestFault, GuestPool, Metrics, Series } from '#observability';
 import type { GuestFigures, Guests } from './guests.ts';
 
 type Figures = GuestFigures['pools'][GuestPool];
@@ -12,6 +12,7 @@ export function showGuests(guests: Pick<Guests, 'figures'>, metrics: Metrics): v
   const presenters = poolGauges('presenters', metrics);
   const artifacts = cacheGauges('artifacts', metrics);
   const states = cacheGauges('states', metrics);
+  const stateViews = viewGauges(metrics);
   metrics.beforeScrape(() => {
     const figures = guests.figures();
     if (figures === undefined) return;
@@ -20,7 +21,36 @@ export function showGuests(guests: Pick<Guests, 'figures'>, metrics: Metrics): v
     presenters(figures.pools.presenters);
     artifacts(figures.caches.artifacts);
     states(figures.caches.states);
+    stateViews(figures);
   });
+}
+
+function viewGauges(metrics: Metrics): (figures: GuestFigures) => void {
+  const reads = rising(metrics.counter('cairn_stateview_events_folded_total', { by: 'reads' }));
+  const maintenance = rising(metrics.counter('cairn_stateview_events_folded_total', { by: 'maintenance' }));
+  const results = (['advanced', 'restarted', 'failed'] as const).map((result) => {
+    const raise = rising(metrics.counter('cairn_stateview_maintenance_steps_total', { result }));
+    return ({ steps }: GuestFigures['maintenance']) => raise(steps[result]);
+  });
+  const eager = metrics.gauge('cairn_stateview_maintained', { mode: 'eager' });
+  const scheduled = metrics.gauge('cairn_stateview_maintained', { mode: 'scheduled' });
+  const troubled = metrics.gauge('cairn_stateview_maintenance_troubled', {});
+  for (const gauge of [eager, scheduled, troubled]) gauge.set(0);
+  return ({ folds, maintenance: kept }) => {
+    reads(folds.readEvents);
+    maintenance(folds.advancedEvents);
+    for (const show of results) show(kept);
+    eager.set(kept.maintained.eager);
+    scheduled.set(kept.maintained.scheduled);
+    troubled.set(kept.troubled);
+    metrics.setSeries('cairn_stateview_lag_revisions', lagSeries(kept));
+  };
+}
+
+/** In the order of their names: all nodes show the same ones when there are more than the label may name. */
+function lagSeries({ lags }: GuestFigures['maintenance']): readonly Series<'cairn_stateview_lag_revisions'>[] {
+  const named = [...lags].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return named.map(([database, value]) => ({ labels: { database }, value }));
 }
 
 function poolGauges(pool: GuestPool, metrics: Metrics): (figures: Figures) => void {

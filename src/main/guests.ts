@@ -12,19 +12,28 @@
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { storeDirectoryOf } from '#cluster';
 import {
   ArtifactStore,
+  AskedBindings,
+  BatchThread,
   type CacheFigures,
   CacheFolder,
+  DEFAULT_MAINTENANCE,
   DEFAULT_PRESENTERS,
   DEFAULT_STATE_CHANGES,
   DEFAULT_STATE_VIEWS,
+  type FoldFigures,
   FoldSnapshots,
+  Maintenance,
+  type MaintenanceFigures,
+  type MaintenanceListeners,
   PRESENTER_EXECUTORS,
   Presenters,
   StateChanges,
   StateViews,
 } from '#components';
+
 import { type Components, systemTimers } from '#service';
 import {
   type CallLimits,
@@ -50,14 +59,28 @@ type GuestSettings = Pick<
   | 'guestOutputBytes'
   | 'guestHostCalls'
   | 'guestCacheBytes'
+  | 'maintenanceFolds'
+  | 'maintenanceScheduleMs'
 >;
 
 export interface GuestFigures {
   readonly pools: Readonly<Record<'views' | 'changes' | 'presenters', ExecutorFigures>>;
   readonly caches: Readonly<Record<'artifacts' | 'states', CacheFigures>>;
+  readonly folds: FoldFigures;
+  readonly maintenance: MaintenanceFigures;
+}
+
+/** What a node runs components with, and whom it tells. */
+export interface GuestParts {
+  readonly settings: GuestSettings;
+  /** Whether the disk has room for what can be made again. */
+  readonly mayWrite: () => boolean;
+  readonly maintenance: MaintenanceListeners;
 }
 
 interface Opened extends Components {
+  readonly views: StateViews;
+  readonly maintenance: Maintenance;
   readonly folders: { readonly artifacts: CacheFolder; readonly states: CacheFolder };
 }
 
@@ -66,6 +89,13 @@ const MIB = 2 ** 20;
 /** Of what was used lately; artifacts are sent to an executor when it begins, and when it has had too many others. */
 const ARTIFACT_MEMORY_BYTES = 128 * MIB;
 const STATE_MEMORY_BYTES = 32 * MIB;
+/** Of a view that is kept up, folds of so many values of its parameters are. */
+const ASKED_BINDINGS_MAX = 100;
+/** Beside this file, and under the same extension: `.ts` from source, `.js` when built. */
+const BATCH_WORKER = new URL(
+  import.meta.url.endsWith('.ts') ? './batch-worker.ts' : './batch-worker.js',
+  import.meta.url,
+);
 /** A smoke call has this much fuel. */
 const SMOKE: Limited = {
   limits: { fuel: 10_000_000, outputBytesMax: MIB, hostCallsMax: 0 },
@@ -76,15 +106,17 @@ const PRESENTER_FUEL_FACTOR = DEFAULT_PRESENTERS.guest.limits.fuel / DEFAULT_STA
 export class Guests implements AsyncDisposable {
   readonly #settings: GuestSettings;
   readonly #mayWrite: () => boolean;
+  readonly #listeners: MaintenanceListeners;
   #opening: Promise<Opened> | undefined;
   #opened: Opened | undefined;
   #pools: { views: Executors; changes: Executors; presenters: Executors } | undefined;
   #publisher: Publisher | undefined;
+  #batches: BatchThread | undefined;
 
-  /** `mayWrite`: whether the disk has room for what can be made again. */
-  constructor(settings: GuestSettings, mayWrite: () => boolean) {
+  constructor({ settings, mayWrite, maintenance }: GuestParts) {
     this.#settings = settings;
     this.#mayWrite = mayWrite;
+    this.#listeners = maintenance;
   }
 
   /** What was opened stays; a folder that cannot be had is tried again by the next who asks. */
@@ -103,17 +135,28 @@ export class Guests implements AsyncDisposable {
     if (this.#opened === undefined || this.#pools === undefined) return undefined;
     const { views, changes, presenters } = this.#pools;
     const { artifacts, states } = this.#opened.folders;
+    const { views: folded, maintenance } = this.#opened;
     return {
       pools: { views: views.figures(), changes: changes.figures(), presenters: presenters.figures() },
       caches: { artifacts: artifacts.figures(), states: states.figures() },
+      folds: folded.figures(),
+      maintenance: maintenance.figures(),
     };
+  }
+
+  /** No State View is brought further from now on, other than by its readers. */
+  stopMaintenance(): void {
+    this.#opened?.maintenance.stop();
   }
 
   /** Calls that wait or run are given up. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#opening?.catch(() => undefined);
+    this.stopMaintenance();
     const pools = Object.values(this.#pools ?? {});
-    await Promise.all([...pools, ...(this.#publisher === undefined ? [] : [this.#publisher])].map(closed));
+    const others = [this.#publisher, this.#batches].filter((each) => each !== undefined);
+    await Promise.all([...pools, ...others].map(closed));
+    await this.#opened?.maintenance.ended();
   }
 
   async #open(): Promise<Opened> {
@@ -123,21 +166,32 @@ export class Guests implements AsyncDisposable {
     ]);
     const publisher = new Publisher();
     const pools = this.#executors();
+    const batches = new BatchThread(BATCH_WORKER, storeDirectoryOf(this.#settings.dataDir));
     this.#publisher = publisher;
     this.#pools = pools;
+    this.#batches = batches;
     const limits = { ...DEFAULT_LIMITS, memoryBytesMax: this.#settings.guestMemoryBytes };
-    const views = new StateViews(pools.views, new FoldSnapshots(states), {
-      ...DEFAULT_STATE_VIEWS,
-      guest: this.#bounds({ ...DEFAULT_STATE_VIEWS.guest.limits, outputBytesMax: this.#settings.guestOutputBytes }),
+    const guest = this.#bounds({
+      ...DEFAULT_STATE_VIEWS.guest.limits,
+      outputBytesMax: this.#settings.guestOutputBytes,
     });
+    const settings = { ...DEFAULT_STATE_VIEWS, guest };
+    const views = new StateViews(pools.views, new FoldSnapshots(states), settings, batches);
     this.#opened = {
       folders: { artifacts, states },
       artifacts: new ArtifactStore(artifacts, publisher, { limits, smoke: SMOKE }),
       views,
+      asked: new AskedBindings(states, ASKED_BINDINGS_MAX),
+      maintenance: this.#maintenance(),
       changes: this.#changes(pools.changes, views),
       presenters: this.#presenters(pools.presenters),
     };
     return this.#opened;
+  }
+
+  #maintenance(): Maintenance {
+    const { maintenanceFolds: foldsMax, maintenanceScheduleMs: scheduleMs } = this.#settings;
+    return new Maintenance({ ...DEFAULT_MAINTENANCE, foldsMax, scheduleMs }, systemTimers, this.#listeners);
   }
 
   #folder(name: string, memoryBytesMax: number): Promise<CacheFolder> {
@@ -168,11 +222,12 @@ export class Guests implements AsyncDisposable {
     return new StateChanges(executors, views, { ...DEFAULT_STATE_CHANGES, guest });
   }
 
-  /** The times of a presentation are the specification's. */
+  /** The times of a presentation are the specification's; what it may compute for one write is as for other calls. */
   #presenters(executors: Executors): Presenters {
     const { guest } = DEFAULT_PRESENTERS;
     const limits = { ...guest.limits, fuel: this.#settings.guestFuel * PRESENTER_FUEL_FACTOR };
-    const settings = { ...DEFAULT_PRESENTERS, runningMax: this.#count, guest: { ...guest, limits } };
+    const time = { ...guest.time, quietCpuMs: this.#settings.guestCpuMs };
+    const settings = { ...DEFAULT_PRESENTERS, runningMax: this.#count, guest: { limits, time } };
     return new Presenters(executors, systemTimers, settings);
   }
 

@@ -27,6 +27,7 @@ import { CORE_WORKER } from './core-worker-url.ts';
 import { untilFree } from './free-port.ts';
 import { showGuests } from './guest-gauges.ts';
 import { Guests } from './guests.ts';
+import { maintenanceLog } from './maintenance-log.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
 import { replicationMemoryBytes } from './replication-memory.ts';
@@ -84,8 +85,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   starting.defer(() => node.drain());
   const lists = new transport.HolderLists(config.nodeName);
   starting.defer(() => lists.close());
-  const guests = starting.use(new Guests(config, () => node.health().disk === 'open'));
-  showGuests(guests, metrics);
+  const guests = starting.use(guestsOf(config, { node, metrics, logger }));
   const service = serviceOf(config, { node, metrics, lists, guests });
   const budgets = transport.createByteBudgets({
     requestBytesMax: config.requestMemoryBytes,
@@ -108,6 +108,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const scrape = await scraping;
   bound?.name(scrape.address.port, 'metrics');
   node.advertise({ grpc: advertised(config, grpc.address), http: `http://${advertised(config, http.address)}` });
+  const kept = keepingViews(config, { service, guests, logger, onFatal });
   starting.move();
   return {
     addresses: {
@@ -123,6 +124,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
     },
     drain: async () => {
       grpc.announceDrain();
+      kept[Symbol.dispose]();
       const graceMs = await handOver(node, config, logger);
       // Both fronts at once: a client of one must not wait for the clients of the other.
       await Promise.all([grpc.drain(graceMs), http.close(graceMs)]);
@@ -153,6 +155,41 @@ function serviceOf({ readWaitMs }: Config, { node, metrics, lists, guests }: Ser
     clock: wallClock,
     random: nativeRandom,
   });
+}
+
+interface GuestsUnderneath {
+  readonly node: Node;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+function guestsOf(settings: Config, { node, metrics, logger }: GuestsUnderneath): Guests {
+  const mayWrite = (): boolean => node.health().disk === 'open';
+  const guests = new Guests({ settings, mayWrite, maintenance: maintenanceLog(logger) });
+  showGuests(guests, metrics);
+  return guests;
+}
+
+interface KeepingParts {
+  readonly service: Service;
+  readonly guests: Guests;
+  readonly logger: Logger;
+  readonly onFatal: (failure: unknown) => void;
+}
+
+/** State Views are kept up until it is disposed of. */
+function keepingViews(config: Config, { service, guests, logger, onFatal }: KeepingParts): Disposable {
+  if (config.maintenanceFolds === 0) return { [Symbol.dispose]: () => undefined };
+  const looking = service.keepViews({
+    onFatal,
+    onFailure: ({ name: database }, error) => logger.error('views-not-looked-at', { database, error }),
+  });
+  return {
+    [Symbol.dispose]: () => {
+      looking[Symbol.dispose]();
+      guests.stopMaintenance();
+    },
+  };
 }
 
 /** Whoever asks when all the time has gone into handing over has so much left. */

@@ -63,6 +63,9 @@ export interface Config {
   readonly guestOutputBytes: number;
   readonly guestHostCalls: number;
   readonly guestCacheBytes: number;
+  /** 0: none. */
+  readonly maintenanceFolds: number;
+  readonly maintenanceScheduleMs: number;
 }
 
 const KIB = 2 ** 10;
@@ -192,7 +195,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   diskSoftBytes: {
     type: wordOr('auto', byteSize({ min: 0, max: 1024 * GIB })),
     default: 'auto',
-    help: 'Free disk space below which transactions are refused; reads and deletes go on. auto: by the sizes of the disk, of log segments and of the write buffer.',
+    help: 'Free disk space below which transactions are refused; reads go on, and databases can be deleted. auto: by the sizes of the disk, of log segments and of the write buffer.',
   },
   diskHardBytes: {
     type: wordOr('auto', byteSize({ min: 0, max: 1024 * GIB })),
@@ -222,7 +225,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   guestCpuMs: {
     type: wholeNumber({ min: 10, max: 600_000, unit: 'milliseconds' }),
     default: 5_000,
-    help: 'The processor time that a component may take in one call; beyond it its process is ended.',
+    help: 'The processor time that a component may take in one call, and a presenter from one write to the next; beyond it its process is ended.',
   },
   guestWallMs: {
     type: wholeNumber({ min: 10, max: 600_000, unit: 'milliseconds' }),
@@ -243,6 +246,16 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     type: byteSize({ min: 0, max: 1024 * GIB }),
     default: 512 * MIB,
     help: 'What may be kept in the data directory of what follows from the databases and can be made again: half for components as they are run, half for folded states. Nothing is added while the disk is below disk-soft-bytes.',
+  },
+  maintenanceFolds: {
+    type: wholeNumber({ min: 0, max: 64, unit: 'State Views' }),
+    default: 2,
+    help: 'How many State Views of the modes Eager and Scheduled this node folds at a time while nobody reads them, those of high priority first, and all of them behind whoever reads. 0: none; they are folded as they are read.',
+  },
+  maintenanceScheduleMs: {
+    type: wholeNumber({ min: 1_000, max: 604_800_000, unit: 'milliseconds' }),
+    default: 60_000,
+    help: 'How often this node brings a State View of the mode Scheduled up to date.',
   },
 };
 
@@ -286,5 +299,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     guestOutputBytes: read('guestOutputBytes', SETTINGS.guestOutputBytes),
     guestHostCalls: read('guestHostCalls', SETTINGS.guestHostCalls),
     guestCacheBytes: read('guestCacheBytes', SETTINGS.guestCacheBytes),
+    maintenanceFolds: read('maintenanceFolds', SETTINGS.maintenanceFolds),
+    maintenanceScheduleMs: read('maintenanceScheduleMs', SETTINGS.maintenanceScheduleMs),
   };
 }

@@ -156,6 +156,14 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Files that were not cached: the disk refused them, or had little room left.',
     labels: CACHE,
   },
+  cairn_stateview_events_folded_total: {
+    help: 'Events folded by State Views: for reads that waited for it, or by maintenance while nobody did.',
+    labels: { by: ['reads', 'maintenance'] },
+  },
+  cairn_stateview_maintenance_steps_total: {
+    help: 'Steps of the maintenance of State Views. restarted: folded from the first event again, because what was kept is gone or an event came late; failed: the component gave no answer, or its state was not kept.',
+    labels: { result: ['advanced', 'restarted', 'failed'] },
+  },
 };
 
 export const GAUGES: Table<GaugeLabels> = {
@@ -240,6 +248,18 @@ export const GAUGES: Table<GaugeLabels> = {
     labels: POOL,
   },
   cairn_guest_cache_bytes: { help: 'Bytes of what is cached on disk for components.', labels: CACHE },
+  cairn_stateview_maintained: {
+    help: 'State Views, each with the values of parameters that it was read with here, that this node folds while nobody reads them.',
+    labels: { mode: ['eager', 'scheduled'] },
+  },
+  cairn_stateview_maintenance_troubled: {
+    help: 'Of these, those that failed the last time; they are tried again after 1 s to 10 min (docs/components.md).',
+    labels: NONE,
+  },
+  cairn_stateview_lag_revisions: {
+    help: 'Revisions that this node has applied and the eager State View of the database that is furthest behind has not seen.',
+    labels: { database: 100 },
+  },
   cairn_build_info: {
     help: 'Always 1; the labels say what runs: the release, the Node.js under it, and the commit it was built from.',
     labels: { version: 2, node: 2, commit: 2 },

@@ -36,6 +36,15 @@ type SnapshotWay = 'sent' | 'received';
 /** What runs components: processes for State Views, for State Changes, for presenters. */
 export type GuestPool = 'views' | 'changes' | 'presenters';
 
+/** Whether somebody waited for the fold, or it was brought further while nobody did. */
+type FoldedBy = 'reads' | 'maintenance';
+
+/** How a step of the maintenance of a State View ended. */
+type MaintenanceResult = 'advanced' | 'restarted' | 'failed';
+
+/** Modes of State Views in which they are kept up. */
+type MaintainedMode = 'eager' | 'scheduled';
+
 /** How a call of a component ended that gave no answer: docs/components.md. */
 export const GUEST_FAULTS = [
   'Trap',
@@ -111,6 +120,8 @@ export interface CounterLabels {
   readonly cairn_guest_processes_recycled_total: { readonly pool: GuestPool };
   readonly cairn_guest_cache_damaged_total: { readonly kind: GuestCache };
   readonly cairn_guest_cache_refused_total: { readonly kind: GuestCache };
+  readonly cairn_stateview_events_folded_total: { readonly by: FoldedBy };
+  readonly cairn_stateview_maintenance_steps_total: { readonly result: MaintenanceResult };
 }
 
 export interface GaugeLabels {
@@ -147,6 +158,9 @@ export interface GaugeLabels {
   readonly cairn_guest_resident_bytes: { readonly pool: GuestPool };
   readonly cairn_guest_quarantined_components: { readonly pool: GuestPool };
   readonly cairn_guest_cache_bytes: { readonly kind: GuestCache };
+  readonly cairn_stateview_maintained: { readonly mode: MaintainedMode };
+  readonly cairn_stateview_maintenance_troubled: NoLabels;
+  readonly cairn_stateview_lag_revisions: { readonly database: string };
   readonly cairn_build_info: { readonly version: string; readonly node: string; readonly commit: string };
 }
 

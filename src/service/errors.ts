@@ -74,15 +74,13 @@ export function versionNotFound(
   versions: readonly DefinedVersion[],
 ): DatabaseError {
   const { reason, what } = NOT_DEFINED[component];
-  const subject = `The database ${quote(scope.databaseName)} has at revision ${scope.revision}`;
+  const subject = `The database ${quote(scope.databaseName)} has`;
   const title = `${what} ${quote(name)}`;
   const known = versions.map((each) => `${each.version}${each.status.active ? '' : ' (not active)'}`).join(', ');
   const none =
     version === undefined ? `no active version of the ${title}` : `no active version ${version} of the ${title}`;
   const message =
-    versions.length === 0
-      ? `${subject} no ${title}; publish it, or read later`
-      : `${subject} ${none}; there are ${known}`;
+    versions.length === 0 ? `${subject} no ${title}; publish it` : `${subject} ${none}; there are ${known}`;
   return new DatabaseError('not_found', message, { details: { reason, scope: where(scope) } });
 }
 
@@ -110,10 +108,12 @@ const VIEW_FAILURES = {
   InvalidParameters: 'invalid_argument',
   WasmExecutionError: 'internal',
   Busy: 'busy',
+  Quarantined: 'unavailable',
 } as const satisfies Record<ViewFailure['code'], ErrorCode>;
 
-export function stateViewFailed(scope: ReadScope, { code, message }: ViewFailure): DatabaseError {
-  return new DatabaseError(VIEW_FAILURES[code], message, { details: { reason: code, scope: where(scope) } });
+export function stateViewFailed(scope: ReadScope, { code, message, retryAfterMs }: ViewFailure): DatabaseError {
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  return new DatabaseError(VIEW_FAILURES[code], message, { details: { reason: code, scope: where(scope), ...wait } });
 }
 
 export function componentTooLarge(field: string, bytes: number): DatabaseError {

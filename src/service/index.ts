@@ -29,7 +29,7 @@
  *       leases of the catalog last (C26), others may be answered from it; then nobody is: it does not come back.
  */
 export { EventFrames, type FrameOptions, type ListedName, type SlicePace, type StoredEvent } from '#query';
-export { commandCode, commandError } from './commands/command-error.ts';
+export { commandCode, commandError, undecidedError } from './commands/command-error.ts';
 export type {
   DecideCommandReply,
   DecideCommandRequest,

@@ -16,6 +16,11 @@ export interface ServiceLimits {
   /** Streaming reads that may be open on this node, and live tails beside them. */
   readonly streamsMax: number;
   readonly tailsMax: number;
+  /** From one look for State Views that are to be kept up to the next one, and databases in one. */
+  readonly viewLookMs: number;
+  readonly viewLooksMax: number;
+  /** Folds of one database that are kept up. */
+  readonly maintainedMax: number;
 }
 
 export const SERVICE_LIMITS: ServiceLimits = {
@@ -28,4 +33,7 @@ export const SERVICE_LIMITS: ServiceLimits = {
   heartbeatMsMax: 60_000,
   streamsMax: 10_000,
   tailsMax: 10_000,
+  viewLookMs: 1_000,
+  viewLooksMax: 100,
+  maintainedMax: 1_000,
 };

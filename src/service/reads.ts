@@ -16,7 +16,14 @@ import {
   toRevision,
 } from '#base';
 import { type Binding, type Node, rootOf } from '#cluster';
-import { type DatabaseSource, type Definitions, databaseAtRevision, PageCache, ReadDefinitions } from '#query';
+import {
+  type DatabaseSource,
+  type Definitions,
+  databaseAtRevision,
+  lastDefinition,
+  PageCache,
+  ReadDefinitions,
+} from '#query';
 import { databaseDeleted } from './errors.ts';
 import { isFatal } from './fatal.ts';
 import { goneFrom, untilCurrent } from './instance.ts';
@@ -70,6 +77,11 @@ export class Reads {
       eventCount: facts.totalEvents,
       chainHash: facts.chainHash,
     };
+  }
+
+  /** A number that is higher whenever something else is defined in the instance; 0: nothing ever was. */
+  lastDefinition(binding: Binding): Promise<number> {
+    return this.read(binding, () => lastDefinition(this.source(binding)));
   }
 
   /** What is defined in the instance, as far as the rows here go. */

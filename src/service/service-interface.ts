@@ -7,6 +7,7 @@ import type {
   ExecuteCommandRequest,
 } from './commands/operations.ts';
 import type { OpenedStateView, OpenStateViewRequest } from './components/operations.ts';
+import type { KeepViewsListeners } from './maintenance/keep-views.ts';
 import type {
   AwaitDatabaseRequest,
   CreateDatabaseRequest,
@@ -73,6 +74,8 @@ export interface Service {
   executeCommand(request: ExecuteCommandRequest): Promise<ExecuteCommandReply>;
   decideCommand(request: DecideCommandRequest): Promise<DecideCommandReply>;
   openStateView(request: OpenStateViewRequest): Promise<OpenedStateView>;
+  /** Keeps State Views up whose versions say so, from now on until it is disposed of (ADR 0113). */
+  keepViews(listeners: KeepViewsListeners): Disposable;
   health(): HealthReply;
   /**
    * Where writes of this database are decided; without one that is known, where databases are created. Transports put

@@ -19,6 +19,7 @@ import { leaderOf } from './instance.ts';
 import { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 import { listDatabases } from './list-databases.ts';
 import { nameListings } from './list-names.ts';
+import { keepViews } from './maintenance/keep-views.ts';
 import { ServiceMeters } from './meters.ts';
 import { OpenStreams } from './open-streams.ts';
 import type { ListAt } from './operations.ts';
@@ -99,6 +100,7 @@ export function createService(parts: ServiceParts): Service {
     executeCommand: (request) => executeCommand(context, request),
     decideCommand: (request) => decideCommand(context, request),
     openStateView: (request) => openStateView(context, request),
+    keepViews: (listeners) => keepViews(context, listeners),
     health: () => health(context),
     leader: (databaseName) => leaderOf(parts.node, databaseName),
     elsewhere: (failure) => elsewhere(parts.node, failure),

@@ -20,7 +20,7 @@ import {
 import type { TransactionResult } from '#observability';
 import { eventsOf, type StoredTransaction, transactionAt, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
-import { assertHeld, onInstance, refusalBy } from './instance.ts';
+import { assertHeld, onInstance, type ReadView, refusalBy } from './instance.ts';
 import type { MeteredOrigin } from './meters.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
 import { latestRevision, untilAnswered } from './read-scope.ts';
@@ -145,7 +145,7 @@ interface Refused {
 
 async function recordedOrRefused(context: ServiceContext, refused: Refused): Promise<RecordedTransaction> {
   const { binding, transactionId, refusal, origin } = refused;
-  const recorded = transactionId === undefined ? undefined : await recordedUnder(context, binding, transactionId);
+  const recorded = transactionId === undefined ? undefined : await recordedByLatest(context, binding, transactionId);
   const result = recorded === undefined ? resultOf(refusal) : 'replayed';
   context.meters.transaction(origin, result);
   if (result === 'too_large') context.meters.tooLarge.add();
@@ -153,16 +153,23 @@ async function recordedOrRefused(context: ServiceContext, refused: Refused): Pro
   return recorded;
 }
 
-/** What was recorded under the id, by the latest revision. */
-export async function recordedUnder(
+async function recordedByLatest(
   context: ServiceContext,
   binding: Binding,
   transactionId: Uint8Array,
 ): Promise<RecordedTransaction | undefined> {
-  const latest = await latestRevision(context.node, binding);
-  if (latest === 0) return undefined;
+  return recordedUnder(context, { binding, revision: await latestRevision(context.node, binding) }, transactionId);
+}
+
+/** What was recorded under the id, by the revision of the view. */
+export function recordedUnder(
+  context: ServiceContext,
+  { binding, revision }: ReadView,
+  transactionId: Uint8Array,
+): RecordedTransaction | undefined | Promise<RecordedTransaction | undefined> {
+  if (revision === 0) return undefined;
   return context.reads.read(binding, () => {
-    const stored = transactionById(context.reads.source(binding), latest, transactionId);
+    const stored = transactionById(context.reads.source(binding), revision, transactionId);
     return stored === undefined ? undefined : recordedReply(binding, transactionId, stored);
   });
 }

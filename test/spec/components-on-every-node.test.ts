@@ -1,10 +1,14 @@
 // Goal: what is published through one node is rendered and run by every node of a cluster, to the same bytes, also by
 // one that holds no copy of the database; and commands that contend are each decided over what was committed before,
 // whichever node decides them. Method: four real nodes in this process, three copies; the state folded once more by a
-// loop over the events as they are read over HTTP; the example of a bank.
+// loop over the events as they are read over HTTP; the example of a bank; and versions that each node ends in its turn.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PublishStateChangeRequest, PublishStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import {
+  ComponentKind,
+  PublishStateChangeRequest,
+  PublishStateViewRequest,
+} from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -94,6 +98,30 @@ describe('a State View', { timeout: SLOW_MS }, () => {
       const expected = await foldedAgain(revision);
       const found = await Promise.all(nodes.map((node) => renderedBy(node, revision)));
       expect([revision, found]).toEqual([revision, NODES.map(() => expected)]);
+    }
+  });
+});
+
+describe('a version', { timeout: SLOW_MS }, () => {
+  it('is told by every node what becomes of it, and each finds it so', async () => {
+    const stateViewName = 'ending';
+    const wasmBytes = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: false })).bytes());
+    const asked = { databaseName, stateViewName, contentType: 'a/b', wasmBytes };
+    const published = PublishStateViewRequest.fromPartial(asked);
+    const kind = ComponentKind.COMPONENT_KIND_STATE_VIEW;
+    for (const [at, { client }] of nodes.entries()) {
+      const { version } = await client.send('publishStateView', published, { deadlineMs: SLOW_MS });
+      const epochs: number[] = [];
+      for (const each of nodes) {
+        epochs.push((await each.client.send('expireSnapshots', { databaseName, stateViewName })).foldEpoch);
+      }
+      expect(new Set(epochs).size).toBe(NODES.length);
+      const titled = { databaseName, kind, name: stateViewName };
+      await client.send('deleteComponent', { ...titled, version: at % 2 === 0 ? version : undefined });
+      for (const each of nodes) {
+        const { versions } = await each.client.send('listComponentVersions', titled);
+        expect([at, versions]).toEqual([at, []]);
+      }
     }
   });
 });

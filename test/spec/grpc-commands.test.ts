@@ -11,9 +11,7 @@ import {
   PublishStateChangeRequest,
   PublishStateViewRequest,
 } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
-import { ParameterTerm } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { failureOf, type GrpcFailure, type Reply } from '../support/grpc-client.ts';
-import { event, transaction } from '../support/grpc-requests.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 
@@ -33,12 +31,11 @@ beforeAll(async () => {
   const view = Buffer.from(await builtComponent('examples/bank/balances.ts'));
   const published = { databaseName, stateChangeName, wasmBytes: change };
   await client.send('publishStateChange', PublishStateChangeRequest.fromPartial(published), SLOW);
-  const term = ParameterTerm.PARAMETER_TERM_SUBJECT;
   const balances = PublishStateViewRequest.fromPartial({
     databaseName,
     stateViewName: 'balances',
     contentType: 'application/json',
-    eventSelection: { selectors: [{ kind: { $case: 'parameter', value: { name: 'account', term } } }] },
+    eventSelection: { selectors: [{ kind: { $case: 'byStream', value: 'accounts' } }] },
     wasmBytes: view,
   });
   await client.send('publishStateView', balances, SLOW);
@@ -98,6 +95,16 @@ describe('SPEC-GRPC-EXECUTE-STATE-CHANGE', () => {
     const { transactionId } = message.transaction ?? { transactionId: '' };
     const { transaction: record } = await server.client.send('fetchTransaction', { databaseName, transactionId });
     expect(record?.body).toMatchObject({ origin: 4, events: [{ ty: 'account.opened', subject: 'a' }] });
+  });
+
+  it.each([64, 200])('commits %d at once that are for one account', { timeout: 60_000 }, async (count) => {
+    const account = `hot-${count}`;
+    const before = await opened(account);
+    const deposit = { path: `/accounts/${account}/deposits`, body: { cents: 1 } };
+    const revisions = await Promise.all(Array.from({ length: count }, () => revisionOf(deposit)));
+    expect(revisions.toSorted((one, other) => one - other)).toEqual(
+      Array.from({ length: count }, (_, index) => before + 1 + index),
+    );
   });
 
   it('refuses in the words of the component', async () => {
@@ -188,6 +195,17 @@ describe('SPEC-GRPC-DECIDE-STATE-CHANGE', () => {
     return send(DecideStateChangeRequest.fromPartial({ databaseName, stateChangeName, request, revision }));
   }
 
+  /** Types and data of the events, one behind the other, or the code of a failure. */
+  async function outcomeAt({ path, method = 'POST', body }: Command, revision?: number): Promise<readonly unknown[]> {
+    const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    const request = { method, path, body: sent };
+    const asked = DecideStateChangeRequest.fromPartial({ databaseName, stateChangeName, request, revision });
+    const { result, revision: at } = await send(asked);
+    expect(at).toBe(revision ?? (await latest()));
+    if (result?.$case !== 'decision') return [result?.value.code];
+    return result.value.events.flatMap(({ ty, data }): readonly unknown[] => [ty, JSON.parse(data.toString())]);
+  }
+
   function send(request: DecideStateChangeRequest): ReturnType<typeof server.client.send<'decideStateChange'>> {
     return server.client.send('decideStateChange', request, SLOW);
   }
@@ -203,7 +221,7 @@ describe('SPEC-GRPC-DECIDE-STATE-CHANGE', () => {
       result: {
         $case: 'decision',
         value: {
-          events: [{ ty: 'account.withdrawn', subject: 'i' }],
+          events: [{ ty: 'account.withdrawn', subject: 'i', revision: rich + 1, index: 0 }],
           constraints: [{ kind: { $case: 'maxRevision' } }],
         },
       },
@@ -216,8 +234,19 @@ describe('SPEC-GRPC-DECIDE-STATE-CHANGE', () => {
 
   it('sees nothing that was committed behind the revision', async () => {
     const revision = await latest();
-    await server.client.send('transact', transaction(databaseName, [event({ id: 'z', subject: 'j' })]));
-    const early = await decide('/accounts/j', { owner: 'ann' }, revision);
-    expect(early.revision).toBe(revision);
+    const rich = await opened('j', 10);
+    const open = { path: '/accounts/j', body: { owner: 'ann' } };
+    const drain = { path: '/accounts/j', method: 'DELETE' };
+    await execute({ path: '/accounts/j/deposits', body: { cents: 5 } });
+    expect([await outcomeAt(open, revision), await outcomeAt(open, rich)]).toEqual([
+      ['account.opened', { owner: 'ann' }],
+      ['open'],
+    ]);
+    // What a State View says, too.
+    expect([await outcomeAt(drain, revision), await outcomeAt(drain, rich), await outcomeAt(drain)]).toEqual([
+      [],
+      ['account.withdrawn', { cents: 10 }],
+      ['account.withdrawn', { cents: 15 }],
+    ]);
   });
 });

@@ -1,6 +1,6 @@
 // Goal: commands over HTTP are decided and committed, once under their batch id, by every route that takes one, or
-// decided alone; and presenters make of a state what is asked for, as pages and as chunks. Method: a real node and the
-// example of a bank, published as a user would.
+// decided alone; and presenters make of a state what is asked for, as pages. Method: a real node and the example of a
+// bank, published as a user would.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -70,6 +70,21 @@ describe('SPEC-HTTP-R12', () => {
       revision: before + 1,
       event_id_mappings: [{ client_event_id: expect.any(String) }],
     });
+  });
+
+  it('is decided by what a State View says at that revision', async () => {
+    await execute('/accounts/view', { owner: 'vera' });
+    await execute('/accounts/view/deposits', { cents: 30 });
+    const path = '/api/v1/db/bank/state-changes/accounts/v1/execute';
+    const drain = (): Promise<Response> => send(path, { method: 'DELETE', path: '/accounts/view' });
+    expect(await bodyOf(drain())).toMatchObject([200, { transaction: { event_count: 1 } }]);
+    expect(await bodyOf(drain())).toEqual([200, { revision: await latest() }]);
+  });
+
+  it('refuses a command that is compressed, and does not hand it on as it is', async () => {
+    const path = '/api/v1/db/bank/latest/state-changes/accounts/v1';
+    const refused = send(path, {}, { ...JSON_TYPE, 'content-encoding': 'gzip' });
+    expect(await bodyOf(refused)).toMatchObject([400, { error: { details: { field: 'Content-Encoding' } } }]);
   });
 
   it('is a concurrency conflict when anything was committed since X-Last-Seen-Revision', async () => {
@@ -208,8 +223,10 @@ describe('SPEC-HTTP-R10', () => {
 
 describe('SPEC-HTTP-R11', () => {
   it('sends a body that is soon complete whole, with its length', async () => {
-    const response = await fetch(`${server.http}${VIEW}`);
-    const text = await response.text();
-    expect(response.headers.get('content-length')).toBe(String(text.length));
+    await execute('/accounts/g', { owner: 'Zoë' });
+    const response = await fetch(`${server.http}${VIEW}?continuation=100`);
+    const body = Buffer.from(await response.arrayBuffer());
+    expect(response.headers.get('content-length')).toBe(String(body.length));
+    expect(body.toString()).toContain('Zoë');
   });
 });

@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashingView } from '../support/components/views.ts';
 import { uniqueName } from '../support/grpc-requests.ts';
@@ -74,7 +75,8 @@ async function json(path: string): Promise<unknown> {
 /** How many events a state has counted, and what the component was given as parameters. */
 async function stateOf(response: Response): Promise<{ readonly count: number; readonly parameters: string }> {
   const bytes = Buffer.from(await response.arrayBuffer());
-  const from = bytes.indexOf('{');
+  // The last one: a hash may have one, too.
+  const from = bytes.lastIndexOf('{');
   return { count: from === 0 ? 0 : bytes.readUInt32LE(0), parameters: bytes.subarray(from).toString() };
 }
 
@@ -143,6 +145,15 @@ describe('SPEC-HTTP-PUBLISH', () => {
     expect((await fetch(`${server.http}/api/v1/db/${database}/state-views`, sent)).status).toBe(201);
   });
 
+  it('takes metadata from a file that begins with a byte order mark', async () => {
+    const database = await bank();
+    const form = new FormData();
+    form.append('metadata', new Blob(['\uFEFF', JSON.stringify(metadata())]), 'metadata.json');
+    form.append('wasm', new Blob([new Uint8Array(wasm)]));
+    const sent = { method: 'POST', body: form };
+    expect((await fetch(`${server.http}/api/v1/db/${database}/state-views`, sent)).status).toBe(201);
+  });
+
   it('says what is wrong with the body, its parts, the metadata and the component', async () => {
     const database = await bank();
     const url = `${server.http}/api/v1/db/${database}/state-views`;
@@ -155,9 +166,14 @@ describe('SPEC-HTTP-PUBLISH', () => {
     const only = '--x\r\nContent-Disposition: form-data; name="metadata"\r\n\r\n{}\r\n--x--\r\n';
     expect(await faultOf(await post('multipart/form-data; boundary=x', only))).toEqual([...bad, 'wasm']);
     const other = only.replace('metadata', 'other');
-    expect(await faultOf(await post('multipart/form-data; boundary=x', other))).toEqual([...bad, 'other']);
+    expect(await faultOf(await post('multipart/form-data; boundary=x', other))).toEqual([...bad, 'metadata']);
     const cut = only.slice(0, -8);
     expect(await faultOf(await post('multipart/form-data; boundary=x', cut))).toEqual([...bad, 'body']);
+    const headers = { 'content-type': 'multipart/form-data; boundary=x', 'content-encoding': 'gzip' };
+    const compressed = await fetch(url, { method: 'POST', headers, body: new Uint8Array(gzipSync(only)) });
+    expect(await faultOf(compressed)).toEqual([...bad, 'Content-Encoding']);
+    const long = await publish(database, { description: 'x'.repeat(524_288) });
+    expect(await faultOf(long)).toEqual([...bad, 'metadata']);
     expect(await faultOf(await publish(database, { content_type: 'no' }))).toEqual([...bad, 'metadata.content_type']);
     const noComponent = await publish(database, {}, Buffer.from('not a component'));
     expect(await faultOf(noComponent)).toEqual([400, 'INVALID_ARGUMENT', 'InvalidComponent', 'wasm']);

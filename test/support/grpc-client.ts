@@ -13,7 +13,12 @@ import {
   status as STATUS,
 } from '@grpc/grpc-js';
 import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
-import { BadRequest, ErrorInfo, PreconditionFailure } from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
+import {
+  BadRequest,
+  ErrorInfo,
+  PreconditionFailure,
+  RetryInfo,
+} from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
 import { Status } from '../../src/transport/grpc/gen/google/rpc/status.ts';
 
 type Definitions = typeof EventStoreService;
@@ -48,6 +53,7 @@ export class GrpcFailure extends Error {
   readonly fields: readonly string[];
   readonly violations: PreconditionFailure['violations'];
   readonly trailers: Readonly<Record<string, unknown>>;
+  readonly retryDelay: RetryInfo['retryDelay'];
 
   constructor(error: ServiceError) {
     super(error.details);
@@ -55,6 +61,7 @@ export class GrpcFailure extends Error {
     this.trailers = error.metadata.getMap();
     const details = detailsOf(error);
     this.info = details.get('ErrorInfo')?.map((bytes) => ErrorInfo.decode(bytes))[0];
+    this.retryDelay = details.get('RetryInfo')?.map((bytes) => RetryInfo.decode(bytes).retryDelay)[0];
     const bad = details.get('BadRequest')?.map((bytes) => BadRequest.decode(bytes)) ?? [];
     this.fields = bad.flatMap((request) => request.fieldViolations.map(({ field }) => field));
     const failed = details.get('PreconditionFailure')?.map((bytes) => PreconditionFailure.decode(bytes)) ?? [];

@@ -26,9 +26,21 @@ export interface TestServer extends AsyncDisposable {
 /** Settings are those of the command line, such as `--read-wait-ms=50`. */
 export async function startTestServer(...settings: readonly string[]): Promise<TestServer> {
   const dir = tempDir();
+  const server = await startServerIn(dir.path, ...settings);
+  return {
+    ...server,
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]();
+      dir[Symbol.dispose]();
+    },
+  };
+}
+
+/** The same in a directory that outlives it, from which it may be started again. */
+export async function startServerIn(dataDir: string, ...settings: readonly string[]): Promise<TestServer> {
   const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
   const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
-  const read = readInvocation([`--data-dir=${dir.path}`, ...ports, ...small, ...settings], {});
+  const read = readInvocation([`--data-dir=${dataDir}`, ...ports, ...small, ...settings], {});
   if (read.kind === 'failure') throw new Error(read.reason.join(' '));
   if (read.value.kind !== 'run') throw new Error('the settings of a test server start a node');
   const running = await startServers(read.value.config, silentLogger);
@@ -37,13 +49,12 @@ export async function startTestServer(...settings: readonly string[]): Promise<T
   return {
     ...running.addresses,
     peer: running.addresses.peer ?? '',
-    dataDir: dir.path,
+    dataDir,
     port: Number(grpc.slice(grpc.lastIndexOf(':') + 1)),
     client,
     [Symbol.asyncDispose]: async () => {
       await client[Symbol.asyncDispose]();
       await running.drain();
-      dir[Symbol.dispose]();
     },
   };
 }

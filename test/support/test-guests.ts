@@ -2,7 +2,13 @@
 import { Guests } from '../../src/main/guests.ts';
 import { SETTINGS } from '../../src/main/settings.ts';
 
-export function testGuests(dataDir: string): Guests {
+/** Those that could not be folded, and could again, in this order. */
+export interface HeardViews {
+  readonly troubled: string[];
+  readonly mended: string[];
+}
+
+export function testGuests(dataDir: string, heard: HeardViews = { troubled: [], mended: [] }): Guests {
   const settings = {
     dataDir,
     guestExecutors: 1,
@@ -13,6 +19,13 @@ export function testGuests(dataDir: string): Guests {
     guestOutputBytes: SETTINGS.guestOutputBytes.default,
     guestHostCalls: SETTINGS.guestHostCalls.default,
     guestCacheBytes: SETTINGS.guestCacheBytes.default,
+    maintenanceFolds: SETTINGS.maintenanceFolds.default,
+    maintenanceScheduleMs: SETTINGS.maintenanceScheduleMs.default,
   };
-  return new Guests(settings, () => true);
+  const maintenance = {
+    onTrouble: ({ view }: { readonly view: string }, message: string) =>
+      void heard.troubled.push(`${view}: ${message}`),
+    onMended: ({ view }: { readonly view: string }) => void heard.mended.push(view),
+  };
+  return new Guests({ settings, mayWrite: () => true, maintenance });
 }

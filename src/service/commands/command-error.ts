@@ -1,7 +1,7 @@
 /** What a command has failed by, as the errors and codes that transports give. */
 import { DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
-import type { CommandRefusalCode, DecisionFailureCode } from '#components';
-import type { ExecuteCommandReply } from './operations.ts';
+import type { CommandRefusalCode, DecisionFailure, DecisionFailureCode } from '#components';
+import type { DecideCommandReply, ExecuteCommandReply } from './operations.ts';
 
 /** What is no transaction, in the words of errors. */
 export type FailedCommand = Extract<ExecuteCommandReply, { readonly kind: 'refused' | 'failed' | 'conflict' }>;
@@ -12,12 +12,15 @@ const REFUSALS: Readonly<Record<CommandRefusalCode, ErrorCode>> = {
   InvalidInput: 'invalid_argument',
   StateNotFound: 'not_found',
   InternalError: 'internal',
+  Conflict: 'constraint_violated',
+  Unauthorized: 'permission_denied',
 };
 
 const FAILURES: Readonly<Record<DecisionFailureCode, ErrorCode>> = {
   ValidationError: 'invalid_argument',
   WasmExecutionError: 'internal',
   Busy: 'busy',
+  Quarantined: 'unavailable',
 };
 
 /** The reason of a refusal is the application's own word, where the component gives one. */
@@ -28,12 +31,23 @@ export function commandError(reply: FailedCommand): DatabaseError {
     case 'refused':
       return new DatabaseError(REFUSALS[reply.refusal.code], reply.refusal.message, { details });
     case 'failed':
-      return new DatabaseError(FAILURES[reply.failure.code], reply.failure.message, { details });
+      return failureError(reply.failure, details);
     case 'conflict':
       return new DatabaseError('constraint_violated', reply.message, {
         details: { ...details, constraints: reply.violations },
       });
   }
+}
+
+function failureError({ code, message, retryAfterMs }: DecisionFailure, details: ErrorDetails): DatabaseError {
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  return new DatabaseError(FAILURES[code], message, { details: { ...details, ...wait } });
+}
+
+/** Of a command that was not decided at all, for a reason that passes: that is no answer of its State Change. */
+export function undecidedError(reply: ExecuteCommandReply | DecideCommandReply): DatabaseError | undefined {
+  if (reply.kind !== 'failed') return undefined;
+  return reply.failure.code === 'Busy' || reply.failure.code === 'Quarantined' ? commandError(reply) : undefined;
 }
 
 /** The finest code that there is. */

@@ -1,4 +1,4 @@
-import { assert } from '#base';
+import { assert, toRevision } from '#base';
 import type { ServiceContext } from '../context.ts';
 import { scopeOf, unlessAborted } from '../instance.ts';
 import { openView } from '../read-scope.ts';
@@ -24,8 +24,11 @@ export async function decideCommand(
         ...scope,
         kind: 'decided',
         version,
-        decidedAtMs: ask.receivedAtMs,
-        events: decision.events,
+        events: decision.events.map((bytes, index) => ({
+          position: { revision: toRevision(view.revision + 1), index },
+          recordedTimeMs: ask.receivedAtMs,
+          bytes,
+        })),
         guards: decision.guards,
       };
     case 'refused':

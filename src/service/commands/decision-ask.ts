@@ -1,12 +1,13 @@
 /** Everything that a decision follows from besides what it reads, made once for all of its attempts. */
 import { DatabaseError, formatUuid, uuidv7Bytes } from '#base';
-import type { DecisionAsk, ReadableView } from '#components';
+import { type DecisionAsk, type ReadableView, type ViewParameters, viewTitle } from '#components';
 import type { Command } from '#model';
 import type { Components } from '../components/components.ts';
-import { servedVersion } from '../components/defined-version.ts';
+import { type AskedVersion, servedVersion } from '../components/defined-version.ts';
 import { loadedArtifact } from '../components/loaded.ts';
 import { openComponents } from '../components/open-components.ts';
 import type { DefinedAs } from '../components/operations.ts';
+import { readWith } from '../components/view-read.ts';
 import type { ServiceContext } from '../context.ts';
 import type { ReadView } from '../instance.ts';
 import type { AskedDecision } from './operations.ts';
@@ -45,10 +46,11 @@ export async function openDecision(
   const ask: DecisionAsk = {
     database: { name: databaseName, databaseId, source: reads.source(view.binding) },
     change: `${version.definition.name} v${version.version}`,
+    title: { name: version.definition.name, version: version.version },
     artifact,
     command,
     signal,
-    findView: (viewName) => findView(context, view, viewName),
+    findView: (viewName, viewVersion) => findView(context, view, { name: viewName, version: viewVersion }),
     receivedAtMs: clock.nowMs(),
     seed: new DataView(random.bytes(SEED_BYTES).slice().buffer).getBigUint64(0),
     mintId: minting(context),
@@ -56,14 +58,21 @@ export async function openDecision(
   return { ask, changes, version };
 }
 
-/** The version that is served under the name; undefined: there is none. */
-async function findView(context: ServiceContext, view: ReadView, name: string): Promise<ReadableView | undefined> {
+/** The version that is asked for, or is served under the name; undefined: there is none. */
+async function findView(
+  context: ServiceContext,
+  view: ReadView,
+  { name, version: number }: Pick<AskedVersion, 'name' | 'version'>,
+): Promise<ReadableView | undefined> {
   try {
-    const version = await servedVersion(context, view, { component: 'state-view', name });
-    const { artifacts } = await openComponents(context);
+    const version = await servedVersion(context, view, { component: 'state-view', name, version: number });
+    const { artifacts, asked } = await openComponents(context);
     const artifact = await loadedArtifact(context, artifacts, { view, version });
     const { definition, foldEpoch } = version;
-    return { view: `${definition.name} v${version.version}`, definition, foldEpoch, artifact };
+    const onRead = (parameters: ViewParameters): Promise<void> =>
+      readWith(asked, view.binding, { version, parameters });
+    const title = viewTitle(view.binding.name, definition, version.version);
+    return { view: `${definition.name} v${version.version}`, title, definition, foldEpoch, artifact, onRead };
   } catch (failure) {
     if (failure instanceof DatabaseError && failure.details.reason === 'StateViewNotFound') return undefined;
     throw failure;

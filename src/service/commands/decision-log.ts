@@ -18,7 +18,8 @@ export interface LogOptions {
 export function decisionLog(context: ServiceContext, binding: Binding, options: LogOptions): DecisionLog {
   const { node } = context;
   return {
-    revision: async (atLeast) => {
+    applied: () => node.applied(binding.group),
+    newest: async (atLeast) => {
       const latest = await latestRevision(node, binding);
       options.signal.throwIfAborted();
       if (latest < atLeast) throw revisionNotFound(scopeOf({ binding, revision: latest }), atLeast);

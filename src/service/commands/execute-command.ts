@@ -6,12 +6,12 @@
  *   name, database, floor ──▶ faults ──▶ recorded under its id? ──▶ version ──▶ decide, commit, again ──▶ reply
  * ```
  */
-import { type AskedRevision, assert, parseUuid, toRevision, uuidv7Bytes } from '#base';
+import { type AskedRevision, assert, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
 import type { Binding } from '#cluster';
 import type { DecisionBasis, Execution } from '#components';
 import { parseTransactionId } from '#model';
 import type { ServiceContext } from '../context.ts';
-import { assertHeld, onInstance, type ReadView, scopeOf, unlessAborted } from '../instance.ts';
+import { assertHeld, onInstance, type ReadView, refusalBy, scopeOf, unlessAborted } from '../instance.ts';
 import type { ReadScope } from '../operations.ts';
 import { latestRevision, openRevision, untilAnswered } from '../read-scope.ts';
 import { recordedReply, recordedUnder } from '../transact.ts';
@@ -43,14 +43,26 @@ async function execute(
   if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
   const transactionId = transactionIdOf(context, request);
   // Whatever the command says now: it may be another one, or one of a version that is gone.
-  const recorded = request.batchId === undefined ? undefined : await recordedUnder(context, binding, transactionId);
+  // Asked for once, however much of what follows wants it.
+  let asked: Promise<Revision> | undefined;
+  const latest = (): Promise<Revision> => {
+    asked ??= latestRevision(context.node, binding);
+    return asked;
+  };
+  const recorded =
+    request.batchId === undefined
+      ? undefined
+      : await recordedUnder(context, { binding, revision: await latest() }, transactionId);
   if (recorded !== undefined) {
     return { ...scopeOf({ binding, revision: recorded.revision }), kind: 'committed', transaction: recorded };
   }
   faults.throwIfAny('The command is malformed');
   assert(command !== undefined, 'A command that has no faults is there');
-  const basis = await basisOf(context, binding, request);
-  const revision = basis.kind === 'latest' ? await latestRevision(context.node, binding) : toRevision(basis.revision);
+  const refusal = requireLeader ? context.node.notLeading(binding.group) : undefined;
+  // Nobody runs a component for what he would not be let commit.
+  if (refusal !== undefined) throw refusalBy(binding, refusal);
+  const basis = await basisOf(context, binding, { ...request, latest });
+  const revision = toRevision(basis.revision);
   const { ask, changes } = await openDecision(context, { binding, revision }, { ...request, command });
   const log = decisionLog(context, binding, { requireLeader, signal, onOutcome });
   const execution = await context.reads.read(binding, () =>
@@ -71,10 +83,10 @@ function transactionIdOf({ clock, random }: ServiceContext, request: ExecuteComm
 async function basisOf(
   context: ServiceContext,
   binding: Binding,
-  { lastSeen, at = 'latest', signal }: ExecuteCommandRequest,
+  { lastSeen, at = 'latest', signal, latest }: ExecuteCommandRequest & { readonly latest: () => Promise<Revision> },
 ): Promise<DecisionBasis> {
   if (lastSeen !== undefined) return { kind: 'last-seen', revision: await applied(lastSeen) };
-  if (at === 'latest') return { kind: 'latest' };
+  if (at === 'latest') return { kind: 'latest', revision: await latest() };
   if (at === 'cached') return { kind: 'revision', revision: await openRevision(context, signal, binding, at) };
   return { kind: 'revision', revision: await applied(at) };
 

@@ -2,6 +2,7 @@
 import type { AskedRevision, ConstraintViolation } from '#base';
 import type { CommandRefusal, DecisionFailure } from '#components';
 import type { Command, Constraint, DefinedVersion, Faults, Origin, TransactionOptions } from '#model';
+import type { StoredEvent } from '#query';
 import type {
   ReadAt,
   ReadRequest,
@@ -62,10 +63,11 @@ export type DecideCommandReply =
   | (ReadScope & {
       readonly kind: 'decided';
       readonly version: DefinedVersion;
-      /** What the clock of the component showed. */
-      readonly decidedAtMs: number;
-      /** Canonical wire form, each with an id of this decision. */
-      readonly events: readonly Uint8Array[];
+      /**
+       * Where each would stand if nothing else were committed before, at the time that the clock of the component
+       * showed, and with an id of this decision.
+       */
+      readonly events: readonly StoredEvent[];
       /** What would have to hold for them to be committed. */
       readonly guards: readonly Constraint[];
     })

@@ -1,10 +1,12 @@
 /** What puts components to use on this node: made by whoever builds the node, maybe not before it is asked for. */
 
-import type { ArtifactStore, Presenters, StateChanges, StateViews } from '#components';
+import type { ArtifactStore, AskedBindings, Maintenance, Presenters, StateChanges, StateViews } from '#components';
 
 export interface Components {
   readonly artifacts: Pick<ArtifactStore, 'artifact'>;
-  readonly views: Pick<StateViews, 'render'>;
+  readonly views: Pick<StateViews, 'render' | 'advance' | 'drop'>;
+  readonly asked: Pick<AskedBindings, 'add' | 'of'>;
+  readonly maintenance: Pick<Maintenance, 'keep'>;
   readonly changes: Pick<StateChanges, 'decide' | 'execute'>;
   readonly presenters: Pick<Presenters, 'open'>;
 }

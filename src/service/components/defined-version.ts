@@ -19,22 +19,23 @@ export interface AskedVersion<Kind extends ComponentKind = ComponentKind> {
   readonly component: Kind;
   /** As it was asked for, and so is the version. */
   readonly name: string;
-  /** Absent: the latest active one that there was at the revision. */
+  /** Absent: the latest active one that there was at the revision; before there was any, the first. */
   readonly version?: number | bigint | undefined;
 }
 
 /**
- * The version that serves reads at the revision of the view.
- * @throws DatabaseError not_found: there is none, it was defined later, or it is not active
+ * The version that serves reads at the revision of the view, which may be from before it was defined (ADR 0124).
+ * @throws DatabaseError not_found: there is none, or it is not active
  */
 export async function servedVersion<Kind extends ComponentKind>(
   context: ServiceContext,
   view: ReadView,
   asked: AskedVersion<Kind>,
 ): Promise<DefinedAs<Kind>> {
-  const isThere = (versions: readonly DefinedVersion[]): boolean => served(versions, asked) !== undefined;
-  const versions = await confirmedVersions(context, view, { ...asked, isThere });
-  const found = served(versions, asked);
+  const { revision } = view;
+  const isThere = (versions: readonly DefinedVersion[]): boolean => served(versions, asked, revision) !== undefined;
+  const versions = await confirmedVersions(context, { ...view, revision: LATEST }, { ...asked, isThere });
+  const found = served(versions, asked, revision);
   if (found === undefined) throw versionNotFound(scopeOf(view), asked, versions);
   return found;
 }
@@ -56,10 +57,12 @@ export async function confirmedVersions(
 function served<Kind extends ComponentKind>(
   versions: readonly DefinedVersion[],
   { component, version }: AskedVersion<Kind>,
+  revision: Revision,
 ): DefinedAs<Kind> | undefined {
   const isAsked = (each: DefinedVersion): each is DefinedAs<Kind> =>
     each.definition.kind === component && each.status.active && (version ?? each.version) === each.version;
-  return versions.findLast(isAsked);
+  const asked = versions.filter(isAsked);
+  return asked.findLast(({ definedAt }) => definedAt <= revision) ?? asked[0];
 }
 
 /** Every version of a name that had been defined at the revision, active or not. */

@@ -12,7 +12,6 @@ import { stateViewFailed } from '../errors.ts';
 import { type ReadView, scopeOf, unlessAborted } from '../instance.ts';
 import { openView } from '../read-scope.ts';
 import { servedVersion } from './defined-version.ts';
-import { loadedArtifact } from './loaded.ts';
 import { openComponents } from './open-components.ts';
 import { openPresenter } from './open-presenter.ts';
 import type {
@@ -24,17 +23,12 @@ import type {
   RenderOptions,
   StateViewBindings,
 } from './operations.ts';
+import { type FoldedView, readWith, viewRead } from './view-read.ts';
 
 /** The version, and the instance and revision that it is read at. */
 interface Found {
   readonly view: ReadView;
   readonly version: DefinedAs<'state-view'>;
-}
-
-interface Bound extends Found {
-  readonly parameters: ReadonlyMap<string, string>;
-  readonly selector: Selector;
-  readonly cut: Instant | undefined;
 }
 
 export async function openStateView(context: ServiceContext, request: OpenStateViewRequest): Promise<OpenedStateView> {
@@ -54,7 +48,7 @@ function bound(context: ServiceContext, found: Found, bindings: StateViewBinding
   const { parameters } = bindings;
   const selector = selectorOf(version.definition, bindings);
   const cut = cutOf(context, version.definition, bindings);
-  const all: Bound = { ...found, parameters, selector, cut };
+  const all: FoldedView = { ...found, parameters, selector, cut };
   return { ...scopeOf(view), version, parameters, cut, render: (options) => render(context, all, options) };
 }
 
@@ -80,7 +74,7 @@ function selectorOf(definition: StateViewDefinition, { parameters, field, cut }:
   return selector;
 }
 
-async function render(context: ServiceContext, all: Bound, options: RenderOptions): Promise<RenderedState> {
+async function render(context: ServiceContext, all: FoldedView, options: RenderOptions): Promise<RenderedState> {
   const { signal, refolds } = options;
   signal.throwIfAborted();
   return unlessAborted(renderAll(context, all, refolds), signal);
@@ -88,27 +82,15 @@ async function render(context: ServiceContext, all: Bound, options: RenderOption
 
 async function renderAll(
   context: ServiceContext,
-  { view, version, parameters, selector, cut }: Bound,
+  all: FoldedView,
   refolds: boolean | undefined,
 ): Promise<RenderedState> {
-  const { reads } = context;
-  const { artifacts, views } = await openComponents(context);
-  const artifact = await loadedArtifact(context, artifacts, { view, version });
-  const { definition, foldEpoch } = version;
-  const read = {
-    source: reads.source(view.binding),
-    databaseId: view.binding.databaseId,
-    view: `${definition.name} v${version.version}`,
-    foldEpoch,
-    artifact,
-    selector,
-    order: definition.order,
-    parameters,
-    at: view.revision,
-    cut,
-    refolds,
-  };
-  return stateOf(view, await reads.read(view.binding, () => views.render(read)));
+  const { view, version, parameters } = all;
+  const { views, artifacts, asked } = await openComponents(context);
+  const read = { ...(await viewRead(context, artifacts, all)), refolds };
+  const state = stateOf(view, await context.reads.read(view.binding, () => views.render(read)));
+  await readWith(asked, view.binding, { version, parameters });
+  return state;
 }
 
 function stateOf(view: ReadView, answer: ViewAnswer): RenderedState {

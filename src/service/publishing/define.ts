@@ -22,6 +22,9 @@ export function defining<Reply>(
     if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
     return work(binding, async (entry) => {
       try {
+        // Said here, it names the leader of this database.
+        const refusal = requireLeader ? node.notLeading(binding.group) : undefined;
+        if (refusal !== undefined) throw refusal;
         const outcome = await node.define(binding.group, encodeDefinitionEntry(entry), { requireLeader });
         isBound = true;
         return outcome;

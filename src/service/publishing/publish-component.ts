@@ -62,9 +62,13 @@ export async function publishComponent(
 }
 
 function checkRequest({ faults, component, componentField }: PublishComponentRequest): void {
-  if (component.length === 0) faults.add(componentField, 'is required');
   if (component.length > COMPONENT_BYTES_MAX) throw componentTooLarge(componentField, component.length);
-  faults.throwIfAny('What is published is malformed');
+  const what = 'What is published is malformed';
+  if (component.length === 0) {
+    faults.add(componentField, 'is empty; it must be a component of WebAssembly');
+    throw faults.toError(what).with({ reason: 'InvalidComponent' });
+  }
+  faults.throwIfAny(what);
 }
 
 async function digestOf(bytes: Uint8Array): Promise<ComponentReference['digest']> {

@@ -1,6 +1,7 @@
 /** The requests that run State Changes, by a walk over their bytes; what is wrong with a command is collected. */
 import { type AskedRevision, toAskedRevision } from '#base';
-import { type AskedCommand, type Command, commandFrom, Faults, type Pairs } from '#model';
+import { type AskedCommand, type Command, commandFrom, Faults } from '#model';
+import { entriesOf, pairsOf } from './pair-fields.ts';
 import { Fields, type MessageShape } from './request-walk.ts';
 
 export interface CommandCall {
@@ -73,22 +74,7 @@ const COMMAND_REQUEST: MessageShape = {
   ]),
 };
 
-const NAME_VALUE: MessageShape = {
-  type: 'NameValue',
-  texts: new Map([
-    [0x0a, 'name'],
-    [0x12, 'value'],
-  ]),
-};
-
-/** An entry of a map. */
-const PARAMETER: MessageShape = {
-  type: 'ProcessStateChangeRequest.ParametersEntry',
-  texts: new Map([
-    [0x0a, 'key'],
-    [0x12, 'value'],
-  ]),
-};
+const PARAMETERS = 'ProcessStateChangeRequest.ParametersEntry';
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -96,7 +82,7 @@ export function parseProcess(message: Uint8Array): CommandCall {
   const faults = new Faults();
   const fields = new Fields(message, PROCESS, { field: '', faults });
   const sent = new Fields(fields.bytes('command') ?? NO_BYTES, COMMAND, { field: 'command', faults });
-  const parameters = new Map(pairsOf(fields, 'parameters', { shape: PARAMETER, name: 'key', field: '', faults }));
+  const parameters = new Map(entriesOf(fields, 'parameters', { type: PARAMETERS, field: '', faults }));
   const contentType = sent.text('content_type');
   const asked = { contentType: contentType === '' ? undefined : contentType, body: sent.bytes('bytes'), parameters };
   return { ...calledIn(fields), version: undefined, command: commandFrom(asked, { field: 'command', faults }), faults };
@@ -135,12 +121,11 @@ function calledIn(fields: Fields): Pick<CommandCall, 'databaseName' | 'name'> {
 function requestIn(fields: Fields, faults: Faults): Command | undefined {
   const place = { field: 'request', faults };
   const sent = new Fields(fields.bytes('request') ?? NO_BYTES, COMMAND_REQUEST, place);
-  const listed = { shape: NAME_VALUE, name: 'name', ...place };
   const asked: AskedCommand = {
     method: unlessEmpty(sent.text('method')),
     path: unlessEmpty(sent.text('path')),
-    queryParameters: pairsOf(sent, 'query_params', listed),
-    headers: pairsOf(sent, 'headers', listed),
+    queryParameters: pairsOf(sent, 'query_params', place),
+    headers: pairsOf(sent, 'headers', place),
     body: sent.bytes('body'),
   };
   return commandFrom(asked, place);
@@ -149,19 +134,4 @@ function requestIn(fields: Fields, faults: Faults): Command | undefined {
 /** What a field has that was not set. */
 function unlessEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text;
-}
-
-interface ListPlace {
-  readonly shape: MessageShape;
-  /** The field of each pair that names it; the other one is `value`. */
-  readonly name: string;
-  readonly field: string;
-  readonly faults: Faults;
-}
-
-function pairsOf(fields: Fields, list: string, { shape, name, field, faults }: ListPlace): Pairs {
-  return fields.all(list).map((bytes, at) => {
-    const pair = new Fields(bytes, shape, { field: `${field === '' ? list : `${field}.${list}`}[${at}]`, faults });
-    return [pair.text(name) ?? '', pair.text('value') ?? ''] as const;
-  });
 }

@@ -6,6 +6,7 @@
  */
 import {
   type ConstraintViolation,
+  cut,
   DatabaseError,
   type ErrorCode,
   type FieldViolation,
@@ -27,6 +28,11 @@ const CONSTRAINT_NAMES: Readonly<Record<string, string>> = {
 };
 /** Clients take 8 KiB of trailers for granted, not more; base64 adds a third, and the message stands there too. */
 const VIOLATION_BYTES_MAX = 4096;
+/** Of a message, which stands in the trailers twice: in characters, and as `grpc-message` encodes it. */
+const MESSAGE_LENGTH_MAX = 1000;
+const MESSAGE_BYTES_MAX = 1200;
+/** Of one character, encoded. */
+const ENCODED_BYTES_MAX = 9;
 /** Tag and length of a field, at most. */
 const FIELD_BYTES = 3;
 
@@ -67,14 +73,15 @@ export function statusOfFailure(failure: unknown, listeners: FailureListeners): 
 
 /** With the status that goes with the code of the error, unless gRPC itself wants another. */
 export function statusOfError(error: DatabaseError, code: GrpcStatusName = STATUS_OF_CODE[error.code]): CallStatus {
+  const message = shortened(error.message);
   const details = Status.encode({
     code: GRPC_STATUS[code],
-    message: error.message,
+    message,
     details: detailsOf(error),
   }).finish();
   const { leader, scope } = error.details;
   const trailers = scope && { 'x-database-id': scope.databaseId, 'x-revision': String(scope.revision) };
-  const status = { code, message: error.message, details, ...(trailers === undefined ? {} : { trailers }) };
+  const status = { code, message, details, ...(trailers === undefined ? {} : { trailers }) };
   return withLeader(status, leader);
 }
 
@@ -127,6 +134,13 @@ function preconditionFailure(constraints: readonly ConstraintViolation[], list: 
     description,
   }));
   return any('PreconditionFailure', PreconditionFailure.encode({ violations: withinBudget(violations) }).finish());
+}
+
+/** What a client gets of a message; most have a hundred characters. */
+function shortened(message: string): string {
+  const short = cut(message, MESSAGE_LENGTH_MAX);
+  const isShort = encodeURI(short.toWellFormed()).length <= MESSAGE_BYTES_MAX;
+  return isShort ? short : cut(message, MESSAGE_BYTES_MAX / ENCODED_BYTES_MAX);
 }
 
 /** The first violations that trailers have room for; the message of the status counts them all. */

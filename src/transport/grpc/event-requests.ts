@@ -18,7 +18,8 @@ import {
   type Selector,
 } from '#model';
 import type { ReadAt } from '#service';
-import { readMessage, readText, walkFields } from './request-walk.ts';
+import { walkFields } from './messages.ts';
+import { readMessage, readText } from './request-walk.ts';
 
 export interface QueryRequest {
   readonly databaseName: string;

@@ -6,7 +6,7 @@
  */
 import { BinaryReader, type BinaryWriter } from '@bufbuild/protobuf/wire';
 import { DatabaseError, decodeUtf8, ProtoReader } from '#base';
-import { Faults, refuseField, showBytes } from '#model';
+import { Faults, MESSAGE_FIELDS_MAX, refuseField, showBytes } from '#model';
 import { frame } from './wire/framing.ts';
 
 /** The wire type of fields with a length of their own. */
@@ -95,15 +95,22 @@ function whereNotText(message: Uint8Array, text: Uint8Array): string {
 function assertFields(name: RequestName, bytes: Uint8Array): void {
   const known: readonly number[] = REQUEST_TAGS[name];
   const faults = new Faults();
-  const reader = new ProtoReader(bytes);
-  while (!reader.done) {
-    const fieldStart = reader.at;
-    const tag = reader.tag();
+  walkFields(bytes, name, (reader, tag) => {
     if (known.includes(tag)) reader.skipField(tag);
     else refuseField(reader, tag, { field: '', type: typeName(name), faults });
+  });
+  faults.throwIfAny('The request is malformed');
+}
+
+/** @throws DatabaseError invalid_argument: the bytes are not fields in a row, or are thousands of them */
+export function walkFields(bytes: Uint8Array, name: string, take: (reader: ProtoReader, tag: number) => void): void {
+  const reader = new ProtoReader(bytes);
+  for (let count = 0; !reader.done; count++) {
+    if (count === MESSAGE_FIELDS_MAX) throw notTheMessage(name, `it has more than ${MESSAGE_FIELDS_MAX} fields`);
+    const fieldStart = reader.at;
+    take(reader, reader.tag());
     if (reader.failed) throw notTheMessage(name, brokenField(bytes, fieldStart));
   }
-  faults.throwIfAny('The request is malformed');
 }
 
 /** Says which field is not protobuf, and of one that is cut short by how much. `to` is where its message ends. */

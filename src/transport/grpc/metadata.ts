@@ -40,6 +40,21 @@ export class LeaderTrailers {
   }
 }
 
+/** A write to this database, whose refusals say where its leader is, not that of the catalog. */
+export async function ledWrite<Reply>(
+  service: Service,
+  databaseName: string,
+  write: () => Promise<Reply>,
+): Promise<Reply> {
+  try {
+    return await write();
+  } catch (failure) {
+    if (!(failure instanceof DatabaseError) || failure.details.leader !== undefined) throw failure;
+    const leader = service.leader(databaseName);
+    throw leader === undefined ? failure : failure.with({ leader });
+  }
+}
+
 const NO_MIN_REVISION = {};
 
 /** What the node must have applied that answers a read, as members of its request. */
@@ -88,4 +103,11 @@ function malformed(header: string, description: string, text: string): DatabaseE
 export function floorOf(call: Call): RevisionFloor | undefined {
   const { minRevision } = minRevisionOf(call);
   return minRevision === undefined ? undefined : { minRevision, signal: call.signal };
+}
+
+/** What every write of a definition asks for by its metadata. */
+export function writeOf(call: Call): { readonly requireLeader: boolean; readonly floor: RevisionFloor | undefined } {
+  const requireLeader = requiresLeader(call);
+  if (requireLeader) refuseRelayed(call);
+  return { requireLeader, floor: floorOf(call) };
 }

@@ -3,6 +3,7 @@
  * wrong with a definition is collected, for the service to judge in its turn.
  */
 import {
+  and,
   type ContentSchema,
   canonicalNames,
   checkDefinition,
@@ -10,12 +11,39 @@ import {
   decodeTemplateSelection,
   Faults,
   type FoldOrder,
+  heldSchema,
+  isVersionNumber,
+  type KeyType,
+  keyedTemplate,
+  METADATA_BYTES_MAX,
   type OfferedContent,
+  type PresenterReference,
   type Priority,
   parseComponentName,
   REDUCE_FUNCTION,
+  type SelectorTemplate,
+  typesTemplate,
 } from '#model';
 import type { PublishComponentRequest } from '#service';
+import { notTheMessage } from './messages.ts';
+import { entriesOf } from './pair-fields.ts';
+import {
+  DATABASE_NAME,
+  EVENT_TYPES,
+  OFFERED_CONTENT,
+  PRESENTER_VERSION,
+  PUBLISH_PRESENTER,
+  PUBLISH_STATE_CHANGE,
+  PUBLISH_STATE_VIEW,
+  SCHEMA_JSON,
+  SELECTION,
+  SETTINGS,
+  STATE_CHANGE_DEFINITION,
+  STATE_VIEW_DEFINITION,
+  STATE_VIEW_NAMES,
+  WASM_BYTES,
+  WASM_COMPONENT,
+} from './publish-shapes.ts';
 import { Fields, type MessageShape } from './request-walk.ts';
 
 export type PublishRequest = Pick<
@@ -23,131 +51,67 @@ export type PublishRequest = Pick<
   'databaseName' | 'definition' | 'component' | 'componentField' | 'faults'
 >;
 
-const DATABASE_NAME = [0x0a, 'database_name'] as const;
-const WASM_BYTES = 'wasm_bytes';
-const WASM_COMPONENT = 'wasm_component';
-const SELECTION = 'event_selection';
-
-const PUBLISH_STATE_VIEW: MessageShape = {
-  type: 'PublishStateViewRequest',
-  texts: new Map([
-    DATABASE_NAME,
-    [0x12, 'state_view_name'],
-    [0x1a, 'description'],
-    [0x22, 'content_type'],
-    [0x2a, 'content_schema'],
-    [0x42, 'source_code_uri'],
-    [0x52, 'presenter_name'],
-  ]),
-  bytes: new Map([
-    [0x32, SELECTION],
-    [0x4a, WASM_BYTES],
-  ]),
-  numbers: new Map([[0x38, 'query_temporality']]),
-};
-
-const PUBLISH_STATE_CHANGE: MessageShape = {
-  type: 'PublishStateChangeRequest',
-  texts: new Map([DATABASE_NAME, [0x12, 'state_change_name'], [0x1a, 'description'], [0x22, 'source_code_uri']]),
-  bytes: new Map([[0x2a, WASM_BYTES]]),
-};
-
-const PUBLISH_PRESENTER: MessageShape = {
-  type: 'PublishPresenterRequest',
-  texts: new Map([DATABASE_NAME, [0x12, 'presenter_name'], [0x1a, 'description'], [0x2a, 'source_code_uri']]),
-  bytes: new Map([
-    [0x22, 'offers'],
-    [0x32, WASM_BYTES],
-  ]),
-};
-
-const OFFERED_CONTENT: MessageShape = {
-  type: 'OfferedContent',
-  texts: new Map([
-    [0x0a, 'content_type'],
-    [0x12, 'schema'],
-  ]),
-};
-
-const STATE_VIEW_DEFINITION: MessageShape = {
-  type: 'StateViewDefinition',
-  texts: new Map([
-    [0x0a, 'name'],
-    [0x12, 'description'],
-    [0x32, 'content_type'],
-    [0x3a, 'schema_id'],
-  ]),
-  bytes: new Map([
-    [0x1a, SELECTION],
-    [0x22, WASM_COMPONENT],
-  ]),
-  numbers: new Map([[0x28, 'priority']]),
-};
-
-const STATE_CHANGE_DEFINITION: MessageShape = {
-  type: 'StateChangeDefinition',
-  texts: new Map([
-    [0x0a, 'name'],
-    [0x12, 'description'],
-    [0x1a, 'state_view_name'],
-  ]),
-  bytes: new Map([[0x22, WASM_COMPONENT]]),
-};
-
 /** By the number of the enum; none of both is given: by revision. */
 const ORDERS: readonly FoldOrder[] = ['revision', 'revision', 'effective-time'];
 const PRIORITIES: readonly Priority[] = ['normal', 'low', 'normal', 'high'];
+const KEY_TYPES: readonly KeyType[] = ['none', 'none', 'string', 'int64'];
+const SETTINGS_ENTRY = 'PublishPresenterRequest.SettingsEntry';
 
 const NO_BYTES = new Uint8Array(0);
 
 export function parsePublishStateView(message: Uint8Array): PublishRequest {
   const faults = new Faults();
-  const fields = new Fields(message, PUBLISH_STATE_VIEW, { field: '', faults });
-  const presenter = fields.text('presenter_name');
-  const view = {
-    name: 'state_view_name',
-    schema: 'content_schema',
-    order: enumFrom(fields, 'query_temporality', ORDERS, { field: '', faults }),
-    priority: 'normal',
-    presenter: presenter === undefined ? undefined : parseComponentName(presenter, 'presenter_name', faults),
-  } as const;
-  const definition = stateViewFrom(fields, view, { field: '', faults });
+  const place = { field: '', faults };
+  const fields = publicationFields(message, PUBLISH_STATE_VIEW, place);
+  const definition = stateViewFrom(fields, place, {
+    names: { name: 'state_view_name', schema: 'content_schema' },
+    order: enumFrom(fields, 'query_temporality', ORDERS, place),
+    keyType: enumFrom(fields, 'key_type', KEY_TYPES, place),
+    presenter: presenterFrom(fields, faults),
+  });
   return publishRequest(fields, definition, faults);
 }
 
 export function parsePublishStateChange(message: Uint8Array): PublishRequest {
   const faults = new Faults();
-  const fields = new Fields(message, PUBLISH_STATE_CHANGE, { field: '', faults });
+  const fields = publicationFields(message, PUBLISH_STATE_CHANGE, { field: '', faults });
   const name = parseComponentName(fields.text('state_change_name') ?? '', 'state_change_name', faults);
-  const definition = name && { kind: 'state-change' as const, name, stateViews: [], ...headOf(fields) };
+  const views = fields
+    .texts(STATE_VIEW_NAMES)
+    .map((view, at) => parseComponentName(view, `${STATE_VIEW_NAMES}[${at}]`, faults));
+  const stateViews = canonicalNames(views.filter((view) => view !== undefined));
+  const definition = name && { kind: 'state-change' as const, name, stateViews, ...headOf(fields) };
   return publishRequest(fields, checked(definition, { field: '', faults }), faults);
 }
 
 export function parsePublishPresenter(message: Uint8Array): PublishRequest {
   const faults = new Faults();
-  const fields = new Fields(message, PUBLISH_PRESENTER, { field: '', faults });
+  const place = { field: '', faults };
+  const fields = publicationFields(message, PUBLISH_PRESENTER, place);
   const name = parseComponentName(fields.text('presenter_name') ?? '', 'presenter_name', faults);
   const offers = fields.all('offers').map((bytes, at): OfferedContent => {
     const offer = new Fields(bytes, OFFERED_CONTENT, { field: `offers[${at}]`, faults });
     return { contentType: offer.text('content_type') ?? '', schema: offer.text('schema') };
   });
-  const rest = { offers, settings: new Map<string, string>(), ...headOf(fields) };
-  const definition = name && { kind: 'presenter' as const, name, ...rest };
-  return publishRequest(fields, checked(definition, { field: '', faults }), faults);
+  const settings = new Map(entriesOf(fields, SETTINGS, { type: SETTINGS_ENTRY, ...place }));
+  const definition = name && { kind: 'presenter' as const, name, offers, settings, ...headOf(fields) };
+  return publishRequest(fields, checked(definition, place), faults);
 }
 
 export function parseDefineStateView(message: Uint8Array): PublishRequest {
   return defineRequest(message, 'DefineStateViewRequest', (inner, place) => {
     const fields = new Fields(inner, STATE_VIEW_DEFINITION, place);
-    const priority = enumFrom(fields, 'priority', PRIORITIES, place);
-    const view = { name: 'name', schema: 'schema_id', order: 'revision', priority, presenter: undefined } as const;
-    return { definition: stateViewFrom(fields, view, place), component: fields.bytes(WASM_COMPONENT) };
+    assertShort(inner, fields.bytes(WASM_COMPONENT), STATE_VIEW_DEFINITION);
+    const view = { order: 'revision', keyType: 'none', presenter: undefined } as const;
+    const definition = stateViewFrom(fields, place, { names: { name: 'name', schema: 'schema_id' }, ...view });
+    return { definition, component: fields.bytes(WASM_COMPONENT) };
   });
 }
 
 export function parseDefineStateChange(message: Uint8Array): PublishRequest {
   return defineRequest(message, 'DefineStateChangeRequest', (inner, place) => {
     const fields = new Fields(inner, STATE_CHANGE_DEFINITION, place);
+    assertShort(inner, fields.bytes(WASM_COMPONENT), STATE_CHANGE_DEFINITION);
     const { field, faults } = place;
     const name = parseComponentName(fields.text('name') ?? '', `${field}.name`, faults);
     const view = unlessEmpty(fields.text('state_view_name'));
@@ -188,36 +152,75 @@ function defineRequest(
   };
 }
 
-interface ViewParts {
-  /** The names of the fields. */
-  readonly name: string;
-  readonly schema: string;
-  readonly order: FoldOrder | undefined;
-  readonly priority: Priority | undefined;
-  readonly presenter: ReturnType<typeof parseComponentName>;
+/** Of a request that has its component as a field of its own. */
+function publicationFields(message: Uint8Array, shape: MessageShape, place: Place): Fields {
+  const fields = new Fields(message, shape, place);
+  assertShort(message, fields.bytes(WASM_BYTES), shape);
+  return fields;
 }
 
-function stateViewFrom(fields: Fields, view: ViewParts, place: Place): Definition | undefined {
-  const { field, faults } = place;
-  const inside = (name: string): string => (field === '' ? name : `${field}.${name}`);
-  const { order, priority, presenter } = view;
-  const name = parseComponentName(fields.text(view.name) ?? '', inside(view.name), faults);
-  const selector = decodeTemplateSelection(fields.bytes(SELECTION) ?? NO_BYTES, inside(SELECTION), faults);
-  if (name === undefined || selector === undefined || order === undefined || priority === undefined) return undefined;
+/** Before anything is read of it: what stands beside the component is looked at in one turn. */
+function assertShort(message: Uint8Array, component: Uint8Array | undefined, { type }: MessageShape): void {
+  const length = message.length - (component?.length ?? 0);
+  if (length <= METADATA_BYTES_MAX) return;
+  throw notTheMessage(type, `it has ${length} bytes beside its component; ${METADATA_BYTES_MAX} is the most`);
+}
+
+interface ViewParts {
+  /** Of the fields that the messages call differently. */
+  readonly names: { readonly name: string; readonly schema: string };
+  readonly order: FoldOrder | undefined;
+  readonly keyType: KeyType | undefined;
+  readonly presenter: PresenterReference | undefined;
+}
+
+function stateViewFrom(
+  fields: Fields,
+  place: Place,
+  { names, order, keyType, presenter }: ViewParts,
+): Definition | undefined {
+  const name = parseComponentName(fields.text(names.name) ?? '', inside(place, names.name).field, place.faults);
+  const priority = enumFrom(fields, 'priority', PRIORITIES, place);
+  const selector = selectorFrom(fields, place);
+  if (name === undefined || selector === undefined) return undefined;
+  if (order === undefined || priority === undefined || keyType === undefined) return undefined;
   const definition: Definition = {
     kind: 'state-view',
     name,
-    selector,
+    selector: keyedTemplate(selector, keyType),
     order,
-    keyType: 'none',
-    reduceFunction: REDUCE_FUNCTION,
+    keyType,
+    reduceFunction: unlessEmpty(fields.text('reduce_fn')) ?? REDUCE_FUNCTION,
     contentType: fields.text('content_type') ?? '',
-    schema: schemaFrom(fields.text(view.schema)),
+    schema: schemaFrom(fields, names.schema, place),
     priority,
-    presenter: presenter && { name: presenter, version: undefined },
+    presenter,
     ...headOf(fields),
   };
   return checked(definition, place);
+}
+
+/** As in metadata of HTTP: the selection, the event types, or what both select. */
+function selectorFrom(fields: Fields, place: Place): SelectorTemplate | undefined {
+  const texts = fields.texts(EVENT_TYPES);
+  const types = texts.length === 0 ? undefined : typesTemplate(texts, inside(place, EVENT_TYPES));
+  const selection = fields.bytes(SELECTION);
+  if (texts.length > 0 && (types === undefined || selection === undefined)) return types;
+  const { field, faults } = inside(place, SELECTION);
+  const selector = decodeTemplateSelection(selection ?? NO_BYTES, field, faults);
+  return selector === undefined || types === undefined ? selector : and([selector, types]);
+}
+
+function presenterFrom(fields: Fields, faults: Faults): PresenterReference | undefined {
+  const name = fields.text('presenter_name');
+  const version = fields.number(PRESENTER_VERSION);
+  if (name === undefined) {
+    return version === undefined ? undefined : faults.add(PRESENTER_VERSION, 'needs presenter_name', String(version));
+  }
+  const presenter = parseComponentName(name, 'presenter_name', faults);
+  if (version === undefined) return presenter && { name: presenter, version };
+  if (typeof version === 'number' && isVersionNumber(version)) return presenter && { name: presenter, version };
+  return faults.add(PRESENTER_VERSION, 'must be from 1 to 2^53 - 1', String(version));
 }
 
 function headOf(fields: Fields): Pick<Definition, 'description' | 'sourceCodeUri'> {
@@ -232,17 +235,24 @@ function unlessEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text;
 }
 
-function schemaFrom(text: string | undefined): ContentSchema | undefined {
-  const uri = unlessEmpty(text);
+function schemaFrom(fields: Fields, name: string, place: Place): ContentSchema | undefined {
+  const uri = unlessEmpty(fields.text(name));
+  const json = fields.bytes(SCHEMA_JSON);
+  const { field, faults } = inside(place, SCHEMA_JSON);
+  if (uri !== undefined && json !== undefined) return faults.add(field, `must not be sent beside ${name}`);
+  if (json !== undefined) return heldSchema(json, { field, faults });
   return uri === undefined ? undefined : { kind: 'uri', uri };
+}
+
+function inside({ field, faults }: Place, name: string): Place {
+  return { field: field === '' ? name : `${field}.${name}`, faults };
 }
 
 function enumFrom<Value>(fields: Fields, name: string, values: readonly Value[], place: Place): Value | undefined {
   const number = fields.number(name) ?? 0;
   const value = typeof number === 'number' ? values[number] : undefined;
   if (value !== undefined) return value;
-  const path = place.field === '' ? name : `${place.field}.${name}`;
-  return place.faults.add(path, `must be from 0 to ${values.length - 1}`, String(number));
+  return place.faults.add(inside(place, name).field, `must be from 0 to ${values.length - 1}`, String(number));
 }
 
 function checked(definition: Definition | undefined, place: Place): Definition | undefined {

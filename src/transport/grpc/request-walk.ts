@@ -2,19 +2,9 @@
  * Walks over the bytes of requests, for those of which every fault is told by its path, and whose bytes are not to be
  * copied.
  */
-import { decodeUtf8, ProtoReader } from '#base';
+import { decodeUtf8, type ProtoReader } from '#base';
 import { type Faults, refuseField, showBytes } from '#model';
-import { brokenField, notTheMessage } from './messages.ts';
-
-/** @throws DatabaseError invalid_argument: the bytes are not fields in a row */
-export function walkFields(bytes: Uint8Array, name: string, take: (reader: ProtoReader, tag: number) => void): void {
-  const reader = new ProtoReader(bytes);
-  while (!reader.done) {
-    const fieldStart = reader.at;
-    take(reader, reader.tag());
-    if (reader.failed) throw notTheMessage(name, brokenField(bytes, fieldStart));
-  }
-}
+import { walkFields } from './messages.ts';
 
 /** The bytes of a field: a view. */
 export function readMessage(reader: ProtoReader): Uint8Array {
@@ -42,12 +32,15 @@ export interface MessageShape {
 
 /** The fields of a message as they were sent: the last of each, and all of those that may be repeated. */
 export class Fields {
-  readonly #texts = new Map<string, string>();
+  readonly #texts = new Map<string, string[]>();
   readonly #bytes = new Map<string, Uint8Array[]>();
   readonly #numbers = new Map<string, number | bigint>();
   readonly #shape: MessageShape;
 
-  /** `field` is the path of the message in its request; faults are added. */
+  /**
+   * `field` is the path of the message in its request; faults are added.
+   * @throws DatabaseError invalid_argument: it is not the message, or has thousands of fields
+   */
   constructor(message: Uint8Array, shape: MessageShape, { field, faults }: { field: string; faults: Faults }) {
     this.#shape = shape;
     walkFields(message, shape.type, (reader, tag) => {
@@ -59,7 +52,11 @@ export class Fields {
 
   /** Undefined: it was not sent. */
   text(name: string): string | undefined {
-    return this.#texts.get(name);
+    return this.#texts.get(name)?.at(-1);
+  }
+
+  texts(name: string): readonly string[] {
+    return this.#texts.get(name) ?? [];
   }
 
   bytes(name: string): Uint8Array | undefined {
@@ -79,9 +76,16 @@ export class Fields {
     const text = texts.get(tag);
     const part = bytes?.get(tag);
     const number = numbers?.get(tag);
-    if (text !== undefined) this.#texts.set(text, readText(reader, field === '' ? text : `${field}.${text}`, faults));
-    else if (part !== undefined) this.#bytes.set(part, [...this.all(part), readMessage(reader)]);
+    if (text !== undefined) {
+      append(this.#texts, text, readText(reader, field === '' ? text : `${field}.${text}`, faults));
+    } else if (part !== undefined) append(this.#bytes, part, readMessage(reader));
     else if (number !== undefined) this.#numbers.set(number, reader.uint64());
     return (text ?? part ?? number) !== undefined;
   }
+}
+
+function append<Value>(lists: Map<string, Value[]>, name: string, value: Value): void {
+  const list = lists.get(name);
+  if (list === undefined) lists.set(name, [value]);
+  else list.push(value);
 }

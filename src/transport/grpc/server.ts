@@ -4,7 +4,7 @@ import type { Logger, Metrics } from '#observability';
 import type { Service } from '#service';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
 import type { Relay } from '../relay.ts';
-import { COMPONENT_WRITES, componentMethods } from './components.ts';
+import { VERSION_WRITES, versionMethods } from './component-versions.ts';
 import { databaseMethods } from './databases.ts';
 import { endedConnections } from './ended-connections.ts';
 import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
@@ -15,6 +15,7 @@ import { logLibraryLines } from './library-lines.ts';
 import { callPlaces, GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
+import { PUBLICATIONS, publishingMethods } from './publishing.ts';
 import { createReflection } from './reflection.ts';
 import { createGrpcRelaying } from './relaying.ts';
 import { shareRefusals } from './share-refusals.ts';
@@ -48,7 +49,8 @@ const WRITES: ReadonlySet<string> = new Set([
   'CreateDatabase',
   'DeleteDatabase',
   'Transact',
-  ...COMPONENT_WRITES,
+  ...PUBLICATIONS,
+  ...VERSION_WRITES,
   ...COMMANDS,
 ]);
 
@@ -96,7 +98,8 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       ...databaseMethods(context),
       ...transactionMethods(context),
       ...streamMethods(context),
-      ...componentMethods(context),
+      ...publishingMethods(context),
+      ...versionMethods(context),
       ...stateViewMethods(context),
       ...stateChangeMethods(context),
       ...health.methods,

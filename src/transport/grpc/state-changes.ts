@@ -8,11 +8,13 @@ import {
   EventFrames,
   type ExecuteCommandReply,
   type RecordedTransaction,
+  type StoredEvent,
   storedEvents,
+  undecidedError,
 } from '#service';
 import { type CommandCall, parseDecide, parseExecute, parseProcess } from './command-requests.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
-import { floorOf, floorsOf, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
+import { floorOf, floorsOf, ledWrite, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';
 import type { Call } from './wire/call.ts';
 import { FRAME_HEADER_BYTES, frame } from './wire/framing.ts';
@@ -41,7 +43,8 @@ function method(name: string, mustAnswer: boolean, handle: UnaryMethod['handle']
 async function processCommand(context: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
   const request = parseProcess(bytes);
   const reply = await run(context, call, request);
-  if (reply.kind === 'failed' && reply.failure.code === 'Busy') throw commandError(reply);
+  const undecided = undecidedError(reply);
+  if (undecided !== undefined) throw undecided;
   const headers = scopeHeaders(reply);
   const trailers = context.leaderTrailers.of(request.databaseName);
   call.reply(frame(encodeProcessed(reply)), { headers, trailers });
@@ -52,7 +55,10 @@ async function execute(context: GrpcContext, call: Call, bytes: Uint8Array): Pro
   const reply = await run(context, call, request, request.lastSeen);
   const headers = scopeHeaders(reply);
   const trailers = context.leaderTrailers.of(request.databaseName);
-  if (reply.kind !== 'committed' && reply.kind !== 'nothing') throw commandError(reply);
+  if (reply.kind !== 'committed' && reply.kind !== 'nothing') {
+    const leader = context.service.leader(request.databaseName);
+    throw leader === undefined ? commandError(reply) : commandError(reply).with({ leader });
+  }
   const message = reply.kind === 'committed' ? encodeExecuted(reply.transaction) : NO_FIELDS;
   call.reply(frame(message), { headers, trailers });
 }
@@ -63,25 +69,28 @@ function run(
   request: CommandCall,
   lastSeen?: Parameters<GrpcContext['service']['executeCommand']>[0]['lastSeen'],
 ): Promise<ExecuteCommandReply> {
-  const requireLeader = requiresLeader(call);
-  if (requireLeader) refuseRelayed(call);
-  return service.executeCommand({
-    ...request,
-    lastSeen,
-    batchId: call.header(BATCH_ID),
-    batchIdField: BATCH_ID,
-    origin: ORIGIN.GRPC_STATE_CHANGE,
-    options: NO_OPTIONS,
-    requireLeader,
-    floor: floorOf(call),
-    signal: call.signal,
+  return ledWrite(service, request.databaseName, async () => {
+    const requireLeader = requiresLeader(call);
+    if (requireLeader) refuseRelayed(call);
+    return service.executeCommand({
+      ...request,
+      lastSeen,
+      batchId: call.header(BATCH_ID),
+      batchIdField: BATCH_ID,
+      origin: ORIGIN.GRPC_STATE_CHANGE,
+      options: NO_OPTIONS,
+      requireLeader,
+      floor: floorOf(call),
+      signal: call.signal,
+    });
   });
 }
 
 async function decide({ service }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
   const request = parseDecide(bytes);
   const reply = await service.decideCommand({ ...request, signal: call.signal, ...floorsOf(call) });
-  if (reply.kind === 'failed' && reply.failure.code === 'Busy') throw commandError(reply);
+  const undecided = undecidedError(reply);
+  if (undecided !== undefined) throw undecided;
   call.reply(frame(encodeDecided(reply)), { headers: scopeHeaders(reply) });
 }
 
@@ -90,7 +99,7 @@ function encodeProcessed(reply: ExecuteCommandReply): Uint8Array {
   const writer = new ByteWriter();
   if (reply.kind === 'committed' || reply.kind === 'nothing') {
     const success = beginMessage(writer, 1);
-    if (reply.kind === 'committed') writer.bytes(encodeEvents(reply.transaction));
+    if (reply.kind === 'committed') writer.bytes(encodeEvents(storedEvents(reply.transaction)));
     if (reply.revision > 0) writeVarintField(writer, 2, reply.revision);
     writer.endLength(success);
   } else {
@@ -121,7 +130,7 @@ function encodeDecided(reply: DecideCommandReply): Uint8Array {
   const writer = new ByteWriter();
   if (reply.kind === 'decided') {
     const decision = beginMessage(writer, 1);
-    for (const event of reply.events) writeBytesField(writer, 1, event);
+    writer.bytes(encodeEvents(reply.events));
     for (const guard of reply.guards) writeBytesField(writer, 2, encodeConstraint(guard));
     writer.endLength(decision);
   } else {
@@ -132,8 +141,8 @@ function encodeDecided(reply: DecideCommandReply): Uint8Array {
 }
 
 /** The events as reads give them, each as field 1. */
-function encodeEvents(transaction: RecordedTransaction): Uint8Array {
+function encodeEvents(events: readonly StoredEvent[]): Uint8Array {
   const frames = new EventFrames({ framing: 'batch' });
-  for (const event of storedEvents(transaction)) frames.append(event);
+  for (const event of events) frames.append(event);
   return frames.take().subarray(FRAME_HEADER_BYTES);
 }

@@ -24,6 +24,7 @@ import {
   ORIGIN,
   refuseField,
   showBytes,
+  TRANSACTION_EVENTS_MAX,
 } from '#model';
 import type { RevisionFloor, TransactFields, TransactRequest } from '#service';
 import { brokenField, notTheMessage } from './messages.ts';
@@ -164,6 +165,11 @@ function readEvent(reader: ProtoReader, draft: Draft, { accept, list, shape }: E
   const start = reader.lengthDelimited();
   if (reader.failed) return;
   const index = draft.eventCount++;
+  if (index >= TRANSACTION_EVENTS_MAX) {
+    // Two bytes are an event that says nothing, and there may be a million: it is refused for their number.
+    draft.eventBytes += reader.at - start;
+    return;
+  }
   const event = accept(reader.bytes, start, reader.at, { faults: draft.faults, list, index, shape });
   draft.eventBytes += event === undefined ? reader.at - start : event.length;
   if (event !== undefined) draft.events.push(event);

@@ -65,11 +65,15 @@ function bodyObject(node: JsonNode, known: readonly string[]): JsonObject {
   return node;
 }
 
-function bodyType(request: HttpRequest): BodyType {
+/** @throws DatabaseError invalid_argument: the body is compressed */
+export function assertNotEncoded(request: HttpRequest): void {
   const encoding = request.header('content-encoding');
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw invalidField('Content-Encoding', 'must be absent: bodies are taken as they are', encoding);
-  }
+  if (encoding === undefined || encoding.toLowerCase() === 'identity') return;
+  throw invalidField('Content-Encoding', 'must be absent: bodies are taken as they are', encoding);
+}
+
+function bodyType(request: HttpRequest): BodyType {
+  assertNotEncoded(request);
   const contentType = request.header('content-type');
   if (contentType === undefined) throw invalidField('Content-Type', `${TYPE_RULE}; it is missing`);
   const [essence = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());

@@ -5,8 +5,36 @@
 import { createHash } from 'node:crypto';
 import type { HttpRequest } from './request.ts';
 
-/** Headers by which somebody may have been recognised: an answer to one is not for others. */
-const CREDENTIALS = ['authorization', 'cookie', 'x-api-key'] as const;
+/** By which somebody says who it is: an answer to one is not for others. */
+const CREDENTIALS = ['Authorization', 'Cookie', 'X-API-Key'] as const;
+/** By which load balancers, gateways and their authenticating proxies say who it is that they let in. */
+const IDENTITIES = [
+  // OAuth2 Proxy, Traefik's and nginx's forwarded authentication
+  'X-Forwarded-User',
+  'X-Forwarded-Email',
+  'X-Forwarded-Preferred-Username',
+  'X-Forwarded-Access-Token',
+  'X-Auth-Request-User',
+  'X-Auth-Request-Email',
+  'X-Auth-Request-Access-Token',
+  // Authelia, Apache and what is set by hand
+  'Remote-User',
+  'X-Remote-User',
+  // AWS Application Load Balancer
+  'X-Amzn-OIDC-Identity',
+  'X-Amzn-OIDC-Data',
+  'X-Amzn-OIDC-AccessToken',
+  // Google Identity-Aware Proxy
+  'X-Goog-Authenticated-User-Email',
+  'X-Goog-Authenticated-User-ID',
+  'X-Goog-IAP-JWT-Assertion',
+  // Azure App Service and Container Apps
+  'X-MS-Client-Principal',
+  'X-MS-Client-Principal-ID',
+  // Cloudflare Access
+  'Cf-Access-Authenticated-User-Email',
+  'Cf-Access-JWT-Assertion',
+] as const;
 const KEPT_SECONDS = 60;
 const TAG_LENGTH = 27;
 
@@ -22,13 +50,18 @@ export function cachingHeaders(
   etag: string,
   varies: readonly string[] = [],
 ): Readonly<Record<string, string>> {
-  const isPrivate = CREDENTIALS.some((name) => request.header(name) !== undefined);
-  const vary = isPrivate ? [...varies, 'Authorization', 'Cookie', 'X-API-Key'] : varies;
+  const identities = IDENTITIES.filter(isSent);
+  const isPrivate = identities.length > 0 || CREDENTIALS.some(isSent);
+  const vary = isPrivate ? [...varies, ...CREDENTIALS, ...identities] : varies;
   return {
     etag,
     'cache-control': `${isPrivate ? 'private' : 'public'}, max-age=${KEPT_SECONDS}`,
     ...(vary.length > 0 && { vary: vary.join(', ') }),
   };
+
+  function isSent(name: string): boolean {
+    return request.header(name.toLowerCase()) !== undefined;
+  }
 }
 
 /** What `If-None-Match` says of the tag: it is one of those that are named, or any would do. */

@@ -24,10 +24,11 @@ import {
   type ExecuteCommandReply,
   type ReadAt,
   type RecordedTransaction,
-  type StoredEvent,
   storedEvents,
+  undecidedError,
 } from '#service';
-import { readJsonBody } from './body.ts';
+import { assertNotEncoded, readJsonBody } from './body.ts';
+import { BATCH_ID, commandHeaders, LAST_SEEN } from './command-headers.ts';
 import { errorReply, invalidField } from './errors.ts';
 import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString } from './json-text.ts';
 import { COMMAND_REQUEST_BYTES_MAX } from './limits.ts';
@@ -40,8 +41,6 @@ import type { Route, RouteContext } from './route.ts';
 import { commandRecord } from './transaction-json.ts';
 import { versionIn } from './version-routes.ts';
 
-const BATCH_ID = 'x-batch-id';
-const LAST_SEEN = 'x-last-seen-revision';
 const DRY_RUN = 'dry_run';
 const JSON_TYPE = 'application/json';
 
@@ -85,6 +84,7 @@ function runBody(request: HttpRequest, context: RouteContext, at: ReadAt): Promi
   const queryParameters = [...query.names()]
     .filter((name) => name !== DRY_RUN)
     .map((name) => [name, query.get(name) ?? ''] as const);
+  assertNotEncoded(request);
   const body = request.body();
   const contentType = request.header('content-type');
   const asked = { contentType, queryParameters, body: body.length === 0 ? undefined : body };
@@ -116,7 +116,7 @@ interface Run {
 
 async function run(request: HttpRequest, context: RouteContext, what: Run): Promise<HttpReply> {
   const { faults = new Faults(), at, lastSeen, version, field } = what;
-  const command = commandFrom(what.asked, { field, faults });
+  const command = commandFrom({ ...what.asked, headers: commandHeaders(request) }, { field, faults });
   const decision = { databaseName: request.param('database'), name: request.param('name'), version, command, faults };
   if (isDry(request)) {
     const dry = { ...decision, ...request.read(), at: lastSeen ?? at };
@@ -161,14 +161,10 @@ function committedReply(
   return jsonReply(200, commandRecord(revision, recorded), headers);
 }
 
-/** Each event where it would stand if nothing else were committed before. */
 function dryReply(reply: DecideCommandReply): HttpReply {
   if (reply.kind !== 'decided') return errorReply(commandError(reply));
-  const revision = reply.revision + 1;
-  const events = reply.events.map(
-    (bytes, index): StoredEvent => ({ position: { revision, index }, recordedTimeMs: reply.decidedAtMs, bytes }),
-  );
-  const body = jsonObject({ dry_run: 'true', revision: jsonInteger(reply.revision), events: eventsJson(events) });
+  const events = eventsJson(reply.events);
+  const body = jsonObject({ dry_run: 'true', revision: jsonInteger(reply.revision), events });
   return jsonReply(200, body, scopeHeaders(reply));
 }
 
@@ -177,14 +173,16 @@ async function processCommand(request: HttpRequest, context: RouteContext): Prom
   const faults = new Faults();
   const sent = bodyObject(request, ['command', 'parameters']);
   const parameters = textsMember(sent, 'parameters', faults);
-  const command = commandFrom({ ...jsonMember(sent, 'command'), parameters }, { field: 'command', faults });
+  const asked = { ...jsonMember(sent, 'command'), parameters, headers: commandHeaders(request) };
+  const command = commandFrom(asked, { field: 'command', faults });
   const reply = await execute(request, context, {
     databaseName: request.param('database'),
     name: request.param('name'),
     command,
     faults,
   });
-  if (reply.kind === 'failed' && reply.failure.code === 'Busy') return errorReply(commandError(reply));
+  const undecided = undecidedError(reply);
+  if (undecided !== undefined) return errorReply(undecided);
   return jsonReply(200, processedJson(reply), scopeHeaders(reply));
 }
 

@@ -3,9 +3,11 @@
  * without, with any content type of a part, or none.
  */
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import type { DatabaseError } from '#base';
+import { cut, type DatabaseError } from '#base';
+import { assertNotEncoded } from './body.ts';
 import { invalidField } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 
@@ -13,20 +15,27 @@ import type { HttpRequest } from './request.ts';
 export type Parts = ReadonlyMap<string, Uint8Array>;
 
 const RULE = 'must be multipart/form-data with a boundary';
+/** Parts of any kind, also those without a name, which nobody reads: each costs the parser streams and listeners. */
+const PARTS_MAX = 32;
+/** What is parsed in one turn of the event loop (TH11). */
+const SLICE_BYTES = 4096;
 /** What is read of the head of a part, and how many headers it may have: far more than any client sends. */
 const PART_HEADERS_MAX = 32;
 const PART_HEADER_BYTES_MAX = 16_384;
+/** Of the name of a part that is ignored, in a message. */
+const NAME_SHOWN_MAX = 100;
 
 /**
- * Every one of `names`, each once, and nothing else.
+ * Every one of `names`, each once. Others are not looked at: a form sends its button, too.
  * @throws DatabaseError invalid_argument
  */
 export async function readParts(request: HttpRequest, names: readonly string[]): Promise<Parts> {
+  assertNotEncoded(request);
   const contentType = request.header('content-type');
   if (contentType === undefined) throw invalidField('Content-Type', `${RULE}; it is missing`);
   if (!/^multipart\/form-data\s*(?:;|$)/i.test(contentType)) throw invalidField('Content-Type', RULE, contentType);
   const parts = await parsed(request.body(), { contentType, names });
-  for (const name of names) if (!parts.has(name)) throw invalidField(name, 'is required as a part of the body');
+  for (const name of names) if (!parts.has(name)) throw missing(name, { parts, names });
   return parts;
 }
 
@@ -39,21 +48,31 @@ async function parsed(body: Uint8Array, { contentType, names }: Expected): Promi
   const parts = new Map<string, Uint8Array>();
   const reading: Promise<unknown>[] = [];
   let fault: DatabaseError | undefined;
-  const busboy = parserOf(contentType, names.length);
+  const busboy = parserOf(contentType);
   busboy.on('file', (name: string, stream: Readable) => {
-    fault ??= refusalOf(name, { names, isKnown: parts.has(name) });
+    const isRead = names.includes(name);
+    if (isRead && parts.has(name)) fault ??= invalidField(name, 'must be sent once');
     parts.set(name, NO_BYTES);
-    const read = collected(stream).then((bytes) => parts.set(name, bytes), broken);
-    reading.push(read);
+    const read = isRead ? collected(stream).then((bytes) => parts.set(name, bytes)) : finished(stream.resume());
+    reading.push(read.catch(broken));
   });
-  busboy.on('filesLimit', () => {
-    fault ??= invalidField('body', `must have ${names.length} parts: ${names.join(', ')}`);
+  busboy.on('partsLimit', () => {
+    fault ??= invalidField('body', `must have ${names.length} parts: ${names.join(', ')}`, `${PARTS_MAX} or more`);
   });
   // A part that is cut off is told by its own stream, or by the whole.
-  await pipeline(Readable.from([body]), busboy).catch(broken);
+  await pipeline(Readable.from(slices()), busboy).catch(broken);
   await Promise.all(reading);
   if (fault !== undefined) throw fault;
   return parts;
+
+  /** They end at a fault as a body ends that is cut off, so that nothing of it stays open. */
+  async function* slices(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < body.length; at += SLICE_BYTES) {
+      if (fault !== undefined) return;
+      yield body.subarray(at, at + SLICE_BYTES);
+      await nextTurn();
+    }
+  }
 
   function broken(cause: unknown): void {
     fault ??= invalidField('body', `must be multipart/form-data: ${messageOf(cause)}`);
@@ -66,25 +85,27 @@ function messageOf(cause: unknown): string {
 
 const NO_BYTES = new Uint8Array(0);
 
-function parserOf(contentType: string, filesMax: number): BusboyInstance {
+function parserOf(contentType: string): BusboyInstance {
   try {
     return new Busboy({
       headers: { 'content-type': contentType },
       // Whatever it is said to be: a part is bytes under a name.
       isPartAFile: () => true,
-      limits: { files: filesMax, headerPairs: PART_HEADERS_MAX, headerSize: PART_HEADER_BYTES_MAX },
+      limits: { parts: PARTS_MAX, headerPairs: PART_HEADERS_MAX, headerSize: PART_HEADER_BYTES_MAX },
     });
   } catch (cause) {
     throw invalidField('Content-Type', `${RULE}: ${messageOf(cause)}`, contentType);
   }
 }
 
-function refusalOf(
+function missing(
   name: string,
-  { names, isKnown }: { readonly names: readonly string[]; readonly isKnown: boolean },
-): DatabaseError | undefined {
-  if (!names.includes(name)) return invalidField(name, `is no part of the body: it has ${names.join(' and ')}`);
-  return isKnown ? invalidField(name, 'must be sent once') : undefined;
+  { parts, names }: { readonly parts: Parts; readonly names: readonly string[] },
+): DatabaseError {
+  const ignored = [...parts.keys()].filter((part) => !names.includes(part));
+  const others =
+    ignored.length === 0 ? '' : `; ignored: ${ignored.map((part) => cut(part, NAME_SHOWN_MAX)).join(', ')}`;
+  return invalidField(name, `is required as a part of the body${others}`);
 }
 
 async function collected(stream: Readable): Promise<Uint8Array> {

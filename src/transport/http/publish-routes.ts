@@ -1,5 +1,5 @@
 /** Publishing: components come as a multipart body with their metadata, and go on as versions. */
-import { COMPONENT_BYTES_MAX, type ComponentKind, definitionFromJson, Faults } from '#model';
+import { COMPONENT_BYTES_MAX, type ComponentKind, definitionFromJson, Faults, METADATA_BYTES_MAX } from '#model';
 import { readOptionalJsonObject } from './body.ts';
 import { versionJson } from './component-json.ts';
 import { jsonInteger, jsonObject } from './json-text.ts';
@@ -8,9 +8,9 @@ import { emptyReply, type HttpReply, jsonReply, scopeHeaders } from './reply.ts'
 import type { HttpRequest } from './request.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
 
-/** Metadata, and what stands around the parts. */
-const AROUND_BYTES = 1024 * 1024;
-const BODY_BYTES_MAX = COMPONENT_BYTES_MAX + AROUND_BYTES;
+/** Of what stands around the parts. */
+const AROUND_BYTES = 524_288;
+const BODY_BYTES_MAX = COMPONENT_BYTES_MAX + METADATA_BYTES_MAX + AROUND_BYTES;
 
 /** A segment of a path that means all components of a kind. */
 export type KindSegment = 'state-views' | 'state-changes' | 'presenters';
@@ -51,7 +51,7 @@ function publishing(segment: KindSegment): Handler {
   return async (request, { service }) => {
     const parts = await readParts(request, ['metadata', 'wasm']);
     const faults = new Faults();
-    const definition = definitionFromJson(kind, parts.get('metadata') ?? NO_BYTES, faults);
+    const definition = definitionFromJson(kind, withoutMark(parts.get('metadata') ?? NO_BYTES), faults);
     const published = await service.publishComponent({
       databaseName: request.param('database'),
       definition,
@@ -67,6 +67,11 @@ function publishing(segment: KindSegment): Handler {
 }
 
 const NO_BYTES = new Uint8Array(0);
+
+/** Files of text that some editors and shells write begin with the byte order mark of UTF-8. */
+function withoutMark(text: Uint8Array): Uint8Array {
+  return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf ? text.subarray(3) : text;
+}
 
 async function expireSnapshots(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   readOptionalJsonObject(request, []);

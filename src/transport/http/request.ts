@@ -82,6 +82,12 @@ export class HttpRequest {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
+  /** All of them as they came, one behind the other. */
+  headers(): readonly (readonly [name: string, value: string])[] {
+    const { rawHeaders } = this.#request.raw;
+    return rawHeaders.flatMap((name, place) => (place % 2 === 0 ? [[name, rawHeaders[place + 1] ?? ''] as const] : []));
+  }
+
   /** Whether the client asks for the headers alone. */
   isHead(): boolean {
     return this.#request.method === 'HEAD';

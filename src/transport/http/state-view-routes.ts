@@ -39,6 +39,8 @@ export const STATE_VIEW_ROUTES: readonly Route[] = [
   { method: 'GET', path: VARIANT, takesAnyParameter: true, handle: renderNamed },
 ];
 
+type Scope = Pick<BoundStateView, 'databaseName' | 'revision'>;
+
 /** What is to be rendered, and how its URL is spelled where it names what was resolved. */
 interface Asked extends Omit<OpenStateViewRequest, 'databaseName' | 'signal'> {
   readonly query: QueryParameters;
@@ -54,8 +56,12 @@ async function renderScoped(request: HttpRequest, context: RouteContext): Promis
     return render(request, context, { at: segment.revision, name, version, query: request.query(), isFixed: true });
   }
   const scope = await context.service.databaseAt({ ...request.read(), at: segment.kind });
-  const path = `/api/v1/db/${scope.databaseName}/${scope.revision}/state-views/${encodeURIComponent(name)}/v${version}`;
-  return redirectReply(segment.kind, `${path}${request.search()}`, scopeHeaders(scope));
+  return redirectReply(segment.kind, `${pathOf(scope, name, version)}${request.search()}`, scopeHeaders(scope));
+}
+
+/** Where a version is rendered at a revision, now and later. */
+function pathOf({ databaseName, revision }: Scope, name: string, version: number | bigint): string {
+  return `/api/v1/db/${databaseName}/${revision}/state-views/${encodeURIComponent(name)}/v${version}`;
 }
 
 /** At the revision that a parameter names, or the latest; by the version of the path, or the latest. */
@@ -83,7 +89,7 @@ async function render(request: HttpRequest, context: RouteContext, asked: Asked)
     cut: cut === NOW ? undefined : cut,
   });
   const presenter = await opened.presenter();
-  if (presenter !== undefined) return presented(request, { view, presenter, parameters, isFixed });
+  if (presenter !== undefined) return presented(request, { view, presenter, parameters, query, isFixed });
   return plain(request, view, isFixed);
 }
 
@@ -122,16 +128,17 @@ interface Presentation {
   readonly view: BoundStateView;
   readonly presenter: OpenedPresenter;
   readonly parameters: RenderParameters;
+  readonly query: QueryParameters;
   readonly isFixed: boolean;
 }
 
 async function presented(request: HttpRequest, presentation: Presentation): Promise<HttpReply> {
-  const { view, presenter, parameters, isFixed } = presentation;
+  const { view, presenter, parameters, query, isFixed } = presentation;
   const { definition, version } = presenter.version;
   const contentType = contentTypeFor(request, presenter);
-  const shown = [...parameters.presented].filter(([name]) => name !== REVISION);
+  const shown = parameters.presented;
   const settings = [...definition.settings];
-  const etag = weakTag([...inputsOf(view), definition.name, version, settings, contentType, shown]);
+  const etag = weakTag([...inputsOf(view), definition.name, version, settings, contentType, [...shown]]);
   const varies = ['accept'];
   const caching = isFixed ? cachingHeaders(request, etag, varies) : { vary: varies.join() };
   const headers = { ...headersOf(view), ...caching };
@@ -139,7 +146,10 @@ async function presented(request: HttpRequest, presentation: Presentation): Prom
   if (isFixed && tagMatch(request, etag) === 'named') return { status: 304, headers };
   const beganMs = performance.now();
   const state = await view.render({ signal: request.signal() });
-  return begun(request, { presenter, state, contentType, headers, shown: new Map(shown), beganMs });
+  // Of the state that was presented, whichever was asked for: its pages belong together.
+  const path = pathOf(view, view.version.definition.name, view.version.version);
+  const nextPage = (token: string): string => continuationOf(path, query, token);
+  return begun(request, { presenter, state, contentType, headers, shown, nextPage, beganMs });
 }
 
 /** @throws DatabaseError not_acceptable: the presenter offers nothing of what is accepted */
@@ -158,18 +168,19 @@ interface Beginning {
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly shown: ReadonlyMap<string, string>;
+  readonly nextPage: (token: string) => string;
   readonly beganMs: number;
 }
 
 async function begun(request: HttpRequest, beginning: Beginning): Promise<HttpReply> {
-  const { presenter, state, contentType, headers, shown, beganMs } = beginning;
+  const { presenter, state, contentType, headers, shown, nextPage, beganMs } = beginning;
   const isBuffered = !request.knowsChunks();
   const wholeMs = isBuffered ? BUFFERED_MS_MAX : STREAMED_MS_MAX;
   const firstMs = Math.max(1, (isBuffered ? BUFFERED_MS_MAX : REQUEST_TIMEOUT_MS) - (performance.now() - beganMs));
   const signal = request.signal();
   const asked = { contentType, parameters: shown, firstMs, wholeMs, signal };
   const { continuation, body } = await presenter.present(state, asked);
-  const next = continuation === undefined ? undefined : continuationOf(request.path(), request.query(), continuation);
+  const next = continuation === undefined ? undefined : nextPage(continuation);
   return deliver(body, {
     answer: { status: 200, headers: { ...headers, ...nextLink(next) }, contentType },
     isBuffered,

@@ -31,11 +31,21 @@ function figures(base: number): GuestFigures {
   return {
     pools: { views: pool(base), changes: pool(base + 100), presenters: pool(base + 200) },
     caches: { artifacts: cache(base), states: cache(base + 100) },
+    folds: { readEvents: base + 1, advancedEvents: base + 2 },
+    maintenance: {
+      steps: { advanced: base + 3, restarted: base + 4, failed: base + 5 },
+      maintained: { eager: base + 6, scheduled: base + 7 },
+      troubled: base + 8,
+      lags: new Map([
+        ['two', base + 9],
+        ['one', base + 10],
+      ]),
+    },
   };
 }
 
 function linesOf(body: string): readonly string[] {
-  return body.split('\n').filter((line) => line.startsWith('cairn_guest_'));
+  return body.split('\n').filter((line) => /^cairn_(?:guest|stateview)_/.test(line));
 }
 
 function expected(base: number): readonly string[] {
@@ -59,6 +69,16 @@ function expected(base: number): readonly string[] {
       `cairn_guest_cache_damaged_total{kind="${name}"} ${from + 3}`,
       `cairn_guest_cache_refused_total{kind="${name}"} ${from + 4}`,
     ]),
+    `cairn_stateview_events_folded_total{by="reads"} ${base + 1}`,
+    `cairn_stateview_events_folded_total{by="maintenance"} ${base + 2}`,
+    `cairn_stateview_maintenance_steps_total{result="advanced"} ${base + 3}`,
+    `cairn_stateview_maintenance_steps_total{result="restarted"} ${base + 4}`,
+    `cairn_stateview_maintenance_steps_total{result="failed"} ${base + 5}`,
+    `cairn_stateview_maintained{mode="eager"} ${base + 6}`,
+    `cairn_stateview_maintained{mode="scheduled"} ${base + 7}`,
+    `cairn_stateview_maintenance_troubled ${base + 8}`,
+    `cairn_stateview_lag_revisions{database="two"} ${base + 9}`,
+    `cairn_stateview_lag_revisions{database="one"} ${base + 10}`,
   ];
 }
 

@@ -64,6 +64,16 @@ async function listed({ name }: Database): Promise<readonly string[]> {
 }
 
 describe('publishing (V15)', () => {
+  it('refuses a component of no bytes as it does any other that is none', async () => {
+    const shop = await database();
+    await expect(publish(shop, view('one'), new Uint8Array(0))).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining('wasm is empty; it must be a component'),
+      details: { reason: 'InvalidComponent' },
+    });
+    expect(await listed(shop)).toEqual([]);
+  });
+
   it('brings the bytes that the digest names, and them alone once', async () => {
     const shop = await database();
     const bytes = padded(component, 2 * MIB);

@@ -63,7 +63,7 @@ async function rendered(
   const text = new TextDecoder().decode(state);
   const isEmpty = text.startsWith('{');
   const count = isEmpty ? 0 : new DataView(state.buffer, state.byteOffset).getUint32(0, true);
-  return { count, parameters: text.slice(text.indexOf('{')), revision: view.revision };
+  return { count, parameters: text.slice(text.lastIndexOf('{')), revision: view.revision };
 }
 
 function refusal(asked: Promise<unknown>): Promise<unknown> {
@@ -81,17 +81,19 @@ describe('a State View', () => {
     expect(await rendered({ at: toRevision(2) })).toEqual({ count: 3, parameters, revision: 2 });
   });
 
-  it('is not there at a revision before it was published, nor under another name, nor with another version', async () => {
+  it('is rendered at a revision from before it was published, by its number or its first version', async () => {
+    const parameters = '{"subject.account":"a"}';
+    expect(await rendered({ at: toRevision(0) })).toEqual({ count: 0, parameters, revision: 0 });
+    expect(await rendered({ at: toRevision(0), version: 1 })).toEqual({ count: 0, parameters, revision: 0 });
+  });
+
+  it('is not there under another name, nor with another version', async () => {
     const missing = ['not_found', 'StateViewNotFound'];
-    expect(await refusal(rendered({ at: toRevision(0) }))).toEqual([
-      ...missing,
-      'The database "bank" has at revision 0 no State View "balances"; publish it, or read later',
-    ]);
     expect(await refusal(rendered({ name: 'no name' }))).toEqual([
       ...missing,
-      'The database "bank" has at revision 2 no State View "no name"; publish it, or read later',
+      'The database "bank" has no State View "no name"; publish it',
     ]);
-    const one = 'The database "bank" has at revision 2 no active version';
+    const one = 'The database "bank" has no active version';
     const titles = '2 of the State View "balances"; there are 1';
     expect(await refusal(rendered({ version: 2 }))).toEqual([...missing, `${one} ${titles}`]);
   });
@@ -111,6 +113,10 @@ describe('a State View', () => {
       );
     };
     expect([await versionOf(), await versionOf(1), await versionOf(2)]).toEqual([2, 1, 2]);
+    const before = { databaseName: 'bank', name: 'balances', at: toRevision(0), signal: NEVER } as const;
+    const first = await world.service.openStateView(before);
+    const second = await world.service.openStateView({ ...before, version: 2 });
+    expect([first.version.version, second.version.version]).toEqual([1, 2]);
     const status: DefinitionEntry = {
       kind: 'set-status',
       component: 'state-view',

@@ -16,6 +16,7 @@ import {
   RetryInfo,
 } from '../../../../src/transport/grpc/gen/google/rpc/error_details.ts';
 import { Status } from '../../../../src/transport/grpc/gen/google/rpc/status.ts';
+import { trailersOf } from '../../../../src/transport/grpc/wire/status.ts';
 
 const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => unknown>> = {
   'type.googleapis.com/google.rpc.ErrorInfo': (bytes) => ErrorInfo.decode(bytes),
@@ -94,6 +95,20 @@ describe('statusOfError (T5)', () => {
     const { details } = statusOfError(new DatabaseError('invalid_argument', 'x', { details: { violations } }));
     expect(details?.length).toBeGreaterThan(3500);
     expect(details?.length).toBeLessThan(4500);
+  });
+
+  it.each(['x', 'ä', '語', '🏦', '"'])('fits the trailers of every client, also with a million of %s', (sign) => {
+    const violations = Array.from({ length: 100 }, (_, at) => ({
+      field: `f[${at}]`,
+      description: 'is wrong'.repeat(8),
+    }));
+    const status = statusOfError(
+      new DatabaseError('invalid_argument', sign.repeat(1_000_000), { details: { violations } }),
+    );
+    const trailers = Object.entries(trailersOf(status));
+    const bytes = trailers.reduce((sum, [name, value]) => sum + name.length + String(value).length + 32, 0);
+    expect(bytes).toBeLessThan(8192);
+    expect(status.message).toMatch(/characters\)$/);
   });
 
   it('tells where the leader is', () => {

@@ -183,6 +183,32 @@ describe('a body over a connection', () => {
     expect(source.isCancelled).toBe(true);
   });
 
+  it('is wanted no longer when the client goes that has read all there is', async () => {
+    source = new FedSource(bytes(257 * KIB));
+    const socket = await dialled();
+    let byteCount = 0;
+    socket.on('data', (piece: Buffer) => (byteCount += piece.length));
+    socket.write(ask('GET', '/body'));
+    await until(() => byteCount > 257 * KIB);
+    socket.destroy();
+    await until(() => source.isCancelled);
+    expect(source.isCancelled).toBe(true);
+  });
+
+  it('comes whole to a client that has ended its side and is there', async () => {
+    source = new FedSource(bytes(257 * KIB));
+    const socket = await dialled();
+    let text = '';
+    socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
+    socket.end(ask('GET', '/body'));
+    await until(() => text.endsWith('a\r\n0'));
+    source.feed(bytes(3, 0x62));
+    source.feed(END);
+    await once(socket, 'close');
+    expect(text).toMatch(/\r\n0+3\r\nbbb\r\n0+\r\n\r\n$/);
+    expect(chunksOf(text)).toBe(`${'a'.repeat(257 * KIB)}bbb`);
+  });
+
   it('is wanted no longer when the client goes before its head is there', async () => {
     source = new FedSource();
     const socket = await dialled();

@@ -40,6 +40,25 @@ export namespace QueryTemporality {
   export type QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP = typeof QueryTemporality.QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP;
 }
 
+/** Whether a State View has one state, or one for each key: the parameter "key" of the subject. */
+export const KeyType = {
+  /** KEY_TYPE_UNSPECIFIED - None. */
+  KEY_TYPE_UNSPECIFIED: 0,
+  KEY_TYPE_NONE: 1,
+  KEY_TYPE_STRING: 2,
+  /** KEY_TYPE_INT64 - A 64-bit integer, in decimal. */
+  KEY_TYPE_INT64: 3,
+} as const;
+
+export type KeyType = typeof KeyType[keyof typeof KeyType];
+
+export namespace KeyType {
+  export type KEY_TYPE_UNSPECIFIED = typeof KeyType.KEY_TYPE_UNSPECIFIED;
+  export type KEY_TYPE_NONE = typeof KeyType.KEY_TYPE_NONE;
+  export type KEY_TYPE_STRING = typeof KeyType.KEY_TYPE_STRING;
+  export type KEY_TYPE_INT64 = typeof KeyType.KEY_TYPE_INT64;
+}
+
 /** How the states of an active version are kept. */
 export const MaintenanceMode = {
   /** MAINTENANCE_MODE_UNSPECIFIED - Lazy. */
@@ -185,6 +204,8 @@ export interface PublishStateChangeRequest {
   readonly description?: string | undefined;
   readonly sourceCodeUri?: string | undefined;
   readonly wasmBytes: Buffer;
+  /** The State Views that it reads. */
+  readonly stateViewNames: readonly string[];
 }
 
 export interface PublishStateChangeReply {
@@ -264,7 +285,21 @@ export interface PublishStateViewRequest {
   readonly sourceCodeUri?: string | undefined;
   readonly wasmBytes: Buffer;
   /** The presenter that renders it. */
-  readonly presenterName?: string | undefined;
+  readonly presenterName?:
+    | string
+    | undefined;
+  /** Of the presenter; absent: its latest at the revision of each read. */
+  readonly presenterVersion?: number | undefined;
+  readonly priority: Priority;
+  readonly keyType: KeyType;
+  /** The exported function that folds; absent: the usual one. */
+  readonly reduceFn?:
+    | string
+    | undefined;
+  /** Any of these event types, besides what event_selection says. */
+  readonly eventTypes: readonly string[];
+  /** A JSON Schema of the content, kept as it is, instead of content_schema. */
+  readonly contentSchemaJson?: Buffer | undefined;
 }
 
 export interface PublishStateViewReply {
@@ -309,10 +344,39 @@ export interface PublishPresenterRequest {
   readonly offers: readonly OfferedContent[];
   readonly sourceCodeUri?: string | undefined;
   readonly wasmBytes: Buffer;
+  /** What it is given with every presentation. */
+  readonly settings: { [key: string]: string };
+}
+
+export interface PublishPresenterRequest_SettingsEntry {
+  readonly key: string;
+  readonly value: string;
 }
 
 export interface PublishPresenterReply {
   readonly version: number;
+}
+
+export interface DeleteComponentRequest {
+  readonly databaseName: string;
+  /** Required. */
+  readonly kind: ComponentKind;
+  readonly name: string;
+  /** Absent: every version. */
+  readonly version?: number | undefined;
+}
+
+export interface DeleteComponentReply {
+}
+
+export interface ExpireSnapshotsRequest {
+  readonly databaseName: string;
+  readonly stateViewName: string;
+}
+
+export interface ExpireSnapshotsReply {
+  /** Of all versions of the State View: what was folded in an earlier one counts no more. */
+  readonly foldEpoch: number;
 }
 
 export interface ListComponentVersionsRequest {
@@ -1742,6 +1806,7 @@ function createBasePublishStateChangeRequest(): PublishStateChangeRequest {
     description: undefined,
     sourceCodeUri: undefined,
     wasmBytes: Buffer.alloc(0),
+    stateViewNames: [],
   };
 }
 
@@ -1761,6 +1826,9 @@ export const PublishStateChangeRequest: MessageFns<PublishStateChangeRequest> = 
     }
     if (message.wasmBytes.length !== 0) {
       writer.uint32(42).bytes(message.wasmBytes);
+    }
+    for (const v of message.stateViewNames) {
+      writer.uint32(50).string(v!);
     }
     return writer;
   },
@@ -1818,6 +1886,14 @@ export const PublishStateChangeRequest: MessageFns<PublishStateChangeRequest> = 
             message.wasmBytes = Buffer.from(reader.bytes());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.stateViewNames.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1840,6 +1916,7 @@ export const PublishStateChangeRequest: MessageFns<PublishStateChangeRequest> = 
     message.description = object.description ?? undefined;
     message.sourceCodeUri = object.sourceCodeUri ?? undefined;
     message.wasmBytes = object.wasmBytes ?? Buffer.alloc(0);
+    message.stateViewNames = object.stateViewNames?.map((e) => e) || [];
     return message;
   },
 };
@@ -2508,6 +2585,12 @@ function createBasePublishStateViewRequest(): PublishStateViewRequest {
     sourceCodeUri: undefined,
     wasmBytes: Buffer.alloc(0),
     presenterName: undefined,
+    presenterVersion: undefined,
+    priority: 0,
+    keyType: 0,
+    reduceFn: undefined,
+    eventTypes: [],
+    contentSchemaJson: undefined,
   };
 }
 
@@ -2542,6 +2625,24 @@ export const PublishStateViewRequest: MessageFns<PublishStateViewRequest> = {
     }
     if (message.presenterName !== undefined) {
       writer.uint32(82).string(message.presenterName);
+    }
+    if (message.presenterVersion !== undefined) {
+      writer.uint32(88).uint64(message.presenterVersion);
+    }
+    if (message.priority !== 0) {
+      writer.uint32(96).int32(message.priority);
+    }
+    if (message.keyType !== 0) {
+      writer.uint32(104).int32(message.keyType);
+    }
+    if (message.reduceFn !== undefined) {
+      writer.uint32(114).string(message.reduceFn);
+    }
+    for (const v of message.eventTypes) {
+      writer.uint32(122).string(v!);
+    }
+    if (message.contentSchemaJson !== undefined) {
+      writer.uint32(130).bytes(message.contentSchemaJson);
     }
     return writer;
   },
@@ -2639,6 +2740,54 @@ export const PublishStateViewRequest: MessageFns<PublishStateViewRequest> = {
             message.presenterName = reader.string();
             continue;
           }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.presenterVersion = longToNumber(reader.uint64());
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.priority = reader.int32() as any;
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.keyType = reader.int32() as any;
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.reduceFn = reader.string();
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.eventTypes.push(reader.string());
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.contentSchemaJson = Buffer.from(reader.bytes());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2668,6 +2817,12 @@ export const PublishStateViewRequest: MessageFns<PublishStateViewRequest> = {
     message.sourceCodeUri = object.sourceCodeUri ?? undefined;
     message.wasmBytes = object.wasmBytes ?? Buffer.alloc(0);
     message.presenterName = object.presenterName ?? undefined;
+    message.presenterVersion = object.presenterVersion ?? undefined;
+    message.priority = object.priority ?? 0;
+    message.keyType = object.keyType ?? 0;
+    message.reduceFn = object.reduceFn ?? undefined;
+    message.eventTypes = object.eventTypes?.map((e) => e) || [];
+    message.contentSchemaJson = object.contentSchemaJson ?? undefined;
     return message;
   },
 };
@@ -3086,6 +3241,7 @@ function createBasePublishPresenterRequest(): PublishPresenterRequest {
     offers: [],
     sourceCodeUri: undefined,
     wasmBytes: Buffer.alloc(0),
+    settings: {},
   };
 }
 
@@ -3109,6 +3265,9 @@ export const PublishPresenterRequest: MessageFns<PublishPresenterRequest> = {
     if (message.wasmBytes.length !== 0) {
       writer.uint32(50).bytes(message.wasmBytes);
     }
+    globalThis.Object.entries(message.settings).forEach(([key, value]: [string, string]) => {
+      PublishPresenterRequest_SettingsEntry.encode({ key: key as any, value }, writer.uint32(58).fork()).join();
+    });
     return writer;
   },
 
@@ -3173,6 +3332,17 @@ export const PublishPresenterRequest: MessageFns<PublishPresenterRequest> = {
             message.wasmBytes = Buffer.from(reader.bytes());
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            const entry7 = PublishPresenterRequest_SettingsEntry.decode(reader, reader.uint32());
+            if (entry7.value !== undefined) {
+              message.settings[entry7.key] = entry7.value;
+            }
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3196,6 +3366,82 @@ export const PublishPresenterRequest: MessageFns<PublishPresenterRequest> = {
     message.offers = object.offers?.map((e) => OfferedContent.fromPartial(e)) || [];
     message.sourceCodeUri = object.sourceCodeUri ?? undefined;
     message.wasmBytes = object.wasmBytes ?? Buffer.alloc(0);
+    message.settings = (globalThis.Object.entries(object.settings ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBasePublishPresenterRequest_SettingsEntry(): PublishPresenterRequest_SettingsEntry {
+  return { key: "", value: "" };
+}
+
+export const PublishPresenterRequest_SettingsEntry: MessageFns<PublishPresenterRequest_SettingsEntry> = {
+  encode(message: PublishPresenterRequest_SettingsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PublishPresenterRequest_SettingsEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePublishPresenterRequest_SettingsEntry() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PublishPresenterRequest_SettingsEntry>): PublishPresenterRequest_SettingsEntry {
+    return PublishPresenterRequest_SettingsEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PublishPresenterRequest_SettingsEntry>): PublishPresenterRequest_SettingsEntry {
+    const message = createBasePublishPresenterRequest_SettingsEntry() as any;
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
     return message;
   },
 };
@@ -3251,6 +3497,262 @@ export const PublishPresenterReply: MessageFns<PublishPresenterReply> = {
   fromPartial(object: DeepPartial<PublishPresenterReply>): PublishPresenterReply {
     const message = createBasePublishPresenterReply() as any;
     message.version = object.version ?? 0;
+    return message;
+  },
+};
+
+function createBaseDeleteComponentRequest(): DeleteComponentRequest {
+  return { databaseName: "", kind: 0, name: "", version: undefined };
+}
+
+export const DeleteComponentRequest: MessageFns<DeleteComponentRequest> = {
+  encode(message: DeleteComponentRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.databaseName !== "") {
+      writer.uint32(10).string(message.databaseName);
+    }
+    if (message.kind !== 0) {
+      writer.uint32(16).int32(message.kind);
+    }
+    if (message.name !== "") {
+      writer.uint32(26).string(message.name);
+    }
+    if (message.version !== undefined) {
+      writer.uint32(32).uint64(message.version);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteComponentRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteComponentRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.databaseName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.version = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteComponentRequest>): DeleteComponentRequest {
+    return DeleteComponentRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteComponentRequest>): DeleteComponentRequest {
+    const message = createBaseDeleteComponentRequest() as any;
+    message.databaseName = object.databaseName ?? "";
+    message.kind = object.kind ?? 0;
+    message.name = object.name ?? "";
+    message.version = object.version ?? undefined;
+    return message;
+  },
+};
+
+function createBaseDeleteComponentReply(): DeleteComponentReply {
+  return {};
+}
+
+export const DeleteComponentReply: MessageFns<DeleteComponentReply> = {
+  encode(_: DeleteComponentReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteComponentReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteComponentReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteComponentReply>): DeleteComponentReply {
+    return DeleteComponentReply.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<DeleteComponentReply>): DeleteComponentReply {
+    const message = createBaseDeleteComponentReply() as any;
+    return message;
+  },
+};
+
+function createBaseExpireSnapshotsRequest(): ExpireSnapshotsRequest {
+  return { databaseName: "", stateViewName: "" };
+}
+
+export const ExpireSnapshotsRequest: MessageFns<ExpireSnapshotsRequest> = {
+  encode(message: ExpireSnapshotsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.databaseName !== "") {
+      writer.uint32(10).string(message.databaseName);
+    }
+    if (message.stateViewName !== "") {
+      writer.uint32(18).string(message.stateViewName);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExpireSnapshotsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExpireSnapshotsRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.databaseName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.stateViewName = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ExpireSnapshotsRequest>): ExpireSnapshotsRequest {
+    return ExpireSnapshotsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ExpireSnapshotsRequest>): ExpireSnapshotsRequest {
+    const message = createBaseExpireSnapshotsRequest() as any;
+    message.databaseName = object.databaseName ?? "";
+    message.stateViewName = object.stateViewName ?? "";
+    return message;
+  },
+};
+
+function createBaseExpireSnapshotsReply(): ExpireSnapshotsReply {
+  return { foldEpoch: 0 };
+}
+
+export const ExpireSnapshotsReply: MessageFns<ExpireSnapshotsReply> = {
+  encode(message: ExpireSnapshotsReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.foldEpoch !== 0) {
+      writer.uint32(8).uint64(message.foldEpoch);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExpireSnapshotsReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExpireSnapshotsReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.foldEpoch = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ExpireSnapshotsReply>): ExpireSnapshotsReply {
+    return ExpireSnapshotsReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ExpireSnapshotsReply>): ExpireSnapshotsReply {
+    const message = createBaseExpireSnapshotsReply() as any;
+    message.foldEpoch = object.foldEpoch ?? 0;
     return message;
   },
 };

@@ -28,8 +28,12 @@ import {
   DefineStateChangeResponse,
   DefineStateViewRequest,
   DefineStateViewResponse,
+  DeleteComponentReply,
+  DeleteComponentRequest,
   ExecuteStateChangeReply,
   ExecuteStateChangeRequest,
+  ExpireSnapshotsReply,
+  ExpireSnapshotsRequest,
   FetchStateViewAtRevisionRequest,
   FetchStateViewRequest,
   ListComponentVersionsReply,
@@ -344,6 +348,28 @@ export const EventStoreService = {
       Buffer.from(PublishPresenterReply.encode(value).finish()),
     responseDeserialize: (value: Buffer): PublishPresenterReply => PublishPresenterReply.decode(value),
   },
+  deleteComponent: {
+    path: "/cairn.v1.EventStore/DeleteComponent" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeleteComponentRequest): Buffer =>
+      Buffer.from(DeleteComponentRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeleteComponentRequest => DeleteComponentRequest.decode(value),
+    responseSerialize: (value: DeleteComponentReply): Buffer =>
+      Buffer.from(DeleteComponentReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeleteComponentReply => DeleteComponentReply.decode(value),
+  },
+  expireSnapshots: {
+    path: "/cairn.v1.EventStore/ExpireSnapshots" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ExpireSnapshotsRequest): Buffer =>
+      Buffer.from(ExpireSnapshotsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ExpireSnapshotsRequest => ExpireSnapshotsRequest.decode(value),
+    responseSerialize: (value: ExpireSnapshotsReply): Buffer =>
+      Buffer.from(ExpireSnapshotsReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ExpireSnapshotsReply => ExpireSnapshotsReply.decode(value),
+  },
   listComponentVersions: {
     path: "/cairn.v1.EventStore/ListComponentVersions" as const,
     requestStream: false as const,
@@ -384,6 +410,8 @@ export interface EventStoreServer extends UntypedServiceImplementation {
   executeStateChange: handleUnaryCall<ExecuteStateChangeRequest, ExecuteStateChangeReply>;
   decideStateChange: handleUnaryCall<DecideStateChangeRequest, DecideStateChangeReply>;
   publishPresenter: handleUnaryCall<PublishPresenterRequest, PublishPresenterReply>;
+  deleteComponent: handleUnaryCall<DeleteComponentRequest, DeleteComponentReply>;
+  expireSnapshots: handleUnaryCall<ExpireSnapshotsRequest, ExpireSnapshotsReply>;
   listComponentVersions: handleUnaryCall<ListComponentVersionsRequest, ListComponentVersionsReply>;
 }
 
@@ -735,6 +763,36 @@ export interface EventStoreClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PublishPresenterReply) => void,
+  ): ClientUnaryCall;
+  deleteComponent(
+    request: DeleteComponentRequest,
+    callback: (error: ServiceError | null, response: DeleteComponentReply) => void,
+  ): ClientUnaryCall;
+  deleteComponent(
+    request: DeleteComponentRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DeleteComponentReply) => void,
+  ): ClientUnaryCall;
+  deleteComponent(
+    request: DeleteComponentRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DeleteComponentReply) => void,
+  ): ClientUnaryCall;
+  expireSnapshots(
+    request: ExpireSnapshotsRequest,
+    callback: (error: ServiceError | null, response: ExpireSnapshotsReply) => void,
+  ): ClientUnaryCall;
+  expireSnapshots(
+    request: ExpireSnapshotsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ExpireSnapshotsReply) => void,
+  ): ClientUnaryCall;
+  expireSnapshots(
+    request: ExpireSnapshotsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ExpireSnapshotsReply) => void,
   ): ClientUnaryCall;
   listComponentVersions(
     request: ListComponentVersionsRequest,

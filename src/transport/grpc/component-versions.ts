@@ -1,38 +1,23 @@
-/** The methods that publish components, and say what becomes of their versions. */
+/** The methods that say what becomes of the versions of components, and list them. */
 import { instantFromMs, parseHex } from '#base';
-import { COMPONENT_BYTES_MAX, type ComponentKind, type DefinedVersion, Faults, type MaintenanceMode } from '#model';
-import type { PublishComponentReply } from '#service';
+import { type ComponentKind, type DefinedVersion, Faults, type MaintenanceMode } from '#model';
 import type { GrpcContext } from './context.ts';
 import {
   ActivateStateViewReply,
   type ComponentVersion,
   DeactivateStateViewReply,
-  DefineStateChangeResponse,
-  DefineStateViewResponse,
+  DeleteComponentReply,
+  ExpireSnapshotsReply,
   ListComponentVersionsReply,
-  PublishPresenterReply,
-  PublishStateChangeReply,
-  PublishStateViewReply,
   ComponentKind as SentKind,
   MaintenanceMode as SentMode,
 } from './gen/cairn/v1/component.ts';
 import type { MessageType } from './messages.ts';
-import { floorOf, floorsOf, refuseRelayed, requiresLeader } from './metadata.ts';
-import {
-  type PublishRequest,
-  parseDefineStateChange,
-  parseDefineStateView,
-  parsePublishPresenter,
-  parsePublishStateChange,
-  parsePublishStateView,
-} from './publish-requests.ts';
+import { floorsOf, ledWrite, writeOf } from './metadata.ts';
 import { Fields, type MessageShape } from './request-walk.ts';
-import { type Answer, unary } from './unary.ts';
-import type { Call } from './wire/call.ts';
+import { unary } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
-/** Whatever surrounds a component in its request. */
-const AROUND_BYTES = 1024 * 1024;
 const KINDS: readonly (ComponentKind | undefined)[] = [undefined, 'state-view', 'state-change', 'presenter'];
 const MODES: readonly MaintenanceMode[] = ['lazy', 'lazy', 'eager', 'scheduled'];
 
@@ -48,44 +33,21 @@ const SENT_MODES: Readonly<Record<MaintenanceMode, SentMode>> = {
 };
 
 /** Their replies and their errors say where the leader is. */
-export const COMPONENT_WRITES: readonly string[] = [
-  'DefineStateView',
-  'DefineStateChange',
-  'PublishStateView',
-  'PublishStateChange',
-  'PublishPresenter',
+export const VERSION_WRITES: readonly string[] = [
   'ActivateStateView',
   'DeactivateStateView',
+  'DeleteComponent',
+  'ExpireSnapshots',
 ];
 
-export function componentMethods(context: GrpcContext): readonly UnaryMethod[] {
+export function versionMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
-    publishing(context, 'DefineStateView', parseDefineStateView, DefineStateViewResponse),
-    publishing(context, 'DefineStateChange', parseDefineStateChange, DefineStateChangeResponse),
-    publishing(context, 'PublishStateView', parsePublishStateView, PublishStateViewReply),
-    publishing(context, 'PublishStateChange', parsePublishStateChange, PublishStateChangeReply),
-    publishing(context, 'PublishPresenter', parsePublishPresenter, PublishPresenterReply),
     settingStatus(context, 'ActivateStateView', ActivateStateViewReply),
     settingStatus(context, 'DeactivateStateView', DeactivateStateViewReply),
+    deleting(context),
+    expiring(context),
     listing(context),
   ];
-}
-
-function publishing(
-  { service, leaderTrailers }: GrpcContext,
-  name: string,
-  parse: (message: Uint8Array) => PublishRequest,
-  reply: Pick<MessageType<{ readonly version: number }>, 'encode'>,
-): UnaryMethod {
-  const traits = { mustAnswer: true, messageBytesMax: COMPONENT_BYTES_MAX + AROUND_BYTES };
-  return unary({ name, parse, reply, traits }, async (request, call) => {
-    const published = await service.publishComponent({ ...request, ...writeOf(call) });
-    return { ...answerOf(published), trailers: leaderTrailers.of(request.databaseName) };
-  });
-}
-
-function answerOf(published: PublishComponentReply): Answer<{ readonly version: number }> {
-  return { message: { version: published.version.version }, scope: published };
 }
 
 interface StatusRequest {
@@ -105,7 +67,8 @@ function settingStatus(
   const parse = (message: Uint8Array): StatusRequest => parseStatus(message, { type: `${name}Request`, active });
   return unary({ name, parse, reply, traits: { mustAnswer: true } }, async (request, call) => {
     const { mode, ...asked } = request;
-    const set = await service.setVersionStatus({ ...asked, status: { active, mode }, ...writeOf(call) });
+    const setting = { ...asked, status: { active, mode }, ...writeOf(call) };
+    const set = await ledWrite(service, request.databaseName, () => service.setVersionStatus(setting));
     const trailers = leaderTrailers.of(request.databaseName);
     return { message: { version: messageOf(set.version) }, scope: set, trailers };
   });
@@ -134,6 +97,81 @@ function parseStatus(message: Uint8Array, { type, active }: { type: string; acti
     version: fields.number('version') ?? 0,
     mode: mode ?? 'lazy',
   };
+}
+
+const DELETE: MessageShape = {
+  type: 'DeleteComponentRequest',
+  texts: new Map([
+    [0x0a, 'database_name'],
+    [0x1a, 'name'],
+  ]),
+  numbers: new Map([
+    [0x10, 'kind'],
+    [0x20, 'version'],
+  ]),
+};
+
+interface DeleteRequest {
+  readonly databaseName: string;
+  readonly kind: ComponentKind;
+  readonly name: string;
+  readonly version: number | bigint | undefined;
+}
+
+function parseDelete(message: Uint8Array): DeleteRequest {
+  const faults = new Faults();
+  const fields = new Fields(message, DELETE, { field: '', faults });
+  const number = Number(fields.number('kind') ?? 0);
+  const kind = KINDS[number];
+  // Every kind at once is asked for by nobody who means it.
+  if (kind === undefined) faults.add('kind', `must be from 1 to ${KINDS.length - 1}`, String(number));
+  faults.throwIfAny('The request is malformed');
+  return {
+    databaseName: fields.text('database_name') ?? '',
+    kind: kind ?? 'state-view',
+    name: fields.text('name') ?? '',
+    version: fields.number('version'),
+  };
+}
+
+function deleting({ service, leaderTrailers }: GrpcContext): UnaryMethod {
+  const traits = { mustAnswer: true };
+  return unary(
+    { name: 'DeleteComponent', parse: parseDelete, reply: DeleteComponentReply, traits },
+    async (request, call) => {
+      const deletion = { ...request, ...writeOf(call) };
+      const scope = await ledWrite(service, request.databaseName, () => service.deleteVersions(deletion));
+      return { message: {}, scope, trailers: leaderTrailers.of(request.databaseName) };
+    },
+  );
+}
+
+const EXPIRE: MessageShape = {
+  type: 'ExpireSnapshotsRequest',
+  texts: new Map([
+    [0x0a, 'database_name'],
+    [0x12, 'state_view_name'],
+  ]),
+};
+
+function parseExpire(message: Uint8Array): { readonly databaseName: string; readonly name: string } {
+  const faults = new Faults();
+  const fields = new Fields(message, EXPIRE, { field: '', faults });
+  faults.throwIfAny('The request is malformed');
+  return { databaseName: fields.text('database_name') ?? '', name: fields.text('state_view_name') ?? '' };
+}
+
+function expiring({ service, leaderTrailers }: GrpcContext): UnaryMethod {
+  const traits = { mustAnswer: true };
+  return unary(
+    { name: 'ExpireSnapshots', parse: parseExpire, reply: ExpireSnapshotsReply, traits },
+    async (request, call) => {
+      const expiry = { ...request, ...writeOf(call) };
+      const expired = await ledWrite(service, request.databaseName, () => service.expireSnapshots(expiry));
+      const { foldEpoch, ...scope } = expired;
+      return { message: { foldEpoch }, scope, trailers: leaderTrailers.of(request.databaseName) };
+    },
+  );
 }
 
 const LIST: MessageShape = {
@@ -182,11 +220,4 @@ function messageOf(defined: DefinedVersion): ComponentVersion {
     active: status.active,
     maintenanceMode: SENT_MODES[status.mode],
   };
-}
-
-/** What every write asks for by its metadata. */
-function writeOf(call: Call): { readonly requireLeader: boolean; readonly floor: ReturnType<typeof floorOf> } {
-  const requireLeader = requiresLeader(call);
-  if (requireLeader) refuseRelayed(call);
-  return { requireLeader, floor: floorOf(call) };
 }

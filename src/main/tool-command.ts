@@ -1,0 +1,28 @@
+/**
+ * The commands for whoever writes components, which are no part of the server: they stand in sdk/tool of a checkout,
+ * with the toolchain, and run from their sources in a process of their own.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const EXIT_NOT_THERE = 1;
+const EXIT_BY_SIGNAL = 128;
+/** From dist, and from src/main. */
+const PLACES: readonly string[] = ['../sdk/tool/main.ts', '../../sdk/tool/main.ts'];
+
+/** The exit code. */
+export async function toolCommand(args: readonly string[], err: (text: string) => void): Promise<number> {
+  const places = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  const tool = places.find((place) => existsSync(place));
+  if (tool === undefined) {
+    err(`cairn ${args[0]}: ${places[0]} is not there; components are written in a checkout of Cairn\n`);
+    return EXIT_NOT_THERE;
+  }
+  const child = spawn(process.execPath, ['--conditions=source', tool, ...args], { stdio: 'inherit' });
+  await once(child, 'exit');
+  const { exitCode, signalCode } = child;
+  return exitCode ?? EXIT_BY_SIGNAL + (signalCode === null ? 0 : constants.signals[signalCode]);
+}

@@ -1,0 +1,54 @@
+/** What a State View is folded from: the same for its readers and its maintenance, which share what is kept. */
+import type { Instant } from '#base';
+import type { Binding } from '#cluster';
+import { type ArtifactStore, type AskedBindings, type ViewRead, viewKey, viewTitle } from '#components';
+import type { Selector } from '#model';
+import type { ServiceContext } from '../context.ts';
+import type { ReadView } from '../instance.ts';
+import { loadedArtifact } from './loaded.ts';
+import type { DefinedAs } from './operations.ts';
+
+export interface FoldedView {
+  readonly view: ReadView;
+  readonly version: DefinedAs<'state-view'>;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly selector: Selector;
+  readonly cut: Instant | undefined;
+}
+
+/** @throws DatabaseError as of `loadedArtifact` */
+export async function viewRead(
+  context: ServiceContext,
+  artifacts: Pick<ArtifactStore, 'artifact'>,
+  { view, version, parameters, selector, cut }: FoldedView,
+): Promise<ViewRead> {
+  const { definition, foldEpoch } = version;
+  return {
+    source: context.reads.source(view.binding),
+    databaseId: view.binding.databaseId,
+    view: `${definition.name} v${version.version}`,
+    title: viewTitle(view.binding.name, definition, version.version),
+    foldEpoch,
+    artifact: await loadedArtifact(context, artifacts, { view, version }),
+    selector,
+    order: definition.order,
+    parameters,
+    at: view.revision,
+    cut,
+  };
+}
+
+/** Under which the values of a version's reads are remembered. */
+export function askedKey({ databaseId }: Binding, { definition, version }: DefinedAs<'state-view'>): string {
+  return viewKey(databaseId, definition.name, version);
+}
+
+/** A version was read: of one that is kept up, the fold of these values is from now on. */
+export async function readWith(
+  asked: Pick<AskedBindings, 'add'>,
+  binding: Binding,
+  { version, parameters }: Pick<FoldedView, 'version' | 'parameters'>,
+): Promise<void> {
+  if (version.status.mode === 'lazy' || parameters.size === 0) return;
+  await asked.add(askedKey(binding, version), parameters);
+}

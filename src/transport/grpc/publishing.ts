@@ -1,0 +1,61 @@
+/** The methods that publish components. */
+import { COMPONENT_BYTES_MAX, METADATA_BYTES_MAX } from '#model';
+import type { PublishComponentReply } from '#service';
+import type { GrpcContext } from './context.ts';
+import {
+  DefineStateChangeResponse,
+  DefineStateViewResponse,
+  PublishPresenterReply,
+  PublishStateChangeReply,
+  PublishStateViewReply,
+} from './gen/cairn/v1/component.ts';
+import type { MessageType } from './messages.ts';
+import { ledWrite, writeOf } from './metadata.ts';
+import {
+  type PublishRequest,
+  parseDefineStateChange,
+  parseDefineStateView,
+  parsePublishPresenter,
+  parsePublishStateChange,
+  parsePublishStateView,
+} from './publish-requests.ts';
+import { type Answer, unary } from './unary.ts';
+import type { UnaryMethod } from './wire/method.ts';
+
+/** Their replies and their errors say where the leader is. */
+export const PUBLICATIONS: readonly string[] = [
+  'DefineStateView',
+  'DefineStateChange',
+  'PublishStateView',
+  'PublishStateChange',
+  'PublishPresenter',
+];
+
+export function publishingMethods(context: GrpcContext): readonly UnaryMethod[] {
+  return [
+    publishing(context, 'DefineStateView', parseDefineStateView, DefineStateViewResponse),
+    publishing(context, 'DefineStateChange', parseDefineStateChange, DefineStateChangeResponse),
+    publishing(context, 'PublishStateView', parsePublishStateView, PublishStateViewReply),
+    publishing(context, 'PublishStateChange', parsePublishStateChange, PublishStateChangeReply),
+    publishing(context, 'PublishPresenter', parsePublishPresenter, PublishPresenterReply),
+  ];
+}
+
+function publishing(
+  { service, leaderTrailers }: GrpcContext,
+  name: string,
+  parse: (message: Uint8Array) => PublishRequest,
+  reply: Pick<MessageType<{ readonly version: number }>, 'encode'>,
+): UnaryMethod {
+  const traits = { mustAnswer: true, messageBytesMax: COMPONENT_BYTES_MAX + METADATA_BYTES_MAX };
+  return unary({ name, parse, reply, traits }, async (request, call) => {
+    const { databaseName } = request;
+    const publish = { ...request, ...writeOf(call) };
+    const published = await ledWrite(service, databaseName, () => service.publishComponent(publish));
+    return { ...answerOf(published), trailers: leaderTrailers.of(databaseName) };
+  });
+}
+
+function answerOf(published: PublishComponentReply): Answer<{ readonly version: number }> {
+  return { message: { version: published.version.version }, scope: published };
+}

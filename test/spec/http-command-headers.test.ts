@@ -1,0 +1,94 @@
+// Goal: a command over HTTP has the headers of its request, by every route, but for those that prove who it is from, or
+// are of a connection or of this server alone. Method: a real node; a State Change that emits what it is told.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PublishStateChangeRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { exchange, parseReplies } from '../support/raw-http.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { builtComponent } from '../support/wasm/built.ts';
+
+/** A component of 12 MB is built, published and started, on a machine with other things to do. */
+const BUILD_MS = 300_000;
+const ROUTES = [
+  '/api/v1/db/shop/latest/state-changes/telling/v1',
+  '/api/v1/db/shop/state-changes/telling/v1/execute',
+  '/api/v1/databases/shop/state-changes/telling/versions/1',
+  '/databases/shop/state-changes/telling/process',
+];
+const TOLD = {
+  accept: 'application/json',
+  'user-agent': 'till/2',
+  'x-correlation-id': 'c-17',
+  'x-forwarded-user': 'ann',
+  'x-till': 'Käse, 3',
+};
+const OF_THE_BODY = { 'content-type': 'application/json' };
+const KEPT = {
+  authorization: 'Bearer secret',
+  connection: 'close, x-of-this-hop',
+  cookie: 'session=secret',
+  'x-api-key': 'secret',
+  'x-cairn-relayed': 'node-9',
+  'x-forwarded-access-token': 'secret',
+  'x-min-revision': '0',
+  'x-of-this-hop': 'secret',
+};
+const NAMES = [...Object.keys(TOLD), ...Object.keys(KEPT), 'content-length', 'content-type', 'host', 'x-batch-id'];
+
+let server: TestServer;
+let batch = 0;
+
+beforeAll(async () => {
+  server = await startTestServer('--guest-executors=1');
+  const { client } = server;
+  await client.send('createDatabase', { databaseName: 'shop' });
+  const wasmBytes = Buffer.from(await builtComponent('test/support/components/telling-change.ts'));
+  const request = { databaseName: 'shop', stateChangeName: 'telling', wasmBytes };
+  await client.send('publishStateChange', PublishStateChangeRequest.fromPartial(request), { deadlineMs: 60_000 });
+}, BUILD_MS);
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+function bodyFor(route: string): string {
+  if (route.endsWith('/execute')) return JSON.stringify({ method: 'POST', path: '/', body: NAMES });
+  return JSON.stringify(route.endsWith('/process') ? { command: NAMES } : NAMES);
+}
+
+/** Status and body of what a route answers to these headers, as bytes on a connection. */
+async function sent(route: string, headers: object): Promise<readonly [status: number, body: string]> {
+  const body = bodyFor(route);
+  const own = { host: 'a', 'content-type': 'application/json', 'content-length': body.length };
+  const lines = Object.entries({ ...own, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const [reply] = parseReplies(
+    await exchange(server.http, Buffer.from(`POST ${route} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)),
+  );
+  return [reply?.status ?? 0, reply?.body ?? ''];
+}
+
+/** What the component was told of these headers. */
+async function told(route: string, headers: object): Promise<unknown> {
+  const batchId = `0198c0de-0000-7000-8000-${String(++batch).padStart(12, '0')}`;
+  const [status, text] = await sent(route, { ...headers, 'x-batch-id': batchId });
+  expect([route, status, text]).toEqual([route, 200, expect.any(String)]);
+  const { revision } = JSON.parse(text) as { revision: number };
+  const answer = await fetch(`${server.http}/db/shop/${revision}/events?limit=1000`);
+  const { events } = (await answer.json()) as { events: readonly { data: { told: readonly [string, string][] } }[] };
+  return Object.fromEntries(events.at(-1)?.data.told ?? []);
+}
+
+describe('SPEC-HTTP-COMMAND', { timeout: 60_000 }, () => {
+  it.each(ROUTES)('has the headers of its request by %s, and no other', async (route) => {
+    expect(await told(route, { connection: 'close' })).toEqual(OF_THE_BODY);
+    expect(await told(route, { ...TOLD, ...KEPT })).toEqual({ ...OF_THE_BODY, ...TOLD });
+  });
+
+  it('is refused with a header that no command may have', async () => {
+    const [route = ''] = ROUTES;
+    const [status, text] = await sent(route, { connection: 'close', 'x-till': 'x'.repeat(8193) });
+    expect([status, JSON.parse(text)]).toMatchObject([400, { error: { details: { field: 'headers[0].value' } } }]);
+    const many = Object.fromEntries(Array.from({ length: 129 }, (_, n) => [`x-till-${n}`, '1']));
+    const [refused, why] = await sent(route, { connection: 'close', ...many });
+    expect([refused, JSON.parse(why)]).toMatchObject([400, { error: { details: { field: 'headers' } } }]);
+  });
+});

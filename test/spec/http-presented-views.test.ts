@@ -1,0 +1,206 @@
+// Goal: what a presenter is given of a query string, what its pages are pages of, and what its answers are kept under.
+// Method: a real node; a view that counts, presented by a component that shows the parameters which it was given and
+// always has another page.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SHOWING } from '../support/components/presenters.ts';
+import { hashingView } from '../support/components/views.ts';
+import { uniqueName } from '../support/grpc-requests.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { wat } from '../support/wasm/wat.ts';
+
+const BY_ACCOUNT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
+
+let server: TestServer;
+let view: Uint8Array;
+let presenter: Uint8Array;
+
+beforeAll(async () => {
+  server = await startTestServer('--guest-executors=1');
+  view = await (await hashingView({ hasBatch: true, hasQuery: true })).bytes();
+  presenter = await wat(SHOWING);
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+/** A database with one event, and a view `shown` of it that has a presenter. */
+async function presented(database: string = uniqueName()): Promise<string> {
+  await fetch(`${server.http}/api/v1/databases/${database}`, { method: 'POST' });
+  await transact(database, '1');
+  await publishPresenter(database, {});
+  const definition = { state_view_name: 'shown', content_type: 'application/x-count', query_temporality: 'revision' };
+  const more = { event_selector: BY_ACCOUNT, presenter: 'showing' };
+  await publish(database, 'state-views', { ...definition, ...more }, view);
+  return database;
+}
+
+async function transact(database: string, id: string): Promise<void> {
+  const body = JSON.stringify({ events: [{ id, specversion: '1.0', type: 't', source: 'accounts', subject: 'a' }] });
+  const headers = { 'content-type': 'application/json' };
+  const { status } = await fetch(`${server.http}/api/v1/db/${database}`, { method: 'POST', headers, body });
+  expect(status).toBe(200);
+}
+
+function publishPresenter(database: string, more: object): Promise<void> {
+  const metadata = { presenter_name: 'showing', content_types: ['text/plain', 'text/csv'], ...more };
+  return publish(database, 'presenters', metadata, presenter);
+}
+
+async function publish(database: string, kind: string, metadata: object, bytes: Uint8Array): Promise<void> {
+  const form = new FormData();
+  form.append('metadata', JSON.stringify(metadata));
+  form.append('wasm', new Blob([new Uint8Array(bytes)]));
+  const answer = await fetch(`${server.http}/api/v1/db/${database}/${kind}`, { method: 'POST', body: form });
+  expect([answer.status, await answer.text()]).toEqual([201, expect.any(String)]);
+}
+
+function get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  return fetch(`${server.http}${path}`, { headers, redirect: 'manual' });
+}
+
+function scoped(database: string, search: string, revision = 1): string {
+  return `/api/v1/db/${database}/${revision}/state-views/shown/v1?subject.account=a${search}`;
+}
+
+async function tagOf(path: string, headers: Readonly<Record<string, string>> = {}): Promise<string | null> {
+  return (await get(path, headers)).headers.get('etag');
+}
+
+function distinct(tags: readonly (string | null)[]): number {
+  return new Set(tags.filter((tag) => tag !== null)).size;
+}
+
+describe('SPEC-HTTP-R10', () => {
+  it('gives the presenter every parameter, also one that is called revision, but the cut', async () => {
+    const database = await presented();
+    const search = '&revision=9&limit=5&effective_time_end_at=2026-01-01T00:00:00Z';
+    const shown = await get(scoped(database, search));
+    expect(await shown.text()).toBe('subject.account=a\nrevision=9\nlimit=5\n');
+    const revisions = await Promise.all(
+      ['', '&revision=9', '&revision=8'].map((each) => tagOf(scoped(database, each))),
+    );
+    expect(new Set(revisions).size).toBe(3);
+  });
+
+  it('links to the next page of the state that it presented, with the same parameters', async () => {
+    const database = await presented();
+    const linkOf = async (path: string): Promise<string | null> => (await get(path)).headers.get('link');
+    const next = `</api/v1/db/${database}/1/state-views/shown/v1?subject.account=a&limit=5&continuation=because>; rel="next"`;
+    const named = `/databases/${database}/state-views/shown?subject.account=a&limit=5`;
+    const variant = `/api/v1/databases/${database}/state-views/shown/versions/1?subject.account=a&limit=5&revision=1`;
+    const links = [await linkOf(scoped(database, '&limit=5')), await linkOf(named), await linkOf(variant)];
+    expect(links).toEqual([next, next, next]);
+    await transact(database, '2');
+    const second = await get(/<(.*)>/.exec(next)?.[1] ?? '');
+    expect(second.headers.get('x-revision')).toBe('1');
+    expect(await second.text()).toBe('subject.account=a\nlimit=5\ncontinuation=because\n');
+  });
+});
+
+describe('SPEC-HTTP-R6', () => {
+  it('has one tag for one answer, and another one when the answer may be another', async () => {
+    const database = await presented();
+    const search = '&limit=5';
+    const tag = await tagOf(scoped(database, search));
+    const same = [
+      await tagOf(scoped(database, search)),
+      await tagOf(scoped(database, search), { accept: 'text/plain' }),
+      await tagOf(`/api/v1/databases/${database}/state-views/shown/versions/1?subject.account=a&limit=5&revision=1`),
+    ];
+    expect(same).toEqual([tag, tag, tag]);
+    const others = [
+      await tagOf(scoped(database, search), { accept: 'text/csv' }),
+      await tagOf(scoped(database, '&limit=6')),
+      await tagOf(scoped(database, '&more=5')),
+      await tagOf(scoped(database, '')),
+      await tagOf(scoped(database, search).replace('account=a', 'account=b')),
+    ];
+    await transact(database, '2');
+    others.push(await tagOf(scoped(database, search, 2)));
+    expect(distinct([tag, ...others])).toBe(7);
+    expect(await tagOf(scoped(database, search))).toBe(tag);
+  });
+
+  it('has another tag by another version of the presenter, or with other settings', async () => {
+    const database = await presented();
+    const path = scoped(database, '');
+    const first = await tagOf(path);
+    // As it is, it is the same version, and so is another component of another name.
+    await publishPresenter(database, {});
+    await publishPresenter(database, { presenter_name: 'other', settings: { a: '1' } });
+    expect(await tagOf(path)).toBe(first);
+    const tags = [first];
+    for (const settings of [{ currency: 'EUR' }, { currency: 'CHF' }, { currency: 'CHF', decimals: '2' }]) {
+      await publishPresenter(database, { settings });
+      tags.push(await tagOf(path));
+    }
+    expect(distinct(tags)).toBe(4);
+    // What is published at a later revision is none of this one.
+    await transact(database, '2');
+    await publishPresenter(database, { settings: { currency: 'USD' } });
+    expect(await tagOf(path)).toBe(tags.at(-1));
+  });
+
+  it('has another tag in another instance of the database', async () => {
+    const database = await presented();
+    const first = await get(scoped(database, ''));
+    await fetch(`${server.http}/databases/${database}`, { method: 'DELETE' });
+    await presented(database);
+    const second = await get(scoped(database, ''), { 'if-none-match': first.headers.get('etag') ?? '' });
+    // The same answer, and not one that was kept of another database.
+    expect([second.status, await second.text()]).toEqual([200, await first.text()]);
+    expect(distinct([first.headers.get('etag'), second.headers.get('etag')])).toBe(2);
+  });
+
+  it('has another tag with another cut, and in another fold epoch', async () => {
+    const database = await presented();
+    const definition = { state_view_name: 'stock', content_type: 'application/x-count', presenter: 'showing' };
+    const order = { event_selector: {}, query_temporality: 'effective_timestamp' };
+    await publish(database, 'state-views', { ...definition, ...order }, view);
+    const at = (cut: string): string =>
+      `/api/v1/db/${database}/1/state-views/stock/v1?effective_time_end_at=${encodeURIComponent(cut)}`;
+    const cuts = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000000001Z', '2025-12-31T23:59:59Z'];
+    const tags = await Promise.all(cuts.map((cut) => tagOf(at(cut))));
+    expect(distinct(tags)).toBe(3);
+    // The order of revisions knows no cut.
+    expect(await tagOf(scoped(database, '&effective_time_end_at=2026-01-01T00:00:00Z'))).toBe(
+      await tagOf(scoped(database, '')),
+    );
+    const expired = `/api/v1/db/${database}/state-views/stock/expire-snapshots`;
+    const { status } = await fetch(`${server.http}${expired}`, { method: 'POST' });
+    expect(status).toBe(200);
+    const later = await Promise.all(cuts.map((cut) => tagOf(at(cut))));
+    expect(distinct([...tags, ...later])).toBe(6);
+  });
+
+  it('answers 304 to the tag of an answer alone, and to no other', async () => {
+    const database = await presented();
+    const path = scoped(database, '&limit=5');
+    const tag = (await tagOf(path)) ?? '';
+    const given = async (search: string, headers: Readonly<Record<string, string>>): Promise<unknown> => {
+      const answer = await get(scoped(database, search), headers);
+      return [answer.status, (await answer.text()).length > 0, answer.headers.get('etag') === tag];
+    };
+    expect(await given('&limit=5', { 'if-none-match': tag })).toEqual([304, false, true]);
+    expect(await given('&limit=5', { 'if-none-match': `"x", ${tag}` })).toEqual([304, false, true]);
+    expect(await given('&limit=5', { 'if-none-match': '*' })).toEqual([200, true, true]);
+    expect(await given('&limit=6', { 'if-none-match': tag })).toEqual([200, true, false]);
+    expect(await given('&limit=5', { 'if-none-match': tag, accept: 'text/csv' })).toEqual([200, true, false]);
+  });
+
+  it('is private to whom a gateway has let in, and varies on what that one says of them', async () => {
+    const database = await presented();
+    const path = scoped(database, '');
+    for (const name of ['X-Forwarded-User', 'X-Amzn-OIDC-Identity', 'X-Goog-IAP-JWT-Assertion', 'Remote-User']) {
+      const { headers } = await get(path, { [name]: 'ada' });
+      expect([headers.get('cache-control'), headers.get('vary')]).toEqual([
+        'private, max-age=60',
+        `accept, Authorization, Cookie, X-API-Key, ${name}`,
+      ]);
+    }
+    const { headers } = await get(path);
+    expect([headers.get('cache-control'), headers.get('vary')]).toEqual(['public, max-age=60', 'accept']);
+  });
+});

@@ -1,0 +1,249 @@
+// Goal: components of the EvidentSource SDK's shape are published, read and run over HTTP and gRPC like ours: one state
+// for both, commands committed once under their conditions, refusals and faults with the codes of the interface, and a
+// node that goes on. Method: a real node and components that componentize-js makes of the SDK's worlds; each test in a
+// database of its own.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ExecuteStateChangeRequest, FetchStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { failureOf } from '../support/grpc-client.ts';
+import { uniqueName } from '../support/grpc-requests.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { SDK_CHANGE, SDK_VIEW, sdkComponent } from '../support/wasm/sdk-built.ts';
+import { sdkTypesWith, sdkViewText } from '../support/wasm/sdk-shaped.ts';
+import { wat } from '../support/wasm/wat.ts';
+
+/** Two components of 12 MB are built, published and started, on a machine with other things to do. */
+const BUILD_MS = 300_000;
+const SLOW = { deadlineMs: 60_000 };
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+let server: TestServer;
+const built: { view: Uint8Array; change: Uint8Array } = { view: new Uint8Array(0), change: new Uint8Array(0) };
+
+beforeAll(async () => {
+  built.view = await sdkComponent('state-view', SDK_VIEW);
+  built.change = await sdkComponent('state-change', SDK_CHANGE);
+  server = await startTestServer('--guest-executors=1');
+}, BUILD_MS);
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+function published(path: string, metadata: object, bytes: Uint8Array): Promise<Response> {
+  const form = new FormData();
+  form.append('metadata', JSON.stringify(metadata));
+  form.append('wasm', new Blob([new Uint8Array(bytes)]), 'component.wasm');
+  return fetch(`${server.http}/api/v1/db/${path}`, { method: 'POST', body: form });
+}
+
+function publishedView(database: string, name: string, bytes: Uint8Array): Promise<Response> {
+  const metadata = {
+    state_view_name: name,
+    content_type: 'application/json',
+    event_selector: { type: 'equals', attr: { subject: { parameter: 'id' } } },
+    query_temporality: 'revision',
+  };
+  return published(`${database}/state-views`, metadata, bytes);
+}
+
+/** A database with both components, and events 1 and 2 in one transaction and 3 in another. */
+async function opened(): Promise<string> {
+  const name = uniqueName();
+  await fetch(`${server.http}/api/v1/databases/${name}`, { method: 'POST' });
+  const answers = [
+    await publishedView(name, 'seen', built.view),
+    await published(`${name}/state-changes`, { state_change_name: 'change' }, built.change),
+  ];
+  if (answers.some(({ status }) => status !== 201)) throw new Error(JSON.stringify(await answers[0]?.json()));
+  await transact(name, ['e1', 'e2']);
+  await transact(name, ['e3']);
+  return name;
+}
+
+async function transact(database: string, ids: readonly string[]): Promise<void> {
+  const events = ids.map((id) => ({ id, specversion: '1.0', type: 't', source: 'a', subject: 's', data: { n: 1.5 } }));
+  const body = JSON.stringify({ events });
+  await fetch(`${server.http}/api/v1/db/${database}`, { method: 'POST', headers: JSON_TYPE, body });
+}
+
+function execute(database: string, script: object, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  const path = `/api/v1/db/${database}/state-changes/change/v1/execute`;
+  const body = JSON.stringify({ method: 'POST', path: '/', body: script });
+  return fetch(`${server.http}${path}`, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body });
+}
+
+function executeByGrpc(databaseName: string, script: object): ReturnType<TestServer['client']['call']> {
+  const request = {
+    method: 'POST',
+    path: '/',
+    body: Buffer.from(JSON.stringify(script)),
+    headers: [{ name: 'content-type', value: 'application/json' }],
+  };
+  const message = ExecuteStateChangeRequest.fromPartial({
+    databaseName,
+    stateChangeName: 'change',
+    version: 1,
+    request,
+  });
+  return server.client.call('executeStateChange', message, SLOW);
+}
+
+interface Seen {
+  readonly events: readonly { readonly id: string; readonly data?: unknown; readonly attributes: unknown }[];
+  readonly told: { readonly context: object; readonly lastModifiedRevision: number };
+}
+
+async function rendered(database: string, revision: string = 'latest'): Promise<Seen> {
+  const path = `/api/v1/db/${database}/${revision}/state-views/seen/v1?subject.id=s`;
+  const response = await fetch(`${server.http}${path}`);
+  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+  return (await response.json()) as Seen;
+}
+
+async function renderedByGrpc(databaseName: string): Promise<Seen> {
+  const parameters = { 'subject.id': 's' };
+  const message = FetchStateViewRequest.fromPartial({ databaseName, stateViewName: 'seen', parameters });
+  const { bytes } = await server.client.send('fetchStateView', message, SLOW);
+  return JSON.parse(bytes.toString()) as Seen;
+}
+
+async function latest(databaseName: string): Promise<number> {
+  return (await server.client.send('fetchLatestDatabase', { databaseName })).database?.revision ?? 0;
+}
+
+const OF_A = [{ tag: 'equals', val: { tag: 'stream', val: 'a' } }];
+const OF_DECISIONS = [{ tag: 'equals', val: { tag: 'stream', val: 'decisions' } }];
+const VIEW = { ask: 'view', name: 'seen', version: 1, parameters: [['id', { tag: 'subject', val: 's' }]] };
+
+describe('a State View of the shape of the SDK', { timeout: 120_000 }, () => {
+  it('is rendered over HTTP and gRPC, at each revision', async () => {
+    const name = await opened();
+    const seen = await rendered(name);
+    expect(seen.events.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3']);
+    expect(seen.events[2]).toMatchObject({
+      source: 'a',
+      data: { tag: 'string', val: '{"n":1.5}' },
+      attributes: expect.arrayContaining([['revision', { tag: 'string', val: '3' }]]),
+    });
+    expect(seen.told).toMatchObject({
+      context: { database: name, name: 'seen', version: 1, databaseRevision: 0, contentType: 'application/json' },
+      lastModifiedRevision: 0,
+    });
+    expect(await renderedByGrpc(name)).toEqual(seen);
+    expect((await rendered(name, '1')).events.map(({ id }) => id)).toEqual(['e1', 'e2']);
+  });
+
+  it('goes on when events come', async () => {
+    const name = await opened();
+    await rendered(name);
+    await transact(name, ['e4']);
+    expect((await rendered(name)).events.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3', 'e4']);
+  });
+
+  it.each([
+    ['traps', 'unreachable', 'Trap'],
+    ['never ends', '(loop $l (br $l)) (i32.const 16)', 'FuelExhausted|DeadlineExceeded'],
+  ])('that %s is the fault of whoever made it, and hinders nobody', async (_, evolve, says) => {
+    const name = await opened();
+    expect((await publishedView(name, 'bad', await wat(sdkViewText(evolve)))).status).toBe(201);
+    const response = await fetch(`${server.http}/api/v1/db/${name}/latest/state-views/bad/v1?subject.id=s`);
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({
+      error: { message: expect.stringMatching(says), details: { reason: 'WasmExecutionError' } },
+    });
+    expect((await rendered(name)).events).toHaveLength(3);
+  });
+
+  it.each([
+    [
+      'wants what nobody has',
+      sdkViewText(undefined, sdkTypesWith('(field "last-modified-revision" u64)', '(field "last-changed" u64)')),
+      'MissingExport',
+      /last-changed/,
+    ],
+    ['answers what is no value', sdkViewText('(i32.const 33554430)'), 'SmokeCallFailed', /pointer 33554430/],
+  ])('that %s is refused when it is published', async (_, text, reason, message) => {
+    const response = await publishedView(await opened(), 'odd', await wat(text));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { message: expect.stringMatching(message), details: { reason, field: 'wasm' } },
+    });
+  });
+});
+
+describe('a State Change of the shape of the SDK', { timeout: 120_000 }, () => {
+  it('commits over HTTP and gRPC what it decides by a view, events and the database', async () => {
+    const name = await opened();
+    const asks = [VIEW, { ask: 'events', nodes: OF_A }, { ask: 'revision' }];
+    expect((await execute(name, { asks })).status).toBe(200);
+    const { message } = await executeByGrpc(name, { asks });
+    expect(message).toMatchObject({ transaction: { revision: 4, eventCount: 1, replayed: false } });
+    const { events } = await rendered(name);
+    const told = events.slice(3).map(({ data }) => JSON.parse((data as { val: string }).val) as { answers: unknown[] });
+    expect(told.map(({ answers }) => answers.slice(1))).toEqual([
+      [['e1', 'e2', 'e3'], 3],
+      [['e1', 'e2', 'e3'], 4],
+    ]);
+    expect(told[0]?.answers[0]).toMatchObject({ context: { databaseRevision: 3 }, lastModifiedRevision: 3 });
+    expect(told[1]?.answers[0]).toMatchObject({ context: { databaseRevision: 4 }, lastModifiedRevision: 4 });
+  });
+
+  it('is committed once under its id', async () => {
+    const name = await opened();
+    const headers = { 'x-batch-id': '01968e6a-0000-7000-8000-00000000beef' };
+    const [first, second] = [await execute(name, {}, headers), await execute(name, { events: 2 }, headers)];
+    expect([first.status, second.status, await latest(name)]).toEqual([200, 200, 3]);
+    expect(await second.json()).toMatchObject({ transaction: { revision: 3, event_count: 1, replayed: true } });
+  });
+
+  it('of many at once, one meets the condition that there is none yet', async () => {
+    const name = await opened();
+    const script = { conditions: [{ tag: 'max', nodes: OF_DECISIONS, revision: 0 }] };
+    const answers = await Promise.all(Array.from({ length: 8 }, () => execute(name, script)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, ...Array(7).fill(409)]);
+    expect(await latest(name)).toBe(3);
+  });
+
+  it('of many at once, each counts those before it', async () => {
+    const name = await opened();
+    const script = { asks: [{ ask: 'events', nodes: OF_DECISIONS }] };
+    const answers = await Promise.all(Array.from({ length: 4 }, () => execute(name, script)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const { events } = await rendered(name);
+    const counts = events.slice(3).map(({ data }) => {
+      const { answers: told } = JSON.parse((data as { val: string }).val) as {
+        answers: readonly (readonly string[])[];
+      };
+      return told[0]?.length;
+    });
+    expect(counts).toEqual([0, 1, 2, 3]);
+  });
+
+  it.each([
+    ['validation', 400, 'INVALID_ARGUMENT', 'ValidationFailed'],
+    ['conflict', 409, 'FAILED_PRECONDITION', 'Conflict'],
+    ['not-found', 404, 'NOT_FOUND', 'StateNotFound'],
+    ['unauthorized', 403, 'PERMISSION_DENIED', 'Unauthorized'],
+    ['internal', 500, 'INTERNAL', 'InternalError'],
+  ])('refuses by %s, which is %d', async (tag, status, code, reason) => {
+    const name = await opened();
+    const script = { refusal: { tag, val: 'because' } };
+    const response = await execute(name, script);
+    expect([response.status, await response.json()]).toMatchObject([
+      status,
+      { error: { code, message: 'because', details: { reason } } },
+    ]);
+    const failure = await failureOf(executeByGrpc(name, script));
+    expect([failure.code, failure.info?.metadata['reason'], failure.message]).toEqual([code, reason, 'because']);
+    expect(await latest(name)).toBe(2);
+  });
+
+  it('decides alone where that is asked for', async () => {
+    const name = await opened();
+    const path = `/api/v1/db/${name}/state-changes/change/v1/execute?dry_run=true`;
+    const body = JSON.stringify({ method: 'POST', path: '/', body: { asks: [{ ask: 'events', nodes: OF_A }] } });
+    const response = await fetch(`${server.http}${path}`, { method: 'POST', headers: JSON_TYPE, body });
+    expect(await response.json()).toMatchObject({ dry_run: true, revision: 2, events: [{ type: 'decided' }] });
+    expect(await latest(name)).toBe(2);
+  });
+});

@@ -1,0 +1,36 @@
+// Goal: a real node reads the events of long folds in a thread of its own, gives the answers that a fold on the loop
+// gives, and stops with the thread. Method: a node with some thousand events and a component that counts them; the
+// names of the threads of this process.
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { ExampleNode } from '../../support/example-node.ts';
+import { countingText } from '../../support/wasm/counting.ts';
+import { wat } from '../../support/wasm/wat.ts';
+
+const [TRANSACTIONS, EVENTS] = [8, 500];
+
+function hasThread(name: string): boolean {
+  const threads = readdirSync('/proc/self/task');
+  return threads.some((thread) => readFileSync(`/proc/self/task/${thread}/comm`, 'utf8').trim() === name);
+}
+
+it('reads what long folds need in a thread, which ends with the node', { timeout: 120_000 }, async () => {
+  const component = await wat(countingText({ hasBatch: true }));
+  const [counts, seen]: [number[], boolean[]] = [[], []];
+  {
+    await using node = await ExampleNode.start('long', '--guest-executors=1');
+    for (let at = 0; at < TRANSACTIONS; at++) {
+      const ids = Array.from({ length: EVENTS }, (_, n) => `e-${at}-${n}`);
+      await node.commit(...ids.map((id) => ({ id, source: '/long', type: 'happened', data: { id } })));
+    }
+    for (const state_view_name of ['one', 'two', 'three']) {
+      const view = { content_type: 'text/plain', query_temporality: 'revision', event_selector: { stream: 'long' } };
+      await node.publish('state-views', { ...view, state_view_name }, component);
+      const answer = await node.get(`/api/v1/db/long/${TRANSACTIONS}/state-views/${state_view_name}/v1`);
+      counts.push(Number(new DataView(await answer.arrayBuffer()).getBigUint64(0, true)));
+      seen.push(hasThread('batches'));
+    }
+  }
+  expect(counts).toEqual(counts.map(() => TRANSACTIONS * EVENTS));
+  expect([seen.at(-1), hasThread('batches')]).toEqual([true, false]);
+});

@@ -1,0 +1,308 @@
+// Goal: which folds of which State Views are kept up, and what becomes of that as definitions, databases and the node
+// change: versions, modes, epochs, values of parameters, deletion, restart, a component that fails (F41, F43). Method:
+// the service over a node in one thread, whose looks the test lets happen; real executors and folders, and what they
+// have folded.
+
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { DatabaseError } from '#base';
+import { type DefinitionEntry, type Event, encodeDefinitionEntry, type MaintenanceMode, toVersionNumber } from '#model';
+import { SERVICE_LIMITS } from '#service';
+import type { Guests } from '../../../src/main/guests.ts';
+import { hashingView } from '../../support/components/views.ts';
+import { componentName } from '../../support/definitions.ts';
+import { eventually } from '../../support/eventually.ts';
+import { definingPayloads, viewOf } from '../../support/published.ts';
+import { NEVER, ServiceWorld } from '../../support/service-world.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { type HeardViews, testGuests } from '../../support/test-guests.ts';
+
+const BY_ACCOUNT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
+const LOOK_MS = SERVICE_LIMITS.viewLookMs;
+const dir = tempDir();
+const heard: HeardViews = { troubled: [], mended: [] };
+let guests: Guests = testGuests(dir.path, heard);
+const MAINTAINED_MAX = 3;
+const world = new ServiceWorld({ maintainedMax: MAINTAINED_MAX }, () => guests.open());
+let looking: Disposable | undefined;
+let bytes: Uint8Array;
+let databases = 0;
+
+beforeAll(async () => {
+  bytes = await (await hashingView({ hasBatch: true, hasQuery: false })).bytes();
+  await world.start();
+  begin();
+}, 60_000);
+afterAll(async () => {
+  looking?.[Symbol.dispose]();
+  await guests[Symbol.asyncDispose]();
+  dir[Symbol.dispose]();
+});
+afterEach(async () => {
+  for (const { name } of world.core.node.catalog.list()) await world.service.deleteDatabase({ databaseName: name });
+  heard.troubled.splice(0);
+  heard.mended.splice(0);
+});
+
+function begin(): void {
+  const fail = (...failure: readonly unknown[]): never => {
+    throw new Error('Nothing fails here', { cause: failure });
+  };
+  looking = world.service.keepViews({ onFatal: fail, onFailure: fail });
+}
+
+/** A node that begins anew, over the same data. */
+async function restart(): Promise<void> {
+  looking?.[Symbol.dispose]();
+  await guests[Symbol.asyncDispose]();
+  guests = testGuests(dir.path, heard);
+  await world.core.crash();
+  world.bind();
+  begin();
+}
+
+async function database(count: number = 0): Promise<string> {
+  const name = `bank-${databases++}`;
+  await world.database(name, 0);
+  if (count > 0) await grow(name, count);
+  return name;
+}
+
+async function grow(databaseName: string, count: number, more: Partial<Event> = {}): Promise<void> {
+  for (let left = count; left > 0; left -= 500) {
+    const events = Array.from({ length: Math.min(left, 500) }, () => ({ id: crypto.randomUUID(), type: 't', ...more }));
+    await world.transact(databaseName, { events });
+  }
+}
+
+async function define(databaseName: string, ...payloads: readonly Uint8Array[]): Promise<void> {
+  const binding = world.core.node.catalog.lookup(databaseName);
+  if (binding === undefined) throw new Error(`there is no ${databaseName}`);
+  for (const payload of payloads) await world.core.node.define(binding.group, payload);
+}
+
+async function defineView(databaseName: string, metadata: Readonly<Record<string, unknown>> = {}): Promise<void> {
+  const view = viewOf({ state_view_name: 'counted', events: ['t'], ...metadata });
+  await define(databaseName, ...definingPayloads(view, bytes));
+}
+
+interface Status {
+  readonly name?: string;
+  readonly version?: number;
+  readonly active?: boolean;
+  readonly mode: MaintenanceMode;
+}
+
+function setStatus(databaseName: string, status: Status): Promise<void> {
+  const { name = 'counted', version = 1, active = true, mode } = status;
+  const entry: DefinitionEntry = {
+    kind: 'set-status',
+    component: 'state-view',
+    name: componentName(name),
+    version: toVersionNumber(version),
+    status: { active, mode },
+  };
+  return define(databaseName, encodeDefinitionEntry(entry));
+}
+
+/** Lets looks happen until it holds. */
+async function looked(check: () => void): Promise<void> {
+  await eventually(
+    () => {
+      world.timers.pass(LOOK_MS);
+      check();
+    },
+    { interval: 20 },
+  );
+}
+
+function maintained(): unknown {
+  return guests.figures()?.maintenance.maintained ?? { eager: 0, scheduled: 0 };
+}
+
+/** The view that is furthest behind has come to the end of its log. */
+function isFollowed(databaseName: string): boolean {
+  const { node } = world.core;
+  const { group } = node.catalog.lookup(databaseName) ?? {};
+  const isApplied = group !== undefined && node.applied(group) === node.answered(group);
+  return isApplied && guests.figures()?.maintenance.lags.get(databaseName) === 0;
+}
+
+function advancedEvents(): number {
+  return guests.figures()?.folds.advancedEvents ?? 0;
+}
+
+/** What a read folds by itself. */
+async function foldedByRead(
+  databaseName: string,
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<{ readonly folded: number; readonly count: number }> {
+  const before = guests.figures()?.folds.readEvents ?? 0;
+  const opened = await world.service.openStateView({ databaseName, name: 'counted', at: 'latest', signal: NEVER });
+  const view = opened.bind({ parameters: new Map(Object.entries(parameters)), field: 'parameters' });
+  const { bytes: state } = await view.render({ signal: NEVER });
+  const count = state.length === 0 ? 0 : new DataView(state.buffer, state.byteOffset).getUint32(0, true);
+  return { folded: (guests.figures()?.folds.readEvents ?? 0) - before, count };
+}
+
+describe('a State View', { timeout: 60_000 }, () => {
+  it('that is eager follows its log, so that a read folds nothing; one that is lazy does not', async () => {
+    const name = await database(300);
+    await defineView(name);
+    await looked(() => expect(maintained()).toEqual({ eager: 0, scheduled: 0 }));
+    expect(await foldedByRead(name)).toEqual({ folded: 300, count: 300 });
+    await setStatus(name, { mode: 'eager' });
+    await grow(name, 2_000);
+    await looked(() => expect(isFollowed(name)).toBe(true));
+    expect(await foldedByRead(name)).toEqual({ folded: 0, count: 2_300 });
+    await setStatus(name, { mode: 'lazy' });
+    await looked(() => expect(maintained()).toEqual({ eager: 0, scheduled: 0 }));
+    await grow(name, 20);
+    expect(await foldedByRead(name)).toEqual({ folded: 20, count: 2_320 });
+  });
+
+  it('is not kept up while it is inactive, or when it is deleted', async () => {
+    const name = await database(10);
+    await defineView(name);
+    await defineView(name, { description: 'another version' });
+    await setStatus(name, { mode: 'eager' });
+    await setStatus(name, { version: 2, mode: 'scheduled' });
+    await looked(() => expect(maintained()).toEqual({ eager: 1, scheduled: 1 }));
+    await setStatus(name, { mode: 'eager', active: false });
+    await looked(() => expect(maintained()).toEqual({ eager: 0, scheduled: 1 }));
+    await setStatus(name, { version: 2, mode: 'eager' });
+    await looked(() => expect(maintained()).toEqual({ eager: 1, scheduled: 0 }));
+    const version = { component: 'state-view', name: componentName('counted'), version: toVersionNumber(2) } as const;
+    await define(name, encodeDefinitionEntry({ kind: 'delete', ...version }));
+    await looked(() => expect(maintained()).toEqual({ eager: 0, scheduled: 0 }));
+  });
+
+  it('is not kept up when its database is deleted', async () => {
+    const name = await database(10);
+    await defineView(name);
+    await setStatus(name, { mode: 'eager' });
+    await looked(() => expect(maintained()).toEqual({ eager: 1, scheduled: 0 }));
+    await world.service.deleteDatabase({ databaseName: name });
+    await looked(() => expect(maintained()).toEqual({ eager: 0, scheduled: 0 }));
+  });
+
+  it('is not kept up while this node has no copy that can answer, and is again when it has', async () => {
+    const name = await database(20);
+    await defineView(name);
+    await setStatus(name, { mode: 'eager' });
+    await looked(() => expect(isFollowed(name)).toBe(true));
+    const absence = vi.spyOn(world.core.node, 'absence');
+    absence.mockReturnValue(new DatabaseError('unavailable', 'It is behind'));
+    await looked(() => expect(maintained()).toEqual({ eager: 0, scheduled: 0 }));
+    const before = advancedEvents();
+    absence.mockRestore();
+    await grow(name, 30);
+    await looked(() => expect([maintained(), isFollowed(name)]).toEqual([{ eager: 1, scheduled: 0 }, true]));
+    expect(advancedEvents() - before).toBe(30);
+  });
+
+  it('is folded from the first event in a new epoch', async () => {
+    const name = await database(200);
+    await defineView(name);
+    await setStatus(name, { mode: 'eager' });
+    await looked(() => expect(isFollowed(name)).toBe(true));
+    const before = advancedEvents();
+    await define(name, encodeDefinitionEntry({ kind: 'expire', name: componentName('counted') }));
+    // Folded, and then kept.
+    await looked(() => expect([advancedEvents() - before, isFollowed(name)]).toEqual([200, true]));
+    expect(await foldedByRead(name)).toEqual({ folded: 0, count: 200 });
+  });
+
+  it('is kept up with the values that it was read with, also after a restart', async () => {
+    const name = await database();
+    await defineView(name, { event_selector: BY_ACCOUNT });
+    await setStatus(name, { mode: 'eager' });
+    await grow(name, 100, { subject: 'a' });
+    await grow(name, 100, { subject: 'b' });
+    expect(await foldedByRead(name, { 'subject.account': 'a' })).toEqual({ folded: 100, count: 100 });
+    await looked(() => expect(maintained()).toEqual({ eager: 1, scheduled: 0 }));
+    await restart();
+    await grow(name, 50, { subject: 'a' });
+    await grow(name, 50, { subject: 'b' });
+    await looked(() => expect(isFollowed(name)).toBe(true));
+    expect(await foldedByRead(name, { 'subject.account': 'a' })).toEqual({ folded: 0, count: 150 });
+    expect(await foldedByRead(name, { 'subject.account': 'b' })).toEqual({ folded: 150, count: 150 });
+    await looked(() => expect(maintained()).toEqual({ eager: 2, scheduled: 0 }));
+  });
+
+  it('is kept up before those of lower priority, where there are more folds than a database may have', async () => {
+    const name = await database();
+    await defineView(name, { event_selector: BY_ACCOUNT });
+    await setStatus(name, { mode: 'eager' });
+    for (const subject of ['a', 'b', 'c', 'd']) {
+      await grow(name, 1, { subject });
+      await foldedByRead(name, { 'subject.account': subject });
+    }
+    await looked(() => expect(maintained()).toEqual({ eager: MAINTAINED_MAX, scheduled: 0 }));
+    await defineView(name, { state_view_name: 'first', priority: 'high' });
+    await setStatus(name, { name: 'first', mode: 'scheduled' });
+    await looked(() => expect(maintained()).toEqual({ eager: MAINTAINED_MAX - 1, scheduled: 1 }));
+  });
+
+  it('that is on its way stops when the node does, and is where it was then afterwards', async () => {
+    const name = await database(30_000);
+    await defineView(name);
+    await setStatus(name, { mode: 'eager' });
+    await looked(() => expect(advancedEvents()).toBeGreaterThan(0));
+    guests.stopMaintenance();
+    await guests[Symbol.asyncDispose]();
+    const stoppedAt = advancedEvents();
+    expect(stoppedAt).toBeLessThan(30_000);
+    await restart();
+    await looked(() => expect(isFollowed(name)).toBe(true));
+    // A batch may have been lost with its executor.
+    expect(advancedEvents() + stoppedAt).toBeLessThan(30_000 + 1_000);
+    expect(await foldedByRead(name)).toEqual({ folded: 0, count: 30_000 });
+  });
+
+  it('goes on after a restart where it was', async () => {
+    const name = await database(400);
+    await defineView(name);
+    await setStatus(name, { mode: 'eager' });
+    await looked(() => expect(isFollowed(name)).toBe(true));
+    await restart();
+    await grow(name, 30);
+    await looked(() => expect(isFollowed(name)).toBe(true));
+    expect(advancedEvents()).toBe(30);
+  });
+
+  it('that cannot be folded is said once, and does not keep another one from being followed (F41)', async () => {
+    const name = await database(50);
+    await defineView(name);
+    await defineView(name, { state_view_name: 'failing', events: ['t', 'bad'], priority: 'high' });
+    await setStatus(name, { mode: 'eager' });
+    await setStatus(name, { name: 'failing', mode: 'eager' });
+    await grow(name, 1, { type: 'bad', data: new TextEncoder().encode('"?"'), dataKind: 1 });
+    await looked(() => expect(heard.troubled).toHaveLength(1));
+    await grow(name, 70);
+    await looked(() => expect(guests.figures()?.maintenance.troubled).toBe(1));
+    await eventually(async () => expect(await foldedByRead(name)).toEqual({ folded: 0, count: 120 }));
+    expect([heard.troubled, heard.mended]).toEqual([['failing v1: The component refuses: no'], []]);
+    expect(guests.figures()?.maintenance.steps.failed).toBeLessThan(8);
+  });
+
+  it('by effective time follows what has taken effect', async () => {
+    const name = await database(60);
+    await defineView(name, { query_temporality: 'effective_timestamp' });
+    await setStatus(name, { mode: 'eager' });
+    const later = { time: { instant: { seconds: 95_617_584_000, nanos: 0 } } };
+    await grow(name, 5, later);
+    await looked(() => expect(isFollowed(name)).toBe(true));
+    expect(advancedEvents()).toBeGreaterThanOrEqual(60);
+    const opened = await world.service.openStateView({
+      databaseName: name,
+      name: 'counted',
+      at: 'latest',
+      signal: NEVER,
+    });
+    const before = guests.figures()?.folds.readEvents;
+    const view = opened.bind({ parameters: new Map(), field: 'parameters', cut: 'now' });
+    const { bytes: state } = await view.render({ signal: NEVER });
+    expect(new DataView(state.buffer, state.byteOffset).getUint32(0, true)).toBe(60);
+    expect(guests.figures()?.folds.readEvents).toBe(before);
+  });
+});

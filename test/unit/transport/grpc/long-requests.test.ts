@@ -1,0 +1,92 @@
+// Goal: a request that is long and says little costs little. Method: requests made of the shortest fields there are,
+// as many as fit, are read in a time that grows with what is kept of them.
+
+import { describe, expect, it } from 'vitest';
+import type { TransactRequest } from '#service';
+import { parseExecute } from '../../../../src/transport/grpc/command-requests.ts';
+import { parseQueryRequest, parseSubscriptionRequest } from '../../../../src/transport/grpc/event-requests.ts';
+import { FetchStateViewRequest } from '../../../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { decodeRequest } from '../../../../src/transport/grpc/messages.ts';
+import {
+  parseDefineStateChange,
+  parseDefineStateView,
+  parsePublishPresenter,
+  parsePublishStateChange,
+  parsePublishStateView,
+} from '../../../../src/transport/grpc/publish-requests.ts';
+import { parseTransactRequest } from '../../../../src/transport/grpc/transact-request.ts';
+import { longestTurnMs } from '../../../support/longest-turn.ts';
+
+const MANY_BYTES = 16 * 1024 * 1024;
+
+/** A field with a length, as often as fits. */
+function flood(tag: readonly number[], byteCount: number): Uint8Array {
+  const field = [...tag, 0];
+  return new Uint8Array(byteCount - (byteCount % field.length)).map((_byte, at) => field[at % field.length] ?? 0);
+}
+
+function lengthDelimited(tag: number, bytes: Uint8Array): Uint8Array {
+  const length: number[] = [];
+  for (let rest = bytes.length; rest > 0 || length.length === 0; rest >>>= 7) {
+    length.push((rest & 127) | (rest > 127 ? 128 : 0));
+  }
+  return Buffer.concat([Buffer.from([tag, ...length]), bytes]);
+}
+
+function decodeFetch(message: Uint8Array): unknown {
+  return decodeRequest(FetchStateViewRequest, 'FetchStateViewRequest', message);
+}
+
+const FLOODS: readonly (readonly [what: string, parse: (message: Uint8Array) => unknown, message: Uint8Array])[] = [
+  ['offers', parsePublishPresenter, flood([0x22], MANY_BYTES)],
+  ['settings', parsePublishPresenter, flood([0x3a], MANY_BYTES)],
+  ['descriptions', parsePublishPresenter, flood([0x1a], MANY_BYTES)],
+  ['unknown fields', parsePublishStateView, flood([0xfa, 0x01], MANY_BYTES)],
+  ['event types', parsePublishStateView, flood([0x7a], MANY_BYTES)],
+  ['State Views', parsePublishStateChange, flood([0x32], MANY_BYTES)],
+  ['selectors', parsePublishStateView, lengthDelimited(0x32, flood([0x0a], MANY_BYTES))],
+  ['definitions', parseDefineStateView, flood([0x12], MANY_BYTES)],
+  [
+    'selectors in a definition',
+    parseDefineStateView,
+    lengthDelimited(0x12, lengthDelimited(0x1a, flood([0x0a], MANY_BYTES))),
+  ],
+  ['a description', parseDefineStateChange, lengthDelimited(0x12, lengthDelimited(0x12, new Uint8Array(MANY_BYTES)))],
+  ['queries', parseQueryRequest, flood([0x12], MANY_BYTES)],
+  ['selections in a query', parseQueryRequest, lengthDelimited(0x12, flood([0x0a], MANY_BYTES))],
+  ['selectors of a subscription', parseSubscriptionRequest, lengthDelimited(0x12, flood([0x0a], MANY_BYTES))],
+  [
+    'attributes of one',
+    parseSubscriptionRequest,
+    lengthDelimited(0x12, lengthDelimited(0x0a, flood([0x0a], MANY_BYTES))),
+  ],
+  ['bindings', decodeFetch, flood([0x1a], MANY_BYTES)],
+  ['parameters', parseExecute, lengthDelimited(0x2a, flood([0x1a], MANY_BYTES))],
+];
+
+describe('a request', () => {
+  it.each(FLOODS)('of %s by the million is refused in a moment', async (_what, parse, message) => {
+    const refusal = /^The (?:message is not a cairn\.v1\.\w+: it has|request is malformed:) /;
+    const turnMs = await longestTurnMs(async () => expect(() => parse(message)).toThrow(refusal));
+    expect(turnMs).toBeLessThan(100);
+  });
+
+  it('with a million events is refused for their number, which is told', async () => {
+    const most = 3_000_000;
+    for (const message of [flood([0x1a], most), lengthDelimited(0x12, flood([0x0a], most))]) {
+      let read: TransactRequest | undefined;
+      const turnMs = await longestTurnMs(async () => (read = parseTransactRequest(message)));
+      expect([read?.eventCount, read?.events]).toEqual([most / 2, []]);
+      expect(turnMs).toBeLessThan(200);
+    }
+  });
+
+  it('may have as much beside its component as a definition can need, whatever that one has', () => {
+    const component = lengthDelimited(0x4a, new Uint8Array(MANY_BYTES));
+    const most = lengthDelimited(0x1a, new Uint8Array(524_288 - 9).fill(0x61));
+    const read = parsePublishStateView(Buffer.concat([component, most]));
+    expect(read.component).toHaveLength(MANY_BYTES);
+    const more = lengthDelimited(0x1a, new Uint8Array(524_289).fill(0x61));
+    expect(() => parsePublishStateView(Buffer.concat([component, more]))).toThrow(/52\d{4} bytes beside its component/);
+  });
+});
