@@ -23,6 +23,7 @@ import { type OutputChunk, rolldown } from 'rolldown';
 const THREADS: Readonly<Record<string, string>> = {
   main: 'src/main/main.ts',
   'core-worker': 'src/main/core-worker.ts',
+  'batch-worker': 'src/main/batch-worker.ts',
   'log-worker': 'src/storage/log-worker.ts',
   'scrub-worker': 'src/storage/scrub-worker.ts',
   'executor-worker': 'src/wasm/executors/executor-worker.ts',

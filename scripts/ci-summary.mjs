@@ -1,5 +1,6 @@
 /**
- * The last line of .ci/run: "N passed, N failed", from the JSON report of vitest and the exit codes of the steps.
+ * The last lines of .ci/run: each failed test with the first line of its error, the failed steps, and "N passed, N
+ * failed", from the JSON report of vitest and the exit codes of the steps.
  *
  *   node scripts/ci-summary.mjs <report> packages=<code> check=<code> test=<code> chaos=<code> …
  *
@@ -9,6 +10,9 @@
  * because it must work when nothing could be installed.
  */
 import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+
+const LINE_MAX = 300;
 
 const [reportPath, ...steps] = process.argv.slice(2);
 const failedSteps = steps.filter((step) => !step.endsWith('=0')).map((step) => step.split('=')[0]);
@@ -20,6 +24,7 @@ const UNCOUNTED = ['packages=0', 'test=0'];
 const passed = tests.passed + steps.filter((step) => step.endsWith('=0') && !UNCOUNTED.includes(step)).length;
 const failed = tests.failed + otherFailed;
 
+for (const line of tests.failures) console.log(line);
 if (failedSteps.length > 0) console.log(`failed steps: ${failedSteps.join(', ')}`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
@@ -27,10 +32,23 @@ process.exitCode = failed === 0 ? 0 : 1;
 // The report is missing or empty when vitest did not get as far as writing it; then the step itself has failed.
 function countTests(path) {
   const text = readFileSync(path, 'utf8');
-  if (text === '') return { passed: 0, failed: 0 };
+  if (text === '') return { passed: 0, failed: 0, failures: [] };
   const report = JSON.parse(text);
   const brokenFiles = report.testResults.filter(
     (file) => file.status === 'failed' && file.assertionResults.length === 0,
   );
-  return { passed: report.numPassedTests, failed: report.numFailedTests + brokenFiles.length };
+  const failedTests = report.testResults.flatMap((file) =>
+    file.assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(({ fullName, failureMessages }) => failure(file.name, fullName, failureMessages[0])),
+  );
+  return {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests + brokenFiles.length,
+    failures: [...failedTests, ...brokenFiles.map(({ name, message }) => failure(name, 'is not loaded', message))],
+  };
+}
+
+function failure(path, name, message = '') {
+  return `failed: ${relative(process.cwd(), path)} > ${name}: ${message.split('\n')[0].slice(0, LINE_MAX)}`;
 }

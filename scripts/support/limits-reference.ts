@@ -41,6 +41,9 @@ export const NOT_MET: Readonly<Record<string, string>> = {
   tailEventsMax: 'how many events are handed over at once',
   tailBytesMax: 'what is kept for all followers',
   tailGapMax: 'whose reading is shared',
+  viewLookMs: 'how soon a change of what is kept up is seen',
+  viewLooksMax: 'databases that are looked at in one go',
+  maintainedMax: 'beyond it a read folds by itself',
 };
 
 const INVALID = '400, INVALID_ARGUMENT';
@@ -111,6 +114,12 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'see [ADR 0021](adr/0021-prefix-constraints-are-bounded.md)',
         `${TOO_LARGE}, reason \`ConstraintTooBroad\``,
       ),
+      row(
+        'Fields of a message over gRPC but a transaction, and of a selector with all inside it',
+        count(model.MESSAGE_FIELDS_MAX),
+        'INVALID_ARGUMENT',
+        'MESSAGE_FIELDS_MAX',
+      ),
       row('Levels of And and Or in a selector', count(model.SELECTOR_DEPTH_MAX), INVALID, 'SELECTOR_DEPTH_MAX'),
       row('Selectors in one, itself included', count(model.SELECTOR_NODES_MAX), INVALID, 'SELECTOR_NODES_MAX'),
       row(
@@ -154,6 +163,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
     title: 'Components, commands and presentations',
     rows: [
       row('Bytes of a component', bytes(model.COMPONENT_BYTES_MAX), TOO_LARGE, 'COMPONENT_BYTES_MAX'),
+      row('Bytes that are sent beside it', bytes(model.METADATA_BYTES_MAX), INVALID, 'METADATA_BYTES_MAX'),
       row('Bytes of its description', count(model.DESCRIPTION_BYTES_MAX), INVALID, 'DESCRIPTION_BYTES_MAX'),
       row('Bytes of a schema that a definition holds', bytes(model.SCHEMA_BYTES_MAX), INVALID, 'SCHEMA_BYTES_MAX'),
       row('Content types that a presenter offers', count(model.OFFERS_MAX), INVALID, 'OFFERS_MAX'),

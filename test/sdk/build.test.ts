@@ -1,5 +1,4 @@
-// Goal: a component that the inspector takes is built of a module by a command, and whoever gives it no component is
-// told so. Method: the command as a process.
+// Goal: what a command builds of a module is a component that the inspector takes. Method: the command as a process.
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -7,6 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, inspect } from '#wasm';
 import { tempDir } from '../support/temp-dir.ts';
+import { wat } from '../support/wasm/wat.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const MODULE = 'examples/bank/balances.ts';
@@ -29,18 +29,29 @@ describe('building', () => {
     BUILD_MS,
   );
 
-  it('says what it was not given', async () => {
+  it('says what a core module lacks', async () => {
     using dir = tempDir();
-    const module = join(dir.path, 'nothing.mjs');
-    writeFileSync(module, 'export const other = 1;');
-    await expect(build([module])).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('exports no component: export const component = defineStateView('),
-    });
-    await expect(build([])).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('usage:') });
+    const written = async (name: string, text: string, isBinary = true): Promise<string> => {
+      const path = join(dir.path, `${name}.wasm`);
+      writeFileSync(path, isBinary ? await wat(text) : text);
+      return path;
+    };
+    const out = join(dir.path, 'out.wasm');
+    const bare = await written('bare', '(module)');
+    const said = async (...args: readonly string[]): Promise<unknown> =>
+      build(args).then(
+        () => 'built',
+        ({ stderr }: { readonly stderr: string }) => stderr.replaceAll(`${dir.path}/`, ''),
+      );
+    expect(await said(await written('text', '(module)', false), '--out', out)).toContain('it is no WebAssembly; ');
+    expect(await said(await written('whole', '(component)'), '--out', out)).toContain('it is a component already; ');
+    expect(await said(bare, '--out', out)).toMatch(/^cairn build: bare\.wasm is not built: it says nothing of its /);
+    expect(await said(bare)).toContain('bare.wasm would be written over; name the component by --out');
   });
 });
 
 function build(args: readonly string[]): Promise<{ readonly stdout: string }> {
-  return promisify(execFile)(process.execPath, ['sdk/component/build/main.ts', ...args], { cwd: ROOT });
+  return promisify(execFile)(process.execPath, ['--conditions=source', 'sdk/tool/main.ts', 'build', ...args], {
+    cwd: ROOT,
+  });
 }

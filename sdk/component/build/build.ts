@@ -10,10 +10,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { componentize } from '@bytecodealliance/componentize-js';
 import { rolldown } from 'rolldown';
+import { isKind, type Kind } from './kinds.ts';
 
-export type Kind = 'state-view' | 'state-change' | 'presenter';
-
-const KINDS: readonly string[] = ['state-view', 'state-change', 'presenter'] satisfies readonly Kind[];
 const SDK = resolve(import.meta.dirname, '../src/index.ts');
 const WIT = resolve(import.meta.dirname, '../wit/cairn.wit');
 const OWN_INTERFACES = /^cairn:component\//;
@@ -68,10 +66,6 @@ export async function kindOf(path: string): Promise<Kind> {
   const kind = typeof component === 'object' && component !== null && 'kind' in component ? component.kind : undefined;
   if (isKind(kind)) return kind;
   throw new TypeError(`${path} exports no component: export const component = defineStateView({ … }), or another kind`);
-}
-
-function isKind(value: unknown): value is Kind {
-  return typeof value === 'string' && KINDS.includes(value);
 }
 
 const ENTRY = 'cairn-entry';

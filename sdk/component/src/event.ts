@@ -103,11 +103,21 @@ function extension(name: string, value: string | number | boolean): Tagged {
 /** RFC 3339 with up to nine digits behind the second. */
 const TIME = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/;
 
-function datetime(value: string): { readonly seconds: bigint; readonly nanoseconds: number } {
-  const [, day = '', clock = '', fraction = '', zone = ''] = TIME.exec(value) ?? [];
+/** The record `datetime` of cairn.wit. */
+export interface Instant {
+  readonly seconds: bigint;
+  readonly nanoseconds: number;
+}
+
+/** The instant of a time as events have it, also before 1970; undefined for what is none. */
+export function instantOf(time: string): Instant | undefined {
+  const [, day = '', clock = '', fraction = '', zone = ''] = TIME.exec(time) ?? [];
   const ms = Date.parse(`${day}T${clock}${zone.toUpperCase()}`);
-  if (Number.isNaN(ms) || ms < 0) {
-    throw new TypeError(`The time ${value} is none; write it like 2026-01-31T09:30:00.123Z, not before 1970`);
-  }
-  return { seconds: BigInt(ms / 1000), nanoseconds: Number(fraction.padEnd(9, '0')) };
+  return Number.isNaN(ms) ? undefined : { seconds: BigInt(ms / 1000), nanoseconds: Number(fraction.padEnd(9, '0')) };
+}
+
+function datetime(value: string): Instant {
+  const instant = instantOf(value);
+  if (instant !== undefined && instant.seconds >= 0n) return instant;
+  throw new TypeError(`The time ${value} is none; write it like 2026-01-31T09:30:00.123Z, not before 1970`);
 }

@@ -2,7 +2,7 @@
  * The component SDK: State Views, State Changes and presenters in TypeScript.
  *
  * For: the types of what a component is given and gives, and the functions that make one of plain code. A module
- * exports one of them as `component`; build/main.ts makes the WebAssembly of it, and the test kit runs it, as plain
+ * exports one of them as `component`; `cairn build` makes the WebAssembly of it, and the test kit runs it, as plain
  * code and as what was built.
  *
  * Nothing here knows Node or a host: it is bundled into the component, and runs in StarlingMonkey. cairn.wit is what
@@ -46,6 +46,7 @@ export {
   type Codec,
   defineStateView,
   GuestError,
+  mapCodec,
   type Parameters,
   type Rendered,
   type StateView,

@@ -82,6 +82,8 @@ export interface PresenterGuest {
 
 /** Parts are gathered up to so many bytes, because each write leaves the component. */
 const GATHERED_BYTES = 16_384;
+/** The most that a host takes in one write (ADR 0110). */
+const WRITE_BYTES_MAX = 262_144;
 
 /** The presenter as the function that a component exports; build.ts calls it. */
 export function presenterGuest<State>({ presenter }: PresenterComponent<State>, sink: SinkFunctions): PresenterGuest {
@@ -137,9 +139,12 @@ class Body {
   }
 
   flush(): void {
-    if (this.#gatheredBytes > 0 && this.#isRead) this.#isRead = this.#sink.write(joined(this.#gathered));
+    const bytes = joined(this.#gathered);
     this.#gathered = [];
     this.#gatheredBytes = 0;
+    for (let at = 0; at < bytes.length && this.#isRead; at += WRITE_BYTES_MAX) {
+      this.#isRead = this.#sink.write(bytes.subarray(at, at + WRITE_BYTES_MAX));
+    }
   }
 
   continueWith(token: string): void {

@@ -40,7 +40,7 @@ export interface StateReader {
   stateView<State = Json>(name: string, parameters?: Parameters): State | undefined;
   stateViewBytes(name: string, parameters?: Parameters): Uint8Array | undefined;
   /** In the order of revisions. */
-  events<Event extends StoredEvent = StoredEvent>(selector: Selector, limit: number): readonly Event[];
+  events<Event extends StoredEvent<string, unknown> = StoredEvent>(selector: Selector, limit: number): readonly Event[];
   database(): Database;
 }
 
@@ -106,7 +106,7 @@ export function defineStateChange(change: StateChange): StateChangeComponent {
 }
 
 /** A pure decider: what may happen is decided by what has happened. */
-export interface Decider<State, Given, Event extends StoredEvent = StoredEvent> {
+export interface Decider<State, Given, Event extends StoredEvent<string, unknown> = StoredEvent> {
   initialState(): State;
   evolve(state: State, event: Event): State;
   decide(state: State, given: Given): readonly NewEvent[];
@@ -122,7 +122,7 @@ export interface DecidedOver<Given> {
 }
 
 /** A decision over the events of a selector. */
-export function decider<State, Given, Event extends StoredEvent>(
+export function decider<State, const Given, Event extends StoredEvent<string, unknown>>(
   pure: Decider<State, Given, Event>,
   over: DecidedOver<Given>,
 ): Decide {
@@ -186,6 +186,9 @@ function commandOf(given: CommandRecord, parameters: Readonly<Record<string, str
   };
 }
 
+/** Of events that are read; the host has a lower one. */
+const LIMIT_MAX = 2 ** 31 - 1;
+
 function readerOf(functions: ReaderFunctions): StateReader {
   const stateViewBytes: StateReader['stateViewBytes'] = (name, parameters = {}) =>
     asked(() => functions.getStateView(name, Object.entries(parameters)));
@@ -195,8 +198,16 @@ function readerOf(functions: ReaderFunctions): StateReader {
       const bytes = stateViewBytes(name, parameters);
       return bytes === undefined ? undefined : parseJson<State>(bytes);
     },
-    events: <Event extends StoredEvent>(selector: Selector, limit: number) =>
-      asked(() => functions.queryEvents(jsonText(selector), limit)).map((bytes) => parseJson<Event>(bytes)),
+    events<Event extends StoredEvent<string, unknown>>(selector: Selector, limit: number) {
+      // What is no such integer would cross as another one.
+      if (!(Number.isInteger(limit) && limit >= 0 && limit <= LIMIT_MAX)) {
+        throw new CommandRefused(
+          'internal-error',
+          `The limit is ${limit}; it must be an integer from 0 to ${LIMIT_MAX}`,
+        );
+      }
+      return asked(() => functions.queryEvents(jsonText(selector), limit)).map((bytes) => parseJson<Event>(bytes));
+    },
     database() {
       const { revision, ...rest } = functions.getDatabase();
       return { ...rest, revision: Number(revision) };

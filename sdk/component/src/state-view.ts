@@ -14,7 +14,7 @@ export type Parameters = Readonly<Record<string, string>>;
 /** What a read gives: bytes, a text, or anything that JSON has a text for. */
 export type Rendered = Uint8Array | Json;
 
-export interface StateView<State, Event extends StoredEvent = StoredEvent> {
+export interface StateView<State, Event extends StoredEvent<string, unknown> = StoredEvent> {
   initialState(): State;
   /** Depends on its arguments alone: no clock, no random numbers, nothing kept outside. */
   evolve(state: State, event: Event): State;
@@ -48,19 +48,19 @@ export class GuestError extends Error {
 }
 
 /** What the module of a State View exports as `component`. */
-export interface StateViewComponent<State, Event extends StoredEvent = StoredEvent> {
+export interface StateViewComponent<State, Event extends StoredEvent<string, unknown> = StoredEvent> {
   readonly kind: 'state-view';
   readonly view: StateView<State, Event>;
 }
 
-export function defineStateView<State, Event extends StoredEvent = StoredEvent>(
+export function defineStateView<State, Event extends StoredEvent<string, unknown> = StoredEvent>(
   view: StateView<State, Event>,
 ): StateViewComponent<State, Event> {
   return { kind: 'state-view', view };
 }
 
 /** The view as the functions that a component exports; build.ts calls it. */
-export function stateViewGuest<State, Event extends StoredEvent>({
+export function stateViewGuest<State, Event extends StoredEvent<string, unknown>>({
   view,
 }: StateViewComponent<State, Event>): StateViewGuest {
   const codec = view.codec ?? jsonCodec<State>();
@@ -77,7 +77,7 @@ export function stateViewGuest<State, Event extends StoredEvent>({
   };
 }
 
-function rendered<State, Event extends StoredEvent>(
+function rendered<State, Event extends StoredEvent<string, unknown>>(
   view: StateView<State, Event>,
   state: State,
   parameters: Uint8Array,
@@ -86,6 +86,14 @@ function rendered<State, Event extends StoredEvent>(
   const made = view.render === undefined ? state : view.render(state, given);
   if (made instanceof Uint8Array) return made;
   return toBytes(typeof made === 'string' ? made : jsonText(made));
+}
+
+/** For a state that is a Map: a list of its entries, in their order. A key may be any text, also `__proto__`. */
+export function mapCodec<Key extends string | number, Value>(): Codec<Map<Key, Value>> {
+  return {
+    encode: (map) => toBytes(jsonText([...map])),
+    decode: (bytes) => new Map(parseJson<readonly (readonly [Key, Value])[]>(bytes)),
+  };
 }
 
 function jsonCodec<State>(): Codec<State> {

@@ -12,7 +12,9 @@ import {
 } from '../src/index.ts';
 import type { ChangeHost, PresenterHost, Said, ViewHost } from './hosts.ts';
 
-export function plainView<State, Event extends StoredEvent>(component: StateViewComponent<State, Event>): ViewHost {
+export function plainView<State, Event extends StoredEvent<string, unknown>>(
+  component: StateViewComponent<State, Event>,
+): ViewHost {
   const guest = stateViewGuest(component);
   return {
     fold: async (state, events) => said(() => guest.evolveMany(state, events)),

@@ -11,7 +11,7 @@ import {
   tagged,
   type Value,
 } from '#wasm';
-import type { Kind } from '../build/build.ts';
+import type { Kind } from '../build/kinds.ts';
 import type { CloudEventRecord, Tagged } from '../src/event.ts';
 import type { PresentationRecord, PresentErrorKind } from '../src/presenter.ts';
 import type { CommandRecord, ReaderFunctions, RefusalKind } from '../src/state-change.ts';

@@ -2,6 +2,7 @@
  * Scenarios: what was given, what is done, and what comes of it; for plain code and for what was built alike.
  *
  *   await view(host).given(opened, deposited).thenState({ balance: 30 });
+ *   await view(host, { effectiveTimeEndAt: '2026-03-31T00:00:00Z' }).given(shipped, counted).thenState(…);
  *   await change(host).given({ events }).when({ method: 'POST', path: '/a/deposits' }, { cents: 5 }).thenEmits([…]);
  *   await presenter(host).given(state).when({ contentType: 'text/csv' }).thenWrites('a,b\n');
  *
@@ -23,6 +24,7 @@ import {
   type Tagged,
 } from '../src/index.ts';
 import { jsonText, parseJson, toBytes, toText } from '../src/json.ts';
+import { happenedBy } from './effective-time.ts';
 import type { ChangeHost, PresenterHost, Said, ViewHost } from './hosts.ts';
 
 const NOTHING = new Uint8Array(0);
@@ -56,10 +58,20 @@ export interface ViewOutcome {
   thenFails(message: RegExp): Promise<void>;
 }
 
-export function view(host: ViewHost): { given(...events: readonly NewEvent[]): ViewOutcome } {
+export interface ViewOrder {
+  /** The cut of a view in the order of effective time. Without it the view is one in the order of revisions. */
+  readonly effectiveTimeEndAt?: string;
+}
+
+export function view(
+  host: ViewHost,
+  { effectiveTimeEndAt }: ViewOrder = {},
+): { given(...events: readonly NewEvent[]): ViewOutcome } {
   return {
     given(...events) {
-      const bytes = stored(...events).map((event) => toBytes(jsonText(event)));
+      const all = stored(...events);
+      const ordered = effectiveTimeEndAt === undefined ? all : happenedBy(all, effectiveTimeEndAt);
+      const bytes = ordered.map((event) => toBytes(jsonText(event)));
       const read = async (parameters: Parameters = {}): Promise<Uint8Array> =>
         valueOf(await host.query(valueOf(await folded(host, bytes)), toBytes(jsonText(parameters))));
       return {

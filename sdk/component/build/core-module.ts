@@ -1,0 +1,27 @@
+/** From a core module to a component: for what a compiler made with the bindings of wit-bindgen, in Rust or C. */
+import { componentNew } from '@bytecodealliance/jco-transpile/wasm-tools';
+
+const MAGIC = [0x00, 0x61, 0x73, 0x6d];
+const CORE = [0x01, 0x00, 0x00, 0x00];
+
+/**
+ * The component of a core module in which wit-bindgen has left the types of its world.
+ *
+ * @throws Error for anything else.
+ */
+export async function componentOfModule(bytes: Uint8Array): Promise<Uint8Array> {
+  if (!begins(bytes, MAGIC)) throw new TypeError('it is no WebAssembly; give the module that the compiler made');
+  if (!begins(bytes.subarray(MAGIC.length), CORE))
+    throw new TypeError('it is a component already; publish it as it is');
+  if (!hasWorld(bytes)) throw new TypeError('it says nothing of its world; make its bindings by wit-bindgen');
+  return componentNew(bytes, []);
+}
+
+function begins(bytes: Uint8Array, start: readonly number[]): boolean {
+  return start.every((byte, at) => bytes[at] === byte);
+}
+
+/** The types are in a custom section of this name, and so on. */
+function hasWorld(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes('component-type');
+}

@@ -1,0 +1,16 @@
+/** `cairn test`: builds a project, and runs its tests under Node's own runner, where the kit finds the server. */
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { readArguments } from './arguments.ts';
+import { buildProject } from './build.ts';
+import { ToolError } from './failures.ts';
+import { projectIn } from './project.ts';
+
+export async function test(args: readonly string[], base: string, say: (text: string) => void): Promise<void> {
+  const { subject = '.' } = readArguments(args, []);
+  const project = projectIn(resolve(base, subject));
+  await buildProject(project, base, say);
+  // The server in the kit is read from its sources.
+  const ran = spawnSync(process.execPath, ['--conditions=source', '--test'], { cwd: project.folder, stdio: 'inherit' });
+  if (ran.status !== 0) throw new ToolError('Tests have failed; they are above');
+}

@@ -1,0 +1,53 @@
+// Goal: the kit cuts and orders events by effective time as the database does, and a Map crosses as it is. Method:
+// tables.
+import { describe, expect, it } from 'vitest';
+import { mapCodec, type StoredEvent } from '../../sdk/component/src/index.ts';
+import { happenedBy } from '../../sdk/component/testing/effective-time.ts';
+import { stored } from '../../sdk/component/testing/scenario.ts';
+
+function happening(...times: readonly string[]): readonly StoredEvent[] {
+  return stored(...times.map((time, at) => ({ id: String(at), source: 's', type: 't', time })));
+}
+
+describe('happenedBy', () => {
+  it.each<readonly [string, readonly string[], string, string]>([
+    ['sorts by the instant', ['2026-01-02T00:00:00Z', '2026-01-01T00:00:00Z'], '2026-02-01T00:00:00Z', '10'],
+    ['knows offsets', ['2026-01-01T00:30:00+01:00', '2026-01-01T00:00:00Z'], '2026-01-01T00:00:00Z', '01'],
+    ['has the cut in it', ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000000001Z'], '2026-01-01T00:00:00Z', '0'],
+    ['counts nanoseconds', ['2026-01-01T00:00:00.2Z', '2026-01-01T00:00:00.10Z'], '2026-01-01T00:00:00.3Z', '10'],
+    ['leaves what is at once', ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000Z'], '2026-01-01T00:00:00Z', '01'],
+    ['goes back before 1970', ['1969-12-31T23:59:59.5Z', '1960-01-01T00:00:00Z'], '1970-01-01T00:00:00Z', '10'],
+  ])('%s', (_, times, cut, expected) => {
+    const found = happenedBy(happening(...times), cut);
+    expect(found.map(({ id }) => id).join('')).toBe(expected);
+  });
+
+  it('takes the recorded time where there is no other', () => {
+    const [early, late] = stored({ id: 'a', source: 's', type: 't' }, { id: 'b', source: 's', type: 't' });
+    expect(
+      happenedBy(
+        [late, early].filter((event) => event !== undefined),
+        '2026-01-01T00:00:00Z',
+      ),
+    ).toEqual([early]);
+  });
+
+  it('refuses a cut that is no time', () => {
+    expect(() => happenedBy([], 'now')).toThrow('The time now is none; write it like 2026-01-31T09:30:00.123Z');
+  });
+});
+
+describe('mapCodec', () => {
+  it('gives back what it was given, in its order', () => {
+    const codec = mapCodec<string, number>();
+    const entries: readonly (readonly [string, number])[] = [
+      ['10', 1],
+      ['9', 2],
+      ['__proto__', 3],
+      ['', 4],
+    ];
+    const decoded = codec.decode(codec.encode(new Map(entries)));
+    expect([...decoded]).toEqual(entries);
+    expect(decoded.get('constructor')).toBeUndefined();
+  });
+});

@@ -1,0 +1,72 @@
+// Goal: the example of a git history lists its files as they follow from its events, and presents them as a page and as
+// CSV, as plain code and as the components that are built of it. Method: scenarios of the test kit, each with both
+// hosts. What hostile names become is in test/examples/git-history-files.test.ts.
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { FILE_ADDED, FILE_DELETED, FILE_MODIFIED } from '../../examples/git-history/file-change.ts';
+import { component as files } from '../../examples/git-history/files.ts';
+import { component as listing } from '../../examples/git-history/listing.ts';
+import type { Json, NewEvent } from '../../sdk/component/src/index.ts';
+import { plainPresenter, plainView } from '../../sdk/component/testing/plain.ts';
+import { RealHost } from '../../sdk/component/testing/real.ts';
+import { presenter, view } from '../../sdk/component/testing/scenario.ts';
+import { BUILD_MS } from '../support/example-node.ts';
+import { builtComponent } from '../support/wasm/built.ts';
+
+const CSV = 'text/csv; charset=utf-8';
+const HTML = 'text/html; charset=utf-8';
+const HEAD = 'path,mode,blob,commit,authored,revision\r\n';
+const AUTHORED = '2026-01-01T00:00:00Z';
+
+function changed(type: string, path: string, blob: string): NewEvent {
+  const data = { path, mode: '100644', blob, commit: `of-${blob}` };
+  return { source: '/git/x', type, subject: path, time: AUTHORED, data };
+}
+
+function listed(path: string, blob: string, revision: number): Json {
+  const rest = { mode: '100644', blob, commit: `of-${blob}`, authored: AUTHORED, revision };
+  return { path, ...rest };
+}
+
+describe.each(['plain', 'real'] as const)('the files of a git history, %s', { timeout: 120_000 }, (name) => {
+  const real: { view?: RealHost; presenter?: RealHost } = {};
+  beforeAll(async () => {
+    if (name === 'plain') return;
+    real.view = await RealHost.of(await builtComponent('examples/git-history/files.ts'), 'state-view');
+    real.presenter = await RealHost.of(await builtComponent('examples/git-history/listing.ts'), 'presenter');
+  }, BUILD_MS);
+  afterAll(async () => {
+    await Promise.all(Object.values(real).map((host) => host[Symbol.asyncDispose]()));
+  });
+
+  const list = (): ReturnType<typeof presenter> => presenter(real.presenter ?? plainPresenter(listing));
+
+  it('are those that nobody has deleted, each as it was left', async () => {
+    await view(real.view ?? plainView(files))
+      .given(
+        changed(FILE_ADDED, 'src/z', '1'),
+        changed(FILE_ADDED, '__proto__', '2'),
+        changed(FILE_ADDED, 'gone', '3'),
+        changed(FILE_MODIFIED, 'src/z', '4'),
+        changed(FILE_DELETED, 'gone', '3'),
+      )
+      .thenState([listed('__proto__', '2', 2), listed('src/z', '4', 4)]);
+  });
+
+  it('are rows of CSV, below a folder where that is asked for', async () => {
+    const given = list().given([listed('=1+1', 'a', 1), listed('src/a, "b"\n', 'b', 2)]);
+    const rows = [`./=1+1,100644,a,of-a,${AUTHORED},1\r\n`, `"./src/a, ""b""\n",100644,b,of-b,${AUTHORED},2\r\n`];
+    await given.when({ contentType: CSV }).thenWrites(HEAD + rows.join(''));
+    await given.when({ contentType: CSV, parameters: { prefix: 'src/' } }).thenWrites(`${HEAD}${rows[1]}`);
+    await list().given([]).when({ contentType: CSV }).thenWrites(HEAD);
+  });
+
+  it('have no page behind the last one, and no other types', async () => {
+    const given = list().given([listed('a', 'b', 1)]);
+    for (const continuation of ['1', '-1', '0x0', '9999999999', '']) {
+      await given
+        .when({ contentType: HTML, parameters: { continuation } })
+        .thenFails('invalid-input', /^There is no page that begins with row /);
+    }
+    await given.when({ contentType: 'text/plain' }).thenFails('invalid-input', /^text\/plain is not made here$/);
+  });
+});

@@ -1,0 +1,47 @@
+// Goal: a presenter gives parts of any length, and none leaves in a write that a host refuses (ADR 0110). Method: a
+// presenter of one long part, as plain code.
+import { describe, expect, it } from 'vitest';
+import { definePresenter, type PresentationRecord } from '../../sdk/component/src/index.ts';
+import { plainPresenter } from '../../sdk/component/testing/plain.ts';
+
+const ASKED: PresentationRecord = {
+  database: 'shop',
+  databaseId: 'an-id',
+  revision: 1n,
+  view: 'orders',
+  version: 1,
+  contentType: 'text/plain',
+  parameters: [],
+  settings: undefined,
+};
+const STATE = new TextEncoder().encode('null');
+const MOST = 262_144;
+
+async function writesOf(
+  part: Uint8Array,
+  writesMax: number = Number.POSITIVE_INFINITY,
+): Promise<readonly Uint8Array[]> {
+  const host = plainPresenter(definePresenter({ present: () => [part] }));
+  const { outcome, parts } = await host.present(ASKED, STATE, writesMax);
+  expect(outcome).toMatchObject({ kind: 'ok' });
+  return parts;
+}
+
+describe('a part of a presentation', () => {
+  it.each([
+    [0, []],
+    [1, [1]],
+    [MOST, [MOST]],
+    [MOST + 1, [MOST, 1]],
+    [3 * MOST, [MOST, MOST, MOST]],
+  ])('of %d bytes leaves in writes of %j', async (length, lengths) => {
+    const part = Uint8Array.from({ length }, (_, at) => at % 251);
+    const writes = await writesOf(part);
+    expect(writes.map((write) => write.length)).toEqual(lengths);
+    expect(Buffer.concat(writes).equals(part)).toBe(true);
+  });
+
+  it('leaves no further where nobody reads on', async () => {
+    expect(await writesOf(new Uint8Array(3 * MOST), 2)).toHaveLength(2);
+  });
+});
