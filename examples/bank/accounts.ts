@@ -9,6 +9,7 @@ import {
   type NewEvent,
   type StateChangeComponent,
 } from '../../sdk/component/src/index.ts';
+import type { Account } from './balances.ts';
 import { type AccountEvent, accountEvent, eventsOf } from './events.ts';
 
 interface State {
@@ -86,8 +87,8 @@ export const component: StateChangeComponent = defineStateChange({
     /** Takes what the view says is there. */
     'DELETE /accounts/{account}': (command, reader) => {
       const name = command.parameters['account'] ?? '';
-      const balances = reader.stateView<readonly { readonly cents: number }[]>('balances', { 'subject.account': name });
-      const cents = balances?.[0]?.cents ?? 0;
+      const cents =
+        reader.stateView<readonly Account[]>('balances')?.find(({ account: each }) => each === name)?.cents ?? 0;
       return cents === 0 ? [] : [accountEvent('account.withdrawn', name, { cents })];
     },
   },

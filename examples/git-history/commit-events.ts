@@ -9,11 +9,8 @@
  */
 import { createHash } from 'node:crypto';
 import { Event, type LoggedTransaction, type TransactRequest } from './api.ts';
+import { FILE_ADDED, FILE_DELETED, FILE_MODIFIED, type FileChange } from './file-change.ts';
 import type { Change, Commit } from './git-log.ts';
-
-const FILE_ADDED = 'git.file.added';
-const FILE_MODIFIED = 'git.file.modified';
-export const FILE_DELETED = 'git.file.deleted';
 
 /** A transaction holds at most 1,000 events and 1,000,000 bytes of them; paths can be long. */
 const EVENTS_PER_TRANSACTION = 500;
@@ -23,14 +20,6 @@ const MESSAGE_BYTES_MAX = 65_536;
 const AUTHOR_BYTES_MAX = 4096;
 /** What stands at the end of a text that did not fit. */
 const CUT_MARK = '… [cut]';
-
-/** What an event about a file says. */
-export interface FileChange {
-  readonly path: string;
-  readonly mode: string;
-  readonly blob: string;
-  readonly commit: string;
-}
 
 const TYPES: Readonly<Record<Change['kind'], string>> = {
   added: FILE_ADDED,

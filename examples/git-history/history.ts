@@ -1,6 +1,7 @@
 /** Questions to an imported history: who last changed a file as of a revision, and what the tree was at a date. */
 import { type Api, Direction, type Event, type EventQuery, type QueryEventsRequest } from './api.ts';
-import { FILE_DELETED, type FileChange, subjectOf } from './commit-events.ts';
+import { subjectOf } from './commit-events.ts';
+import { FILE_DELETED, type FileChange } from './file-change.ts';
 
 const ALL_EVENTS: EventQuery = {
   eventSelection: undefined,

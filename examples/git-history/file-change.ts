@@ -1,0 +1,13 @@
+/** Events about files: a commit leaves one for each file that it changes. Components know no more of them than this. */
+
+export const FILE_ADDED = 'git.file.added';
+export const FILE_MODIFIED = 'git.file.modified';
+export const FILE_DELETED = 'git.file.deleted';
+
+/** What an event about a file says. */
+export interface FileChange {
+  readonly path: string;
+  readonly mode: string;
+  readonly blob: string;
+  readonly commit: string;
+}

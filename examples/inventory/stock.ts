@@ -1,0 +1,44 @@
+/**
+ * A State View in the order of effective time: what was on hand at a time, by what was known at a revision.
+ *
+ * A count overrides what was before it, so the order matters: a shipment that is heard of after a count, and happened
+ * before it, explains what was thought to be lost. In the order of revisions it would be taken off twice.
+ */
+import { defineStateView, mapCodec, type StateViewComponent } from '../../sdk/component/src/index.ts';
+import type { StockEvent } from './events.ts';
+
+interface Stock {
+  readonly onHand: number;
+  /** What counts found to be missing, less what they found too much. */
+  readonly lost: number;
+  readonly countedAt?: string;
+}
+
+type StockByItem = Map<string, Stock>;
+
+export const component: StateViewComponent<StockByItem, StockEvent> = defineStateView<StockByItem, StockEvent>({
+  initialState: () => new Map(),
+  codec: mapCodec(),
+  evolve(items, event) {
+    const item = event.subject;
+    if (item === undefined) throw new Error(`The event ${event.id} has no item`);
+    return items.set(item, after(items.get(item) ?? { onHand: 0, lost: 0 }, event));
+  },
+  /** By the names of the items. Which of them, the definition of a view says: its selector may have a parameter. */
+  render: (items) =>
+    [...items].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([item, stock]) => ({ item, ...stock })),
+});
+
+function after(stock: Stock, event: StockEvent): Stock {
+  const { quantity } = event.data;
+  switch (event.type) {
+    case 'stock.received':
+      return { ...stock, onHand: stock.onHand + quantity };
+    case 'stock.shipped':
+      return { ...stock, onHand: stock.onHand - quantity };
+    case 'stock.counted': {
+      const lost = stock.lost + stock.onHand - quantity;
+      return { onHand: quantity, lost, countedAt: event.time ?? event.recordedtime };
+    }
+  }
+}
