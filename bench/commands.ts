@@ -5,8 +5,8 @@
  *     [--settings ...]
  *
  * One node in a process of its own. Each command is for an account of its own, so that none is in the way of another.
- * In turn: one client, so many clients, and transactions of one event beside them by the same clients, which need no
- * component.
+ * In turn: one client; so many clients; so many whose commands are all for one account, so that each is in the way of
+ * all others; and transactions of one event beside them by the same clients, which need no component.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -36,7 +36,13 @@ const PARAMETER_TERM_SUBJECT = 5;
 const WARM_UP_SECONDS = 5;
 const FIRST = { commands: 1, transactions: 100_000_000 };
 
-const WAYS = ['1 client', `${CLIENTS} clients`, 'transact, 1 client', `transact, ${CLIENTS} clients`] as const;
+const WAYS = [
+  '1 client',
+  `${CLIENTS} clients`,
+  `${CLIENTS} clients, one account`,
+  'transact, 1 client',
+  `transact, ${CLIENTS} clients`,
+] as const;
 
 const directory = mkdtempSync(join(tmpdir(), 'cairn-commands-'));
 const node = await startCairn(directory, THIS_BUILD, options.settings?.split(' ') ?? []);
@@ -52,7 +58,8 @@ async function run(): Promise<void> {
   await createDatabase(node, DATABASE);
   await publishBoth();
   const requests = {
-    commands: commandRequests(FIRST.commands),
+    commands: commandRequests(COUNTER_MARKER),
+    hot: commandRequests('hot'),
     transactions: appendRequests(
       { database: DATABASE, events: 1, eventBytes: 200, conditional: false },
       FIRST.transactions,
@@ -72,10 +79,11 @@ async function run(): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     seen.get(WAYS[0])?.push(await load(EXECUTE, requests.commands, 1));
     seen.get(WAYS[1])?.push(await load(EXECUTE, requests.commands, CLIENTS));
-    seen.get(WAYS[2])?.push(await load(TRANSACT, requests.transactions, 1));
-    seen.get(WAYS[3])?.push(await load(TRANSACT, requests.transactions, CLIENTS));
+    seen.get(WAYS[2])?.push(await load(EXECUTE, requests.hot, CLIENTS));
+    seen.get(WAYS[3])?.push(await load(TRANSACT, requests.transactions, 1));
+    seen.get(WAYS[4])?.push(await load(TRANSACT, requests.transactions, CLIENTS));
   }
-  for (const [way, results] of seen) console.log(`${way.padEnd(22)} ${shown(results)}`);
+  for (const [way, results] of seen) console.log(`${way.padEnd(24)} ${shown(results)}`);
 }
 
 /** Of each round. */
@@ -110,9 +118,9 @@ async function published(method: string, request: Buffer): Promise<void> {
   if (replies.length === 0) throw new Error(`${method} was refused`);
 }
 
-/** Each for an account of its own. */
-function commandRequests(firstCounter: number): RequestTemplate {
-  const request = message(bytesField(1, 'POST'), bytesField(2, `/accounts/${COUNTER_MARKER}`));
+/** Each for this account, or for one of its own. */
+function commandRequests(account: string): RequestTemplate {
+  const request = message(bytesField(1, 'POST'), bytesField(2, `/accounts/${account}`));
   const body = message(bytesField(1, DATABASE), bytesField(2, CHANGE), varintField(3, 1), bytesField(5, request));
-  return new RequestTemplate(body, { firstCounter, markersPerNumber: 1 });
+  return new RequestTemplate(body, { firstCounter: FIRST.commands, markersPerNumber: 1 });
 }

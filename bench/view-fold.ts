@@ -1,26 +1,37 @@
 /**
  * What it costs to fold stored events into a rendered State View, beside the executor alone.
  *
- *   node --conditions=source bench/view-fold.ts [--events 1000000] [--turns 3] [--store DIR]
+ *   node --conditions=source bench/view-fold.ts [--events 1000000] [--turns 3] [--store DIR] [--beside TREE]
  *
  * Builds a database of events of about 200 bytes (100 to a transaction) in LevelDB with the real state machine, unless
  * DIR holds one already, and keeps it there when DIR is given. In turn, `view` renders at the last revision without a
  * snapshot, from LevelDB to the rendered bytes, by a compiled guest in one executor; `read` makes the same batches and
  * drops them; `texts` makes them as they were made at first, each event an object and its JSON a string; `executor`
  * folds batches that were made before the clock starts. Then `near` renders at 100 events behind a snapshot. Wall time
- * and processor time of this process, medians, and what `texts` takes of it for each that `read` does; how long the
- * loop stood while `view` ran, at most and at the 99th percentile.
+ * and processor time of this process with its threads, medians, and what `texts` takes of it for each that `read` does;
+ * how long the loop stood while `view` ran, at most and at the 99th percentile, turn by turn.
+ *
+ * With a work tree of another commit, `view` and `read` of both are taken in turn in one run, so that what else the
+ * machine does is in the way of both: the ratios of the turns say what the one takes for each that the other does.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { encodeUtf8, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
-import { ArtifactStore, CacheFolder, DEFAULT_STATE_VIEWS, FoldSnapshots, StateViews, type ViewRead } from '#components';
+import {
+  ArtifactStore,
+  BatchThread,
+  CacheFolder,
+  DEFAULT_STATE_VIEWS,
+  FoldSnapshots,
+  StateViews,
+  type ViewRead,
+} from '#components';
 import { DatabaseMachine, type DatabaseSource } from '#database';
 import { ALL, DATA_KIND, encodeEvent, eventToJson } from '#model';
 import { queryEvents } from '#query';
@@ -37,6 +48,7 @@ const { values: options } = parseArgs({
     events: { type: 'string', default: '1000000' },
     turns: { type: 'string', default: '3' },
     store: { type: 'string' },
+    beside: { type: 'string' },
   },
 });
 const [EVENTS, TURNS] = [Number(options.events), Number(options.turns)];
@@ -52,7 +64,8 @@ const sha256: Sha256 = (parts) => {
 };
 
 const scratch = await mkdtemp(join(tmpdir(), 'cairn-view-fold-'));
-const store = await openLevelStore(options.store ?? join(scratch, 'store'), {
+const storeDirectory = options.store ?? join(scratch, 'store');
+const store = await openLevelStore(storeDirectory, {
   cacheBytes: 64 * MEBIBYTE,
   writeBufferBytes: 32 * MEBIBYTE,
   maxFileBytes: 8 * MEBIBYTE,
@@ -60,10 +73,16 @@ const store = await openLevelStore(options.store ?? join(scratch, 'store'), {
 });
 const source: DatabaseSource = { kv: store, group: toGroupId(1), crc32, sha256 };
 await using executors = new Executors({ ...DEFAULT_EXECUTORS, count: 1 });
+const beside = options.beside === undefined ? undefined : await treeIn(resolve(options.beside));
+await using besideExecutors =
+  beside === undefined ? undefined : new beside.Executors({ ...DEFAULT_EXECUTORS, count: 1 });
 await using publisher = new Publisher();
+const batchThread = new BatchThread(new URL('../src/main/batch-worker.ts', import.meta.url), storeDirectory);
+const besideTaken: Record<'view' | 'read', Taken[]> = { view: [], read: [] };
 try {
   await run();
 } finally {
+  await batchThread[Symbol.asyncDispose]();
   await store.close();
   await rm(scratch, { recursive: true, force: true });
 }
@@ -78,35 +97,62 @@ async function run(): Promise<void> {
     `${batches.length} batches of ${(bytes / batches.length / 1024).toFixed(0)} KiB, ${(bytes / EVENTS).toFixed(0)} bytes an event`,
   );
   const ways: Record<string, Taken[]> = { view: [], read: [], texts: [], executor: [] };
-  const stood: { maxMs: number; p99Ms: number } = { maxMs: 0, p99Ms: 0 };
   await foldAlone(read, batches);
   for (let turn = 0; turn < TURNS; turn++) {
-    const delay = monitorEventLoopDelay({ resolution: 5 });
-    delay.enable();
-    ways['view']?.push(await taken(async () => expectRendered(await (await views()).render(read))));
-    delay.disable();
-    stood.maxMs = Math.max(stood.maxMs, delay.max / NS_PER_MS);
-    stood.p99Ms = Math.max(stood.p99Ms, delay.percentile(99) / NS_PER_MS);
-    ways['read']?.push(await taken(dropAll));
+    if (beside !== undefined) await takeBeside(beside, read);
+    ways['view']?.push(await takenOf(await views(), read));
+    ways['read']?.push(await taken(() => dropAll()));
     ways['texts']?.push(await taken(dropTexts));
     ways['executor']?.push(await taken(() => foldAlone(read, batches)));
   }
   for (const [way, all] of Object.entries(ways)) console.log(`${way}: ${shown(all)}`);
-  const ratios = (ways['texts'] ?? []).map(({ cpuMs }, turn) => cpuMs / (ways['read']?.[turn]?.cpuMs ?? 0));
-  console.log(`texts : read ${spread(ratios)} of the processor time`);
+  console.log(`texts : read ${spread(ratios('cpuMs', ways['texts'], ways['read']))} of the processor time`);
+  for (const [way, all] of beside === undefined ? [] : Object.entries(besideTaken)) {
+    console.log(`${way} beside: ${shown(all)}`);
+    const [ms, cpuMs] = [ratios('ms', all, ways[way]), ratios('cpuMs', all, ways[way])];
+    console.log(`${way} beside : ${way} ${spread(ms)} of the time, ${spread(cpuMs)} of the processor time`);
+  }
   const share = (wallOf(ways['executor']) / wallOf(ways['view'])) * 100;
   console.log(`view : executor ${share.toFixed(0)} % of the rate`);
-  console.log(
-    `the loop of this process stood ${stood.maxMs.toFixed(1)} ms at most, p99 ${stood.p99Ms.toFixed(1)} ms in the worst turn`,
-  );
+  console.log(`the loop stood during view: ${stood(ways['view'])}`);
+  if (beside !== undefined) console.log(`the loop stood during view beside: ${stood(besideTaken.view)}`);
   await near(read);
+}
+
+/** What is measured of a work tree. */
+interface Tree {
+  readonly StateViews: typeof StateViews;
+  readonly FoldSnapshots: typeof FoldSnapshots;
+  readonly CacheFolder: typeof CacheFolder;
+  readonly Executors: typeof Executors;
+  readonly eventBatches: typeof eventBatches;
+}
+
+async function treeIn(directory: string): Promise<Tree> {
+  const components: Pick<Tree, 'StateViews' | 'FoldSnapshots' | 'CacheFolder'> = await import(
+    join(directory, 'src/components/index.ts')
+  );
+  const batches: Pick<Tree, 'eventBatches'> = await import(join(directory, 'src/components/event-batches.ts'));
+  const wasm: Pick<Tree, 'Executors'> = await import(join(directory, 'src/wasm/index.ts'));
+  return { ...components, ...batches, ...wasm };
+}
+
+async function takeBeside(tree: Tree, read: ViewRead): Promise<void> {
+  const others = await tree.CacheFolder.open(await folderOptions());
+  const made = new tree.StateViews(besideExecutors ?? executors, new tree.FoldSnapshots(others));
+  besideTaken.view.push(await takenOf(made, read));
+  besideTaken.read.push(await taken(() => dropAll(tree.eventBatches)));
+}
+
+async function folderOptions(): Promise<{ path: string; bytesMax: number; memoryBytesMax: number }> {
+  const path = await mkdtemp(join(scratch, 'folds-'));
+  return { path, bytesMax: 64 * MEBIBYTE, memoryBytesMax: 16 * MEBIBYTE };
 }
 
 /** Snapshots of its own, so that each turn begins at the first event. */
 async function views(): Promise<StateViews> {
-  const path = await mkdtemp(join(scratch, 'folds-'));
-  const folder = await CacheFolder.open({ path, bytesMax: 64 * MEBIBYTE, memoryBytesMax: 16 * MEBIBYTE });
-  return new StateViews(executors, new FoldSnapshots(folder));
+  const folder = await CacheFolder.open(await folderOptions());
+  return new StateViews(executors, new FoldSnapshots(folder), DEFAULT_STATE_VIEWS, batchThread);
 }
 
 async function viewRead(): Promise<ViewRead> {
@@ -136,9 +182,9 @@ async function viewRead(): Promise<ViewRead> {
   };
 }
 
-function batchesOf(): AsyncGenerator<EventBatch, undefined> {
+function batchesOf(made: typeof eventBatches = eventBatches): AsyncGenerator<EventBatch, undefined> {
   const query = { selector: ALL, revisions: {}, direction: 'forward' } as const;
-  return eventBatches(source, { at: EVENTS / PER_TRANSACTION, query, bounds: DEFAULT_STATE_VIEWS.batch });
+  return made(source, { at: EVENTS / PER_TRANSACTION, query, bounds: DEFAULT_STATE_VIEWS.batch });
 }
 
 async function allBatches(): Promise<readonly EventBatch[]> {
@@ -147,9 +193,9 @@ async function allBatches(): Promise<readonly EventBatch[]> {
   return batches;
 }
 
-async function dropAll(): Promise<void> {
+async function dropAll(made: typeof eventBatches = eventBatches): Promise<void> {
   let count = 0;
-  for await (const batch of batchesOf()) count += batch.count;
+  for await (const batch of batchesOf(made)) count += batch.count;
   if (count !== EVENTS) throw new Error(`${count} events were read`);
 }
 
@@ -202,7 +248,7 @@ async function near(read: ViewRead): Promise<void> {
   const path = await mkdtemp(join(scratch, 'folds-'));
   const folder = await CacheFolder.open({ path, bytesMax: 64 * MEBIBYTE, memoryBytesMax: 0 });
   const settings = { ...DEFAULT_STATE_VIEWS, snapshotEventsMin: NEAR_EVENTS + 1 };
-  const own = new StateViews(executors, new FoldSnapshots(folder), settings);
+  const own = new StateViews(executors, new FoldSnapshots(folder), settings, batchThread);
   await own.render({ ...read, at: read.at - NEAR_EVENTS / PER_TRANSACTION });
   const times: number[] = [];
   for (let turn = 0; turn < NEAR_TURNS; turn++) {
@@ -263,12 +309,34 @@ function median(all: readonly number[]): number {
   return all.toSorted((a, b) => a - b)[all.length >> 1] ?? 0;
 }
 
+/** Of each turn. */
+function ratios(of: 'ms' | 'cpuMs', one: readonly Taken[] = [], other: readonly Taken[] = []): readonly number[] {
+  return one.map((all, turn) => all[of] / (other[turn]?.[of] ?? 0));
+}
+
 /** How often a value lies around its median. */
 function spread(all: readonly number[]): string {
   return `${median(all).toFixed(2)} × (${Math.min(...all).toFixed(2)} to ${Math.max(...all).toFixed(2)})`;
 }
 
+/** With how long the loop stood meanwhile. */
+async function takenOf(made: Pick<StateViews, 'render'>, read: ViewRead): Promise<Taken> {
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  const all = await taken(async () => expectRendered(await made.render(read)));
+  delay.disable();
+  return { ...all, stoodMs: { max: delay.max / NS_PER_MS, p99: delay.percentile(99) / NS_PER_MS } };
+}
+
+function stood(all: readonly Taken[] = []): string {
+  const [max, p99] = (['max', 'p99'] as const).map((of) =>
+    all.map(({ stoodMs }) => stoodMs?.[of].toFixed(1)).join(' '),
+  );
+  return `${max} ms at most, p99 ${p99} ms`;
+}
+
 interface Taken {
+  readonly stoodMs?: { readonly max: number; readonly p99: number };
   readonly ms: number;
   /** Of this process. */
   readonly cpuMs: number;

@@ -9,6 +9,9 @@ import { checkAll } from '../../test/simulation/checks/all.ts';
 import { Evidence, type FinalDatabase } from '../../test/simulation/checks/evidence.ts';
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { History } from '../../test/simulation/history.ts';
+import { THEATRE } from '../components/box-office.ts';
+import { Theatre } from '../components/theatre.ts';
+import { type TheatreCounts, theatreCounts, theatreShortfalls } from '../components/theatre-counts.ts';
 import { stateOf } from './cluster-state.ts';
 import { Epoch } from './epoch.ts';
 import { type Counts, countsOf, shortfalls } from './expectations.ts';
@@ -46,6 +49,8 @@ export interface Verdict extends Figures, Counts {
   readonly revisions: number;
   readonly kills: number;
   readonly partitions: number;
+  /** What those were told who use components. */
+  readonly components: TheatreCounts;
   /** Faults that were not done, and why. */
   readonly missing: Missing;
 }
@@ -75,6 +80,7 @@ class Run {
   readonly #fromMs = performance.now();
   #nemesis: Nemesis | undefined;
   #prober: Prober | undefined;
+  #theatre: Theatre | undefined;
   #finals: readonly FinalDatabase[] = [];
 
   constructor(plan: RunPlan, { world, missing }: { readonly world: World; readonly missing: Missing }) {
@@ -91,6 +97,10 @@ class Run {
     this.#prober = prober;
     await open(prober.connect('opener'), PROBED);
     prober.start();
+    const theatre = new Theatre({ seed, places: () => fleet.active });
+    this.#theatre = theatre;
+    await theatre.open();
+    theatre.start();
     const nemesis = new Nemesis({
       seed,
       fleet,
@@ -107,14 +117,14 @@ class Run {
     nemesis.stop();
     await faults.catch(() => undefined);
     this.#say('healed');
-    await prober.stop();
+    await Promise.all([prober.stop(), theatre.stop()]);
     for (const silence of silences(prober.history).filter(({ ms }) => ms > SILENCE_MS)) {
       const from = ((silence.fromUs / 1000 - this.#fromMs) / 1000).toFixed(1);
       const withMajority = longestWithin(silence, this.#spans);
       this.#say(`no write for ${silence.ms} ms, from ${from} on; ${withMajority} ms of it with a majority`);
     }
     // A node that misbehaves is not asked any further.
-    if (this.#problems.length === 0) await this.#judge(fleet.active, prober);
+    if (this.#problems.length === 0) await this.#judge(fleet.active, prober, theatre);
   }
 
   verdict(): Verdict {
@@ -140,6 +150,7 @@ class Run {
       revisions: this.#finals.reduce((sum, { revision }) => sum + revision, 0),
       kills,
       partitions,
+      components: this.#seats,
       ...counts,
       missing: { ...this.#missing, ...untried },
       ...figuresOf(this.#prober?.history ?? new History(), this.#done, this.#spans),
@@ -167,7 +178,13 @@ class Run {
 
   #shortfalls(): ReturnType<typeof shortfalls> {
     const { minutes, hasFaults } = this.#plan;
-    return shortfalls(countsOf(this.#histories, this.#done), { minutes, hasFaults, missing: this.#missing });
+    const counts = countsOf(this.#histories, this.#done);
+    const { problems, untried } = shortfalls(counts, { minutes, hasFaults, missing: this.#missing });
+    return { problems: [...problems, ...theatreShortfalls(this.#seats, minutes)], untried };
+  }
+
+  get #seats(): TheatreCounts {
+    return theatreCounts(this.#theatre?.history ?? { sales: [], shows: [] });
   }
 
   get #histories(): readonly History[] {
@@ -220,7 +237,7 @@ class Run {
     this.#say(`epoch ${number}: ${epoch.history.operations.length} operations`);
   }
 
-  async #judge(members: Members, prober: Prober): Promise<void> {
+  async #judge(members: Members, prober: Prober, theatre: Theatre): Promise<void> {
     try {
       const listed = await must(prober.connect('reader'), 'list', {});
       const names = listed.map(({ name }) => name);
@@ -232,6 +249,9 @@ class Run {
       }
       const finals = await readCopies([PROBED], members, COPIES);
       this.#check(prober.history, finals, 'prober');
+      for (const final of await readCopies([THEATRE], members, COPIES)) {
+        for (const fault of await theatre.judge(final)) this.#problem(`components: ${fault}`);
+      }
     } catch (failure) {
       const what = failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
       this.#problem(`${what}\n${await stateOf(members)}`);
@@ -269,6 +289,9 @@ class Run {
       const lines = [...history.operations, ...history.subscriptions].map((each) => JSON.stringify(each));
       writeFileSync(join(dir, `${number}.ndjson`), `${lines.join('\n')}\n`);
     }
+    const { sales, shows } = this.#theatre?.history ?? { sales: [], shows: [] };
+    const told = [...sales, ...shows].map((each) => `${JSON.stringify(each)}\n`);
+    writeFileSync(join(dir, 'components.ndjson'), told.join(''));
     writeFileSync(join(dir, 'faults.ndjson'), this.#done.map((each) => `${JSON.stringify(each)}\n`).join(''));
   }
 
