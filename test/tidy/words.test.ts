@@ -41,6 +41,7 @@ const CASES: readonly Case[] = [
       'it.each(',
       'iterator.skip(1)',
       "it.skipIf(lacksTool('strace'))(",
+      'describe.skipIf(lacksCompiler(CRATE))(',
     ],
   },
   {

@@ -35,6 +35,7 @@ const SERVER = `
 `;
 const OTHER_THREADS = [
   'main/core-worker.ts',
+  'main/batch-worker.ts',
   'storage/log-worker.ts',
   'storage/scrub-worker.ts',
   'wasm/executors/executor-worker.ts',

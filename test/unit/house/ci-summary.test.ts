@@ -42,8 +42,26 @@ describe('the last line of CI', () => {
   });
 
   it('counts a test file that could not be loaded', () => {
-    const broken = [{ status: 'failed', assertionResults: [] }];
+    const broken = [
+      { name: resolve('test/a.test.ts'), status: 'failed', assertionResults: [], message: 'No such file' },
+    ];
     expect(summary(report(5, 0, broken), ['packages=0', 'check=0', 'test=1']).line).toBe('6 passed, 1 failed');
+  });
+
+  it('names each failed test, with what it says first', () => {
+    const assertionResults = [
+      { status: 'passed', fullName: 'a sum is known', failureMessages: [] },
+      { status: 'failed', fullName: 'a sum of two is more', failureMessages: ['Error: 2 is not 3\n    at sum.ts:7'] },
+    ];
+    const results = [
+      { name: resolve('test/sum.test.ts'), status: 'failed', assertionResults },
+      { name: resolve('test/a.test.ts'), status: 'failed', assertionResults: [], message: 'No such file' },
+    ];
+    expect(summaryLines(report(1, 1, results), ['packages=0', 'check=0', 'test=1']).before).toEqual([
+      'failed: test/sum.test.ts > a sum of two is more: Error: 2 is not 3',
+      'failed: test/a.test.ts > is not loaded: No such file',
+      'failed steps: test',
+    ]);
   });
 
   it('counts a test run that failed without a failed test', () => {
@@ -62,11 +80,22 @@ function report(numPassedTests: number, numFailedTests: number, testResults: rea
   return JSON.stringify({ numPassedTests, numFailedTests, testResults });
 }
 
-function summary(text: string, steps: readonly string[]): { line: string | undefined; status: number | null } {
+interface Summary {
+  readonly line: string | undefined;
+  readonly status: number | null;
+}
+
+function summary(text: string, steps: readonly string[]): Summary {
+  const { before: _, ...rest } = summaryLines(text, steps);
+  return rest;
+}
+
+function summaryLines(text: string, steps: readonly string[]): Summary & { readonly before: readonly string[] } {
   const path = testDir();
   writeFileSync(join(path, 'report.json'), text);
   const { stdout, status } = spawnSync(process.execPath, [SCRIPT, join(path, 'report.json'), ...steps], {
     encoding: 'utf8',
   });
-  return { line: stdout.trimEnd().split('\n').at(-1), status };
+  const lines = stdout.trimEnd().split('\n');
+  return { before: lines.slice(0, -1), line: lines.at(-1), status };
 }
