@@ -150,7 +150,8 @@ function saleOutcome(refusal: Refusal | undefined): SaleOutcome {
 }
 
 /** A node that cannot answer now: it has no leader, no room, no time. */
-const LATER: ReadonlySet<string | number> = new Set(['UNAVAILABLE', 'RESOURCE_EXHAUSTED', 503, 429, 507]);
+const LATER_STATUSES = ['UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 503, 429, 507];
+const LATER: ReadonlySet<string | number> = new Set(LATER_STATUSES);
 /** A component whose node, or executor, was ended or stood still under it. */
 const STOOD_STILL = /\b(?:DeadlineExceeded|ExecutorLost|Cancelled|Busy): /;
 
