@@ -38,6 +38,8 @@ export interface FieldViolation {
   readonly description: string;
   /** The offending value as text, cut short when it is long; absent when the field was missing. */
   readonly value?: string;
+  /** The same as messages show it: a text in quotes. */
+  readonly found?: string;
 }
 
 /** One constraint that did not hold when its transaction was applied. */

@@ -86,7 +86,7 @@ export {
   writeTextField,
   writeVarintField,
 } from './proto-writer.ts';
-export { cut, escapeUnseen, isQuoted, quote } from './quote.ts';
+export { cut, escapeUnseen, quote } from './quote.ts';
 export {
   copyOf,
   hasNode,

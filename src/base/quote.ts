@@ -11,7 +11,6 @@ const SHOWN_LENGTH_MAX = 64;
  * characters.
  */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
-const ANY_UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
 const PLAIN = /^[\x20-\x7e]*$/;
 
 /** In quotes, escaped as in JSON. */
@@ -31,13 +30,6 @@ export function cut(text: string, lengthMax: number): string {
   const end = isLeading(text.charCodeAt(lengthMax - 1)) ? lengthMax - 1 : lengthMax;
   return `${text.slice(0, end)}… (${text.length} characters)`;
 }
-
-/** Whether the text is something that `quote` gave. */
-export function isQuoted(text: string): boolean {
-  return QUOTED.test(text) && !ANY_UNSEEN.test(text);
-}
-
-const QUOTED = /^"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*"$/;
 
 function escapeOf(character: string): string {
   let escaped = '';

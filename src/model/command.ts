@@ -62,7 +62,7 @@ export function commandFrom(asked: AskedCommand, place: JsonPlace): Command | un
   checkQuery([...queryParameters, ...rest], place);
   checkHeaders(headers, asked.contentType, place);
   if (body !== undefined && body.length > COMMAND_BODY_BYTES_MAX) {
-    faults.add(inside(place, 'body').field, `must be at most ${COMMAND_BODY_BYTES_MAX} bytes`, String(body.length));
+    faults.add(inside(place, 'body').field, `must be at most ${COMMAND_BODY_BYTES_MAX} bytes`, body.length);
   }
   if (faults.count > countBefore || path === undefined) return undefined;
   const given = headers.map(([name, value]) => [name.toLowerCase(), value] as const);
@@ -96,7 +96,7 @@ function pathOf(
 function checkQuery(pairs: Pairs, place: JsonPlace): void {
   const list = inside(place, 'query_params');
   if (pairs.length > COMMAND_PAIRS_MAX) {
-    list.faults.add(list.field, `must be at most ${COMMAND_PAIRS_MAX}`, String(pairs.length));
+    list.faults.add(list.field, `must be at most ${COMMAND_PAIRS_MAX}`, pairs.length);
     return;
   }
   for (const [index, [name, value]] of pairs.entries()) {
@@ -112,7 +112,7 @@ function checkQuery(pairs: Pairs, place: JsonPlace): void {
 function checkHeaders(headers: Pairs, contentType: string | undefined, place: JsonPlace): void {
   const list = inside(place, 'headers');
   if (headers.length > COMMAND_PAIRS_MAX) {
-    list.faults.add(list.field, `must be at most ${COMMAND_PAIRS_MAX}`, String(headers.length));
+    list.faults.add(list.field, `must be at most ${COMMAND_PAIRS_MAX}`, headers.length);
     return;
   }
   for (const [index, [name, value]] of headers.entries()) {

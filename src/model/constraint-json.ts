@@ -49,8 +49,7 @@ const KNOWN = 'min_revision, max_revision, revision_range';
 export function constraintsFromJson(node: JsonNode, field: string, faults: Faults): readonly Constraint[] | undefined {
   const items = itemsFrom(node, { field, faults });
   if (items === undefined) return undefined;
-  if (items.length > CONSTRAINTS_MAX)
-    return faults.add(field, `must be at most ${CONSTRAINTS_MAX}`, String(items.length));
+  if (items.length > CONSTRAINTS_MAX) return faults.add(field, `must be at most ${CONSTRAINTS_MAX}`, items.length);
   const constraints = items.map((part, index) =>
     constraintFromJson(part, item({ field, faults }, index).field, faults),
   );

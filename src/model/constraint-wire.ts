@@ -126,7 +126,7 @@ function constraintOf(tag: number, bytes: Uint8Array, place: Place): Constraint 
 /** A range with its ends in order, or undefined with the fault added. */
 export function revisionRange(range: Omit<RevisionRange, 'kind'>, { field, faults }: Place): Constraint | undefined {
   if (range.start <= range.end) return { kind: 'revision-range', ...range };
-  return faults.add(field, 'must have start at or before end', `${range.start} to ${range.end}`);
+  return faults.add(field, 'must have start at or before end', { said: `${range.start} to ${range.end}` });
 }
 
 function readKind(

@@ -55,7 +55,7 @@ const RAW: ReadonlySet<string> = new Set(SCHEMA);
 /** The definition that the metadata of a publication says, or undefined with faults added. */
 export function definitionFromJson(kind: ComponentKind, text: Uint8Array, faults: Faults): Definition | undefined {
   if (text.length > METADATA_BYTES_MAX) {
-    return faults.add('metadata', `must have at most ${METADATA_BYTES_MAX} bytes`, String(text.length));
+    return faults.add('metadata', `must have at most ${METADATA_BYTES_MAX} bytes`, text.length);
   }
   const node = parseJson(text, { raw: RAW });
   if (node.kind === 'fault') return faults.add('metadata', `must be JSON: ${node.message}`);

@@ -4,7 +4,7 @@
  */
 import { compareBytes, encodeUtf8, quote, utf8Length } from '#base';
 import { type Definition, isVersionNumber, type StateViewDefinition } from './definition.ts';
-import type { Faults } from './faults.ts';
+import type { Faults, Found } from './faults.ts';
 import {
   CONTENT_TYPE_BYTES_MAX,
   DESCRIPTION_BYTES_MAX,
@@ -98,14 +98,14 @@ function checkStateView(view: StateViewDefinition, place: RulesPlace): void {
   }
   const version = view.presenter?.version;
   if (version !== undefined && !isVersionNumber(version))
-    addFault(place, 'presenter', 'must be a version from 1 on', String(version));
+    addFault(place, 'presenter', 'must be a version from 1 on', version);
   if (keyedTemplate(view.selector, view.keyType) !== view.selector) {
     addFault(place, 'event_selector', `must have the parameter ${KEY_BINDING}, for key_type is ${view.keyType}`);
   }
   // `events` and `key_type` add to what was read under these limits, and replicas read the sum under them again.
   const size = sizeFault(view.selector);
   if (size !== undefined)
-    addFault(place, 'event_selector', `${size.rule}, with what events and key_type add`, String(size.found));
+    addFault(place, 'event_selector', `${size.rule}, with what events and key_type add`, size.found);
 }
 
 function checkOffers({ offers }: Definition & { readonly kind: 'presenter' }, place: RulesPlace): void {
@@ -159,13 +159,13 @@ function checkContentType(text: string, name: string, place: RulesPlace): void {
 
 function checkSchema(bytes: Uint8Array, place: RulesPlace): void {
   if (bytes.length >= 1 && bytes.length <= SCHEMA_BYTES_MAX) return;
-  addFault(place, 'content_schema', `must be 1 to ${SCHEMA_BYTES_MAX} bytes`, String(bytes.length));
+  addFault(place, 'content_schema', `must be 1 to ${SCHEMA_BYTES_MAX} bytes`, bytes.length);
 }
 
 function checkCount(count: number, max: number, place: RulesPlace & { readonly name: string }): void {
-  if (count > max) addFault(place, place.name, `must be at most ${max}`, String(count));
+  if (count > max) addFault(place, place.name, `must be at most ${max}`, count);
 }
 
-function addFault({ field, faults }: RulesPlace, name: string, rule: string, value?: string): void {
-  faults.add(field === '' ? name : `${field}.${name}`, rule, value);
+function addFault({ field, faults }: RulesPlace, name: string, rule: string, found?: Found): void {
+  faults.add(field === '' ? name : `${field}.${name}`, rule, found);
 }

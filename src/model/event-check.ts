@@ -7,8 +7,16 @@ import { decodeUtf8, formatInstant, isInstant, ProtoReader } from '#base';
 import { DATA_KIND, SPEC_VERSION } from './event.ts';
 import type { EventLayout } from './event-layout.ts';
 import { timeTextInstant } from './event-layout.ts';
-import { addEntryFault, addEntryNameFault, addEventFault, type EventPlace, showBytes } from './event-place.ts';
+import {
+  addEntryFault,
+  addEntryNameFault,
+  addEventFault,
+  type EventPlace,
+  foundBytes,
+  showBytes,
+} from './event-place.ts';
 import { extensionNameFault, VALUE_TAG } from './event-wire.ts';
+import type { Found } from './faults.ts';
 import { timeRule } from './json-read.ts';
 import {
   CONTENT_TYPE_BYTES_MAX,
@@ -35,7 +43,7 @@ export function checkEvent(bytes: Uint8Array, layout: EventLayout, place: EventP
   if (layout.contentTypeStart !== -1) checkContentType(bytes, layout, place);
   if (layout.schemaStart !== -1) checkDataSchema(bytes, layout, place);
   if (layout.dataKind < DATA_KIND.UNSPECIFIED || layout.dataKind > DATA_KIND.PROTO) {
-    addEventFault(place, 'data_kind', 'must be one of 0 to 4', String(layout.dataKind));
+    addEventFault(place, 'data_kind', 'must be one of 0 to 4', layout.dataKind);
   }
   if (layout.extensionsStart !== -1) checkExtensions(bytes, layout, place);
 }
@@ -47,8 +55,8 @@ interface Range {
   readonly to: number;
 }
 
-function show({ bytes, from, to }: Range): string {
-  return showBytes(bytes, from, to);
+function show({ bytes, from, to }: Range): Found {
+  return foundBytes(bytes, from, to);
 }
 
 function checkName(range: Range, attribute: string, place: EventPlace): void {
@@ -67,7 +75,7 @@ function checkSpecVersion(bytes: Uint8Array, layout: EventLayout, place: EventPl
     return;
   }
   if (versionEnd - at === 3 && bytes[at] === 0x31 && bytes[at + 1] === 0x2e && bytes[at + 2] === 0x30) return;
-  addEventFault(place, 'specversion', `must be "${SPEC_VERSION}"`, showBytes(bytes, at, versionEnd));
+  addEventFault(place, 'specversion', `must be "${SPEC_VERSION}"`, foundBytes(bytes, at, versionEnd));
 }
 
 function checkSource(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
@@ -78,10 +86,10 @@ function checkSource(bytes: Uint8Array, layout: EventLayout, place: EventPlace):
   }
   const fault = sourceFault(bytes, layout);
   if (fault !== undefined) {
-    addEventFault(place, 'source', fault, showBytes(bytes, sourceStart, sourceEnd));
+    addEventFault(place, 'source', fault, foundBytes(bytes, sourceStart, sourceEnd));
   } else if (streamEnd - streamStart > NAME_BYTES_MAX) {
     const rule = `must name a stream (its last path segment) of at most ${NAME_BYTES_MAX} bytes`;
-    addEventFault(place, 'source', rule, showBytes(bytes, streamStart, streamEnd));
+    addEventFault(place, 'source', rule, foundBytes(bytes, streamStart, streamEnd));
   }
 }
 
@@ -113,14 +121,14 @@ function checkContentType(bytes: Uint8Array, layout: EventLayout, place: EventPl
   const { contentTypeStart: from, contentTypeEnd: to } = layout;
   if (to - from <= CONTENT_TYPE_BYTES_MAX && isMediaType(bytes, from, to)) return;
   const rule = `must be a media type such as application/json, at most ${CONTENT_TYPE_BYTES_MAX} bytes`;
-  addEventFault(place, 'datacontenttype', rule, showBytes(bytes, from, to));
+  addEventFault(place, 'datacontenttype', rule, foundBytes(bytes, from, to));
 }
 
 function checkDataSchema(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
   const { schemaStart: from, schemaEnd: to } = layout;
   if (to - from <= URI_BYTES_MAX && isAbsoluteUri(bytes, from, to)) return;
   const rule = `must be a URI with a scheme, at most ${URI_BYTES_MAX} bytes`;
-  addEventFault(place, 'dataschema', rule, showBytes(bytes, from, to));
+  addEventFault(place, 'dataschema', rule, foundBytes(bytes, from, to));
 }
 
 function checkExtensions(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
@@ -133,7 +141,7 @@ function checkExtensions(bytes: Uint8Array, layout: EventLayout, place: EventPla
     count++;
   }
   if (count > EXTENSIONS_MAX) {
-    addEventFault(place, 'extensions', `must have at most ${EXTENSIONS_MAX} extension attributes`, String(count));
+    addEventFault(place, 'extensions', `must have at most ${EXTENSIONS_MAX} extension attributes`, count);
   }
 }
 
@@ -153,13 +161,13 @@ function checkExtension(entry: ProtoReader, place: EventPlace): void {
 }
 
 /** Undefined when there is none. */
-function showExtensionValue(bytes: Uint8Array, from: number, to: number): string | undefined {
+function showExtensionValue(bytes: Uint8Array, from: number, to: number): Found | undefined {
   if (from === to) return undefined;
   const reader = new ProtoReader(bytes, from, to);
   const tag = reader.tag();
   const start = reader.lengthDelimited();
   const time = tag === VALUE_TAG.TIMESTAMP ? readTimestamp(bytes, start, reader.at) : undefined;
-  return time === undefined ? showBytes(bytes, start, reader.at) : showTimestamp(time);
+  return time === undefined ? foundBytes(bytes, start, reader.at) : showTimestamp(time);
 }
 
 function nameFaultOfExtension(bytes: Uint8Array, from: number, to: number): string | undefined {

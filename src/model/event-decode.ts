@@ -10,7 +10,7 @@ import {
   addEventFault,
   type EventPlace,
   type EventShape,
-  showBytes,
+  foundBytes,
   standInFor,
 } from './event-place.ts';
 import { ENTRY_TAG, TAG, VALUE_TAG } from './event-wire.ts';
@@ -150,7 +150,7 @@ export function readText(
   if (reader.failed) return '';
   const text = decodeUtf8(reader.bytes, start, reader.at);
   if (text === undefined) {
-    addFault(place, attribute, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
+    addFault(place, attribute, 'must be well-formed UTF-8', foundBytes(reader.bytes, start, reader.at));
   }
   return text ?? standInFor(attribute);
 }

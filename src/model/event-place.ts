@@ -3,7 +3,7 @@
  * The path is put together only when there is a fault.
  */
 import { decodeUtf8, quote, toHex } from '#base';
-import type { Faults } from './faults.ts';
+import type { Faults, Found } from './faults.ts';
 import { FAULT_FIELD_LENGTH_MAX, FAULT_VALUE_LENGTH_MAX } from './limits.ts';
 
 /** The message that an event was sent as, whose fields its faults name. */
@@ -62,21 +62,21 @@ function namesOf({ shape }: EventPlace): FieldNames {
  * Adds a fault of one attribute, which the caller names as CloudEvents does; the fault names the field that was sent
  * (`events[3].subject`, `events[3].ty`). An empty name is the event itself. Returns undefined.
  */
-export function addEventFault(place: EventPlace, attribute: string, description: string, value?: string): undefined {
+export function addEventFault(place: EventPlace, attribute: string, description: string, found?: Found): undefined {
   const field = namesOf(place).fields.get(attribute) ?? attribute;
-  return addFault(place, field, description, value);
+  return addFault(place, field, description, found);
 }
 
 /**
  * Adds a fault of an attribute's value in a map of attributes, whose key may be named as some field is. Returns
  * undefined.
  */
-export function addEntryFault(place: EventPlace, name: string, description: string, value?: string): undefined {
+export function addEntryFault(place: EventPlace, name: string, description: string, found?: Found): undefined {
   const { map } = namesOf(place);
-  if (name === '') return addFault(place, map, description, value);
+  if (name === '') return addFault(place, map, description, found);
   return place.shape === undefined
-    ? addFault(place, name, description, value)
-    : addFault(place, entryField(map, name), description, value);
+    ? addFault(place, name, description, found)
+    : addFault(place, entryField(map, name), description, found);
 }
 
 /** Adds a fault of a name that no extension may have. Returns undefined. */
@@ -95,10 +95,10 @@ function entryField(map: string, name: string): string {
   return `${map}[${quote(name, FAULT_FIELD_LENGTH_MAX)}]`;
 }
 
-function addFault({ faults, list, index }: EventPlace, field: string, description: string, value?: string): undefined {
+function addFault({ faults, list, index }: EventPlace, field: string, description: string, found?: Found): undefined {
   const path = `${list}[${index}]`;
   const isBelow = field !== '' && !field.startsWith('[');
-  return faults.add(isBelow ? `${path}.${field}` : `${path}${field}`, description, value);
+  return faults.add(isBelow ? `${path}.${field}` : `${path}${field}`, description, found);
 }
 
 /**
@@ -108,6 +108,11 @@ function addFault({ faults, list, index }: EventPlace, field: string, descriptio
 export function standInFor(attribute: string): string {
   if (attribute === 'specversion') return '1.0';
   return attribute === 'datacontenttype' ? 'a/b' : 'x:x';
+}
+
+/** Bytes for a fault: a text when they are one, else in hexadecimal. */
+export function foundBytes(bytes: Uint8Array, from: number, to: number): Found {
+  return decodeUtf8(bytes, from, to) ?? { said: showBytes(bytes, from, to) };
 }
 
 /** Bytes for a message: as text when they are text, else in hexadecimal. */

@@ -5,8 +5,21 @@
  * error. A fault names the field by its path in the request, says what would be right, and shows the value. Path and
  * value are cut short: an answer must not grow with what a client made up.
  */
-import { cut, DatabaseError, escapeUnseen, type FieldViolation, isQuoted, quote } from '#base';
+import { cut, DatabaseError, escapeUnseen, type FieldViolation, quote } from '#base';
 import { FAULT_FIELD_LENGTH_MAX, FAULT_VALUE_LENGTH_MAX, FAULTS_MAX } from './limits.ts';
+
+/** What was found: a text, which a message puts in quotes, or something that stands in it as it is. */
+export type Found = string | number | bigint | Said;
+
+/** What is no text of the request: a range, the kind of a value, a number as it was written. It is short, or cut. */
+export interface Said {
+  readonly said: string;
+}
+
+/** What stands where a number is asked for: one that does not fit is shown as a number, anything else as a text. */
+export function numberAsWritten(text: string): Found {
+  return /^-?\d+(?:\.\d+)?$/.test(text) ? { said: cut(text, FAULT_VALUE_LENGTH_MAX) } : text;
+}
 
 export class Faults {
   readonly #violations: FieldViolation[] = [];
@@ -27,17 +40,11 @@ export class Faults {
   }
 
   /** `description` says what would be right ("must be 1 to 255 bytes of UTF-8"). Returns undefined, for `return`. */
-  add(path: string, description: string, value?: string): undefined {
+  add(path: string, description: string, found?: Found): undefined {
     this.#count++;
     if (this.#violations.length >= FAULTS_MAX) return;
     const field = cut(path, FAULT_FIELD_LENGTH_MAX);
-    if (value === undefined) this.#violations.push({ field, description });
-    else
-      this.#violations.push({
-        field,
-        description,
-        value: isQuoted(value) ? value : cut(value, FAULT_VALUE_LENGTH_MAX),
-      });
+    this.#violations.push(found === undefined ? { field, description } : { field, description, ...shown(found) });
   }
 
   /** An invalid_argument error with all of them; `what` begins its message ("The transaction is malformed"). */
@@ -58,16 +65,15 @@ function describe(violation: FieldViolation): string {
 }
 
 /** What would be right, and what was found, where that is known. */
-export function describeFault({ description, value }: FieldViolation): string {
-  return value === undefined ? description : `${description}; found ${shown(value)}`;
+export function describeFault({ description, found }: FieldViolation): string {
+  return found === undefined ? description : `${description}; found ${found}`;
 }
 
-/**
- * A number or count, a text that has its quotes and the kind of a JSON value stand as they are; any other text is
- * quoted.
- */
-function shown(value: string): string {
-  return SPOKEN.test(value) || isQuoted(value) ? value : quote(value, Number.POSITIVE_INFINITY);
+function shown(found: Found): Required<Pick<FieldViolation, 'value' | 'found'>> {
+  if (typeof found === 'string') {
+    const value = cut(found, FAULT_VALUE_LENGTH_MAX);
+    return { value, found: quote(value, Number.POSITIVE_INFINITY) };
+  }
+  const said = typeof found === 'object' ? found.said : String(found);
+  return { value: said, found: said };
 }
-
-const SPOKEN = /^(?:-?\d+(?:\.\d+)?|\d+ or more|an array|an object|a payload|true|false|null)$/;

@@ -98,10 +98,10 @@ export { EventJsonBytes } from './event-json-bytes.ts';
 export { eventFacts } from './event-layout.ts';
 export { eventParts } from './event-parts.ts';
 export type { EventPlace, EventShape } from './event-place.ts';
-export { showBytes } from './event-place.ts';
+export { foundBytes, showBytes } from './event-place.ts';
 export { eventToJson } from './event-to-json.ts';
 export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
-export { describeFault, Faults } from './faults.ts';
+export { describeFault, Faults, type Found, numberAsWritten } from './faults.ts';
 export {
   type JsonArray,
   type JsonBoolean,

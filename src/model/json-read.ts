@@ -3,9 +3,10 @@
  * says something else. Absent members and members that are null are the same here (proto3 JSON); who must tell them
  * apart asks the object itself.
  */
-import { type AskedRevision, type Instant, instantFault, parseInstant, quote, unreachable } from '#base';
-import type { Faults } from './faults.ts';
+import { type AskedRevision, cut, type Instant, instantFault, parseInstant, quote, unreachable } from '#base';
+import type { Faults, Said } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
+import { FAULT_VALUE_LENGTH_MAX } from './limits.ts';
 import { integerRule, parseRevisionText, revisionRule } from './revision-text.ts';
 
 /** Where a value stands in the request, and where its faults go. */
@@ -119,12 +120,16 @@ export function timeRule(text: string): string {
 }
 
 /** For the value of a fault. */
-export function describe(node: JsonNode): string {
+export function describe(node: JsonNode): Said {
+  return { said: textOf(node) };
+}
+
+function textOf(node: JsonNode): string {
   switch (node.kind) {
     case 'string':
       return quote(node.value);
     case 'number':
-      return node.text;
+      return cut(node.text, FAULT_VALUE_LENGTH_MAX);
     case 'boolean':
       return String(node.value);
     case 'array':

@@ -105,8 +105,7 @@ function readInstant(reader: ProtoReader, { field, faults }: Place): Instant | u
 /** Of a request: what is neither is a fault. */
 export function readDirection(reader: ProtoReader, field: string, faults: Faults): Direction {
   const value = reader.int64();
-  if (value !== 0 && value !== 1)
-    faults.add(field, 'must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1)', String(value));
+  if (value !== 0 && value !== 1) faults.add(field, 'must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1)', value);
   return value === 1 ? 'reverse' : 'forward';
 }
 
@@ -114,7 +113,7 @@ export function readDirection(reader: ProtoReader, field: string, faults: Faults
 export function readLimit(reader: ProtoReader, field: string, faults: Faults): number {
   const value = reader.uint64();
   if (typeof value === 'number' && value <= UINT32_MAX) return value;
-  faults.add(field, 'must be an integer from 0 to 2^32 - 1', String(value));
+  faults.add(field, 'must be an integer from 0 to 2^32 - 1', value);
   return 0;
 }
 

@@ -58,10 +58,10 @@ export function checkBounds(
 ): void {
   const rule = 'must have its start at or before its end';
   if (revisions.start !== undefined && revisions.end !== undefined && revisions.start > revisions.end) {
-    faults.add(paths.revisions, rule, `${revisions.start} to ${revisions.end}`);
+    faults.add(paths.revisions, rule, { said: `${revisions.start} to ${revisions.end}` });
   }
   const { start, end } = effectiveTime ?? {};
   if (start !== undefined && end !== undefined && compareInstants(start, end) > 0) {
-    faults.add(paths.effectiveTime, rule, `${formatInstant(start)} to ${formatInstant(end)}`);
+    faults.add(paths.effectiveTime, rule, { said: `${formatInstant(start)} to ${formatInstant(end)}` });
   }
 }

@@ -96,7 +96,7 @@ export class SelectorReading {
   /** Nothing is counted beyond its limit. */
   #refuse(rule: string, found: number): undefined {
     this.#tooBig = true;
-    return this.faults.add(this.#root, rule, `${found} or more`);
+    return this.faults.add(this.#root, rule, { said: `${found} or more` });
   }
 }
 

@@ -13,7 +13,7 @@ import {
   writeTextField,
   writeVarintField,
 } from '#base';
-import { showBytes } from './event-place.ts';
+import { foundBytes } from './event-place.ts';
 import type { Faults } from './faults.ts';
 import {
   ALL,
@@ -216,7 +216,7 @@ function readTerm(reader: ProtoReader, { kind, name }: TermField, { reading, fie
   const text = decodeUtf8(reader.bytes, start, reader.at);
   const path = `${field}.${name}`;
   return text === undefined
-    ? reading.faults.add(path, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at))
+    ? reading.faults.add(path, 'must be well-formed UTF-8', foundBytes(reader.bytes, start, reader.at))
     : reading.term(kind, text, path);
 }
 
@@ -238,7 +238,7 @@ function readParameter(reader: ProtoReader, { reading, field }: Place): Paramete
   if (message.failed) reader.fail();
   const kind = TERM_KINDS[number - 1];
   if (kind !== undefined) return reading.parameter(kind, name, path);
-  return reading.faults.add(`${path}.term`, `must be 1 to ${TERM_KINDS.length - 1}`, String(number));
+  return reading.faults.add(`${path}.term`, `must be 1 to ${TERM_KINDS.length - 1}`, number);
 }
 
 interface Parts {

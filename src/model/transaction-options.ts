@@ -14,8 +14,8 @@ import {
   writeTextField,
   writeVarintField,
 } from '#base';
-import { showBytes } from './event-place.ts';
-import type { Faults } from './faults.ts';
+import { foundBytes } from './event-place.ts';
+import type { Faults, Found } from './faults.ts';
 import {
   COMMIT_MESSAGE_BYTES_MAX,
   NAME_BYTES_MAX,
@@ -81,7 +81,7 @@ function readOption(reader: ProtoReader, draft: Draft, place: Place): void {
 function readLastRead(reader: ProtoReader, place: Place): number {
   const value = reader.uint64();
   if (typeof value === 'number') return value;
-  addFault(place, 'last_read_revision', 'must be at most 2^53 - 1', String(value));
+  addFault(place, 'last_read_revision', 'must be at most 2^53 - 1', value);
   return 0;
 }
 
@@ -90,7 +90,7 @@ function readText(reader: ProtoReader, name: string, { field, faults }: Place): 
   if (reader.failed) return '';
   const text = decodeUtf8(reader.bytes, start, reader.at);
   if (text === undefined)
-    addFault({ field, faults }, name, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
+    addFault({ field, faults }, name, 'must be well-formed UTF-8', foundBytes(reader.bytes, start, reader.at));
   return text ?? '';
 }
 
@@ -115,7 +115,7 @@ export function checkTransactionOptions(options: TransactionOptions, place: Plac
   const { principalAttributes, commitMessage, correlationId, causationId } = options;
   if (principalAttributes.size > PRINCIPAL_ATTRIBUTES_MAX) {
     const rule = `must be at most ${PRINCIPAL_ATTRIBUTES_MAX} attributes`;
-    addFault(place, 'principal_attributes', rule, String(principalAttributes.size));
+    addFault(place, 'principal_attributes', rule, principalAttributes.size);
   }
   for (const [key, value] of principalAttributes) {
     const name = `principal_attributes[${quote(key)}]`;
@@ -129,8 +129,8 @@ export function checkTransactionOptions(options: TransactionOptions, place: Plac
   if (causationId !== undefined) checkName(causationId, 'causation_id', place);
 }
 
-function addFault({ field, faults }: Place, name: string, rule: string, value: string): void {
-  faults.add(field === '' ? name : `${field}.${name}`, rule, value);
+function addFault({ field, faults }: Place, name: string, rule: string, found: Found): void {
+  faults.add(field === '' ? name : `${field}.${name}`, rule, found);
 }
 
 function checkName(text: string, name: string, place: Place): void {

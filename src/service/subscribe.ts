@@ -73,6 +73,6 @@ function heartbeatOf({ limits }: ServiceContext, heartbeatMs: number | bigint): 
   const { heartbeatMsMin: min, heartbeatMsMax: max } = limits;
   if (typeof heartbeatMs === 'number' && heartbeatMs >= min && heartbeatMs <= max) return heartbeatMs;
   const faults = new Faults();
-  faults.add('heartbeat_ms', `must be from ${min} to ${max}`, String(heartbeatMs));
+  faults.add('heartbeat_ms', `must be from ${min} to ${max}`, heartbeatMs);
   throw faults.toError('The subscription is malformed');
 }

@@ -316,7 +316,7 @@ describe('SPEC-HTTP-ERRORS: values in messages', () => {
       (name) => api.post(`/api/v1/db/${name}`, `{"events":${events},"conditions":[{"min":{"revision":${BEYOND}}}]}`),
       `MinRevision needs revision exactly ${BEYOND}; the database is at revision 0`,
     ],
-    ['a range', (name) => api.post(`/databases/${name}/query`, CROSSED), `found "${BEYOND} to 9007199254740993"`],
+    ['a range', (name) => api.post(`/databases/${name}/query`, CROSSED), `found ${BEYOND} to 9007199254740993`],
     [
       'what is stored',
       (name) => api.post(`/api/v1/db/${name}`, `{"events":${events},"last_read_revision":9007199254740993}`),

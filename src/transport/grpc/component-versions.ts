@@ -89,7 +89,7 @@ function parseStatus(message: Uint8Array, { type, active }: { type: string; acti
   const fields = new Fields(message, shape, { field: '', faults });
   const number = Number(fields.number('maintenance_mode') ?? 0);
   const mode = MODES[number];
-  if (mode === undefined) faults.add('maintenance_mode', `must be from 0 to ${MODES.length - 1}`, String(number));
+  if (mode === undefined) faults.add('maintenance_mode', `must be from 0 to ${MODES.length - 1}`, number);
   faults.throwIfAny('The request is malformed');
   return {
     databaseName: fields.text('database_name') ?? '',
@@ -124,7 +124,7 @@ function parseDelete(message: Uint8Array): DeleteRequest {
   const number = Number(fields.number('kind') ?? 0);
   const kind = KINDS[number];
   // Every kind at once is asked for by nobody who means it.
-  if (kind === undefined) faults.add('kind', `must be from 1 to ${KINDS.length - 1}`, String(number));
+  if (kind === undefined) faults.add('kind', `must be from 1 to ${KINDS.length - 1}`, number);
   faults.throwIfAny('The request is malformed');
   return {
     databaseName: fields.text('database_name') ?? '',
@@ -193,7 +193,7 @@ function parseList(message: Uint8Array): ListRequest {
   const faults = new Faults();
   const fields = new Fields(message, LIST, { field: '', faults });
   const kind = Number(fields.number('kind') ?? 0);
-  if (kind >= KINDS.length) faults.add('kind', `must be from 0 to ${KINDS.length - 1}`, String(kind));
+  if (kind >= KINDS.length) faults.add('kind', `must be from 0 to ${KINDS.length - 1}`, kind);
   faults.throwIfAny('The request is malformed');
   return { databaseName: fields.text('database_name') ?? '', kind: KINDS[kind], name: fields.text('name') };
 }

@@ -1,6 +1,6 @@
 /** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
 import { type AskedRevision, DatabaseError, type LeaderAddress } from '#base';
-import { Faults, parseRevisionText, revisionRule } from '#model';
+import { Faults, type Found, numberAsWritten, parseRevisionText, revisionRule } from '#model';
 import type { ReadRequest, RevisionFloor, Service } from '#service';
 import { RELAYED, shownBy } from '../relay.ts';
 import type { Call } from './wire/call.ts';
@@ -67,7 +67,7 @@ function minRevisionOf(call: Call): { readonly minRevision?: AskedRevision } {
   const text = call.header('x-min-revision');
   if (text === undefined) return NO_MIN_REVISION;
   const minRevision = parseRevisionText(text);
-  if (minRevision === undefined) throw malformed('x-min-revision', revisionRule(text), text);
+  if (minRevision === undefined) throw malformed('x-min-revision', revisionRule(text), numberAsWritten(text));
   return { minRevision };
 }
 
@@ -93,9 +93,9 @@ export function refuseRelayed(call: Call): void {
   throw new DatabaseError('not_leader', message, { details: { reason: 'NotLeader' } });
 }
 
-function malformed(header: string, description: string, text: string): DatabaseError {
+function malformed(header: string, description: string, found: Found): DatabaseError {
   const faults = new Faults();
-  faults.add(header, description, text);
+  faults.add(header, description, found);
   return faults.toError('The metadata is malformed');
 }
 

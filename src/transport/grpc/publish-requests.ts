@@ -215,12 +215,12 @@ function presenterFrom(fields: Fields, faults: Faults): PresenterReference | und
   const name = fields.text('presenter_name');
   const version = fields.number(PRESENTER_VERSION);
   if (name === undefined) {
-    return version === undefined ? undefined : faults.add(PRESENTER_VERSION, 'needs presenter_name', String(version));
+    return version === undefined ? undefined : faults.add(PRESENTER_VERSION, 'needs presenter_name', version);
   }
   const presenter = parseComponentName(name, 'presenter_name', faults);
   if (version === undefined) return presenter && { name: presenter, version };
   if (typeof version === 'number' && isVersionNumber(version)) return presenter && { name: presenter, version };
-  return faults.add(PRESENTER_VERSION, 'must be from 1 to 2^53 - 1', String(version));
+  return faults.add(PRESENTER_VERSION, 'must be from 1 to 2^53 - 1', version);
 }
 
 function headOf(fields: Fields): Pick<Definition, 'description' | 'sourceCodeUri'> {
@@ -252,7 +252,7 @@ function enumFrom<Value>(fields: Fields, name: string, values: readonly Value[],
   const number = fields.number(name) ?? 0;
   const value = typeof number === 'number' ? values[number] : undefined;
   if (value !== undefined) return value;
-  return place.faults.add(inside(place, name).field, `must be from 0 to ${values.length - 1}`, String(number));
+  return place.faults.add(inside(place, name).field, `must be from 0 to ${values.length - 1}`, number);
 }
 
 function checked(definition: Definition | undefined, place: Place): Definition | undefined {

@@ -3,7 +3,7 @@
  * copied.
  */
 import { decodeUtf8, type ProtoReader } from '#base';
-import { type Faults, refuseField, showBytes } from '#model';
+import { type Faults, foundBytes, refuseField } from '#model';
 import { walkFields } from './messages.ts';
 
 /** The bytes of a field: a view. */
@@ -15,7 +15,7 @@ export function readMessage(reader: ProtoReader): Uint8Array {
 export function readText(reader: ProtoReader, field: string, faults: Faults): string {
   const start = reader.lengthDelimited();
   const text = decodeUtf8(reader.bytes, start, reader.at);
-  if (text === undefined) faults.add(field, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
+  if (text === undefined) faults.add(field, 'must be well-formed UTF-8', foundBytes(reader.bytes, start, reader.at));
   return text ?? '';
 }
 

@@ -20,10 +20,10 @@ import {
   decodeTransactionOptions,
   type EventShape,
   Faults,
+  foundBytes,
   NO_OPTIONS,
   ORIGIN,
   refuseField,
-  showBytes,
   TRANSACTION_EVENTS_MAX,
 } from '#model';
 import type { RevisionFloor, TransactFields, TransactRequest } from '#service';
@@ -104,7 +104,7 @@ export function parseTransactRequest(bytes: Uint8Array, asked: AskedByMetadata =
   const fields = draft.hasTransaction ? TRANSACTION_FIELDS : DIRECT_FIELDS;
   const prefix = draft.hasTransaction ? 'transaction.' : '';
   if (draft.constraintCount > CONSTRAINTS_MAX) {
-    faults.add(fields.constraints, `must be at most ${CONSTRAINTS_MAX}`, String(draft.constraintCount));
+    faults.add(fields.constraints, `must be at most ${CONSTRAINTS_MAX}`, draft.constraintCount);
   }
   const options =
     draft.optionParts.length === 0
@@ -194,7 +194,7 @@ function readText(reader: ProtoReader, field: string): string {
   const text = reader.failed ? '' : decodeUtf8(reader.bytes, start, reader.at);
   if (text !== undefined) return text;
   const faults = new Faults();
-  faults.add(field, 'must be well-formed UTF-8', showBytes(reader.bytes, start, reader.at));
+  faults.add(field, 'must be well-formed UTF-8', foundBytes(reader.bytes, start, reader.at));
   throw faults.toError('The request is malformed');
 }
 

@@ -5,7 +5,7 @@
  * six; `reason` inside `details` and the status tell them apart. Nothing is decided by message text.
  */
 import { type DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
-import { Faults } from '#model';
+import { Faults, type Found } from '#model';
 import { jsonReply, scopeHeaders, type TextReply } from './reply.ts';
 
 export type WireCode =
@@ -55,9 +55,9 @@ export function errorReply(error: DatabaseError): TextReply {
 }
 
 /** A request with one malformed field. The message repeats what the details say, for people who read only it. */
-export function invalidField(field: string, description: string, value?: string): DatabaseError {
+export function invalidField(field: string, description: string, found?: Found): DatabaseError {
   const faults = new Faults();
-  faults.add(field, description, value);
+  faults.add(field, description, found);
   return faults.toError('The request is malformed');
 }
 
@@ -72,5 +72,6 @@ function errorBody(code: WireCode, { code: ownCode, message, details }: Database
 function wireDetails(code: ErrorCode, details: ErrorDetails): Readonly<Record<string, unknown>> {
   const { reason = code, violations, constraints, leader } = details;
   const first = violations?.[0];
-  return { reason, field: first?.field, value: first?.value, violations, constraints, leader };
+  const faults = violations?.map(({ field, description, value }) => ({ field, description, value }));
+  return { reason, field: first?.field, value: first?.value, violations: faults, constraints, leader };
 }

@@ -57,7 +57,9 @@ async function parsed(body: Uint8Array, { contentType, names }: Expected): Promi
     reading.push(read.catch(broken));
   });
   busboy.on('partsLimit', () => {
-    fault ??= invalidField('body', `must have ${names.length} parts: ${names.join(', ')}`, `${PARTS_MAX} or more`);
+    fault ??= invalidField('body', `must have ${names.length} parts: ${names.join(', ')}`, {
+      said: `${PARTS_MAX} or more`,
+    });
   });
   // A part that is cut off is told by its own stream, or by the whole.
   await pipeline(Readable.from(slices()), busboy).catch(broken);

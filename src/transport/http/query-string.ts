@@ -2,7 +2,7 @@
  * Query parameters, decoded strictly: a bad percent encoding or a parameter given twice is a fault, never a guess.
  */
 import type { AskedRevision } from '#base';
-import { integerRule, parseRevisionText, revisionRule } from '#model';
+import { integerRule, numberAsWritten, parseRevisionText, revisionRule } from '#model';
 import { invalidField } from './errors.ts';
 
 export class QueryParameters {
@@ -48,13 +48,13 @@ export function parseInteger(
 ): number {
   const value = DIGITS.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw invalidField(field, integerRule(`${min} to ${max}`, text), text);
+  throw invalidField(field, integerRule(`${min} to ${max}`, text), numberAsWritten(text));
 }
 
 /** Any uint64. Throws what would be right. */
 export function parseRevision(field: string, text: string): AskedRevision {
   const revision = parseRevisionText(text);
-  if (revision === undefined) throw invalidField(field, revisionRule(text), text);
+  if (revision === undefined) throw invalidField(field, revisionRule(text), numberAsWritten(text));
   return revision;
 }
 

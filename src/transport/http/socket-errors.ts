@@ -97,7 +97,7 @@ function isTls(bytes: Buffer): boolean {
   return bytes[0] === 0x16 && bytes[1] === 0x03;
 }
 
-/** In quotes the line at which the parser gave up, of a long one from shortly before that place, if there are bytes. */
+/** The line at which the parser gave up, of a long one from shortly before that place, if there are bytes. */
 function offendingLine(bytes: Buffer, parsed: number): string | undefined {
   if (bytes.length === 0) return undefined;
   // Where the line itself is at fault, the parser may stand behind its end.
@@ -105,7 +105,7 @@ function offendingLine(bytes: Buffer, parsed: number): string | undefined {
   const begin = at === 0 ? 0 : bytes.lastIndexOf('\n', at - 1) + 1;
   const end = bytes.indexOf('\n', at);
   const line = bytes.toString('latin1', Math.max(begin, at - SHOWN_BEFORE), end === -1 ? bytes.length : end);
-  return quote(line.replace(/\r$/, ''));
+  return line.replace(/\r$/, '');
 }
 
 /** The header at which the parser of Node gave up, as far as it stands in the bytes that came last. */

@@ -69,7 +69,7 @@ describe('names in an event (M2)', () => {
   it('must be UTF-8, shown in hexadecimal when they are not', () => {
     const bytes = concatBytes([hex('0a02c328 1203312e30 1a0174 220173')]);
     expect(faultsOf(bytes)).toEqual([
-      { field: 'events[3].id', description: 'must be well-formed UTF-8', value: '0xc328' },
+      { field: 'events[3].id', description: 'must be well-formed UTF-8', value: '0xc328', found: '0xc328' },
     ]);
   });
 });

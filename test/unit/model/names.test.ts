@@ -104,7 +104,7 @@ describe('faults', () => {
     expect(error.message).toBe('The transaction is malformed: events[0].id is required (and 1 more)');
     expect(error.details.violations).toEqual([
       { field: 'events[0].id', description: 'is required' },
-      { field: 'events[2].subject', description: 'must not be blank', value: ' ' },
+      { field: 'events[2].subject', description: 'must not be blank', value: ' ', found: '" "' },
     ]);
     expect(() => faults.throwIfAny('The transaction is malformed')).toThrow(error.message);
     expect(() => new Faults().throwIfAny('Nothing')).not.toThrow();

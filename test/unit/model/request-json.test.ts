@@ -12,6 +12,7 @@ import {
   constraintsFromJson,
   type EventQuery,
   Faults,
+  type Found,
   type JsonNode,
   NO_SUBJECT,
   OPTION_NAMES,
@@ -272,18 +273,19 @@ describe('a query of the collection-style family', () => {
 });
 
 describe('the message of a fault', () => {
-  it.each([
-    ['5', '5'],
-    ['-1.5', '-1.5'],
-    ['"x"', '"x"'],
-    ['an array', 'an array'],
-    ['x', '"x"'],
+  it.each<[Found, string]>([
+    ['5', '"5"'],
+    [5, '5'],
+    [5n, '5'],
+    ['"x"', JSON.stringify('"x"')],
+    [{ said: '"x"' }, '"x"'],
+    ['an array', '"an array"'],
+    [{ said: 'an array' }, 'an array'],
     ['', '""'],
-    ['"a"b"', JSON.stringify('"a"b"')],
     ['"a\nb"', JSON.stringify('"a\nb"')],
-  ])('shows the value %j as %s', (value, shown) => {
+  ])('shows %o as %s', (found, shown) => {
     const faults = new Faults();
-    faults.add('limit', 'must be right', value);
+    faults.add('limit', 'must be right', found);
     expect(faults.toError('No').message).toBe(`No: limit must be right; found ${shown}`);
   });
 });

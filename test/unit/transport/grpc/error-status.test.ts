@@ -63,7 +63,7 @@ describe('statusOfError (T5)', () => {
 
   it('lists every malformed field in BadRequest', () => {
     const violations = [
-      { field: 'events[0].id', description: 'must not be empty', value: '' },
+      { field: 'events[0].id', description: 'must not be empty', value: '', found: '""' },
       { field: 'events[1].source', description: 'is missing' },
     ];
     expect(detailsOf(new DatabaseError('invalid_argument', 'x', { details: { violations } }))[1]).toEqual({

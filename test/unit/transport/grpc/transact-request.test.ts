@@ -211,7 +211,9 @@ describe('parseTransactRequest (T6)', () => {
     const bytes = request({ databaseName: 'shop', constraints: Array.from({ length: 1001 }, () => constraint) });
     const { faults, constraints } = parseTransactRequest(bytes);
     expect(constraints.length).toBe(1000);
-    expect(faults.violations).toEqual([{ field: 'constraints', description: 'must be at most 1000', value: '1001' }]);
+    expect(faults.violations).toEqual([
+      { field: 'constraints', description: 'must be at most 1000', value: '1001', found: '1001' },
+    ]);
   });
 
   it('says at which byte it stops being protobuf', () => {
@@ -244,7 +246,7 @@ describe('parseTransactRequest (T6)', () => {
   it('refuses a name that is not UTF-8', () => {
     const failure = failureOf(() => parseTransactRequest(Uint8Array.of(0x0a, 2, 0xc3, 0x28)));
     expect(failure.details.violations).toEqual([
-      { field: 'database_name', description: 'must be well-formed UTF-8', value: '0xc328' },
+      { field: 'database_name', description: 'must be well-formed UTF-8', value: '0xc328', found: '0xc328' },
     ]);
   });
 

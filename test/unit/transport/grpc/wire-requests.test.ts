@@ -106,7 +106,7 @@ describe('requests that are none (T2, T3)', () => {
       pieces: [HELLO],
       headers: { 'grpc-timeout': '5' },
       status: INVALID_ARGUMENT,
-      message: /grpc-timeout must .* found 5/,
+      message: /grpc-timeout must .* found "5"/,
     },
   ])('refuses $what', async ({ pieces, headers = {}, status, message }) => {
     const reply = await at.raw.call({ path: '/test.Service/Echo', pieces, headers });

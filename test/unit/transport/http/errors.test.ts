@@ -37,7 +37,7 @@ describe('SPEC-HTTP-ERRORS: error codes', () => {
 
 describe('SPEC-HTTP-ERRORS: error body', () => {
   it('shows the first malformed field at the top and all of them below', () => {
-    expect(errorReply(invalidField('limit', 'must be an integer from 1 to 1000', '0')).body).toBe(
+    expect(errorReply(invalidField('limit', 'must be an integer from 1 to 1000', 0)).body).toBe(
       '{"error":{"code":"INVALID_ARGUMENT",' +
         '"message":"The request is malformed: limit must be an integer from 1 to 1000; found 0",' +
         '"details":{"reason":"invalid_argument","field":"limit","value":"0",' +
