@@ -50,6 +50,7 @@ const HOMES = {
   'prom-client': 'src/observability/',
   fastify: 'src/transport/http/',
   '@fastify/busboy': 'src/transport/http/',
+  '@toon-format/toon': 'src/transport/http/',
   '@grpc/grpc-js': 'src/transport/(?:grpc|peer)/',
   '@bufbuild/protobuf': 'src/transport/grpc/',
 };

@@ -144,6 +144,14 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'PAGE_BYTES_MAX',
       ),
       row(
+        'The same of a page of TOON',
+        `${count(http.TOON_PAGE_SIZE_DEFAULT)} unless asked otherwise, ${count(http.TOON_PAGE_SIZE_MAX)}; ${bytes(http.TOON_PAGE_BYTES_MAX)}`,
+        'the page ends, with one event at least',
+        'TOON_PAGE_SIZE_DEFAULT',
+        'TOON_PAGE_SIZE_MAX',
+        'TOON_PAGE_BYTES_MAX',
+      ),
+      row(
         'Milliseconds between heartbeats of a subscription',
         `${count(SERVICE_LIMITS.heartbeatMsMin)} to ${count(SERVICE_LIMITS.heartbeatMsMax)}`,
         'INVALID_ARGUMENT',

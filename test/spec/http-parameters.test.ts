@@ -30,6 +30,8 @@ const EVENTS = ['limit', 'direction', 'after'];
 const NAMES = ['limit', 'prefix', 'after'];
 
 const TAKES: Readonly<Record<string, readonly string[]>> = {
+  'GET /': ['limit', 'after'],
+  'GET /databases': ['limit', 'after'],
   'GET /db/{database}/{revision}/events': ['q', ...EVENTS],
   'GET /db/{database}/{revision}/streams/{stream}': EVENTS,
   'GET /db/{database}/{revision}/subjects/{subject}': EVENTS,

@@ -55,7 +55,7 @@ describe('SPEC-HTTP-CORS of a node with a list of origins', () => {
       const { headers } = await listing.send(path, { method, headers: { origin } });
       expect(headers.get('access-control-allow-origin')).toBe(origin);
       expect(headers.get('access-control-allow-methods')).toBe('GET, POST, PUT, DELETE, OPTIONS');
-      expect(headers.get('vary')).toBe('Origin');
+      expect(headers.get('vary')?.split(', ')[0]).toBe('Origin');
     }
   });
 
@@ -67,7 +67,7 @@ describe('SPEC-HTTP-CORS of a node with a list of origins', () => {
     for (const path of paths) {
       const { headers } = await listing.get(path, sent);
       expect(headers.has('access-control-allow-origin')).toBe(false);
-      expect(headers.get('vary')).toBe('Origin');
+      expect(headers.get('vary')?.split(', ')[0]).toBe('Origin');
     }
   });
 });

@@ -3,6 +3,7 @@
  * which weak tag.
  */
 import { createHash } from 'node:crypto';
+import { type HttpReply, type ReplyScope, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 
 /** By which somebody says who it is: an answer to one is not for others. */
@@ -72,6 +73,45 @@ export function tagMatch(request: HttpRequest, etag: string): 'named' | 'any' | 
   // Compared weakly: with or without the mark of a weak one (RFC 9110, section 8.8.3.2).
   const named = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
   return named.some((each) => opaque(each) === opaque(etag)) ? 'named' : undefined;
+}
+
+/** What an answer at a number follows from, beside its request: the instance and its revision, or what it says. */
+export type Keeping = 'revision' | 'content';
+
+/**
+ * A read at a numeric revision: its answer may be kept, each rendering under a tag of its own. What follows from the
+ * revision alone is not read again for whoever has it.
+ */
+export async function keptRead(
+  request: HttpRequest,
+  keeping: Keeping,
+  read: { readonly scope: () => Promise<ReplyScope>; readonly answer: () => Promise<HttpReply> | HttpReply },
+): Promise<HttpReply> {
+  if (keeping === 'revision' && request.header('if-none-match') !== undefined) {
+    const scope = scopeHeaders(await read.scope());
+    const etag = tagOf(request, scope);
+    if (tagMatch(request, etag) === 'named') return notModified(request, scope, etag);
+  }
+  const answer = await read.answer();
+  if (answer.status !== OK) return answer;
+  const etag = tagOf(request, answer.headers, keeping === 'content' ? answer.body : undefined);
+  if (tagMatch(request, etag) !== undefined) return notModified(request, answer.headers, etag);
+  return { ...answer, headers: { ...answer.headers, ...cachingHeaders(request, etag, VARIES) } };
+}
+
+const OK = 200;
+/** Whatever a cache keeps, it keeps for those who ask for the same rendering. */
+const VARIES = ['accept'];
+
+function notModified(request: HttpRequest, headers: HttpReply['headers'], etag: string): HttpReply {
+  return { status: 304, headers: { ...headers, ...cachingHeaders(request, etag, VARIES) } };
+}
+
+/** Of the instance, the revision and the request; the number is raised when the same JSON is written in another way. */
+function tagOf(request: HttpRequest, headers: HttpReply['headers'], content?: HttpReply['body']): string {
+  const rendering = request.rendering()?.name ?? 'json/1';
+  const target = `${request.path()}${request.search()}`;
+  return weakTag([headers['x-database-id'], headers['x-revision'], rendering, target, content?.toString()]);
 }
 
 function opaque(tag: string): string {

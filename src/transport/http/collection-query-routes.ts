@@ -28,7 +28,11 @@ import {
   readPage,
 } from './page.ts';
 import { parseRevision } from './query-string.ts';
-import { type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
+import { eventsPage, type ListedEvents } from './rendering/event-pages.ts';
+import { queryPath } from './rendering/paths.ts';
+import { listBody } from './rendering/reply-body.ts';
+import { show } from './rendering/show.ts';
+import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
 
@@ -46,14 +50,15 @@ async function readLog(request: HttpRequest, context: RouteContext): Promise<Htt
   const isRevision = after !== undefined && DIGITS.test(after);
   const direction = pageDirection(parameters);
   const revisions = isRevision ? revisionsBehind(nearestRevision(parseRevision('after', after)), direction) : {};
-  const query: PageQuery = { selector: ALL, revisions, direction, limit: pageLimit(parameters) };
+  const query: PageQuery = { selector: ALL, revisions, direction, limit: pageLimit(request) };
   const page = await walk(request, context, {
     query,
     cursor: isRevision ? undefined : cursorFrom(after, 'a revision'),
   });
   const cursor = cursorOf(page);
   const next = cursor === undefined ? undefined : `${request.path()}?${parameters.with('after', cursor)}`;
-  return pageReply(page, nextLink(next));
+  const path = request.path();
+  return pageReply(request, page, { headers: nextLink(next), next, path });
 }
 
 /** Behind the last revision there can be is nothing, as there is at it; nor is there anything before the first. */
@@ -68,8 +73,11 @@ async function queryByBody(request: HttpRequest, context: RouteContext): Promise
   const faults = new Faults();
   const query = collectionQueryFromJson(rest, faults);
   if (query === undefined) throw faults.toError('The query is malformed');
-  const page = await walk(request, context, { query: boundedQuery(query), cursor });
-  return pageReply(page, cutHeader(query));
+  const page = await walk(request, context, { query: boundedQuery(request, query), cursor });
+  // What the body asks for as the rendering of a page can link to it: at the revision of the walk.
+  const { scope, more } = page;
+  const next = more === undefined ? undefined : queryPath(scope, { ...query, after: more.position });
+  return pageReply(request, page, { headers: cutHeader(query), next });
 }
 
 /** The body without its `after`, when that is a cursor; a position stays where it is. */
@@ -102,8 +110,17 @@ function cutHeader({ effectiveTime }: EventQuery): Readonly<Record<string, strin
   return end === undefined ? {} : { 'x-effective-time-end-at': formatInstant(end) };
 }
 
-function pageReply(page: EventPage, headers: Readonly<Record<string, string>>): HttpReply {
+function pageReply(
+  request: HttpRequest,
+  page: EventPage,
+  { headers, ...said }: Pick<ListedEvents, 'next' | 'path'> & Pick<HttpReply, 'headers'>,
+): Promise<HttpReply> {
+  const { scope, events, first } = page;
+  const { count } = events;
   const more = { has_more: String(page.more !== undefined), next_cursor: jsonStringIfPresent(cursorOf(page)) };
-  const body = page.events.inObject({}, 'events', more);
-  return jsonReply(200, body, { ...scopeHeaders(page.scope), ...headers });
+  return show(request, {
+    body: listBody('events', events, { last: more }),
+    headers: { ...scopeHeaders(scope), ...headers },
+    describe: () => eventsPage({ ...said, scope, count, first }),
+  });
 }

@@ -12,10 +12,10 @@ import {
 } from './json-text.ts';
 
 /** Everything that is known of a version. */
-export function versionJson(defined: DefinedVersion): JsonText {
+export function versionMembers(defined: DefinedVersion): JsonMembers {
   const { definition, version, component, definedAt, definedAtMs, status, foldEpoch } = defined;
   const isView = definition.kind === 'state-view';
-  return jsonObject({
+  return {
     kind: jsonString(definition.kind),
     name: jsonString(definition.name),
     version: jsonInteger(version),
@@ -27,7 +27,7 @@ export function versionJson(defined: DefinedVersion): JsonText {
     active: isView ? String(status.active) : undefined,
     maintenance_mode: isView ? jsonString(status.mode) : undefined,
     fold_epoch: isView ? jsonInteger(foldEpoch) : undefined,
-  });
+  };
 }
 
 /** The entry of a listing at a revision: what a client needs to go on with. */

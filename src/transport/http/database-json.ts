@@ -6,11 +6,19 @@ import { toHex } from '#base';
 import type { DefinedVersion } from '#model';
 import type { DatabaseDescription } from '#service';
 import { collectionEntry, latestOfNames } from './component-json.ts';
-import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString, jsonTimestamp } from './json-text.ts';
+import {
+  type JsonMembers,
+  type JsonText,
+  jsonArray,
+  jsonInteger,
+  jsonObject,
+  jsonString,
+  jsonTimestamp,
+} from './json-text.ts';
 
 /** The revision-scoped family. Everything here is fixed by instance and revision, so a reply may be cached. */
-export function databaseMetadata(database: DatabaseDescription): JsonText {
-  return jsonObject({
+export function databaseMetadata(database: DatabaseDescription): JsonMembers {
+  return {
     database: jsonString(database.databaseName),
     database_id: jsonString(database.databaseId),
     created_at: jsonTimestamp(database.createdAtMs),
@@ -19,7 +27,7 @@ export function databaseMetadata(database: DatabaseDescription): JsonText {
     revision_timestamp: jsonTimestamp(database.revisionTimeMs),
     event_count: jsonInteger(database.eventCount),
     chain_hash: jsonString(toHex(database.chainHash)),
-  });
+  };
 }
 
 /** The collection-style family, in lists and on creation. */
@@ -28,14 +36,14 @@ export function databaseObject(database: DatabaseDescription): JsonText {
 }
 
 /** The collection-style read of one database, with the components that it has. */
-export function singleDatabaseObject(database: DatabaseDescription, versions: readonly DefinedVersion[]): JsonText {
+export function singleDatabaseObject(database: DatabaseDescription, versions: readonly DefinedVersion[]): JsonMembers {
   const entries = (kind: DefinedVersion['definition']['kind']): JsonText =>
     jsonArray(latestOfNames(versions.filter(({ definition }) => definition.kind === kind)).map(collectionEntry));
-  return jsonObject({
+  return {
     ...collectionMembers(database),
     state_views: entries('state-view'),
     state_changes: entries('state-change'),
-  });
+  };
 }
 
 function collectionMembers(database: DatabaseDescription): Readonly<Record<string, JsonText>> {

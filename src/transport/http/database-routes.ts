@@ -7,22 +7,27 @@ import type { DatabaseDescription } from '#service';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
 import { databaseMetadata, databaseObject, singleDatabaseObject } from './database-json.ts';
 import { invalidField } from './errors.ts';
-import { type JsonText, jsonArray, jsonObject, jsonString } from './json-text.ts';
-import { emptyReply, type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
+import { type JsonText, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
+import { pageLimit } from './page.ts';
+import { catalogPage, collectionPage, databasePage } from './rendering/database-pages.ts';
+import { listBody, objectBody } from './rendering/reply-body.ts';
+import { show } from './rendering/show.ts';
+import { emptyReply, type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import { redirecting } from './revision-segment.ts';
 import type { Route, RouteContext } from './route.ts';
 
 /** The parameter that names one instance. */
 const INSTANCE = 'database_id';
+const CATALOG_PARAMETERS = ['limit', 'after'];
 
 export const DATABASE_ROUTES: readonly Route[] = [
-  { method: 'GET', path: '/', handle: listNames },
+  { method: 'GET', path: '/', parameters: CATALOG_PARAMETERS, handle: listNames },
   { method: 'POST', path: '/api/v1/db', status: 201, handle: createByBody },
   { method: 'POST', path: '/api/v1/databases/{database}', status: 201, handle: createByPath },
   { method: 'DELETE', path: '/api/v1/db/{database}', parameters: [INSTANCE], handle: deleteDatabase },
   { method: 'GET', path: '/db/{database}/{revision}', handle: redirecting('', readAtRevision) },
-  { method: 'GET', path: '/databases', handle: listCollection },
+  { method: 'GET', path: '/databases', parameters: CATALOG_PARAMETERS, handle: listCollection },
   { method: 'POST', path: '/databases', status: 201, handle: createInCollection },
   { method: 'GET', path: '/databases/{database}', handle: readInCollection },
   { method: 'DELETE', path: '/databases/{database}', parameters: [INSTANCE], handle: deleteDatabase },
@@ -35,7 +40,7 @@ const NAME_MEMBERS = [SCOPED_NAME, COLLECTION_NAME];
 
 async function createByBody(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
   const database = await create(context, requiredName(readJsonObject(request, NAME_MEMBERS), SCOPED_NAME));
-  return createdReply(database, databaseMetadata(database), `/db/${database.databaseName}/latest`);
+  return createdReply(database, jsonObject(databaseMetadata(database)), `/db/${database.databaseName}/latest`);
 }
 
 async function createByPath(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
@@ -46,7 +51,7 @@ async function createByPath(request: HttpRequest, context: RouteContext): Promis
     throw invalidField('database_name', `must be absent or ${quote(name)}, as in the path`, named);
   }
   const database = await create(context, name);
-  return createdReply(database, databaseMetadata(database), `/db/${database.databaseName}/latest`);
+  return createdReply(database, jsonObject(databaseMetadata(database)), `/db/${database.databaseName}/latest`);
 }
 
 async function createInCollection(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
@@ -97,24 +102,51 @@ async function deleteDatabase(request: HttpRequest, { service }: RouteContext): 
   return emptyReply(reply.kind === 'deleted' ? { 'x-database-id': reply.databaseId } : {});
 }
 
-async function listNames(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
-  const databases = await service.listDatabases({ signal: request.signal() });
-  const names = databases.map(({ databaseName }) => jsonString(databaseName));
-  return jsonReply(200, jsonObject({ databases: jsonArray(names) }));
+function listNames(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  return listed(request, context, ({ databaseName }) => jsonString(databaseName));
 }
 
-async function listCollection(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
-  const databases = await service.listDatabases({ signal: request.signal() });
-  return jsonReply(200, jsonObject({ databases: jsonArray(databases.map(databaseObject)) }));
+function listCollection(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  return listed(request, context, databaseObject);
+}
+
+/** All of them as JSON, unless there is a limit; other renderings always have one. */
+async function listed(
+  request: HttpRequest,
+  { service }: RouteContext,
+  entry: (database: DatabaseDescription) => JsonText,
+): Promise<HttpReply> {
+  const query = request.query();
+  const isBounded = query.get('limit') !== undefined || request.rendering() !== undefined;
+  const limit = isBounded ? pageLimit(request) : Number.POSITIVE_INFINITY;
+  const after = query.get('after') ?? '';
+  const all = await service.listDatabases({ signal: request.signal() });
+  const behind = all.filter(({ databaseName }) => databaseName > after);
+  const databases = behind.slice(0, limit);
+  const last = behind.length > databases.length ? databases.at(-1) : undefined;
+  const next = last && `${request.path()}?${query.with('after', last.databaseName)}`;
+  return show(request, {
+    body: listBody('databases', databases.map(entry), { last: { next: jsonStringIfPresent(next) } }),
+    headers: nextLink(next),
+    describe: () => catalogPage({ databases, next }),
+  });
 }
 
 async function readAtRevision(request: HttpRequest, { service }: RouteContext, at: AskedRevision): Promise<HttpReply> {
   const database = await service.databaseAt({ ...request.read(), at });
-  return jsonReply(200, databaseMetadata(database), scopeHeaders(database));
+  return show(request, {
+    body: objectBody(databaseMetadata(database)),
+    headers: scopeHeaders(database),
+    describe: () => databasePage(database),
+  });
 }
 
 async function readInCollection(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const database = await service.databaseAt({ ...request.read(), at: 'latest' });
   const { versions } = await service.listVersions({ ...request.read(), at: database.revision });
-  return jsonReply(200, singleDatabaseObject(database, versions), scopeHeaders(database));
+  return show(request, {
+    body: objectBody(singleDatabaseObject(database, versions)),
+    headers: scopeHeaders(database),
+    describe: () => collectionPage(database),
+  });
 }

@@ -1,10 +1,11 @@
 /**
- * The HTTP API: both route families of the specification over one service, in JSON.
+ * The HTTP API: both route families of the specification over one service, in JSON, and reads in TOON.
  *
  * For: routing, reading requests without loss, replies as text with stored payloads spliced in, redirects, one error
  * body for everything that can fail, cross-origin headers, and an end that lets running requests finish.
  *
- * Not here: what an operation means (#service), caching headers, other renderings than JSON, who may do what.
+ * Not here: what an operation means (#service), who may do what. A read says once what it has found, where to read on
+ * and what can be done; rendering/ shows it in the form that is asked for.
  * docs/http.md has every route with an example that a test runs.
  *
  * Invariants:
@@ -22,6 +23,7 @@
  *   TH10 The requests of a connection are handled one after the other, in their order.
  *   TH11 However many large bodies and answers are worked on, the event loop comes round after a few milliseconds of
  *        it.
+ *   TH12 A page in any rendering has the data of its JSON, and links to nothing that is not answered.
  */
 export type { AllowedOrigins } from './cors.ts';
 export { type HttpServer, type HttpServerOptions, startHttpServer } from './server.ts';

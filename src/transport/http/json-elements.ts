@@ -2,17 +2,31 @@
  * The elements of a JSON array that may be long. Of a long one nothing stays in the heap of V8, which collects late
  * what is large: its text becomes bytes as it grows. (ADR 0065)
  */
-import { giveBack } from '#base';
-import { type JsonMembers, type JsonText, jsonMembers } from './json-text.ts';
+import { assert, giveBack } from '#base';
+import type { JsonText } from './json-text.ts';
 import { PIECE_BYTES } from './limits.ts';
 
 export class JsonElements {
-  /** The first elements, each piece with the comma in front of it that it needs. */
+  /** The first elements as bytes, each piece with the comma in front of it that it needs. */
   readonly #pieces: Buffer[] = [];
+  readonly #pieceLength: number;
   /** Those behind them. */
-  #text = '';
+  #texts: JsonText[] = [];
+  #textLength = 0;
   #count = 0;
   #length = 0;
+
+  /** Of so many characters a piece becomes bytes; of an array that is known to be short none does. */
+  constructor(pieceLength: number = PIECE_BYTES) {
+    this.#pieceLength = pieceLength;
+  }
+
+  /** An array that stays text. */
+  static of(texts: readonly JsonText[]): JsonElements {
+    const elements = new JsonElements(Number.POSITIVE_INFINITY);
+    elements.add(texts);
+    return elements;
+  }
 
   get count(): number {
     return this.#count;
@@ -25,22 +39,32 @@ export class JsonElements {
 
   add(elements: readonly JsonText[]): void {
     for (const element of elements) {
-      this.#text += this.#count === 0 ? element : `,${element}`;
+      this.#texts.push(element);
       this.#count++;
+      this.#textLength += element.length + 1;
       this.#length += element.length + 1;
-      if (this.#text.length >= PIECE_BYTES) this.#toBytes();
+      if (this.#textLength >= this.#pieceLength) this.#toBytes();
     }
   }
 
+  /** The elements, of an array that stays text. */
+  texts(): readonly JsonText[] {
+    assert(this.#pieces.length === 0, 'Elements that are bytes are no texts any more');
+    return this.#texts;
+  }
+
   /**
-   * An object of the first members, this array under its name, and the last members: text when it is short, UTF-8 when
-   * it is not. The elements are gone afterwards.
+   * An object of the first members, this array under its name, and the last members, or without a name the array alone:
+   * text when it is short, UTF-8 when it is not. The elements are gone afterwards.
    */
-  inObject(first: JsonMembers, name: string, last: JsonMembers): JsonText | Buffer {
-    const [before, behind] = [jsonMembers(first), jsonMembers(last)];
-    const start = `{${before}${before === '' ? '' : ','}${JSON.stringify(name)}:[`;
-    const end = `]${behind === '' ? '' : ','}${behind}}`;
-    if (this.#pieces.length === 0) return `${start}${this.#text}${end}`;
+  inObject(first: string, name: string | undefined, last: string): JsonText | Buffer {
+    if (name === undefined) return this.#between('[', ']');
+    const start = `{${first}${first === '' ? '' : ','}${JSON.stringify(name)}:[`;
+    return this.#between(start, `]${last === '' ? '' : ','}${last}}`);
+  }
+
+  #between(start: string, end: string): JsonText | Buffer {
+    if (this.#pieces.length === 0) return `${start}${this.#texts.join(',')}${end}`;
     this.#toBytes();
     const bytes = Buffer.concat([Buffer.from(start), ...this.#pieces, Buffer.from(end)]);
     for (const piece of this.#pieces.splice(0)) giveBack(piece);
@@ -48,7 +72,10 @@ export class JsonElements {
   }
 
   #toBytes(): void {
-    if (this.#text !== '') this.#pieces.push(Buffer.from(this.#text));
-    this.#text = '';
+    if (this.#texts.length === 0) return;
+    const comma = this.#pieces.length === 0 ? '' : ',';
+    this.#pieces.push(Buffer.from(`${comma}${this.#texts.join(',')}`));
+    this.#texts = [];
+    this.#textLength = 0;
   }
 }

@@ -40,6 +40,14 @@ export const PAGE_SIZE_MAX: number = QUERY_LIMIT_MAX;
 /** Bytes of the stored events of a page: it ends before the event that would pass them, unless that is its first. */
 export const PAGE_BYTES_MAX: number = 8 * 1024 * 1024;
 
+/**
+ * The same of a page of TOON, whose readers read some thousand tokens at a time and some 15,000 at most, and which
+ * takes thirty times as long to write. A larger limit counts as the largest.
+ */
+export const TOON_PAGE_SIZE_DEFAULT = 50;
+export const TOON_PAGE_SIZE_MAX = 250;
+export const TOON_PAGE_BYTES_MAX: number = 64 * 1024;
+
 /** Bytes that the answer to one transaction or one event may take, as stored and as text. */
 export const ITEM_ANSWER_BYTES: number = 4 * TRANSACTION_BYTES_MAX;
 

@@ -4,16 +4,20 @@
 import type { AskedRevision } from '#base';
 import { Faults, parseNamePrefix } from '#model';
 import type { ListedName, ListNamesReply, ListNamesRequest, Service } from '#service';
-import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
+import { type JsonText, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { pageLimit } from './page.ts';
-import { type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
+import { namesPage } from './rendering/name-pages.ts';
+import type { Attribute } from './rendering/paths.ts';
+import { listBody } from './rendering/reply-body.ts';
+import { show } from './rendering/show.ts';
+import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import { redirecting } from './revision-segment.ts';
 import type { Route } from './route.ts';
 
 interface Listing {
   /** Last segment of the path, and with `_` for `-` the member of the reply. */
-  readonly segment: string;
+  readonly segment: Attribute;
   readonly list: (service: Service, request: ListNamesRequest) => Promise<ListNamesReply>;
 }
 
@@ -41,23 +45,22 @@ function toListRequest(request: HttpRequest, at: AskedRevision): ListNamesReques
   return {
     ...request.read(),
     at,
-    limit: pageLimit(query),
+    limit: pageLimit(request),
     ...(prefix === undefined ? {} : { prefix }),
     ...(after === undefined ? {} : { after }),
   };
 }
 
-function listingReply({ segment }: Listing, request: HttpRequest, reply: ListNamesReply): HttpReply {
+function listingReply({ segment }: Listing, request: HttpRequest, reply: ListNamesReply): Promise<HttpReply> {
   const last = reply.hasMore ? reply.names.at(-1)?.name : undefined;
   const next = last === undefined ? undefined : `${request.path()}?${request.query().with('after', last)}`;
-  const body = jsonObject({
-    database: jsonString(reply.databaseName),
-    revision: jsonInteger(reply.revision),
-    [segment.replace('-', '_')]: jsonArray(reply.names.map(listedName)),
-    has_more: String(reply.hasMore),
-    next: jsonStringIfPresent(next),
+  const first = { database: jsonString(reply.databaseName), revision: jsonInteger(reply.revision) };
+  const more = { has_more: String(reply.hasMore), next: jsonStringIfPresent(next) };
+  return show(request, {
+    body: listBody(segment.replace('-', '_'), reply.names.map(listedName), { first, last: more }),
+    headers: { ...scopeHeaders(reply), ...nextLink(next) },
+    describe: () => namesPage(segment, reply, next),
   });
-  return jsonReply(200, body, { ...scopeHeaders(reply), ...nextLink(next) });
 }
 
 function listedName({ name, firstRevision }: ListedName): JsonText {

@@ -7,16 +7,9 @@ import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#servi
 import { invalidField } from './errors.ts';
 import { JsonElements } from './json-elements.ts';
 import { type JsonText, jsonArray } from './json-text.ts';
-import {
-  ITEM_ANSWER_BYTES,
-  PAGE_ANSWER_BYTES,
-  PAGE_BYTES_MAX,
-  PAGE_SIZE_DEFAULT,
-  PAGE_SIZE_MAX,
-  PIECE_BYTES,
-  SMALL_ANSWER_BYTES,
-} from './limits.ts';
+import { ITEM_ANSWER_BYTES, PAGE_ANSWER_BYTES, PAGE_SIZE_MAX, PIECE_BYTES, SMALL_ANSWER_BYTES } from './limits.ts';
 import type { QueryParameters } from './query-string.ts';
+import type { ListSizes } from './rendering/renderings.ts';
 import type { HttpRequest } from './request.ts';
 
 /** A query that ends with its page. */
@@ -33,6 +26,7 @@ export interface PageRequest extends Pick<QueryEventsRequest, 'at'> {
 export interface EventPage {
   readonly scope: ReadScope;
   readonly events: JsonElements;
+  readonly first: StoredEvent | undefined;
   /** The last event of the page, when there are more behind it. */
   readonly more: StoredEvent | undefined;
 }
@@ -68,8 +62,9 @@ async function readPageUpTo(
     throw failure;
   });
   assertOfWalk(databaseId, scope.databaseName, scope);
-  const page = new Page(limit);
-  const events = new JsonElements();
+  const page = new Page(limit, request.listSizes().bytesMax);
+  // Other renderings take the events one by one.
+  const events = new JsonElements(request.rendering() === undefined ? PIECE_BYTES : Number.POSITIVE_INFINITY);
   for await (const chunk of chunks) {
     const taken = page.takeAll(chunk);
     if (page.takenBytes > bytesMax) return undefined;
@@ -77,7 +72,7 @@ async function readPageUpTo(
     if (events.length > bytesMax) return undefined;
     if (page.isFull) break;
   }
-  return { scope, events, more: page.isFull ? page.last : undefined };
+  return { scope, events, first: page.first, more: page.isFull ? page.last : undefined };
 }
 
 /** Each has one event at least. */
@@ -96,9 +91,11 @@ function* piecesOf(events: readonly StoredEvent[]): Generator<readonly StoredEve
 
 /** Fills up to the limit of events or, with one event at least, the limit of bytes. */
 class Page {
+  first: StoredEvent | undefined;
   /** The last event that was taken. */
   last: StoredEvent | undefined;
   readonly #limit: number;
+  readonly #bytesMax: number;
   #eventCount = 0;
   #byteCount = 0;
   /** Of its events as they are stored. */
@@ -106,8 +103,9 @@ class Page {
   /** Whether an event was left out. */
   isFull = false;
 
-  constructor(limit: number) {
+  constructor(limit: number, bytesMax: number) {
     this.#limit = limit;
+    this.#bytesMax = bytesMax;
   }
 
   /** The events that there is room for. */
@@ -118,10 +116,11 @@ class Page {
 
   #take(event: StoredEvent): boolean {
     this.#byteCount += event.bytes.length;
-    this.isFull = this.#eventCount === this.#limit || (this.#byteCount > PAGE_BYTES_MAX && this.#eventCount > 0);
+    this.isFull = this.#eventCount === this.#limit || (this.#byteCount > this.#bytesMax && this.#eventCount > 0);
     if (this.isFull) return false;
     this.#eventCount++;
     this.takenBytes += event.bytes.length;
+    this.first ??= event;
     this.last = event;
     return true;
   }
@@ -138,14 +137,25 @@ export function pageDirection(query: QueryParameters): Direction {
   throw invalidField('direction', 'must be forward or reverse', text);
 }
 
-/** The `limit` parameter. */
-export function pageLimit(query: QueryParameters): number {
-  return query.integer('limit', { min: 1, max: PAGE_SIZE_MAX }) ?? PAGE_SIZE_DEFAULT;
+/** The `limit` parameter, as far as the rendering goes. */
+export function pageLimit(request: HttpRequest): number {
+  const limit = request.query().integer('limit', { min: 1, max: PAGE_SIZE_MAX });
+  return boundedLimit(request, limit);
 }
 
-/** The query with the limit that it names, or that of a page. */
-export function boundedQuery(query: EventQuery): PageQuery {
-  return { ...query, limit: query.limit ?? PAGE_SIZE_DEFAULT };
+/** The query with the limit that it names, as far as the rendering goes, or that of a page. */
+export function boundedQuery(request: HttpRequest, query: EventQuery): PageQuery {
+  return { ...query, limit: boundedLimit(request, query.limit) };
+}
+
+function boundedLimit(request: HttpRequest, limit: number | undefined): number {
+  const { itemsDefault, itemsMax } = request.listSizes();
+  return Math.min(limit ?? itemsDefault, itemsMax);
+}
+
+/** As many of the events as a page has that nobody set a limit for. */
+export function firstOf(events: readonly StoredEvent[], { itemsDefault, bytesMax }: ListSizes): readonly StoredEvent[] {
+  return new Page(itemsDefault, bytesMax).takeAll(events);
 }
 
 export function eventJson(event: StoredEvent): JsonText {

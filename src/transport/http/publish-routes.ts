@@ -1,9 +1,10 @@
 /** Publishing: components come as a multipart body with their metadata, and go on as versions. */
 import { COMPONENT_BYTES_MAX, type ComponentKind, definitionFromJson, Faults, METADATA_BYTES_MAX } from '#model';
 import { readOptionalJsonObject } from './body.ts';
-import { versionJson } from './component-json.ts';
+import { versionMembers } from './component-json.ts';
 import { jsonInteger, jsonObject } from './json-text.ts';
 import { readParts } from './multipart.ts';
+import { type ComponentSegment, versionPath } from './rendering/paths.ts';
 import { emptyReply, type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
@@ -12,10 +13,7 @@ import type { Handler, Route, RouteContext } from './route.ts';
 const AROUND_BYTES = 524_288;
 const BODY_BYTES_MAX = COMPONENT_BYTES_MAX + METADATA_BYTES_MAX + AROUND_BYTES;
 
-/** A segment of a path that means all components of a kind. */
-export type KindSegment = 'state-views' | 'state-changes' | 'presenters';
-
-export const KIND_SEGMENTS: Readonly<Record<KindSegment, ComponentKind>> = {
+export const KIND_SEGMENTS: Readonly<Record<ComponentSegment, ComponentKind>> = {
   'state-views': 'state-view',
   'state-changes': 'state-change',
   presenters: 'presenter',
@@ -41,12 +39,7 @@ export const PUBLISH_ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/databases/{database}/state-views/{name}', handle: deleteStateView },
 ];
 
-/** The page of a version, which whoever has published it goes to. */
-function versionPath(databaseName: string, segment: KindSegment, name: string, version: number): string {
-  return `/db/${databaseName}/${segment}/${name}/v${version}`;
-}
-
-function publishing(segment: KindSegment): Handler {
+function publishing(segment: ComponentSegment): Handler {
   const kind = KIND_SEGMENTS[segment];
   return async (request, { service }) => {
     const parts = await readParts(request, ['metadata', 'wasm']);
@@ -61,8 +54,9 @@ function publishing(segment: KindSegment): Handler {
       floor: request.floor(),
     });
     const { version, databaseName } = published;
-    const location = versionPath(databaseName, segment, version.definition.name, version.version);
-    return jsonReply(201, versionJson(version), { ...scopeHeaders(published), location });
+    // The page of the version, which whoever has published it goes to.
+    const location = versionPath(databaseName, segment, { name: version.definition.name, version: version.version });
+    return jsonReply(201, jsonObject(versionMembers(version)), { ...scopeHeaders(published), location });
   };
 }
 

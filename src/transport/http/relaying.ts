@@ -9,7 +9,7 @@ import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerRespons
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Asking, type Attempt, formatShown, isUntried, RELAYED, type Relay, SHOWN } from '../relay.ts';
 import { HolderPulse, type Place } from './holder-pulse.ts';
-import type { HttpReply } from './reply.ts';
+import { type HttpReply, varying } from './reply.ts';
 
 // An import of it would also load what it offers lazily: a client for the web.
 const { Agent, request: send } = process.getBuiltinModule('node:http');
@@ -39,7 +39,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether an answer may be read by a page of another origin is for the server to say that the page has asked. */
-const isOfOrigins = (name: string): boolean => name === 'vary' || name.startsWith('access-control-');
+const isOfOrigins = (name: string): boolean => name.startsWith('access-control-');
 
 export interface RelayedRequest {
   readonly request: FastifyRequest;
@@ -172,11 +172,24 @@ async function passOn(relayed: RelayedRequest, answer: IncomingMessage): Promise
   for (const [name, values = []] of Object.entries(answer.headersDistinct)) {
     if (!OWN_HEADERS.has(name) && !isOfOrigins(name)) client.setHeader(name, values);
   }
-  for (const [name, value] of Object.entries(relayed.begin())) client.setHeader(name, value);
+  const own = relayed.begin();
+  for (const [name, value] of Object.entries(own)) client.setHeader(name, value);
+  setVary(client, varying(own, { vary: withoutOrigin(answer.headers.vary) }));
   const fault = await (body === undefined ? faultInPassing(answer, client) : undefined);
   if (fault !== undefined) return { kind: fault };
   if (body !== undefined) client.end(body);
   return { kind: 'answered', header: (name) => answer.headers[name]?.toString() };
+}
+
+/** That an answer depends on the origin of its request is for this server to say. */
+function withoutOrigin(vary = ''): string {
+  const names = vary.split(',').map((name) => name.trim());
+  return names.filter((name) => name !== '' && name.toLowerCase() !== 'origin').join(', ');
+}
+
+function setVary(client: ServerResponse, { vary }: HttpReply['headers']): void {
+  if (vary === undefined) client.removeHeader('vary');
+  else client.setHeader('vary', vary);
 }
 
 /** Resolves when the client has the whole answer, or one of the two has gone: then the other is told so. */
@@ -214,10 +227,13 @@ async function whole(answer: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(pieces, byteCount);
 }
 
-/** Quotes inside of a text are escaped: this stands nowhere but in the details of an error. */
+/**
+ * In JSON or in TOON. Quotes and line breaks inside of a text are escaped: this stands nowhere but in the details of an
+ * error.
+ */
 function reasonIn(body: Buffer): string | undefined {
-  const reason = /"reason":"(\w+)"/.exec(body.toString('latin1'));
-  return reason?.[1];
+  const reason = /"reason":"(\w+)"|^ +reason: (\w+)$/m.exec(body.toString('latin1'));
+  return reason?.[1] ?? reason?.[2];
 }
 
 function headersFor(request: FastifyRequest, { holder, shown }: Asking, relayedBy: string): OutgoingHttpHeaders {

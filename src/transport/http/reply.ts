@@ -65,3 +65,9 @@ export function nextLink(target: string | undefined): Readonly<Record<string, st
 export function scopeHeaders(scope: ReplyScope): Readonly<Record<string, string>> {
   return { 'x-database-id': scope.databaseId, 'x-revision': String(scope.revision) };
 }
+
+/** What an answer depends on according to any of them, as a header of its own. */
+export function varying(...headers: readonly HttpReply['headers'][]): HttpReply['headers'] {
+  const named = headers.flatMap(({ vary = '' }) => (vary === '' ? [] : [vary]));
+  return named.length === 0 ? NO_HEADERS : { vary: named.join(', ') };
+}

@@ -8,6 +8,7 @@ import type { ReadRequest, RevisionFloor } from '#service';
 import { shownBy } from '../relay.ts';
 import type { AnswerRoom, HttpMemory } from './memory.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
+import { type ListSizes, listSizes, type Rendering, renderingFor } from './rendering/renderings.ts';
 import type { Turns } from './turns.ts';
 
 const NO_BODY = new Uint8Array(0);
@@ -80,6 +81,16 @@ export class HttpRequest {
   header(name: string): string | undefined {
     const value = this.#request.headers[name];
     return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  /** In which a read is answered; undefined: JSON. */
+  rendering(): Rendering | undefined {
+    return renderingFor(this.header('accept'));
+  }
+
+  /** Of the lists of the answer to a read. */
+  listSizes(): ListSizes {
+    return listSizes(this.rendering());
   }
 
   /** All of them as they came, one behind the other. */

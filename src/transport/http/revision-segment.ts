@@ -5,6 +5,7 @@
  * links and caches names the revision. Routes that take only a number say so.
  */
 import { type AskedRevision, quote } from '#base';
+import { type Keeping, keptRead } from './caching.ts';
 import { invalidField } from './errors.ts';
 import { parseRevision } from './query-string.ts';
 import { type HttpReply, redirectReply, scopeHeaders } from './reply.ts';
@@ -23,10 +24,10 @@ export type RevisionHandler = (
 ) => Promise<HttpReply> | HttpReply;
 
 /** A route that redirects `latest` and `cached`; `below` is the part of its path behind the revision. */
-export function redirecting(below: string, handle: RevisionHandler): Handler {
+export function redirecting(below: string, handle: RevisionHandler, keeping: Keeping = 'revision'): Handler {
   return async (request, context) => {
     const segment = parseSegment(request.param('revision'));
-    if (segment.kind === 'number') return handle(request, context, segment.revision);
+    if (segment.kind === 'number') return kept({ request, context, at: segment.revision }, handle, keeping);
     const scope = await context.service.databaseAt({ ...request.read(), at: segment.kind });
     const location = `/db/${scope.databaseName}/${scope.revision}${below}${request.search()}`;
     return redirectReply(segment.kind, location, scopeHeaders(scope));
@@ -38,11 +39,24 @@ export function numeric(handle: RevisionHandler): Handler {
   return (request, context) => {
     const text = request.param('revision');
     const segment = parseSegment(text);
-    if (segment.kind === 'number') return handle(request, context, segment.revision);
+    if (segment.kind === 'number') return kept({ request, context, at: segment.revision }, handle, 'revision');
     const database = encodeURIComponent(request.param('database'));
     const hint = `GET /db/${database}/${text} redirects to it`;
     throw invalidField('revision', `must be a number on this path; ${hint}`, text);
   };
+}
+
+interface ReadAtNumber {
+  readonly request: HttpRequest;
+  readonly context: RouteContext;
+  readonly at: AskedRevision;
+}
+
+function kept({ request, context, at }: ReadAtNumber, handle: RevisionHandler, keeping: Keeping): Promise<HttpReply> {
+  return keptRead(request, keeping, {
+    scope: () => context.service.databaseAt({ ...request.read(), at }),
+    answer: () => handle(request, context, at),
+  });
 }
 
 /** What stands behind a revision: where its place is, nobody gave one. */

@@ -22,10 +22,13 @@ import {
 import type { ReadScope } from '#service';
 import { cursorBehind, cursorFrom } from './cursor.ts';
 import { invalidField } from './errors.ts';
-import { type JsonText, jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
+import { type JsonMembers, jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { boundedQuery, type EventPage, PAGE_PARAMETERS, pageDirection, pageLimit, readPage } from './page.ts';
 import type { QueryParameters } from './query-string.ts';
-import { type HttpReply, jsonReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
+import { eventsPage, type ListedEvents } from './rendering/event-pages.ts';
+import { listBody } from './rendering/reply-body.ts';
+import { show } from './rendering/show.ts';
+import { type HttpReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import { numeric, type RevisionHandler } from './revision-segment.ts';
 import type { Route, RouteContext } from './route.ts';
@@ -65,16 +68,16 @@ async function queryAtRevision(request: HttpRequest, context: RouteContext, at: 
   const text = parameters.get('q');
   if (text === undefined) {
     const { page, next } = await readListed(request, context, { at, selector: ALL });
-    return pageReply(page, { members: {}, headers: {}, next });
+    return pageReply(request, page, { members: {}, headers: {}, next, path: request.path() });
   }
   const { query, endAtNow } = queryOf(text, parameters);
-  const bounded = boundedQuery(query);
+  const bounded = boundedQuery(request, query);
   if (endAtNow) return redirectToNow(request, context, { at, query });
   const page = await readPage(context.service, request, { at, query: bounded });
   const end = query.effectiveTime?.end;
   const endAt = end === undefined ? undefined : formatInstant(end);
   const next = page.more === undefined ? undefined : { ...query, after: page.more.position };
-  return pageReply(page, {
+  return pageReply(request, page, {
     members: { effective_time_end_at: jsonStringIfPresent(endAt) },
     headers: endAt === undefined ? {} : { 'x-effective-time-end-at': endAt },
     next: next === undefined ? undefined : `${request.path()}?q=${queryToParameter(next)}`,
@@ -128,7 +131,9 @@ function eventsOf({ name, kind, parse, absent }: Attribute): RevisionHandler {
     if (value === undefined) throw faults.toError('The path is malformed');
     const { page, next, isFirst } = await readListed(request, context, { at, selector: term(kind, value) });
     if (page.events.count === 0 && isFirst) throw nothingFound(page.scope, { name, value, reason: absent });
-    return pageReply(page, { members: { [name]: jsonString(value) }, headers: {}, next });
+    const what = `of the ${name.replace('_', ' ')} ${quote(value)}`;
+    const members = { [name]: jsonString(value) };
+    return pageReply(request, page, { members, headers: {}, next, what, path: request.path() });
   };
 }
 
@@ -151,7 +156,7 @@ async function readListed(
     selector,
     revisions: {},
     direction: pageDirection(parameters),
-    limit: pageLimit(parameters),
+    limit: pageLimit(request),
     after: cursor?.after,
   };
   const page = await readPage(service, request, { at, query, databaseId: cursor?.databaseId });
@@ -169,16 +174,22 @@ function nothingFound(
   return new DatabaseError('not_found', message, { details: { reason, scope: { databaseId, revision } } });
 }
 
-interface PageParts {
-  readonly members: Readonly<Record<string, JsonText | undefined>>;
+interface PageParts extends Pick<ListedEvents, 'what' | 'path'> {
+  readonly members: JsonMembers;
   readonly headers: Readonly<Record<string, string>>;
   /** Path and query string of the page behind this one, when there is one. */
   readonly next: string | undefined;
 }
 
-function pageReply({ scope, events }: EventPage, { members, headers, next }: PageParts): HttpReply {
+function pageReply(request: HttpRequest, page: EventPage, parts: PageParts): Promise<HttpReply> {
+  const { members, headers, next, ...said } = parts;
+  const { scope, events, first } = page;
+  const { count } = events;
   const where = { database: jsonString(scope.databaseName), revision: jsonInteger(scope.revision) };
   const more = { has_more: String(next !== undefined), next: jsonStringIfPresent(next) };
-  const body = events.inObject({ ...where, ...members }, 'events', more);
-  return jsonReply(200, body, { ...scopeHeaders(scope), ...headers, ...nextLink(next) });
+  return show(request, {
+    body: listBody('events', events, { first: { ...where, ...members }, last: more }),
+    headers: { ...scopeHeaders(scope), ...headers, ...nextLink(next) },
+    describe: () => eventsPage({ ...said, scope, count, first, next }),
+  });
 }

@@ -14,7 +14,6 @@ import type { ByteBudgets } from '../byte-budgets.ts';
 import type { Relay } from '../relay.ts';
 import { BodyIntake } from './body-intake.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
-import { errorReply } from './errors.ts';
 import { toDatabaseError } from './framework-errors.ts';
 import { answerHalfClosed } from './half-closed.ts';
 import {
@@ -30,7 +29,8 @@ import {
 import { lingerAfterAnswer } from './lingering.ts';
 import { HttpMemory, isBodyTooLong } from './memory.ts';
 import { HttpRelaying } from './relaying.ts';
-import { emptyReply, type HttpReply } from './reply.ts';
+import { refused } from './rendering/refusal.ts';
+import { emptyReply, type HttpReply, varying } from './reply.ts';
 import { HttpRequest, type RoutedRequest } from './request.ts';
 import { headFault, isAboutServer, originForm } from './request-head.ts';
 import { RequestLines } from './request-line.ts';
@@ -85,6 +85,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route as the specification writes it, for metrics and logs. */
     readonly label?: string;
+    /** Whether it reads, and in the rendering that is asked for. */
+    readonly isRead?: boolean;
   }
 }
 
@@ -137,7 +139,7 @@ class HttpFront {
       // A body that no route asked for is not read, and neither is one of a request that is none.
       if (fault !== undefined) {
         reply.raw.shouldKeepAlive = false;
-        this.#send(request, reply, errorReply(fault));
+        this.#send(request, reply, refused(request, fault));
       } else if (isAboutServer(request)) this.#send(request, reply, emptyReply({ allow: SERVER_METHODS }));
       else if (request.is404) this.#send(request, reply, notFound(request));
       else done(this.#admit(request, reply));
@@ -227,7 +229,7 @@ class HttpFront {
     this.#fastify.route<{ Params: RoutedRequest['params'] }>({
       method: route.method,
       url: routerPath(route.path),
-      config: { label: route.path },
+      config: { label: route.path, isRead: isRead(route) },
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
       handler: async (request, reply) => {
         // The router takes an empty segment for a parameter; a path that ends in a slash is not the path without it.
@@ -269,7 +271,7 @@ class HttpFront {
       request,
       reply,
       signal: () => routed.signal(),
-      isRead: route.method === 'GET' || route.isRead === true,
+      isRead: isRead(route),
       isRepeatable: () => route.isRepeatable?.(routed) ?? false,
       begin: () => {
         this.#memory.passing(reply);
@@ -288,16 +290,16 @@ class HttpFront {
   }
 
   #send(request: FastifyRequest, reply: FastifyReply, built: HttpReply): FastifyReply {
-    const refusal = this.#memory.send(request, reply, heldBytes(built));
-    if (refusal !== undefined) built.stream?.destroy();
-    const answer = refusal === undefined ? built : errorReply(refusal);
+    const fault = this.#memory.send(request, reply, heldBytes(built));
+    if (fault !== undefined) built.stream?.destroy();
+    const answer = fault === undefined ? built : refused(request, fault);
     // The body may come all the same, or the next request: nobody could tell them apart.
     if (this.#unsentBodies.has(request.raw)) reply.raw.shouldKeepAlive = false;
     // What it sends all the same must not cost it the answer.
     if (!request.raw.complete) lingerAfterAnswer(request.raw.socket);
     reply.code(answer.status);
-    reply.headers(corsHeaders(this.#options.allowedOrigins, request.headers.origin));
-    reply.headers(answer.headers);
+    const origins = corsHeaders(this.#options.allowedOrigins, request.headers.origin);
+    reply.headers({ ...origins, ...answer.headers, ...varying(origins, answer.headers) });
     if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
     reply.headers(this.#ending());
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
@@ -325,7 +327,7 @@ class HttpFront {
       this.#options.logger.error('http-request-failed', { method: request.method, route: label, error: failure });
     }
     if (isFatal(error)) this.#options.onFatal(error);
-    return this.#send(request, reply, errorReply(failure));
+    return this.#send(request, reply, refused(request, failure));
   }
 
   /** Counts the request. */
@@ -343,6 +345,10 @@ class HttpFront {
       });
     });
   }
+}
+
+function isRead(route: Route): boolean {
+  return route.isRead ?? route.method === 'GET';
 }
 
 /** What is held of an answer until it has left: of one that is sent as it comes, what it begins with. */
@@ -394,8 +400,8 @@ function notFound(request: FastifyRequest): HttpReply {
   const route = `${request.method} ${escapeUnseen(cut(path, SHOWN_PATH_LENGTH_MAX))}`;
   const allow = allowedMethods(path);
   if (allow === undefined)
-    return errorReply(new DatabaseError('not_found', `There is no route ${route}; ${ROUTES_RULE}.`));
+    return refused(request, new DatabaseError('not_found', `There is no route ${route}; ${ROUTES_RULE}.`));
   const message = `There is no route ${route}; this path has ${allow}.`;
-  const reply = errorReply(new DatabaseError('not_found', message, { details: { reason: 'MethodNotAllowed' } }));
+  const reply = refused(request, new DatabaseError('not_found', message, { details: { reason: 'MethodNotAllowed' } }));
   return { ...reply, headers: { ...reply.headers, allow } };
 }

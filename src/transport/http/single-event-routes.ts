@@ -6,7 +6,10 @@ import type { SingleEventReply } from '#service';
 import { ITEM_ANSWER_BYTES } from './limits.ts';
 import { eventJson } from './page.ts';
 import { parseRevision, type QueryParameters } from './query-string.ts';
-import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
+import { eventPage } from './rendering/event-pages.ts';
+import { textBody } from './rendering/reply-body.ts';
+import { show } from './rendering/show.ts';
+import { type HttpReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import { numeric } from './revision-segment.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
@@ -69,5 +72,9 @@ async function eventReply(request: HttpRequest, reply: SingleEventReply, nextInd
     ? { link: `<${request.path()}?${request.query().with(INDEX, String(nextIndex))}>; rel="next"` }
     : {};
   const body = await request.inTurn(() => eventJson(reply.event));
-  return jsonReply(200, body, { ...scopeHeaders(reply), ...link });
+  return show(request, {
+    body: textBody(body),
+    headers: { ...scopeHeaders(reply), ...link },
+    describe: () => eventPage(reply),
+  });
 }

@@ -39,6 +39,9 @@ import { type JsonBody, readJsonBody } from './body.ts';
 import { errorReply, invalidField } from './errors.ts';
 import type { JsonText } from './json-text.ts';
 import { ITEM_ANSWER_BYTES, PIECE_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
+import { firstOf } from './page.ts';
+import { transactionPage } from './rendering/event-pages.ts';
+import { show } from './rendering/show.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
@@ -80,10 +83,10 @@ const CONSTRAINT_NAMES = ['constraints', 'conditions'];
 
 const BODY_NAMES = ['transaction_id', 'events', ...CONSTRAINT_NAMES, ...OPTION_NAMES];
 
-function transacting(show: (recorded: RecordedTransaction) => JsonText): Handler {
+function transacting(toJson: (recorded: RecordedTransaction) => JsonText): Handler {
   return async (request, { service }) => {
     const reply = await service.transact(await readTransaction(request));
-    if (reply.kind === 'recorded') return jsonReply(200, show(reply), scopeHeaders(reply));
+    if (reply.kind === 'recorded') return jsonReply(200, toJson(reply), scopeHeaders(reply));
     return errorReply(refusalError(reply));
   };
 }
@@ -240,5 +243,11 @@ function acceptEvents(items: readonly JsonNode[], faults: Faults): Pick<Transact
 
 async function lookUp(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const reply = await service.fetchTransaction({ ...request.read(), transactionId: request.param('transaction_id') });
-  return jsonReply(200, await request.inTurn(() => storedTransaction(reply)), scopeHeaders(reply));
+  const { events } = reply.transaction;
+  const shown = request.rendering() === undefined ? events : firstOf(events, request.listSizes());
+  return show(request, {
+    body: await request.inTurn(() => storedTransaction(reply, shown)),
+    headers: scopeHeaders(reply),
+    describe: () => transactionPage(reply, shown.length),
+  });
 }

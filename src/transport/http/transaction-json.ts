@@ -10,6 +10,7 @@ import {
   type ProposedTransaction,
   type ReadScope,
   type RecordedTransaction,
+  type StoredEvent,
 } from '#service';
 import {
   type JsonText,
@@ -20,7 +21,8 @@ import {
   jsonStringIfPresent,
   jsonTimestamp,
 } from './json-text.ts';
-import { eventsJson } from './page.ts';
+import { eventJson } from './page.ts';
+import { listBody, type ReplyBody } from './rendering/reply-body.ts';
 
 interface Summary extends Pick<RecordedTransaction, 'transactionId' | 'revision' | 'basis' | 'recordedTimeMs'> {
   readonly events: readonly unknown[];
@@ -68,24 +70,23 @@ export function transactionReceipt(recorded: RecordedTransaction): JsonText {
   });
 }
 
-/** All that is stored of a transaction, its events included. */
-export function storedTransaction({ transaction: stored, ...scope }: FetchTransactionReply): JsonText {
+/** All that is stored of a transaction, with its first events. */
+export function storedTransaction(
+  { transaction: stored, ...scope }: FetchTransactionReply,
+  shown: readonly StoredEvent[],
+): ReplyBody {
   const mappings = eventIdMappings({
-    events: stored.events.map(({ bytes }) => bytes),
-    storedIds: stored.events.flatMap(({ storedId: id, position: { index } }) =>
-      id === undefined ? [] : [{ index, id }],
-    ),
+    events: shown.map(({ bytes }) => bytes),
+    storedIds: shown.flatMap(({ storedId: id, position: { index } }) => (id === undefined ? [] : [{ index, id }])),
   });
-  return jsonObject({
-    transaction: jsonObject({
-      ...summaryMembers(scope, stored),
-      origin: jsonString(ORIGIN_NAMES[stored.origin]),
-      ...optionMembers(stored.options),
-      chain_hash: jsonString(toHex(stored.chainHash)),
-    }),
-    event_id_mappings: mappingsJson(mappings),
-    events: eventsJson(stored.events),
+  const transaction = jsonObject({
+    ...summaryMembers(scope, stored),
+    origin: jsonString(ORIGIN_NAMES[stored.origin]),
+    ...optionMembers(stored.options),
+    chain_hash: jsonString(toHex(stored.chainHash)),
   });
+  const first = { transaction, event_id_mappings: mappingsJson(mappings) };
+  return listBody('events', shown.map(eventJson), { first });
 }
 
 function summaryMembers(scope: ReadScope, summary: Summary): Readonly<Record<string, JsonText>> {

@@ -1,16 +1,20 @@
 /** Definitions and listings of components, in both families. */
 import { type AskedRevision, DatabaseError, quote } from '#base';
-import type { ListVersionsReply, ListVersionsRequest } from '#service';
-import { collectionEntry, latestOfNames, listedVersion, versionJson } from './component-json.ts';
-import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString } from './json-text.ts';
-import { KIND_SEGMENTS, type KindSegment } from './publish-routes.ts';
+import type { ListVersionsReply } from '#service';
+import { collectionEntry, latestOfNames, listedVersion, versionMembers } from './component-json.ts';
+import { jsonInteger, jsonString } from './json-text.ts';
+import { KIND_SEGMENTS } from './publish-routes.ts';
 import { parseRevision } from './query-string.ts';
-import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
+import { versionPage, versionsPage } from './rendering/component-pages.ts';
+import type { ComponentSegment } from './rendering/paths.ts';
+import { listBody, objectBody, type ReplyBody } from './rendering/reply-body.ts';
+import { show } from './rendering/show.ts';
+import { type HttpReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import { redirecting } from './revision-segment.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
 
-const SEGMENTS: readonly KindSegment[] = ['state-views', 'state-changes', 'presenters'];
+const SEGMENTS: readonly ComponentSegment[] = ['state-views', 'state-changes', 'presenters'];
 
 export const VERSION_ROUTES: readonly Route[] = [
   // There is no GET of /api/v1/db/{database}/state-views.
@@ -28,48 +32,64 @@ export const VERSION_ROUTES: readonly Route[] = [
     {
       method: 'GET',
       path: `/db/{database}/{revision}/${segment}`,
-      handle: redirecting(`/${segment}`, scoped(segment)),
+      // Versions are deleted and deactivated, at earlier revisions, too.
+      handle: redirecting(`/${segment}`, scoped(segment), 'content'),
     },
     { method: 'GET', path: `/databases/{database}/${segment}`, handle: listing(segment, collectionOf) },
   ]),
   { method: 'GET', path: '/api/v1/db/{database}/state-views/{name}/v{version}/schema', handle: readSchema },
 ];
 
-type Show = (segment: KindSegment, list: ListVersionsReply) => JsonText;
+/** The data of a list. */
+type Listed = (segment: ComponentSegment, list: ListVersionsReply) => ReplyBody;
 
-function listing(segment: KindSegment, show: Show): Handler {
+function listing(segment: ComponentSegment, listed: Listed): Handler {
   return async (request, { service }) => {
     const list = await service.listVersions({ ...request.read(), at: 'latest', kind: KIND_SEGMENTS[segment] });
-    return jsonReply(200, show(segment, list), scopeHeaders(list));
+    return listReply(request, segment, list, listed);
   };
 }
 
-function scoped(segment: KindSegment) {
+function scoped(segment: ComponentSegment) {
   return async (request: HttpRequest, { service }: RouteContext, at: AskedRevision): Promise<HttpReply> => {
-    const asked: ListVersionsRequest = { ...request.read(), at, kind: KIND_SEGMENTS[segment] };
-    const list = await service.listVersions(asked);
-    const body = jsonObject({
-      database: jsonString(list.databaseName),
-      revision: jsonInteger(list.revision),
-      [memberOf(segment)]: arrayOf(segment, list),
-    });
-    return jsonReply(200, body, scopeHeaders(list));
+    const list = await service.listVersions({ ...request.read(), at, kind: KIND_SEGMENTS[segment] });
+    return listReply(request, segment, list, scopedOf);
   };
 }
 
-function arrayOf(_segment: KindSegment, { versions }: ListVersionsReply): JsonText {
-  return jsonArray(versions.map(listedVersion));
+function listReply(
+  request: HttpRequest,
+  segment: ComponentSegment,
+  list: ListVersionsReply,
+  listed: Listed,
+): Promise<HttpReply> {
+  const body = listed(segment, list);
+  const count = body.list?.items.count ?? 0;
+  return show(request, {
+    body,
+    headers: scopeHeaders(list),
+    describe: () => versionsPage(segment, list, count),
+  });
 }
 
-function collectionOf(segment: KindSegment, { versions }: ListVersionsReply): JsonText {
-  return jsonObject({ [memberOf(segment)]: jsonArray(latestOfNames(versions).map(collectionEntry)) });
+function scopedOf(segment: ComponentSegment, { databaseName, revision, versions }: ListVersionsReply): ReplyBody {
+  const first = { database: jsonString(databaseName), revision: jsonInteger(revision) };
+  return listBody(memberOf(segment), versions.map(listedVersion), { first });
 }
 
-function memberOf(segment: KindSegment): string {
+function arrayOf(_segment: ComponentSegment, { versions }: ListVersionsReply): ReplyBody {
+  return listBody(undefined, versions.map(listedVersion));
+}
+
+function collectionOf(segment: ComponentSegment, { versions }: ListVersionsReply): ReplyBody {
+  return listBody(memberOf(segment), latestOfNames(versions).map(collectionEntry));
+}
+
+function memberOf(segment: ComponentSegment): string {
   return segment.replace('-', '_');
 }
 
-function reading(segment: KindSegment): Handler {
+function reading(segment: ComponentSegment): Handler {
   return async (request, { service }) => {
     const asked = { name: request.param('name'), version: versionIn(request) };
     const found = await service.findVersion({
@@ -78,7 +98,11 @@ function reading(segment: KindSegment): Handler {
       kind: KIND_SEGMENTS[segment],
       ...asked,
     });
-    return jsonReply(200, versionJson(found.version), scopeHeaders(found));
+    return show(request, {
+      body: objectBody(versionMembers(found.version)),
+      headers: scopeHeaders(found),
+      describe: () => versionPage(found, found.version),
+    });
   };
 }
 

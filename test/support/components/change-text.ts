@@ -25,3 +25,10 @@ export const ONE_EVENT = `
   (i32.store (i32.const 20) (i32.const 64))
   (i32.store (i32.const 24) (i32.const 1))
   (i32.const 16)`;
+
+/** An answer of none. */
+export const NO_EVENT = `
+  (i32.store8 (i32.const 16) (i32.const 0))
+  (i32.store (i32.const 20) (i32.const 64))
+  (i32.store (i32.const 24) (i32.const 0))
+  (i32.const 16)`;

@@ -8,6 +8,10 @@ import { createByteBudgets, Relay, startGrpcServer, startHttpServer } from '#tra
 import { statusOfError } from '../../../src/transport/grpc/error-status.ts';
 import { SubscribeEventsReply } from '../../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { frame } from '../../../src/transport/grpc/wire/framing.ts';
+import { errorReply } from '../../../src/transport/http/errors.ts';
+import { errorPage } from '../../../src/transport/http/rendering/error-page.ts';
+import { renderingFor } from '../../../src/transport/http/rendering/renderings.ts';
+import { textBody } from '../../../src/transport/http/rendering/reply-body.ts';
 import { eventually } from '../../support/eventually.ts';
 import {
   BREAKS,
@@ -28,8 +32,8 @@ import { startHttpWorld } from '../../support/http-world.ts';
 const databaseName = 'shop';
 const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
 const MUCH = 2 ** 30;
-const DRAINING =
-  statusOfError(new DatabaseError('unavailable', 'It drains', { details: { reason: 'Draining' } })).details ?? NO_BYTES;
+const DRAINS = new DatabaseError('unavailable', 'It drains', { details: { reason: 'Draining' } });
+const DRAINING = statusOfError(DRAINS).details ?? NO_BYTES;
 const ANYWHERE = { host: '127.0.0.1', port: 0 };
 
 interface Front {
@@ -273,4 +277,20 @@ describe('a client that leaves', () => {
     await eventually(() => expect(holder.ended).toEqual(['aborted']));
     await eventually(async () => expect(await counted()).toEqual(['http abandoned']));
   });
+});
+
+it('says in TOON, too, that it has not tried, and another node is asked', async () => {
+  const page = renderingFor('text/plain')?.renderNow(
+    textBody(errorReply(DRAINS).body ?? ''),
+    errorPage(DRAINS, undefined),
+  );
+  const drains = await failingHolder({
+    kind: 'answering',
+    call: () => undefined,
+    request: (_request, response) => void response.writeHead(503, { 'content-type': 'text/plain' }).end(page),
+  });
+  const { api } = await frontOf(drains, await answeringHolder());
+  const answer = await api.get('/databases/shop', { accept: 'text/plain' });
+  expect([answer.status, answer.text.split('\n', 1)]).toEqual([200, [expect.stringContaining('The database shop')]]);
+  expect(drains.asked).toHaveLength(1);
 });

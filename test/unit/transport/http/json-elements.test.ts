@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonElements } from '../../../../src/transport/http/json-elements.ts';
-import type { JsonMembers } from '../../../../src/transport/http/json-text.ts';
+import { type JsonMembers, jsonMembers } from '../../../../src/transport/http/json-text.ts';
 import { PIECE_BYTES } from '../../../../src/transport/http/limits.ts';
 
 const LONG = 'ä€😀"'.repeat(PIECE_BYTES / 4);
@@ -26,7 +26,7 @@ describe('elements in an object', () => {
     ['with both', { a: '1', none: undefined }, { z: '"x"' }],
   ])('are written %s', (_, first, last) => {
     for (const values of [[], ['x'], [1, null, { x: ['y'] }], [LONG], ['x', LONG, 'y', LONG]]) {
-      const text = String(elementsOf([values]).inObject(first, 'events', last));
+      const text = String(elementsOf([values]).inObject(jsonMembers(first), 'events', jsonMembers(last)));
       const members = [...inside(first), `"events":${JSON.stringify(values)}`, ...inside(last)];
       expect(text).toBe(`{${members.join(',')}}`);
     }
@@ -40,14 +40,24 @@ describe('elements in an object', () => {
       fc.property(arbPieces, (pieces) => {
         const elements = elementsOf(pieces);
         expect(elements.count).toBe(pieces.flat().length);
-        const body = elements.inObject({}, 'events', {});
+        const body = elements.inObject('', 'events', '');
         expect(body.toString()).toBe(JSON.stringify({ events: pieces.flat() }));
       }),
     );
   });
 
+  it('are alone without a name', () => {
+    expect(elementsOf([['x', 1]]).inObject('', undefined, '')).toBe('["x",1]');
+  });
+
   it('are text as long as they are short', () => {
-    expect(elementsOf([['x']]).inObject({}, 'events', {})).toBeTypeOf('string');
-    expect(elementsOf([[LONG]]).inObject({}, 'events', {})).toBeInstanceOf(Buffer);
+    expect(elementsOf([['x']]).inObject('', 'events', '')).toBeTypeOf('string');
+    expect(elementsOf([[LONG]]).inObject('', 'events', '')).toBeInstanceOf(Buffer);
+  });
+
+  it('are single texts where they are known to be short', () => {
+    const texts = ['"x"', JSON.stringify(LONG), '1'];
+    expect(JsonElements.of(texts).texts()).toEqual(texts);
+    expect(() => elementsOf([[LONG]]).texts()).toThrow('no texts');
   });
 });

@@ -1,0 +1,143 @@
+/**
+ * What a client can do, as pages offer it: method and path as they are to be sent, and in words what else is sent. A
+ * test sends each of them.
+ */
+import type { Action, Parts } from './description.ts';
+import { belowDatabase, type ComponentSegment, type NamedVersion, type Place, runPath } from './paths.ts';
+
+const CREATE_PATH = '/api/v1/db';
+
+export const CREATE_DATABASE: Action = {
+  name: 'create_database',
+  method: 'POST',
+  path: CREATE_PATH,
+  does: 'creates a database at revision 0',
+  body: { database_name: '1 to 63 lowercase letters, digits, and hyphens inside' },
+};
+
+export function transact({ databaseName }: Place, revision: number): Action {
+  return {
+    name: 'transact',
+    method: 'POST',
+    path: `${CREATE_PATH}/${databaseName}`,
+    does: 'commits events as one transaction, all of them or none',
+    body: {
+      events:
+        'list of 1 to 1000 {id, source, specversion, type, subject?, time?, datacontenttype?, data?}; specversion is the ' +
+        'text 1.0, and the last segment of source names the stream',
+      conditions:
+        `optional list of what must hold, such as {min_revision: {revision: ${revision}}}: nothing was committed since ` +
+        `${revision}; or {max_revision: {revision: ${revision}, selector}}: nothing was that the selector selects`,
+      transaction_id: 'optional UUID, which makes a repeat safe: it is answered with what was recorded',
+      commit_message: 'optional text',
+    },
+  };
+}
+
+export function queryEvents(place: Place): Action {
+  return {
+    name: 'query_events',
+    method: 'GET',
+    path: belowDatabase(place, 'events'),
+    does: 'reads the events that are selected',
+    query: {
+      q:
+        'JSON in URL-safe base64 without padding: {selector?, range?, direction?, limit?}, such as ' +
+        '{selector: {equals: {stream: s}}, direction: REVERSE}; a selector may also be {equals: {eventType: t}}, ' +
+        '{equals: {subject: {hasValue: true, value: u}}}, {startsWith: {eventType: p}}, or and, or with a list of them',
+    },
+  };
+}
+
+/** Of lists of events that are not given a query. */
+export const PAGING: Parts = {
+  limit: 'optional number of events',
+  direction: 'optional: forward or reverse',
+};
+
+/** Of lists of names. */
+export function findNames(path: string, of: string): Action {
+  const query = { prefix: 'what the names begin with', limit: 'optional number of names' };
+  return { name: 'find', method: 'GET', path, does: `lists the ${of} that begin with a prefix`, query };
+}
+
+/** One instance, so that a repeat never deletes another one of the same name. */
+export function deleteDatabase({ databaseName }: Place, databaseId: string): Action {
+  return {
+    name: 'delete_database',
+    method: 'DELETE',
+    path: `${CREATE_PATH}/${databaseName}?database_id=${databaseId}`,
+    does: 'deletes the database for good, and nothing if its name means another one by then',
+  };
+}
+
+const METADATA: Readonly<Record<ComponentSegment, string>> = {
+  'state-views':
+    'JSON: {state_view_name, content_type, query_temporality: revision or effective_timestamp, events: list of ' +
+    'event types, or event_selector, description?, content_schema?, presenter?}',
+  'state-changes': 'JSON: {state_change_name, state_view_names?, description?}',
+  presenters: 'JSON: {presenter_name, content_types: list, settings?, description?}',
+};
+
+export function publish({ databaseName }: Place, segment: ComponentSegment): Action {
+  const kind = segment.slice(0, -1).replace('-', '_');
+  return {
+    name: `publish_${kind}`,
+    method: 'POST',
+    path: `${CREATE_PATH}/${databaseName}/${segment}`,
+    does: 'publishes a WebAssembly component as the next version of its name',
+    contentType: 'multipart/form-data',
+    body: { metadata: METADATA[segment], wasm: 'the bytes of the component' },
+  };
+}
+
+const BATCH: Parts = { 'x-batch-id': 'optional UUID, which makes a repeat safe' };
+
+export function runCommand(place: Place, change: NamedVersion): Action {
+  return {
+    name: 'run_command',
+    method: 'POST',
+    path: runPath({ ...place, revision: 'latest' }, 'state-changes', change),
+    does: 'has the component decide on a command, and commits the events that it answers',
+    query: { dry_run: 'optional: true decides and commits nothing' },
+    headers: BATCH,
+    body: 'the command, as the component reads it',
+  };
+}
+
+export function executeCommand({ databaseName }: Place, { name, version }: NamedVersion): Action {
+  return {
+    name: 'execute_command',
+    method: 'POST',
+    path: `${CREATE_PATH}/${databaseName}/state-changes/${encodeURIComponent(name)}/v${version}/execute`,
+    does: 'the same for components that tell commands by method and path',
+    headers: {
+      ...BATCH,
+      'x-last-seen-revision': 'optional revision since which nothing may have been committed',
+    },
+    body: { method: 'such as POST', path: 'such as /accounts/a/deposits', body: 'the command in JSON' },
+  };
+}
+
+export function renderView(place: Place, view: NamedVersion, query: Parts): Action {
+  const path = runPath(place, 'state-views', view);
+  return { name: 'render', method: 'GET', path, does: 'renders the state, in its own content type', query };
+}
+
+export function expireSnapshots({ databaseName }: Place, name: string): Action {
+  return {
+    name: 'expire_snapshots',
+    method: 'POST',
+    path: `${CREATE_PATH}/${databaseName}/state-views/${encodeURIComponent(name)}/expire-snapshots`,
+    does: 'forgets what was folded, so that the next read folds from the first event',
+  };
+}
+
+export function deleteView({ databaseName }: Place, name: string): Action {
+  return {
+    name: 'delete_state_view',
+    method: 'DELETE',
+    path: `/databases/${databaseName}/state-views/${encodeURIComponent(name)}`,
+    does: 'deletes all versions of the State View',
+  };
+}

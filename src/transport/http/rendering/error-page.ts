@@ -1,0 +1,17 @@
+/** What is said of a request that failed, so that whoever sent it can go on. */
+import type { DatabaseError } from '#base';
+import type { Description } from './description.ts';
+import { CATALOG_PATH, databasePath } from './paths.ts';
+
+/** `databaseName` is that of the path, when there is one. */
+export function errorPage({ message, details }: DatabaseError, databaseName: string | undefined): Description {
+  const isKnown = databaseName !== undefined && details.scope !== undefined;
+  return {
+    summary: `The request failed: ${message}`,
+    links: {
+      latest: isKnown ? databasePath({ databaseName, revision: 'latest' }) : undefined,
+      databases: CATALOG_PATH,
+    },
+    actions: [],
+  };
+}

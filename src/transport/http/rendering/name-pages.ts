@@ -1,0 +1,27 @@
+/** What is said of lists of streams, subjects and event types. */
+import type { ListNamesReply } from '#service';
+import { findNames, queryEvents } from './actions.ts';
+import { contextLinks, counted, moreBehind } from './database-pages.ts';
+import type { Description } from './description.ts';
+import { type Attribute, attributePath, belowDatabase } from './paths.ts';
+
+const NOUNS: Readonly<Record<Attribute, string>> = {
+  streams: 'stream',
+  subjects: 'subject',
+  'event-types': 'event type',
+};
+
+export function namesPage(attribute: Attribute, reply: ListNamesReply, next: string | undefined): Description {
+  const { databaseName, revision, names } = reply;
+  const noun = NOUNS[attribute];
+  const first = names[0]?.name;
+  return {
+    summary: `${counted(names.length, noun)} of the database ${databaseName} at revision ${revision}; ${moreBehind(next)}.`,
+    links: {
+      next,
+      [`first_${noun.replace(' ', '_')}`]: first === undefined ? undefined : attributePath(reply, attribute, first),
+      ...contextLinks(reply),
+    },
+    actions: [findNames(belowDatabase(reply, attribute), `${noun}s`), queryEvents(reply)],
+  };
+}

@@ -1,0 +1,77 @@
+/** Where things are read: the paths that replies link to, each spelled here alone. */
+import { type EventQuery, queryToParameter, type Selector, term } from '#model';
+
+export const CATALOG_PATH = '/';
+export const DATABASES_PATH = '/databases';
+
+/** A database at a revision, or at one that the answer finds out. */
+export interface Place {
+  readonly databaseName: string;
+  readonly revision: number | 'latest';
+}
+
+/** Attributes of events by which they are listed, as segments of paths. */
+export const ATTRIBUTES = {
+  streams: 'by-stream',
+  subjects: 'by-subject',
+  'event-types': 'by-type',
+} as const;
+export type Attribute = keyof typeof ATTRIBUTES;
+
+export type ComponentSegment = 'state-views' | 'state-changes' | 'presenters';
+
+/** Of the collection-style family, which reads the latest revision. */
+export function collectionPath(databaseName: string): string {
+  return `${DATABASES_PATH}/${databaseName}`;
+}
+
+export function databasePath({ databaseName, revision }: Place): string {
+  return `/db/${databaseName}/${revision}`;
+}
+
+export function belowDatabase(place: Place, segment: 'events' | Attribute | 'state-views' | 'state-changes'): string {
+  return `${databasePath(place)}/${segment}`;
+}
+
+export function presentersPath({ databaseName }: Place): string {
+  return `/api/v1/db/${databaseName}/presenters`;
+}
+
+/** The events that have the value. */
+export function attributePath(place: Place, attribute: Attribute, value: string): string {
+  // Clients take such a segment for a step in the path, however it is encoded.
+  if (value === '.' || value === '..') return queryPath(place, { selector: term(ATTRIBUTES[attribute], value) });
+  return `${belowDatabase(place, attribute)}/${encodeURIComponent(value)}`;
+}
+
+export function queryPath(place: Place, query: Partial<EventQuery> & { readonly selector: Selector }): string {
+  const whole = { revisions: {}, direction: 'forward', ...query } as const;
+  return `${belowDatabase(place, 'events')}?q=${queryToParameter(whole)}`;
+}
+
+export function eventPath(place: Place, position: { readonly revision: number; readonly index: number }): string {
+  return `${belowDatabase(place, 'events')}/${position.revision}?index=${position.index}`;
+}
+
+/** What is known of a version of a component. */
+export function versionPath(databaseName: string, segment: ComponentSegment, version: NamedVersion): string {
+  return `/db/${databaseName}/${segment}/${namedVersion(version)}`;
+}
+
+/** Where a State View is rendered, or a State Change decides. */
+export function runPath({ databaseName, revision }: Place, segment: ComponentSegment, version: NamedVersion): string {
+  return `/api/v1/db/${databaseName}/${revision}/${segment}/${namedVersion(version)}`;
+}
+
+export function schemaPath(databaseName: string, version: NamedVersion): string {
+  return `/api/v1/db/${databaseName}/state-views/${namedVersion(version)}/schema`;
+}
+
+export interface NamedVersion {
+  readonly name: string;
+  readonly version: number | bigint;
+}
+
+function namedVersion({ name, version }: NamedVersion): string {
+  return `${encodeURIComponent(name)}/v${version}`;
+}

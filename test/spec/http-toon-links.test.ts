@@ -1,0 +1,231 @@
+// Goal: whoever reads pages of TOON gets everywhere by what they say (TH12): every link of every page is answered,
+// every read route has a page, and every action can be done as it is described. Method: a real node with a database of
+// everything; a walk from the first page, along all links; each action held against the routing table and the parser of
+// its body, and one of each kind sent.
+import { describe, expect, it } from 'vitest';
+import type { Route } from '../../src/transport/http/route.ts';
+import { ROUTES } from '../../src/transport/http/routes.ts';
+import { type Answer, cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { createToonDatabase, LAST_REVISION, publish, TRANSACTION_ID, toonComponents } from '../support/toon-node.ts';
+import { linksOf, readToonPage, type ToonAction, type ToonPage } from '../support/toon-pages.ts';
+
+const { api } = await startHttpNode('--guest-executors=1');
+const name = uniqueName();
+const components = await toonComponents();
+await createToonDatabase(api, name, components);
+
+const TEXT = { accept: 'text/plain' };
+const STATE_VIEW_RENDER = /\/state-views\/\{(?:name|view_name)\}(?:\/v(?:ersions\/)?\{version\})?$/;
+/** What is read that is no page: health, what components render, and the bytes of a schema. */
+const isPage = ({ path }: Route): boolean =>
+  !path.startsWith('/health') &&
+  !path.endsWith('/schema') &&
+  (path.startsWith('/db/') || !STATE_VIEW_RENDER.test(path));
+
+const patterns = ROUTES.map((route) => ({
+  route,
+  pattern: new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+function routeOf(method: string, target: string): Route | undefined {
+  const path = target.split('?', 1)[0] ?? '';
+  return patterns.find(({ route, pattern }) => route.method === method && pattern.test(path))?.route;
+}
+
+/** Pages that no other page leads to: the other family, and what was asked for by an id. */
+const ENTRIES = [
+  '/',
+  `/databases/${name}`,
+  `/databases/${name}/events?limit=2`,
+  `/databases/${name}/events/1?index=1`,
+  `/databases/${name}/state-views`,
+  `/databases/${name}/state-changes`,
+  `/api/v1/db/${name}/state-changes`,
+  `/api/v1/db/${name}/presenters/shows/v1`,
+  `/api/v1/db/${name}/transaction/${TRANSACTION_ID}`,
+  `/db/${name}/0`,
+  `/db/${name}/${LAST_REVISION}/events/orders/text`,
+  `/db/${name}/${LAST_REVISION}/events/6?index=1`,
+  `/db/${name}/${LAST_REVISION}/events?limit=3`,
+  `/db/${name}/${LAST_REVISION}/streams?limit=1`,
+  ...['all', 'one', 'shown', 'timed'].map((view) => `/db/${name}/state-views/${view}/v1`),
+];
+
+async function read(path: string): Promise<Answer> {
+  const answer = await api.get(path, TEXT);
+  return answer.status === 307 ? read(answer.headers.get('location') ?? '') : answer;
+}
+
+/** All pages, by the path that led to them; whatever else a link leads to is answered as well. */
+async function walk(): Promise<ReadonlyMap<string, ToonPage>> {
+  const pages = new Map<string, ToonPage>();
+  const seen = new Set<string>();
+  const waiting = [...ENTRIES];
+  for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+    if (seen.has(path)) continue;
+    seen.add(path);
+    const answer = await read(path);
+    expect({ path, status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
+    const route = routeOf('GET', path);
+    expect([path, route]).toEqual([path, expect.anything()]);
+    if (route === undefined || !isPage(route)) continue;
+    expect([path, answer.headers.get('content-type')]).toEqual([path, 'text/plain; charset=utf-8']);
+    const page = readToonPage(answer.text);
+    pages.set(path, page);
+    waiting.push(...linksOf(page));
+  }
+  return pages;
+}
+
+const pages = await walk();
+
+describe('SPEC-HTTP-TOON: links', () => {
+  it('lead through every read route, each of which is answered', () => {
+    const visited = new Set([...pages.keys()].map((path) => routeOf('GET', path)?.path));
+    const all = ROUTES.filter((route) => route.method === 'GET' && isPage(route)).map(({ path }) => path);
+    expect(all.filter((path) => !visited.has(path))).toEqual([]);
+    expect(pages.size).toBeGreaterThan(60);
+  });
+
+  it('lead from the first page to the database, and from there to what it has', () => {
+    const page = pages.get(`/db/${name}/${LAST_REVISION}`);
+    const wanted = ['events', 'streams', 'subjects', 'event_types', 'state_views', 'state_changes'];
+    expect(Object.keys(page?.links ?? {})).toEqual(expect.arrayContaining(wanted));
+    expect(page?.actions).toMatchObject({ transact: { request: `POST /api/v1/db/${name}` } });
+    expect(page?.summary).toContain(`The database ${name} at revision ${LAST_REVISION} has 13 events`);
+  });
+
+  it('lead on to the next page of what is listed, until there is none', () => {
+    for (const start of [`/databases/${name}/events?limit=2`, `/db/${name}/${LAST_REVISION}/streams?limit=1`]) {
+      let pageCount = 0;
+      for (let path: string | undefined = start; path !== undefined; pageCount++) {
+        path = pages.get(path)?.links['next']?.slice('GET '.length);
+      }
+      expect([start, pageCount > 2]).toEqual([start, true]);
+    }
+  });
+});
+
+interface Offered {
+  readonly name: string;
+  readonly path: string;
+  readonly action: ToonAction;
+}
+
+/** Each once. */
+const offered: readonly Offered[] = [
+  ...new Map(
+    [...pages].flatMap(([path, { actions }]) =>
+      Object.entries(actions).map(([each, action]) => [
+        `${each} ${action.request}`,
+        { name: each, path, action } satisfies Offered,
+      ]),
+    ),
+  ).values(),
+];
+
+function requestOf({ action }: Offered): readonly [method: string, target: string] {
+  const [method = '', target = ''] = action.request.split(' ');
+  return [method, target];
+}
+
+describe('SPEC-HTTP-TOON: actions', () => {
+  it('name routes, with parameters and headers that these take', async () => {
+    for (const each of offered) {
+      const [method, target] = requestOf(each);
+      const route = routeOf(method, target);
+      expect([each, route]).toEqual([each, expect.anything()]);
+      const known = (parameter: string): boolean =>
+        route?.takesAnyParameter === true || (route?.parameters ?? []).includes(parameter);
+      expect([each.name, Object.keys(each.action.query ?? {}).filter((one) => !known(one))]).toEqual([each.name, []]);
+      const headers = Object.keys(each.action.headers ?? {});
+      expect(headers.filter((one) => !['x-batch-id', 'x-last-seen-revision'].includes(one))).toEqual([]);
+    }
+  });
+
+  it('name the members of bodies that are taken, and no other', async () => {
+    const bodies = offered.flatMap((each) => {
+      const { body, content_type: type } = each.action;
+      return typeof body === 'object' && type === undefined ? [{ each, members: Object.keys(body) }] : [];
+    });
+    expect(new Set(bodies.map(({ each }) => each.name))).toEqual(
+      new Set(['create_database', 'transact', 'execute_command']),
+    );
+    for (const { each, members } of bodies) {
+      const [method, target] = requestOf(each);
+      const body = Object.fromEntries([...members, 'unheard_of'].map((member) => [member, null]));
+      const { details } = errorOf(await api.send(target, { method, body: JSON.stringify(body) }));
+      const unknown = details?.violations?.filter(({ description }) => description.startsWith('is unknown'));
+      expect([each.name, unknown?.map(({ field }) => field)]).toEqual([each.name, ['unheard_of']]);
+    }
+  });
+});
+
+/** How each action is done, with what its page says. */
+const DOING: Readonly<Record<string, (target: string) => Promise<number>>> = {
+  create_database: async (target) => (await api.post(target, { database_name: uniqueName() })).status,
+  transact: async (target) => {
+    const min = Number((await api.get(`/databases/${name}`)).headers.get('x-revision'));
+    const events = [cloudEvent('new')];
+    const conditions = [{ min_revision: { revision: min } }, { max_revision: { revision: min, selector: {} } }];
+    return (await api.post(target, { events, conditions, commit_message: 'said' })).status;
+  },
+  query_events: async (target) => {
+    const selectors = [
+      { equals: { stream: 's' } },
+      { equals: { eventType: 't' } },
+      { equals: { subject: { hasValue: true, value: 'u' } } },
+      { startsWith: { eventType: 'p' } },
+    ];
+    const query = { selector: { or: selectors }, range: {}, direction: 'REVERSE', limit: 5 };
+    return (await api.get(`${target}?q=${q(query)}`, TEXT)).status;
+  },
+  page: async (target) => (await api.get(`${target}?limit=2&direction=reverse`, TEXT)).status,
+  find: async (target) => (await api.get(`${target}?prefix=o&limit=2`, TEXT)).status,
+  render: async (target) => {
+    const parameters = target.includes('/one/') ? '?subject.account=a' : '';
+    const cut = target.includes('/timed/') ? '?effective_time_end_at=2030-01-01T00:00:00Z' : '';
+    return (await api.get(`${target}${parameters}${cut}`)).status;
+  },
+  run_command: async (target) => (await api.post(target, {}, { 'x-batch-id': crypto.randomUUID() })).status,
+  execute_command: async (target) => (await api.post(target, { method: 'POST', path: '/a', body: {} })).status,
+  publish_state_view: (target) => {
+    const metadata = {
+      state_view_name: 'new',
+      content_type: 'text/plain',
+      query_temporality: 'revision',
+      events: ['t'],
+    };
+    return publish(api, target, metadata, components.view);
+  },
+  publish_state_change: (target) => publish(api, target, { state_change_name: 'new' }, components.change),
+  publish_presenter: (target) => {
+    return publish(api, target, { presenter_name: 'new', content_types: ['text/csv'] }, components.presenter);
+  },
+  expire_snapshots: async (target) => (await api.send(target, { method: 'POST' })).status,
+  delete_state_view: async (target) => (await api.delete(target)).status,
+  delete_database: async (target) => (await api.delete(target)).status,
+};
+
+describe('SPEC-HTTP-TOON: every action', () => {
+  it('is done as it is described', async () => {
+    const kinds = [...new Set(offered.map((each) => each.name))];
+    expect(kinds.toSorted()).toEqual(Object.keys(DOING).toSorted());
+    // What deletes comes last, and the database behind all of it.
+    for (const [kind, send] of Object.entries(DOING)) {
+      for (const each of offered.filter((one) => one.name === kind)) {
+        const [, target] = requestOf(each);
+        const [path = ''] = kind === 'delete_database' ? [target] : target.split('?');
+        const status = await send(path);
+        expect([kind, each.action.request, status]).toEqual([kind, each.action.request, expect.toSatisfy(isDone)]);
+      }
+    }
+    expect((await api.get(`/databases/${name}`)).status).toBe(404);
+    expect(jsonOf(await api.get('/'))).not.toMatchObject({ databases: expect.arrayContaining([name]) });
+  });
+});
+
+function isDone(status: unknown): boolean {
+  return status === 200 || status === 201 || status === 204;
+}

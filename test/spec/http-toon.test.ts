@@ -1,0 +1,313 @@
+// Goal: reads answer in TOON who asks for it, with the data of their JSON (TH12), in lists of a size that an agent can
+// read, and under tags of their own; errors, too. Method: a real node with a database of everything; tables of headers
+// and paths, each answer held against that in JSON.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
+import type { EventPage } from '../support/http-history.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { createToonDatabase, LAST_REVISION, TRANSACTION_ID, toonComponents } from '../support/toon-node.ts';
+import { linksOf, readToonPage, undone } from '../support/toon-pages.ts';
+
+const { api } = await startHttpNode('--guest-executors=1');
+const name = uniqueName();
+await createToonDatabase(api, name, await toonComponents());
+
+const TEXT = { accept: 'text/plain' };
+const AT = `/db/${name}/${LAST_REVISION}`;
+const TOON_TYPE = 'text/plain; charset=utf-8';
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+const PATHS = [
+  '/',
+  '/databases',
+  `/databases/${name}`,
+  `/databases/${name}/events`,
+  `/databases/${name}/events/6?index=2`,
+  `/databases/${name}/state-views`,
+  `/databases/${name}/state-changes`,
+  AT,
+  ...['events', 'events?limit=4&direction=reverse', 'events/5?index=3', 'events/orders/text'].map(
+    (path) => `${AT}/${path}`,
+  ),
+  `${AT}/events?q=${q({ range: { effectiveTime: { endAt: '2024-01-04T00:00:00Z' } } })}`,
+  ...['streams', 'subjects?limit=2', 'event-types', 'state-views', 'state-changes'].map((path) => `${AT}/${path}`),
+  ...['streams/orders', 'subjects/ada', 'event-types/cart.filled'].map((path) => `${AT}/${path}`),
+  `/api/v1/db/${name}/transaction/${TRANSACTION_ID}`,
+  `/api/v1/db/${name}/state-changes`,
+  `/api/v1/db/${name}/presenters`,
+  `/api/v1/db/${name}/presenters/shows/v1`,
+  ...['state-views/all', 'state-views/one', 'state-changes/decides', 'presenters/shows'].map(
+    (path) => `/db/${name}/${path}/v1`,
+  ),
+];
+
+async function toon(path: string): Promise<Answer> {
+  const answer = await api.get(path, TEXT);
+  expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, 200, TOON_TYPE]);
+  return answer;
+}
+
+/** Without what only JSON is asked for: where the page behind it is, in the words of the rendering. */
+function bare(data: unknown): unknown {
+  return typeof data === 'object' && data !== null ? { ...data, next: undefined, next_cursor: undefined } : data;
+}
+
+describe('SPEC-HTTP-ACCEPT: TOON', () => {
+  it.each([
+    ['text/plain', TOON_TYPE],
+    ['text/plain; charset=utf-8', TOON_TYPE],
+    ['TEXT/PLAIN;charset=UTF-8', TOON_TYPE],
+    ['text/*', TOON_TYPE],
+    ['text/html, text/plain', TOON_TYPE],
+    ['application/json;q=0.5, text/plain;q=0.6', TOON_TYPE],
+    ['application/json;q=0.5, text/plain', TOON_TYPE],
+    ['*/*;q=0.1, text/plain;q=0.2', TOON_TYPE],
+    ['application/json;q=0, text/*;q=0.001', TOON_TYPE],
+    ['text/plain, */*', TOON_TYPE],
+    ['text/plain, application/json', JSON_TYPE],
+    ['application/json, text/plain, */*', JSON_TYPE],
+    ['text/plain;q=0.5, application/json;q=0.6', JSON_TYPE],
+    ['text/plain;q=0', JSON_TYPE],
+    ['text/plain;charset=latin1', JSON_TYPE],
+    ['text/html', JSON_TYPE],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', JSON_TYPE],
+    ['text/csv', JSON_TYPE],
+    ['*/*', JSON_TYPE],
+    ['', JSON_TYPE],
+  ])('%j gives %s', async (accept, type) => {
+    for (const path of ['/', AT, `${AT}/events`]) {
+      const answer = await api.get(path, { accept });
+      const { headers } = answer;
+      expect([path, answer.status, headers.get('content-type'), headers.get('vary')]).toEqual([
+        path,
+        200,
+        type,
+        'accept',
+      ]);
+    }
+  });
+
+  it('leaves a rendered State View and its schema their own content types', async () => {
+    const view = `/api/v1/db/${name}/${LAST_REVISION}/state-views/all/v1`;
+    expect((await api.get(view, TEXT)).headers.get('content-type')).toBe('application/x-count');
+    const schema = `/api/v1/db/${name}/state-views/all/v1/schema`;
+    expect((await api.get(schema, TEXT)).headers.get('content-type')).toBe('application/schema+json');
+  });
+});
+
+describe('SPEC-HTTP-TOON: the data', () => {
+  it.each(PATHS)('of %s is that of its JSON', async (path) => {
+    const page = readToonPage((await toon(path)).text);
+    expect(bare(undone(page.data))).toEqual(bare(jsonOf(await api.get(path))));
+    expect(page.summary).toMatch(/\w.*\.$/);
+  });
+
+  it('of a query by its body is that of its JSON, and links to the page behind it', async () => {
+    const body = { selectors: [{ stream: 'orders' }], limit: 3 };
+    const answer = await api.post(`/databases/${name}/query`, body, TEXT);
+    const page = readToonPage(answer.text);
+    const json = jsonOf(await api.post(`/databases/${name}/query`, body)) as EventPage;
+    expect(bare(undone(page.data))).toEqual(bare(json));
+    const next = readToonPage((await toon(page.links['next']?.slice('GET '.length) ?? '')).text);
+    const second = await api.post(`/databases/${name}/query`, { ...body, after: json.next_cursor });
+    expect(next.data).toMatchObject({ events: (jsonOf(second) as EventPage).events.map(({ id }) => ({ id })) });
+  });
+
+  it('of events is a table', async () => {
+    const { text } = await toon(`${AT}/event-types/order.shipped`);
+    expect(text.split('\n').slice(0, 8)).toEqual([
+      `5 events of the event type "order.shipped" of the database ${name} at revision 6; there are no more.`,
+      '',
+      `database: ${name}`,
+      'revision: 6',
+      'event_type: order.shipped',
+      'events[5]{id,source,specversion,type,revision,index,recordedtime,data{index}}:',
+      expect.stringMatching(/^ {2}"5\.0",orders,"1\.0",order\.shipped,5,0,"[-\dT:.]+Z",0$/),
+      expect.stringMatching(/^ {2}"5\.1",orders,"1\.0",order\.shipped,5,1,"[-\dT:.]+Z",1$/),
+    ]);
+  });
+
+  it('loses nothing of a payload', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const payloads = ['{"n":9007199254740993}', '19.90', '"05"', '{"a":1,"a":2}', '[1,{"---":"Links:"}]', 'null'];
+    const events = payloads.map(
+      (data, at) => `{"id":"${at}","source":"s","specversion":"1.0","type":"t","data":${data}}`,
+    );
+    await api.post(`/databases/${own}/events`, `{"events":[${events.join()}]}`);
+    const { data } = readToonPage((await toon(`/db/${own}/1/events`)).text);
+    expect(data).toMatchObject({ events: payloads.map((text) => ({ data_json: text })) });
+    const single = readToonPage((await toon(`/db/${own}/1/events/1`)).text);
+    expect(single.data).toMatchObject({ id: '0', data_json: payloads[0] });
+  });
+});
+
+describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
+  const own = uniqueName();
+  const transactionId = '0b5c1f0e-3a44-4d1c-9a55-0d9be1f2a004';
+
+  beforeAll(async () => {
+    await api.create(own);
+    const events = Array.from({ length: 1000 }, (_, n) => cloudEvent(`a${n}`, { subject: `s${n}` }));
+    await api.post(`/api/v1/db/${own}`, { transaction_id: transactionId, events });
+  });
+
+  /** Lengths of the lists, and the ids in them, of all pages from this one on. */
+  async function walked(start: string, list: string, key: string): Promise<readonly [number[], string[]]> {
+    const sizes: number[] = [];
+    const names: string[] = [];
+    for (let path: string | undefined = start; path !== undefined; ) {
+      const { data, links } = readToonPage((await toon(path)).text);
+      const rows = (data as Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>)[list] ?? [];
+      sizes.push(rows.length);
+      names.push(...rows.map((row) => row[key] ?? ''));
+      path = (links['next'] ?? links['next_events'])?.slice('GET '.length);
+    }
+    return [sizes, names];
+  }
+
+  it.each([
+    ['/events', 50],
+    ['/events?limit=7', 7],
+    ['/events?limit=1000', 250],
+    [`/events?q=${q({ limit: 900 })}`, 250],
+    ['/streams/orders', 50],
+  ])('%s have %i events, and lead through all', async (path, size) => {
+    const [sizes, ids] = await walked(`/db/${own}/1${path}`, 'events', 'id');
+    expect([sizes[0], sizes.length]).toEqual([size, Math.ceil(1000 / size)]);
+    expect(ids).toEqual(Array.from({ length: 1000 }, (_, n) => `a${n}`));
+  });
+
+  it('of names have 50, and lead through all', async () => {
+    const [sizes, names] = await walked(`/db/${own}/1/subjects`, 'subjects', 'name');
+    expect([sizes[0], sizes.length, new Set(names).size]).toEqual([50, 20, 1000]);
+  });
+
+  it('of a transaction have its first events, and lead to the others', async () => {
+    const [sizes, ids] = await walked(`/api/v1/db/${own}/transaction/${transactionId}`, 'events', 'id');
+    expect([sizes[0], ids.length]).toEqual([50, 1000]);
+    expect(ids).toEqual(Array.from({ length: 1000 }, (_, n) => `a${n}`));
+    const page = readToonPage((await toon(`/api/v1/db/${own}/transaction/${transactionId}`)).text);
+    expect(page.data).toMatchObject({ transaction: { event_count: 1000 }, event_id_mappings: { length: 50 } });
+  });
+
+  it('end early where events are large, with one at least', async () => {
+    const large = uniqueName();
+    await api.create(large);
+    for (let n = 0; n < 3; n++) await api.commit(large, cloudEvent(`${n}`, { data: 'x'.repeat(40_000) }));
+    await api.commit(large, cloudEvent('3', { data: 'x'.repeat(900_000) }));
+    const [sizes, ids] = await walked(`/db/${large}/4/events`, 'events', 'id');
+    expect([sizes, ids]).toEqual([
+      [1, 1, 1, 1],
+      ['0', '1', '2', '3'],
+    ]);
+  });
+
+  it('of databases go on behind a name, as JSON with a limit does', async () => {
+    const all = (jsonOf(await api.get('/')) as { readonly databases: readonly string[] }).databases;
+    for (const headers of [TEXT, {}]) {
+      const first = await api.get('/?limit=1', headers);
+      expect(first.headers.get('link')).toBe(`</?limit=1&after=${all[0]}>; rel="next"`);
+      expect(first.text).toContain(all[0]);
+      expect(first.text).not.toContain(all[1]);
+      expect((await api.get(`/databases?after=${all[0]}&limit=1`, headers)).text).toContain(all[1]);
+    }
+  });
+});
+
+describe('SPEC-HTTP-R6: pages of either rendering', () => {
+  const FIXED = ['', '/events', '/events?limit=1', '/events/1', '/streams', '/streams/orders', '/state-views'];
+
+  it.each(FIXED)('%j at a number have tags of their own, and are 304 to who has them', async (path) => {
+    const tags = [];
+    for (const accept of ['application/json', 'text/plain']) {
+      const { headers } = await api.get(`${AT}${path}`, { accept });
+      const etag = headers.get('etag') ?? '';
+      expect(headers.get('cache-control')).toBe('public, max-age=60');
+      tags.push(etag);
+      const kept = await api.get(`${AT}${path}`, { accept, 'if-none-match': `"other", ${etag}` });
+      expect([kept.status, kept.text, kept.headers.get('etag'), kept.headers.get('vary')]).toEqual([
+        304,
+        '',
+        etag,
+        'accept',
+      ]);
+      expect((await api.get(`${AT}${path}`, { accept, 'if-none-match': '*' })).status).toBe(304);
+      expect((await api.get(`${AT}${path}`, { accept, authorization: 'x' })).headers.get('cache-control')).toMatch(
+        /^private/,
+      );
+    }
+    expect(new Set(tags).size).toBe(2);
+    const other = { accept: 'text/plain', 'if-none-match': tags[0] ?? '' };
+    expect((await api.get(`${AT}${path}`, other)).status).toBe(200);
+  });
+
+  it('have no tag where the path names no number, or nothing is found', async () => {
+    for (const path of [`/databases/${name}`, '/', `/db/${name}/state-views/all/v1`]) {
+      const { headers } = await api.get(path, TEXT);
+      expect([headers.get('etag'), headers.get('cache-control'), headers.get('vary')]).toEqual([null, null, 'accept']);
+    }
+    const absent = await api.get(`${AT}/streams/none`, { 'if-none-match': '*' });
+    expect([absent.status, absent.headers.get('etag'), absent.headers.get('cache-control')]).toEqual([404, null, null]);
+  });
+
+  it('have another tag when what is listed at the number is another list', async () => {
+    const own = uniqueName();
+    await createToonDatabase(api, own, await toonComponents());
+    const tag = async (): Promise<unknown> => (await api.get(`/db/${own}/6/state-views`, TEXT)).headers.get('etag');
+    const before = await tag();
+    expect(await tag()).toBe(before);
+    await api.delete(`/databases/${own}/state-views/timed`);
+    expect(await tag()).not.toBe(before);
+  });
+
+  it('have another tag in another instance of the name', async () => {
+    const own = uniqueName();
+    const tags = [];
+    for (let round = 0; round < 2; round++) {
+      await api.create(own);
+      tags.push((await api.get(`/db/${own}/0`, TEXT)).headers.get('etag'));
+      await api.delete(`/databases/${own}`);
+    }
+    expect(new Set(tags).size).toBe(2);
+  });
+});
+
+describe('SPEC-HTTP-TOON: errors', () => {
+  it.each([
+    `/db/${name}/99`,
+    `/db/${name}/x`,
+    '/db/none/latest',
+    `${AT}/streams/none`,
+    `${AT}/events?limit=0`,
+    `${AT}/events?q=x`,
+    `/api/v1/db/${name}/${LAST_REVISION}/state-views/one/v1`,
+    `/api/v1/db/${name}/state-views`,
+    '/nothing',
+    '/%ff',
+  ])('of %s say what those in JSON say, and where to go on', async (path) => {
+    const [text, json] = [await api.get(path, TEXT), await api.get(path)];
+    expect([text.headers.get('content-type'), text.headers.get('vary')]).toEqual([TOON_TYPE, 'accept']);
+    const page = readToonPage(text.text);
+    const { status, ...error } = errorOf(json);
+    expect([text.status, undone(page.data)]).toEqual([status, { error }]);
+    expect(page.summary).toContain(error.message.slice(0, 20));
+    for (const link of linksOf(page)) expect([200, 307]).toContain((await api.get(link, TEXT)).status);
+    expect(['etag', 'cache-control'].filter((header) => text.headers.has(header))).toEqual([]);
+  });
+
+  it('of writes are JSON', async () => {
+    const none = { method: 'DELETE', headers: TEXT };
+    expect(errorOf(await api.post(`/api/v1/db/${name}`, {}, TEXT)).status).toBe(400);
+    expect(errorOf(await api.post('/api/v1/db', {}, TEXT)).status).toBe(400);
+    expect(errorOf(await api.send('/databases/none', none)).status).toBe(404);
+  });
+
+  it('of a query by its body are TOON', async () => {
+    const answer = await api.post(`/databases/${name}/query`, { limit: 0 }, TEXT);
+    expect([answer.status, readToonPage(answer.text).data]).toMatchObject([
+      400,
+      { error: { code: 'INVALID_ARGUMENT' } },
+    ]);
+  });
+});

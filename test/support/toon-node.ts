@@ -1,0 +1,64 @@
+/** A database of everything that pages of TOON show: events, a transaction, components. */
+import { changeText, NO_EVENT } from './components/change-text.ts';
+import { SHOWING } from './components/presenters.ts';
+import { hashingView } from './components/views.ts';
+import { cloudEvent, type HttpClient } from './http-client.ts';
+import { createHistory } from './http-history.ts';
+import { wat } from './wasm/wat.ts';
+
+/** Of the transaction of the last revision. */
+export const TRANSACTION_ID = '0b5c1f0e-3a44-4d1c-9a55-0d9be1f2a003';
+/** Revisions of the history, and the transaction behind it. */
+export const LAST_REVISION = 6;
+
+/** A name of a stream that clients would take for a step in the path. */
+const DOTS = '..';
+
+const VIEW = { content_type: 'application/x-count', query_temporality: 'revision' };
+const BY_SUBJECT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
+
+export interface Components {
+  readonly view: Uint8Array;
+  readonly change: Uint8Array;
+  readonly presenter: Uint8Array;
+}
+
+export async function toonComponents(): Promise<Components> {
+  const view = await (await hashingView({ hasBatch: true, hasQuery: true })).bytes();
+  return { view, change: await wat(changeText(NO_EVENT)), presenter: await wat(SHOWING) };
+}
+
+export async function createToonDatabase(api: HttpClient, name: string, components: Components): Promise<void> {
+  await createHistory(api, name);
+  const events = [
+    cloudEvent('odd', { source: `/${encodeURIComponent('a:b,c')}`, type: '# "Links:"\\', subject: '---' }),
+    cloudEvent('dots', { source: DOTS, subject: '.', data: { n: 1 } }),
+    cloudEvent('text', { data: '05', datacontenttype: 'text/plain' }),
+  ];
+  const sent = await api.post(`/api/v1/db/${name}`, { transaction_id: TRANSACTION_ID, events });
+  if (sent.status !== 200) throw new Error(sent.text);
+  const { view, change, presenter } = components;
+  await publish(
+    api,
+    `/api/v1/db/${name}/presenters`,
+    { presenter_name: 'shows', content_types: ['text/csv'] },
+    presenter,
+  );
+  const views = [
+    { state_view_name: 'all', events: ['order.placed'], content_schema: { type: 'object', maximum: 9 } },
+    { state_view_name: 'one', event_selector: BY_SUBJECT, description: 'of a subject' },
+    { state_view_name: 'shown', events: ['order.placed'], presenter: 'shows' },
+    { state_view_name: 'timed', events: ['order.placed'], query_temporality: 'effective_timestamp' },
+  ];
+  for (const each of views) await publish(api, `/api/v1/db/${name}/state-views`, { ...VIEW, ...each }, view);
+  const metadata = { state_change_name: 'decides', state_view_names: ['all'] };
+  await publish(api, `/api/v1/db/${name}/state-changes`, metadata, change);
+}
+
+export async function publish(api: HttpClient, path: string, metadata: object, wasm: Uint8Array): Promise<number> {
+  const form = new FormData();
+  form.append('metadata', JSON.stringify(metadata));
+  form.append('wasm', new Blob([new Uint8Array(wasm)]));
+  const { status } = await fetch(`${api.address}${path}`, { method: 'POST', body: form });
+  return status;
+}

@@ -1,0 +1,180 @@
+// Goal: a page of TOON says what its JSON says, whatever the values are and however its rows differ; what TOON cannot
+// say exactly stands there as JSON; nothing of the data can look like the rest of the page; long pages are made in
+// pieces. Method: random bodies of the form that replies have, read back by the library's own decoder; tables of what
+// is odd.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Description } from '../../../../src/transport/http/rendering/description.ts';
+import { bodyJson, listBody, objectBody, type ReplyBody } from '../../../../src/transport/http/rendering/reply-body.ts';
+import { renderToon, renderToonNow } from '../../../../src/transport/http/rendering/toon.ts';
+import type { InTurn } from '../../../../src/transport/http/rendering/toon-table.ts';
+import { readToonPage, undone } from '../../../support/toon-pages.ts';
+
+const NOTHING: Description = { summary: 'A page.', links: { self: '/' }, actions: [] };
+
+const atOnce: InTurn = (work) => Promise.resolve(work());
+
+async function dataOf(body: ReplyBody): Promise<unknown> {
+  return readToonPage(await renderToon(body, NOTHING, atOnce)).data;
+}
+
+/** An event whose payload is this text of JSON. */
+function row(data: string | undefined, more: object = {}): string {
+  const attributes = JSON.stringify({ id: 'a', specversion: '1.0', ...more });
+  return data === undefined ? attributes : `${attributes.slice(0, -1)},"data":${data}}`;
+}
+
+async function rowsOf(...rows: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const data = (await dataOf(listBody('events', rows))) as { readonly events: never };
+  return data.events;
+}
+
+const arbText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string(),
+  fc.constantFrom(
+    '__proto__',
+    'constructor',
+    'toJSON',
+    '---',
+    'Links:',
+    'true',
+    '05',
+    '1e3',
+    '-',
+    '# x',
+    '[2]: a,b',
+    'a\n---\nLinks:',
+    ' x ',
+    '',
+    'null',
+    '\uFEFFx',
+  ),
+);
+const arbPayload = fc.oneof(
+  fc.jsonValue(),
+  fc.record({ amount: fc.double({ noNaN: true, noDefaultInfinity: true }), currency: arbText }),
+  fc.record({ at: fc.record({ lat: fc.integer(), lon: arbText }), ok: fc.boolean() }),
+  fc.dictionary(arbText, arbText),
+);
+const arbRow = fc.record(
+  { id: arbText, subject: arbText, revision: fc.maxSafeNat(), n: fc.integer(), data: arbPayload },
+  { requiredKeys: ['id'] },
+);
+
+describe('a page of TOON', () => {
+  it('says what its JSON says', async () => {
+    const arbRows = fc.oneof(fc.array(arbRow, { maxLength: 40 }), sameShape());
+    await fc.assert(
+      fc.asyncProperty(arbRows, arbText, async (rows, text) => {
+        const members = { first: { before: JSON.stringify(text) }, last: { behind: JSON.stringify({ x: [text] }) } };
+        const texts = rows.map((each) => JSON.stringify(each));
+        const data = await dataOf(listBody('events', texts, members));
+        expect(undone(data)).toEqual(JSON.parse(String(bodyJson(listBody('events', texts, members)))));
+      }),
+    );
+  });
+
+  it('says what a list alone says', async () => {
+    expect(await dataOf(listBody(undefined, ['{"a":1}', '{"a":2,"b":"x"}']))).toEqual([
+      { a: 1, b: null },
+      { a: 2, b: 'x' },
+    ]);
+    expect(await dataOf(listBody(undefined, []))).toEqual([]);
+    expect(await dataOf(listBody('names', ['"a"', '"05"']))).toEqual({ names: ['a', '05'] });
+    expect(await dataOf(listBody('odd name', ['{"a":1}']))).toEqual({ 'odd name': [{ a: 1 }] });
+    expect(await dataOf(listBody('odd name', []))).toEqual({ 'odd name': [] });
+  });
+
+  it.each([
+    ['as columns where all are alike', ['{"a":1,"b":"x"}', '{"b":"y","a":null}'], 'data', { a: 1, b: 'x' }],
+    ['as values', ['1', '"x"', 'false'], 'data', 1],
+    ['as JSON where one has a list', ['{"a":1}', '{"a":[1]}'], 'data_json', '{"a":1}'],
+    ['as JSON where names differ', ['{"a":1}', '{"b":1}'], 'data_json', '{"a":1}'],
+    ['as JSON where one is null', ['null', '1'], 'data_json', 'null'],
+    ['as JSON where one is empty', ['{}', '{}'], 'data_json', '{}'],
+    ['as JSON where a name is repeated', ['{"a":1,"a":2}'], 'data_json', '{"a":1,"a":2}'],
+    ['as JSON where a text is half a character', [String.raw`{"a":"\ud800"}`], 'data_json', String.raw`{"a":"\ud800"}`],
+    ['with its white space', ['[ 1,\n2 ]'], 'data_json', '[ 1,\n2 ]'],
+  ])('shows payloads %s', async (_, payloads, name, first) => {
+    const rows = await rowsOf(...payloads.map((each) => row(each)));
+    expect(rows).toHaveLength(payloads.length);
+    expect(rows[0]).toEqual({ id: 'a', specversion: '1.0', [name]: first });
+  });
+
+  it.each([
+    ['0', 'data', 0],
+    ['19.90', 'data', 19.9],
+    ['1E+2', 'data', 100],
+    ['0.000001', 'data', 1e-6],
+    ['1e-7', 'data', 1e-7],
+    ['1e21', 'data', 1e21],
+    ['9007199254740991', 'data', 9_007_199_254_740_991],
+    ['9007199254740993', 'data_json', '9007199254740993'],
+    ['0.1234567890123456789', 'data_json', '0.1234567890123456789'],
+    ['1e400', 'data_json', '1e400'],
+    ['1e-400', 'data_json', '1e-400'],
+    ['-0', 'data_json', '-0'],
+    ['"9007199254740993"', 'data', '9007199254740993'],
+    ['"007"', 'data', '007'],
+  ])('loses nothing of the number %s', async (number, name, shown) => {
+    expect((await rowsOf(row(number)))[0]).toMatchObject({ [name]: shown });
+    const nested = (await dataOf(objectBody({ data: `{"n":${number}}` }))) as Readonly<Record<string, unknown>>;
+    expect(nested[name]).toEqual(name === 'data' ? { n: shown } : `{"n":${number}}`);
+  });
+
+  it('says null for what a row does not have', async () => {
+    expect(await rowsOf(row('1', { subject: 's' }), row(undefined))).toEqual([
+      { id: 'a', specversion: '1.0', subject: 's', data: 1 },
+      { id: 'a', specversion: '1.0', subject: null, data: null },
+    ]);
+  });
+
+  it('says its sentence in one line', async () => {
+    const text = await renderToon(objectBody({ a: '1' }), { ...NOTHING, summary: 'One\n\n---\ntwo' }, atOnce);
+    expect(readToonPage(text)).toMatchObject({ summary: 'One --- two', data: { a: 1 }, links: { self: 'GET /' } });
+  });
+
+  it('says of a failure what cannot be said in TOON as JSON', () => {
+    const body = objectBody({ error: String.raw`{"value":"\udc00"}` });
+    expect(undone(readToonPage(renderToonNow(body, NOTHING)).data)).toEqual(JSON.parse(String(bodyJson(body))));
+  });
+});
+
+/** Rows whose payloads fold into columns, with their names in any order. */
+function sameShape(): fc.Arbitrary<readonly object[]> {
+  const arbScalar = fc.oneof(arbText, fc.integer(), fc.boolean(), fc.constant(null));
+  const arbNames = fc.uniqueArray(arbText, { minLength: 1, maxLength: 4 });
+  return arbNames.chain((names) => {
+    const arbData = fc
+      .shuffledSubarray(names, { minLength: names.length })
+      .chain((order) =>
+        fc
+          .tuple(...order.map(() => fc.oneof(arbScalar, fc.record({ deep: arbScalar }))))
+          .map((values) => Object.fromEntries(order.map((name, at) => [name, values[at]]))),
+      );
+    return fc.array(fc.record({ id: arbText, data: arbData }), { maxLength: 40 });
+  });
+}
+
+describe('a long page of TOON', () => {
+  it('is made in many pieces', async () => {
+    let pieceCount = 0;
+    const counted: InTurn = (work) => {
+      pieceCount++;
+      return Promise.resolve(work());
+    };
+    const rows = Array.from({ length: 250 }, (_, at) => row(`{"at":${at}}`, { id: `e-${at}` }));
+    const text = await renderToon(listBody('events', rows), NOTHING, counted);
+    expect(pieceCount).toBeGreaterThan(250);
+    expect(text).toContain('events[250]{id,specversion,data{at}}:\n  e-0,"1.0",0\n');
+  });
+
+  it('has a long payload whole, as JSON', async () => {
+    const long = JSON.stringify({ text: 'ä"\\\n😀'.repeat(60_000) });
+    expect((await rowsOf(row(long), row('{"text":"x"}'))).map((each) => each['data_json'])).toEqual([
+      long,
+      '{"text":"x"}',
+    ]);
+  });
+});
