@@ -5,12 +5,20 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
 import type { EventPage } from '../support/http-history.ts';
 import { startHttpNode } from '../support/http-node.ts';
-import { createToonDatabase, LAST_REVISION, TRANSACTION_ID, toonComponents } from '../support/toon-node.ts';
+import {
+  createToonDatabase,
+  LAST_REVISION,
+  publish,
+  TIMED,
+  TRANSACTION_ID,
+  toonComponents,
+} from '../support/toon-node.ts';
 import { linksOf, readToonPage, undone } from '../support/toon-pages.ts';
 
 const { api } = await startHttpNode('--guest-executors=1');
 const name = uniqueName();
-await createToonDatabase(api, name, await toonComponents());
+const components = await toonComponents();
+await createToonDatabase(api, name, components);
 
 const TEXT = { accept: 'text/plain' };
 const AT = `/db/${name}/${LAST_REVISION}`;
@@ -84,6 +92,16 @@ describe('SPEC-HTTP-ACCEPT: TOON', () => {
         type,
         'accept',
       ]);
+    }
+  });
+
+  it('is what HEAD describes, too', async () => {
+    for (const path of ['/', AT, `${AT}/events`, `${AT}/streams/none`]) {
+      const [got, head] = [await api.get(path, TEXT), await api.send(path, { method: 'HEAD', headers: TEXT })];
+      expect([head.status, head.text]).toEqual([got.status, '']);
+      for (const header of ['content-type', 'content-length', 'etag', 'vary', 'x-revision']) {
+        expect([path, header, head.headers.get(header)]).toEqual([path, header, got.headers.get(header)]);
+      }
     }
   });
 
@@ -203,6 +221,27 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
     ]);
   });
 
+  it.each([
+    [`/db/${name}/6/state-views`, 'state_views', ['all', 'one', 'shown', 'timed', 'timed']],
+    [`/databases/${name}/state-views`, 'state_views', ['all', 'one', 'shown', 'timed']],
+    [`/api/v1/db/${name}/presenters`, undefined, ['shows']],
+  ])('of components go on behind a name or version, as JSON with a limit does: %s', async (path, list, wanted) => {
+    await publish(api, `/api/v1/db/${name}/state-views`, { ...TIMED, description: 'another' }, components.view);
+    for (const [size, headers] of [1, 2].flatMap((each) => [TEXT, {}].map((one) => [each, one] as const))) {
+      const names: string[] = [];
+      for (let next: string | undefined = `${path}?limit=${size}`; next !== undefined; ) {
+        const answer = await api.get(next, headers);
+        const data = headers === TEXT ? readToonPage(answer.text).data : jsonOf(answer);
+        const rows = list === undefined ? data : (data as Readonly<Record<string, unknown>>)[list];
+        const shown = (rows as readonly { readonly name: string }[]).map((row) => row.name);
+        expect(shown.length).toBeLessThanOrEqual(size);
+        names.push(...shown);
+        next = /^<(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+      }
+      expect(names).toEqual(wanted);
+    }
+  });
+
   it('of databases go on behind a name, as JSON with a limit does', async () => {
     const all = (jsonOf(await api.get('/')) as { readonly databases: readonly string[] }).databases;
     for (const headers of [TEXT, {}]) {
@@ -253,7 +292,7 @@ describe('SPEC-HTTP-R6: pages of either rendering', () => {
 
   it('have another tag when what is listed at the number is another list', async () => {
     const own = uniqueName();
-    await createToonDatabase(api, own, await toonComponents());
+    await createToonDatabase(api, own, components);
     const tag = async (): Promise<unknown> => (await api.get(`/db/${own}/6/state-views`, TEXT)).headers.get('etag');
     const before = await tag();
     expect(await tag()).toBe(before);

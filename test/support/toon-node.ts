@@ -15,6 +15,13 @@ export const LAST_REVISION = 6;
 const DOTS = '..';
 
 const VIEW = { content_type: 'application/x-count', query_temporality: 'revision' };
+/** A State View in the order of effective time. */
+export const TIMED: Readonly<Record<string, unknown>> = {
+  ...VIEW,
+  state_view_name: 'timed',
+  events: ['order.placed'],
+  query_temporality: 'effective_timestamp',
+};
 const BY_SUBJECT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
 
 export interface Components {
@@ -48,7 +55,7 @@ export async function createToonDatabase(api: HttpClient, name: string, componen
     { state_view_name: 'all', events: ['order.placed'], content_schema: { type: 'object', maximum: 9 } },
     { state_view_name: 'one', event_selector: BY_SUBJECT, description: 'of a subject' },
     { state_view_name: 'shown', events: ['order.placed'], presenter: 'shows' },
-    { state_view_name: 'timed', events: ['order.placed'], query_temporality: 'effective_timestamp' },
+    TIMED,
   ];
   for (const each of views) await publish(api, `/api/v1/db/${name}/state-views`, { ...VIEW, ...each }, view);
   const metadata = { state_change_name: 'decides', state_view_names: ['all'] };

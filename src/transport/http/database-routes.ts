@@ -5,10 +5,10 @@ import { type AskedRevision, quote } from '#base';
 import { Faults, type JsonObject, member, parseDatabaseName, spellingIn, textFrom } from '#model';
 import type { DatabaseDescription } from '#service';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
+import { CUT_PARAMETERS, cutList, type Naming } from './cut-list.ts';
 import { databaseMetadata, databaseObject, singleDatabaseObject } from './database-json.ts';
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
-import { pageLimit } from './page.ts';
 import { catalogPage, collectionPage, databasePage } from './rendering/database-pages.ts';
 import { listBody, objectBody } from './rendering/reply-body.ts';
 import { show } from './rendering/show.ts';
@@ -19,15 +19,14 @@ import type { Route, RouteContext } from './route.ts';
 
 /** The parameter that names one instance. */
 const INSTANCE = 'database_id';
-const CATALOG_PARAMETERS = ['limit', 'after'];
 
 export const DATABASE_ROUTES: readonly Route[] = [
-  { method: 'GET', path: '/', parameters: CATALOG_PARAMETERS, handle: listNames },
+  { method: 'GET', path: '/', parameters: CUT_PARAMETERS, handle: listNames },
   { method: 'POST', path: '/api/v1/db', status: 201, handle: createByBody },
   { method: 'POST', path: '/api/v1/databases/{database}', status: 201, handle: createByPath },
   { method: 'DELETE', path: '/api/v1/db/{database}', parameters: [INSTANCE], handle: deleteDatabase },
   { method: 'GET', path: '/db/{database}/{revision}', handle: redirecting('', readAtRevision) },
-  { method: 'GET', path: '/databases', parameters: CATALOG_PARAMETERS, handle: listCollection },
+  { method: 'GET', path: '/databases', parameters: CUT_PARAMETERS, handle: listCollection },
   { method: 'POST', path: '/databases', status: 201, handle: createInCollection },
   { method: 'GET', path: '/databases/{database}', handle: readInCollection },
   { method: 'DELETE', path: '/databases/{database}', parameters: [INSTANCE], handle: deleteDatabase },
@@ -110,27 +109,24 @@ function listCollection(request: HttpRequest, context: RouteContext): Promise<Ht
   return listed(request, context, databaseObject);
 }
 
-/** All of them as JSON, unless there is a limit; other renderings always have one. */
 async function listed(
   request: HttpRequest,
   { service }: RouteContext,
   entry: (database: DatabaseDescription) => JsonText,
 ): Promise<HttpReply> {
-  const query = request.query();
-  const isBounded = query.get('limit') !== undefined || request.rendering() !== undefined;
-  const limit = isBounded ? pageLimit(request) : Number.POSITIVE_INFINITY;
-  const after = query.get('after') ?? '';
   const all = await service.listDatabases({ signal: request.signal() });
-  const behind = all.filter(({ databaseName }) => databaseName > after);
-  const databases = behind.slice(0, limit);
-  const last = behind.length > databases.length ? databases.at(-1) : undefined;
-  const next = last && `${request.path()}?${query.with('after', last.databaseName)}`;
+  const { shown, next } = cutList(request, all, BY_NAME);
   return show(request, {
-    body: listBody('databases', databases.map(entry), { last: { next: jsonStringIfPresent(next) } }),
+    body: listBody('databases', shown.map(entry), { last: { next: jsonStringIfPresent(next) } }),
     headers: nextLink(next),
-    describe: () => catalogPage({ databases, next }),
+    describe: () => catalogPage({ databases: shown, next }),
   });
 }
+
+const BY_NAME: Naming<DatabaseDescription> = {
+  nameOf: ({ databaseName }) => databaseName,
+  isBehind: ({ databaseName }, after) => databaseName > after,
+};
 
 async function readAtRevision(request: HttpRequest, { service }: RouteContext, at: AskedRevision): Promise<HttpReply> {
   const database = await service.databaseAt({ ...request.read(), at });

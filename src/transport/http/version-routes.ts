@@ -1,25 +1,83 @@
 /** Definitions and listings of components, in both families. */
+
 import { type AskedRevision, DatabaseError, quote } from '#base';
+import type { DefinedVersion } from '#model';
 import type { ListVersionsReply } from '#service';
 import { collectionEntry, latestOfNames, listedVersion, versionMembers } from './component-json.ts';
-import { jsonInteger, jsonString } from './json-text.ts';
+import { CUT_PARAMETERS, type CutList, cutList, type Naming } from './cut-list.ts';
+import { jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { KIND_SEGMENTS } from './publish-routes.ts';
 import { parseRevision } from './query-string.ts';
 import { versionPage, versionsPage } from './rendering/component-pages.ts';
 import type { ComponentSegment } from './rendering/paths.ts';
 import { listBody, objectBody, type ReplyBody } from './rendering/reply-body.ts';
 import { show } from './rendering/show.ts';
-import { type HttpReply, scopeHeaders } from './reply.ts';
+import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import { redirecting } from './revision-segment.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
+
+/** One of the forms that a list has. */
+interface ListForm {
+  /** The entries, of all versions. */
+  readonly entries: (versions: readonly DefinedVersion[]) => readonly DefinedVersion[];
+  readonly naming: Naming<DefinedVersion>;
+  readonly body: (segment: ComponentSegment, list: ListVersionsReply, part: CutList<DefinedVersion>) => ReplyBody;
+}
+
+const NAMED_VERSION = /^(.*)\/v(\d+)$/;
+
+/** `{name}/v{version}`; a name alone is behind all of its versions. */
+const BY_VERSION: Naming<DefinedVersion> = {
+  nameOf: ({ definition, version }) => `${definition.name}/v${version}`,
+  isBehind: ({ definition: { name }, version }, after) => {
+    const [, afterName = after, afterVersion = 'Infinity'] = NAMED_VERSION.exec(after) ?? [];
+    return name > afterName || (name === afterName && version > Number(afterVersion));
+  },
+};
+
+const BY_NAME: Naming<DefinedVersion> = {
+  nameOf: ({ definition }) => definition.name,
+  isBehind: ({ definition }, after) => definition.name > after,
+};
+
+const ALL_VERSIONS = { entries: (versions: readonly DefinedVersion[]) => versions, naming: BY_VERSION };
+
+const SCOPED: ListForm = {
+  ...ALL_VERSIONS,
+  body: (segment, { databaseName, revision }, { shown, next }) => {
+    const first = { database: jsonString(databaseName), revision: jsonInteger(revision) };
+    const last = { next: jsonStringIfPresent(next) };
+    return listBody(memberOf(segment), shown.map(listedVersion), { first, last });
+  },
+};
+
+const ARRAY: ListForm = {
+  ...ALL_VERSIONS,
+  body: (_segment, _list, { shown }) => listBody(undefined, shown.map(listedVersion)),
+};
+
+const COLLECTION: ListForm = {
+  entries: latestOfNames,
+  naming: BY_NAME,
+  body: (segment, _list, { shown, next }) => {
+    const last = { next: jsonStringIfPresent(next) };
+    return listBody(memberOf(segment), shown.map(collectionEntry), { last });
+  },
+};
 
 const SEGMENTS: readonly ComponentSegment[] = ['state-views', 'state-changes', 'presenters'];
 
 export const VERSION_ROUTES: readonly Route[] = [
   // There is no GET of /api/v1/db/{database}/state-views.
-  { method: 'GET', path: '/api/v1/db/{database}/state-changes', handle: listing('state-changes', arrayOf) },
-  { method: 'GET', path: '/api/v1/db/{database}/presenters', handle: listing('presenters', arrayOf) },
+  ...(['state-changes', 'presenters'] as const).map(
+    (segment): Route => ({
+      method: 'GET',
+      path: `/api/v1/db/{database}/${segment}`,
+      parameters: CUT_PARAMETERS,
+      handle: listing(segment, ARRAY),
+    }),
+  ),
   { method: 'GET', path: '/api/v1/db/{database}/presenters/{name}/v{version}', handle: reading('presenters') },
   ...SEGMENTS.map(
     (segment): Route => ({
@@ -32,28 +90,31 @@ export const VERSION_ROUTES: readonly Route[] = [
     {
       method: 'GET',
       path: `/db/{database}/{revision}/${segment}`,
+      parameters: CUT_PARAMETERS,
       // Versions are deleted and deactivated, at earlier revisions, too.
       handle: redirecting(`/${segment}`, scoped(segment), 'content'),
     },
-    { method: 'GET', path: `/databases/{database}/${segment}`, handle: listing(segment, collectionOf) },
+    {
+      method: 'GET',
+      path: `/databases/{database}/${segment}`,
+      parameters: CUT_PARAMETERS,
+      handle: listing(segment, COLLECTION),
+    },
   ]),
   { method: 'GET', path: '/api/v1/db/{database}/state-views/{name}/v{version}/schema', handle: readSchema },
 ];
 
-/** The data of a list. */
-type Listed = (segment: ComponentSegment, list: ListVersionsReply) => ReplyBody;
-
-function listing(segment: ComponentSegment, listed: Listed): Handler {
+function listing(segment: ComponentSegment, form: ListForm): Handler {
   return async (request, { service }) => {
     const list = await service.listVersions({ ...request.read(), at: 'latest', kind: KIND_SEGMENTS[segment] });
-    return listReply(request, segment, list, listed);
+    return listReply(request, segment, list, form);
   };
 }
 
 function scoped(segment: ComponentSegment) {
   return async (request: HttpRequest, { service }: RouteContext, at: AskedRevision): Promise<HttpReply> => {
     const list = await service.listVersions({ ...request.read(), at, kind: KIND_SEGMENTS[segment] });
-    return listReply(request, segment, list, scopedOf);
+    return listReply(request, segment, list, SCOPED);
   };
 }
 
@@ -61,28 +122,14 @@ function listReply(
   request: HttpRequest,
   segment: ComponentSegment,
   list: ListVersionsReply,
-  listed: Listed,
+  { entries, naming, body }: ListForm,
 ): Promise<HttpReply> {
-  const body = listed(segment, list);
-  const count = body.list?.items.count ?? 0;
+  const part = cutList(request, entries(list.versions), naming);
   return show(request, {
-    body,
-    headers: scopeHeaders(list),
-    describe: () => versionsPage(segment, list, count),
+    body: body(segment, list, part),
+    headers: { ...scopeHeaders(list), ...nextLink(part.next) },
+    describe: () => versionsPage(segment, list, part),
   });
-}
-
-function scopedOf(segment: ComponentSegment, { databaseName, revision, versions }: ListVersionsReply): ReplyBody {
-  const first = { database: jsonString(databaseName), revision: jsonInteger(revision) };
-  return listBody(memberOf(segment), versions.map(listedVersion), { first });
-}
-
-function arrayOf(_segment: ComponentSegment, { versions }: ListVersionsReply): ReplyBody {
-  return listBody(undefined, versions.map(listedVersion));
-}
-
-function collectionOf(segment: ComponentSegment, { versions }: ListVersionsReply): ReplyBody {
-  return listBody(memberOf(segment), latestOfNames(versions).map(collectionEntry));
 }
 
 function memberOf(segment: ComponentSegment): string {

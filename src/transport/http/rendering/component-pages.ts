@@ -1,8 +1,8 @@
 /** What is said of components: lists of them, and one version. */
 import { type DefinedVersion, parametersOf } from '#model';
-import type { ListVersionsReply, ReadScope } from '#service';
+import type { ReadScope } from '#service';
 import { deleteView, executeCommand, expireSnapshots, publish, renderView, runCommand } from './actions.ts';
-import { contextLinks, counted } from './database-pages.ts';
+import { contextLinks, moreBehind } from './database-pages.ts';
 import type { Action, Description, Links, Parts } from './description.ts';
 import {
   belowDatabase,
@@ -27,13 +27,20 @@ const SEGMENTS: Readonly<Record<DefinedVersion['definition']['kind'], ComponentS
   presenter: 'presenters',
 };
 
-/** A list of versions, or of names, of which some are shown. */
-export function versionsPage(segment: ComponentSegment, list: ListVersionsReply, shownCount: number): Description {
-  const first = list.versions[0];
+/** A part of a list of versions, or of names by their latest version. */
+export interface ListedVersions {
+  readonly shown: readonly DefinedVersion[];
+  readonly next: string | undefined;
+}
+
+export function versionsPage(segment: ComponentSegment, list: ReadScope, { shown, next }: ListedVersions): Description {
+  const [first] = shown;
+  const count = `${shown.length} ${shown.length === 1 ? 'entry' : 'entries'}`;
   const of = `${NOUNS[segment]}s of the database ${list.databaseName} at revision ${list.revision}`;
   return {
-    summary: `${counted(shownCount, 'entry').replace('entrys', 'entries')} in the list of ${of}.`,
+    summary: `${count} in the list of the ${of}; ${moreBehind(next)}.`,
     links: {
+      next,
       first: first && versionPath(list.databaseName, segment, namedVersion(first)),
       ...contextLinks(list),
     },
