@@ -119,6 +119,7 @@ const machines: Machines = {
   verify: async () => true,
   rebuild: async () => undefined,
   storedLevel: () => 1,
+  storedNodes: () => [],
   levelOf: () => 1,
   encodeRaise: () => payload,
   encodePlace: () => payload,

@@ -91,6 +91,8 @@ export interface Machines {
   openCatalog(kv: KvReader, founders: Membership): CatalogMachine;
   /** The level of the cluster, without opening its catalog, which may be of a later release. */
   storedLevel(kv: KvReader): number;
+  /** The nodes of the cluster, in the same way. */
+  storedNodes(kv: KvReader): readonly RegisteredNode[];
   createDatabase(kv: KvReader, binding: Binding, founders: Membership): Machine;
   /** How far a database is, without opening it; undefined when the store has no such database. */
   markOf(kv: KvReader, group: GroupId): AppliedMark | undefined;

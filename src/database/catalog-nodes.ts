@@ -30,6 +30,7 @@ import {
   toNodeId,
   unreachable,
 } from '#base';
+import type { KvReader } from '#kv';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
 const FORMAT = 2;
@@ -91,6 +92,14 @@ export type MarkOutcome =
   | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: false }
   /** It is in that state already, or does not come to it from the one that it is in, or is no node at all. */
   | { readonly kind: 'unmoved' };
+
+/** Those that the store knows, without opening its catalog. Throws when the row is corrupt. */
+export function readNodes(kv: KvReader, key: Uint8Array): readonly RegisteredNode[] {
+  const nodes = new CatalogNodes();
+  const value = kv.get(key);
+  if (value !== undefined) nodes.read(key, value);
+  return nodes.list();
+}
 
 export class CatalogNodes {
   readonly #byStore = new Map<string, RegisteredNode>();

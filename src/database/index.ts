@@ -49,6 +49,7 @@ export {
   type NodeState,
   type RegisteredNode,
   type RegisterOutcome,
+  readNodes,
 } from './catalog-nodes.ts';
 export type { Recovery } from './catalog-recovery.ts';
 export type { Binding, CatalogApplied } from './catalog-rows.ts';

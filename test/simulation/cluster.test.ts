@@ -14,7 +14,8 @@ const SEEDS = Array.from({ length: 70 }, (_, place) => [place + 1, 3] as const);
  * it was the only voter of the catalog. Seeds 9, 50 and 66 on three nodes, among the first, found a node that left when
  * nobody else was there, a registration that was undone, and a node that wrote on when it had drained. The last two
  * found faults of the operator, who insisted on a successor that had been removed, and left a node alone that his order
- * removed when he had given up.
+ * removed when he had given up. 30046 found a node that took the first entries of the catalog's log for the level of
+ * the cluster that it joined.
  */
 const FOUND = [
   [39, 5],
@@ -22,6 +23,7 @@ const FOUND = [
   [49, 5],
   [56, 5],
   [78, 3],
+  [30_046, 3],
   [50_078, 3],
   [50_097, 3],
 ] as const;

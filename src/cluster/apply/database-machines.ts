@@ -22,6 +22,7 @@ import {
   type Recovery,
   RowKeys,
   readLevel,
+  readNodes,
   rebuildDerived,
   recoverInto,
   rootOf,
@@ -58,6 +59,7 @@ export const databaseMachines: Machines = {
   openCatalog: (kv, founders) =>
     new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP), encodeMembership(founders))),
   storedLevel: (kv) => readLevel(kv, new RowKeys(CATALOG_GROUP).level()),
+  storedNodes: (kv) => readNodes(kv, new RowKeys(CATALOG_GROUP).nodes()),
   createDatabase: (kv, binding, founders) => {
     const database = { ...binding, rootId: rootOf(binding), membership: encodeMembership(founders) };
     return new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), database));

@@ -6,7 +6,8 @@
  *   level 1               ──>    level 1; one release back goes      level 2; the release before does not start
  * ```
  *   C23  A node goes on only at a level that it knows, and with entries of such levels: otherwise it says so and ends,
- *        before it has read or written anything else.
+ *        before it has read or written anything else. What the catalog was at before it took this node in is past: whoever
+ *        joins a cluster applies that, and was taken in at a level that it knows (D20).
  */
 import { type DatabaseError, formatLevels, type GroupId, hasLevel, LEVELS, type LevelRange, type NodeId } from '#base';
 import type { KvReader } from '#kv';
@@ -21,13 +22,15 @@ import { CatalogAsks, type CatalogAsksPorts, type Passed } from './catalog-asks.
 export interface LevelPorts {
   readonly kv: KvReader;
   readonly machines: Machines;
+  readonly node: NodeId;
   /** Those of this release, by default. */
   readonly levels?: LevelRange;
 }
 
 /** @throws DatabaseError when what is stored here is of a release that knows more, or of one too long ago. */
-export function checkLevels({ kv, machines, levels = LEVELS }: LevelPorts, log: RecoveredLog): void {
-  const fault = faultInLevel(machines.storedLevel(kv), levels);
+export function checkLevels({ kv, machines, node, levels = LEVELS }: LevelPorts, log: RecoveredLog): void {
+  const standing = { level: machines.storedLevel(kv), nodes: () => machines.storedNodes(kv) };
+  const fault = faultInLevel(standing, { node, levels });
   if (fault !== undefined) throw fault;
   for (const { group, entries } of log.groups.values()) {
     const newer = entries.find(({ level }) => level > levels.max);
@@ -39,7 +42,7 @@ export function checkLevels({ kv, machines, levels = LEVELS }: LevelPorts, log: 
 export function knownLevel({
   machines,
   levels = LEVELS,
-}: Omit<LevelPorts, 'kv'>): (group: GroupId, entry: Entry) => number {
+}: Pick<LevelPorts, 'machines' | 'levels'>): (group: GroupId, entry: Entry) => number {
   return (group, { index, payload }) => {
     const level = machines.levelOf(payload);
     if (level > levels.max) throw entryNotKnown({ index, level, group }, levels);
@@ -47,8 +50,14 @@ export function knownLevel({
   };
 }
 
-export function faultInLevel(level: number, levels: LevelRange): DatabaseError | undefined {
-  return hasLevel(levels, level) ? undefined : levelNotKnown(level, levels);
+/** Why a node whose release knows these levels cannot go on with that catalog. */
+export function faultInLevel(
+  { level, nodes }: Pick<CatalogMachine, 'level' | 'nodes'>,
+  { node: self, levels }: { readonly node: NodeId; readonly levels: LevelRange },
+): DatabaseError | undefined {
+  if (hasLevel(levels, level)) return undefined;
+  const isPast = level < levels.min && nodes().every(({ node }) => node !== self);
+  return isPast ? undefined : levelNotKnown(level, levels);
 }
 
 /** Why a node whose release knows these levels cannot belong to a cluster at that level, for whoever reads it there. */

@@ -207,7 +207,7 @@ export class ClusterWork {
     for (const change of turn.changes) {
       if (change.kind === 'moved') this.review(change.binding.group);
       else if (change.kind === 'registered') this.#placesChanged();
-      else if (change.kind === 'raised') this.#raised(change.level);
+      else if (change.kind === 'raised') this.#raised();
     }
     if (turn.changes.some(({ kind }) => kind !== 'created')) this.#placements.review(this.#ports.monotonicMs());
     else if (turn.changes.length > 0) this.#placements.created();
@@ -338,8 +338,9 @@ export class ClusterWork {
     step(group, { kind: 'propose', payloads: [machines.encodeRaise({ level: levels.max })] });
   }
 
-  #raised(level: number): void {
-    const fault = faultInLevel(level, this.#ports.levels ?? LEVELS);
+  #raised(): void {
+    const { catalog, node, levels = LEVELS } = this.#ports;
+    const fault = faultInLevel(catalog(), { node, levels });
     if (fault !== undefined) this.#ports.turns.fail(fault);
   }
 

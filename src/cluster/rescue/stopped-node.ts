@@ -101,7 +101,7 @@ export async function openStoppedNode(directory: string, ports: StoppedPorts = N
     const identity = readIdentity(row);
     settleLog(directory, identity.storeId, ports.places);
     const log = await readLog(directory, identity, ports.disk);
-    checkLevels({ kv: store, machines: databaseMachines }, log);
+    checkLevels({ kv: store, machines: databaseMachines, node: identity.node }, log);
     const before = store.get(BEFORE_KEY);
     const opened = await lookInto(store, log);
     if (opened.written.index === 0) throw neverJoined(directory, files);

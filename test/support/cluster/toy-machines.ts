@@ -84,6 +84,7 @@ export const toyMachines: Machines = {
   createDatabase: (kv, binding, founders) =>
     new ToyDatabase(kv, binding.group, { ...NOTHING, members: first(founders) }),
   storedLevel: () => LEVEL_FIRST,
+  storedNodes: () => [],
   levelOf: () => LEVEL_FIRST,
   markOf: readApplied,
   openDatabase: (kv, group) => {

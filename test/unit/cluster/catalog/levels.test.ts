@@ -18,7 +18,7 @@ import type { Entry } from '#raft';
 import { knownLevel } from '../../../../src/cluster/catalog/levels.ts';
 import { bindingOf, isAt, join, keptWorld, registrationOf } from '../../../support/cluster/kept-world.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
-import { NEXT_LEVELS, nextRelease, payloadAt } from '../../../support/cluster/next-release.ts';
+import { lastRelease, NEXT_LEVELS, nextRelease, payloadAt } from '../../../support/cluster/next-release.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const NODES = [1, 2, 3].map(toNodeId);
@@ -172,6 +172,36 @@ describe('an upgrade', () => {
     await world.until(() => away.front.catalog.level === NEXT && bindingOf(away, group) !== undefined, 'the level');
     await world.answer(away.front.latest(group));
     expect(await away.history(group)).toEqual(['a']);
+  });
+});
+
+describe('a release that has dropped the first level', () => {
+  it('joins a cluster that is beyond it, whose log begins at it, and may start again on the way (C23)', async () => {
+    const world = await keptWorld(3);
+    await join(world, [2]);
+    const fresh = world.at(toNodeId(3));
+    await fresh.crash();
+    for (const node of [1, 2].map(toNodeId)) await change(world, world.at(node), nextRelease);
+    expect(await finalize(world)).toMatchObject({ kind: 'finalized', level: NEXT });
+    fresh.release = lastRelease;
+    await fresh.start();
+    expect(await register(world, 3, lastRelease)).toMatchObject({ kind: 'registered' });
+    await world.until(() => fresh.core.catalog.nodes.length > 0, 'the beginning of the catalog');
+    await fresh.crash();
+    await fresh.start();
+    await world.until(() => fresh.front.catalog.level === NEXT, 'the level of the cluster');
+    expect(world.failures).toEqual([]);
+  });
+
+  it('does not start where the cluster that it belongs to is at it (C23)', async () => {
+    const { world } = await started();
+    const member = world.at(toNodeId(3));
+    await world.until(() => member.core.catalog.nodes.length === 3, 'itself in the catalog');
+    await member.crash();
+    member.release = lastRelease;
+    await expect(member.start()).rejects.toThrow(
+      /^The cluster is at level \d+, and this release knows levels .*: start an earlier one/,
+    );
   });
 });
 
