@@ -2,8 +2,8 @@
  * What a successful read at a numeric revision says of keeping it (SPEC-HTTP-R6): for how long, by whom, and under
  * which weak tag.
  */
-import { createHash } from 'node:crypto';
-import { type HttpReply, type ReplyScope, scopeHeaders } from './reply.ts';
+import { hash } from 'node:crypto';
+import { type HttpReply, type ReplyScope, scopeHeaders, varying } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 
 /** By which somebody says who it is: an answer to one is not for others. */
@@ -36,12 +36,14 @@ const IDENTITIES = [
   'Cf-Access-Authenticated-User-Email',
   'Cf-Access-JWT-Assertion',
 ] as const;
+/** All of them, as they are written and as they are looked up. */
+const PROOFS = [...CREDENTIALS, ...IDENTITIES].map((name) => [name, name.toLowerCase()] as const);
 const KEPT_SECONDS = 60;
 const TAG_LENGTH = 27;
 
 /** Over exactly what an answer follows from: texts, numbers and lists of them. */
 export function weakTag(inputs: readonly unknown[]): string {
-  const digest = createHash('sha256').update(JSON.stringify(inputs)).digest('base64url');
+  const digest = hash('sha256', JSON.stringify(inputs), 'base64url');
   return `W/"${digest.slice(0, TAG_LENGTH)}"`;
 }
 
@@ -51,18 +53,14 @@ export function cachingHeaders(
   etag: string,
   varies: readonly string[] = [],
 ): Readonly<Record<string, string>> {
-  const identities = IDENTITIES.filter(isSent);
-  const isPrivate = identities.length > 0 || CREDENTIALS.some(isSent);
-  const vary = isPrivate ? [...varies, ...CREDENTIALS, ...identities] : varies;
+  const sent = PROOFS.filter(([, header]) => request.header(header) !== undefined);
+  const isPrivate = sent.length > 0;
+  const vary = isPrivate ? new Set([...varies, ...CREDENTIALS, ...sent.map(([name]) => name)]) : varies;
   return {
     etag,
     'cache-control': `${isPrivate ? 'private' : 'public'}, max-age=${KEPT_SECONDS}`,
-    ...(vary.length > 0 && { vary: vary.join(', ') }),
+    ...varying({ vary: [...vary].join(', ') }),
   };
-
-  function isSent(name: string): boolean {
-    return request.header(name.toLowerCase()) !== undefined;
-  }
 }
 
 /** What `If-None-Match` says of the tag: it is one of those that are named, or any would do. */

@@ -142,13 +142,13 @@ function inOrder(value: ToonValue, { fields }: Column): ToonValue {
 
 /** The JSON of a value as a text, which is escaped in pieces when it is long. */
 export async function jsonCell(node: JsonNode, inTurn: InTurn): Promise<Cell> {
-  const text = jsonText(node);
+  const text = await inTurn(() => jsonText(node));
   if (text.length <= STRUCTURE_BYTES_MAX) return text;
   let escaped = '';
   for (let at = 0; at < text.length; at += TEXT_PIECE) {
     escaped += await inTurn(() => escapeString(text.slice(at, at + TEXT_PIECE)));
   }
-  return rawString(`"${escaped}"`);
+  return inTurn(() => rawString(`"${escaped}"`));
 }
 
 /** Payloads as they are stored, the rest as the API writes it. */

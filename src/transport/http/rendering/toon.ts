@@ -31,7 +31,7 @@ const FOREIGN: ReadonlySet<string> = new Set(['data', 'content_schema']);
 
 export async function renderToon(body: ReplyBody, description: Description, inTurn: InTurn): Promise<string> {
   const data = await bodyLines(body, inTurn);
-  return page(description, data);
+  return inTurn(() => page(description, data));
 }
 
 function page({ summary, links, actions }: Description, data: readonly string[]): string {
