@@ -3,14 +3,15 @@
  *
  *   npm run build && node --conditions=source bench/unread-replies.ts
  *     [--kind small|large|streams|events|half|pages] [--connections 40] [--streams 1000] [--seconds 20] [--after 20]
- *     [--settings ...] [--trim yes]
+ *     [--settings ...] [--trim yes] [--newcomers 0]
  *
  * One node in a process of its own. The clients grant the server not a byte on any stream, keep so many calls open on
  * each connection, and call again where they are refused or cut off: `small` are replies of some hundred bytes, `large`
  * of 60 KB, `streams` reads of all events, of 60 KB each, and `events` the same of 990 KB; `half` are requests of which
  * 16 KB come and then nothing; `pages` are of 6 MB over HTTP, ten asked for on each connection. Meanwhile an honest
- * client makes one small call after the other; with `events` it reads one of them at a time. At last all of the others
- * go. With --trim, V8 is told to collect then, and malloc to give back what is free, for which it needs gdb.
+ * client makes one small call after the other; with `events` it reads one of them at a time. So many newcomers have a
+ * connection of their own each, one after the other, for a single call of that kind. At last all of the others go. With
+ * --trim, V8 is told to collect then, and malloc to give back what is free, for which it needs gdb.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -71,6 +72,7 @@ const defaults = {
   after: '20',
   settings: '',
   trim: 'no',
+  newcomers: '0',
   root: '',
 };
 const values = readOptions(defaults);
@@ -82,6 +84,7 @@ const connections = readNumber('connections', values.connections, { min: 1, isWh
 const streams = readNumber('streams', values.streams, { min: 1, isWhole: true });
 const seconds = readNumber('seconds', values.seconds, { min: 1, isWhole: false });
 const after = readNumber('after', values.after, { min: 1, isWhole: false });
+const newcomers = readNumber('newcomers', values.newcomers, { min: 0, isWhole: true });
 const dataBytes = values.kind === 'events' ? 990_000 : 60_000;
 if (values.trim !== 'yes' && values.trim !== 'no') refuse('--trim takes yes, no');
 const settings = (values.settings ?? '').split(' ').filter(Boolean);
@@ -213,6 +216,17 @@ function honestCall(): { readonly headers: Buffer; readonly request: () => Buffe
   return { headers: grpcHeaders(QUERY_EVENTS), request: () => request };
 }
 
+/** How long each took, from the attempt to connect on. */
+async function comeAnew({ address }: CairnNode): Promise<readonly number[]> {
+  const took: number[] = [];
+  for (let n = 0; n < newcomers; n++) {
+    const began = performance.now();
+    await closedLoop({ address, ...honestCall(), clients: 1, seconds: 0, calls: 1 });
+    took.push(performance.now() - began);
+  }
+  return took;
+}
+
 /** What is resident, in MiB, as the parts are given back that nobody holds. */
 async function trim(pid: number): Promise<readonly string[]> {
   const resident = (): string => `${(residentMemory(pid).total / MEBIBYTE).toFixed(0)} MiB`;
@@ -222,7 +236,8 @@ async function trim(pid: number): Promise<readonly string[]> {
   return [`once V8 had collected ${collected}, and malloc had given back what was free ${resident()}`];
 }
 
-async function measure({ pid, address, http }: CairnNode): Promise<string> {
+async function measure(attacked: CairnNode): Promise<string> {
+  const { pid, address, http } = attacked;
   const rss = (): number => residentMemory(pid).total / MEBIBYTE;
   const idle = rss();
   let peak = 0;
@@ -240,7 +255,10 @@ async function measure({ pid, address, http }: CairnNode): Promise<string> {
   fill();
   const filling = setInterval(fill, REFILL_MS);
   const cpuBefore = cpuSeconds([pid]);
-  const honest = await closedLoop({ address, ...honestCall(), clients: 1, seconds });
+  const [honest, came] = await Promise.all([
+    closedLoop({ address, ...honestCall(), clients: 1, seconds }),
+    comeAnew(attacked),
+  ]);
   clearInterval(filling);
   const cpu = cpuSeconds([pid]) - cpuBefore;
   const atEnd = rss();
@@ -265,5 +283,6 @@ async function measure({ pid, address, http }: CairnNode): Promise<string> {
     ...trimmed,
     `open at the end ${open}, refused or cut off ${refused}, connections lost ${lost}; ${cpu.toFixed(1)} s of processor`,
     `an honest client: ${honest.calls} calls, ${honest.failed} failed, p50 ${ms(p50)}, p99 ${ms(p99)}, the longest ${ms(max)}`,
+    ...(came.length === 0 ? [] : [`newcomers, in turn: ${came.map(ms).join(', ')}`]),
   ].join('\n');
 }
