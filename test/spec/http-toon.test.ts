@@ -242,6 +242,20 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
     }
   });
 
+  it('of a database have the first State Views, and lead to all', async () => {
+    const many = uniqueName();
+    await api.create(many);
+    for (let n = 0; n < 52; n++) {
+      const metadata = { ...TIMED, state_view_name: `v${String(n).padStart(2, '0')}` };
+      await publish(api, `/api/v1/db/${many}/state-views`, metadata, components.view);
+    }
+    const page = readToonPage((await toon(`/databases/${many}`)).text);
+    expect(page.data).toMatchObject({ state_views: { length: 50 } });
+    expect(jsonOf(await api.get(`/databases/${many}`))).toMatchObject({ state_views: { length: 52 } });
+    const [sizes] = await walked(page.links['all_state_views']?.slice('GET '.length) ?? '', 'state_views', 'name');
+    expect(sizes).toEqual([50, 2]);
+  });
+
   it('of databases go on behind a name, as JSON with a limit does', async () => {
     const all = (jsonOf(await api.get('/')) as { readonly databases: readonly string[] }).databases;
     for (const headers of [TEXT, {}]) {

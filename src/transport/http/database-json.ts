@@ -35,10 +35,16 @@ export function databaseObject(database: DatabaseDescription): JsonText {
   return jsonObject(collectionMembers(database));
 }
 
-/** The collection-style read of one database, with the components that it has. */
-export function singleDatabaseObject(database: DatabaseDescription, versions: readonly DefinedVersion[]): JsonMembers {
-  const entries = (kind: DefinedVersion['definition']['kind']): JsonText =>
-    jsonArray(latestOfNames(versions.filter(({ definition }) => definition.kind === kind)).map(collectionEntry));
+/** The collection-style read of one database, with the first components of each kind that it has. */
+export function singleDatabaseObject(
+  database: DatabaseDescription,
+  versions: readonly DefinedVersion[],
+  componentsMax: number,
+): JsonMembers {
+  const entries = (kind: DefinedVersion['definition']['kind']): JsonText => {
+    const names = latestOfNames(versions.filter(({ definition }) => definition.kind === kind));
+    return jsonArray(names.slice(0, componentsMax).map(collectionEntry));
+  };
   return {
     ...collectionMembers(database),
     state_views: entries('state-view'),

@@ -140,8 +140,10 @@ async function readAtRevision(request: HttpRequest, { service }: RouteContext, a
 async function readInCollection(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const database = await service.databaseAt({ ...request.read(), at: 'latest' });
   const { versions } = await service.listVersions({ ...request.read(), at: database.revision });
+  const componentsMax = request.rendering() === undefined ? versions.length : request.listSizes().itemsDefault;
   return show(request, {
-    body: objectBody(singleDatabaseObject(database, versions)),
+    // Where they are shown in part, a page of their own has all of them.
+    body: objectBody(singleDatabaseObject(database, versions, componentsMax)),
     headers: scopeHeaders(database),
     describe: () => collectionPage(database),
   });

@@ -53,6 +53,8 @@ export function collectionPage(database: DatabaseDescription): Description {
     links: {
       at_revision: databasePath(database),
       log: `${collectionPath(database.databaseName)}/events`,
+      all_state_views: `${collectionPath(database.databaseName)}/state-views`,
+      all_state_changes: `${collectionPath(database.databaseName)}/state-changes`,
       ...page.links,
     },
     actions: [...page.actions, ...published],
