@@ -58,10 +58,10 @@ async function read(path: string): Promise<Answer> {
 }
 
 /** All pages, by the path that led to them; whatever else a link leads to is answered as well. */
-async function walk(): Promise<ReadonlyMap<string, ToonPage>> {
+async function walk(entries: readonly string[]): Promise<ReadonlyMap<string, ToonPage>> {
   const pages = new Map<string, ToonPage>();
   const seen = new Set<string>();
-  const waiting = [...ENTRIES];
+  const waiting = [...entries];
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
     if (seen.has(path)) continue;
     seen.add(path);
@@ -78,7 +78,7 @@ async function walk(): Promise<ReadonlyMap<string, ToonPage>> {
   return pages;
 }
 
-const pages = await walk();
+const pages = await walk(ENTRIES);
 
 describe('SPEC-HTTP-TOON: links', () => {
   it('lead through every read route, each of which is answered', () => {
@@ -103,6 +103,38 @@ describe('SPEC-HTTP-TOON: links', () => {
         path = pages.get(path)?.links['next']?.slice('GET '.length);
       }
       expect([start, pageCount > 2]).toEqual([start, true]);
+    }
+  });
+});
+
+/** What is special in a path, in a query string, in TOON, in JavaScript, or in none of them. */
+const ODD =
+  '% %2F ü 😀 " \' < ? # & + ; : , --- Links: .. . ... __proto__ - [1] {a} true 05 1e5 \\ \\n \u00a0x * ~ @ = $1 | a/b';
+
+describe('SPEC-HTTP-TOON: links of odd names', () => {
+  it('lead to what is called so', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const names = [...ODD.split(' '), 'a b', ' x'];
+    const events = names.map((odd, at) => {
+      const extension = { odd, data: { [odd]: odd } };
+      return cloudEvent(`${odd}${at}`, {
+        source: `/${encodeURIComponent(odd)}`,
+        type: odd,
+        subject: odd,
+        ...extension,
+      });
+    });
+    await api.commit(own, ...events);
+    const lists = ['streams', 'subjects', 'event-types', 'events'].map((list) => `/db/${own}/1/${list}?limit=1`);
+    const walked = await walk([...lists, ...names.map((_, at) => `/db/${own}/1/events/1?index=${at}`)]);
+    for (const [at, odd] of names.entries()) {
+      const page = walked.get(`/db/${own}/1/events/1?index=${at}`);
+      expect(page?.data).toMatchObject({ odd, type: odd, subject: odd, data: { [odd]: odd } });
+      const links = ['stream', 'subject', 'event_type'].map((link) => page?.links[link]?.slice('GET '.length) ?? '');
+      for (const link of links) {
+        expect([link, walked.get(link)?.data]).toMatchObject([link, { events: [{ odd, subject: odd, type: odd }] }]);
+      }
     }
   });
 });

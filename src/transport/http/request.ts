@@ -28,6 +28,8 @@ export class HttpRequest {
   readonly #limits: RequestLimits;
   #controller: AbortController | undefined;
   #query: QueryParameters | undefined;
+  /** Looked up once: the header may be long. */
+  #rendering: { readonly found: Rendering | undefined } | undefined;
 
   constructor(request: RoutedRequest, reply: FastifyReply, limits: RequestLimits) {
     this.#request = request;
@@ -85,7 +87,8 @@ export class HttpRequest {
 
   /** In which a read is answered; undefined: JSON. */
   rendering(): Rendering | undefined {
-    return renderingFor(this.header('accept'));
+    this.#rendering ??= { found: renderingFor(this.header('accept')) };
+    return this.#rendering.found;
   }
 
   /** Of the lists of the answer to a read. */
