@@ -51,6 +51,8 @@ const HOMES = {
   fastify: 'src/transport/http/',
   '@fastify/busboy': 'src/transport/http/',
   '@toon-format/toon': 'src/transport/http/',
+  '@modelcontextprotocol/server': 'src/transport/mcp/',
+  '@modelcontextprotocol/node': 'src/transport/mcp/',
   '@grpc/grpc-js': 'src/transport/(?:grpc|peer)/',
   '@bufbuild/protobuf': 'src/transport/grpc/',
 };

@@ -8,6 +8,8 @@ const config: ViteUserConfig = defineConfig({
   resolve: { conditions: [SOURCE] },
   ssr: { resolve: { conditions: [SOURCE] } },
   test: {
+    // Its package has TypeScript under the condition by which ours are found, which Node strips in no package.
+    server: { deps: { inline: ['@modelcontextprotocol/sdk', '@modelcontextprotocol/client', 'eventsource'] } },
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/build-product.ts'],
     setupFiles: ['test/support/property-seed.ts'],

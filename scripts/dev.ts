@@ -24,7 +24,13 @@ interface ReadyLine {
 
 const MAIN = resolve(import.meta.dirname, '../src/main/main.ts');
 const NODE_ARGS = ['--conditions=source', '--disable-warning=ExperimentalWarning', MAIN];
-const PORTS = { 'grpc-port': 50_051, 'http-port': 3_000, 'metrics-port': 9_464, 'peer-port': 50_052 };
+const PORTS = {
+  'grpc-port': 50_051,
+  'http-port': 3_000,
+  'mcp-port': 3_001,
+  'metrics-port': 9_464,
+  'peer-port': 50_052,
+};
 const PORTS_APART = 10;
 /** So many hold the catalog, and a database, where there are as many. */
 const VOTERS = 3;

@@ -69,7 +69,7 @@ export async function startCairn(
 ): Promise<CairnNode> {
   const began = performance.now();
   // The ballast is made once, in the first minutes of a node's life; its writes would be measured with everything else.
-  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0'];
+  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metrics-port=0', '--ballast-bytes=0'];
   // The tables are on stdout, and whoever reads both wants to see what is wrong between them, and nothing else.
   const args = [
     ...build.nodeOptions,

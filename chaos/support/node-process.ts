@@ -46,7 +46,7 @@ interface ReadyLine {
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const LOG_BYTES_MAX = 1 << 20;
-const FREE_PORTS = ['--grpc-port=0', '--http-port=0', '--metrics-port=0'];
+const FREE_PORTS = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metrics-port=0'];
 
 /**
  * Starts a node, on free loopback ports unless others are named, and waits for its ready line.

@@ -68,11 +68,11 @@ export function connectionShares(filesMax: number, { hasPeers }: { readonly hasP
   return { clients, clientsOfPort: Math.floor(clients * PORT_PART), metrics, peers: Math.floor(peers / 2) };
 }
 
-export type ServerName = 'grpc' | 'http' | 'metrics';
+export type ServerName = 'grpc' | 'http' | 'mcp' | 'metrics';
 
 /** A connection that was closed as it came. */
 export interface ClosedConnection {
-  readonly server: 'grpc' | 'http';
+  readonly server: 'grpc' | 'http' | 'mcp';
   /** Which of the two was reached, and how many that is. */
   readonly bound: 'of the port' | 'of all clients';
   readonly countMax: number;
@@ -83,7 +83,7 @@ export class ConnectionBound implements Disposable {
   readonly #shares: ConnectionShares;
   readonly #onClosed: (closed: ClosedConnection) => void;
   readonly #servers = new Map<number, ServerName>();
-  readonly #open = { grpc: 0, http: 0 };
+  readonly #open = { grpc: 0, http: 0, mcp: 0 };
   #clients = 0;
   readonly #onAccepted = (message: unknown): void => this.#accepted(message);
   readonly #onDialled = (message: unknown): void => this.#dialled(message);

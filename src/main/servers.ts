@@ -20,7 +20,7 @@ import {
 } from '#cluster';
 import { createMetrics, type Logger, type Metrics, type MetricsServer, startMetricsServer } from '#observability';
 import { createService, type Service } from '#service';
-import type { HolderLists, HttpServerOptions } from '#transport';
+import type { GrpcServer, HolderLists, HttpServer, HttpServerOptions, McpServer } from '#transport';
 import { closedConnections } from './closed-connections.ts';
 import { ConnectionBound, type ConnectionShares, connectionShares, openFilesMax } from './connection-bound.ts';
 import { CORE_WORKER } from './core-worker-url.ts';
@@ -28,6 +28,7 @@ import { untilFree } from './free-port.ts';
 import { showGuests } from './guest-gauges.ts';
 import { Guests } from './guests.ts';
 import { maintenanceLog } from './maintenance-log.ts';
+import { openMcp } from './mcp-endpoint.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
 import { replicationMemoryBytes } from './replication-memory.ts';
@@ -40,6 +41,8 @@ export interface Addresses {
   readonly grpc: string;
   /** http://host:port. */
   readonly http: string;
+  /** http://host:port; absent where it is off. */
+  readonly mcp?: string;
   /** The URL that Prometheus scrapes. */
   readonly metrics: string;
   /** host:port where other nodes find this one; absent when nobody can join. */
@@ -105,19 +108,16 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), service, clock: wallClock });
   starting.defer(() => http.close(config.shutdownGraceMs));
   bound?.name(portOf(http.address), 'http');
+  const mcp = await openMcp(config, { ...shared, transport, api: `http://${reached(config, http.address)}` });
+  starting.defer(() => mcp?.close(config.shutdownGraceMs));
+  if (mcp !== undefined) bound?.name(portOf(mcp.address), 'mcp');
   const scrape = await scraping;
   bound?.name(scrape.address.port, 'metrics');
   node.advertise({ grpc: advertised(config, grpc.address), http: `http://${advertised(config, http.address)}` });
   const kept = keepingViews(config, { service, guests, logger, onFatal });
   starting.move();
   return {
-    addresses: {
-      grpc: grpc.address,
-      http: http.address,
-      metrics: `http://${hostInUrl(config.host)}:${scrape.address.port}/metrics`,
-      ...(node.peerAddress !== undefined && { peer: node.peerAddress }),
-      docs: join(PACKAGE_DIR, 'docs'),
-    },
+    addresses: addressesOf({ config, grpc, http, mcp, scrape, node }),
     toldToStop: told.promise,
     get unfinished() {
       return node.unfinished;
@@ -127,12 +127,32 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
       kept[Symbol.dispose]();
       const graceMs = await handOver(node, config, logger);
       // Both fronts at once: a client of one must not wait for the clients of the other.
-      await Promise.all([grpc.drain(graceMs), http.close(graceMs)]);
+      await Promise.all([grpc.drain(graceMs), mcp?.close(graceMs), http.close(graceMs)]);
       lists.close();
       await guests[Symbol.asyncDispose]();
       await node.drain();
       await scrape.close();
     },
+  };
+}
+
+interface Listening {
+  readonly config: Config;
+  readonly grpc: GrpcServer;
+  readonly http: HttpServer;
+  readonly mcp: McpServer | undefined;
+  readonly scrape: MetricsServer;
+  readonly node: Node;
+}
+
+function addressesOf({ config, grpc, http, mcp, scrape, node }: Listening): Addresses {
+  return {
+    grpc: grpc.address,
+    http: http.address,
+    ...(mcp !== undefined && { mcp: mcp.address }),
+    metrics: `http://${hostInUrl(config.host)}:${scrape.address.port}/metrics`,
+    ...(node.peerAddress !== undefined && { peer: node.peerAddress }),
+    docs: join(PACKAGE_DIR, 'docs'),
   };
 }
 
@@ -223,6 +243,12 @@ const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 function advertisedHost({ advertiseHost, host }: Config): string {
   if (advertiseHost !== AUTO) return advertiseHost;
   return EVERY_ADDRESS.has(host) ? hostname() : host;
+}
+
+/** Where this process itself reaches what listens at an address. */
+function reached({ host }: Config, address: string): string {
+  const own = host === '::' ? '::1' : host === '0.0.0.0' ? '127.0.0.1' : host;
+  return formatAddress({ host: own, port: portOf(address) });
 }
 
 /** Where others find what listens at an address. */

@@ -59,11 +59,12 @@ interface Server {
 
 /** Found here, before anything is opened: the second of two servers would be told that somebody has its port. */
 function portFaults(config: Config, nameOf: NameOf): readonly string[] {
-  const { host, grpcPort, httpPort, metricsPort, peerPort } = config;
+  const { host, grpcPort, httpPort, mcpPort, metricsPort, peerPort } = config;
   const peerHost = config.peerHost === 'auto' ? host : config.peerHost;
   const servers: readonly Server[] = [
     { name: nameOf('grpcPort'), host, port: grpcPort },
     { name: nameOf('httpPort'), host, port: httpPort },
+    { name: nameOf('mcpPort'), host, port: mcpPort },
     { name: nameOf('metricsPort'), host, port: metricsPort },
     { name: nameOf('peerPort'), host: peerHost, port: peerPort },
   ];

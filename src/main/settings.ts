@@ -25,6 +25,7 @@ export interface Config {
   readonly host: string;
   readonly grpcPort: number;
   readonly httpPort: number;
+  readonly mcpPort: number | 'off';
   readonly metricsPort: number;
   readonly peerPort: number | 'off';
   /** `auto`: the host of the other servers. */
@@ -85,6 +86,11 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   grpcPort: { type: port, default: 50_051, help: 'The gRPC API.' },
   httpPort: { type: port, default: 3000, help: 'The HTTP API.' },
+  mcpPort: {
+    type: wordOr('off', port),
+    default: 3001,
+    help: 'The MCP endpoint, for agents. off: there is none.',
+  },
   metricsPort: { type: port, default: 9464, help: 'The endpoint that Prometheus scrapes, at /metrics.' },
   peerPort: {
     type: wordOr('off', port),
@@ -266,6 +272,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     host: read('host', SETTINGS.host),
     grpcPort: read('grpcPort', SETTINGS.grpcPort),
     httpPort: read('httpPort', SETTINGS.httpPort),
+    mcpPort: read('mcpPort', SETTINGS.mcpPort),
     metricsPort: read('metricsPort', SETTINGS.metricsPort),
     peerPort: read('peerPort', SETTINGS.peerPort),
     peerHost: read('peerHost', SETTINGS.peerHost),

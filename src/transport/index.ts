@@ -31,4 +31,5 @@
 export { type ByteBudgetSizes, type ByteBudgets, createByteBudgets } from './byte-budgets.ts';
 export { GRPC_LIMITS, type GrpcServer, type GrpcServerOptions, HolderLists, startGrpcServer } from './grpc/index.ts';
 export { type AllowedOrigins, type HttpServer, type HttpServerOptions, startHttpServer } from './http/index.ts';
+export { type McpServer, startMcpServer } from './mcp/index.ts';
 export { Relay } from './relay.ts';

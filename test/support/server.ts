@@ -14,6 +14,8 @@ export interface TestServer extends AsyncDisposable {
   readonly http: string;
   /** host:port where other nodes find it; empty when they do not. */
   readonly peer: string;
+  /** http://host:port of MCP. */
+  readonly mcp: string;
   /** The URL of the metrics. */
   readonly metrics: string;
   readonly dataDir: string;
@@ -38,7 +40,7 @@ export async function startTestServer(...settings: readonly string[]): Promise<T
 
 /** The same in a directory that outlives it, from which it may be started again. */
 export async function startServerIn(dataDir: string, ...settings: readonly string[]): Promise<TestServer> {
-  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
+  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
   const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
   const read = readInvocation([`--data-dir=${dataDir}`, ...ports, ...small, ...settings], {});
   if (read.kind === 'failure') throw new Error(read.reason.join(' '));
@@ -49,6 +51,7 @@ export async function startServerIn(dataDir: string, ...settings: readonly strin
   return {
     ...running.addresses,
     peer: running.addresses.peer ?? '',
+    mcp: running.addresses.mcp ?? '',
     dataDir,
     port: Number(grpc.slice(grpc.lastIndexOf(':') + 1)),
     client,

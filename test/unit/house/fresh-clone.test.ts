@@ -15,6 +15,7 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const SETTINGS = [
   '--grpc-port=0',
   '--http-port=0',
+  '--mcp-port=0',
   '--metrics-port=0',
   '--wal-segment-bytes=4MiB',
   '--ballast-bytes=0',

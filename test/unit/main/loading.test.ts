@@ -37,6 +37,8 @@ describe('what is loaded', () => {
     const { packages, builtins } = loadedBy(runNode(directory.path));
     expect(packages).toContain('fastify');
     expect(packages.filter((name) => name.includes('ajv'))).toEqual([]);
+    // TC4: nobody has asked by MCP.
+    expect(packages.filter((name) => name.includes('modelcontextprotocol') || name === 'zod')).toEqual([]);
     expect(builtins).toContain('NativeModule http2');
     expect(builtins.filter((name) => name.includes('undici'))).toEqual([]);
   });
@@ -48,6 +50,7 @@ function runNode(dataDir: string): string {
     `--data-dir=${dataDir}`,
     '--grpc-port=0',
     '--http-port=0',
+    '--mcp-port=0',
     '--metrics-port=0',
     '--peer-port=0',
     '--ballast-bytes=0',
@@ -75,9 +78,12 @@ function loadedBy(work: string): Loaded {
   const program = join(directory.path, 'program.mjs');
   writeFileSync(
     program,
-    `${work}
-    const { cache } = process.getBuiltinModule('node:module').createRequire(import.meta.url);
-    process.stdout.write(JSON.stringify({ files: Object.keys(cache), builtins: process.moduleLoadList }));`,
+    `const { createRequire, registerHooks } = process.getBuiltinModule('node:module');
+    const urls = [];
+    registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) });
+    ${work}
+    const files = [...Object.keys(createRequire(import.meta.url).cache), ...urls];
+    process.stdout.write(JSON.stringify({ files, builtins: process.moduleLoadList }));`,
   );
   const output = execFileSync(process.execPath, ['--conditions=source', program], { encoding: 'utf8' });
   const { files, builtins }: { files: readonly string[]; builtins: readonly string[] } = JSON.parse(output);

@@ -32,7 +32,12 @@ function refusal(
   taken: { readonly http?: string; readonly grpc?: number } = {},
   ...settings: readonly string[]
 ): unknown {
-  const ports = [`--grpc-port=${taken.grpc ?? 0}`, `--http-port=${taken.http ?? 0}`, '--metrics-port=0'];
+  const ports = [
+    `--grpc-port=${taken.grpc ?? 0}`,
+    `--http-port=${taken.http ?? 0}`,
+    '--mcp-port=0',
+    '--metrics-port=0',
+  ];
   const { status, stdout, stderr } = run(`--data-dir=${dataDir}`, ...ports, ...settings);
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).not.toContain('    at ');
@@ -49,7 +54,13 @@ test('malformed settings are all reported on stderr, and nothing is opened (N1)'
 
 test('a size that the log cannot have is a malformed setting, and no directory is made (N1)', () => {
   const dir = join(testDir(), 'data');
-  const { status, stderr } = run(`--data-dir=${dir}`, '--grpc-port=0', '--http-port=0', '--wal-segment-bytes=5000000');
+  const { status, stderr } = run(
+    `--data-dir=${dir}`,
+    '--grpc-port=0',
+    '--http-port=0',
+    '--mcp-port=0',
+    '--wal-segment-bytes=5000000',
+  );
   expect(status).toBe(2);
   expect(stderr).toMatch(/^cairn: --wal-segment-bytes is "5000000"; it must be .* a multiple of 1KiB[^\n]*\n$/);
   expect(existsSync(dir)).toBe(false);
@@ -89,7 +100,7 @@ test('the metrics of a node that waits before it can start are there', async () 
   await Promise.all([once(deaf, 'listening'), once(held, 'listening')]);
   const [{ port: seed }, { port }] = [deaf.address() as AddressInfo, held.address() as AddressInfo];
   await new Promise((resolve) => held.close(resolve));
-  const ports = ['--grpc-port=0', '--http-port=0', '--peer-port=0', `--metrics-port=${port}`];
+  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--peer-port=0', `--metrics-port=${port}`];
   const args = [...productArgs(), `--data-dir=${testDir()}`, ...ports, `--join=127.0.0.1:${seed}`];
   endWithTest(spawn(process.execPath, args, { env: ENV, stdio: 'ignore' }));
   await once(deaf, 'connection');
@@ -113,7 +124,14 @@ test('the permission model of Node, under which nothing can be synced, is refuse
 
 test('a node whose stdout nobody reads goes on, and says so in its log', async () => {
   const dir = testDir();
-  const ports = ['--grpc-port=0', '--http-port=0', '--metrics-port=0', '--ballast-bytes=0', '--wal-segment-bytes=4MiB'];
+  const ports = [
+    '--grpc-port=0',
+    '--http-port=0',
+    '--mcp-port=0',
+    '--metrics-port=0',
+    '--ballast-bytes=0',
+    '--wal-segment-bytes=4MiB',
+  ];
   const args = [...productArgs(), `--data-dir=${dir}`, ...ports];
   const child = spawn(process.execPath, args, { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] });
   endWithTest(child);

@@ -1,0 +1,84 @@
+/** Bodies of the MCP endpoint: JSON within a limit, counted with the requests of the other transports (TM1). */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Hold } from '../byte-budget.ts';
+import { type ByteBudgets, noRoom, RETRY_AFTER_MS } from '../byte-budgets.ts';
+import { BODY_BYTES_MAX } from './limits.ts';
+import { refuse, refuseJson } from './refusals.ts';
+
+export interface Received {
+  readonly json: unknown;
+  /** Once nobody needs it any more. */
+  readonly release: () => void;
+}
+
+/** Undefined: it was answered with what is wrong with it. */
+export async function receive(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { requests }: ByteBudgets,
+): Promise<Received | undefined> {
+  const type = request.headers['content-type'] ?? '';
+  if (!/^application\/json\s*(?:;|$)/i.test(type)) {
+    refuseLast(response, 415, 'Content-Type must be application/json');
+    return undefined;
+  }
+  const hold = requests.tryTake(0, () => request.destroy());
+  if (hold === undefined) {
+    refuseBusy(response);
+    return undefined;
+  }
+  const bytes = await collected(request, response, hold);
+  const json = bytes === undefined ? undefined : parsed(bytes, response);
+  if (json === undefined) {
+    hold.release();
+    return undefined;
+  }
+  return { json: json.value, release: () => hold.release() };
+}
+
+async function collected(request: IncomingMessage, response: ServerResponse, hold: Hold): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of request) {
+      if (!(chunk instanceof Buffer)) continue;
+      length += chunk.length;
+      if (length > BODY_BYTES_MAX) {
+        refuseLast(response, 413, `The body must have at most ${BODY_BYTES_MAX} bytes`);
+        return undefined;
+      }
+      if (!hold.tryGrow(chunk.length)) {
+        refuseBusy(response);
+        return undefined;
+      }
+      chunks.push(chunk);
+    }
+  } catch {
+    // The client went away, or was told to: nobody is there for an answer.
+    response.destroy();
+    return undefined;
+  }
+  return Buffer.concat(chunks);
+}
+
+function parsed(bytes: Buffer, response: ServerResponse): { readonly value: unknown } | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return { value };
+  } catch (error) {
+    refuseJson(
+      response,
+      `Parse error: the body must be JSON: ${error instanceof Error ? error.message : String(error)}`,
+    );
+    return undefined;
+  }
+}
+
+function refuseBusy(response: ServerResponse): void {
+  refuseLast(response, 503, noRoom().message, { 'retry-after': String(Math.ceil(RETRY_AFTER_MS / 1000)) });
+}
+
+/** What is left of the body is not read. */
+function refuseLast(response: ServerResponse, status: number, message: string, headers = {}): void {
+  refuse(response, status, message, { ...headers, connection: 'close' });
+}

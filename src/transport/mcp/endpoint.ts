@@ -1,0 +1,75 @@
+/**
+ * What the endpoint says, in the protocol's own library: the same for a session and for a request by itself. Loaded
+ * with the first request (TC4).
+ */
+import { ProtocolError, Server, type ServerContext } from '@modelcontextprotocol/server';
+import { type Api, ApiFailure } from './api.ts';
+import { RequestFailed, type ToolCall } from './api-call.ts';
+import { RESOURCES, readResource, TEMPLATES } from './resources.ts';
+import { Arguments, WrongArguments } from './tool-arguments.ts';
+import { TOOLS, type Tool } from './tools.ts';
+
+export interface EndpointOptions {
+  readonly api: Api;
+  /** Of the product. */
+  readonly version: string;
+  /** The directory of the documentation. */
+  readonly docs: string;
+}
+
+const INSTRUCTIONS =
+  'Cairn stores CloudEvents in numbered revisions. Read service://guides/roles first; then fetch GET / and follow the links.';
+const INTERNAL = -32_603;
+const INVALID_PARAMS = -32_602;
+const RESOURCE_NOT_FOUND = -32_002;
+
+/** `authorization`: of whoever asks. */
+export function endpoint({ api, version, docs }: EndpointOptions, authorization: string | undefined): Server {
+  const server = new Server(
+    { name: 'cairn', title: 'Cairn, an event database', version },
+    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+  );
+  const callOf = ({ mcpReq }: ServerContext): ToolCall => ({ api, authorization, signal: mcpReq.signal });
+  server.setRequestHandler('tools/list', () => ({ tools: TOOLS.map(({ call: _call, ...tool }) => tool) }));
+  server.setRequestHandler('tools/call', ({ params }, context) => callTool(params, callOf(context)));
+  server.setRequestHandler('resources/list', () => ({ resources: [...RESOURCES] }));
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [...TEMPLATES] }));
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
+    const found = await spoken(() => readResource(uri, callOf(context), docs));
+    if (found !== undefined) return { contents: [{ uri, ...found }] };
+    const known = [...RESOURCES.map((each) => each.uri), ...TEMPLATES.map((each) => each.uriTemplate)].join(', ');
+    throw new ProtocolError(RESOURCE_NOT_FOUND, `There is no resource ${uri}; there are ${known}`, { uri });
+  });
+  return server;
+}
+
+type CallParams = { readonly name: string; readonly arguments?: Readonly<Record<string, unknown>> | undefined };
+
+async function callTool(
+  { name, arguments: given = {} }: CallParams,
+  call: ToolCall,
+): Promise<{ content: { type: 'text'; text: string }[] }> {
+  const tool = TOOLS.find((each) => each.name === name);
+  if (tool === undefined) {
+    const known = TOOLS.map((each) => each.name).join(', ');
+    throw new ProtocolError(INVALID_PARAMS, `There is no tool ${name}; there are ${known}`);
+  }
+  const text = await spoken(() => tool.call(new Arguments(given, namesOf(tool)), call));
+  return { content: [{ type: 'text', text }] };
+}
+
+function namesOf({ inputSchema }: Tool): readonly string[] {
+  const { properties } = inputSchema;
+  return typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+}
+
+/** Errors that are for whoever asked, in the protocol's form; any other is a fault of ours. */
+async function spoken<Value>(work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof WrongArguments) throw new ProtocolError(INVALID_PARAMS, error.message);
+    if (error instanceof RequestFailed || error instanceof ApiFailure) throw new ProtocolError(INTERNAL, error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * The MCP endpoint: agents read and write what the HTTP API serves, by three tools and five kinds of resources.
+ *
+ * ```
+ *   agent ── POST / ──> server.ts ──> sessions.ts   revisions up to 2025-11-25: a session each
+ *                                └──> endpoint.ts   2026-07-28: each request by itself
+ *                          endpoint.ts ──> tools.ts, resources.ts ──> api.ts ── HTTP on loopback ──> the HTTP API
+ * ```
+ *
+ * For: the protocol by its own library, sessions and their end, and the bounds on all of it.
+ * Not here: what a request does. It is one of HTTP, with the Authorization of whoever asks, so that everything that
+ * holds there holds here (ADR 0121).
+ *
+ * Invariants:
+ *   TC1  No tool reaches anything but paths of this node's HTTP API.
+ *   TC2  A session is of who began it: another Authorization than that of its initialize is refused.
+ *   TC3  What a client may hold is bounded: the bytes of bodies together with those of the other transports, sessions in
+ *        number, what a session keeps for those who come back, and the bytes of an answer.
+ *   TC4  Nothing of the protocol's library is loaded before the first request.
+ */
+export { type McpServer, startMcpServer } from './server.ts';

@@ -1,0 +1,25 @@
+/** What bounds the MCP endpoint (TC3). */
+
+const MIB = 2 ** 20;
+
+/** Of a body: a component of 64 MiB in base64, and what stands around it. */
+export const BODY_BYTES_MAX: number = 88 * MIB;
+/** Of what the HTTP API answers to a tool; more is refused, and the tool says how to ask for less. */
+export const ANSWER_BYTES_MAX: number = 4 * MIB;
+/** How long the HTTP API may take; longer than it takes for anything itself. */
+export const ANSWER_MS: number = 120_000;
+/** Sessions at a time; of more, the one that has been still for longest ends. */
+export const SESSIONS_MAX = 1_000;
+/** After which a session ends that nobody uses. */
+export const SESSION_IDLE_MS: number = 30 * 60_000;
+/** How long a request waits for `notifications/initialized`, which may come behind it. */
+export const INITIALIZED_WAIT_MS = 250;
+/** Messages that a session keeps for a client that comes back for them, and their bytes. */
+export const KEPT_MESSAGES_MAX = 64;
+export const KEPT_BYTES_MAX: number = MIB;
+/** Connections at a time; one more is closed as it comes. */
+export const CONNECTIONS_MAX = 1_000;
+/** For the headers of a request, and for all of it. */
+export const HEADERS_MS = 10_000;
+export const REQUEST_MS = 120_000;
+export const HEADER_BYTES_MAX: number = 16 * 1024;

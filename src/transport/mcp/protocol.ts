@@ -1,0 +1,113 @@
+/**
+ * Which revision of the protocol a request speaks, and who answers it. Loaded with the first request (TC4).
+ *
+ * ```
+ *   mcp-session-id         the session, or 404: the client begins anew
+ *   initialize             a new session
+ *   a request by itself    an endpoint of its own (2026-07-28)
+ *   anything else          400
+ * ```
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  localhostHostValidation,
+  localhostOriginValidation,
+  originValidation,
+  toNodeHandler,
+  toWebRequest,
+} from '@modelcontextprotocol/node';
+import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server';
+import { quote } from '#base';
+import { type EndpointOptions, endpoint } from './endpoint.ts';
+import { isNotificationOf, methodsOf, wantsAnswer } from './messages.ts';
+import { refuse } from './refusals.ts';
+import { type Session, Sessions, type SessionsPorts } from './sessions.ts';
+
+export interface ProtocolOptions extends EndpointOptions, Omit<SessionsPorts, 'endpoint'> {
+  /** Whether only this machine reaches it: then it is asked by a name of this machine, or not at all. */
+  readonly isLocal: boolean;
+  readonly onFault: (error: Error) => void;
+}
+
+const SESSION_HEADER = 'mcp-session-id';
+const NOT_INITIALIZED = 'failed to create service: expect initialized notification';
+/** Of MCP: what a client may ask before it is ready. */
+const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(['initialize', 'ping']);
+
+export class Protocol {
+  readonly #isLocal: boolean;
+  readonly #sessions: Sessions;
+  readonly #handler: ReturnType<typeof createMcpHandler>;
+  readonly #single: ReturnType<typeof toNodeHandler>;
+
+  constructor(options: ProtocolOptions) {
+    const { isLocal, onFault } = options;
+    this.#isLocal = isLocal;
+    this.#sessions = new Sessions({ ...options, endpoint: (authorization) => endpoint(options, authorization) });
+    this.#handler = createMcpHandler(
+      ({ requestInfo }) => endpoint(options, requestInfo?.headers.get('authorization') ?? undefined),
+      { legacy: 'reject', onerror: onFault },
+    );
+    this.#single = toNodeHandler(this.#handler, { onerror: onFault });
+  }
+
+  get sessionCount(): number {
+    return this.#sessions.count;
+  }
+
+  /** `body`: what was sent as JSON; undefined for methods without one. */
+  async handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
+    if (!this.#isExpected(request, response)) return;
+    const id = request.headers[SESSION_HEADER];
+    if (typeof id === 'string') return this.#inSession(id, { request, response, body });
+    if (!isReceived(request) || request.method !== 'POST')
+      return refuse(response, 400, `${SESSION_HEADER} is required; begin with initialize`);
+    if (methodsOf(body).includes('initialize')) return this.#sessions.begin(request, response, body);
+    if (!(await isLegacyRequest(await toWebRequest(request, body), body))) return this.#single(request, response, body);
+    refuse(response, 400, `${SESSION_HEADER} is required but for initialize, whose answer has it`);
+  }
+
+  sweep(): Promise<void> {
+    return this.#sessions.sweep();
+  }
+
+  async close(): Promise<void> {
+    await this.#sessions.close();
+    await this.#handler.close();
+  }
+
+  /** A page of somebody else in a browser is not to ask us, by our name or by one of its own (DNS rebinding). */
+  #isExpected(request: IncomingMessage, response: ServerResponse): boolean {
+    if (this.#isLocal)
+      return localhostHostValidation()(request, response) && localhostOriginValidation()(request, response);
+    const host = request.headers.host?.replace(/:\d+$/, '') ?? '';
+    return originValidation([host, 'localhost', '127.0.0.1', '[::1]'])(request, response);
+  }
+
+  async #inSession(
+    id: string,
+    { request, response, body }: { request: IncomingMessage; response: ServerResponse; body: unknown },
+  ): Promise<void> {
+    const session = this.#sessions.find(id);
+    if (session === undefined) {
+      return refuse(response, 404, `The session ${quote(id)} has ended, or never was; begin with initialize`);
+    }
+    const { authorization } = request.headers;
+    if (authorization !== undefined && authorization !== session.authorization) {
+      return refuse(response, 403, 'The session began with another Authorization; begin a new one with this');
+    }
+    if (isNotificationOf(body, 'notifications/initialized')) session.initialized();
+    else if (!(await isAnswerable(session, body))) return refuse(response, 400, NOT_INITIALIZED);
+    await session.handle(request, response, body);
+  }
+}
+
+/** What came over a socket has both. */
+function isReceived(request: IncomingMessage): request is IncomingMessage & { method: string; url: string } {
+  return request.method !== undefined && request.url !== undefined;
+}
+
+async function isAnswerable(session: Session, body: unknown): Promise<boolean> {
+  const asksEarly = wantsAnswer(body) && methodsOf(body).some((method) => !ALWAYS_ANSWERED.has(method));
+  return !asksEarly || session.isReady();
+}
