@@ -10,7 +10,7 @@
  *   F3  An artifact is run only under the policy and the limits that it was made under.
  */
 import { createHash } from 'node:crypto';
-import { type ErrorCode, failure, ok, type Result } from '#base';
+import { type ErrorCode, failure, giveBack, ok, type Result } from '#base';
 import {
   ARTIFACT_POLICY,
   type Artifact,
@@ -51,12 +51,18 @@ export type ArtifactOptions = Pick<PublishOptions, 'limits' | 'smoke'>;
 
 const GROUP = 'artifact';
 
+interface Making {
+  readonly made: Promise<Result<RunnableArtifact, NoArtifact>>;
+  /** Whether somebody waits who will run it. */
+  isWanted: boolean;
+}
+
 export class ArtifactStore {
   readonly #folder: CacheFolder;
   readonly #publisher: Pick<Publisher, 'publish'>;
   readonly #options: ArtifactOptions;
   /** Whoever asks for what is being made waits for it. */
-  readonly #making: Map<string, Promise<Result<RunnableArtifact, NoArtifact>>> = new Map();
+  readonly #making: Map<string, Making> = new Map();
 
   constructor(folder: CacheFolder, publisher: Pick<Publisher, 'publish'>, options: ArtifactOptions) {
     this.#folder = folder;
@@ -64,21 +70,41 @@ export class ArtifactStore {
     this.#options = options;
   }
 
-  async artifact(component: ComponentSource): Promise<Result<RunnableArtifact, NoArtifact>> {
+  artifact(component: ComponentSource): Promise<Result<RunnableArtifact, NoArtifact>> {
     const key = keyOf(component, this.#options);
-    const making = this.#making.get(key);
-    if (making !== undefined) return making;
-    const made = this.#findOrMake(key, component);
-    this.#making.set(key, made);
+    const making = this.#making.get(key) ?? this.#begin(key, component);
+    making.isWanted = true;
+    return making.made;
+  }
+
+  /** The same for who does not run it: what nobody else waits for is let go of at once, and found again in its file. */
+  async prepare(component: ComponentSource): Promise<Result<Pick<RunnableArtifact, 'key'>, NoArtifact>> {
+    const key = keyOf(component, this.#options);
+    const making = this.#making.get(key) ?? this.#begin(key, component);
+    const made = await making.made;
+    if (made.kind === 'failure') return made;
+    const { bytes } = made.value;
+    const isHeld = making.isWanted || this.#folder.holds(nameOf(key));
+    if (!isHeld) giveBack(bytes, bytes.buffer.byteLength - bytes.byteLength);
+    return ok({ key });
+  }
+
+  #begin(key: string, component: ComponentSource): Making {
+    const making = { isWanted: false, made: this.#made(key, component) };
+    this.#making.set(key, making);
+    return making;
+  }
+
+  async #made(key: string, component: ComponentSource): Promise<Result<RunnableArtifact, NoArtifact>> {
     try {
-      return await made;
+      return await this.#findOrMake(key, component);
     } finally {
       this.#making.delete(key);
     }
   }
 
   async #findOrMake(key: string, component: ComponentSource): Promise<Result<RunnableArtifact, NoArtifact>> {
-    const name = `${GROUP}_${key}`;
+    const name = nameOf(key);
     const bytes = await this.#folder.get(name);
     const found = bytes === undefined ? undefined : decodeArtifact(bytes);
     if (bytes !== undefined && found !== undefined && isOf(found, component)) return ok(runnable(key, found, bytes));
@@ -99,6 +125,10 @@ export class ArtifactStore {
     await this.#folder.put(name, artifact);
     return ok(runnable(key, { digest, binding }, artifact));
   }
+}
+
+function nameOf(key: string): string {
+  return `${GROUP}_${key}`;
 }
 
 function runnable(

@@ -8,14 +8,16 @@
  * A file is written beside its place and renamed to it, without a sync: one that a crash has cut short, that rotted, or
  * that stands under another's name has another digest, is removed when it is read, and missing from then on. What is
  * used least recently goes when there is too much. A disk that refuses a file costs the file and nothing else, and one
- * that is nearly full is left to what cannot be made again; what has no file is held in memory while there is room.
+ * that is nearly full is left to what cannot be made again; what has no file is held in memory while there is room, and
+ * so is what was used lately, or was put there lately and is not large.
  *
  *   F1  What is read from a cache is what was put there under that name, or nothing.
  *   F2  The files of a cache take no more than `bytesMax`, and what is held of them in memory `memoryBytesMax`.
  */
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { assert, ByteReader, compareBytes, encodeUtf8 } from '#base';
+import { assert, ByteReader, compareBytes, concatBytes, encodeUtf8 } from '#base';
+import { sha256 } from './digest.ts';
 
 export interface CacheFolderOptions {
   readonly path: string;
@@ -39,6 +41,10 @@ const NAME = /^[0-9a-z]+_[0-9A-Za-z._-]+$/;
 const DIGEST_BYTES = 32;
 const HEAD_BYTES = DIGEST_BYTES + 2;
 const UNFINISHED = '.part';
+/** A copy of so much costs less than a write of its own. */
+const JOINED_BYTES_MAX = 65_536;
+/** Of what has a file, and was not asked for yet: a large component may be published and never used here. */
+const UNREAD_BYTES_MAX = 16 * 2 ** 20;
 
 export class CacheFolder {
   readonly #options: CacheFolderOptions;
@@ -85,6 +91,11 @@ export class CacheFolder {
     return [...(this.#groups.get(group) ?? [])];
   }
 
+  /** Whether what was put there, or was read, is in memory. */
+  holds(name: string): boolean {
+    return this.#held.has(name);
+  }
+
   async get(name: string): Promise<Uint8Array | undefined> {
     const bytes = this.#files.get(name);
     if (bytes !== undefined) this.#add(name, bytes);
@@ -114,14 +125,14 @@ export class CacheFolder {
       this.#hold(name, content);
       return;
     }
-    const file = await fileOf(name, content);
-    if (file.length > bytesMax) {
+    const bytes = HEAD_BYTES + name.length + content.length;
+    if (bytes > bytesMax) {
       this.#hold(name, content);
       return;
     }
     const unfinished = this.#pathOf(`${this.#unfinished++}${UNFINISHED}`);
     try {
-      await writeFile(unfinished, file);
+      await writeWhole(unfinished, await headOf(name, content), content);
       await rename(unfinished, this.#pathOf(name));
     } catch (error) {
       noFile(error);
@@ -130,8 +141,9 @@ export class CacheFolder {
       await rm(unfinished, { force: true }).catch(noFile);
       return;
     }
-    this.#add(name, file.length);
-    this.#hold(name, content);
+    this.#add(name, bytes);
+    if (content.length <= UNREAD_BYTES_MAX) this.#hold(name, content);
+    else this.#letGo(name);
     await this.#makeRoom();
   }
 
@@ -213,36 +225,35 @@ function groupOf(name: string): string {
   return name.slice(0, name.indexOf('_'));
 }
 
-async function fileOf(name: string, content: Uint8Array): Promise<Uint8Array> {
-  const file = new Uint8Array(HEAD_BYTES + name.length + content.length);
-  new DataView(file.buffer).setUint16(DIGEST_BYTES, name.length, true);
-  file.set(encodeUtf8(name), HEAD_BYTES);
-  file.set(content, HEAD_BYTES + name.length);
-  file.set(await digestOf(file.subarray(DIGEST_BYTES)));
-  return file;
+/** What stands in front of the content, which is not copied. */
+async function headOf(name: string, content: Uint8Array): Promise<Uint8Array> {
+  const head = new Uint8Array(HEAD_BYTES + name.length);
+  new DataView(head.buffer).setUint16(DIGEST_BYTES, name.length, true);
+  head.set(encodeUtf8(name), HEAD_BYTES);
+  head.set(await sha256(head.subarray(DIGEST_BYTES), content));
+  return head;
 }
 
-async function contentOf(name: string, file: Bytes): Promise<Uint8Array | undefined> {
+async function writeWhole(path: string, head: Uint8Array, content: Uint8Array): Promise<void> {
+  if (content.length <= JOINED_BYTES_MAX) return writeFile(path, concatBytes([head, content]));
+  await using file = await open(path, 'w');
+  await file.writeFile(head);
+  await file.writeFile(content);
+}
+
+async function contentOf(name: string, file: Uint8Array): Promise<Uint8Array | undefined> {
   const reader = new ByteReader(file);
   const digest = reader.bytes(DIGEST_BYTES);
   const found = reader.utf8(reader.u8() + reader.u8() * 256);
   if (reader.failed || found !== name) return undefined;
-  const isWhole = compareBytes(digest, await digestOf(file.subarray(DIGEST_BYTES))) === 0;
+  const isWhole = compareBytes(digest, await sha256(file.subarray(DIGEST_BYTES))) === 0;
   return isWhole ? reader.bytes(reader.left) : undefined;
 }
 
 /** The same bytes, as no `Buffer`. */
-function asBytes({ buffer, byteOffset, length }: Buffer<ArrayBuffer>): Bytes {
+function asBytes({ buffer, byteOffset, length }: Buffer<ArrayBuffer>): Uint8Array {
   return new Uint8Array(buffer, byteOffset, length);
 }
-
-/** Not on the loop: a component may have 64 MiB. */
-async function digestOf(bytes: Bytes): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-}
-
-/** In memory that no thread shares. */
-type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Of what a disk says; anything else is a fault of ours. */
 function noFile(error: unknown): undefined {

@@ -40,6 +40,7 @@ export type {
   ReadableView,
 } from './decision.ts';
 export type { ReadLimits } from './decision-reads.ts';
+export { sha256 } from './digest.ts';
 export type { BatchBounds } from './event-batches.ts';
 export { FoldSnapshots } from './fold-snapshots.ts';
 export {

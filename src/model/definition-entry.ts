@@ -39,6 +39,8 @@ const ENTRY_KIND = { PART: 2, DEFINE: 3, STATUS: 4, DELETE: 5, EXPIRE: 6 } as co
 /** The recorded time follows format and kind; `stampRecordedTime` counts from the tag before it. */
 const STAMP_AT = 1;
 const DIGEST_BYTES = 32;
+/** About what stands in front of the bytes of a part. */
+const HEAD_BYTES = 64;
 
 /** Of one kind and name, in one database. */
 export interface ComponentTitle {
@@ -62,7 +64,7 @@ export interface TimedDefinitionEntry {
 
 /** The recorded time is 0 until `stampDefinitionEntry`. */
 export function encodeDefinitionEntry(entry: DefinitionEntry): Uint8Array {
-  const writer = new ByteWriter(64);
+  const writer = new ByteWriter(HEAD_BYTES + (entry.kind === 'part' ? entry.bytes.length : 0));
   writer.u8(DEFINITION_FORMAT);
   writer.u8(kindOf(entry));
   writer.u64le(0);
@@ -90,7 +92,7 @@ export function encodeDefinitionEntry(entry: DefinitionEntry): Uint8Array {
       writeTitle(writer, { component: 'state-view', name: entry.name });
       break;
   }
-  return writer.take();
+  return writer.handOver();
 }
 
 /** Writes the leader's time into a payload, in place. */

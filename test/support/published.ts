@@ -43,3 +43,30 @@ export function padded(component: Uint8Array, bytes: number): Uint8Array {
   const length = Array.from({ length: 5 }, (_, at) => ((size >>> (7 * at)) & 0x7f) | (at < 4 ? 0x80 : 0));
   return Buffer.concat([component, Uint8Array.of(0, ...length), name, new Uint8Array(bytes)]);
 }
+
+/** The same component, larger by a core module of these bytes, which nobody runs and which its artifact keeps. */
+export function filled(component: Uint8Array, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const segment = [Uint8Array.of(1, 1), leb(bytes.length), bytes];
+  const head = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+  const module = [head, Uint8Array.of(11), leb(lengthOf(segment)), ...segment];
+  return joined([component, Uint8Array.of(1), leb(lengthOf(module)), ...module]);
+}
+
+/** An unsigned number of 32 bits in five bytes, as padding allows. */
+function leb(value: number): Uint8Array {
+  return Uint8Array.from({ length: 5 }, (_, at) => ((value >>> (7 * at)) & 0x7f) | (at < 4 ? 0x80 : 0));
+}
+
+function lengthOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(lengthOf(parts));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

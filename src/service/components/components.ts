@@ -3,7 +3,7 @@
 import type { ArtifactStore, AskedBindings, Maintenance, Presenters, StateChanges, StateViews } from '#components';
 
 export interface Components {
-  readonly artifacts: Pick<ArtifactStore, 'artifact'>;
+  readonly artifacts: Pick<ArtifactStore, 'artifact' | 'prepare'>;
   readonly views: Pick<StateViews, 'render' | 'advance' | 'drop'>;
   readonly asked: Pick<AskedBindings, 'add' | 'of'>;
   readonly maintenance: Pick<Maintenance, 'keep'>;

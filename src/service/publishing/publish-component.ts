@@ -15,6 +15,7 @@
  */
 import { assert } from '#base';
 import type { Binding, DefinitionOutcome } from '#cluster';
+import { sha256 } from '#components';
 import {
   BLOB_PART_BYTES,
   COMPONENT_BYTES_MAX,
@@ -72,16 +73,9 @@ function checkRequest({ faults, component, componentField }: PublishComponentReq
 }
 
 async function digestOf(bytes: Uint8Array): Promise<ComponentReference['digest']> {
-  // Not on the loop: a component may have 64 MiB.
-  const digest: string = Buffer.from(await crypto.subtle.digest('SHA-256', ownBytes(bytes))).toString('hex');
+  const digest: string = (await sha256(bytes)).toString('hex');
   assert(isComponentDigest(digest), 'A digest in hexadecimal is one', digest);
   return digest;
-}
-
-/** The same bytes, as what no thread shares: requests are read into memory of the process's own. */
-function ownBytes({ buffer, byteOffset, length }: Uint8Array): Uint8Array<ArrayBuffer> {
-  assert(buffer instanceof ArrayBuffer, 'A request is not in memory that threads share');
-  return new Uint8Array(buffer, byteOffset, length);
 }
 
 /** Makes the artifact, which this node keeps for the first who uses the component. */
@@ -92,7 +86,7 @@ async function lookAt(
 ): Promise<void> {
   const { artifacts } = await openComponents(context);
   const { kind } = definition;
-  const made = await artifacts.artifact({
+  const made = await artifacts.prepare({
     kind,
     digest: blob.digest,
     functionName: functionOf(definition),

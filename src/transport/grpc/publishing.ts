@@ -1,6 +1,7 @@
 /** The methods that publish components. */
 import { COMPONENT_BYTES_MAX, METADATA_BYTES_MAX } from '#model';
 import type { PublishComponentReply } from '#service';
+import { lettingGo } from '../let-go.ts';
 import type { GrpcContext } from './context.ts';
 import {
   DefineStateChangeResponse,
@@ -20,6 +21,7 @@ import {
   parsePublishStateView,
 } from './publish-requests.ts';
 import { type Answer, unary } from './unary.ts';
+import { FRAME_HEADER_BYTES } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 /** Their replies and their errors say where the leader is. */
@@ -51,7 +53,9 @@ function publishing(
   return unary({ name, parse, reply, traits }, async (request, call) => {
     const { databaseName } = request;
     const publish = { ...request, ...writeOf(call) };
-    const published = await ledWrite(service, databaseName, () => service.publishComponent(publish));
+    const published = await lettingGo(call.message, FRAME_HEADER_BYTES, () =>
+      ledWrite(service, databaseName, () => service.publishComponent(publish)),
+    );
     return { ...answerOf(published), trailers: leaderTrailers.of(databaseName) };
   });
 }

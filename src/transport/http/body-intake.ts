@@ -17,7 +17,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
 import type { BudgetTime } from '../byte-budget.ts';
 import { noRoom } from '../byte-budgets.ts';
-import { BodyPieces } from './body-pieces.ts';
+import { GatheredBytes } from '../gathered-bytes.ts';
 import { invalidField } from './errors.ts';
 import { BODY_PACE_BYTES, BODY_PACE_MS, BODY_PIECE_BYTES, BODY_SMALL_PIECES_MAX } from './limits.ts';
 import { type HttpMemory, isBodyTooLong, UNCOUNTED_BYTES } from './memory.ts';
@@ -99,7 +99,7 @@ interface ArrivalOptions {
 class Arrival {
   readonly #payload: IncomingMessage;
   readonly #options: ArrivalOptions;
-  readonly #pieces = new BodyPieces();
+  readonly #pieces: GatheredBytes;
   #pieceCount = 0;
   #isPassedOver = false;
   /** Bytes at the last look that found the pace kept, and looks since. */
@@ -109,6 +109,7 @@ class Arrival {
   constructor(payload: IncomingMessage, options: ArrivalOptions) {
     this.#payload = payload;
     this.#options = options;
+    this.#pieces = new GatheredBytes(Number(payload.headers['content-length'] ?? 0));
     payload.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).resume();
   }
 
@@ -137,7 +138,7 @@ class Arrival {
 
   readonly #onEnd = (): void => {
     if (this.#isPassedOver) this.#finish(noRoom());
-    else this.#finish(null, this.#pieces.whole());
+    else this.#finish(null, this.#pieces.take());
   };
 
   readonly #onError = (failure: Error): void => this.#finish(failure);

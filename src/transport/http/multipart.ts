@@ -11,7 +11,7 @@ import { assertNotEncoded } from './body.ts';
 import { invalidField } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 
-/** The bytes of the parts by their names. */
+/** The bytes of the parts by their names: views of the body. */
 export type Parts = ReadonlyMap<string, Uint8Array>;
 
 const RULE = 'must be multipart/form-data with a boundary';
@@ -53,7 +53,7 @@ async function parsed(body: Uint8Array, { contentType, names }: Expected): Promi
     const isRead = names.includes(name);
     if (isRead && parts.has(name)) fault ??= invalidField(name, 'must be sent once');
     parts.set(name, NO_BYTES);
-    const read = isRead ? collected(stream).then((bytes) => parts.set(name, bytes)) : finished(stream.resume());
+    const read = isRead ? collected(stream, body).then((part) => parts.set(name, part)) : finished(stream.resume());
     reading.push(read.catch(broken));
   });
   busboy.on('partsLimit', () => {
@@ -110,8 +110,25 @@ function missing(
   return invalidField(name, `is required as a part of the body${others}`);
 }
 
-async function collected(stream: Readable): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) if (chunk instanceof Buffer) chunks.push(chunk);
-  return Buffer.concat(chunks);
+/**
+ * The bytes of a part. They stand in the body in a row, so the part is a view of it as soon as a piece says where: what
+ * is long is not copied.
+ */
+async function collected(stream: Readable, body: Uint8Array): Promise<Uint8Array> {
+  const loose: Buffer[] = [];
+  let byteCount = 0;
+  let start: number | undefined;
+  for await (const piece of stream) {
+    if (!(piece instanceof Buffer)) continue;
+    // The parser keeps the last bytes of a slice in memory of its own while they may begin a boundary.
+    if (isWithin(piece, body)) start ??= piece.byteOffset - body.byteOffset - byteCount;
+    if (start === undefined) loose.push(Buffer.from(piece));
+    byteCount += piece.length;
+  }
+  return start === undefined ? Buffer.concat(loose) : body.subarray(start, start + byteCount);
+}
+
+function isWithin(piece: Uint8Array, body: Uint8Array): boolean {
+  const from = piece.byteOffset - body.byteOffset;
+  return piece.buffer === body.buffer && from >= 0 && from + piece.length <= body.length;
 }

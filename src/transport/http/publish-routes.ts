@@ -1,5 +1,6 @@
 /** Publishing: components come as a multipart body with their metadata, and go on as versions. */
 import { COMPONENT_BYTES_MAX, type ComponentKind, definitionFromJson, Faults, METADATA_BYTES_MAX } from '#model';
+import { lettingGo } from '../let-go.ts';
 import { readOptionalJsonObject } from './body.ts';
 import { versionMembers } from './component-json.ts';
 import { jsonInteger, jsonObject } from './json-text.ts';
@@ -45,14 +46,15 @@ function publishing(segment: ComponentSegment): Handler {
     const parts = await readParts(request, ['metadata', 'wasm']);
     const faults = new Faults();
     const definition = definitionFromJson(kind, withoutMark(parts.get('metadata') ?? NO_BYTES), faults);
-    const published = await service.publishComponent({
+    const publish = {
       databaseName: request.param('database'),
       definition,
       faults,
       component: parts.get('wasm') ?? NO_BYTES,
       componentField: 'wasm',
       floor: request.floor(),
-    });
+    };
+    const published = await lettingGo(request.body(), 0, () => service.publishComponent(publish));
     const { version, databaseName } = published;
     // The page of the version, which whoever has published it goes to.
     const location = versionPath(databaseName, segment, { name: version.definition.name, version: version.version });

@@ -11,7 +11,7 @@ import { readdir } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { assert } from '#base';
+import { assert, giveBack } from '#base';
 import { flagsOf, IS_SOURCE, LAUNCHER, type ProcessBounds } from './executor-flags.ts';
 import { FrameReader, frameHead } from './frames.ts';
 import {
@@ -101,6 +101,8 @@ export class ExecutorProcess {
     const reader = new FrameReader(bytesMax, onFrame);
     stream.on('data', (piece: Buffer) => {
       if (!reader.push(piece)) this.#breach(`says more than ${bytesMax} bytes at once`);
+      // A long answer comes in a thousand of them.
+      giveBack(piece);
     });
     // The other side is gone, which its end says better.
     stream.on('error', () => undefined);

@@ -136,7 +136,7 @@ function rest(reader: ByteReader): Uint8Array {
 export function encodeAnswer(answer: Answer): Uint8Array {
   const writer = new ByteWriter();
   writer.u8(1 + ANSWERS.indexOf(answer.kind));
-  if (answer.kind === 'ready') return writer.take();
+  if (answer.kind === 'ready') return writer.view();
   const { id, spent } = answer;
   for (const number of [id, spent.fuel, spent.memoryBytes, spent.hostCalls]) writer.varint(number);
   if (answer.kind === 'value') {
@@ -145,7 +145,8 @@ export function encodeAnswer(answer: Answer): Uint8Array {
     writer.u8(FAULT_CODES.indexOf(answer.fault.code));
     writeText(writer, answer.fault.message);
   }
-  return writer.take();
+  // Not copied once more: nobody else has the writer.
+  return writer.view();
 }
 
 export function decodeAnswer(frame: Uint8Array): Answer | undefined {

@@ -6,7 +6,7 @@
  */
 import type { Span } from '../reading/binary-reader.ts';
 import { readSections } from '../reading/sections.ts';
-import { ModuleWriter } from './module-writer.ts';
+import { letGo, ModuleWriter } from './module-writer.ts';
 
 const CUSTOM = 0;
 const CORE_MODULE = 1;
@@ -27,9 +27,14 @@ function rewritten(bytes: Uint8Array, span: Span, rewrite: Rewrite): Uint8Array 
   const writer = new ModuleWriter(bytes, span);
   for (const section of readSections(bytes, span, 'component')) {
     if (section.id === CUSTOM) continue;
-    if (section.id === CORE_MODULE) writer.section(section.id, rewrite(bytes.subarray(section.from, section.to)));
-    else if (section.id === COMPONENT) writer.section(section.id, rewritten(bytes, section, rewrite));
+    if (section.id === CORE_MODULE) put(rewrite(bytes.subarray(section.from, section.to)));
+    else if (section.id === COMPONENT) put(rewritten(bytes, section, rewrite));
     else writer.copy({ from: section.at, to: section.to });
+
+    function put(made: Uint8Array): void {
+      writer.section(section.id, made);
+      if (made.buffer !== bytes.buffer) letGo(made);
+    }
   }
   return writer.take();
 }

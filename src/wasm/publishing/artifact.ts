@@ -38,7 +38,8 @@ export function encodeArtifact({ digest, kind, binding, component }: Artifact): 
   writer.u8(binding.shape === 'own' ? 0 : 1);
   for (const exported of [binding.main, binding.batch, binding.query]) writeExported(writer, exported);
   writer.bytes(component);
-  return writer.take();
+  // Not copied once more: nobody else has the writer.
+  return writer.view();
 }
 
 /** The artifact, or undefined when the bytes are none of this format and policy. */

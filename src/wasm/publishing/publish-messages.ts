@@ -81,7 +81,8 @@ function answerFrom(pair: Value): readonly (readonly [string, Value])[] {
 export function publishedValue(result: Result<Published, Refusal>): Value {
   if (result.kind === 'failure') return tagged('err', { ...result.reason });
   const { artifact, imports, exports } = result.value;
-  return tagged('ok', [artifact, imports.map((each) => ({ ...each })), exports.map((each) => ({ ...each }))]);
+  // What is long comes last, so that nothing behind it makes the writer grow.
+  return tagged('ok', [imports.map((each) => ({ ...each })), exports.map((each) => ({ ...each })), artifact]);
 }
 
 /** Of a process that looked at a hostile component: undefined where it makes no sense. */
@@ -90,7 +91,7 @@ export function publishedFrom(value: Value): Result<Published, Refusal> | undefi
   const { tag, val } = value;
   if (tag === 'err') return refusalFrom(val);
   if (tag !== 'ok' || !isList(val)) return undefined;
-  const [bytes, importList, exportList] = val;
+  const [importList, exportList, bytes] = val;
   const artifact = bytes instanceof Uint8Array ? decodeArtifact(bytes) : undefined;
   const [imports, exports] = [every(importList, importedFrom), every(exportList, exportedFrom)];
   if (!(bytes instanceof Uint8Array) || artifact === undefined || imports === undefined || exports === undefined) {

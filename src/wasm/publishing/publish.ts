@@ -12,6 +12,7 @@ import type { Limited } from '../guest/calls.ts';
 import { type AskHost, Program } from '../guest/guest.ts';
 import { cap } from '../limiting/cap.ts';
 import { meter } from '../limiting/meter.ts';
+import { letGo } from '../limiting/module-writer.ts';
 import { rewriteModules } from '../limiting/strip.ts';
 import { type Inspected, type InspectOptions, inspect } from '../reading/inspect.ts';
 import { type Refusal, Refused, refusable } from '../reading/refusal.ts';
@@ -38,11 +39,16 @@ export function publish(bytes: Uint8Array, options: PublishOptions): Result<Publ
   return refusable(() => {
     const component = rewriteModules(stripped, (module) => {
       const capped = accepted(cap(module, growth));
-      return accepted(meter(capped, options.limits));
+      const metered = accepted(meter(capped, options.limits));
+      letGo(capped);
+      return metered;
     });
+    letGo(stripped);
     const artifact: Artifact = { digest: seen.digest, kind: options.kind, binding: seen.binding, component };
     smoke(artifact, options);
-    return { ...seen, artifact: encodeArtifact(artifact) };
+    const encoded = encodeArtifact(artifact);
+    letGo(component);
+    return { ...seen, artifact: encoded };
   });
 }
 

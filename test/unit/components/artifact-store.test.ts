@@ -1,12 +1,15 @@
 // Goal: an artifact is made once, and again wherever what is there is not one of this component, this policy and these
 // limits (F3). Method: a real folder, a count of how often the component's bytes were asked for, and files that are
 // changed from outside.
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ArtifactStore, CacheFolder } from '#components';
 import { ARTIFACT_POLICY, DEFAULT_LIMITS, Publisher } from '#wasm';
+import { publish } from '../../../src/wasm/publishing/publish.ts';
 import { hashingView, made, storeIn } from '../../support/components/views.ts';
+import { filled } from '../../support/published.ts';
 import { testDir } from '../../support/test-scope.ts';
 import { LIMITED } from '../../support/wasm/executors.ts';
 
@@ -43,6 +46,37 @@ describe('the artifacts of a node', { timeout: 60_000 }, () => {
     );
     expect(made(await (await storeIn(path)).artifact(view))).toEqual(first);
     expect(view.asked).toBe(4);
+  });
+
+  it('that are only prepared leave nothing in memory, unless somebody waits for them', async () => {
+    const path = testDir();
+    const view = await hashingView(FORM);
+    const given: Uint8Array[] = [];
+    const publisher = {
+      publish: async (...asked: Parameters<typeof publish>): Promise<ReturnType<typeof publish>> => {
+        const published = publish(...asked);
+        if (published.kind === 'ok') given.push(published.value.artifact);
+        return published;
+      },
+    };
+    const store = async (): Promise<ArtifactStore> => {
+      const folder = await CacheFolder.open({ path, bytesMax: 1e7, memoryBytesMax: 0 });
+      return new ArtifactStore(folder, publisher, { limits: DEFAULT_LIMITS, smoke: LIMITED });
+    };
+    const big = filled(await view.bytes(), new Uint8Array(100_000).fill(7));
+    const digest = createHash('sha256').update(big).digest('hex');
+    const component = { kind: 'state-view', digest, bytes: async () => big } as const;
+    expect(await (await store()).prepare(component)).toMatchObject({ kind: 'ok' });
+    expect(given.map(({ length }) => length)).toEqual([0]);
+    const found = made(await (await store()).artifact(component));
+    expect(found.bytes.length).toBeGreaterThan(100_000);
+    expect(given.length).toBe(1);
+    // Of both who wait for the same one runs it.
+    const other = await store();
+    const bytes = filled(big, new Uint8Array(100_000));
+    const second = { ...component, digest: createHash('sha256').update(bytes).digest('hex'), bytes: async () => bytes };
+    const [, run] = await Promise.all([other.prepare(second), other.artifact(second)]);
+    expect(made(run).bytes.length).toBeGreaterThan(200_000);
   });
 
   it('are other ones under other limits (F3)', async () => {

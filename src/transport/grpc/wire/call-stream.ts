@@ -12,6 +12,7 @@
  */
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Metadata } from '@grpc/grpc-js';
+import { GatheredBytes } from '../../gathered-bytes.ts';
 import { timeoutMs } from './frame-faults.ts';
 import { FRAME_HEADER_BYTES, giveBackFrames, giveBackWhole, PIECE_BYTES } from './framing.ts';
 import { type CallStatus, type Fields, headersOf, OK, trailersOf } from './status.ts';
@@ -61,6 +62,9 @@ const FEW_PIECES = 16;
 /** What small pieces are put together in. */
 const JOINT_BYTES = 4096;
 
+/** More than that is put together as it comes: each piece keeps what it was read into. */
+const LONG_BYTES = 1_048_576;
+
 /** Buffers up to this size are parts of Node's pool. */
 const SMALL_BYTES = 4096;
 const PRINTABLE = /^[\x20-\x7e]*$/;
@@ -81,6 +85,9 @@ export class CallStream {
   /** Small pieces behind them, in a row. */
   #joint: Buffer | undefined;
   #jointBytes = 0;
+  #takenBytes = 0;
+  /** All pieces, once they are long. */
+  #long: GatheredBytes | undefined;
   #isWhole = false;
   #isAnswered = false;
   #hasBegun = false;
@@ -132,6 +139,12 @@ export class CallStream {
 
   /** The next bytes of the request. What comes in many small pieces is put together: each is more than its bytes. */
   take(piece: Buffer): void {
+    this.#takenBytes += piece.length;
+    if (this.#takenBytes > LONG_BYTES) {
+      this.#long ??= this.#begunLong();
+      this.#long.add(piece);
+      return;
+    }
     if (this.#pieces.length < FEW_PIECES || piece.length >= JOINT_BYTES / 4) {
       this.#endJoint();
       this.#pieces.push(piece);
@@ -147,6 +160,18 @@ export class CallStream {
     this.#pieces = [];
     this.#joint = undefined;
     this.#jointBytes = 0;
+    this.#long = undefined;
+  }
+
+  /** What has come so far, with room for what its first frame announces. */
+  #begunLong(): GatheredBytes {
+    this.#endJoint();
+    const [first] = this.#pieces;
+    const isKnown = first !== undefined && first.length >= FRAME_HEADER_BYTES;
+    const long = new GatheredBytes(isKnown ? FRAME_HEADER_BYTES + first.readUInt32BE(1) : 0);
+    for (const piece of this.#pieces) long.add(piece);
+    this.#pieces = [];
+    return long;
   }
 
   /** The request has ended, and is one message. */
@@ -154,8 +179,9 @@ export class CallStream {
     this.#endJoint();
     const pieces = this.#pieces;
     const only = pieces.length === 1 ? pieces[0] : undefined;
-    const frame = only !== undefined && isAlone(only) ? only : Buffer.concat(pieces);
+    const frame = this.#long?.take() ?? (only !== undefined && isAlone(only) ? only : Buffer.concat(pieces));
     this.#pieces = [];
+    this.#long = undefined;
     this.#isWhole = true;
     this.request = frame.subarray(FRAME_HEADER_BYTES);
   }

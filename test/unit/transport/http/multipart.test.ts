@@ -56,6 +56,17 @@ describe('a body of several parts', () => {
     expect(turns).toBeGreaterThanOrEqual(1024);
   });
 
+  it('holds no part a second time, wherever boundaries and their beginnings stand', async () => {
+    for (const text of ['\r\n--', '\r\n--c', '-', 'x']) {
+      for (let length = 8_100; length < 8_240; length++) {
+        const content = Buffer.alloc(length, text);
+        const body = new Uint8Array(Buffer.concat([part('metadata', '{}'), part('wasm', content), END]));
+        const wasm = (await read(body)).get('wasm') ?? new Uint8Array(0);
+        expect([wasm.buffer === body.buffer, Buffer.compare(wasm, content)]).toEqual([true, 0]);
+      }
+    }
+  });
+
   it('of parts without a name ends at the limit, however many there are', async () => {
     const body = Buffer.alloc(8 * MIB, '\r\n--b\r\n\r\n');
     const { value, turns } = await turnsDuring(read(body).catch((error: DatabaseError) => error));

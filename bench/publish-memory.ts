@@ -1,0 +1,152 @@
+/**
+ * What a node and the process in which it looks at components hold while large components are published at once, and
+ * what the node still holds afterwards.
+ *
+ *   npm run build && node --conditions=source bench/publish-memory.ts
+ *     [--mib 62] [--publishes 2] [--over http|grpc] [--turns 1] [--rest 10] [--trim yes]
+ *
+ * One node in a process of its own, with room for twice as many bytes of requests as are sent at once. The components
+ * are State Views with a core module of random bytes in them, which nobody runs and which the artifact keeps; each turn
+ * publishes others. Memory is looked at every 20 ms, and by the kernel's own marks. Printed are MiB: the node when it
+ * is idle, at its peak, and after a rest; and the publishing processes at their peak. With --trim, V8 is told to
+ * collect at the end and malloc to give back what is free, for which it needs gdb: what is left then is held.
+ */
+import { randomFillSync } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readNumber, readOptions, refuse } from '../scripts/support/command-line.ts';
+import { PublishStateViewRequest } from '../src/transport/grpc/gen/cairn/v1/component.ts';
+import { hashingView } from '../test/support/components/views.ts';
+import { TestClient } from '../test/support/grpc-client.ts';
+import { filled } from '../test/support/published.ts';
+import { type CairnNode, createDatabase, startCairn, THIS_BUILD } from './peers/cairn.ts';
+import { collectGarbage, trimMalloc } from './support/give-back.ts';
+import { processTree, residentMemory } from './support/process-cpu.ts';
+
+const DATABASE = 'shop';
+const MIB = 2 ** 20;
+const LOOK_MS = 20;
+const SETTLE_MS = 3_000;
+const DEADLINE_MS = 120_000;
+
+const values = readOptions({ mib: '62', publishes: '2', over: 'http', turns: '1', rest: '10', trim: 'no', root: '' });
+const componentBytes = readNumber('mib', values.mib, { min: 1, isWhole: true }) * MIB;
+const publishes = readNumber('publishes', values.publishes, { min: 1, isWhole: true });
+const turns = readNumber('turns', values.turns, { min: 1, isWhole: true });
+const restMs = readNumber('rest', values.rest, { min: 1, isWhole: false }) * 1_000;
+const { over } = values;
+if (over !== 'http' && over !== 'grpc') refuse('--over takes http, grpc');
+if (values.trim !== 'yes' && values.trim !== 'no') refuse('--trim takes yes, no');
+
+/** What was seen of processes, in bytes. */
+class Watch {
+  readonly #pid: number;
+  readonly #timer: NodeJS.Timeout;
+  publisherBytes = 0;
+
+  constructor(pid: number) {
+    this.#pid = pid;
+    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  /** The most that the node had since it was started. */
+  get nodeBytes(): number {
+    return markOf(this.#pid);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const marks = processTree(this.#pid).map((pid) => (pid === this.#pid ? 0 : markOf(pid)));
+    this.publisherBytes = Math.max(this.publisherBytes, ...marks);
+  }
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'cairn-publish-'));
+const budget = `--request-memory-bytes=${Math.ceil((2 * publishes * (componentBytes + MIB)) / MIB)}MiB`;
+const build = values.root === '' || values.root === undefined ? THIS_BUILD : { ...THIS_BUILD, root: values.root };
+const node = await startCairn(dir, build, [budget]);
+try {
+  await run();
+} finally {
+  await node.stop();
+  rmSync(dir, { recursive: true, force: true });
+}
+
+async function run(): Promise<void> {
+  await createDatabase(node, DATABASE);
+  // The first of a node opens folders and compiles what it runs.
+  await publish(node, 0, MIB);
+  await delay(SETTLE_MS);
+  const idle = residentMemory(node.pid);
+  const head = `${publishes} × ${componentBytes / MIB} MiB over ${over}, load ${loadavg()[0]?.toFixed(1)}`;
+  console.log(`${head}\nidle ${shown(idle.total)}, anonymous ${shown(idle.anonymous)}`);
+  const watch = new Watch(node.pid);
+  for (let turn = 1; turn <= turns; turn++) {
+    const began = performance.now();
+    await Promise.all(Array.from({ length: publishes }, (_, n) => publish(node, turn * publishes + n, componentBytes)));
+    const seconds = (performance.now() - began) / 1_000;
+    const { nodeBytes, publisherBytes } = watch;
+    const perPublish = (nodeBytes - idle.total) / (publishes * componentBytes);
+    console.log(`${seconds.toFixed(1)} s; node at most ${shown(nodeBytes)}, idle + ${perPublish.toFixed(2)} × body`);
+    console.log(`publishing process at most ${shown(publisherBytes)}`);
+    await delay(restMs);
+    const rest = residentMemory(node.pid);
+    console.log(`after ${restMs / 1_000} s ${shown(rest.total)}, anonymous ${shown(rest.anonymous)}`);
+  }
+  watch.stop();
+  if (values.trim === 'no') return;
+  await collectGarbage(node.pid);
+  console.log(`V8 has collected: ${shown(residentMemory(node.pid).total)}`);
+  trimMalloc(node.pid);
+  const { total, anonymous } = residentMemory(node.pid);
+  console.log(`malloc has given back: ${shown(total)}, anonymous ${shown(anonymous)}`);
+}
+
+async function publish(to: CairnNode, number: number, bytes: number): Promise<void> {
+  const view = await hashingView({ hasBatch: true, hasQuery: false });
+  const filling = randomFillSync(new Uint8Array(bytes));
+  const component = filled(await view.bytes(), filling);
+  const name = `view-${number}`;
+  if (over === 'grpc') return publishOverGrpc(to, name, component);
+  const form = new FormData();
+  const metadata = { state_view_name: name, events: ['t'], content_type: 'text/plain', query_temporality: 'revision' };
+  form.append('metadata', JSON.stringify(metadata));
+  form.append('wasm', new Blob([component]));
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const path = `${to.http}/api/v1/db/${DATABASE}/state-views`;
+  const answer = await fetch(path, { method: 'POST', body: form, signal });
+  const said = await answer.text();
+  if (answer.status !== 201) throw new Error(`${name} is answered ${answer.status}: ${said}`);
+}
+
+async function publishOverGrpc(to: CairnNode, name: string, component: Uint8Array): Promise<void> {
+  const { host, port } = to.address;
+  await using client = new TestClient(`${host}:${port}`, { 'grpc.max_send_message_length': -1 });
+  const request = {
+    databaseName: DATABASE,
+    stateViewName: name,
+    contentType: 'text/plain',
+    eventTypes: ['t'],
+    wasmBytes: Buffer.from(component.buffer, component.byteOffset, component.length),
+  };
+  await client.send('publishStateView', PublishStateViewRequest.fromPartial(request), { deadlineMs: DEADLINE_MS });
+}
+
+/** The kernel's own mark of what was resident at most; 0 for a process that has ended. */
+function markOf(pid: number): number {
+  try {
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return 0;
+    throw error;
+  }
+}
+
+function shown(bytes: number): string {
+  return `${(bytes / MIB).toFixed(0)} MiB`;
+}

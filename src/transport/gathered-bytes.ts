@@ -1,0 +1,88 @@
+/**
+ * The bytes of a long request while they come in pieces: each is copied once, into memory for all of them, so that the
+ * buffer that it was read into is free at once and the whole is there with its last piece, without a second copy.
+ *
+ *   few bytes      as they came; nothing is made for a sender who announces much and sends little
+ *   more           memory for what is announced, or else for twice as much: of memory that was never written to the
+ *                  system has no pages, so what is announced and does not come takes none (TM3)
+ */
+
+import { giveBack } from '#base';
+
+/** Up to so many bytes and pieces they stay as they came. */
+const LOOSE_BYTES_MAX = 1_048_576;
+const LOOSE_PIECES_MAX = 256;
+/** Announced lengths beyond it are not believed: no request may be longer. */
+const ANNOUNCED_BYTES_MAX = 2 ** 27;
+
+export class GatheredBytes {
+  readonly #announcedBytes: number;
+  #loose: Uint8Array[] = [];
+  #looseBytes = 0;
+  #gathered: Buffer | undefined;
+  #gatheredBytes = 0;
+
+  /** `announcedBytes`: how many come if the sender is right; 0 where it does not say. */
+  constructor(announcedBytes: number = 0) {
+    this.#announcedBytes = announcedBytes <= ANNOUNCED_BYTES_MAX ? announcedBytes : 0;
+  }
+
+  get byteCount(): number {
+    return this.#gatheredBytes + this.#looseBytes;
+  }
+
+  /** How many pieces are held, each of which keeps a buffer, perhaps a larger one. */
+  get pieceCount(): number {
+    return this.#loose.length + (this.#gathered === undefined ? 0 : 1);
+  }
+
+  /** Nobody looks at the piece again. */
+  add(piece: Uint8Array): void {
+    this.#loose.push(piece);
+    this.#looseBytes += piece.length;
+    const isLong = this.#gathered !== undefined || this.#looseBytes > LOOSE_BYTES_MAX;
+    if (isLong || this.#loose.length >= LOOSE_PIECES_MAX) this.#gather();
+  }
+
+  /** All of them in one, which shares no memory with what came; nothing is held from then on. */
+  take(): Uint8Array {
+    const gathered = this.#gathered;
+    if (gathered === undefined) {
+      const whole = Buffer.concat(this.#loose, this.#looseBytes);
+      this.clear();
+      return whole;
+    }
+    const whole = gathered.subarray(0, this.#gatheredBytes);
+    this.clear();
+    return whole;
+  }
+
+  clear(): void {
+    this.#loose = [];
+    this.#looseBytes = 0;
+    this.#gathered = undefined;
+    this.#gatheredBytes = 0;
+  }
+
+  #gather(): void {
+    const into = this.#roomFor(this.byteCount);
+    for (const piece of this.#loose) {
+      into.set(piece, this.#gatheredBytes);
+      this.#gatheredBytes += piece.length;
+      giveBack(piece);
+    }
+    this.#loose = [];
+    this.#looseBytes = 0;
+  }
+
+  #roomFor(bytes: number): Buffer {
+    const known = this.#gathered;
+    if (known !== undefined && known.length >= bytes) return known;
+    const isAnnounced = this.#looseBytes + this.#gatheredBytes > LOOSE_BYTES_MAX && bytes <= this.#announcedBytes;
+    // Not of Node's pool, and not filled: what is given away is what was written.
+    const grown = Buffer.allocUnsafeSlow(isAnnounced ? this.#announcedBytes : 2 * bytes);
+    if (known !== undefined) grown.set(known.subarray(0, this.#gatheredBytes));
+    this.#gathered = grown;
+    return grown;
+  }
+}
