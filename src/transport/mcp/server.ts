@@ -101,6 +101,9 @@ class McpFront {
       }
       refuse(response, 405, `MCP has the methods ${METHODS}`, { allow: METHODS });
     } catch (error) {
+      // The stack is exhausted by what is nested some ten thousand times, which no message is.
+      if (error instanceof RangeError && !response.headersSent)
+        return refuse(response, 400, 'The body is nested too deep');
       this.#options.logger.error('mcp-request-failed', { error });
       if (!response.headersSent) refuse(response, 500, 'The server has failed on this request; its log says why');
       else response.destroy();
