@@ -8,8 +8,11 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { builtComponent } from '../support/wasm/built.ts';
 
 const BOTH = 'application/json, text/event-stream';
+/** Two components of 12 MB are built, published and started, on a machine with other things to do. */
+const BUILD_MS = 300_000;
 const INFO = { name: 'test', version: '1' };
 let server: TestServer;
 
@@ -201,6 +204,48 @@ describe('SPEC-MCP-TOOLS', () => {
     await expect(called(agent, 'execute_state_change', command)).rejects.toThrow(/status 404: .*StateChangeNotFound/s);
     await expect(agent.callTool({ name: 'other' })).rejects.toThrow(/There is no tool other/);
   });
+});
+
+describe('an agent', () => {
+  it(
+    'that was told nothing but the URL builds a bank, works with it and reads it back',
+    async () => {
+      await using agent = await client();
+      const read = async (uri: string): Promise<string> => {
+        const { contents } = await agent.readResource({ uri });
+        return contents.map((each) => ('text' in each ? each.text : '')).join('');
+      };
+      // Each step uses what the one before it has said.
+      expect(await read('service://guides/roles')).toContain('service://guides/authoring');
+      expect(await read('service://guides/authoring')).toContain('publish_component');
+      await called(agent, 'fetch', { method: 'POST', path: '/api/v1/db', body: { database_name: 'bank' } });
+      const publish = async (type: string, name: string): Promise<string> => {
+        const wasm = Buffer.from(await builtComponent(`examples/bank/${name}.ts`)).toString('base64');
+        const made = { database: 'bank', component_type: type, name, version: 1, wasm_base64: wasm };
+        return called(agent, 'publish_component', { ...made, content_type: 'application/json' });
+      };
+      expect(await publish('state_view', 'balances')).toContain('"version":1');
+      expect(await publish('state_change', 'accounts')).toContain('"version":1');
+      expect(await publish('state_change', 'accounts')).toContain('"version":1');
+      const command = (path: string, body: object): Promise<string> =>
+        called(agent, 'execute_state_change', {
+          database: 'bank',
+          state_change: 'accounts',
+          version: 1,
+          command: { method: 'POST', path, body },
+        });
+      expect(await command('/accounts/a', { owner: 'Ada' })).toContain('"event_count":1');
+      expect(await command('/accounts/a/deposits', { cents: 70 })).toContain('"event_count":1');
+      await expect(command('/accounts/a/withdrawals', { cents: 71 })).rejects.toThrow(
+        /Request failed with status 4\d\d/,
+      );
+      const page = await called(agent, 'fetch', { path: '/db/bank/latest' });
+      expect(page).toContain('/state-views');
+      const rendered = { path: '/api/v1/db/bank/latest/state-views/balances/v1' };
+      expect(JSON.parse(await called(agent, 'fetch', rendered))).toMatchObject([{ owner: 'Ada', cents: 70 }]);
+    },
+    BUILD_MS,
+  );
 });
 
 describe('SPEC-MCP-RESOURCES', () => {
