@@ -197,6 +197,11 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'COMMAND_VALUE_BYTES_MAX',
       ),
       row(
+        'Memory of a component, by `--guest-memory-bytes`',
+        bytes(SETTINGS.guestMemoryBytes.default),
+        'the call fails: out of memory, or a trap',
+      ),
+      row(
         'What is collected of a presentation before it is sent in chunks',
         `${bytes(http.BODY_HEAD_BYTES)}, then until a pause of ${ms(http.BODY_PAUSE_MS)}; in all ${ms(http.BODY_SETTLE_MS)} or ${bytes(http.BODY_SETTLING_BYTES)}`,
         'chunks',

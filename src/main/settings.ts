@@ -220,8 +220,8 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   guestMemoryBytes: {
     type: byteSize({ min: MIB, max: 256 * MIB }),
-    default: 64 * MIB,
-    help: 'The memory that a component may have: of all of its modules together.',
+    default: 128 * MIB,
+    help: 'The memory that a component may have: of all of its modules together. With less than the default one in TypeScript may not be able to fold every event.',
   },
   guestFuel: {
     type: wholeNumber({ min: 1_000_000, max: 999_999_999_999_999, unit: 'units' }),

@@ -11,6 +11,8 @@ export type CoreFunction = (...values: readonly CoreValue[]) => CoreValue | unde
 export interface CoreMemory {
   /** Another one each time that the memory has grown. */
   readonly buffer: ArrayBuffer;
+  /** @throws RangeError when it may not have so many pages more. */
+  grow(pages: number): number;
 }
 export interface CoreGlobal {
   value: CoreValue;

@@ -23,7 +23,7 @@ const MIB = 2 ** 20;
 
 export const DEFAULT_LIMITS: ComponentLimits = {
   componentBytesMax: 64 * MIB,
-  memoryBytesMax: 64 * MIB,
+  memoryBytesMax: 128 * MIB,
   tableElementsMax: 100_000,
   coreModulesMax: 64,
   coreInstancesMax: 256,

@@ -74,7 +74,8 @@ const ENTRY = 'cairn-entry';
 export async function bundled(path: string, kind: Kind): Promise<string> {
   const entry = `
     import { component } from ${JSON.stringify(resolve(path))};
-    import { ${MAKERS[kind]} } from ${JSON.stringify(SDK)};${ENTRIES[kind]}`;
+    import { mendJson, ${MAKERS[kind]} } from ${JSON.stringify(SDK)};
+    mendJson(JSON);${ENTRIES[kind]}`;
   const bundle = await rolldown({
     input: ENTRY,
     external: OWN_INTERFACES,

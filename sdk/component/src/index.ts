@@ -10,6 +10,7 @@
  */
 export type { CloudEventRecord, NewEvent, StoredEvent, Tagged } from './event.ts';
 export type { Json } from './json.ts';
+export { type EngineJson, mendJson } from './memory.ts';
 export {
   definePresenter,
   type Part,

@@ -6,6 +6,7 @@
  */
 import type { Tagged } from './event.ts';
 import { type Json, parseJson, toBytes } from './json.ts';
+import { saidOf } from './memory.ts';
 import type { Parameters } from './state-view.ts';
 
 /** The record `presentation` of cairn.wit. */
@@ -99,8 +100,7 @@ export function presenterGuest<State>({ presenter }: PresenterComponent<State>, 
         body.flush();
       } catch (error) {
         if (error instanceof PresentFailed) throw error;
-        const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-        throw new PresentFailed('internal-error', message);
+        throw new PresentFailed('internal-error', saidOf(error));
       }
     },
   };

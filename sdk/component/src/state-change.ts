@@ -7,6 +7,7 @@
  */
 import { type CloudEventRecord, type NewEvent, type StoredEvent, type Tagged, toRecord } from './event.ts';
 import { type Json, jsonText, parseJson } from './json.ts';
+import { saidOf } from './memory.ts';
 import { Router } from './routes.ts';
 import type { Selector } from './selector.ts';
 import type { Parameters } from './state-view.ts';
@@ -158,8 +159,7 @@ export function stateChangeGuest({ change }: StateChangeComponent, functions: Re
         return found.target(commandOf(given, found.parameters), reader).map((event) => toRecord(event));
       } catch (error) {
         if (error instanceof CommandRefused) throw error;
-        const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-        throw new CommandRefused('internal-error', message);
+        throw new CommandRefused('internal-error', saidOf(error));
       }
     },
   };

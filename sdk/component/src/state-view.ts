@@ -7,6 +7,7 @@
  */
 import type { StoredEvent } from './event.ts';
 import { type Json, jsonText, parseJson, toBytes } from './json.ts';
+import { isOutOfMemory, OUT_OF_MEMORY } from './memory.ts';
 
 /** Parameters of a read by their names, `{attribute}.{parameter}`. */
 export type Parameters = Readonly<Record<string, string>>;
@@ -65,15 +66,16 @@ export function stateViewGuest<State, Event extends StoredEvent<string, unknown>
 }: StateViewComponent<State, Event>): StateViewGuest {
   const codec = view.codec ?? jsonCodec<State>();
   const stateOf = (bytes: Uint8Array): State => (bytes.length === 0 ? view.initialState() : codec.decode(bytes));
+  const guarded = guard();
   return {
-    evolve: (state, event) => guarded(() => codec.encode(view.evolve(stateOf(state), parseJson<Event>(event)))),
+    evolve: (state, event) => guarded(1, () => codec.encode(view.evolve(stateOf(state), parseJson<Event>(event)))),
     evolveMany: (state, events) =>
-      guarded(() => {
+      guarded(events.length, () => {
         let latest = stateOf(state);
         for (const event of events) latest = view.evolve(latest, parseJson<Event>(event));
         return codec.encode(latest);
       }),
-    query: (state, parameters) => guarded(() => rendered(view, stateOf(state), parameters)),
+    query: (state, parameters) => guarded(1, () => rendered(view, stateOf(state), parameters)),
   };
 }
 
@@ -100,11 +102,22 @@ function jsonCodec<State>(): Codec<State> {
   return { encode: (state) => toBytes(jsonText(state)), decode: (bytes) => parseJson<State>(bytes) };
 }
 
-/** What the author's code throws is what the fold says; it is the same each time, like everything else that it does. */
-function guarded<Value>(work: () => Value): Value {
-  try {
-    return work();
-  } catch (error) {
-    throw new GuestError(error);
-  }
+/**
+ * What the author's code throws is what the fold says; it is the same each time, like everything else that it does. Not
+ * so of memory: with fewer events, or in an instance that was not called before, there may be enough. So what has no
+ * memory left then ends as a trap does, and the host calls again with less; only what can have no more says so.
+ */
+function guard(): <Value>(eventCount: number, work: () => Value) => Value {
+  let isUsed = false;
+  return (eventCount, work) => {
+    const wasUsed = isUsed;
+    isUsed = true;
+    try {
+      return work();
+    } catch (error) {
+      if (!isOutOfMemory(error)) throw new GuestError(error);
+      // Without a payload it is no error of the result, and ends the instance.
+      throw wasUsed || eventCount > 1 ? new Error(OUT_OF_MEMORY) : new GuestError(OUT_OF_MEMORY);
+    }
+  };
 }

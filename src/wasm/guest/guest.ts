@@ -21,7 +21,7 @@ import {
 } from '../engine.ts';
 import { type Fault, Faulted } from '../faults.ts';
 import { FUEL_EXPORT, INITIAL_FUEL } from '../limiting/meter.ts';
-import type { ComponentLimits } from '../limits.ts';
+import { type ComponentLimits, PAGE_BYTES } from '../limits.ts';
 import type { Artifact } from '../publishing/artifact.ts';
 import type { Span } from '../reading/binary-reader.ts';
 import { readKnownComponent } from '../reading/component-reader.ts';
@@ -162,7 +162,8 @@ class Guest {
       return { kind: 'value', spent: this.#spent(), value };
     } catch (error) {
       const isEmpty = this.#counters.some(({ value }) => value < 0n);
-      return { kind: 'fault', spent: this.#spent(), fault: faultOf(error, isEmpty) };
+      const [spent, fault] = [this.#spent(), faultOf(error, isEmpty)];
+      return { kind: 'fault', spent, fault: fault.code === 'Trap' ? this.#trapped(fault) : fault };
     }
   }
 
@@ -193,10 +194,33 @@ class Guest {
     };
   }
 
+  /** Allocators trap when there is no more, and the guest says nothing of it. The instance is not used again. */
+  #trapped({ code, message }: Fault): Fault {
+    const full = this.#memories.find((memory) => isNearlyFull(memory));
+    if (full === undefined) return { code, message };
+    const { byteLength } = full.buffer;
+    const rest = `which may not have ${NEARLY_BYTES} more (--guest-memory-bytes)`;
+    return { code, message: `${message}; its memory has ${byteLength} bytes, ${rest}` };
+  }
+
   #spent(): Spent {
     const fuel = this.#counters.reduce((sum, { value }) => sum + this.#limits.fuel - Number(value), 0);
     const memoryBytes = this.#memories.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
     return { fuel, memoryBytes, hostCalls: this.#hostCalls };
+  }
+}
+
+/** What a guest may ask for at once when it traps for want of memory; and what is too small to be large. */
+const NEARLY_BYTES = 8 * 2 ** 20;
+
+function isNearlyFull(memory: CoreMemory): boolean {
+  if (memory.buffer.byteLength < NEARLY_BYTES) return false;
+  try {
+    memory.grow(NEARLY_BYTES / PAGE_BYTES);
+    return false;
+  } catch (error) {
+    if (error instanceof RangeError) return true;
+    throw error;
   }
 }
 

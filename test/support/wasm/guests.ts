@@ -42,7 +42,7 @@ export const MISBEHAVING: readonly Misbehaving[] = [
     'memory without end',
     'Trap',
     /unreachable/,
-    `(loop $l (br_if $l (i32.ne (memory.grow (i32.const 1)) (i32.const -1)))) unreachable`,
+    `(loop $l (br_if $l (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable`,
   ),
   row(
     'a table without end',

@@ -45,7 +45,7 @@ export const HOSTILE: readonly Hostile[] = [
   ),
   row('another shape', 'MissingExport', /exports evolve\(string\) -> string$/, otherShape()),
   row('a memory of 40,000 pages', 'MemoryLimit', /2621440000 bytes of memory/, viewText({ memory: '40000' })),
-  row('memories that add up', 'MemoryLimit', /bytes of memory/, instances(5, '(memory 256)')),
+  row('memories that add up', 'MemoryLimit', /bytes of memory/, instances(9, '(memory 256)')),
   row(
     'a table of a million elements',
     'MemoryLimit',
