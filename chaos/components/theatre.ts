@@ -13,7 +13,7 @@ import {
 import { ParameterTerm } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { hashingView } from '../../test/support/components/views.ts';
-import { TestClient } from '../../test/support/grpc-client.ts';
+import { GrpcFailure, TestClient } from '../../test/support/grpc-client.ts';
 import { BoxOffice, THEATRE, type Way } from './box-office.ts';
 import { type Place, soldEvents } from './final-seats.ts';
 import { CHANGE, PARAMETER, SEATS, sellingChange, VIEW } from './seats.ts';
@@ -36,8 +36,29 @@ const LATE = 0.1;
 const ATTEMPTS_MAX = 5;
 const REVISIONS_KEPT = 200;
 const PUBLISH_MS = 60_000;
+const AGAIN_MS = 200;
 const RENDERED_WITHIN_MS = 60_000;
 const RENDERED_ON_EACH = 120;
+
+/**
+ * Leads of new databases move while nodes balance them, so an answer may be lost: what is sent again is what it was,
+ * and a database that is there by then was created.
+ * @throws GrpcFailure for any other, and when it goes on for long
+ */
+async function untilTaken(send: () => Promise<unknown>): Promise<void> {
+  const untilMs = performance.now() + PUBLISH_MS;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await send();
+      return;
+    } catch (failure) {
+      if (!(failure instanceof GrpcFailure)) throw failure;
+      if (failure.code === 'ALREADY_EXISTS' && attempt > 1) return;
+      if (failure.code !== 'UNAVAILABLE' || performance.now() > untilMs) throw failure;
+      await delay(AGAIN_MS);
+    }
+  }
+}
 
 export class Theatre {
   readonly #options: TheatreOptions;
@@ -67,7 +88,7 @@ export class Theatre {
     const [place] = this.#options.places();
     const client = new TestClient(place.address.grpc);
     const options = { deadlineMs: PUBLISH_MS };
-    await client.send('createDatabase', { databaseName: THEATRE }, options);
+    await untilTaken(() => client.send('createDatabase', { databaseName: THEATRE }, options));
     const bytes = await (await hashingView({ hasBatch: true, hasQuery: false })).bytes();
     const term = { name: PARAMETER, term: ParameterTerm.PARAMETER_TERM_SUBJECT };
     const view = PublishStateViewRequest.fromPartial({
@@ -77,13 +98,15 @@ export class Theatre {
       eventSelection: { selectors: [{ kind: { $case: 'parameter', value: term } }] },
       wasmBytes: Buffer.from(bytes),
     });
-    await client.send('publishStateView', view, options);
+    await untilTaken(() => client.send('publishStateView', view, options));
     const maintenanceMode = MaintenanceMode.MAINTENANCE_MODE_EAGER;
     const active = { databaseName: THEATRE, stateViewName: VIEW, version: 1, maintenanceMode };
-    await client.send('activateStateView', ActivateStateViewRequest.fromPartial(active), options);
+    const activation = ActivateStateViewRequest.fromPartial(active);
+    await untilTaken(() => client.send('activateStateView', activation, options));
     const wasmBytes = Buffer.from(await sellingChange());
     const change = { databaseName: THEATRE, stateChangeName: CHANGE, stateViewNames: [VIEW], wasmBytes };
-    await client.send('publishStateChange', PublishStateChangeRequest.fromPartial(change), options);
+    const publication = PublishStateChangeRequest.fromPartial(change);
+    await untilTaken(() => client.send('publishStateChange', publication, options));
     await client[Symbol.asyncDispose]();
   }
 
