@@ -14,9 +14,10 @@ export interface LevelRange {
  * ```
  * 1   transactions
  * 2   definitions of components (ADR 0106)
+ * 3   API keys (ADR 0126)
  * ```
  */
-export const LEVELS: LevelRange = { min: 1, max: 2 };
+export const LEVELS: LevelRange = { min: 1, max: 3 };
 
 /** Of everything that says nothing else. */
 export const LEVEL_FIRST = 1;

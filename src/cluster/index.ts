@@ -70,6 +70,7 @@ export {
   type DefinitionOutcome,
   type DeleteOutcome,
   faultInRegistration,
+  type KeyOutcome,
   type NodeRegistration,
   type NodeState,
   type Outcome,

@@ -4,6 +4,7 @@
  */
 import type { DatabaseId, GroupId, LogIndex, NodeId, ReplicaId, Revision, Term } from '#base';
 import type { KvBatch, KvReader, KvStore } from '#kv';
+import type { ApiKey } from '#model';
 import type { Membership } from '#raft';
 import type { HeldMembership } from './group/held-membership.ts';
 import type { CatalogChange } from './node.ts';
@@ -74,6 +75,8 @@ export interface CatalogMachine extends Machine {
   /** Copies that each node holds; who holds none may be missing. */
   readonly copies: ReadonlyMap<NodeId, number>;
   nodes(): readonly RegisteredNode[];
+  /** Every API key, by id. */
+  apiKeys(): readonly ApiKey[];
   /** Of the cluster: what may be written. */
   readonly level: number;
 }

@@ -6,12 +6,14 @@
  */
 import type { DatabaseError, DatabaseId, GroupId, LeaderAddress, NodeId, Revision } from '#base';
 import type { KvReader } from '#kv';
+import type { ApiKey } from '#model';
 import type { DiskLevel } from '#storage';
 import type {
   Binding,
   CreateOutcome,
   DefinitionOutcome,
   DeleteOutcome,
+  KeyOutcome,
   Outcome,
   RegisteredNode,
   TransactOutcome,
@@ -25,6 +27,9 @@ export interface CatalogMirror {
   list(): readonly Binding[];
   /** Every node of the cluster, by number; none before the first has said where it is. */
   nodes(): readonly RegisteredNode[];
+  /** Every API key, by id. */
+  apiKeys(): readonly ApiKey[];
+  apiKey(id: string): ApiKey | undefined;
   /** Of the cluster: what may be written (ADR 0047). */
   readonly level: number;
   /** Calls the listener after each change. Returns how to stop. */
@@ -33,7 +38,7 @@ export interface CatalogMirror {
 
 export type CatalogChange = Extract<
   Outcome,
-  { readonly kind: 'created' | 'deleted' | 'moved' | 'registered' | 'raised' }
+  { readonly kind: 'created' | 'deleted' | 'moved' | 'registered' | 'raised' | 'key-kept' | 'key-removed' }
 >;
 
 /** How a wait for a revision ended: it is applied here, its database was deleted, or the caller gave up. */
@@ -127,6 +132,13 @@ export interface Node {
    * rows are in the store here. Refused below feature level 2.
    */
   define(group: GroupId, payload: Uint8Array, options?: WriteOptions): Promise<DefinitionOutcome>;
+
+  /**
+   * Has the catalog keep an API key as it is said, if its version follows the one that it has. Refused below feature
+   * level 3.
+   */
+  keepApiKey(key: ApiKey): Promise<KeyOutcome>;
+  removeApiKey(id: string): Promise<KeyOutcome>;
 
   /**
    * The revision that a linearizable read must show, applied here: confirmed by the leader after this call, or known

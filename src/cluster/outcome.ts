@@ -7,6 +7,7 @@
 import type {
   Binding,
   DefinitionOutcome,
+  KeyOutcome,
   MarkOutcome,
   PlaceOutcome,
   RaiseOutcome,
@@ -18,6 +19,7 @@ import type {
 export type {
   Binding,
   DefinitionOutcome,
+  KeyOutcome,
   NodeRegistration,
   NodeState,
   RegisteredNode,
@@ -55,4 +57,5 @@ export type Outcome =
   | MarkOutcome
   | RecoverOutcome
   | RaiseOutcome
+  | KeyOutcome
   | PlaceOutcome;

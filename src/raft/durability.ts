@@ -10,15 +10,16 @@ import { commitId, type RaftState, type Step, send, unchanged } from './state.ts
 type Applied = Extract<Input, { readonly kind: 'applied' }>;
 
 /**
- * What the state is once the disk holds what the completion says; undefined when it no longer speaks of this log (R6).
+ * What the state is once the disk holds what the completion says; undefined when it was issued in another term (R6).
  * After a change of term its entries may have been overwritten by others with the same index, so only the term it was
- * issued in may believe it; a later `persist` covers the rest.
+ * issued in may believe it; a later `persist` covers the rest. Of a log that has given way since, to another leader's
+ * entries or to a snapshot, it says nothing any more; the term and the vote are on disk all the same.
  */
 export function believe(state: RaftState, completion: Persisted): RaftState | undefined {
   if (completion.term !== state.hardState.term) return undefined;
   const { index, logTerm, term, vote } = completion;
-  if (index > state.log.persisted && termAt(state.log, index) !== logTerm) return undefined;
-  const log = markPersisted(state.log, index);
+  const isHeld = index <= state.log.persisted || termAt(state.log, index) === logTerm;
+  const log = isHeld ? markPersisted(state.log, index) : state.log;
   if (state.durable.term === term && (state.durable.vote === vote || vote === undefined)) return { ...state, log };
   return { ...state, log, durable: vote === state.hardState.vote ? state.hardState : { term, vote } };
 }

@@ -7,7 +7,7 @@
  *        │
  *        └──> a holder ── answers ──────────────────────────────────────> its answer
  *              ├── is not reached, or says that it has not tried ──> the next holder ── there is none ──> NoHolderReached
- *              └── is lost on the way ── may be asked twice ───────> the next holder
+ *              └── is lost on the way ── may be asked twice ───────> the next holder ── refuses a write ──> OutcomeUnknown
  *                                     └── a write that may not ────> OutcomeUnknown
  * ```
  *
@@ -20,10 +20,13 @@
  *        and body are that node's, byte for byte. A reader of it costs this node no more than a window of one stream.
  *   TM6  It is passed on once: what was relayed is not relayed again, and another holder is asked only when the one
  *        before has not tried, or when twice is the same as once. Whoever has had a part of an answer gets no other.
+ *   TM8  A write is refused only when it is not stored. Behind an attempt that was lost no refusal says so: it may speak
+ *        of the disk, the load or the limits of the one that was asked last, and the one before has committed.
  */
 import { DatabaseError, type GroupId, isDatabaseId, isRevision, type NodeId, unreachable } from '#base';
-import type { Count, Logger, Metrics, RelayProtocol, RelayResult } from '#observability';
+import type { Count, Logger, Metrics, RelayProtocol, RelayResult, Traced, TraceHeaders } from '#observability';
 import type { Elsewhere, Holder, Service, Shown } from '#service';
+import { type Dial, dialWith } from './secure.ts';
 
 /** The header and the metadata that a relayed request carries: the name of the node that relays it. */
 export const RELAYED = 'x-cairn-relayed';
@@ -49,7 +52,7 @@ export function isUntried(reason: string | undefined): boolean {
 }
 
 /** What is asked, as far as it decides whom, and how often. */
-export interface Asked {
+export interface Asked extends Traced {
   readonly protocol: RelayProtocol;
   readonly isWrite: boolean;
   /** Whether it has the same effect twice as once; asked when an answer is lost. */
@@ -61,6 +64,10 @@ export interface Asking {
   readonly holder: Holder;
   /** What it must have applied, for a client was shown as much; absent: only what the client says. */
   readonly shown: Shown | undefined;
+  /** Headers by which the holder goes on with the trace; absent: those of the request are passed on as they came. */
+  readonly trace?: TraceHeaders | undefined;
+  /** It is a write, and an attempt before this one was lost: a refusal is not passed on, but `refused` (TM8). */
+  readonly isAfterLost: boolean;
 }
 
 /** What came of asking a holder. */
@@ -74,6 +81,8 @@ export type Attempt =
   | { readonly kind: 'untried' }
   /** Nobody knows what it has done. */
   | { readonly kind: 'lost' }
+  /** It refuses what another one may have done ({@link Asking.isAfterLost}); the client has nothing of that. */
+  | { readonly kind: 'refused' }
   /** The client has left. */
   | { readonly kind: 'abandoned' };
 
@@ -85,6 +94,8 @@ export interface RelayParts {
   readonly name: string;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  /** How nodes are reached that speak TLS; as by any client unless given. */
+  readonly dial?: Dial;
   /** From any beginning, never back. */
   readonly nowMs?: () => number;
 }
@@ -104,6 +115,7 @@ interface Known {
 
 export class Relay {
   readonly name: string;
+  readonly dial: Dial;
   readonly #service: Service;
   readonly #metrics: Metrics;
   readonly #logger: Logger;
@@ -112,9 +124,11 @@ export class Relay {
   readonly #suspects = new Map<NodeId, Suspicion>();
   readonly #counts = new Map<string, Count>();
 
-  constructor({ service, name, metrics, logger, nowMs = () => performance.now() }: RelayParts) {
+  constructor(parts: RelayParts) {
+    const { service, name, metrics, logger, dial = dialWith(() => undefined), nowMs = () => performance.now() } = parts;
     this.#service = service;
     this.name = name;
+    this.dial = dial;
     this.#metrics = metrics;
     this.#logger = logger;
     this.#nowMs = nowMs;
@@ -136,7 +150,8 @@ export class Relay {
     const known = this.#knownOf(group);
     let lostBy: Holder | undefined;
     for (const holder of this.#inOrder(group, holders, known, asked)) {
-      const attempt = await ask({ holder, shown: this.#shownOf(where, asked) });
+      const isAfterLost = asked.isWrite && lostBy !== undefined;
+      const attempt = await traced(asked, { holder, shown: this.#shownOf(where, asked), isAfterLost }, ask);
       switch (attempt.kind) {
         case 'answered':
           this.#learn(where, holder, attempt.header);
@@ -147,6 +162,7 @@ export class Relay {
           this.#count(asked, attempt.kind);
           return;
         case 'untried':
+        case 'refused':
           break;
         case 'unreached':
           this.#suspect(holder);
@@ -158,7 +174,7 @@ export class Relay {
         default:
           unreachable(attempt);
       }
-      if (lostBy !== undefined && asked.isWrite && !asked.isRepeatable()) break;
+      if (lostBy !== undefined && asked.isWrite && (attempt.kind === 'refused' || !asked.isRepeatable())) break;
     }
     if (lostBy !== undefined && asked.isWrite) {
       this.#count(asked, 'lost');
@@ -232,6 +248,28 @@ export class Relay {
     const count = this.#counts.get(key) ?? this.#metrics.counter('cairn_relayed_requests_total', { protocol, result });
     this.#counts.set(key, count);
     count.add();
+  }
+}
+
+/** Asks in a client span of its own, whose trace the holder goes on with. */
+async function traced({ span: parent, protocol }: Asked, asking: Asking, ask: AskHolder): Promise<Attempt> {
+  if (parent === undefined) return ask(asking);
+  const { name, grpc, http } = asking.holder;
+  const span = parent.child('cairn.relay', 'client', {
+    'cairn.relay.protocol': protocol,
+    'cairn.relay.node': name,
+    'server.address': protocol === 'grpc' ? grpc : http,
+  });
+  try {
+    const attempt = await ask({ ...asking, trace: span.headers() });
+    span.set({ 'cairn.relay.result': attempt.kind });
+    if (attempt.kind === 'lost' || attempt.kind === 'unreached' || attempt.kind === 'broken') span.fail();
+    return attempt;
+  } catch (failure) {
+    span.fail(failure);
+    throw failure;
+  } finally {
+    span.end();
   }
 }
 

@@ -388,43 +388,59 @@ describe('check 11 (V12)', () => {
   const SECOND_US = 1_000_000;
   const DATABASE = '019b76da-0000-7000-8000-000000000002';
   const own = { databaseId: DATABASE, revision: 0 };
-  const absent = { kind: 'error', code: 'not_found', reason: 'DatabaseNotFound', isDefinite: false };
+  const BAD = new RegExp(`${DATABASE}|what happened to denied`, 'u');
   type Told = Pick<Operation<'delete'>, 'outcome'>['outcome'];
+  type Denial = readonly [kind: CallKind, outcome: AnyOperation['outcome']];
+  const error: Denial = [
+    'describe',
+    { kind: 'error', code: 'not_found', reason: 'DatabaseNotFound', isDefinite: false },
+  ];
+  const list: Denial = ['list', { kind: 'ok', value: [] }];
 
   /** What is said of a database that is created, denied while its deletion is under way, and answers so much later. */
-  const found = (deleted: { readonly outcome: Told; readonly toS: number }, laterS: number): string =>
+  const found = (
+    deleted: { readonly outcome: Told; readonly toS: number },
+    laterS: number,
+    denied = error,
+    at = 'cached',
+  ): string =>
     faultsOf({
       history: ({ operations }) => {
         const one = (kind: CallKind, fromS: number, toS: number, outcome: unknown): void => {
           // Behind everything that the seed asks.
           const times = { invokedUs: (1000 + fromS) * SECOND_US, returnedUs: (1000 + toS) * SECOND_US };
           const asked = { client: 'test', isDoubled: false, session: undefined, number: 100_000 + operations.length };
-          const request = { name: 'denied', at: 'cached' };
+          const request = kind === 'list' ? {} : { name: 'denied', at };
           operations.push({ ...asked, ...times, kind, request, outcome } as unknown as AnyOperation);
         };
         one('create', 1, 2, { kind: 'ok', value: { ...own, createdAtMs: 0 } });
         one('delete', 3, deleted.toS, deleted.outcome);
-        one('describe', 4, 5, absent);
+        one(denied[0], 4, 5, denied[1]);
         const value = { ...own, latestRevision: 0 };
         one('describe', 5 + laterS, 6 + laterS, { kind: 'ok', value });
       },
     });
   const done: Told = { kind: 'ok', value: { databaseId: DATABASE } };
 
-  it('lets an instance answer that was denied before its deletion was acknowledged, for a while', () => {
-    expect(found({ outcome: done, toS: 8 }, 2)).not.toContain(DATABASE);
-    expect(found({ outcome: { kind: 'unknown' }, toS: Number.POSITIVE_INFINITY }, 10)).not.toContain(DATABASE);
-  });
+  describe.each([
+    ['an error', error],
+    ['a list', list],
+  ] as const)('by %s', (_what, denied) => {
+    it.each(['cached', 'latest'])('an instance may answer until its deletion is acknowledged, at %s', (at) => {
+      expect(found({ outcome: done, toS: 8 }, 2, denied, at)).not.toMatch(BAD);
+      expect(found({ outcome: { kind: 'unknown' }, toS: Number.POSITIVE_INFINITY }, 10, denied, at)).not.toMatch(BAD);
+    });
 
-  it('lets no instance come back that was denied', () => {
-    expect(found({ outcome: { kind: 'unknown' }, toS: Number.POSITIVE_INFINITY }, 12)).toContain(DATABASE);
-    expect(found({ outcome: done, toS: 8 }, 4)).toContain(DATABASE);
-  });
+    it('no instance comes back that was denied', () => {
+      expect(found({ outcome: { kind: 'unknown' }, toS: Number.POSITIVE_INFINITY }, 12, denied)).toContain(DATABASE);
+      expect(found({ outcome: done, toS: 8 }, 4, denied)).toContain(DATABASE);
+    });
 
-  it('lets nobody deny an instance because of a deletion that found nothing', () => {
-    const nothing = { kind: 'ok', value: {} } as Told;
-    expect(found({ outcome: nothing, toS: 8 }, 2)).toContain('what happened to denied');
-    expect(found({ outcome: done, toS: 8 }, 2)).not.toContain('what happened to denied');
+    it('nobody denies an instance because of a deletion that found nothing', () => {
+      const nothing = { kind: 'ok', value: {} } as Told;
+      expect(found({ outcome: nothing, toS: 8 }, 2, denied)).toContain('what happened to denied');
+      expect(found({ outcome: done, toS: 8 }, 2, denied)).not.toContain('what happened to denied');
+    });
   });
 });
 

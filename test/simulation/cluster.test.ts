@@ -68,7 +68,7 @@ describe('simulation of a cluster', () => {
       expect(problems).toEqual([]);
       const after = (what: RegExp): number => Number.parseFloat(notes.find((note) => what.test(note)) ?? '');
       const beganS = after(/node-1 \{"kind":"drain","deaf":\[2\],"deafUs":3246000,/);
-      const endedS = after(/node-1 has handed over 2 leads, and has 0$/);
+      const endedS = after(/node-1 has handed over 4 leads, and has 0$/);
       expect(endedS - beganS).toBeGreaterThan(0);
       expect(endedS - beganS).toBeLessThan(1);
     },

@@ -2,9 +2,12 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { constants, createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { status } from '@grpc/grpc-js';
 import { onTestFinished } from 'vitest';
-import { toNodeId } from '#base';
+import { type DatabaseError, NO_BYTES, toNodeId } from '#base';
 import type { Holder } from '#service';
+import { statusOfError } from '../../src/transport/grpc/error-status.ts';
+import { errorReply } from '../../src/transport/http/errors.ts';
 
 /** One that can be asked in either protocol, and counts what it is asked. */
 export interface FailingHolder extends Holder {
@@ -75,11 +78,24 @@ async function listening(server: Server | undefined): Promise<number> {
 }
 
 /** It takes the request, and its connection breaks. */
-export const BREAKS: Failing = {
+export const BREAKS: Extract<Failing, { readonly kind: 'answering' }> = {
   kind: 'answering',
   call: (stream) => stream.on('data', () => stream.session?.destroy()),
   request: (request) => request.on('data', () => undefined).on('end', () => request.socket.destroy()),
 };
+
+/** It takes the request, and ends the call, or all calls of the connection, as of one who holds too much. */
+export function cutsOff(what: 'call' | 'connection'): Failing {
+  const code = constants.NGHTTP2_ENHANCE_YOUR_CALM;
+  return {
+    ...BREAKS,
+    call: (stream) =>
+      stream.resume().once('end', () => {
+        if (what === 'call') stream.close(code);
+        else stream.session?.destroy(new Error('The connection has ended'), code);
+      }),
+  };
+}
 
 /** It says before it has tried that it will not. */
 export const REFUSES: Extract<Failing, { readonly kind: 'answering' }> = {
@@ -91,15 +107,24 @@ export const REFUSES: Extract<Failing, { readonly kind: 'answering' }> = {
   },
 };
 
-/** It says so with a status that every call gets, this one as its details. */
-export function refusesWith(details: Uint8Array): Failing {
+/** It has read what is asked, and answers with this. */
+export function refusesWith(failure: DatabaseError): Failing {
+  const { code, details = NO_BYTES } = statusOfError(failure);
   const trailers = {
     ':status': 200,
     'content-type': 'application/grpc',
-    'grpc-status': '14',
+    'grpc-status': status[code],
     'grpc-status-details-bin': Buffer.from(details).toString('base64'),
   };
-  return { ...REFUSES, call: (stream) => stream.respond(trailers, { endStream: true }) };
+  const { status: httpStatus, contentType = '', body } = errorReply(failure);
+  return {
+    kind: 'answering',
+    call: (stream) => stream.resume().once('end', () => stream.respond(trailers, { endStream: true })),
+    request: (request, response) =>
+      request.resume().once('end', () => {
+        response.writeHead(httpStatus, { 'content-type': contentType }).end(body);
+      }),
+  };
 }
 
 /** It takes the request, and never answers. */

@@ -1,9 +1,11 @@
 /** Two real nodes in this process, one of which holds no copy of a database: what is asked of it is relayed. */
+import type { ChannelCredentials } from '@grpc/grpc-js';
 import { afterAll } from 'vitest';
 import { RELAYED } from '../../src/transport/relay.ts';
 import { eventually } from './eventually.ts';
 import { GrpcFailure } from './grpc-client.ts';
-import { startTestServer, type TestServer } from './server.ts';
+import { startServerFor, type TestServer } from './server.ts';
+import { tempDir } from './temp-dir.ts';
 
 export interface TwoNodes {
   readonly holder: TestServer;
@@ -13,28 +15,61 @@ export interface TwoNodes {
 
 /** They run until the last test of the file is over. The database is empty. */
 export async function startTwoNodes(databaseName: string, ...settings: readonly string[]): Promise<TwoNodes> {
+  return startGuardedTwoNodes(databaseName, {}, ...settings);
+}
+
+/** The same with authentication on: `credential` is metadata of an administrator. */
+export async function startGuardedTwoNodes(
+  databaseName: string,
+  credential: Readonly<Record<string, string>>,
+  ...settings: readonly string[]
+): Promise<TwoNodes> {
+  return startTwo(databaseName, { credential }, ...settings);
+}
+
+export interface TwoNodesOptions {
+  readonly credential?: Readonly<Record<string, string>>;
+  /** By which the clients of the nodes speak TLS. */
+  readonly channel?: ChannelCredentials;
+  /** Of one of the nodes alone. */
+  readonly settingsOf?: (name: 'one' | 'two') => readonly string[];
+}
+
+export async function startTwo(
+  databaseName: string,
+  { credential = {}, channel, settingsOf = () => [] }: TwoNodesOptions,
+  ...settings: readonly string[]
+): Promise<TwoNodes> {
   const shared = ['--peer-port=0', '--copies=1', ...settings];
-  const one = await started('--node-name=one', ...shared);
-  const two = await started('--node-name=two', `--join=${one.peer}`, ...shared);
-  await one.client.send('createDatabase', { databaseName });
+  const one = await started(channel, '--node-name=one', ...shared, ...settingsOf('one'));
+  const two = await started(channel, '--node-name=two', `--join=${one.peer}`, ...shared, ...settingsOf('two'));
+  await one.client.send('createDatabase', { databaseName }, { metadata: credential });
   const isFirst = await eventually(async () => {
-    const [first, second] = [await holds(one, databaseName), await holds(two, databaseName)];
+    const [first, second] = [await holds(one, databaseName, credential), await holds(two, databaseName, credential)];
     if (first === second) throw new Error('It is not known yet which of the two holds the database');
     return first;
   });
   return isFirst ? { holder: one, other: two } : { holder: two, other: one };
 }
 
-async function started(...settings: readonly string[]): Promise<TestServer> {
-  const server = await startTestServer(...settings);
-  afterAll(() => server[Symbol.asyncDispose]());
+async function started(channel: ChannelCredentials | undefined, ...settings: readonly string[]): Promise<TestServer> {
+  const dir = tempDir();
+  const server = await startServerFor(channel, dir.path, ...settings);
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    dir[Symbol.dispose]();
+  });
   return server;
 }
 
 /** Whether the node answers by itself. */
-async function holds({ client }: TestServer, databaseName: string): Promise<boolean> {
+async function holds(
+  { client }: TestServer,
+  databaseName: string,
+  credential: Readonly<Record<string, string>>,
+): Promise<boolean> {
   try {
-    await client.call('fetchLatestDatabase', { databaseName }, { metadata: { [RELAYED]: 'a test' } });
+    await client.call('fetchLatestDatabase', { databaseName }, { metadata: { ...credential, [RELAYED]: 'a test' } });
     return true;
   } catch (failure) {
     if (failure instanceof GrpcFailure) return false;

@@ -277,4 +277,6 @@ const CHANGES: ReadonlySet<Outcome['kind']> = new Set<CatalogChange['kind']>([
   'moved',
   'registered',
   'raised',
+  'key-kept',
+  'key-removed',
 ]);

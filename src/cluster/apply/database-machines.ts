@@ -32,6 +32,7 @@ import {
 } from '#database';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
 import {
+  type ApiKey,
   DEFINITION_FORMAT,
   decodeDefinitionEntry,
   faultInTransactPayload,
@@ -211,6 +212,10 @@ class CatalogAdapter implements CatalogPort {
 
   nodes(): readonly RegisteredNode[] {
     return this.#machine.nodes();
+  }
+
+  apiKeys(): readonly ApiKey[] {
+    return this.#machine.apiKeys();
   }
 
   get level(): number {

@@ -121,6 +121,8 @@ export class CatalogFence {
       case 'moved':
       case 'registered':
       case 'raised':
+      case 'key-kept':
+      case 'key-removed':
         return;
       default:
         unreachable(change);

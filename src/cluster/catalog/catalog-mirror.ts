@@ -2,6 +2,7 @@
  * The front's copy of the catalog: kept up to date by reports, read without asking anyone.
  */
 import { CATALOG_GROUP, type GroupId, type NodeId } from '#base';
+import type { ApiKey } from '#model';
 import type { CatalogChange, CatalogMirror } from '../node.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
 
@@ -9,6 +10,7 @@ import type { Binding, RegisteredNode } from '../outcome.ts';
 export interface CatalogState {
   readonly bindings: readonly Binding[];
   readonly nodes: readonly RegisteredNode[];
+  readonly apiKeys: readonly ApiKey[];
   readonly level: number;
 }
 
@@ -16,14 +18,16 @@ export class LiveCatalog implements CatalogMirror {
   readonly #byName = new Map<string, Binding>();
   readonly #groups = new Map<GroupId, Binding>();
   readonly #nodes = new Map<NodeId, RegisteredNode>();
+  readonly #keys = new Map<string, ApiKey>();
   readonly #listeners = new Set<(change: CatalogChange) => void>();
   #level: number;
   #sorted: readonly Binding[] | undefined;
 
-  constructor({ bindings, nodes, level }: CatalogState) {
+  constructor({ bindings, nodes, apiKeys, level }: CatalogState) {
     this.#level = level;
     for (const binding of bindings) this.#bind(binding);
     for (const node of nodes) this.#nodes.set(node.node, node);
+    for (const key of apiKeys) this.#keys.set(key.id, key);
   }
 
   get level(): number {
@@ -51,6 +55,14 @@ export class LiveCatalog implements CatalogMirror {
     return this.#nodes.get(id);
   }
 
+  apiKeys(): readonly ApiKey[] {
+    return [...this.#keys.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  apiKey(id: string): ApiKey | undefined {
+    return this.#keys.get(id);
+  }
+
   onChange(listener: (change: CatalogChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -68,6 +80,8 @@ export class LiveCatalog implements CatalogMirror {
   apply(change: CatalogChange): void {
     if (change.kind === 'registered') this.#nodes.set(change.node.node, change.node);
     else if (change.kind === 'raised') this.#level = change.level;
+    else if (change.kind === 'key-kept') this.#keys.set(change.key.id, change.key);
+    else if (change.kind === 'key-removed') this.#keys.delete(change.id);
     else if (change.kind !== 'deleted') this.#bind(change.binding);
     else {
       this.#byName.delete(change.binding.name);

@@ -52,11 +52,12 @@ export function knownLevel({
 
 /** Why a node whose release knows these levels cannot go on with that catalog. */
 export function faultInLevel(
-  { level, nodes }: Pick<CatalogMachine, 'level' | 'nodes'>,
+  catalog: Pick<CatalogMachine, 'level' | 'nodes'>,
   { node: self, levels }: { readonly node: NodeId; readonly levels: LevelRange },
 ): DatabaseError | undefined {
+  const { level } = catalog;
   if (hasLevel(levels, level)) return undefined;
-  const isPast = level < levels.min && nodes().every(({ node }) => node !== self);
+  const isPast = level < levels.min && catalog.nodes().every(({ node }) => node !== self);
   return isPast ? undefined : levelNotKnown(level, levels);
 }
 

@@ -35,6 +35,7 @@ import { nodeRemoved } from '../requests/refusals.ts';
 import { DatabaseRecoveries } from '../rescue/database-recoveries.ts';
 import type { Settlement } from '../thread/link.ts';
 import type { CorePorts } from './core-ports.ts';
+import { FullDisk } from './full-disk.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
 import { StalledLog } from './stalled-log.ts';
@@ -70,6 +71,7 @@ export class ClusterWork {
   readonly #placements: PlacementDriver;
   readonly #balance: LeaderBalance;
   readonly #stall: StalledLog;
+  readonly #fullDisk: FullDisk;
   readonly #orders: NodeOrders;
   readonly #finalizing: Finalizing;
   /** Nodes to which nobody listens. */
@@ -98,7 +100,9 @@ export class ClusterWork {
     this.#finalizing = finalizing({ ...ports, find });
     this.recoveries = new DatabaseRecoveries({ ...ports, find, isPast: (name) => this.fence.isPast(name) });
     const groups = (): Iterable<Group> => ports.lifecycle.openGroups;
-    this.#balance = new LeaderBalance({ ...ports, isLeaving });
+    const isUnfit = (node: NodeId): boolean => this.departures.isUnfit(node);
+    this.#balance = new LeaderBalance({ ...ports, isUnfit });
+    this.#fullDisk = new FullDisk({ ...ports, isUnfit });
     this.#stall = new StalledLog({ ...ports, groups, isLeaving, waitsSinceMs: () => ports.feed.waitsSinceMs });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
     const sight = new FenceSight(() => find(CATALOG_GROUP), ports.monotonicMs);
@@ -133,6 +137,7 @@ export class ClusterWork {
     this.#moves.driver.drive(nowMs);
     if (this.#ports.upkeep !== undefined && this.#isOpen) this.#balance.drive(nowMs);
     if (this.#isOpen) this.#stall.drive(nowMs);
+    if (this.#isOpen) this.#fullDisk.drive(nowMs);
     this.departures.tick(nowMs);
     this.hosting.recoveries.advance();
   }
@@ -190,6 +195,7 @@ export class ClusterWork {
   forget(group: Group): void {
     this.#moves.driver.forget(group);
     this.#balance.forget(group);
+    this.#fullDisk.forget(group);
   }
 
   /** Puts what a change of the catalog means into the turn that applies it. */

@@ -202,13 +202,13 @@ export class CoreParts {
   }
 
   /** Who else may ask, and say something of the catalog. */
-  #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence' | 'leaving' | 'held'> {
+  #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence' | 'departing' | 'held'> {
     return {
       held: this.memory.forwarded,
       isKnown: (id) => this.cluster.isKnown(id),
       titles: this.lifecycle,
       fence: (from, item) => this.cluster.fence.take(from, item),
-      leaving: (from) => this.cluster.departures.heard(from),
+      departing: (from, item) => this.cluster.departures.heard(from, item),
     };
   }
 

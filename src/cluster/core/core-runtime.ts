@@ -61,7 +61,7 @@ export class CoreRuntime implements CoreLink {
   /** Every database and node, as the catalog has it applied. */
   get catalog(): CatalogState {
     const { catalog } = this.#parts;
-    return { bindings: catalog.list(), nodes: catalog.nodes(), level: catalog.level };
+    return { bindings: catalog.list(), nodes: catalog.nodes(), apiKeys: catalog.apiKeys(), level: catalog.level };
   }
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */

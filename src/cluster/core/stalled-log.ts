@@ -58,7 +58,7 @@ export class StalledLog {
 }
 
 /** The other voters that are ready to lead a group of this node; none when they are too few without it. */
-function heirsOf({ raft, self, leads, isAlone }: Group, nowMs: number): readonly ReplicaId[] {
+export function heirsOf({ raft, self, leads, isAlone }: Group, nowMs: number): readonly ReplicaId[] {
   if (!leads || isAlone) return [];
   const { voters } = raft.membership;
   const isReady = (voter: ReplicaId): boolean => voter !== self && standingOf(raft, voter, nowMs) === 'ready';

@@ -23,8 +23,9 @@ import {
   Slots,
   toRevision,
 } from '#base';
+import { encodeCatalogEntry } from '#database';
 import type { KvReader } from '#kv';
-import { decodeDefinitionEntry } from '#model';
+import { type ApiKey, decodeDefinitionEntry } from '#model';
 import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
 import { CatalogLease } from '../catalog/catalog-lease.ts';
 import { type CatalogState, LiveCatalog } from '../catalog/catalog-mirror.ts';
@@ -40,7 +41,14 @@ import type {
   WaitOutcome,
   WriteOptions,
 } from '../node.ts';
-import type { Binding, CreateOutcome, DefinitionOutcome, DeleteOutcome, Outcome, TransactOutcome } from '../outcome.ts';
+import type {
+  Binding,
+  CreateOutcome,
+  DefinitionOutcome,
+  DeleteOutcome,
+  KeyOutcome,
+  TransactOutcome,
+} from '../outcome.ts';
 import { definitionUnreadable, draining, notHere, notLeader, payloadTooLarge, titleOf } from '../requests/refusals.ts';
 import type {
   Commands,
@@ -55,6 +63,14 @@ import type {
 } from '../thread/link.ts';
 import type { FrontObserver } from './observer.ts';
 import { Revisions } from './revisions.ts';
+import {
+  createOutcome,
+  definitionOutcome,
+  deleteOutcome,
+  keyOutcome,
+  readRevision,
+  transactOutcome,
+} from './settled.ts';
 
 export interface FrontPorts {
   readonly link: CoreLink;
@@ -209,6 +225,14 @@ export class FrontNode implements Node {
     return this.#ask('proposal', { add, answer: definitionOutcome });
   }
 
+  keepApiKey(key: ApiKey): Promise<KeyOutcome> {
+    return this.#propose(encodeCatalogEntry({ kind: 'keep-key', key }));
+  }
+
+  removeApiKey(id: string): Promise<KeyOutcome> {
+    return this.#propose(encodeCatalogEntry({ kind: 'remove-key', id }));
+  }
+
   latest(group: GroupId): Promise<Revision> {
     const told = this.#latestTold(group);
     return told === undefined ? this.confirmedLatest(group) : this.#shown(group, told);
@@ -282,6 +306,12 @@ export class FrontNode implements Node {
   async drain(): Promise<void> {
     this.#draining ??= this.#drain();
     await this.#draining;
+  }
+
+  #propose(payload: Uint8Array): Promise<KeyOutcome> {
+    const asked = { group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere: false };
+    const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
+    return this.#ask('proposal', { add, answer: keyOutcome });
   }
 
   async #drain(): Promise<void> {
@@ -435,43 +465,4 @@ class Turn implements Commands {
   get isEmpty(): boolean {
     return this.proposals.length + this.creates.length + this.deletes.length + this.reads.length + this.shown === 0;
   }
-}
-
-function transactOutcome(settlement: Settlement): TransactOutcome {
-  const outcome = outcomeOf(settlement);
-  assert(isTransactOutcome(outcome), 'A transaction is answered as one', outcome);
-  return outcome;
-}
-
-function isTransactOutcome(outcome: Outcome): outcome is TransactOutcome {
-  const { kind } = outcome;
-  return kind === 'committed' || kind === 'replayed' || kind === 'violated' || kind === 'too-broad';
-}
-
-function definitionOutcome(settlement: Settlement): DefinitionOutcome {
-  const answered = outcomeOf(settlement);
-  assert(answered.kind === 'definition', 'An entry that defines something is answered as one', answered);
-  return answered.outcome;
-}
-
-function createOutcome(settlement: Settlement): CreateOutcome {
-  const outcome = outcomeOf(settlement);
-  assert(outcome.kind === 'created' || outcome.kind === 'exists', 'A create is answered as one', outcome);
-  return outcome;
-}
-
-function deleteOutcome(settlement: Settlement): DeleteOutcome {
-  const outcome = outcomeOf(settlement);
-  assert(outcome.kind === 'deleted' || outcome.kind === 'absent', 'A delete is answered as one', outcome);
-  return outcome;
-}
-
-function outcomeOf(settlement: Settlement): Outcome {
-  assert(settlement.kind === 'outcome', 'A proposal is answered by an outcome', settlement.kind);
-  return settlement.outcome;
-}
-
-function readRevision(settlement: Settlement): Revision {
-  assert(settlement.kind === 'read', 'A read is answered by a revision', settlement.kind);
-  return settlement.revision;
 }

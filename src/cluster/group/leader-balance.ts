@@ -41,8 +41,8 @@ export interface LeaderBalancePorts {
   /** The groups that this node leads. */
   readonly led: () => Iterable<Group>;
   readonly limits: CoreLimits;
-  /** Whether a node is about to end. */
-  readonly isLeaving: (node: NodeId) => boolean;
+  /** Whether a node is to lead nothing that others could: it is about to end, or has no room. */
+  readonly isUnfit: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }
 
@@ -88,7 +88,7 @@ export class LeaderBalance {
     const room = { idle: idleHandOvers, busy: 1 };
     const due: Group[] = [];
     for (const [group, misplaced] of this.#misplaced) {
-      const isFit = isReady(group, misplaced.to, nowMs) && !this.#ports.isLeaving(nodeOf(misplaced.to));
+      const isFit = isReady(group, misplaced.to, nowMs) && !this.#ports.isUnfit(nodeOf(misplaced.to));
       misplaced.sinceMs = isFit ? (misplaced.sinceMs ?? nowMs) : undefined;
       if (misplaced.sinceMs === undefined || nowMs < misplaced.sinceMs + leaderRestMs) continue;
       const kind = group.isAtRest ? 'idle' : 'busy';

@@ -1,11 +1,13 @@
 /**
- * Which nodes are about to end, as they say themselves: such a node gets no leads and no copies that another one could
- * have, for it would hand the leads on at once, and be away a moment later.
+ * Which nodes are to lead nothing that another one could, as they say themselves: those that are about to end, which
+ * would hand leads on at once, and get no copies either; and those whose disks have no room, which would refuse what is
+ * written (C38).
  *
  * Nothing depends on it. What is said may be lost, is said again and again, and is forgotten when it is not said any
- * more: a node that did not end after all, or that is back, is one like any other.
+ * more: a node that did not end after all, or that is back, or has room again, is one like any other.
  */
 import type { NodeId } from '#base';
+import type { DiskLevel } from '#storage';
 import type { CoreLimits } from '../limits.ts';
 import type { DepartureItem } from '../peer/forward.ts';
 
@@ -17,12 +19,16 @@ export interface DeparturesPorts {
   readonly monotonicMs: () => number;
   /** Says something to another node at the end of the turn; it may be lost. */
   readonly post: (to: NodeId, item: DepartureItem) => void;
+  readonly disk: () => DiskLevel;
 }
 
 export class Departures {
   readonly #ports: DeparturesPorts;
-  /** Until when each is believed to be about to end. */
-  readonly #untilMs = new Map<NodeId, number>();
+  /** Until when each is believed to be as it said, of those that are about to end, and of those without room. */
+  readonly #untilMs: Readonly<Record<DepartureItem['kind'], Map<NodeId, number>>> = {
+    leaving: new Map(),
+    full: new Map(),
+  };
   #isLeaving = false;
   #tellMs = 0;
 
@@ -33,27 +39,37 @@ export class Departures {
   /** This node is about to end, and says so from now on. */
   leave(): void {
     this.#isLeaving = true;
+    this.#tellMs = 0;
     this.tick(this.#ports.monotonicMs());
   }
 
-  /** Another node says that it is. */
-  heard(node: NodeId): void {
-    this.#untilMs.set(node, this.#ports.monotonicMs() + this.#ports.limits.leavingMs);
+  /** Another node says that it is so. */
+  heard(node: NodeId, { kind }: DepartureItem): void {
+    this.#untilMs[kind].set(node, this.#ports.monotonicMs() + this.#ports.limits.leavingMs);
   }
 
   isLeaving(node: NodeId): boolean {
-    if (node === this.#ports.node) return this.#isLeaving;
-    const untilMs = this.#untilMs.get(node);
-    if (untilMs === undefined) return false;
-    if (this.#ports.monotonicMs() < untilMs) return true;
-    this.#untilMs.delete(node);
-    return false;
+    return node === this.#ports.node ? this.#isLeaving : this.#isBelieved('leaving', node);
+  }
+
+  /** Whether another node is to lead nothing that others could: it is about to end, or has no room. */
+  isUnfit(node: NodeId): boolean {
+    return this.isLeaving(node) || this.#isBelieved('full', node);
   }
 
   tick(nowMs: number): void {
-    if (!this.#isLeaving || nowMs < this.#tellMs) return;
+    const kind = this.#isLeaving ? 'leaving' : 'full';
+    if (nowMs < this.#tellMs || (!this.#isLeaving && this.#ports.disk() === 'open')) return;
     const { limits, others, post } = this.#ports;
     this.#tellMs = nowMs + limits.leavingTellMs;
-    for (const node of others()) post(node, { kind: 'leaving' });
+    for (const node of others()) post(node, { kind });
+  }
+
+  #isBelieved(kind: DepartureItem['kind'], node: NodeId): boolean {
+    const untilMs = this.#untilMs[kind].get(node);
+    if (untilMs === undefined) return false;
+    if (this.#ports.monotonicMs() < untilMs) return true;
+    this.#untilMs[kind].delete(node);
+    return false;
   }
 }

@@ -3,13 +3,14 @@
  *
  * ```
  * content   := item*
- * item      := u8 kind, varint session, varint id, fields | fence | leaving
+ * item      := u8 kind, varint session, varint id, fields | fence | leaving | full
  * propose   := 1   varint group, varint length, payload
  * create    := 2   text name
  * accepted  := 3   varint index, varint term
  * refused   := 4   text code, text message, text reason, varint retry after ms + 1, varint node that leads
  * fence     := 5 to 8 (await-past, await-shown, shown, past), varint index
  * leaving   := 9
+ * full      := 10
  * text      := varint length, UTF-8
  * ```
  * In `refused` an empty reason is none, and so is 0 for the two numbers.
@@ -25,7 +26,7 @@ import {
   encodeUtf8,
   isNodeId,
 } from '#base';
-import type { FenceItem, ForwardItem } from './forward.ts';
+import type { DepartureItem, FenceItem, ForwardItem } from './forward.ts';
 import { fail, readGroup, readIndex, readTerm } from './message-bytes.ts';
 
 const TAGS = { propose: 1, create: 2, accepted: 3, refused: 4 } as const;
@@ -37,14 +38,18 @@ const FENCE_KINDS: ReadonlyMap<number, FenceItem['kind']> = new Map([
   [FENCE_TAGS.past, 'past'],
 ]);
 
-const LEAVING_TAG = 9;
+const DEPARTURE_TAGS = { leaving: 9, full: 10 } as const;
+const DEPARTURE_KINDS: ReadonlyMap<number, DepartureItem['kind']> = new Map([
+  [DEPARTURE_TAGS.leaving, 'leaving'],
+  [DEPARTURE_TAGS.full, 'full'],
+]);
 
 /** Items of one frame. */
 export const FORWARDS_MAX: number = 2 ** 15;
 
 export function writeForward(writer: ByteWriter, item: ForwardItem): void {
-  if (item.kind === 'leaving') {
-    writer.u8(LEAVING_TAG);
+  if (item.kind === 'leaving' || item.kind === 'full') {
+    writer.u8(DEPARTURE_TAGS[item.kind]);
     return;
   }
   if (!('session' in item)) {
@@ -89,7 +94,8 @@ function readForward(reader: ByteReader): ForwardItem | undefined {
   const tag = reader.u8();
   const fenceKind = FENCE_KINDS.get(tag);
   if (fenceKind !== undefined) return { kind: fenceKind, index: readIndex(reader) };
-  if (tag === LEAVING_TAG) return { kind: 'leaving' };
+  const departureKind = DEPARTURE_KINDS.get(tag);
+  if (departureKind !== undefined) return { kind: departureKind };
   const number = { session: reader.varint(), id: reader.varint() };
   switch (tag) {
     case TAGS.propose: {

@@ -23,10 +23,11 @@ export interface FenceItem {
   readonly index: LogIndex;
 }
 
-/** Whoever says it is about to end, and takes no leads and no copies. */
-export interface DepartureItem {
-  readonly kind: 'leaving';
-}
+/**
+ * Whoever says it is to lead nothing that others could: `leaving`, it is about to end, and takes no copies either;
+ * `full`, its disk has so little room that writes are refused.
+ */
+export type DepartureItem = { readonly kind: 'leaving' } | { readonly kind: 'full' };
 
 export type ForwardItem = FenceItem | DepartureItem | Request;
 

@@ -33,6 +33,13 @@ export interface HostingPorts extends RecoveredCopiesPorts {
   readonly closed: (group: Group) => void;
 }
 
+/** What says something of a database. */
+type DatabaseChange = Extract<CatalogChange, { readonly binding: Binding }>;
+
+function isOfDatabase(change: CatalogChange): change is DatabaseChange {
+  return 'binding' in change;
+}
+
 export class Hosting {
   readonly #ports: HostingPorts;
 
@@ -45,7 +52,7 @@ export class Hosting {
 
   /** Puts what a change of the catalog means into the turn that applies it. */
   change(change: CatalogChange, turn: ApplyTurn): void {
-    if (change.kind === 'registered' || change.kind === 'raised') return;
+    if (!isOfDatabase(change)) return;
     const { binding } = change;
     const { lifecycle, moves } = this.#ports;
     moves.change(change);
@@ -102,7 +109,7 @@ export class Hosting {
     turn.begun.push(binding);
   }
 
-  #end({ kind, binding }: Exclude<CatalogChange, { readonly kind: 'registered' | 'raised' }>, turn: ApplyTurn): void {
+  #end({ kind, binding }: DatabaseChange, turn: ApplyTurn): void {
     const { lifecycle, trash, closed, catalog } = this.#ports;
     const { group, replicas } = binding;
     const title = titleOf(binding.name);

@@ -30,7 +30,7 @@ import type { Group } from '../group/group.ts';
 import { type HeldBytes, isWithinShare } from '../group/node-memory.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { Machines } from '../machine.ts';
-import type { FenceItem, ForwardItem } from '../peer/forward.ts';
+import type { DepartureItem, FenceItem, ForwardItem } from '../peer/forward.ts';
 import type { Peers } from '../peers.ts';
 import type { CreateRequest, Proposal, Token } from '../thread/link.ts';
 import type { Reporter } from '../thread/reporter.ts';
@@ -47,8 +47,8 @@ export interface ForwardsPorts {
   readonly titles: Pick<Lifecycle, 'titleOf'>;
   /** A node of the cluster says how far its clients see the catalog, or asks for it. */
   readonly fence: (from: NodeId, item: FenceItem) => void;
-  /** A node of the cluster is about to end. */
-  readonly leaving: (from: NodeId) => void;
+  /** A node of the cluster is to lead nothing that others could. */
+  readonly departing: (from: NodeId, item: DepartureItem) => void;
   /** Whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
   /** Bytes of requests that other nodes are to take in. */
@@ -163,7 +163,8 @@ export class Forwards {
           if (isKnown) this.#ports.fence(from, item);
           break;
         case 'leaving':
-          if (isKnown) this.#ports.leaving(from);
+        case 'full':
+          if (isKnown) this.#ports.departing(from, item);
           break;
         default:
           unreachable(item);

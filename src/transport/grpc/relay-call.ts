@@ -7,10 +7,12 @@
  */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { Metadata } from '@grpc/grpc-js';
+import { CLIENT_CERT, clientCertOf } from '#auth';
 import { DatabaseError } from '#base';
+import { COUNTED, countedHeader, type RateLimits } from '../rate-limits.ts';
 import { type Asking, type Attempt, formatShown, isUntried, RELAYED, SHOWN } from '../relay.ts';
 import { reasonOf, statusOfError } from './error-status.ts';
-import { cancelStream, type RelayConnections } from './relay-connections.ts';
+import { cancelStream, originOf, type RelayConnections } from './relay-connections.ts';
 import { FrameCutter } from './relay-frames.ts';
 import { SliceWriter } from './slice-writer.ts';
 import type { Call } from './wire/call.ts';
@@ -23,10 +25,14 @@ export interface RelayedCall {
   readonly connections: RelayConnections;
   /** The name of this node. */
   readonly relayedBy: string;
+  readonly rateLimits: RateLimits | undefined;
+  readonly isWrite: boolean;
 }
 
 /** Told by gRPC itself, or by this node to the next one alone. */
 const NOT_PASSED: ReadonlySet<string> = new Set([
+  CLIENT_CERT,
+  COUNTED,
   'content-type',
   'date',
   'grpc-accept-encoding',
@@ -41,10 +47,10 @@ const UNANSWERED: Attempt = { kind: 'lost' };
 
 export async function relayCall(relayed: RelayedCall, asking: Asking): Promise<Attempt> {
   const { call, connections, message } = relayed;
-  const { grpc: address } = asking.holder;
-  if (address === '') return { kind: 'unreached' };
+  const origin = originOf(asking.holder);
+  if (origin === undefined) return { kind: 'unreached' };
   const { signal } = call;
-  const stream = await connections.open(address, headersFor(relayed, asking), signal).catch(() => undefined);
+  const stream = await connections.open(origin, headersFor(relayed, asking), signal).catch(() => undefined);
   if (call.ended) {
     if (stream !== undefined) cancelStream(stream);
     return { kind: 'abandoned' };
@@ -55,7 +61,7 @@ export async function relayCall(relayed: RelayedCall, asking: Asking): Promise<A
   try {
     const reply = new Reply(stream);
     send(stream, message);
-    const attempt = await (call.method.kind === 'unary' ? unary(call, reply) : streamed(call, reply));
+    const attempt = await (call.method.kind === 'unary' ? unary(relayed, reply, asking) : streamed(call, reply));
     return call.ended && attempt.kind === 'lost' ? { kind: 'abandoned' } : attempt;
   } finally {
     signal.removeEventListener('abort', giveUp);
@@ -102,8 +108,14 @@ class Reply {
   }
 
   /** The status that the other node has ended it with; undefined: it has not, and nobody knows what it has done. */
+  told(): CallStatus | undefined {
+    return this.trailers === undefined ? undefined : statusIn(this.trailers);
+  }
+
+  /** The same for what changes nothing: of that it is known enough when it is cut off. */
   status(): CallStatus | undefined {
-    if (this.trailers !== undefined) return statusIn(this.trailers);
+    const told = this.told();
+    if (told !== undefined) return told;
     // That is how a node cuts off whoever holds too much.
     if (this.stream.rstCode !== constants.NGHTTP2_ENHANCE_YOUR_CALM) return undefined;
     return { code: 'RESOURCE_EXHAUSTED', message: 'The node that holds the database has cut the call off' };
@@ -122,7 +134,7 @@ class Reply {
   }
 }
 
-async function unary(call: Call, reply: Reply): Promise<Attempt> {
+async function unary({ call, isWrite }: RelayedCall, reply: Reply, { isAfterLost }: Asking): Promise<Attempt> {
   const cutter = new FrameCutter();
   let framed: Buffer | undefined;
   for await (const piece of reply.pieces()) {
@@ -130,8 +142,10 @@ async function unary(call: Call, reply: Reply): Promise<Attempt> {
     call.reserve(cutter.neededBytes);
   }
   if (reply.isUntried()) return { kind: 'untried' };
-  const status = reply.status();
+  // A connection is also cut off for what others did over it, while this was committed (TM8).
+  const status = isWrite ? reply.told() : reply.status();
   if (status === undefined || (status.code === 'OK' && framed === undefined)) return UNANSWERED;
+  if (isAfterLost && status.code !== 'OK') return { kind: 'refused' };
   const { headers = {}, trailers = {} } = reply;
   if (status.code !== 'OK' || framed === undefined) call.finish(status);
   else call.reply(framed, { headers: passedOn(headers), trailers: passedOn(trailers) });
@@ -171,20 +185,21 @@ const BROKEN: CallStatus = statusOfError(
   ),
 );
 
-function headersFor({ call, relayedBy }: RelayedCall, { holder, shown }: Asking): OutgoingHttpHeaders {
+function headersFor({ call, relayedBy, rateLimits }: RelayedCall, { shown, trace }: Asking): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
   for (const [name, values] of Object.entries(call.metadata.toHttp2Headers())) {
     if (!NOT_PASSED.has(name) && !name.startsWith(':')) headers[name] = values;
   }
   if (shown !== undefined) headers[SHOWN] = formatShown(shown);
-  const { leftMs } = call;
+  const { leftMs, certificate } = call;
   return {
     ...headers,
+    ...trace,
     ...(leftMs === undefined ? {} : { 'grpc-timeout': timeoutOf(leftMs) }),
     [RELAYED]: relayedBy,
+    ...countedHeader(rateLimits),
     ':method': 'POST',
-    ':scheme': 'http',
-    ':authority': holder.grpc,
+    ...(certificate !== undefined && { [CLIENT_CERT]: clientCertOf(certificate) }),
     ':path': `/${call.method.service}/${call.method.name}`,
     'content-type': 'application/grpc',
     te: 'trailers',

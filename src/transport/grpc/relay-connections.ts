@@ -20,6 +20,8 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2';
+import type { Holder } from '#service';
+import type { Dial } from '../secure.ts';
 import { afterSilence } from '../silence.ts';
 
 /** Fewer than a node takes on one connection (GRPC_LIMITS). */
@@ -30,6 +32,7 @@ const FRESH_MS = 1_000;
 /** Whoever does not say for so long that it is there, while streams wait for it, is silent. */
 const SILENT_MS = 2_000;
 const IDLE_MS = 300_000;
+const HTTPS_PORT = 443;
 
 /** What a stream may send that is not read; all of them together are bounded by their number. */
 const STREAM_WINDOW_BYTES: number = 64 * 1024 - 1;
@@ -38,21 +41,32 @@ const CONNECTION_WINDOW_BYTES: number = 8 * 1024 * 1024;
 /** node:http2 refuses streams of a connection beyond it. */
 const SESSION_MEMORY_MB = 256;
 
+/** Where the gRPC server of a node is; it speaks TLS if its HTTP server does. Undefined: the node has not said. */
+export function originOf({ grpc, http }: Pick<Holder, 'grpc' | 'http'>): string | undefined {
+  return grpc === '' ? undefined : `${http.startsWith('https:') ? 'https' : 'http'}://${grpc}`;
+}
+
 export class RelayConnections {
+  readonly #dial: Dial;
   readonly #lines = new Map<string, Line>();
   #isClosed = false;
 
+  /** How nodes are reached that speak TLS. */
+  constructor(dial: Dial) {
+    this.#dial = dial;
+  }
+
   /**
-   * A stream to the address, of a connection that is open; undefined: it cannot be had in time. Rejects when the signal
+   * A stream to the origin, of a connection that is open; undefined: it cannot be had in time. Rejects when the signal
    * comes first.
    */
   async open(
-    address: string,
+    origin: string,
     headers: OutgoingHttpHeaders,
     signal: AbortSignal,
   ): Promise<ClientHttp2Stream | undefined> {
-    const line = this.#lines.get(address) ?? new Line(address);
-    this.#lines.set(address, line);
+    const line = this.#lines.get(origin) ?? new Line(origin, this.#dial);
+    this.#lines.set(origin, line);
     while (!this.#isClosed) {
       const connection = line.withRoom();
       const isThere = await (connection?.isThere() ?? line.dialled());
@@ -60,7 +74,7 @@ export class RelayConnections {
       if (connection?.hasRoom === true) return connection.request(headers);
       if (connection === undefined && !isThere) break;
     }
-    if (line.isEmpty) this.#lines.delete(address);
+    if (line.isEmpty) this.#lines.delete(origin);
     return undefined;
   }
 
@@ -74,12 +88,14 @@ export class RelayConnections {
 
 /** Connections to one node. */
 class Line {
-  readonly #address: string;
+  readonly #origin: string;
+  readonly #dialSecurely: Dial;
   readonly #connections = new Set<Connection>();
   #dialling: Promise<boolean> | undefined;
 
-  constructor(address: string) {
-    this.#address = address;
+  constructor(origin: string, dial: Dial) {
+    this.#origin = origin;
+    this.#dialSecurely = dial;
   }
 
   get isEmpty(): boolean {
@@ -103,7 +119,7 @@ class Line {
   }
 
   async #dial(): Promise<boolean> {
-    const connection = new Connection(this.#address, () => this.#connections.delete(connection));
+    const connection = new Connection(this.#origin, this.#dialSecurely, () => this.#connections.delete(connection));
     this.#connections.add(connection);
     const isOpen = await connection.opened;
     this.#dialling = undefined;
@@ -120,8 +136,12 @@ class Connection {
   #asking: Promise<boolean> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(address: string, onGone: () => void) {
-    this.#session = connect(`http://${address}`, {
+  constructor(origin: string, dial: Dial, onGone: () => void) {
+    const { protocol, hostname, port } = new URL(origin);
+    // The port of the protocol is none in a URL.
+    const place = { host: hostname.replaceAll(/[[\]]/g, ''), port: Number(port || HTTPS_PORT) };
+    this.#session = connect(origin, {
+      ...(protocol === 'https:' && { createConnection: () => dial(place, 'h2') }),
       maxSessionMemory: SESSION_MEMORY_MB,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
     });

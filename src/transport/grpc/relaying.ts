@@ -1,4 +1,5 @@
 /** What the gRPC server has other nodes answer, because it holds no copy of the database. */
+import type { RateLimits } from '../rate-limits.ts';
 import { RELAYED, type Relay } from '../relay.ts';
 import { relayCall } from './relay-call.ts';
 import { RelayConnections } from './relay-connections.ts';
@@ -11,8 +12,14 @@ export interface GrpcRelaying {
   close(): void;
 }
 
-export function createGrpcRelaying(relay: Relay, writes: ReadonlySet<string>): GrpcRelaying {
-  const connections = new RelayConnections();
+export interface GrpcRelayingParts {
+  readonly relay: Relay;
+  readonly writes: ReadonlySet<string>;
+  readonly rateLimits: RateLimits | undefined;
+}
+
+export function createGrpcRelaying({ relay, writes, rateLimits }: GrpcRelayingParts): GrpcRelaying {
+  const connections = new RelayConnections(relay.dial);
   return {
     elsewhere: (call, failure) => {
       const elsewhere = relay.elsewhere(failure, call.header(RELAYED));
@@ -21,8 +28,8 @@ export function createGrpcRelaying(relay: Relay, writes: ReadonlySet<string>): G
       const isWrite = writes.has(call.method.name);
       const isRepeatable = (): boolean =>
         call.method.name === 'Transact' && parseTransactRequest(message).transactionId !== undefined;
-      const relayed = { call, message, connections, relayedBy: relay.name };
-      return relay.relay(elsewhere, { protocol: 'grpc', isWrite, isRepeatable }, (asking) =>
+      const relayed = { call, message, connections, relayedBy: relay.name, rateLimits, isWrite };
+      return relay.relay(elsewhere, { protocol: 'grpc', isWrite, isRepeatable, span: call.trace?.span }, (asking) =>
         relayCall(relayed, asking),
       );
     },

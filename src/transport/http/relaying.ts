@@ -5,9 +5,19 @@
  * Status, headers and body are those of the other node; what concerns one connection alone, and who may read the
  * answer, is this server's.
  */
-import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type {
+  AgentOptions,
+  ClientRequest,
+  Agent as HttpAgent,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  ServerResponse,
+} from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Traced } from '#observability';
+import { COUNTED, countedHeader, type RateLimits } from '../rate-limits.ts';
 import { type Asking, type Attempt, formatShown, isUntried, RELAYED, type Relay, SHOWN } from '../relay.ts';
+import { secureAgent } from '../secure.ts';
 import { HolderPulse, type Place } from './holder-pulse.ts';
 import { type HttpReply, varying } from './reply.ts';
 
@@ -22,9 +32,17 @@ const FREE_SOCKETS_MAX = 32;
 /** An error says who has not tried; it is looked at before it is passed on, and is never so long. */
 const ERROR_BYTES_MAX: number = 64 * 1024;
 const UNAVAILABLE = 503;
+/** The first status that refuses. */
+const REFUSED_FROM = 400;
+const KEPT: AgentOptions = { keepAlive: true, maxFreeSockets: FREE_SOCKETS_MAX };
+const PORTS: ReadonlyMap<string, string> = new Map([
+  ['http:', '80'],
+  ['https:', '443'],
+]);
 
 /** Of one connection, or written anew by each server. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
+  COUNTED,
   'connection',
   'date',
   'expect',
@@ -41,7 +59,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 /** Whether an answer may be read by a page of another origin is for the server to say that the page has asked. */
 const isOfOrigins = (name: string): boolean => name.startsWith('access-control-');
 
-export interface RelayedRequest {
+export interface RelayedRequest extends Traced {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   /** Aborts when the client has gone. */
@@ -55,32 +73,37 @@ export interface RelayedRequest {
 
 export class HttpRelaying {
   readonly #relay: Relay;
-  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: FREE_SOCKETS_MAX });
+  readonly #rateLimits: RateLimits | undefined;
+  readonly #plain = new Agent(KEPT);
+  readonly #secure: HttpAgent;
   readonly #pulses = new Map<string, HolderPulse>();
 
-  constructor(relay: Relay) {
+  constructor(relay: Relay, rateLimits?: RateLimits) {
     this.#relay = relay;
+    this.#rateLimits = rateLimits;
+    this.#secure = secureAgent(relay.dial, KEPT);
   }
 
   /** Has another node answer, if that can; undefined: the failure is the answer. */
   elsewhere(failure: unknown, relayed: RelayedRequest): Promise<void> | undefined {
-    const { request, isRead, isRepeatable } = relayed;
+    const { request, isRead, isRepeatable, span } = relayed;
     const relayedBy = request.headers[RELAYED];
     const elsewhere = this.#relay.elsewhere(failure, relayedBy?.toString());
     if (elsewhere === undefined) return undefined;
-    const asked = { protocol: 'http', isWrite: !isRead, isRepeatable } as const;
+    const asked = { protocol: 'http', isWrite: !isRead, isRepeatable, span } as const;
     return this.#relay.relay(elsewhere, asked, (asking) => this.#ask(relayed, asking));
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#plain.destroy();
+    this.#secure.destroy();
   }
 
   async #ask(relayed: RelayedRequest, asking: Asking): Promise<Attempt> {
     const signal = relayed.signal();
     if (signal.aborted) return { kind: 'abandoned' };
     const url = URL.parse(asking.holder.http);
-    if (url?.protocol !== 'http:') return { kind: 'unreached' };
+    if (url === null || !PORTS.has(url.protocol)) return { kind: 'unreached' };
     const pulse = this.#pulseOf(url);
     const isThere = await pulse.isThere();
     if (signal.aborted) return { kind: 'abandoned' };
@@ -95,7 +118,7 @@ export class HttpRelaying {
       if (signal.aborted) return { kind: 'abandoned' };
       if (answer === undefined) return { kind: sending.isSent ? 'lost' : 'unreached' };
       pulse.heard();
-      return await passOn(relayed, answer);
+      return await passOn(relayed, answer, asking);
     } finally {
       unwatch();
       signal.removeEventListener('abort', abandon);
@@ -103,13 +126,15 @@ export class HttpRelaying {
   }
 
   #pulseOf(url: URL): HolderPulse {
-    const pulse = this.#pulses.get(url.host) ?? new HolderPulse(this.#placeOf(url));
-    this.#pulses.set(url.host, pulse);
+    const pulse = this.#pulses.get(url.origin) ?? new HolderPulse(this.#placeOf(url));
+    this.#pulses.set(url.origin, pulse);
     return pulse;
   }
 
-  #placeOf({ hostname, port }: URL): Place {
-    return { agent: this.#agent, host: hostname.replace(/^\[|\]$/g, ''), port };
+  #placeOf({ protocol, hostname, port }: URL): Place {
+    const agent = protocol === 'https:' ? this.#secure : this.#plain;
+    // The port of the protocol is none in a URL.
+    return { agent, host: hostname.replace(/^\[|\]$/g, ''), port: port || (PORTS.get(protocol) ?? '') };
   }
 
   #begin(url: URL, { request }: RelayedRequest, asking: Asking): ClientRequest {
@@ -118,7 +143,7 @@ export class HttpRelaying {
       ...this.#placeOf(url),
       method: request.method,
       path: request.raw.url,
-      headers: headersFor(request, asking, this.#relay.name),
+      headers: { ...headersFor(request, asking, this.#relay.name), ...countedHeader(this.#rateLimits) },
     });
     outgoing.end(body instanceof Uint8Array ? body : undefined);
     return outgoing;
@@ -136,15 +161,17 @@ class Sending {
     // Whoever waits for the answer sees that none comes.
     outgoing.on('error', () => undefined);
     outgoing.once('socket', (socket) => {
-      if (!socket.connecting) {
+      if (outgoing.reusedSocket) {
         this.isSent = true;
         return;
       }
       const tooSlow = setTimeout(() => outgoing.destroy(), DIAL_MS);
-      socket.once('connect', () => {
+      // Before the handshake is over nothing is sent.
+      const open = 'encrypted' in socket ? 'secureConnect' : 'connect';
+      socket.once(open, () => {
         this.isSent = true;
       });
-      for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(tooSlow));
+      for (const event of [open, 'close']) socket.once(event, () => clearTimeout(tooSlow));
     });
   }
 
@@ -159,7 +186,7 @@ class Sending {
   }
 }
 
-async function passOn(relayed: RelayedRequest, answer: IncomingMessage): Promise<Attempt> {
+async function passOn(relayed: RelayedRequest, answer: IncomingMessage, { isAfterLost }: Asking): Promise<Attempt> {
   const { reply } = relayed;
   const signal = relayed.signal();
   const isError = answer.statusCode === UNAVAILABLE;
@@ -167,6 +194,10 @@ async function passOn(relayed: RelayedRequest, answer: IncomingMessage): Promise
   if (signal.aborted) return { kind: 'abandoned' };
   if (isError && body === undefined) return { kind: 'lost' };
   if (body !== undefined && isUntried(reasonIn(body))) return { kind: 'untried' };
+  if (isAfterLost && (answer.statusCode ?? UNAVAILABLE) >= REFUSED_FROM) {
+    answer.destroy();
+    return { kind: 'refused' };
+  }
   const client = reply.hijack().raw;
   client.statusCode = answer.statusCode ?? UNAVAILABLE;
   for (const [name, values = []] of Object.entries(answer.headersDistinct)) {
@@ -236,7 +267,7 @@ function reasonIn(body: Buffer): string | undefined {
   return reason?.[1] ?? reason?.[2];
 }
 
-function headersFor(request: FastifyRequest, { holder, shown }: Asking, relayedBy: string): OutgoingHttpHeaders {
+function headersFor(request: FastifyRequest, { holder, shown, trace }: Asking, relayedBy: string): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
   const body: unknown = request.body;
   const named = request.headers.connection?.toLowerCase().split(',') ?? [];
@@ -250,5 +281,5 @@ function headersFor(request: FastifyRequest, { holder, shown }: Asking, relayedB
   if (body instanceof Uint8Array) headers['content-length'] = body.length;
   if (shown !== undefined) headers[SHOWN] = formatShown(shown);
   headers[RELAYED] = relayedBy;
-  return headers;
+  return Object.assign(headers, trace);
 }

@@ -48,6 +48,7 @@ const item: fc.Arbitrary<ForwardItem> = fc.oneof(
     index: number.map(toLogIndex),
   }),
   fc.constant({ kind: 'leaving' as const }),
+  fc.constant({ kind: 'full' as const }),
 );
 const items = fc.array(item, { maxLength: 12 });
 

@@ -3,11 +3,11 @@
  * and every answer that a name means nothing, fit one order; so a delete by the id of another instance deletes nothing.
  *
  * Other reads go by what the node has: a delete that is decided and not yet acknowledged may be ahead of them, and who
- * is told meanwhile that the name means nothing may be ahead of those who are still answered from the instance (V12 of
- * #service). But after an acknowledged delete, the answer that nothing was there to delete, or the acknowledged
- * creation of the next instance, nobody is answered from the old one, whichever node he asks; and what he has
- * subscribed to ends. So it is, a while later, after the first word that the name means nothing: what was denied does
- * not come back.
+ * is told meanwhile that the name means nothing, by an error or by a list without it, may be ahead of those who are
+ * still answered from the instance (V12 of #service). But after an acknowledged delete, the answer that nothing was
+ * there to delete, or the acknowledged creation of the next instance, nobody is answered from the old one, whichever
+ * node he asks; and what he has subscribed to ends. So it is, a while later, after the first word that the name means
+ * nothing: what was denied does not come back.
  */
 import type { AnyOperation, Calls, History, Scope } from '../history.ts';
 import type { Check } from './check.ts';
@@ -29,7 +29,7 @@ export const catalogIsLinearizable: Check = ({ history, finals }) => {
   const names = new Set([...operations.flatMap(nameOf), ...finals.map(({ name }) => name)]);
   return [...names].flatMap((name) => {
     const isDeciding = deletionsOf(history, name);
-    const judged = operations.filter((each) => !(isReading(each) && isAbsent(each.outcome) && isDeciding(each)));
+    const judged = operations.filter((each) => !(denies(each, name) && isDeciding(each)));
     const steps = judged.flatMap((operation) => stepOf(operation, name, known) ?? []);
     const verdict = linearize(steps, ABSENT);
     return typeof verdict === 'string' ? [] : [`no order of what happened to ${name} explains ${verdict.stuckAt}`];
@@ -61,6 +61,13 @@ function mayDelete(outcome: DeleteOutcome): boolean {
 
 function isReading({ kind }: AnyOperation): boolean {
   return kind !== 'create' && kind !== 'delete';
+}
+
+/** Whether a reader of the name was told that it means nothing, or it was missing in a list. */
+function denies(operation: AnyOperation, name: string): boolean {
+  const { kind, outcome } = operation;
+  if (kind === 'list') return outcome.kind === 'ok' && outcome.value.every((listed) => listed.name !== name);
+  return isReading(operation) && isAbsent(outcome);
 }
 
 /**
@@ -156,8 +163,7 @@ function applyOf(operation: AnyOperation, name: string, known: ReadonlySet<strin
   const { kind, outcome, request } = operation;
   if (kind === 'list') {
     if (outcome.kind !== 'ok') return undefined;
-    const listed = outcome.value;
-    return listed.some((database) => database.name === name) ? undefined : observes(undefined, known);
+    return denies(operation, name) ? observes(undefined, known) : undefined;
   }
   if (nameOf(operation)[0] !== name) return undefined;
   if (kind === 'create') return applyCreate(outcome);

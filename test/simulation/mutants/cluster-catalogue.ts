@@ -314,10 +314,10 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   {
     name: 'holder-that-was-restarted',
     file: 'src/transport/relay.ts',
-    find: '      const attempt = await ask({ holder, shown: this.#shownOf(where, asked) });\n',
+    find: '      const attempt = await traced(asked, { holder, shown: this.#shownOf(where, asked), isAfterLost }, ask);\n',
     replace:
       '      const shown = known.chosen === holder.node ? undefined : this.#shownOf(where, asked);\n' +
-      '      const attempt = await ask({ holder, shown });\n',
+      '      const attempt = await traced(asked, { holder, shown, isAfterLost }, ask);\n',
     breaks: 'whoever has answered reads for another node is not asked for as much when it begins again',
     nodes: 5,
     aimed: true,

@@ -44,6 +44,7 @@ export interface RelayedRequest<Value> {
 interface Trial<Value> {
   readonly request: RelayedRequest<Value>;
   readonly shown: Shown | undefined;
+  readonly isAfterLost: boolean;
   readonly resolve: (attempt: Attempt) => void;
   readonly ending: AbortController;
   /** Whether the client has a piece of the answer. */
@@ -111,15 +112,16 @@ export class SimRelay {
     return list;
   }
 
-  async #ask<Value>({ holder, shown }: Asking, request: RelayedRequest<Value>): Promise<Attempt> {
+  async #ask<Value>({ holder, shown, isAfterLost }: Asking, request: RelayedRequest<Value>): Promise<Attempt> {
     const { signal } = request;
     if (holder.grpc === '') return { kind: 'unreached' };
     const line = await this.#lines.open(this.#end, hostOf(holder.grpc));
     if (signal.aborted) return { kind: 'abandoned' };
     if (line === undefined) return { kind: 'unreached' };
     const { promise, resolve } = Promise.withResolvers<Attempt>();
-    const trial: Trial<Value> = { request, shown, resolve, ending: new AbortController(), hasBegun: false };
-    const leave = (): void => trial.ending.abort(gone());
+    const ending = new AbortController();
+    const trial: Trial<Value> = { request, shown, isAfterLost, resolve, ending, hasBegun: false };
+    const leave = (): void => ending.abort(gone());
     const stream = line.begin({ onLost: () => lose(trial), onLeft: leave });
     const abandon = (): void => {
       stream.there('relayed call is cancelled', leave);
@@ -159,9 +161,10 @@ function serve<Value>(stream: RelayStream, trial: Trial<Value>): void {
   request.run({ service, thread, fail, signal: ending.signal, shown, say }).then(succeed, refused);
 }
 
-function refuse<Value>({ request, resolve, hasBegun }: Trial<Value>, failure: DatabaseError): void {
+function refuse<Value>({ request, isAfterLost, resolve, hasBegun }: Trial<Value>, failure: DatabaseError): void {
   const { details } = failure;
   if (!hasBegun && isUntried(details.reason)) return resolve({ kind: 'untried' });
+  if (isAfterLost) return resolve({ kind: 'refused' });
   request.onFailure(failure);
   resolve(answered(details.scope ?? {}, details.leader?.node));
 }

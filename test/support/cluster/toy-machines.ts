@@ -323,6 +323,10 @@ class ToyCatalog implements CatalogMachine {
     return this.#row.bindings;
   }
 
+  apiKeys(): readonly never[] {
+    return [];
+  }
+
   lookup(name: string): Binding | undefined {
     return this.#row.bindings.find((binding) => binding.name === name);
   }

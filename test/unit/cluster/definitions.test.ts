@@ -3,7 +3,7 @@
 // nodes in one thread over the real machines; one of them is a release that knows level 1 alone.
 
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST, toNodeId } from '#base';
+import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST, LEVELS, toNodeId } from '#base';
 import type { DefinitionOutcome } from '#database';
 import { BLOB_PART_BYTES, type DefinitionEntry, encodeDefinitionEntry, toVersionNumber } from '#model';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
@@ -169,12 +169,12 @@ describe('a cluster that may go back to a release that knows no definitions (C23
     await back.start();
     await register(world, 2);
     const leader = await world.leader(CATALOG_GROUP);
-    expect(await world.answer(leader.core.order({ kind: 'finalize' }))).toMatchObject({ level: 2 });
-    await world.until(() => world.up.every(({ front }) => front.catalog.level === 2), 'everybody to know it');
+    expect(await world.answer(leader.core.order({ kind: 'finalize' }))).toMatchObject({ level: LEVELS.max });
+    await world.until(() => world.up.every(({ front }) => front.catalog.level === LEVELS.max), 'everybody to know it');
     expect(await defineAll(world, group)).toEqual(OUTCOMES);
     expect(new Set(await shared(world, group)).size).toBe(1);
     await back.crash();
     back.release = FIRST_RELEASE;
-    await expect(back.start()).rejects.toThrow('The cluster is at level 2, and this release knows level 1');
+    await expect(back.start()).rejects.toThrow(`The cluster is at level ${LEVELS.max}, and this release knows level 1`);
   });
 });

@@ -1,5 +1,6 @@
 // Goal: a node whose disk is below its hard level takes nothing of databases in (C37), whoever leads them; nobody waits
-// for it who does not need it, and it catches up as soon as there is room. Method: nodes in one thread that are told
+// for it who does not need it, and it catches up as soon as there is room. One that refuses writes leads nothing that
+// others can (C38). Method: nodes in one thread that are told
 // how full their disks are; the log of each is looked at.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId } from '#base';
@@ -96,5 +97,45 @@ describe.each([
     const [one, ...others] = await holdTheSame(full);
     expect(one).toHaveLength(2);
     expect(others).toEqual([one, one]);
+  });
+});
+
+describe.each([
+  ['the small machines', toyKit],
+  ['the real machines', databaseKit],
+])('with %s, a leader whose disk refuses writes', (_name, kit) => {
+  it('hands over what others can lead, and gets nothing back before it has room (C38)', async () => {
+    const full = await withDatabase(kit);
+    const { world, group, leader, followers } = full;
+    leader.core.reportDisk('refusing-writes');
+
+    for (const led of [group, CATALOG_GROUP]) {
+      await world.until(() => followers.some((each) => world.leaderOf(led) === each), 'another node leads');
+    }
+    const [other] = followers;
+    if (other === undefined) throw new Error('There are three nodes');
+    await world.answer(other.transact(group, 'there is room elsewhere'));
+    const before = world.leaderOf(group);
+    await world.pass(120_000);
+    expect(world.leaderOf(group)).toBe(before);
+
+    leader.core.reportDisk('open');
+    const [one, ...others] = await holdTheSame({ ...full, leader: other });
+    expect(one).toHaveLength(2);
+    expect(others).toEqual([one, one]);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('stays where no other disk has room, and says so to whoever writes (C38)', async () => {
+    const { world, group } = await withDatabase(kit);
+    for (const { core } of world.up) core.reportDisk('refusing-writes');
+    // The first to notice does not know yet that the others are full.
+    await world.pass(10_000);
+    const stays = await world.leader(group);
+    await world.pass(60_000);
+    expect(world.leaderOf(group)).toBe(stays);
+    await expect(world.answer(stays.transact(group, 'no room'))).rejects.toMatchObject({
+      details: { reason: 'DiskFull' },
+    });
   });
 });

@@ -1,11 +1,10 @@
-// Goal: what a client is told when the nodes that are asked for it fail, in every way, over either protocol (TM5, TM6).
-// Method: a server of ours before nodes that fail as they are told, and one that answers.
+// Goal: what a client is told when the nodes that are asked for it fail, in every way, over either protocol (TM5,
+// TM6, TM8). Method: a server of ours before nodes that fail as they are told, and one that answers.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { DatabaseError, NO_BYTES, toDatabaseId, toGroupId } from '#base';
+import { DatabaseError, toDatabaseId, toGroupId } from '#base';
 import { silentLogger } from '#observability';
 import type { Holder, Service } from '#service';
 import { createByteBudgets, Relay, startGrpcServer, startHttpServer } from '#transport';
-import { statusOfError } from '../../../src/transport/grpc/error-status.ts';
 import { SubscribeEventsReply } from '../../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { frame } from '../../../src/transport/grpc/wire/framing.ts';
 import { errorReply } from '../../../src/transport/http/errors.ts';
@@ -16,6 +15,7 @@ import { eventually } from '../../support/eventually.ts';
 import {
   BREAKS,
   breaksAfter,
+  cutsOff,
   type Failing,
   type FailingHolder,
   failingHolder,
@@ -33,7 +33,7 @@ const databaseName = 'shop';
 const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
 const MUCH = 2 ** 30;
 const DRAINS = new DatabaseError('unavailable', 'It drains', { details: { reason: 'Draining' } });
-const DRAINING = statusOfError(DRAINS).details ?? NO_BYTES;
+const FULL = new DatabaseError('storage_full', 'The disk is full', { details: { reason: 'DiskFull' } });
 const ANYWHERE = { host: '127.0.0.1', port: 0 };
 
 interface Front {
@@ -120,18 +120,20 @@ const READS: readonly Asked[] = [
   { name: 'a read over HTTP', ask: ({ api }) => overHttp(api, 'GET', '/databases/shop') },
 ];
 const events = [cloudEvent('a')];
+const WRITE_OVER_GRPC: Asked = {
+  name: 'a write over gRPC',
+  ask: ({ client }) => overGrpc(client.call('transact', transaction(databaseName, [event()]))),
+};
 const WRITES: readonly Asked[] = [
-  {
-    name: 'a write over gRPC',
-    ask: ({ client }) => overGrpc(client.call('transact', transaction(databaseName, [event()]))),
-  },
+  WRITE_OVER_GRPC,
   { name: 'a write over HTTP', ask: ({ api }) => overHttp(api, 'POST', '/databases/shop/events', { events }) },
 ];
+const WRITE_WITH_ID_OVER_GRPC: Asked = {
+  name: 'a write with an id over gRPC',
+  ask: ({ client }) => overGrpc(client.call('transact', transaction(databaseName, [event()], { transactionId: ID }))),
+};
 const WRITES_WITH_ID: readonly Asked[] = [
-  {
-    name: 'a write with an id over gRPC',
-    ask: ({ client }) => overGrpc(client.call('transact', transaction(databaseName, [event()], { transactionId: ID }))),
-  },
+  WRITE_WITH_ID_OVER_GRPC,
   {
     name: 'a write with an id over HTTP',
     ask: ({ api }) => overHttp(api, 'POST', '/databases/shop/events', { transaction_id: ID, events }),
@@ -143,7 +145,7 @@ describe.each<readonly [string, Failing, readonly Asked[]]>([
   ['is dead', { kind: 'dead' }, ALL],
   ['accepts connections, and says nothing', { kind: 'silent' }, ALL],
   ['refuses before it has tried', REFUSES, ALL],
-  ['drains', refusesWith(DRAINING), ALL],
+  ['drains', refusesWith(DRAINS), ALL],
 ])('a holder that %s', (_what, failing, asks) => {
   it.each(asks.map((asked) => [asked.name, asked] as const))('is passed over by %s', async (_name, { ask }) => {
     const front = await frontOf(await failingHolder(failing), await answeringHolder());
@@ -181,6 +183,42 @@ describe('a holder that breaks before it has answered', () => {
       expect([first.asked.length, second.asked.length]).toEqual([1, 0]);
     },
   );
+});
+
+describe('a holder with a full disk', () => {
+  const full = (): Promise<FailingHolder> => failingHolder(refusesWith(FULL));
+  const cases = WRITES_WITH_ID.map((asked) => [asked.name, asked] as const);
+
+  it.each(cases)('is the one to answer %s', async (_name, { ask }) => {
+    expect(await ask(await frontOf(await full()))).toBe('DiskFull');
+  });
+
+  it.each(cases)('does not say what became of %s that another one has lost (TM8)', async (_name, { ask }) => {
+    const [lost, refused] = [await failingHolder(BREAKS), await full()];
+    const front = await frontOf(lost, refused);
+    expect(await ask(front)).toBe('OutcomeUnknown');
+    expect([lost.asked.length, refused.asked.length]).toEqual([1, 1]);
+    await eventually(async () => expect(await front.counted()).toContainEqual(expect.stringContaining(' lost')));
+  });
+});
+
+describe.each(['call', 'connection'] as const)('a holder that cuts the %s off', (what) => {
+  it('leaves the outcome of a write unknown, which it may have committed (TM8)', async () => {
+    const [cut, other] = [await failingHolder(cutsOff(what)), await answeringHolder()];
+    expect(await WRITE_OVER_GRPC.ask(await frontOf(cut, other))).toBe('OutcomeUnknown');
+    expect(cut.asked).toHaveLength(1);
+  });
+
+  it('is passed over by a write with an id', async () => {
+    const front = await frontOf(await failingHolder(cutsOff(what)), await answeringHolder());
+    expect(await WRITE_WITH_ID_OVER_GRPC.ask(front)).toBe('answered');
+  });
+
+  it('is the answer of a read', async () => {
+    const { client } = await frontOf(await failingHolder(cutsOff(what)), await answeringHolder());
+    const failure = await failureOf(client.call('fetchLatestDatabase', { databaseName }));
+    expect(failure).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+  });
 });
 
 describe('a holder that breaks in the middle of its answer', () => {

@@ -24,6 +24,8 @@ class World {
   readonly failing = new Map<number, Kind>();
   readonly headers = new Map<string, string>([['x-database-id', DATABASE_ID]]);
   readonly asked: string[] = [];
+  /** Of them, who was told that an attempt before was lost. */
+  readonly afterLost: string[] = [];
   readonly metrics = createMetrics({ runtime: false });
   readonly warned: unknown[] = [];
   readonly relay: Relay = new Relay({
@@ -37,6 +39,7 @@ class World {
   /** The numbers of those that were asked, with the revision that they must have. */
   async ask(asked: Asked, where: Elsewhere = SHOP): Promise<readonly string[]> {
     this.asked.length = 0;
+    this.afterLost.length = 0;
     await this.relay.relay(where, asked, (asking) => Promise.resolve(this.#answer(asking)));
     return this.asked;
   }
@@ -51,7 +54,8 @@ class World {
     return service as Service;
   }
 
-  #answer({ holder: { node }, shown }: Asking): Attempt {
+  #answer({ holder: { node }, shown, isAfterLost }: Asking): Attempt {
+    if (isAfterLost) this.afterLost.push(`${node}`);
     this.asked.push(shown === undefined ? `${node}` : `${node} from ${shown.revision}`);
     const kind = this.failing.get(node);
     return kind === undefined ? { kind: 'answered', header: (name) => this.headers.get(name) } : { kind };
@@ -168,6 +172,13 @@ describe('how often is asked (TM6)', () => {
     ['nobody is reached', WRITE, ['unreached', 'unreached', 'untried'], 'NoHolderReached'],
     ['all answers to a read are lost', READ, ['lost', 'lost', 'lost'], 'NoHolderReached'],
     ['a write may have been taken', WRITE_WITH_ID, ['lost', 'unreached', 'unreached'], 'OutcomeUnknown'],
+    [
+      'a write may have been taken, and another one refuses it (TM8)',
+      WRITE_WITH_ID,
+      ['lost', 'refused'],
+      'OutcomeUnknown',
+    ],
+    ['so, with one between that has not tried', WRITE_WITH_ID, ['lost', 'untried', 'refused'], 'OutcomeUnknown'],
   ])('ends with an error when %s', async (_what, asked, kinds, reason) => {
     const world = new World();
     for (const [place, kind] of kinds.entries()) world.failing.set(place + 1, kind);
@@ -175,6 +186,17 @@ describe('how often is asked (TM6)', () => {
     const { body } = await world.metrics.render();
     const result = reason === 'OutcomeUnknown' ? 'lost' : 'unreached';
     expect(body).toContain(`cairn_relayed_requests_total{protocol="grpc",result="${result}"} 1`);
+  });
+
+  it.each<readonly [string, Asked, readonly Kind[], readonly string[]]>([
+    ['all behind the lost attempt of a write', WRITE_WITH_ID, ['lost', 'untried'], ['2', '3']],
+    ['nobody behind one that was not reached or has not tried', WRITE_WITH_ID, ['unreached', 'untried'], []],
+    ['nobody who is asked for a read', READ, ['lost', 'lost'], []],
+  ])('tells %s that a refusal is not the answer (TM8)', async (_what, asked, kinds, behindLost) => {
+    const world = new World();
+    for (const [place, kind] of kinds.entries()) world.failing.set(place + 1, kind);
+    expect(await world.ask(asked)).toEqual(['1', '2', '3']);
+    expect(world.afterLost).toEqual(behindLost);
   });
 
   it.each([

@@ -156,7 +156,7 @@ function idleNode(count: number): {
     catalog: () => catalog,
     led: () => led,
     limits: LIMITS,
-    isLeaving: () => false,
+    isUnfit: () => false,
     step,
   });
   return { balance, led, looks: () => looks, handedOver };

@@ -88,7 +88,7 @@ describe.each([
   });
 
   it('takes nothing where the disk is too full, ends what it has begun, and goes on when there is room (C15)', async () => {
-    const away = await withOneAway(kit, 200);
+    const away = await withOneAway(kit, 600);
     const { world, group, behind } = away;
     await behind.start();
     behind.core.reportDisk('read-only');
