@@ -1,6 +1,8 @@
 /**
  * What has changed between two states of the catalog, as the changes that lead from one to the other.
  */
+
+import type { ApiKey } from '#model';
 import { isSame, type RegisteredNode } from './catalog-nodes.ts';
 import type { Binding } from './catalog-rows.ts';
 
@@ -8,17 +10,20 @@ import type { Binding } from './catalog-rows.ts';
 export interface CatalogLists {
   list(): readonly Binding[];
   nodes(): readonly RegisteredNode[];
+  apiKeys(): readonly ApiKey[];
   readonly level: number;
 }
 
 export type CatalogDifference =
   | { readonly kind: 'created' | 'deleted' | 'moved'; readonly binding: Binding }
   | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: boolean }
-  | { readonly kind: 'raised'; readonly level: number };
+  | { readonly kind: 'raised'; readonly level: number }
+  | { readonly kind: 'key-kept'; readonly key: ApiKey }
+  | { readonly kind: 'key-removed'; readonly id: string };
 
 /**
- * The level, then nodes, since databases are on them; then what is gone, since its name may be another database's by
- * now.
+ * The level, nodes, since databases are on them, and keys; then what is gone, since its name may be another database's
+ * by now.
  */
 export function diffCatalogs(before: CatalogLists, after: CatalogLists): readonly CatalogDifference[] {
   const changes: CatalogDifference[] = [];
@@ -29,6 +34,7 @@ export function diffCatalogs(before: CatalogLists, after: CatalogLists): readonl
     const isNew = known === undefined;
     if (isNew || known.state !== node.state || !isSame(known, node)) changes.push({ kind: 'registered', node, isNew });
   }
+  changes.push(...diffKeys(before.apiKeys(), after.apiKeys()));
   const kept = new Set(after.list().map(({ group }) => group));
   const known = new Map(before.list().map((binding) => [binding.group, binding]));
   for (const binding of before.list()) if (!kept.has(binding.group)) changes.push({ kind: 'deleted', binding });
@@ -38,6 +44,14 @@ export function diffCatalogs(before: CatalogLists, after: CatalogLists): readonl
     else if (isElsewhere(held, binding)) changes.push({ kind: 'moved', binding });
   }
   return changes;
+}
+
+function diffKeys(before: readonly ApiKey[], after: readonly ApiKey[]): readonly CatalogDifference[] {
+  const known = new Map(before.map(({ id, version }) => [id, version]));
+  const kept = new Set(after.map(({ id }) => id));
+  const removed = before.filter(({ id }) => !kept.has(id)).map(({ id }) => ({ kind: 'key-removed', id }) as const);
+  const changed = after.filter(({ id, version }) => known.get(id) !== version);
+  return [...removed, ...changed.map((key) => ({ kind: 'key-kept', key }) as const)];
 }
 
 /** Whether others hold a database than before, or are to: within a placement only whether it is settled. */

@@ -2,7 +2,7 @@
  * The payloads of the catalog's log entries (docs/formats/entries.md); those of databases are in #model.
  *
  * ```
- * u8 format = 1 | u8 kind | …
+ * u8 format = 1, 3 of API keys | u8 kind | …
  * kind 16  create database:  16 bytes database_id | u64 LE created_at ms | varint count, each varint replica
  *                            | varint length | name
  * kind 17  delete database:  u8 has id | [16 bytes database_id] | varint length | name
@@ -12,6 +12,8 @@
  * kind 25  placed database:  varint group | varint placement
  * kind 26  register node:    registration (catalog-nodes.ts)
  * kind 27  raise level:      varint level
+ * kind 28  keep API key:     key (#model, api-key.ts)
+ * kind 29  remove API key:   8 bytes id
  * ```
  * A format or kind that is not known here was written by a later release: guessing at it would make replicas differ, so
  * it stops the node (D9).
@@ -33,7 +35,7 @@ import {
   parseUuid,
   type ReplicaId,
 } from '#base';
-import { PAYLOAD_FORMAT } from '#model';
+import { type ApiKey, PAYLOAD_FORMAT, readApiKey, readKeyId, writeApiKey, writeKeyId } from '#model';
 import {
   type NodeRegistration,
   type NodeState,
@@ -53,13 +55,18 @@ const ENTRY_KIND = {
   PLACED_DATABASE: 25,
   REGISTER_NODE: 26,
   RAISE_LEVEL: 27,
+  KEEP_KEY: 28,
+  REMOVE_KEY: 29,
 } as const;
+/** Of what speaks of API keys: releases that know level 2 at most do not know it. */
+const KEY_FORMAT = 3;
 const UUID_BYTES = 16;
 
 export type CatalogEntry =
   | DatabaseEntry
   | PlacementEntry
   | RecoverEntry
+  | KeyEntry
   /** The node is in this state from now on, if it may come to it. */
   | { readonly kind: 'mark'; readonly node: NodeId; readonly state: NodeState }
   /** The store gets a number if it has none, and is where it says from now on. */
@@ -74,6 +81,10 @@ type PlacementEntry =
   /** The group is what the placement wants it to be. */
   | { readonly kind: 'placed'; readonly group: GroupId; readonly placement: number };
 
+type KeyEntry =
+  /** The key is as this says from now on, if its version follows the one that it has. */
+  { readonly kind: 'keep-key'; readonly key: ApiKey } | { readonly kind: 'remove-key'; readonly id: string };
+
 type DatabaseEntry =
   | {
       readonly kind: 'create';
@@ -87,6 +98,10 @@ type DatabaseEntry =
 
 export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
   const payload = new ByteWriter(64);
+  if (entry.kind === 'keep-key' || entry.kind === 'remove-key') {
+    writeKeyEntry(payload, entry);
+    return payload.take();
+  }
   payload.u8(PAYLOAD_FORMAT);
   if (entry.kind === 'register') {
     payload.u8(ENTRY_KIND.REGISTER_NODE);
@@ -104,6 +119,13 @@ export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
   } else if (entry.kind === 'place' || entry.kind === 'placed') writePlacement(payload, entry);
   else writeDatabaseEntry(payload, entry);
   return payload.take();
+}
+
+function writeKeyEntry(payload: ByteWriter, entry: KeyEntry): void {
+  payload.u8(KEY_FORMAT);
+  payload.u8(entry.kind === 'keep-key' ? ENTRY_KIND.KEEP_KEY : ENTRY_KIND.REMOVE_KEY);
+  if (entry.kind === 'keep-key') writeApiKey(payload, entry.key);
+  else writeKeyId(payload, entry.id);
 }
 
 function writeDatabaseEntry(payload: ByteWriter, entry: DatabaseEntry): void {
@@ -133,6 +155,7 @@ function writePlacement(payload: ByteWriter, entry: PlacementEntry): void {
 
 /** Throws for a payload that is not a catalog entry of this format. */
 export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
+  if (payload[0] === KEY_FORMAT) return readKeyEntry(new ByteReader(payload, 1));
   const reader = openEntry(payload);
   const kind = reader.u8();
   if (kind === ENTRY_KIND.REGISTER_NODE) return readRegister(reader);
@@ -171,6 +194,16 @@ export function faultInForwardedEntry(payload: Uint8Array): string | undefined {
     if (failure instanceof DatabaseError) return failure.message;
     throw failure;
   }
+}
+
+function readKeyEntry(reader: ByteReader): CatalogEntry {
+  const kind = reader.u8();
+  const key = kind === ENTRY_KIND.KEEP_KEY ? readApiKey(reader) : undefined;
+  const id = kind === ENTRY_KIND.REMOVE_KEY ? readKeyId(reader) : undefined;
+  if (reader.failed || reader.left !== 0) throw unknownEntry('it is cut short or malformed');
+  if (key !== undefined) return { kind: 'keep-key', key };
+  if (id !== undefined) return { kind: 'remove-key', id };
+  throw unknownEntry(`kind ${kind} is none of format ${KEY_FORMAT}, or it is malformed`);
 }
 
 function readRegister(reader: ByteReader): CatalogEntry {

@@ -22,9 +22,11 @@ import {
   unreachable,
 } from '#base';
 import type { KvBatch } from '#kv';
+import type { ApiKey } from '#model';
 import { CatalogBindings } from './catalog-bindings.ts';
 import { type CatalogDifference, diffCatalogs } from './catalog-diff.ts';
 import { type CatalogEntry, readCatalogEntry } from './catalog-entry.ts';
+import { blockOfKey, CatalogKeys, flushKeys, KEY_BLOCKS, type KeyOutcome } from './catalog-keys.ts';
 import { readLevel, writeLevel } from './catalog-level.ts';
 import { CatalogNodes, type MarkOutcome, type RegisteredNode, type RegisterOutcome } from './catalog-nodes.ts';
 import { place, settle } from './catalog-placements.ts';
@@ -53,6 +55,7 @@ export type CatalogOutcome =
   | MarkOutcome
   | RecoverOutcome
   | RaiseOutcome
+  | KeyOutcome
   | PlaceOutcome;
 
 export type RaiseOutcome =
@@ -103,6 +106,8 @@ export class CatalogMachine {
   #haveNodesChanged = false;
   #level: number;
   #hasLevelChanged = false;
+  #apiKeys = new CatalogKeys();
+  readonly #changedKeys = new Set<number>();
   #applied: CatalogApplied;
 
   /**
@@ -123,6 +128,10 @@ export class CatalogMachine {
     const nodes = source.kv.get(this.#keys.nodes());
     if (nodes !== undefined) this.#nodes.read(this.#keys.nodes(), nodes);
     this.#level = readLevel(source.kv, this.#keys.level());
+    for (const block of KEY_BLOCKS) {
+      const keys = source.kv.get(this.#keys.apiKeys(block));
+      if (keys !== undefined) this.#apiKeys.read(this.#keys.apiKeys(block), keys);
+    }
   }
 
   get applied(): CatalogApplied {
@@ -150,6 +159,11 @@ export class CatalogMachine {
   /** Every node, by number. */
   nodes(): readonly RegisteredNode[] {
     return this.#nodes.list();
+  }
+
+  /** Every API key, by id. */
+  apiKeys(): readonly ApiKey[] {
+    return this.#apiKeys.list();
   }
 
   /** What may be written (ADR 0047). */
@@ -187,6 +201,8 @@ export class CatalogMachine {
     this.#nodes = snapshot.#nodes;
     this.#hasLevelChanged ||= this.#level !== snapshot.#level;
     this.#level = snapshot.#level;
+    this.#apiKeys = snapshot.#apiKeys;
+    for (const block of KEY_BLOCKS) this.#changedKeys.add(block);
     this.#applied = { ...snapshot.applied, logStart: index };
     return changes;
   }
@@ -236,6 +252,12 @@ export class CatalogMachine {
       batch.put(this.#keys.level(), this.#row.view());
       this.#hasLevelChanged = false;
     }
+    flushKeys(this.#apiKeys, this.#changedKeys, {
+      batch,
+      row: this.#row,
+      keyOf: (block) => this.#keys.apiKeys(block),
+    });
+    this.#changedKeys.clear();
     this.#row.reset();
     writeCatalogApplied(this.#row, this.#applied);
     batch.put(this.#keys.applied(), this.#row.view());
@@ -255,6 +277,10 @@ export class CatalogMachine {
         return this.#recover(entry);
       case 'raise':
         return this.#raise(entry.level);
+      case 'keep-key':
+        return this.#apiKeys.keep(entry.key);
+      case 'remove-key':
+        return this.#apiKeys.remove(entry.id);
       case 'place':
       case 'placed':
         return this.#move(entry);
@@ -335,6 +361,8 @@ export class CatalogMachine {
     this.#applied = { ...this.#applied, ...next };
     if (outcome.kind === 'registered') this.#haveNodesChanged = true;
     else if (outcome.kind === 'raised') this.#hasLevelChanged = true;
+    else if (outcome.kind === 'key-kept') this.#changedKeys.add(blockOfKey(outcome.key.id));
+    else if (outcome.kind === 'key-removed') this.#changedKeys.add(blockOfKey(outcome.id));
     else this.#changedBlocks.add(blockOfGroup(outcome.binding.group));
     if (outcome.kind === 'recovered') this.#changedBlocks.add(blockOfGroup(outcome.before.group));
   }
@@ -352,7 +380,15 @@ function isChange(outcome: CatalogOutcome): outcome is Extract<CatalogOutcome, {
   return CHANGES.has(kind);
 }
 
-type CatalogChangeKind = 'created' | 'deleted' | 'moved' | 'recovered' | 'registered' | 'raised';
+type CatalogChangeKind =
+  | 'created'
+  | 'deleted'
+  | 'moved'
+  | 'recovered'
+  | 'registered'
+  | 'raised'
+  | 'key-kept'
+  | 'key-removed';
 
 const CHANGES: ReadonlySet<string> = new Set<CatalogChangeKind>([
   'created',
@@ -361,6 +397,8 @@ const CHANGES: ReadonlySet<string> = new Set<CatalogChangeKind>([
   'recovered',
   'registered',
   'raised',
+  'key-kept',
+  'key-removed',
 ]);
 
 function emptyCatalog({ sha256 }: DatabaseSource, membership: Uint8Array): CatalogApplied {

@@ -23,6 +23,33 @@
  *   M9  A definition has one form in bytes, and no other bytes are read as one.
  *   M10 What is filled into an open segment of a path is one segment, and comes out of it again.
  */
+export {
+  ALL_DATABASES,
+  formatGrant,
+  type Grant,
+  hasRight,
+  hasRightOnAll,
+  hasRightOnAny,
+  isRole,
+  parseGrant,
+  RIGHTS_OF_ROLE,
+  type Right,
+  ROLES,
+  type Role,
+} from './access.ts';
+export {
+  type ApiKey,
+  faultInKeyName,
+  isKeyId,
+  KEY_GRANTS_MAX,
+  KEY_NAME_BYTES_MAX,
+  KEY_SECRETS_MAX,
+  type KeySecret,
+  readApiKey,
+  readKeyId,
+  writeApiKey,
+  writeKeyId,
+} from './api-key.ts';
 export { acceptCloudEvent, acceptCloudEventParts, type CloudEventParts, eventFromCloudEvent } from './cloud-event.ts';
 export { type AskedCommand, type Command, commandFrom, type Pairs } from './command.ts';
 export {
@@ -118,8 +145,10 @@ export {
 } from './json.ts';
 export type { SpareMemory } from './json-bytes.ts';
 export {
+  countFrom,
   describe as describeNode,
   inside,
+  instantFrom,
   isPresent,
   item,
   itemsFrom,
@@ -255,6 +284,7 @@ export {
   readTransactionBody,
   type TransactionBody,
   type TransactionBodyView,
+  transactionIdOfBody,
 } from './transaction-body.ts';
 export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
 export { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';

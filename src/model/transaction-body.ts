@@ -12,6 +12,7 @@
 import {
   assert,
   type ByteWriter,
+  formatUuid,
   NO_BYTES,
   ProtoReader,
   WIRE_FIXED64,
@@ -130,4 +131,9 @@ export function optionsOfBody(body: TransactionBodyView): TransactionOptions {
   const options = decodeTransactionOptions(body.bytes.subarray(body.optionsStart, body.optionsEnd), 'options', faults);
   assert(options !== undefined, 'Stored options are in canonical wire form', faults.violations);
   return options;
+}
+
+/** Lowercase. */
+export function transactionIdOfBody({ bytes, transactionIdStart }: TransactionBodyView): string {
+  return formatUuid(bytes.subarray(transactionIdStart, transactionIdStart + UUID_BYTES));
 }

@@ -1,0 +1,51 @@
+/**
+ * The first key, which an operator gives to a node in a file: with it the others are issued. It may do everything, and
+ * counts on the nodes that were started with it, for as long as they run.
+ */
+import { failure, ok, type Result } from '#base';
+import { isSameHash, secretHash } from './api-key.ts';
+import type { Extractor, Found } from './extractor.ts';
+import { KEY_INPUTS, proofOf, type SentSecret, sentSecret } from './key-extractor.ts';
+import type { Principal } from './principal.ts';
+
+/** SHA-256 of it. */
+export type BootstrapKey = Uint8Array;
+
+const LENGTH_MIN = 32;
+const LENGTH_MAX = 512;
+const SHAPE = new RegExp(`^[\\x21-\\x7e]{${LENGTH_MIN},${LENGTH_MAX}}$`);
+const NOTHING: Found = { kind: 'nothing' };
+
+/** Of the content of the file: one line. The reason does not repeat what stands there. */
+export function readBootstrapKey(content: string): Result<BootstrapKey, string> {
+  const text = content.replace(/\r?\n$/, '');
+  if (SHAPE.test(text)) return ok(secretHash(text));
+  const rule = `must hold one line of ${LENGTH_MIN} to ${LENGTH_MAX} characters without spaces, such as openssl rand -hex 32 writes`;
+  return failure(`${rule}; it has ${text.length} characters`);
+}
+
+/** Asked before the keys of the catalog: what is not this one may be one of those. */
+export function bootstrapExtractor(key: BootstrapKey): Extractor {
+  const known: Partial<Record<SentSecret['header'], Principal>> = {};
+  return {
+    inputs: KEY_INPUTS,
+    extract: (credentials) => {
+      const sent = sentSecret(credentials);
+      if (sent === undefined || !isSameHash(secretHash(sent.text), key)) return NOTHING;
+      const principal = known[sent.header] ?? bootstrapPrincipal(sent);
+      known[sent.header] = principal;
+      return { kind: 'principal', principal };
+    },
+  };
+}
+
+function bootstrapPrincipal(sent: SentSecret): Principal {
+  return {
+    id: 'bootstrap',
+    name: 'bootstrap',
+    attributes: new Map(),
+    grants: [{ role: 'admin', databases: '*' }],
+    holds: () => true,
+    proof: () => proofOf(sent),
+  };
+}

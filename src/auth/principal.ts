@@ -1,0 +1,16 @@
+/** On whose behalf a request is made. */
+import type { Grant } from '#model';
+
+export interface Principal {
+  /** The same for as long as it is the same somebody, such as `key:5f0c…`. */
+  readonly id: string;
+  /** What people call it. */
+  readonly name: string;
+  /** What is known of it besides, for the metadata of its transactions. */
+  readonly attributes: ReadonlyMap<string, string>;
+  readonly grants: readonly Grant[];
+  /** Whether what it was identified by still counts: a key may be revoked, and a token expire, while a stream runs. */
+  readonly holds: () => boolean;
+  /** The headers that it was identified by, for other nodes that are asked on its behalf. A function: see U4. */
+  readonly proof: () => Readonly<Record<string, string>>;
+}

@@ -1,0 +1,32 @@
+/** What groups of an identity provider may do, in a file that an operator writes: an object of lists of grants. */
+import { failure, ok, quote, type Result } from '#base';
+import { type Grant, parseGrant } from '#model';
+import { isObject } from './token-text.ts';
+
+const ROLES_MAX = 1_000;
+const GRANTS_MAX = 32;
+
+/** Of its content. */
+export function readGrantsFile(content: string): Result<ReadonlyMap<string, readonly Grant[]>, string> {
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch (cause) {
+    return failure(`is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+  if (!isObject(value)) return failure('must be an object, such as {"shop-clerks": ["writer:shop-*"]}');
+  const entries = Object.entries(value);
+  if (entries.length > ROLES_MAX) return failure(`must have at most ${ROLES_MAX} roles`);
+  const grants = new Map<string, readonly Grant[]>();
+  for (const [role, list] of entries) {
+    const read = Array.isArray(list)
+      ? list.map((each) => (typeof each === 'string' ? parseGrant(each) : undefined))
+      : [];
+    const known = read.filter((each) => each !== undefined);
+    if (known.length !== read.length || !Array.isArray(list) || known.length > GRANTS_MAX) {
+      return failure(`must have a list of at most ${GRANTS_MAX} grants, such as ["reader:shop-*"], for ${quote(role)}`);
+    }
+    grants.set(role, known);
+  }
+  return ok(grants);
+}

@@ -1,0 +1,110 @@
+/**
+ * Whether a token is valid, and whose it is. One that was verified is not verified again until it expires, or its
+ * provider has other keys.
+ */
+import { hash } from 'node:crypto';
+import type { Found } from '../extractor.ts';
+import type { Principal } from '../principal.ts';
+import type { KeySource } from './key-source.ts';
+import { type Claims, readTokenText, type TokenHeader, type TokenText } from './token-text.ts';
+
+/** What may be expected of the clocks of whoever issues tokens. */
+const LEEWAY_SECONDS = 10;
+const VERIFIED_MAX = 10_000;
+const MS_PER_SECOND = 1_000;
+
+export interface TokenRules {
+  readonly keys: KeySource;
+  /** Undefined: not asked for, because something else says by whom it is, and for whom. */
+  readonly issuer: string | undefined;
+  readonly audiences: readonly string[] | undefined;
+  /** What else is wrong with the head; undefined: nothing. */
+  readonly faultIn?: (header: TokenHeader) => string | undefined;
+  /** Where the time stands at which it expires, in seconds; it must have one. */
+  readonly expiryOf: (text: TokenText) => unknown;
+  readonly identify: (claims: Claims) => Identity | { readonly kind: 'refused'; readonly why: string };
+  readonly nowMs: () => number;
+}
+
+export type Identity = { readonly kind: 'identity' } & Pick<Principal, 'id' | 'name' | 'attributes' | 'grants'>;
+
+interface Judged {
+  readonly principal: Principal;
+  /** Of the keys, before the one was found that has signed it. */
+  readonly version: number;
+}
+
+export class TokenJudge {
+  readonly #rules: TokenRules;
+  /** By SHA-256 of the token, the oldest first. */
+  readonly #verified = new Map<string, Judged>();
+
+  constructor(rules: TokenRules) {
+    this.#rules = rules;
+  }
+
+  /** At once when it was judged before, or cannot be valid. `header`: the one that has brought it. */
+  judge(token: string, header: { readonly name: string; readonly value: string }): Found | Promise<Found> {
+    const place = hash('sha256', token, 'base64');
+    const known = this.#verified.get(place);
+    if (known !== undefined) {
+      if (known.version === this.#rules.keys.version && known.principal.holds()) {
+        return { kind: 'principal', principal: known.principal };
+      }
+      this.#verified.delete(place);
+    }
+    const text = readTokenText(token);
+    if (text === undefined) return { kind: 'refused', why: `what was sent as ${header.name} is no token` };
+    const fault = this.#faultIn(text);
+    if (fault !== undefined) return { kind: 'refused', why: fault };
+    const proof = { [header.name]: header.value };
+    return this.#verify(token, text, { place, proof: () => proof });
+  }
+
+  /** What cannot be valid whoever has signed it: it costs neither a key nor a signature. */
+  #faultIn(text: TokenText): string | undefined {
+    const { keys, issuer, expiryOf, faultIn, nowMs } = this.#rules;
+    const { header, claims } = text;
+    if (!keys.algorithms.includes(header.alg)) return 'a token is signed by an algorithm that is not taken';
+    if (issuer !== undefined && claims['iss'] !== issuer) return 'a token is of another issuer';
+    const expiry = expiryOf(text);
+    if (typeof expiry !== 'number') return 'a token does not say when it expires';
+    if (endOf(expiry) <= nowMs()) return 'a token has expired';
+    return faultIn?.(header);
+  }
+
+  async #verify(
+    token: string,
+    text: TokenText,
+    { place, proof }: { readonly place: string; readonly proof: Principal['proof'] },
+  ): Promise<Found> {
+    const { keys, issuer, audiences, identify, expiryOf, nowMs } = this.#rules;
+    const { algorithms, version } = keys;
+    const key = await keys.find(text.header);
+    if (key === undefined)
+      return { kind: 'refused', why: 'a token is signed with a key that its issuer does not have' };
+    const { verified } = await import('./jose.ts');
+    const rules = { algorithms, issuer, audiences, leewaySeconds: LEEWAY_SECONDS, nowMs: nowMs() };
+    const verdict = await verified(token, key, rules);
+    if (verdict.kind === 'refused') return { kind: 'refused', why: `a token is not valid: ${verdict.why}` };
+    const identity = identify(verdict.claims);
+    if (identity.kind === 'refused') return identity;
+    const { id, name, attributes, grants } = identity;
+    const endsAtMs = endOf(Number(expiryOf(text)));
+    const principal = { id, name, attributes, grants, holds: () => nowMs() < endsAtMs, proof };
+    this.#keep(place, { principal, version });
+    return { kind: 'principal', principal };
+  }
+
+  #keep(place: string, judged: Judged): void {
+    for (const [oldest] of this.#verified) {
+      if (this.#verified.size < VERIFIED_MAX) break;
+      this.#verified.delete(oldest);
+    }
+    this.#verified.set(place, judged);
+  }
+}
+
+function endOf(expirySeconds: number): number {
+  return (expirySeconds + LEEWAY_SECONDS) * MS_PER_SECOND;
+}

@@ -1,0 +1,92 @@
+/**
+ * The API keys of the cluster, as the catalog keeps them: in a few rows, so that a change writes few of them anew.
+ *
+ * ```
+ * keys row    u8 format = 1 | varint count, each key in the order of ids (#model, api-key.ts) | u32 CRC
+ * ```
+ * A key stands in the row of the first digit of its id.
+ *
+ *   D31  A change of a key counts if it follows the version that the key has, so that of two at a time one is lost
+ *        before its eyes.
+ */
+import type { ByteWriter } from '#base';
+import type { KvBatch } from '#kv';
+import { type ApiKey, readApiKey, writeApiKey } from '#model';
+import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
+
+const FORMAT = 1;
+const DIGITS = 16;
+/** Rows are read whole at the start of a node, and a node looks keys up in memory. */
+export const API_KEYS_MAX = 1_000;
+
+export type KeyOutcome =
+  | { readonly kind: 'key-kept'; readonly key: ApiKey }
+  | { readonly kind: 'key-removed'; readonly id: string }
+  /** It was changed or removed meanwhile, or never there; or there are as many as there may be. */
+  | { readonly kind: 'key-unmoved'; readonly isFull: boolean };
+
+export const KEY_BLOCKS: readonly number[] = Array.from({ length: DIGITS }, (_, block) => block);
+
+export function blockOfKey(id: string): number {
+  return Number.parseInt(id.slice(0, 1), DIGITS);
+}
+
+export class CatalogKeys {
+  readonly #byId = new Map<string, ApiKey>();
+
+  /** By id. */
+  list(): readonly ApiKey[] {
+    return [...this.#byId.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  keep(key: ApiKey): KeyOutcome {
+    const known = this.#byId.get(key.id);
+    const isFull = known === undefined && this.#byId.size >= API_KEYS_MAX;
+    if (isFull || key.version !== (known?.version ?? 0) + 1) return { kind: 'key-unmoved', isFull };
+    this.#byId.set(key.id, key);
+    return { kind: 'key-kept', key };
+  }
+
+  remove(id: string): KeyOutcome {
+    return this.#byId.delete(id) ? { kind: 'key-removed', id } : { kind: 'key-unmoved', isFull: false };
+  }
+
+  /** Takes up what a row holds. Throws when it is corrupt. */
+  read(key: Uint8Array, value: Uint8Array): void {
+    const row = openRow(key, value, FORMAT);
+    const count = row.varint();
+    for (let at = 0; at < count && !row.failed; at++) {
+      const read = readApiKey(row);
+      if (read === undefined) throw corruptRecord(key, 'it holds no list of API keys');
+      this.#byId.set(read.id, read);
+    }
+    closeRow(key, row);
+  }
+
+  /** Whether the row has any. */
+  writeBlock(row: ByteWriter, block: number): boolean {
+    const keys = this.list().filter(({ id }) => blockOfKey(id) === block);
+    row.u8(FORMAT);
+    row.varint(keys.length);
+    for (const key of keys) writeApiKey(row, key);
+    sealRow(row);
+    return keys.length > 0;
+  }
+}
+
+/** Puts the rows of these blocks into the batch. */
+export function flushKeys(
+  keys: CatalogKeys,
+  blocks: ReadonlySet<number>,
+  {
+    batch,
+    row,
+    keyOf,
+  }: { readonly batch: KvBatch; readonly row: ByteWriter; readonly keyOf: (block: number) => Uint8Array },
+): void {
+  for (const block of blocks) {
+    row.reset();
+    if (keys.writeBlock(row, block)) batch.put(keyOf(block), row.view());
+    else batch.del(keyOf(block));
+  }
+}

@@ -1,0 +1,123 @@
+/** Who may ask this node, by its settings. */
+import type { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import {
+  Authenticator,
+  type BootstrapKey,
+  bootstrapExtractor,
+  certificateExtractor,
+  type Extractor,
+  type KnownKeys,
+  keyExtractor,
+  readBootstrapKey,
+} from '#auth';
+import { CATALOG_GROUP, DatabaseError, parseAddress } from '#base';
+import { type Node, wallClock } from '#cluster';
+import type { Logger, Metrics } from '#observability';
+import { ANYBODY, auditService, guardService, type Service } from '#service';
+import type { Access } from '#transport';
+import { openAuditTrail } from './audit-trail.ts';
+import type { Config } from './settings.ts';
+import { contentOf, tokenExtractors } from './token-access.ts';
+
+interface AccessParts {
+  /** Of the operator: asked before those that are built in for tokens. */
+  readonly custom?: Extractor | undefined;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** What is known before a node is there. */
+export interface AccessRules {
+  /** The operations of the node for whoever is not asked who he is. */
+  readonly open: (service: Service) => Service;
+  /** The key of the first administrator; absent where there is none. */
+  readonly bootstrap?: BootstrapKey | undefined;
+  /**
+   * Over the operations of the node; undefined: everybody may do everything. `relayedBy`: the header by which a node
+   * says that it relays.
+   */
+  readonly over: (service: Service, node: Node, relayedBy: string) => Access | undefined;
+}
+
+/** @throws DatabaseError when a file that the settings name is not usable. */
+export function readAccess(config: Config, { custom, logger, metrics }: AccessParts): AccessRules {
+  const note = openAuditTrail(config, logger);
+  const open = (service: Service): Service => auditService(service, ANYBODY, note);
+  if (config.auth === 'off') {
+    warnOfOpenDoors(config, logger);
+    return { open, over: () => undefined };
+  }
+  const bootstrap = bootstrapKeyOf(config);
+  const tokens = [...(custom === undefined ? [] : [custom]), ...tokenExtractors(config, { logger, metrics })];
+  const refusals = metrics.counter('cairn_unauthenticated_total', {});
+  return {
+    open,
+    bootstrap,
+    over: (service, node, relayedBy) => {
+      const first: readonly Extractor[] = bootstrap === undefined ? [] : [bootstrapExtractor(bootstrap)];
+      const byHeaders = [...first, keyExtractor(keysOf(node), () => wallClock.nowMs()), ...tokens];
+      const chain = [...byHeaders, ...certificatesOf(config, node, { before: byHeaders, relayedBy })];
+      const onRefused = (why: string): void => {
+        refusals.add();
+        logger.debug('credential-refused', { why });
+      };
+      return {
+        authenticator: new Authenticator({ chain, onRefused }),
+        serviceOf: (principal) => auditService(guardService(service, principal), principal, note),
+      };
+    },
+  };
+}
+
+/** Asked last: whoever says by a header who asks is that somebody, whatever connection the request comes by. */
+function certificatesOf(
+  { tlsClientCaFile, authCertificateRoles: rules }: Config,
+  node: Node,
+  { before, relayedBy }: { readonly before: readonly Extractor[]; readonly relayedBy: string },
+): readonly Extractor[] {
+  if (tlsClientCaFile === 'none') return [];
+  const others = before.flatMap(({ inputs = [] }) => inputs);
+  const isOfNode = (certificate: X509Certificate, name: string): boolean =>
+    node.catalog
+      .nodes()
+      .some((each) => each.state !== 'removed' && each.name === name && isFor(certificate, each.grpc));
+  return [certificateExtractor({ rules, others, relayedBy, isOfNode, nowMs: () => wallClock.nowMs() })];
+}
+
+/** Whether it is a certificate for whoever is found there. */
+function isFor(certificate: X509Certificate, address: string): boolean {
+  const { host } = parseAddress(address) ?? {};
+  if (host === undefined) return false;
+  return (
+    (isIP(host) === 0 ? certificate.checkHost(host, { subject: 'never' }) : certificate.checkIP(host)) !== undefined
+  );
+}
+
+/** Those of the catalog, as this node has it. */
+function keysOf(node: Node): KnownKeys {
+  return {
+    find: (id) => node.catalog.apiKey(id),
+    refresh: async () => {
+      await node.latest(CATALOG_GROUP);
+    },
+  };
+}
+
+/** Whoever reaches such a port reads, writes and deletes all there is: that is said as loudly as anything is. */
+function warnOfOpenDoors({ host }: Config, logger: Logger): void {
+  if (isLoopback(host)) return;
+  const message = `Authentication is off and this node listens on ${host}: everybody who reaches its ports can read, change and delete all databases. Start it with --auth on, or keep the ports from strangers`;
+  logger.warn('authentication-off', { host, message });
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function bootstrapKeyOf({ authBootstrapKeyFile: file }: Config): BootstrapKey | undefined {
+  if (file === 'none') return undefined;
+  const read = readBootstrapKey(contentOf(file, 'auth-bootstrap-key-file'));
+  if (read.kind === 'ok') return read.value;
+  throw new DatabaseError('invalid_argument', `The file ${file} of auth-bootstrap-key-file ${read.reason}`);
+}

@@ -1,0 +1,44 @@
+/** Where acts of administration are noted, by the settings. */
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { DatabaseError, formatInstant, instantFromMs } from '#base';
+import { wallClock } from '#cluster';
+import type { Logger } from '#observability';
+import type { AuditRecord } from '#service';
+import type { Config } from './settings.ts';
+
+/** Of the file: who reads it learns who administers what. */
+const MODE = 0o600;
+
+/** @throws DatabaseError when there is a file, and it cannot be written */
+export function openAuditTrail(
+  { auditLog, nodeName }: Pick<Config, 'auditLog' | 'nodeName'>,
+  logger: Logger,
+): (record: AuditRecord) => void {
+  if (auditLog === 'off') return () => undefined;
+  if (auditLog === 'log') return ({ about, ...record }) => logger.info('audit', { ...record, ...about });
+  append(auditLog, '');
+  return ({ about, ...record }) => {
+    const time = formatInstant(instantFromMs(wallClock.nowMs()));
+    const line = JSON.stringify({ time, node: nodeName, ...record, ...about });
+    try {
+      append(auditLog, `${line}\n`);
+    } catch (error) {
+      // What was done stays done, and is to be found here then.
+      logger.error('audit-not-written', { error, ...record, ...about });
+    }
+  };
+}
+
+/** Opened each time, so that whoever moves the file away for good finds the next line in another one. */
+function append(file: string, text: string): void {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(file, 'a', MODE);
+    writeSync(descriptor, text);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new DatabaseError('unavailable', `The file of audit-log cannot be written: ${why}`, { cause });
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}

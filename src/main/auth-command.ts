@@ -1,0 +1,284 @@
+/**
+ * `cairn auth key …`: API keys of a running cluster, by its HTTP API.
+ *
+ * A new key is all that stdout gets, so that it can be piped to where it is kept; who it is goes to stderr. Exit code
+ * 0: it is so. 1: it is refused, or nobody answers; the reason is on stderr. 2: the command line is malformed.
+ */
+import { failure, ok, quote, type Result } from '#base';
+import { isKeyId } from '#model';
+import { optionFaults } from './option-faults.ts';
+import { table } from './table.ts';
+
+// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+const { parseArgs } = process.getBuiltinModule('node:util');
+
+const EXIT_REFUSED = 1;
+const EXIT_USAGE = 2;
+const DEFAULT_URL = 'http://127.0.0.1:3000';
+const KEYS = '/api/v1/auth/keys';
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+const DURATION = /^([1-9]\d{0,8})([smhd])$/;
+const DURATION_RULE = 'must be a number and s, m, h or d, such as 90d';
+
+const AUTH_HELP = `Usage: cairn auth key COMMAND --key-file FILE [--url URL] [--tls-ca-file FILE]
+
+  create --name NAME --roles ROLES [--expires-in TIME]
+                                    Issues a key and prints it, once. ROLES are reader, writer, deployer or admin, each for
+                                    all databases, or for those of a pattern: reader:shop-*,writer:shop.
+  list                              Shows all keys, without their secrets.
+  rotate ID [--overlap TIME]        Gives a key another secret and prints it; the one before counts on for so long, 1d
+                                    unless it is given, 0s: not at all.
+  revoke ID                         Ends a key for good.
+
+FILE holds the key of an administrator of all databases, such as that of --auth-bootstrap-key-file; -: stdin has it. URL is
+that of the HTTP API of any node, ${DEFAULT_URL} unless it is given. TIME is a number and s, m, h or d. --json prints what
+the server says. --tls-ca-file names authorities in PEM whose certificates are taken from an https URL, beside those that
+Node comes with.
+`;
+
+export interface AuthPorts {
+  readonly fetch: typeof fetch;
+  /** The content of a file; of stdin, by the name -. */
+  readonly read: (file: string) => string;
+  /** Takes certificates of these authorities, too, from then on. */
+  readonly trust: (authorities: string, file: string) => void;
+  readonly nowMs: () => number;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+type Order =
+  | { readonly kind: 'create'; readonly name: string; readonly roles: readonly string[]; readonly seconds?: number }
+  | { readonly kind: 'list' }
+  | { readonly kind: 'rotate'; readonly id: string; readonly seconds?: number }
+  | { readonly kind: 'revoke'; readonly id: string };
+
+interface Asked {
+  readonly order: Order;
+  readonly url: string;
+  readonly keyFile: string;
+  readonly caFile: string | undefined;
+  readonly isJson: boolean;
+}
+
+/** The exit code. */
+export async function authCommand(args: readonly string[], ports: AuthPorts): Promise<number> {
+  const { out, err } = ports;
+  if (args.includes('--help') || args[0] === 'help') {
+    out(AUTH_HELP);
+    return 0;
+  }
+  const asked = readArguments(args);
+  if (asked.kind === 'failure') {
+    for (const fault of asked.reason) err(`cairn auth: ${fault}\n`);
+    err('cairn auth --help shows what there is.\n');
+    return EXIT_USAGE;
+  }
+  try {
+    return await carryOut(asked.value, ports);
+  } catch (cause) {
+    // What fetch throws says only that it has failed.
+    const failed = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+    const message = failed instanceof Error ? failed.message : String(failed);
+    err(`cairn auth: no answer from ${asked.value.url} (${message})\n`);
+    return EXIT_REFUSED;
+  }
+}
+
+async function carryOut({ order, url, keyFile, caFile, isJson }: Asked, ports: AuthPorts): Promise<number> {
+  const { out, err } = ports;
+  let secret: string;
+  try {
+    secret = ports.read(keyFile).trim();
+  } catch (cause) {
+    err(`cairn auth: the key cannot be read: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+    return EXIT_REFUSED;
+  }
+  try {
+    if (caFile !== undefined) ports.trust(ports.read(caFile), caFile);
+  } catch (cause) {
+    err(`cairn auth: there are no authorities to trust: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+    return EXIT_REFUSED;
+  }
+  const { method, path, body } = requestOf(order, ports.nowMs());
+  const reply = await ports.fetch(new URL(path, url), {
+    method,
+    redirect: 'error',
+    headers: { accept: 'application/json', 'content-type': 'application/json', 'x-api-key': secret },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await reply.text();
+  if (!reply.ok) {
+    err(`cairn auth: ${reasonOf(text) ?? `${url} answers ${reply.status}, and is perhaps not Cairn`}\n`);
+    return EXIT_REFUSED;
+  }
+  if (isJson) out(text === '' ? '{}\n' : `${text}\n`);
+  else show(order, text, ports);
+  return 0;
+}
+
+interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object;
+}
+
+function requestOf(order: Order, nowMs: number): Request {
+  switch (order.kind) {
+    case 'create': {
+      const { name, roles, seconds } = order;
+      const expiry = seconds === undefined ? {} : { expires_at: new Date(nowMs + seconds * 1000).toISOString() };
+      return { method: 'POST', path: KEYS, body: { name, roles, ...expiry } };
+    }
+    case 'list':
+      return { method: 'GET', path: KEYS };
+    case 'rotate': {
+      const body = order.seconds === undefined ? {} : { overlap_seconds: order.seconds };
+      return { method: 'POST', path: `${KEYS}/${order.id}/rotate`, body };
+    }
+    case 'revoke':
+      return { method: 'DELETE', path: `${KEYS}/${order.id}` };
+  }
+}
+
+function show(order: Order, text: string, { out, err }: AuthPorts): void {
+  if (order.kind === 'revoke') {
+    err(`key ${order.id} is revoked\n`);
+    return;
+  }
+  const answer = jsonOf(text);
+  if (order.kind === 'list') {
+    const keys = Array.isArray(answer['keys']) ? answer['keys'].map(memberOf) : [];
+    const rows = keys.map((key) => {
+      const secrets = Array.isArray(key['secrets']) ? key['secrets'].length : 0;
+      const { id, name, roles, expiry = 'never', by } = shown(key);
+      return [id, name, roles, expiry, String(secrets), by];
+    });
+    out(`${table([['ID', 'NAME', 'ROLES', 'EXPIRES', 'SECRETS', 'BY'], ...rows]).join('\n')}\n`);
+    return;
+  }
+  const { id, name, roles, expiry } = shown(answer);
+  const until = expiry === undefined ? '' : `, until ${expiry}`;
+  err(`key ${id} (${name}): ${roles}${until}; it is shown this once\n`);
+  out(`${textIn(answer, 'key')}\n`);
+}
+
+interface Shown {
+  readonly id: string;
+  readonly name: string;
+  readonly roles: string;
+  readonly expiry: string | undefined;
+  readonly by: string;
+}
+
+function shown(key: Members): Shown {
+  const roles = Array.isArray(key['roles']) ? key['roles'].map(String).join(',') : '';
+  const expiry = 'expires_at' in key ? textIn(key, 'expires_at') : undefined;
+  return { id: textIn(key, 'id'), name: textIn(key, 'name'), roles, expiry, by: textIn(key, 'created_by') };
+}
+
+/** What an answer says, as far as it says anything: the server may be of another release, or none of ours. */
+type Members = Readonly<Record<string, unknown>>;
+
+const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+
+function memberOf(value: unknown): Members {
+  return isMembers(value) ? value : {};
+}
+
+function jsonOf(text: string): Members {
+  try {
+    return memberOf(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+function textIn(members: Members, name: string): string {
+  const value = members[name];
+  return typeof value === 'string' ? value : '';
+}
+
+function reasonOf(text: string): string | undefined {
+  return textIn(memberOf(jsonOf(text)['error']), 'message') || undefined;
+}
+
+const OPTIONS = {
+  'expires-in': { type: 'string' },
+  json: { type: 'boolean' },
+  'key-file': { type: 'string' },
+  name: { type: 'string' },
+  overlap: { type: 'string' },
+  roles: { type: 'string' },
+  'tls-ca-file': { type: 'string' },
+  url: { type: 'string' },
+} as const;
+
+function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {
+  const malformed = optionFaults(args, OPTIONS);
+  if (malformed.length > 0) return failure(malformed);
+  const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  const { url = DEFAULT_URL, 'key-file': keyFile, 'tls-ca-file': caFile, json: isJson = false } = values;
+  const faults: string[] = [];
+  const [what, ...words] = positionals;
+  if (what !== 'key') faults.push(`${quote(what ?? '')} is no command; there is key`);
+  const order = what === 'key' ? readOrder(words, values, faults) : undefined;
+  if (keyFile === undefined) faults.push('--key-file is missing: a file with the key of an administrator');
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    faults.push(`--url is ${quote(url)}; it must be the URL of an HTTP API, such as ${DEFAULT_URL}`);
+  }
+  if (order === undefined || keyFile === undefined || faults.length > 0) return failure(faults);
+  return ok({ order, url, keyFile, caFile, isJson });
+}
+
+interface Values {
+  readonly name?: string;
+  readonly roles?: string;
+  readonly 'expires-in'?: string;
+  readonly overlap?: string;
+}
+
+function readOrder(words: readonly string[], values: Values, faults: string[]): Order | undefined {
+  const [command, id, ...more] = words;
+  if (more.length > 0) faults.push(`${quote(more.join(' '))} is one word too many`);
+  for (const [option, of] of [
+    ['name', 'create'],
+    ['roles', 'create'],
+    ['expires-in', 'create'],
+    ['overlap', 'rotate'],
+  ] as const) {
+    if (values[option] !== undefined && command !== of) faults.push(`--${option} is only for ${of}`);
+  }
+  if (command === 'create' || command === 'list') {
+    if (id !== undefined) faults.push(`${command} is not asked for a key; ${quote(id)} is one word too many`);
+    return command === 'list' ? { kind: 'list' } : readCreation(values, faults);
+  }
+  if (command !== 'rotate' && command !== 'revoke') {
+    faults.push(`${quote(command ?? '')} is no command; there are create, list, rotate and revoke`);
+    return undefined;
+  }
+  if (id === undefined || !isKeyId(id)) {
+    faults.push(`${command} is asked for a key: ${quote(id ?? '')} is not its id, 16 hex digits, which list shows`);
+    return undefined;
+  }
+  if (command === 'revoke') return { kind: 'revoke', id };
+  const seconds = readDuration('overlap', values.overlap, faults);
+  return { kind: 'rotate', id, ...(seconds !== undefined && { seconds }) };
+}
+
+function readCreation(values: Values, faults: string[]): Order | undefined {
+  const { name, roles } = values;
+  if (name === undefined) faults.push('--name is missing: what people call the key');
+  if (roles === undefined) faults.push('--roles is missing, such as writer:shop');
+  const seconds = readDuration('expires-in', values['expires-in'], faults);
+  if (name === undefined || roles === undefined) return undefined;
+  return { kind: 'create', name, roles: roles.split(','), ...(seconds !== undefined && { seconds }) };
+}
+
+function readDuration(option: string, text: string | undefined, faults: string[]): number | undefined {
+  if (text === undefined) return undefined;
+  if (text === '0s') return 0;
+  const [, count, unit = ''] = DURATION.exec(text) ?? [];
+  if (count === undefined) faults.push(`--${option} is ${quote(text)}; it ${DURATION_RULE}`);
+  return Number(count ?? 0) * (SECONDS[unit] ?? 0);
+}

@@ -1,0 +1,90 @@
+/**
+ * Who may do what, in words: rights that operations need, roles that give rights, and grants of a role on databases.
+ *
+ * ```
+ *   role          read  write  deploy  administer
+ *   reader         x
+ *   writer         x     x
+ *   deployer       x            x
+ *   admin          x     x      x       x
+ * ```
+ * A grant is written as `role` or `role:pattern`; the pattern is a name of a database in which `*` stands for any
+ * characters, and `*` alone, which is also what is meant without one, for all databases there are or will be.
+ */
+
+/** What an operation needs. */
+export type Right = 'read' | 'write' | 'deploy' | 'administer';
+
+export const ROLES = ['reader', 'writer', 'deployer', 'admin'] as const;
+
+export type Role = (typeof ROLES)[number];
+
+export const RIGHTS_OF_ROLE: Readonly<Record<Role, readonly Right[]>> = {
+  reader: ['read'],
+  writer: ['read', 'write'],
+  deployer: ['read', 'deploy'],
+  admin: ['read', 'write', 'deploy', 'administer'],
+};
+
+/** A role on the databases whose names have this pattern. */
+export interface Grant {
+  readonly role: Role;
+  readonly databases: string;
+}
+
+export const ALL_DATABASES = '*';
+
+/** Of names, and `*`; longer than any name with a `*` between its characters would be of no use. */
+const PATTERN = /^[a-z0-9*-]{1,127}$/;
+
+/** Of the names of databases. */
+export function isPattern(text: string): boolean {
+  return PATTERN.test(text);
+}
+
+export function isRole(text: string): text is Role {
+  return ROLES.some((role) => role === text);
+}
+
+/** Undefined when it is no grant. */
+export function parseGrant(text: string): Grant | undefined {
+  const colon = text.indexOf(':');
+  const role = colon < 0 ? text : text.slice(0, colon);
+  const databases = colon < 0 ? ALL_DATABASES : text.slice(colon + 1);
+  return isRole(role) && isPattern(databases) ? { role, databases } : undefined;
+}
+
+export function formatGrant({ role, databases }: Grant): string {
+  return databases === ALL_DATABASES ? role : `${role}:${databases}`;
+}
+
+/** Whether any of the grants gives the right on the database of that name. */
+export function hasRight(grants: readonly Grant[], right: Right, database: string): boolean {
+  return grants.some(({ role, databases }) => RIGHTS_OF_ROLE[role].includes(right) && isOf(databases, database));
+}
+
+/** The same on all databases, also those that there are not yet. */
+export function hasRightOnAll(grants: readonly Grant[], right: Right): boolean {
+  return grants.some(({ role, databases }) => databases === ALL_DATABASES && RIGHTS_OF_ROLE[role].includes(right));
+}
+
+/** The same on any, whether it is there or not. */
+export function hasRightOnAny(grants: readonly Grant[], right: Right): boolean {
+  return grants.some(({ role }) => RIGHTS_OF_ROLE[role].includes(right));
+}
+
+/** In time that is linear in the name for each `*`: the parts between them are looked for one after the other. */
+function isOf(pattern: string, name: string): boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop();
+  if (last === undefined) return name === first;
+  if (!name.startsWith(first) || name.length < first.length + last.length || !name.endsWith(last)) return false;
+  const end = name.length - last.length;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found < 0 || found + part.length > end) return false;
+    at = found + part.length;
+  }
+  return true;
+}

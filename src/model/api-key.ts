@@ -1,0 +1,148 @@
+/**
+ * An API key as the catalog keeps it, and its bytes (docs/formats/entries.md). Of a secret only its hash is known here.
+ *
+ * ```
+ * key     8 bytes id | varint version | text name | text created by | u64 LE created ms | u64 LE expires ms, 0: never
+ *         | varint count, each u8 role, text databases | varint count, each secret
+ * secret  32 bytes SHA-256 | u64 LE created ms | u64 LE expires ms, 0: with its key
+ * text    varint length | UTF-8
+ * ```
+ *
+ *   M13 A key has one form in bytes, and no other bytes are read as one.
+ */
+import { type ByteReader, type ByteWriter, encodeUtf8, toHex } from '#base';
+import { type Grant, isPattern, ROLES } from './access.ts';
+
+export interface KeySecret {
+  /** SHA-256. */
+  readonly hash: Uint8Array;
+  readonly createdAtMs: number;
+  /** From then on it is not valid; undefined: as long as its key is. */
+  readonly expiresAtMs: number | undefined;
+}
+
+export interface ApiKey {
+  /** 16 hex digits. */
+  readonly id: string;
+  /** 1 of a new one, and one more with every change. */
+  readonly version: number;
+  readonly name: string;
+  readonly grants: readonly Grant[];
+  readonly createdAtMs: number;
+  /** The id of the principal that has issued it. */
+  readonly createdBy: string;
+  readonly expiresAtMs: number | undefined;
+  /** The latest first; two while the one before is still in use. */
+  readonly secrets: readonly KeySecret[];
+}
+
+export const KEY_NAME_BYTES_MAX = 128;
+export const KEY_GRANTS_MAX = 32;
+export const KEY_SECRETS_MAX = 2;
+
+const CREATED_BY_LENGTH_MAX = 512;
+const ID_BYTES = 8;
+const HASH_BYTES = 32;
+const ID = /^[\da-f]{16}$/;
+/** One line of text, with neither blank at its ends. */
+const NAME = /^(?! )[^\p{Cc}\p{Zl}\p{Zp}]{1,128}(?<! )$/u;
+const TIME_MS_MAX = 253_402_300_799_999;
+
+/** Whether it may stand as the id of whoever has issued a key. */
+function isBy(text: string): boolean {
+  return text !== '' && text.length <= CREATED_BY_LENGTH_MAX;
+}
+
+export function isKeyId(text: string): boolean {
+  return ID.test(text);
+}
+
+/** What is wrong with a name for people, or undefined. */
+export function faultInKeyName(name: string): string | undefined {
+  const bytes = encodeUtf8(name).length;
+  if (NAME.test(name) && name.isWellFormed() && bytes <= KEY_NAME_BYTES_MAX) return undefined;
+  return `must be one line of 1 to ${KEY_NAME_BYTES_MAX} bytes without blanks at its ends`;
+}
+
+export function writeApiKey(into: ByteWriter, key: ApiKey): void {
+  writeKeyId(into, key.id);
+  into.varint(key.version);
+  writeText(into, key.name);
+  writeText(into, key.createdBy);
+  into.u64le(key.createdAtMs);
+  into.u64le(key.expiresAtMs ?? 0);
+  into.varint(key.grants.length);
+  for (const { role, databases } of key.grants) {
+    into.u8(ROLES.indexOf(role));
+    writeText(into, databases);
+  }
+  into.varint(key.secrets.length);
+  for (const { hash, createdAtMs, expiresAtMs } of key.secrets) {
+    into.bytes(hash);
+    into.u64le(createdAtMs);
+    into.u64le(expiresAtMs ?? 0);
+  }
+}
+
+/** Undefined when something else stands there. */
+export function readApiKey(reader: ByteReader): ApiKey | undefined {
+  const id = readKeyId(reader);
+  const version = reader.varint();
+  const name = readText(reader);
+  const createdBy = readText(reader);
+  const createdAtMs = reader.u64le();
+  const expiresAtMs = reader.u64le();
+  const grants = readGrants(reader);
+  const secrets = readSecrets(reader);
+  if (reader.failed || id === undefined || grants === undefined || secrets === undefined) return undefined;
+  const isDated = createdAtMs <= TIME_MS_MAX && expiresAtMs <= TIME_MS_MAX;
+  if (version === 0 || !isDated || faultInKeyName(name) !== undefined || !isBy(createdBy)) return undefined;
+  return { id, version, name, grants, createdAtMs, createdBy, expiresAtMs: expiresAtMs || undefined, secrets };
+}
+
+export function writeKeyId(into: ByteWriter, id: string): void {
+  for (let at = 0; at < id.length; at += 2) into.u8(Number.parseInt(id.slice(at, at + 2), 16));
+}
+
+/** Undefined when the bytes end before. */
+export function readKeyId(reader: ByteReader): string | undefined {
+  const bytes = reader.bytes(ID_BYTES);
+  return bytes.length === ID_BYTES ? toHex(bytes) : undefined;
+}
+
+function readGrants(reader: ByteReader): readonly Grant[] | undefined {
+  const count = reader.varint();
+  if (count > KEY_GRANTS_MAX) return undefined;
+  const grants: Grant[] = [];
+  while (grants.length < count) {
+    const role = ROLES[reader.u8()];
+    const databases = readText(reader);
+    if (role === undefined || !isPattern(databases)) return undefined;
+    grants.push({ role, databases });
+  }
+  return grants;
+}
+
+function readSecrets(reader: ByteReader): readonly KeySecret[] | undefined {
+  const count = reader.varint();
+  if (count === 0 || count > KEY_SECRETS_MAX) return undefined;
+  const secrets: KeySecret[] = [];
+  while (secrets.length < count) {
+    const hash = reader.bytes(HASH_BYTES).slice();
+    const createdAtMs = reader.u64le();
+    const expiresAtMs = reader.u64le();
+    if (hash.length !== HASH_BYTES || createdAtMs > TIME_MS_MAX || expiresAtMs > TIME_MS_MAX) return undefined;
+    secrets.push({ hash, createdAtMs, expiresAtMs: expiresAtMs || undefined });
+  }
+  return secrets;
+}
+
+function writeText(into: ByteWriter, text: string): void {
+  const bytes = encodeUtf8(text);
+  into.varint(bytes.length);
+  into.bytes(bytes);
+}
+
+function readText(reader: ByteReader): string {
+  return reader.utf8(reader.varint());
+}

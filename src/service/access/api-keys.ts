@@ -1,0 +1,106 @@
+/**
+ * API keys: issued, listed, rotated and revoked, in the catalog, so that all nodes know them alike.
+ *
+ * A secret is made here and leaves in one reply; what the catalog gets of it is a hash.
+ */
+import { issueKey } from '#auth';
+import { CATALOG_GROUP, DatabaseError, quote } from '#base';
+import type { KeyOutcome } from '#cluster';
+import { type ApiKey, Faults, faultInKeyName, KEY_GRANTS_MAX, KEY_SECRETS_MAX, type KeySecret } from '#model';
+import type { ServiceContext } from '../context.ts';
+import type { IssueApiKeyRequest, IssuedApiKey, NamedKeyRequest, RotateApiKeyRequest } from './operations.ts';
+
+/** From which on a cluster keeps keys. */
+const LEVEL = 3;
+/** Of changes that another has overtaken. */
+const ATTEMPTS_MAX = 5;
+/** What an issuer is called that nobody has identified. */
+const NOBODY = 'nobody';
+
+export async function issueApiKey(context: ServiceContext, request: IssueApiKeyRequest): Promise<IssuedApiKey> {
+  const { clock, random, node } = context;
+  const nowMs = clock.nowMs();
+  refuseFaults(request, nowMs);
+  refuseBelowLevel(context);
+  const { name, grants, expiresAtMs, issuedBy = NOBODY } = request;
+  const { id, hash, text } = issueKey((bytes) => random.bytes(bytes));
+  const secrets = [{ hash, createdAtMs: nowMs, expiresAtMs: undefined }];
+  const key: ApiKey = { id, version: 1, name, grants, createdAtMs: nowMs, createdBy: issuedBy, expiresAtMs, secrets };
+  const outcome = await node.keepApiKey(key);
+  if (outcome.kind === 'key-kept') return { key, text };
+  throw outcome.kind === 'key-unmoved' && outcome.isFull ? keysFull() : overtaken();
+}
+
+export async function listApiKeys({ node }: ServiceContext): Promise<readonly ApiKey[]> {
+  await node.latest(CATALOG_GROUP);
+  return node.catalog.apiKeys();
+}
+
+export async function findApiKey({ node }: ServiceContext, { id }: NamedKeyRequest): Promise<ApiKey> {
+  await node.latest(CATALOG_GROUP);
+  const key = node.catalog.apiKey(id);
+  if (key === undefined) throw keyNotFound(id);
+  return key;
+}
+
+export async function rotateApiKey(context: ServiceContext, request: RotateApiKeyRequest): Promise<IssuedApiKey> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const before = await findApiKey(context, request);
+    const nowMs = context.clock.nowMs();
+    const { hash, text } = issueKey((bytes) => context.random.bytes(bytes), before.id);
+    const kept = before.secrets.flatMap((secret) => lasting(secret, nowMs, request.overlapMs));
+    const latest = { hash, createdAtMs: nowMs, expiresAtMs: undefined };
+    const secrets = [latest, ...kept].slice(0, KEY_SECRETS_MAX);
+    const key = { ...before, version: before.version + 1, secrets };
+    const outcome = await context.node.keepApiKey(key);
+    if (outcome.kind === 'key-kept') return { key, text };
+  }
+  throw overtaken();
+}
+
+export async function revokeApiKey(context: ServiceContext, { id }: NamedKeyRequest): Promise<void> {
+  refuseBelowLevel(context);
+  const known = await context.node.latest(CATALOG_GROUP).then(() => context.node.catalog.apiKey(id));
+  const outcome: KeyOutcome | undefined = known && (await context.node.removeApiKey(id));
+  if (outcome?.kind !== 'key-removed') throw keyNotFound(id);
+}
+
+/** What is left of a secret when another takes its place: nothing when it has expired, or is to count no more. */
+function lasting(secret: KeySecret, nowMs: number, overlapMs: number): readonly KeySecret[] {
+  const endsAtMs = Math.min(secret.expiresAtMs ?? Number.POSITIVE_INFINITY, nowMs + overlapMs);
+  return endsAtMs <= nowMs ? [] : [{ ...secret, expiresAtMs: endsAtMs }];
+}
+
+function refuseFaults({ name, grants, expiresAtMs }: IssueApiKeyRequest, nowMs: number): void {
+  const faults = new Faults();
+  const nameFault = faultInKeyName(name);
+  if (nameFault !== undefined) faults.add('name', nameFault, name);
+  if (grants.length === 0) faults.add('roles', 'must be at least one; a key without could do nothing');
+  if (grants.length > KEY_GRANTS_MAX) faults.add('roles', `must be at most ${KEY_GRANTS_MAX}`, grants.length);
+  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
+    faults.add('expires_at', 'must be in the future', new Date(expiresAtMs).toISOString());
+  }
+  faults.throwIfAny('The API key is malformed');
+}
+
+function refuseBelowLevel({ node }: ServiceContext): void {
+  const { level } = node.catalog;
+  if (level >= LEVEL) return;
+  const message = `API keys are kept from feature level ${LEVEL} on, and this cluster is at ${level}: run cairn cluster finalize when all nodes have the new release`;
+  throw new DatabaseError('unavailable', message, { details: { reason: 'LevelNotReached' } });
+}
+
+function keyNotFound(id: string): DatabaseError {
+  const message = `There is no API key ${quote(id)}; it may have been revoked`;
+  return new DatabaseError('not_found', message, { details: { reason: 'ApiKeyNotFound' } });
+}
+
+function keysFull(): DatabaseError {
+  const message = 'There are as many API keys as there may be, 1000; revoke those that nobody uses';
+  return new DatabaseError('too_large', message, { details: { reason: 'TooManyApiKeys' } });
+}
+
+function overtaken(): DatabaseError {
+  const message = 'The API key was changed by somebody else at the same time, again and again; send again';
+  return new DatabaseError('unavailable', message, { details: { reason: 'ApiKeyChanged' } });
+}

@@ -1,0 +1,175 @@
+/**
+ * Acts of administration, each noted when its outcome is known: what changes which databases there are, which code runs
+ * on them, and who may do what. What of them is written where, the composition root says.
+ *
+ *   V19  Every act has one record on the node that decided it, also one that was refused, with who did it and what came
+ *        of it. A request that another node answers is noted there. No record has a secret.
+ */
+import { DatabaseError } from '#base';
+import { formatGrant } from '#model';
+import type { DeleteVersionsRequest } from '../publishing/operations.ts';
+import type { Service } from '../service-interface.ts';
+
+/** On whose behalf; with authentication off, anybody's. */
+export interface Actor {
+  readonly id: string;
+  readonly name: string;
+}
+
+export const ANYBODY: Actor = { id: 'anybody', name: 'anybody' };
+
+export interface AuditRecord {
+  /** Such as `create-database`. */
+  readonly act: string;
+  readonly principal: string;
+  readonly principalName: string;
+  /** `denied`: the right is lacking; `failed`: for another reason, or nobody knows whether it was done. */
+  readonly outcome: 'done' | 'denied' | 'failed';
+  /** Of what was not done: the error as clients are told it. */
+  readonly code?: string;
+  readonly reason?: string;
+  /** What it was done to: `database`, `databaseId`, `component`, `name`, `version`, `key`, `roles` and so on. */
+  readonly about: About;
+}
+
+type About = Readonly<Record<string, string | number | readonly string[]>>;
+
+type Operation<Request, Reply> = (request: Request) => Promise<Reply>;
+
+/** What the record of an act says of it besides; undefined is left out. The reply is absent when it was not done. */
+type Describe<Request, Reply> = (
+  request: Request,
+  reply: Reply | undefined,
+) => Readonly<Record<string, About[string] | undefined>>;
+
+/** An operation with a record of each call. */
+type Note = <Request, Reply>(
+  act: string,
+  run: Operation<Request, Reply>,
+  describe: Describe<Request, Reply>,
+) => Operation<Request, Reply>;
+
+/** The service, with a record of each act of administration. */
+export function auditService(service: Service, actor: Actor, write: (record: AuditRecord) => void): Service {
+  const note = noteFor(actor, write);
+  return { ...service, ...databaseActs(service, note), ...componentActs(service, note), ...keyActs(service, note) };
+}
+
+function noteFor({ id, name }: Actor, write: (record: AuditRecord) => void): Note {
+  return (act, run, describe) => async (request) => {
+    const whose = { act, principal: id, principalName: name };
+    const reply = await run(request).catch((failure: unknown) => {
+      const refusal = refusalIn(failure);
+      if (refusal !== undefined) write({ ...whose, ...refusal, about: present(describe(request, undefined)) });
+      throw failure;
+    });
+    write({ ...whose, outcome: 'done', about: present(describe(request, reply)) });
+    return reply;
+  };
+}
+
+function databaseActs(service: Service, note: Note): Pick<Service, 'createDatabase' | 'deleteDatabase'> {
+  return {
+    createDatabase: note(
+      'create-database',
+      (request) => service.createDatabase(request),
+      ({ databaseName }, reply) => ({ database: databaseName, databaseId: reply?.databaseId }),
+    ),
+    deleteDatabase: note(
+      'delete-database',
+      (request) => service.deleteDatabase(request),
+      ({ databaseName, databaseId }, reply) => ({
+        database: databaseName,
+        databaseId: reply?.kind === 'deleted' ? reply.databaseId : databaseId,
+        result: reply?.kind,
+      }),
+    ),
+  };
+}
+
+type ComponentActs = Pick<Service, 'publishComponent' | 'setVersionStatus' | 'deleteVersions' | 'expireSnapshots'>;
+
+function componentActs(service: Service, note: Note): ComponentActs {
+  return {
+    publishComponent: note(
+      'publish-component',
+      (request) => service.publishComponent(request),
+      ({ databaseName, definition }, reply) => ({
+        database: databaseName,
+        component: definition?.kind,
+        name: definition?.name,
+        version: reply?.version.version,
+        result: reply && (reply.isNew ? 'new-version' : 'known-version'),
+      }),
+    ),
+    setVersionStatus: note(
+      'set-version-status',
+      (request) => service.setVersionStatus(request),
+      ({ databaseName, name, version, status: { active, mode } }) => ({
+        ...versionOf(databaseName, { kind: 'state-view', name, version }),
+        status: active ? `active, ${mode}` : 'inactive',
+      }),
+    ),
+    deleteVersions: note(
+      'delete-versions',
+      (request) => service.deleteVersions(request),
+      ({ databaseName, ...asked }) => versionOf(databaseName, asked),
+    ),
+    expireSnapshots: note(
+      'expire-snapshots',
+      (request) => service.expireSnapshots(request),
+      ({ databaseName, name }, reply) => ({
+        ...versionOf(databaseName, { kind: 'state-view', name }),
+        foldEpoch: reply?.foldEpoch,
+      }),
+    ),
+  };
+}
+
+function versionOf(
+  database: string,
+  { kind, name, version }: Pick<DeleteVersionsRequest, 'kind' | 'name' | 'version'>,
+): About {
+  return { database, component: kind, name, version: typeof version === 'number' ? version : `${version ?? 'all'}` };
+}
+
+type KeyActs = Pick<Service, 'issueApiKey' | 'rotateApiKey' | 'revokeApiKey'>;
+
+function keyActs(service: Service, note: Note): KeyActs {
+  return {
+    issueApiKey: note(
+      'issue-api-key',
+      (request) => service.issueApiKey(request),
+      ({ name, grants }, reply) => ({ key: reply?.key.id, name, roles: grants.map(formatGrant) }),
+    ),
+    rotateApiKey: note(
+      'rotate-api-key',
+      (request) => service.rotateApiKey(request),
+      ({ id }, reply) => ({ key: id, name: reply?.key.name }),
+    ),
+    revokeApiKey: note(
+      'revoke-api-key',
+      (request) => service.revokeApiKey(request),
+      ({ id }) => ({ key: id }),
+    ),
+  };
+}
+
+/** Undefined: this node is not the one that decides it. */
+function refusalIn(failure: unknown): Pick<AuditRecord, 'outcome' | 'code' | 'reason'> | undefined {
+  if (!(failure instanceof DatabaseError)) return { outcome: 'failed', code: 'internal' };
+  const { code, details } = failure;
+  if (details.holders !== undefined) return undefined;
+  const { reason } = details;
+  return {
+    outcome: code === 'permission_denied' ? 'denied' : 'failed',
+    code,
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+function present(fields: Readonly<Record<string, About[string] | undefined>>): About {
+  const known: Record<string, About[string]> = {};
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) known[name] = value;
+  return known;
+}

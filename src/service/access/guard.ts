@@ -1,0 +1,134 @@
+/**
+ * The service as a principal sees it.
+ *
+ *   V16  With authentication on, no operation begins before its principal has the right to it (permissions.ts). It is
+ *        refused by what was asked and by the grants alone, before anything is looked up: whether a database exists,
+ *        or where, makes no difference to the answer.
+ *   V17  A stream ends when its principal does not count any more, before its next slice.
+ */
+import type { Principal } from '#auth';
+import { DatabaseError, quote } from '#base';
+import { hasRight, hasRightOnAll, hasRightOnAny } from '#model';
+import type { DatabaseDescription, ListDatabasesRequest } from '../operations.ts';
+import type { Service } from '../service-interface.ts';
+import { type Operation, PERMISSIONS } from './permissions.ts';
+import { signing } from './signature.ts';
+
+export function guardService(service: Service, principal: Principal): Service {
+  const allow = allowing(principal);
+  const everywhere = allowingEverywhere(principal);
+  const signed = signing(principal);
+  return {
+    ...service,
+    createDatabase: allow('createDatabase', (request) => service.createDatabase(request)),
+    deleteDatabase: allow('deleteDatabase', (request) => service.deleteDatabase(request)),
+    listDatabases: (request) => listed(service, principal, request),
+    databaseAt: allow('databaseAt', (request) => service.databaseAt(request)),
+    databaseAtTimestamp: allow('databaseAtTimestamp', (request) => service.databaseAtTimestamp(request)),
+    awaitDatabase: allow('awaitDatabase', (request) => service.awaitDatabase(request)),
+    transact: allow('transact', (request) => service.transact(signed(request))),
+    fetchTransaction: allow('fetchTransaction', (request) => service.fetchTransaction(request)),
+    queryEvents: allow('queryEvents', async (request) => {
+      const reply = await service.queryEvents(request);
+      return { ...reply, chunks: whileItHolds(principal, reply.chunks) };
+    }),
+    scanLog: allow('scanLog', async (request) => {
+      const reply = await service.scanLog(request);
+      return { ...reply, chunks: whileItHolds(principal, reply.chunks) };
+    }),
+    scanLogBatches: allow('scanLogBatches', async (request) => {
+      const reply = await service.scanLogBatches(request);
+      return { ...reply, batches: whileItHolds(principal, reply.batches) };
+    }),
+    subscribe: allow('subscribe', async (request) => {
+      const reply = await service.subscribe(request);
+      return { ...reply, items: whileItHolds(principal, reply.items) };
+    }),
+    listStreams: allow('listStreams', (request) => service.listStreams(request)),
+    listSubjects: allow('listSubjects', (request) => service.listSubjects(request)),
+    listEventTypes: allow('listEventTypes', (request) => service.listEventTypes(request)),
+    singleEvent: allow('singleEvent', (request) => service.singleEvent(request)),
+    publishComponent: allow('publishComponent', (request) => service.publishComponent(request)),
+    setVersionStatus: allow('setVersionStatus', (request) => service.setVersionStatus(request)),
+    deleteVersions: allow('deleteVersions', (request) => service.deleteVersions(request)),
+    expireSnapshots: allow('expireSnapshots', (request) => service.expireSnapshots(request)),
+    findVersion: allow('findVersion', (request) => service.findVersion(request)),
+    listVersions: allow('listVersions', (request) => service.listVersions(request)),
+    executeCommand: allow('executeCommand', (request) => service.executeCommand(signed(request))),
+    decideCommand: allow('decideCommand', (request) => service.decideCommand(request)),
+    openStateView: allow('openStateView', async (request) => {
+      const opened = await service.openStateView(request);
+      return { ...opened, mayRefold: hasRight(principal.grants, 'deploy', request.databaseName) };
+    }),
+    issueApiKey: everywhere('issueApiKey', (request) => service.issueApiKey({ ...request, issuedBy: principal.id })),
+    listApiKeys: everywhere('listApiKeys', (request) => service.listApiKeys(request)),
+    findApiKey: everywhere('findApiKey', (request) => service.findApiKey(request)),
+    rotateApiKey: everywhere('rotateApiKey', (request) => service.rotateApiKey(request)),
+    revokeApiKey: everywhere('revokeApiKey', (request) => service.revokeApiKey(request)),
+    describeCluster: everywhere('describeCluster', (request) => service.describeCluster(request)),
+    // Where the leader of a database is says that there is one.
+    leader: (name) => service.leader(name !== undefined && mayRead(principal, name) ? name : undefined),
+  } satisfies Record<Operation, unknown> & Service;
+}
+
+/** An operation on one database. */
+type OnDatabase<Request, Reply> = (request: Request) => Promise<Reply>;
+
+function allowing(
+  principal: Principal,
+): <Request extends { readonly databaseName: string }, Reply>(
+  operation: Operation,
+  run: OnDatabase<Request, Reply>,
+) => OnDatabase<Request, Reply> {
+  return (operation, run) => async (request) => {
+    const right = PERMISSIONS[operation];
+    if (hasRight(principal.grants, right, request.databaseName)) return run(request);
+    throw denied(principal, `the right to ${right} on the database ${quote(request.databaseName)}`);
+  };
+}
+
+function allowingEverywhere(
+  principal: Principal,
+): <Request, Reply>(
+  operation: Operation,
+  run: (request: Request) => Promise<Reply>,
+) => (request: Request) => Promise<Reply> {
+  return (operation, run) => async (request) => {
+    const right = PERMISSIONS[operation];
+    if (hasRightOnAll(principal.grants, right)) return run(request);
+    throw denied(principal, `the right to ${right} on all databases`);
+  };
+}
+
+/** Those that it may read. Nobody is told by it whether there are others. */
+async function listed(
+  service: Service,
+  principal: Principal,
+  request: ListDatabasesRequest,
+): Promise<readonly DatabaseDescription[]> {
+  const right = PERMISSIONS.listDatabases;
+  if (!hasRightOnAny(principal.grants, right)) throw denied(principal, `the right to ${right} on any database`);
+  const all = await service.listDatabases({ ...request, proof: principal.proof() });
+  return all.filter(({ databaseName }) => hasRight(principal.grants, right, databaseName));
+}
+
+function mayRead({ grants }: Principal, database: string): boolean {
+  return hasRight(grants, 'read', database);
+}
+
+async function* whileItHolds<Slice>(principal: Principal, slices: AsyncIterable<Slice>): AsyncGenerator<Slice> {
+  for await (const slice of slices) {
+    if (!principal.holds()) throw ended();
+    yield slice;
+  }
+}
+
+function ended(): DatabaseError {
+  const message = 'The credential that this stream began with is not valid any more';
+  return new DatabaseError('unauthenticated', message, { details: { reason: 'CredentialRefused' } });
+}
+
+function denied({ id, name }: Principal, what: string): DatabaseError {
+  const message = `${quote(name)} (${id}) lacks ${what}`;
+  return new DatabaseError('permission_denied', message, { details: { reason: 'RightLacking' } });
+}

@@ -1,0 +1,26 @@
+/** What every transport is given with authentication on; without it there is none. */
+import type { Authenticator, Credentials, Principal } from '#auth';
+import type { Service } from '#service';
+
+export interface Access {
+  readonly authenticator: Authenticator;
+  /** As the principal sees it: what it may not do is refused there (V16). */
+  readonly serviceOf: (principal: Principal) => Service;
+}
+
+/** The headers of HTTP/1 as they came, name and value in turn: Node would join what is sent twice, or drop one. */
+export class HeaderLines implements Credentials {
+  readonly #lines: readonly string[];
+
+  constructor(lines: readonly string[]) {
+    this.#lines = lines;
+  }
+
+  values(name: string): readonly string[] {
+    const values: string[] = [];
+    for (let at = 0; at < this.#lines.length; at += 2) {
+      if (this.#lines[at]?.toLowerCase() === name) values.push(this.#lines[at + 1] ?? '');
+    }
+    return values;
+  }
+}

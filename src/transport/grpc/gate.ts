@@ -1,0 +1,72 @@
+/**
+ * Who asks, before a call is handled. Each principal has methods of its own, over the service as it sees it, which are
+ * made with its first call. Health is answered to anybody, and so is reflection, which tells what this release can do.
+ */
+import type { X509Certificate } from 'node:crypto';
+import type { Credentials, Principal } from '#auth';
+import type { Service } from '#service';
+import type { Access } from '../access.ts';
+import { EVENT_STORE } from './context.ts';
+import type { RateLimiting } from './rate-limiting.ts';
+import type { Call } from './wire/call.ts';
+import type { Method } from './wire/method.ts';
+
+type Methods = ReadonlyMap<string, Method>;
+
+export class Gate {
+  readonly #access: Access;
+  readonly #methodsOf: (service: Service) => readonly Method[];
+  readonly #limiting: RateLimiting | undefined;
+  readonly #methods = new WeakMap<Principal, Methods>();
+
+  constructor(access: Access, methodsOf: (service: Service) => readonly Method[], limiting?: RateLimiting) {
+    this.#access = access;
+    this.#methodsOf = methodsOf;
+    this.#limiting = limiting;
+  }
+
+  /** @throws DatabaseError unauthenticated, or rate_limited where that was not known before; also as a rejection */
+  readonly handlerFor = (call: Call, method: Method): Method | Promise<Method> => {
+    if (method.service !== EVENT_STORE) return method;
+    const found = this.#known(call) ?? this.#access.authenticator.identify(new CallHeaders(call));
+    return found instanceof Promise ? found.then((principal) => this.#of(principal, method)) : this.#of(found, method);
+  };
+
+  /** Found out when the call was opened. The message may have taken its time, and the credential have ended. */
+  #known(call: Call): Principal | Promise<Principal> | undefined {
+    const caller = this.#limiting?.callerOf(call.opening);
+    return caller === undefined || caller instanceof Promise || caller.holds() ? caller : undefined;
+  }
+
+  #of(principal: Principal, { name }: Method): Method {
+    const known = this.#methods.get(principal) ?? this.#make(principal);
+    const method = known.get(name);
+    if (method === undefined) throw new TypeError(`a principal has the method ${name} as everybody has`);
+    return method;
+  }
+
+  #make(principal: Principal): Methods {
+    const service = this.#access.serviceOf(principal);
+    const made = new Map(this.#methodsOf(service).map((method) => [method.name, method] as const));
+    this.#methods.set(principal, made);
+    return made;
+  }
+}
+
+/** What is sent twice has its values joined by node:http2, and is then no credential of any kind. */
+class CallHeaders implements Credentials {
+  readonly #call: Call;
+
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
+  values(name: string): readonly string[] {
+    const value = this.#call.header(name);
+    return value === undefined ? [] : [value];
+  }
+
+  get certificate(): X509Certificate | undefined {
+    return this.#call.certificate;
+  }
+}

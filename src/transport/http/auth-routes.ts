@@ -1,0 +1,154 @@
+/**
+ * API keys, for administrators. Only the answers that make a secret have it, and nobody keeps those.
+ */
+import { DatabaseError, formatInstant, instantFromMs, instantToMs } from '#base';
+import {
+  type ApiKey,
+  countFrom,
+  Faults,
+  formatGrant,
+  type Grant,
+  instantFrom,
+  item,
+  itemsFrom,
+  type JsonPlace,
+  member,
+  parseGrant,
+  ROLES,
+  textFrom,
+} from '#model';
+import type { IssuedApiKey } from '#service';
+import { readJsonObject, readOptionalJsonObject } from './body.ts';
+import { NO_STORE } from './caching.ts';
+import { type JsonText, jsonArray, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
+import { emptyReply, type HttpReply, jsonReply } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+import type { Route, RouteContext } from './route.ts';
+
+const KEYS = '/api/v1/auth/keys';
+const OVERLAP = 'overlap_seconds';
+const MS_PER_SECOND = 1000;
+const OVERLAP_SECONDS_DEFAULT = 86_400;
+const OVERLAP_SECONDS_MAX = 31_536_000;
+
+export const AUTH_ROUTES: readonly Route[] = [
+  { method: 'GET', path: KEYS, handle: guarded(list) },
+  { method: 'POST', path: KEYS, status: 201, handle: guarded(issue) },
+  { method: 'GET', path: `${KEYS}/{key_id}`, handle: guarded(find) },
+  { method: 'POST', path: `${KEYS}/{key_id}/rotate`, status: 201, handle: guarded(rotate) },
+  { method: 'DELETE', path: `${KEYS}/{key_id}`, handle: guarded(revoke) },
+];
+
+/** Where nobody is asked who he is, keys are not issued: anybody could lay one by for later. */
+function guarded(handle: Route['handle']): Route['handle'] {
+  return (request, context) => {
+    if (request.privacy().isRequired) return handle(request, context);
+    const message =
+      'Authentication is off on this node, and API keys are administered where it is on: start it with --auth on';
+    throw new DatabaseError('permission_denied', message, { details: { reason: 'AuthenticationOff' } });
+  };
+}
+
+async function list(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const keys = await service.listApiKeys({ signal: request.signal() });
+  return jsonReply(200, jsonObject({ keys: jsonArray(keys.map(keyObject)) }), NO_STORE);
+}
+
+async function find(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const key = await service.findApiKey({ id: request.param('key_id'), signal: request.signal() });
+  return jsonReply(200, keyObject(key), NO_STORE);
+}
+
+async function issue(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const body = readJsonObject(request, ['name', 'roles', 'expires_at']);
+  const faults = new Faults();
+  const place = (field: string): JsonPlace => ({ field, faults });
+  const [name, roles, expiry] = ['name', 'roles', 'expires_at'].map((field) => member(body, [field], place(field)));
+  if (name === undefined) faults.add('name', 'is missing');
+  if (roles === undefined) faults.add('roles', 'is missing');
+  const asked = {
+    name: name && textFrom(name, place('name')),
+    grants: roles && itemsFrom(roles, place('roles'))?.map((node, at) => grantFrom(node, item(place('roles'), at))),
+    expiresAt: expiry && instantFrom(expiry, place('expires_at')),
+  };
+  faults.throwIfAny('The API key is malformed');
+  const { name: text = '', grants = [], expiresAt } = asked;
+  const issued = await service.issueApiKey({
+    name: text,
+    grants: grants.filter((grant) => grant !== undefined),
+    expiresAtMs: expiresAt && instantToMs(expiresAt),
+    signal: request.signal(),
+  });
+  return issuedReply(issued);
+}
+
+async function rotate(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const body = readOptionalJsonObject(request, [OVERLAP]);
+  const place = { field: OVERLAP, faults: new Faults() };
+  const node = body && member(body, [OVERLAP], place);
+  const seconds = node === undefined ? OVERLAP_SECONDS_DEFAULT : (countFrom(node, place) ?? 0);
+  if (seconds > OVERLAP_SECONDS_MAX)
+    place.faults.add(OVERLAP, `must be at most ${OVERLAP_SECONDS_MAX}, a year`, seconds);
+  place.faults.throwIfAny('The request is malformed');
+  const id = request.param('key_id');
+  return issuedReply(await service.rotateApiKey({ id, overlapMs: seconds * MS_PER_SECOND, signal: request.signal() }));
+}
+
+async function revoke(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  readOptionalJsonObject(request, []);
+  await service.revokeApiKey({ id: request.param('key_id'), signal: request.signal() });
+  return emptyReply();
+}
+
+function grantFrom(node: Parameters<typeof textFrom>[0], place: JsonPlace): Grant | undefined {
+  const text = textFrom(node, place);
+  const grant = text === undefined ? undefined : parseGrant(text);
+  if (text === undefined || grant !== undefined) return grant;
+  const rule = `must be one of ${ROLES.join(', ')}, and for some databases alone a pattern behind it, such as reader:shop-*`;
+  return place.faults.add(place.field, rule, text);
+}
+
+function issuedReply({ key, text }: IssuedApiKey): HttpReply {
+  const headers = { ...NO_STORE, location: `${KEYS}/${key.id}` };
+  return jsonReply(201, jsonObject({ key: jsonString(text), ...keyMembers(key) }), headers);
+}
+
+function keyObject(key: ApiKey): JsonText {
+  return jsonObject(keyMembers(key));
+}
+
+/** Of the secrets: when they were made, and until when they count. */
+function keyMembers({
+  id,
+  name,
+  grants,
+  createdAtMs,
+  createdBy,
+  expiresAtMs,
+  secrets,
+}: ApiKey): Record<string, JsonText | undefined> {
+  return {
+    id: jsonString(id),
+    name: jsonString(name),
+    roles: jsonArray(grants.map((grant) => jsonString(formatGrant(grant)))),
+    created_at: jsonString(timeOf(createdAtMs)),
+    created_by: jsonString(createdBy),
+    expires_at: jsonStringIfPresent(timeIfAny(expiresAtMs)),
+    secrets: jsonArray(
+      secrets.map((secret) =>
+        jsonObject({
+          created_at: jsonString(timeOf(secret.createdAtMs)),
+          expires_at: jsonStringIfPresent(timeIfAny(secret.expiresAtMs)),
+        }),
+      ),
+    ),
+  };
+}
+
+function timeOf(ms: number): string {
+  return formatInstant(instantFromMs(ms));
+}
+
+function timeIfAny(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : timeOf(ms);
+}

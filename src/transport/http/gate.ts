@@ -1,0 +1,79 @@
+/**
+ * Who asks, before anything of a request is looked at but its head: without a valid credential it is refused, whatever
+ * it asks for, and its body is not read.
+ *
+ * Three things are answered to anybody: whether the process is there (`/health`), because whoever probes has no
+ * credential, what OPTIONS says of a path, because browsers ask that without one, and what pages load, because the page
+ * of a refusal does. None says what is stored.
+ */
+import type { FastifyRequest } from 'fastify';
+import type { Principal } from '#auth';
+import { DatabaseError } from '#base';
+import { type Access, HeaderLines } from '../access.ts';
+import type { RouteContext } from './route.ts';
+
+export class Gate {
+  readonly #access: Access;
+  readonly #open: RouteContext;
+  readonly #principals = new WeakMap<FastifyRequest, Principal>();
+  readonly #contexts = new WeakMap<Principal, RouteContext>();
+
+  /** `open`: the context of routes that anybody may ask. */
+  constructor(access: Access, open: RouteContext) {
+    this.#access = access;
+    this.#open = open;
+  }
+
+  /** Goes on at once where it can; with an error: the request is refused. */
+  pass(request: FastifyRequest, goOn: (refusal?: DatabaseError) => void): void {
+    if (isForAnybody(request)) return goOn();
+    try {
+      const found = this.#access.authenticator.identify(new HeaderLines(request.raw.rawHeaders));
+      if (!(found instanceof Promise)) this.#principals.set(request, found);
+      else return void this.#later(request, found, goOn);
+    } catch (failure) {
+      return goOn(refusalIn(failure));
+    }
+    goOn();
+  }
+
+  /** Of a request that has passed; undefined where anybody may ask. */
+  principalOf(request: FastifyRequest): Principal | undefined {
+    return this.#principals.get(request);
+  }
+
+  /** What the route of a request that has passed works with. */
+  contextOf(request: FastifyRequest): RouteContext {
+    const principal = this.#principals.get(request);
+    if (principal === undefined) return this.#open;
+    const known = this.#contexts.get(principal);
+    if (known !== undefined) return known;
+    const made = { ...this.#open, service: this.#access.serviceOf(principal) };
+    this.#contexts.set(principal, made);
+    return made;
+  }
+
+  async #later(
+    request: FastifyRequest,
+    found: Promise<Principal>,
+    goOn: (refusal?: DatabaseError) => void,
+  ): Promise<void> {
+    let refusal: DatabaseError | undefined;
+    try {
+      this.#principals.set(request, await found);
+    } catch (failure) {
+      refusal = refusalIn(failure);
+    }
+    goOn(refusal);
+  }
+}
+
+export function isForAnybody({ method, routeOptions }: FastifyRequest): boolean {
+  return method === 'OPTIONS' || routeOptions.config.isForAnybody === true;
+}
+
+/** What is no refusal is a fault of ours, and lets nobody in either. */
+function refusalIn(failure: unknown): DatabaseError {
+  if (failure instanceof DatabaseError) return failure;
+  return new DatabaseError('internal', 'Who asks could not be found out', { cause: failure });
+}

@@ -1,0 +1,17 @@
+/** Schemas of API keys. */
+import { answer, count, list, ref, request, type Schema, TIME, text } from './schema.ts';
+
+const ROLES = list(text('A role, and for some databases alone a pattern behind it, such as reader:shop-*.'), {
+  minItems: 1,
+  maxItems: 32,
+});
+const SECRETS = list(answer({ created_at: TIME }, { expires_at: TIME }), { minItems: 1, maxItems: 2 });
+const KEY = { id: text(), name: text(), roles: ROLES, created_at: TIME, created_by: text(), secrets: SECRETS };
+
+export const ACCESS_SCHEMAS: Readonly<Record<string, Schema>> = {
+  NewApiKey: request({ name: text('What people call it.', { maxLength: 128 }), roles: ROLES }, { expires_at: TIME }),
+  Rotation: request({}, { overlap_seconds: count('How long the secret of before counts on.') }),
+  ApiKey: answer(KEY, { expires_at: TIME }),
+  IssuedApiKey: answer({ key: text('With its secret, which no other answer has.'), ...KEY }, { expires_at: TIME }),
+  ApiKeyList: answer({ keys: list(ref('ApiKey')) }),
+};

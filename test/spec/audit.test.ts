@@ -1,0 +1,78 @@
+// Goal: whoever administers leaves a record of it, over HTTP and gRPC, with authentication on and off; reads and
+// transactions leave none. Method: real nodes that write theirs to a file.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
+import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const dir = tempDir();
+const files = { on: join(dir.path, 'on.jsonl'), off: join(dir.path, 'off.jsonl') };
+afterAll(() => dir[Symbol.dispose]());
+const { server, api } = await startGuardedNode(`--audit-log=${files.on}`);
+const open = await startHttpNode(`--audit-log=${files.off}`);
+
+/** All but their times. */
+function recordsIn(file: string): readonly unknown[] {
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
+  return lines.map((line) => {
+    const { time: _time, node: _node, ...record } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    return record;
+  });
+}
+
+describe('SPEC-AUTH-AUDIT', () => {
+  it('says who did what to which, what was refused for want of a right, and what failed', async () => {
+    const name = uniqueName();
+    const admin = { principal: 'bootstrap', principalName: 'bootstrap' };
+    const issued = jsonOf(await api.post('/api/v1/auth/keys', { name: 'ci', roles: [`writer:${name}`] }, AS_FIRST)) as {
+      readonly id: string;
+      readonly key: string;
+    };
+    const writer = { principal: `key:${issued.id}`, principalName: 'ci' };
+    const asWriter = { 'x-api-key': issued.key };
+    await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
+    await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
+    await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('1')] }, asWriter);
+    await api.get(`/databases/${name}`, asWriter);
+    await api.send(`/api/v1/db/${name}`, { method: 'DELETE', headers: asWriter });
+    await server.client.send('deleteDatabase', { databaseName: name, databaseId: undefined }, { metadata: AS_FIRST });
+    await api.send(`/api/v1/auth/keys/${issued.id}`, { method: 'DELETE', headers: AS_FIRST });
+    const database = expect.stringMatching(/^[\da-f-]{36}$/);
+    expect(recordsIn(files.on)).toEqual([
+      { act: 'issue-api-key', ...admin, outcome: 'done', key: issued.id, name: 'ci', roles: [`writer:${name}`] },
+      { act: 'create-database', ...admin, outcome: 'done', database: name, databaseId: database },
+      {
+        act: 'create-database',
+        ...admin,
+        outcome: 'failed',
+        code: 'already_exists',
+        database: name,
+      },
+      {
+        act: 'delete-database',
+        ...writer,
+        outcome: 'denied',
+        code: 'permission_denied',
+        reason: 'RightLacking',
+        database: name,
+      },
+      { act: 'delete-database', ...admin, outcome: 'done', database: name, databaseId: database, result: 'deleted' },
+      { act: 'revoke-api-key', ...admin, outcome: 'done', key: issued.id },
+    ]);
+    const text = readFileSync(files.on, 'utf8');
+    for (const secret of [FIRST_KEY, issued.key.slice(-72)]) expect(text).not.toContain(secret);
+  });
+
+  it('is of anybody where nobody is asked who he is', async () => {
+    const name = uniqueName();
+    await open.api.post('/api/v1/db', { database_name: name });
+    expect(recordsIn(files.off)).toMatchObject([
+      { act: 'create-database', principal: 'anybody', outcome: 'done', database: name },
+    ]);
+  });
+});

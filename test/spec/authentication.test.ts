@@ -1,0 +1,189 @@
+// Goal: with authentication on nothing is answered to who has no valid credential, over no interface, but whether the
+// process is there; who has one is answered, and nobody else gets that answer from a cache.
+// Method: a real node with a first key; every route and every call of the service, by name from the code.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { describe, expect, it } from 'vitest';
+import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import { ROUTES } from '../../src/transport/http/routes.ts';
+import { GrpcFailure, type StreamName, type UnaryName } from '../support/grpc-client.ts';
+import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
+import { errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
+import { exchange, parseReplies } from '../support/raw-http.ts';
+
+const { server, api } = await startGuardedNode();
+const name = uniqueName();
+const UNAUTHENTICATED = { status: 401, code: 'UNAUTHENTICATED' };
+await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
+
+const pathOf = (path: string): string => path.replaceAll('{database}', name).replaceAll(/\{\w+\}/g, '1');
+const MISSING = 'Bearer realm="cairn"';
+const INVALID = 'Bearer realm="cairn", error="invalid_token"';
+
+describe('SPEC-AUTH-REQUIRED over HTTP', () => {
+  it.each(ROUTES.filter(({ isForAnybody }) => isForAnybody !== true))(
+    '$method $path is refused without a credential, and with one that is not valid',
+    async ({ method, path }) => {
+      const without = await api.send(pathOf(path), { method });
+      expect(errorOf(without, UNAUTHENTICATED).details?.reason).toBe('CredentialMissing');
+      expect(without.headers.get('www-authenticate')).toBe(MISSING);
+      for (const headers of [
+        { 'x-api-key': 'x' },
+        { 'x-api-key': `${FIRST_KEY} x` },
+        { authorization: `Bearer ${FIRST_KEY}x` },
+        { authorization: `Basic ${FIRST_KEY}` },
+      ] as unknown as readonly Record<string, string>[]) {
+        const wrong = await api.send(pathOf(path), { method, headers });
+        expect(errorOf(wrong, UNAUTHENTICATED).message).not.toContain(name);
+      }
+    },
+  );
+
+  it('only /health, OPTIONS and what pages load are answered to anybody', async () => {
+    const open = ROUTES.filter(({ isForAnybody }) => isForAnybody === true).map(({ path }) => path);
+    expect(open).toEqual(['/health', '/assets/{file}']);
+    expect(await api.get('/health')).toMatchObject({ status: 200, text: 'OK' });
+    const refusal = await api.get('/', { accept: 'text/html' });
+    expect(refusal.status).toBe(401);
+    const [, style = ''] = /href="(\/assets\/[^"]+\.css)"/.exec(refusal.text) ?? [];
+    expect((await api.get(style)).status).toBe(200);
+    const there = await api.send(`/db/${name}/1`, { method: 'OPTIONS' });
+    const absent = await api.send('/db/absent/1', { method: 'OPTIONS' });
+    expect([there.status, absent.status]).toEqual([204, 204]);
+    expect(there.headers.get('allow')).toBe(absent.headers.get('allow'));
+  });
+
+  it('a refusal is the same for what is there, what is not, and what is no route', async () => {
+    const paths = [`/databases/${name}`, '/databases/absent', '/nowhere', `/db/${name}/999`, `/db//${name}`];
+    const odd = [`/databases/%2e%2e/${name}`, `/databases/${name}/../${name}`, `/health/../databases/${name}`];
+    const answers = await Promise.all([...paths, ...odd].map((path) => api.get(path)));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(401);
+  });
+
+  it.each([
+    ['X-API-Key', AS_FIRST],
+    ['Authorization', { authorization: `Bearer ${FIRST_KEY}` }],
+    ['Authorization, whose scheme has no case', { authorization: `bEARER ${FIRST_KEY}` }],
+  ])('SPEC-AUTH-KEY: a key is taken as %s', async (_how, headers) => {
+    expect(jsonOf(await api.get(`/databases/${name}`, headers))).toMatchObject({ name, latest_revision: 0 });
+  });
+
+  it('SPEC-AUTH-KEY: a header that is sent twice is refused, in any spelling (U2)', async () => {
+    const { host } = new URL(server.http);
+    const twice = async (...lines: readonly string[]): Promise<number | undefined> => {
+      const head = [`GET /databases/${name} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...lines, '', ''];
+      return parseReplies(await exchange(server.http, head.join('\r\n')))[0]?.status;
+    };
+    expect(await twice(`X-API-Key: ${FIRST_KEY}`)).toBe(200);
+    expect(await twice(`X-API-Key:\t ${FIRST_KEY} `)).toBe(200);
+    expect(await twice(`X-API-Key: ${FIRST_KEY}`, `x-api-key: ${FIRST_KEY}`)).toBe(401);
+    expect(await twice(`Authorization: Bearer ${FIRST_KEY}`, 'AUTHORIZATION: Bearer x')).toBe(401);
+    expect(await twice(`X-API-Key : ${FIRST_KEY}`)).toBe(400);
+    expect(await twice(`X_API_Key: ${FIRST_KEY}`)).toBe(401);
+  });
+
+  it('the body of a request without a credential is not asked for', async () => {
+    const { host } = new URL(server.http);
+    const head = [
+      `POST /api/v1/db HTTP/1.1`,
+      `Host: ${host}`,
+      'Content-Type: application/json',
+      'Content-Length: 1000',
+      'Expect: 100-continue',
+    ];
+    const replies = parseReplies(await exchange(server.http, [...head, '', ''].join('\r\n')));
+    expect(replies.map(({ status }) => status)).toEqual([401]);
+  });
+
+  it('a read is for its principal alone, and is not confirmed to another (SPEC-HTTP-R6)', async () => {
+    const path = `/db/${name}/0`;
+    const answer = await api.get(path, AS_FIRST);
+    expect(answer.headers.get('cache-control')).toBe('private, max-age=60');
+    const vary = answer.headers.get('vary')?.split(', ') ?? [];
+    expect(vary).toEqual(expect.arrayContaining(['Authorization', 'Cookie', 'X-API-Key']));
+    const tag = answer.headers.get('etag') ?? '';
+    expect((await api.get(path, { ...AS_FIRST, 'if-none-match': tag })).status).toBe(304);
+    for (const named of [tag, '*']) {
+      const other = await api.get(path, { 'if-none-match': named });
+      errorOf(other, UNAUTHENTICATED);
+    }
+  });
+
+  it('/health/detailed says that authentication is on', async () => {
+    expect(jsonOf(await api.get('/health/detailed', AS_FIRST))).toMatchObject({ authentication: 'on' });
+  });
+});
+
+describe('SPEC-AUTH-REQUIRED over gRPC', () => {
+  const methods = Object.entries(EventStoreService).filter(([, { requestStream }]) => !requestStream);
+
+  async function codeOf(method: string, metadata: Readonly<Record<string, string>>): Promise<string> {
+    const definition = methods.find(([each]) => each === method)?.[1];
+    const request = { ...definition?.requestDeserialize(Buffer.alloc(0)), databaseName: name } as never;
+    try {
+      if (definition?.responseStream === true) await server.client.collect(method as StreamName, request, { metadata });
+      else await server.client.send(method as UnaryName, request, { metadata });
+      return 'OK';
+    } catch (failure) {
+      if (!(failure instanceof GrpcFailure)) throw failure;
+      const tells = 'x-leader-node' in failure.trailers || failure.message.includes(name);
+      return `${failure.code} ${failure.info?.metadata['reason']}${tells ? ', and tells of the database' : ''}`;
+    }
+  }
+
+  it.each(methods.map(([method]) => method))('%s is refused without a valid credential', async (method) => {
+    expect(await codeOf(method, {})).toBe('UNAUTHENTICATED CredentialMissing');
+    expect(await codeOf(method, { 'x-api-key': `${FIRST_KEY}x` })).toBe('UNAUTHENTICATED CredentialRefused');
+    expect(await codeOf(method, { authorization: `Bearer ${FIRST_KEY}x` })).toBe('UNAUTHENTICATED CredentialRefused');
+  });
+
+  it.each([AS_FIRST, { authorization: `Bearer ${FIRST_KEY}` }])(
+    'SPEC-AUTH-KEY: a key is taken as metadata',
+    async (metadata) => {
+      const { databases } = await server.client.send('fetchCatalog', {}, { metadata });
+      expect(databases.map((database) => database.name)).toContain(name);
+    },
+  );
+});
+
+describe('SPEC-AUTH-MCP', () => {
+  const INITIALIZE = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  };
+
+  function send(body: unknown, headers: Readonly<Record<string, string>>): Promise<Response> {
+    const accept = 'application/json, text/event-stream';
+    const all = { 'content-type': 'application/json', accept, ...headers };
+    return fetch(server.mcp, { method: 'POST', headers: all, body: JSON.stringify(body) });
+  }
+
+  it('nothing begins without a valid Authorization', async () => {
+    const without = await send(INITIALIZE, {});
+    expect([without.status, without.headers.get('www-authenticate')]).toEqual([401, MISSING]);
+    const wrong = await send(INITIALIZE, { authorization: 'Bearer cairn_x' });
+    expect([wrong.status, wrong.headers.get('www-authenticate')]).toEqual([401, INVALID]);
+    // It is not sent on, so that a tool could not use it.
+    expect((await send(INITIALIZE, AS_FIRST)).status).toBe(401);
+    expect((await fetch(server.mcp)).status).toBe(401);
+    const bare = { jsonrpc: '2.0', id: 1, method: 'server/discover', params: {} };
+    expect((await send(bare, { 'mcp-protocol-version': '2026-07-28' })).status).toBe(401);
+  });
+
+  it('a tool asks with the Authorization of its session, which no other may use', async () => {
+    const authorization = `Bearer ${FIRST_KEY}`;
+    const transport = new StreamableHTTPClientTransport(new URL(server.mcp), {
+      requestInit: { headers: { authorization } },
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport);
+    const answer = await client.callTool({ name: 'fetch', arguments: { path: '/' } });
+    expect(JSON.stringify(answer)).toContain(name);
+    const session = { 'mcp-session-id': transport.sessionId ?? '' };
+    const list = { jsonrpc: '2.0', id: 9, method: 'tools/list' };
+    expect((await send(list, { ...session, authorization: 'Bearer cairn_x' })).status).toBe(401);
+    await client.close();
+  });
+});

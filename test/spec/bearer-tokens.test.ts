@@ -1,0 +1,231 @@
+// Goal: a bearer token of the provider that the settings name counts for what its roles say until it expires, over
+// every interface; any other is refused in the same words, and what nobody can judge is said to be so.
+// Method: a real node, a provider on loopback, and tokens that are wrong in one way each.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { exportSPKI, generateKeyPair, importJWK } from 'jose';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { GrpcFailure } from '../support/grpc-client.ts';
+import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
+import { AUDIENCE, IdentityProvider, unsignedToken } from '../support/identity-provider.ts';
+import { exchange, parseReplies } from '../support/raw-http.ts';
+
+const provider = await IdentityProvider.start();
+afterAll(() => provider[Symbol.asyncDispose]());
+const published = await provider.rotate('key-1');
+const tokenSettings = [`--oidc-issuer=${provider.issuer}`, `--oidc-audience=other,${AUDIENCE}`];
+const { server, api } = await startGuardedNode(...tokenSettings);
+const name = uniqueName();
+await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
+
+const nowS = (): number => Math.floor(Date.now() / 1_000);
+const bearer = (token: string): { readonly authorization: string } => ({ authorization: `Bearer ${token}` });
+const reading = [`reader:${name}`];
+
+beforeEach(() => provider.answers.clear());
+
+async function overGrpc(metadata: Readonly<Record<string, string>>): Promise<string> {
+  try {
+    await server.client.send('fetchLatestDatabase', { databaseName: name }, { metadata });
+    return 'OK';
+  } catch (failure) {
+    if (!(failure instanceof GrpcFailure)) throw failure;
+    return `${failure.code} ${failure.info?.metadata['reason']}`;
+  }
+}
+
+async function overMcp(token: string): Promise<number> {
+  const body = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  };
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    ...bearer(token),
+  };
+  return (await fetch(server.mcp, { method: 'POST', headers, body: JSON.stringify(body) })).status;
+}
+
+describe('SPEC-AUTH-TOKEN', () => {
+  it('a token does what its roles say, over HTTP, gRPC and MCP', async () => {
+    const token = await provider.token({ roles: reading, email: 'ann@shop.example' });
+    expect(jsonOf(await api.get(`/databases/${name}`, bearer(token)))).toMatchObject({ name });
+    const refused = errorOf(await api.send(`/databases/${name}`, { method: 'DELETE', headers: bearer(token) }));
+    expect(refused.message).toContain('"ann@shop.example" (oidc:ann) lacks the right to administer');
+    expect(await overGrpc(bearer(token))).toBe('OK');
+    const transport = new StreamableHTTPClientTransport(new URL(server.mcp), {
+      requestInit: { headers: bearer(token) },
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport);
+    const answer = await client.callTool({ name: 'fetch', arguments: { path: `/databases/${name}` } });
+    expect(JSON.stringify(answer)).toContain(name);
+    await client.close();
+  });
+
+  it('one without roles is of somebody who may do nothing', async () => {
+    const token = await provider.token();
+    expect((await api.get(`/databases/${name}`, bearer(token))).status).toBe(403);
+    expect(await overGrpc(bearer(token))).toBe('PERMISSION_DENIED RightLacking');
+  });
+
+  it('one of several audiences is enough, and times may be a little off', async () => {
+    const claims = { roles: reading, aud: ['someone', 'other'], nbf: nowS() + 5, exp: nowS() - 5 };
+    expect((await api.get(`/databases/${name}`, bearer(await provider.token(claims)))).status).toBe(200);
+  });
+
+  const claims = async (): Promise<object> => ({
+    iss: provider.issuer,
+    aud: AUDIENCE,
+    sub: 'ann',
+    exp: nowS() + 300,
+    roles: ['admin'],
+  });
+  const admin = { roles: ['admin'] };
+  const wrong: readonly (readonly [string, () => Promise<string>])[] = [
+    ['has expired', () => provider.token({ ...admin, exp: nowS() - 11 })],
+    ['does not expire', () => provider.token({ ...admin, exp: undefined })],
+    ['does not count yet', () => provider.token({ ...admin, nbf: nowS() + 60 })],
+    ['is of another issuer', () => provider.token({ ...admin, iss: `${provider.issuer}/` })],
+    ['is of no issuer', () => provider.token({ ...admin, iss: undefined })],
+    ['is for somebody else', () => provider.token({ ...admin, aud: 'cairn' })],
+    ['is for nobody', () => provider.token({ ...admin, aud: undefined })],
+    ['is of nobody', () => provider.token({ ...admin, sub: undefined })],
+    [
+      'is signed by somebody else',
+      async () => provider.token(admin, { key: (await generateKeyPair('ES256')).privateKey }),
+    ],
+    ['names a key that there is not', () => provider.token(admin, { header: { kid: 'key-2' } })],
+    ['names a key by a path', () => provider.token(admin, { header: { kid: '../../../../dev/null' } })],
+    ['names a key by a query', () => provider.token(admin, { header: { kid: "' OR 1=1 --" } })],
+    ['names a key at great length', () => provider.token(admin, { header: { kid: 'k'.repeat(4_000) } })],
+    ['is not signed', async () => unsignedToken({ alg: 'none' }, await claims())],
+    ['is not signed, in other letters', async () => unsignedToken({ alg: 'nOnE', kid: 'key-1' }, await claims())],
+    ['has no signature', async () => unsignedToken({ alg: 'ES256', kid: 'key-1' }, await claims())],
+    [
+      'is signed with the public key as a secret',
+      async () => {
+        const key = await importJWK(published, 'ES256', { extractable: true });
+        if (key instanceof Uint8Array) throw new TypeError('a public key has two halves');
+        return provider.token(admin, {
+          header: { alg: 'HS256' },
+          key: new TextEncoder().encode(await exportSPKI(key)),
+        });
+      },
+    ],
+    [
+      'is signed with the public key as a secret, as JSON',
+      () =>
+        provider.token(admin, { header: { alg: 'HS256' }, key: new TextEncoder().encode(JSON.stringify(published)) }),
+    ],
+    [
+      'brings its own key',
+      async () => {
+        const pair = await generateKeyPair('ES256', { extractable: true });
+        const { exportJWK } = await import('jose');
+        return provider.token(admin, { header: { jwk: await exportJWK(pair.publicKey) }, key: pair.privateKey });
+      },
+    ],
+    [
+      'says where its key is',
+      async () => {
+        const { privateKey } = await generateKeyPair('ES256');
+        const elsewhere = { jku: `${provider.issuer}/mine`, x5u: `${provider.issuer}/mine` };
+        return provider.token(admin, { header: elsewhere, key: privateKey });
+      },
+    ],
+    [
+      'has what it says is critical',
+      () => provider.token(admin, { header: { crit: ['urgent'], urgent: 1 }, crit: { urgent: true } }),
+    ],
+    [
+      'is a token in a token',
+      async () =>
+        `${(await provider.token(admin)).split('.')[0]}.${Buffer.from(JSON.stringify(await provider.token(admin))).toString('base64url')}.AAAA`,
+    ],
+    ['has five parts', async () => `${await provider.token(admin)}.AAAA.AAAA`],
+    [
+      'has had its claims changed',
+      async () => {
+        const [head, , signature] = (await provider.token({ roles: reading })).split('.');
+        return `${head}.${unsignedToken({}, await claims()).split('.')[1]}.${signature}`;
+      },
+    ],
+    ['has its signature cut', async () => (await provider.token(admin)).slice(0, -2)],
+    ['has something behind it', async () => `${await provider.token(admin)}=`],
+    ['is no token', async () => 'a.b.c'],
+    ['is a word', async () => 'admin'],
+  ];
+
+  it.each(wrong)('one that %s is refused as any other, over HTTP, gRPC and MCP', async (_how, make) => {
+    const token = await make();
+    const answer = await api.get(`/databases/${name}`, bearer(token));
+    const { code, message, details } = errorOf(answer, { status: 401, code: 'UNAUTHENTICATED' });
+    expect([code, message]).toEqual(['UNAUTHENTICATED', 'The credential of this request is not valid']);
+    expect(details?.reason).toBe('CredentialRefused');
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="cairn", error="invalid_token"');
+    expect(await overGrpc(bearer(token))).toBe('UNAUTHENTICATED CredentialRefused');
+    expect(await overMcp(token)).toBe(401);
+    expect(provider.asked).not.toContain('/mine');
+  });
+
+  it('64 KiB are no token', async () => {
+    const token = await provider.token({ ...admin, long: 'x'.repeat(48 * 1024) });
+    expect(token.length).toBeGreaterThan(65_536);
+    const answer = await api.get(`/databases/${name}`, bearer(token));
+    expect(answer.status).toBe(401);
+    const long = await provider.token({ ...admin, long: 'x'.repeat(13 * 1024) });
+    expect((await api.get(`/databases/${name}`, bearer(long))).status).toBe(401);
+  });
+
+  it('is sent once: two headers are refused, and so is a key beside it (U2)', async () => {
+    const token = await provider.token({ roles: reading });
+    const { host } = new URL(server.http);
+    const status = async (...lines: readonly string[]): Promise<number | undefined> => {
+      const head = [`GET /databases/${name} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...lines, '', ''];
+      return parseReplies(await exchange(server.http, head.join('\r\n')))[0]?.status;
+    };
+    expect(await status(`Authorization: Bearer ${token}`)).toBe(200);
+    expect(await status(`Authorization: Bearer ${token}`, `authorization: Bearer ${token}`)).toBe(401);
+    expect(await status(`Authorization: Bearer ${token}, Bearer ${token}`)).toBe(401);
+    expect(await status(`Authorization: Bearer ${token}`, 'X-API-Key: x')).toBe(401);
+    expect(await overGrpc({ ...bearer(token), 'x-api-key': 'x' })).toBe('UNAUTHENTICATED CredentialRefused');
+  });
+
+  it('a stream ends when the token expires that it began with', { timeout: 30_000 }, async () => {
+    // Ten seconds are for clocks that differ, and two are left of them.
+    const metadata = bearer(await provider.token({ roles: reading, exp: nowS() - 8 }));
+    const request = SubscribeEventsRequest.fromPartial({ databaseName: name });
+    const listening = server.client.collect('subscribeEvents', request, { metadata });
+    await expect(listening).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    expect(await overGrpc(metadata)).toBe('UNAUTHENTICATED CredentialRefused');
+  });
+});
+
+describe('SPEC-AUTH-TOKEN without a provider that answers', async () => {
+  const silent = await IdentityProvider.start();
+  afterAll(() => silent[Symbol.asyncDispose]());
+  silent.answers.set('/.well-known/openid-configuration', (_request, response) => response.writeHead(500).end());
+  const cut = await startGuardedNode(`--oidc-issuer=${silent.issuer}`, `--oidc-audience=${AUDIENCE}`);
+
+  it('nobody can tell, which is not 401; what cannot be valid is 401 all the same, and keys count', async () => {
+    const asked = bearer(await silent.token({ roles: ['reader'] }));
+    const answer = await cut.api.get('/databases', asked);
+    expect(errorOf(answer, { status: 503, code: 'INTERNAL' }).details?.reason).toBe('IdentityProviderUnavailable');
+    expect(answer.headers.get('retry-after')).toBe('2');
+    expect((await cut.api.get('/databases', bearer(await silent.token({ exp: 1 })))).status).toBe(401);
+    expect((await cut.api.get('/databases', AS_FIRST)).status).toBe(200);
+    silent.answers.clear();
+    await expect.poll(async () => (await cut.api.get('/databases', asked)).status, { timeout: 10_000 }).toBe(200);
+    await eventually(async () => {
+      const metrics = await (await fetch(cut.server.metrics)).text();
+      expect(metrics).toMatch(/^cairn_identity_keys_reads_total\{result="read"\} [1-9]/m);
+      expect(metrics).toMatch(/^cairn_identity_keys_reads_total\{result="failed"\} [1-9]/m);
+    });
+  });
+});

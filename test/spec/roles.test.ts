@@ -1,0 +1,222 @@
+// Goal: the table of what needs which right holds over every interface: each route and each call is done for the roles
+// that have the right, and refused to the others, who are told the same whatever exists.
+// Method: a real node, a key for each role on databases of one pattern, of which there is none: whoever may is told
+// that there is none (or has it made, or is told of other faults), whoever may not is told that he may not.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { WAYS } from '../../scripts/support/permissions-reference.ts';
+import { RIGHTS_OF_ROLE, ROLES, type Role } from '../../src/model/access.ts';
+import { OPERATIONS, type Operation, PERMISSIONS } from '../../src/service/access/permissions.ts';
+import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import { GrpcFailure, type StreamName, type UnaryName } from '../support/grpc-client.ts';
+import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { type Answer, cloudEvent, errorOf, jsonOf, type Sent } from '../support/http-client.ts';
+
+const { server, api } = await startGuardedNode();
+const ABSENT = 'absent-one';
+const THERE = 'there-one';
+/** One that there is, and that the grants are for. */
+const IN_USE = 'absent-no-more';
+const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
+const DENIED = { status: 403, code: 'PERMISSION_DENIED' };
+/** What a database is made by; the others are told that there is none. */
+const CREATES = 'createDatabase';
+
+/** By roles on `absent-*`, and on all for what is of no database. */
+const keys = new Map<string, string>();
+beforeAll(async () => {
+  for (const each of [THERE, IN_USE]) await api.post('/api/v1/db', { database_name: each }, AS_FIRST);
+  for (const role of ROLES) {
+    for (const grant of [`${role}:absent-*`, role]) {
+      const answer = await api.post('/api/v1/auth/keys', { name: role, roles: [grant] }, AS_FIRST);
+      keys.set(grant, (jsonOf(answer) as { readonly key: string }).key);
+    }
+  }
+});
+
+/** What names no database is asked for with a grant on all of them. */
+const isOnAll = (operation: Operation): boolean => /ApiKeys?$/.test(operation);
+
+function keyOf(role: Role, operation: Operation): string {
+  return keys.get(isOnAll(operation) ? role : `${role}:absent-*`) ?? '';
+}
+
+function may(role: Role, operation: Operation): boolean {
+  return RIGHTS_OF_ROLE[role].includes(PERMISSIONS[operation]);
+}
+
+/** Of what is answered otherwise than that there is no such database. */
+const STATUSES: Partial<Record<Operation, readonly number[]>> = {
+  listDatabases: [200],
+  createDatabase: [201],
+  // Faults of what is published come before whether there is a database for it.
+  publishComponent: [400],
+};
+
+const COMMAND = { method: 'POST', path: '/x', body: {} };
+const TRANSACTION = { events: [cloudEvent('1')] };
+
+/** As little as the route takes, where it takes a body. */
+const BODIES: Readonly<Record<string, (database: string) => object>> = {
+  'POST /api/v1/db': (database) => ({ database_name: database }),
+  'POST /databases': (database) => ({ name: database }),
+  'POST /api/v1/db/{database}': () => TRANSACTION,
+  'POST /api/v1/db/{database}/async': () => TRANSACTION,
+  'POST /databases/{database}/events': () => TRANSACTION,
+  'POST /databases/{database}/query': () => ({}),
+  'POST /api/v1/db/{database}/{revision}/state-changes/{name}/v{version}': () => ({}),
+  'POST /api/v1/db/{database}/state-changes/{name}/v{version}/execute': () => COMMAND,
+  'POST /api/v1/databases/{database}/state-changes/{name}/versions/{version}': () => ({}),
+  'POST /databases/{database}/state-changes/{name}/process': () => ({ command: {} }),
+  'POST /api/v1/auth/keys': () => ({ name: 'of a test', roles: ['reader:absent-*'] }),
+};
+
+const PLACES: Readonly<Record<string, string>> = { transaction_id: ID, key_id: '0123456789abcdef' };
+
+function pathOf(path: string, database: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_whole, place: string) =>
+    place === 'database' ? database : (PLACES[place] ?? '1'),
+  );
+}
+
+function send(route: string, database: string, key: string): Promise<Answer> {
+  const [method = '', path = ''] = route.split(' ');
+  const headers: Record<string, string> = { 'x-api-key': key };
+  const sent: Sent = { method, headers };
+  const body = BODIES[route]?.(database);
+  if (body !== undefined) {
+    headers['content-type'] = 'application/json';
+    return api.send(pathOf(path, database), { ...sent, body: JSON.stringify(body) });
+  }
+  if (method !== 'POST' || !/\/(?:state-views|state-changes|presenters)$/.test(path)) {
+    return api.send(pathOf(path, database), sent);
+  }
+  headers['content-type'] = 'multipart/form-data; boundary=b';
+  const part = (name: string, content: string): string =>
+    `--b\r\ncontent-disposition: form-data; name=${name}\r\n\r\n${content}\r\n`;
+  return api.send(pathOf(path, database), { ...sent, body: `${part('metadata', '{}')}${part('wasm', 'x')}--b--\r\n` });
+}
+
+describe.each(ROLES)('SPEC-AUTH-ROLES over HTTP: %s', (role) => {
+  const routes = OPERATIONS.flatMap((operation) => WAYS[operation].http.map((route) => [route, operation] as const));
+
+  it.each(routes.filter(([, operation]) => may(role, operation)))('may %s', async (route, operation) => {
+    const { status, text } = await send(route, ABSENT, keyOf(role, operation));
+    const wanted = STATUSES[operation] ?? (isOnAll(operation) ? [200, 201, 404] : [404]);
+    expect([wanted.includes(status), status, text]).toEqual([true, status, text]);
+    if (operation === CREATES) await api.send(`/api/v1/db/${ABSENT}`, { method: 'DELETE', headers: AS_FIRST });
+  });
+
+  it.each(routes.filter(([, operation]) => !may(role, operation)))('may not %s', async (route, operation) => {
+    const { details, message } = errorOf(await send(route, ABSENT, keyOf(role, operation)), DENIED);
+    expect(details?.reason).toBe('RightLacking');
+    expect(message).toContain(`lacks the right to ${PERMISSIONS[operation]}`);
+  });
+
+  it.each(routes.filter(([route]) => route.includes('{database}')))(
+    'is told nothing by %s of what its grants are not for',
+    async (route, operation) => {
+      const of = async (database: string): Promise<string> => {
+        const answer = await send(route, database, keyOf(role, operation));
+        errorOf(answer, DENIED);
+        const named = ['x-database-id', 'x-revision', 'etag'].filter((header) => answer.headers.get(header) !== null);
+        return `${answer.text.replaceAll(database, 'it')} ${named.join()}`;
+      };
+      expect(await of(THERE)).toBe(await of('nowhere-one'));
+    },
+  );
+});
+
+type Asked = Readonly<Record<string, unknown>>;
+
+const COMMAND_REQUEST = { method: 'POST', path: '/', queryParams: [], headers: [] };
+
+/** What a call needs besides the name of a database, before anything is looked up. */
+const FIELDS: Readonly<Record<string, Asked>> = {
+  Transact: { events: [{ id: '1', specVersion: '1.0', source: 'orders', attributes: {}, type: 't' }] },
+  FetchTransaction: { transactionId: ID },
+  DatabaseEffectiveAtTimestamp: { atTimestamp: { seconds: 0, nanos: 0 } },
+  FetchStateView: { stateViewName: 'v' },
+  FetchStateViewAtRevision: { stateViewName: 'v', revision: 1 },
+  ActivateStateView: { stateViewName: 'v', version: 1 },
+  DeactivateStateView: { stateViewName: 'v', version: 1 },
+  DeleteComponent: { kind: 1, name: 'v' },
+  ExpireSnapshots: { stateViewName: 'v' },
+  ListComponentVersions: { kind: 1 },
+  ProcessStateChange: { stateChangeName: 'c', command: { contentType: '', bytes: new Uint8Array(0) } },
+  ExecuteStateChange: { stateChangeName: 'c', version: 1, request: COMMAND_REQUEST },
+  DecideStateChange: { stateChangeName: 'c', request: COMMAND_REQUEST },
+};
+
+async function call(name: string, databaseName: string, key: string): Promise<string> {
+  const [method = '', definition] =
+    Object.entries(EventStoreService).find(([, { path }]) => path.endsWith(`/${name}`)) ?? [];
+  const empty = definition?.requestDeserialize(Buffer.alloc(0));
+  const request = { ...empty, ...FIELDS[name], databaseName } as never;
+  const metadata = { 'x-api-key': key };
+  try {
+    if (definition?.responseStream === true) await server.client.collect(method as StreamName, request, { metadata });
+    else await server.client.send(method as UnaryName, request, { metadata });
+    return 'OK';
+  } catch (failure) {
+    if (!(failure instanceof GrpcFailure)) throw failure;
+    return `${failure.code} ${failure.info?.metadata['reason']}`;
+  }
+}
+
+const LACKING = /^PERMISSION_DENIED RightLacking$/;
+
+/** Of a call that may be made. */
+function codeOf(operation: Operation): RegExp {
+  if (operation === CREATES || operation === 'listDatabases') return /^OK$/;
+  return operation === 'publishComponent' ? /^INVALID_ARGUMENT / : /^NOT_FOUND DatabaseNotFound$/;
+}
+
+describe.each(ROLES)('SPEC-AUTH-ROLES over gRPC: %s', (role) => {
+  const calls = OPERATIONS.flatMap((operation) => WAYS[operation].grpc.map((name) => [name, operation] as const));
+
+  it.each(calls)('may, or may not, %s as the table says', async (name, operation) => {
+    const outcome = await call(name, ABSENT, keyOf(role, operation));
+    expect(outcome).toMatch(may(role, operation) ? codeOf(operation) : LACKING);
+    if (operation === CREATES) await api.send(`/api/v1/db/${ABSENT}`, { method: 'DELETE', headers: AS_FIRST });
+    if (operation === 'listDatabases') return;
+    expect(await call(name, THERE, keyOf(role, operation))).toMatch(LACKING);
+  });
+});
+
+/** What was published is no component, which is looked at behind the right. */
+const DONE = /^done$|InvalidComponent/;
+
+describe.each(ROLES)('SPEC-AUTH-ROLES over MCP: %s', (role) => {
+  const command = { database: IN_USE, state_change: 'c', version: 1, command: {} };
+  const component = {
+    database: IN_USE,
+    component_type: 'state_view',
+    name: 'v',
+    version: 1,
+    content_type: 'application/json',
+    wasm_base64: 'AAAA',
+  };
+  const tools: readonly (readonly [name: string, given: Record<string, unknown>, operation: Operation])[] = [
+    ['fetch', { path: `/db/${IN_USE}/latest` }, 'databaseAt'],
+    ['fetch', { method: 'POST', path: `/api/v1/db/${IN_USE}`, body: TRANSACTION }, 'transact'],
+    ['execute_state_change', command, 'executeCommand'],
+    ['publish_component', component, 'publishComponent'],
+  ];
+
+  it.each(tools)('may, or may not, call %s with %o as the table says', async (name, given, operation) => {
+    const authorization = `Bearer ${keyOf(role, operation)}`;
+    const transport = new StreamableHTTPClientTransport(new URL(server.mcp), {
+      requestInit: { headers: { authorization } },
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport);
+    const outcome = await client.callTool({ name, arguments: given }).then(
+      () => 'done',
+      (failure: Error) => failure.message,
+    );
+    const allowed = operation === 'executeCommand' ? /status 404/ : DONE;
+    expect(outcome).toMatch(may(role, operation) ? allowed : /Request failed with status 403/);
+    await client.close();
+  });
+});

@@ -1,0 +1,136 @@
+// Goal: with authentication on a transaction says who has made it, over every interface and as a command, too; and its
+// sender cannot say that it was somebody else.
+// Method: a real node, a provider on loopback, a State Change that is published, and senders who try.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ExecuteStateChangeRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { event } from '../support/grpc-requests.ts';
+import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { cloudEvent, errorOf, jsonOf } from '../support/http-client.ts';
+import { AUDIENCE, IdentityProvider } from '../support/identity-provider.ts';
+import { builtComponent } from '../support/wasm/built.ts';
+
+/** A component of 12 MB is built, published and started, on a machine with other things to do. */
+const BUILD_MS = 300_000;
+const provider = await IdentityProvider.start();
+afterAll(() => provider[Symbol.asyncDispose]());
+const settings = [`--oidc-issuer=${provider.issuer}`, `--oidc-audience=${AUDIENCE}`, '--guest-executors=1'];
+const { server, api } = await startGuardedNode(...settings);
+const name = 'bank';
+await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
+const token = await provider.token({ roles: ['admin'], email: 'ann@shop.example' });
+const asAnn = { authorization: `Bearer ${token}` };
+const ANN = {
+  'cairn.id': 'oidc:ann',
+  'cairn.name': 'ann@shop.example',
+  'cairn.sub': 'ann',
+  'cairn.iss': provider.issuer,
+  'cairn.email': 'ann@shop.example',
+};
+
+interface Looked {
+  readonly transaction: { readonly origin: string; readonly principal_attributes: Readonly<Record<string, string>> };
+}
+
+async function attributesOf(id: string): Promise<Looked['transaction']> {
+  const looked = await api.get(`/api/v1/db/${name}/transaction/${id}`, AS_FIRST);
+  return (jsonOf(looked) as Looked).transaction;
+}
+
+const idIn = (answer: { readonly text: string }): string => /"transaction_id":"([^"]+)"/.exec(answer.text)?.[1] ?? '';
+
+describe('SPEC-TRANSACTION-PRINCIPAL', () => {
+  const forged = { 'cairn.id': 'oidc:eve', 'cairn.admin': 'yes', 'cairn.': 'x', user: 'bob', Cairn: 'c' };
+  const kept = { user: 'bob', Cairn: 'c', ...ANN };
+
+  it.each([`/api/v1/db/${name}`, `/api/v1/db/${name}/async`])('over HTTP, by POST %s', async (path) => {
+    const transaction_id = crypto.randomUUID();
+    const body = { transaction_id, events: [cloudEvent('a')], principal_attributes: forged };
+    expect((await api.post(path, body, asAnn)).status).toBeLessThan(300);
+    await expect.poll(() => attributesOf(transaction_id)).toMatchObject({ origin: 'HttpTransaction' });
+    expect((await attributesOf(transaction_id)).principal_attributes).toEqual(kept);
+  });
+
+  it('over HTTP, of the collection, without any of its own', async () => {
+    const transaction_id = crypto.randomUUID();
+    await api.post(`/databases/${name}/events`, { transaction_id, events: [cloudEvent('a')] }, asAnn);
+    expect((await attributesOf(transaction_id)).principal_attributes).toEqual(ANN);
+  });
+
+  it('over gRPC', async () => {
+    const transactionId = crypto.randomUUID();
+    const transaction = { events: [event()], transactionId, options: { principalAttributes: forged } };
+    const request = TransactRequest.fromPartial({ databaseName: name, transaction });
+    await server.client.send('transact', request, { metadata: asAnn });
+    const stored = await attributesOf(transactionId);
+    expect([stored.origin, stored.principal_attributes]).toEqual(['GrpcTransaction', kept]);
+  });
+
+  it('over MCP', async () => {
+    const transport = new StreamableHTTPClientTransport(new URL(server.mcp), { requestInit: { headers: asAnn } });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport);
+    const transaction_id = crypto.randomUUID();
+    const body = { transaction_id, events: [cloudEvent('a')], principal_attributes: forged };
+    const asked = { path: `/api/v1/db/${name}`, method: 'POST', body };
+    expect(JSON.stringify(await client.callTool({ name: 'fetch', arguments: asked }))).toContain(transaction_id);
+    expect((await attributesOf(transaction_id)).principal_attributes).toEqual(kept);
+    await client.close();
+  });
+
+  it('also of a key, by its id and its name', async () => {
+    const issued = await api.post('/api/v1/auth/keys', { name: 'ci', roles: [`writer:${name}`] }, asAnn);
+    const { key, id, created_by } = jsonOf(issued) as Readonly<Record<'key' | 'id' | 'created_by', string>>;
+    expect(created_by).toBe('oidc:ann');
+    const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('a')] }, { 'x-api-key': key });
+    const stored = await attributesOf(idIn(answer));
+    expect(stored.principal_attributes).toEqual({ 'cairn.id': `key:${id}`, 'cairn.name': 'ci' });
+  });
+
+  it('and there is room for it: of its own a sender has so many fewer', async () => {
+    const many = (count: number): object =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']));
+    const send = (count: number): ReturnType<typeof api.post> =>
+      api.post(`/api/v1/db/${name}`, { events: [cloudEvent('a')], principal_attributes: many(count) }, asAnn);
+    expect((await send(59)).status).toBe(200);
+    expect(errorOf(await send(60)).message).toContain('principal_attributes must be at most 59 beside those of the');
+  });
+});
+
+describe('SPEC-TRANSACTION-PRINCIPAL of a command', () => {
+  beforeAll(async () => {
+    const view = { state_view_name: 'balances', content_type: 'application/json', query_temporality: 'revision' };
+    const byStream = { event_selector: { type: 'by_stream', value: 'accounts' } };
+    await publish('state-changes', { state_change_name: 'accounts', state_view_names: ['balances'] }, 'accounts');
+    await publish('state-views', { ...view, ...byStream }, 'balances');
+  }, BUILD_MS);
+
+  async function publish(kind: string, metadata: object, module: string): Promise<void> {
+    const form = new FormData();
+    form.append('metadata', JSON.stringify(metadata));
+    form.append('wasm', new Blob([new Uint8Array(await builtComponent(`examples/bank/${module}.ts`))]));
+    const sent = { method: 'POST', body: form, headers: AS_FIRST };
+    expect((await fetch(`${server.http}/api/v1/db/${name}/${kind}`, sent)).status).toBe(201);
+  }
+
+  it('over HTTP', { timeout: 60_000 }, async () => {
+    const command = { method: 'POST', path: '/accounts/a', body: { owner: 'ann' } };
+    const answer = await api.post(`/api/v1/db/${name}/state-changes/accounts/v1/execute`, command, asAnn);
+    const stored = await attributesOf(idIn(answer));
+    expect([stored.origin, stored.principal_attributes]).toEqual(['HttpStateChange', ANN]);
+  });
+
+  it('over gRPC', { timeout: 60_000 }, async () => {
+    const headers = [{ name: 'content-type', value: 'application/json' }];
+    const body = Buffer.from(JSON.stringify({ owner: 'ann' }));
+    const request = { method: 'POST', path: '/accounts/b', body, headers };
+    const asked = { databaseName: name, stateChangeName: 'accounts', version: 1, request };
+    const reply = await server.client.send('executeStateChange', ExecuteStateChangeRequest.fromPartial(asked), {
+      metadata: asAnn,
+      deadlineMs: 60_000,
+    });
+    const stored = await attributesOf(reply.transaction?.transactionId ?? '');
+    expect([stored.origin, stored.principal_attributes]).toEqual(['GrpcStateChange', ANN]);
+  });
+});

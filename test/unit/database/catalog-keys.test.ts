@@ -1,0 +1,196 @@
+// Goal: the catalog keeps API keys as its entries say: a change counts if it follows what is there (D31), keys outlive
+// a restart and go to other replicas, and have one form in bytes (M13).
+// Method: a machine over memory, its export and import, random keys, and bytes that are no key.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ByteReader, ByteWriter, CATALOG_GROUP, DatabaseError, toLogIndex, toTerm } from '#base';
+import {
+  API_KEYS_MAX,
+  type CatalogEntry,
+  CatalogExport,
+  CatalogImport,
+  CatalogMachine,
+  type CatalogOutcome,
+  encodeCatalogEntry,
+  faultInForwardedEntry,
+} from '#database';
+import { type KvStore, memoryKv } from '#kv';
+import { type ApiKey, type Grant, ROLES, readApiKey, writeApiKey } from '#model';
+import { sourceOf } from '../../support/database-host.ts';
+
+class Host {
+  readonly kv: KvStore = memoryKv();
+  machine: CatalogMachine = this.open();
+  #index = 0;
+
+  open(): CatalogMachine {
+    return CatalogMachine.open(sourceOf(this.kv, CATALOG_GROUP), Uint8Array.of(1));
+  }
+
+  apply(entry: CatalogEntry): CatalogOutcome {
+    const payload = encodeCatalogEntry(entry);
+    return this.machine.apply({ index: toLogIndex(++this.#index), term: toTerm(1), payload });
+  }
+
+  async flush(): Promise<void> {
+    const batch = this.kv.batch();
+    this.machine.flushInto(batch);
+    await this.kv.write(batch);
+  }
+}
+
+const hashOf = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
+
+function keyOf(id: number, more: Partial<ApiKey> = {}): ApiKey {
+  return {
+    id: id.toString(16).padStart(3, '0').padEnd(16, '0'),
+    version: 1,
+    name: `key ${id}`,
+    grants: [{ role: 'reader', databases: 'shop-*' }],
+    createdAtMs: 1_700_000_000_000,
+    createdBy: 'bootstrap',
+    expiresAtMs: undefined,
+    secrets: [{ hash: hashOf(id & 0xff), createdAtMs: 1_700_000_000_000, expiresAtMs: undefined }],
+    ...more,
+  };
+}
+
+const keep = (key: ApiKey): CatalogEntry => ({ kind: 'keep-key', key });
+
+describe('API keys of the catalog', () => {
+  it('are changed only by what follows their version (D31)', () => {
+    const host = new Host();
+    expect(host.apply(keep(keyOf(1)))).toEqual({ kind: 'key-kept', key: keyOf(1) });
+    expect(host.apply(keep(keyOf(1)))).toEqual({ kind: 'key-unmoved', isFull: false });
+    expect(host.apply(keep(keyOf(1, { version: 3 })))).toEqual({ kind: 'key-unmoved', isFull: false });
+    const changed = keyOf(1, { version: 2, name: 'other' });
+    expect(host.apply(keep(changed))).toEqual({ kind: 'key-kept', key: changed });
+    expect(host.machine.apiKeys()).toEqual([changed]);
+    expect(host.apply({ kind: 'remove-key', id: changed.id })).toEqual({ kind: 'key-removed', id: changed.id });
+    expect(host.apply({ kind: 'remove-key', id: changed.id })).toEqual({ kind: 'key-unmoved', isFull: false });
+    expect(host.apply(keep(keyOf(1, { version: 3 })))).toEqual({ kind: 'key-unmoved', isFull: false });
+    expect(host.machine.apiKeys()).toEqual([]);
+    // What changed nothing is no change of the catalog.
+    expect(host.machine.applied.revision).toBe(3);
+  });
+
+  it('are as many as there may be, and can be changed and removed then', () => {
+    const host = new Host();
+    for (let id = 0; id < API_KEYS_MAX; id++) host.apply(keep(keyOf(id)));
+    expect(host.apply(keep(keyOf(API_KEYS_MAX)))).toEqual({ kind: 'key-unmoved', isFull: true });
+    expect(host.apply(keep(keyOf(7, { version: 2 })))).toMatchObject({ kind: 'key-kept' });
+    expect(host.apply({ kind: 'remove-key', id: keyOf(9).id })).toMatchObject({ kind: 'key-removed' });
+    expect(host.apply(keep(keyOf(API_KEYS_MAX)))).toMatchObject({ kind: 'key-kept' });
+  });
+
+  it('are there after a restart, and those that were removed are not', async () => {
+    const host = new Host();
+    const ids = [0x000, 0x0ff, 0x100, 0xfff];
+    for (const id of ids) host.apply(keep(keyOf(id)));
+    await host.flush();
+    host.apply({ kind: 'remove-key', id: keyOf(0x100).id });
+    host.apply(keep(keyOf(0xfff, { version: 2 })));
+    await host.flush();
+    expect(host.open().apiKeys()).toEqual([keyOf(0x000), keyOf(0x0ff), keyOf(0xfff, { version: 2 })]);
+  });
+
+  it('go to another replica with the state, which says what has changed for it and keeps it', async () => {
+    const host = new Host();
+    host.apply(keep(keyOf(1)));
+    host.apply(keep(keyOf(2, { version: 1 })));
+    host.apply(keep(keyOf(2, { version: 2 })));
+    await host.flush();
+    const behind = new Host();
+    behind.apply(keep(keyOf(2)));
+    behind.apply(keep(keyOf(3)));
+    const parts = await CatalogExport.open(sourceOf(host.kv, CATALOG_GROUP));
+    const taken = new CatalogImport(sourceOf(behind.kv, CATALOG_GROUP));
+    const part = parts.next(1 << 20);
+    expect(taken.take(part.data)).toBeUndefined();
+    const catalog = taken.finish(part.last);
+    if (typeof catalog === 'string') throw new Error(catalog);
+    const changes = behind.machine.install(catalog);
+    expect(
+      changes.map((change) => [change.kind, 'id' in change ? change.id : 'key' in change && change.key.id]),
+    ).toEqual([
+      ['key-removed', keyOf(3).id],
+      ['key-kept', keyOf(1).id],
+      ['key-kept', keyOf(2).id],
+    ]);
+    await behind.flush();
+    expect(behind.open().apiKeys()).toEqual([keyOf(1), keyOf(2, { version: 2 })]);
+  });
+
+  it('are entries of level 3, which another node may hand to the leader', () => {
+    for (const entry of [keep(keyOf(1)), { kind: 'remove-key', id: keyOf(1).id }] as const) {
+      const payload = encodeCatalogEntry(entry);
+      expect(payload[0]).toBe(3);
+      expect(faultInForwardedEntry(payload)).toBeUndefined();
+      expect(faultInForwardedEntry(payload.subarray(0, -1))).toMatch(/cut short or malformed/);
+      expect(faultInForwardedEntry(Uint8Array.of(...payload, 0))).toMatch(/cut short or malformed/);
+      expect(faultInForwardedEntry(payload.with(1, 16))).toMatch(/none of format 3|malformed/);
+      expect(() =>
+        new Host().machine.apply({ index: toLogIndex(1), term: toTerm(1), payload: payload.with(0, 4) }),
+      ).toThrow(DatabaseError);
+    }
+  });
+});
+
+describe('the bytes of a key (M13)', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'ß', '-', '€'), minLength: 1, maxLength: 20 });
+  const time = fc.nat(2_000_000_000_000).map((ms) => ms || 1);
+  const grant: fc.Arbitrary<Grant> = fc.record({
+    role: fc.constantFrom(...ROLES),
+    databases: fc.string({ unit: fc.constantFrom('a', '*', '-', '7'), minLength: 1, maxLength: 20 }),
+  });
+  const secret = fc.record({
+    hash: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+    createdAtMs: time,
+    expiresAtMs: fc.option(time, { nil: undefined }),
+  });
+  const key: fc.Arbitrary<ApiKey> = fc.record({
+    id: fc.uint8Array({ minLength: 8, maxLength: 8 }).map((bytes) => Buffer.from(bytes).toString('hex')),
+    version: fc.integer({ min: 1, max: 2 ** 40 }),
+    name: text,
+    grants: fc.array(grant, { maxLength: 32 }),
+    createdAtMs: time,
+    createdBy: text,
+    expiresAtMs: fc.option(time, { nil: undefined }),
+    secrets: fc.array(secret, { minLength: 1, maxLength: 2 }),
+  });
+  const bytesOf = (each: ApiKey): Uint8Array => {
+    const writer = new ByteWriter();
+    writeApiKey(writer, each);
+    return writer.take();
+  };
+
+  it('are read to the key, and whatever is read is written so', () => {
+    fc.assert(
+      fc.property(key, fc.nat(), fc.nat(255), (each, place, byte) => {
+        const bytes = bytesOf(each);
+        expect(readApiKey(new ByteReader(bytes))).toEqual(each);
+        const changed = bytes.with(place % bytes.length, byte);
+        const reader = new ByteReader(changed);
+        const read = readApiKey(reader);
+        if (read === undefined || reader.left > 0) return;
+        const again = bytesOf(read);
+        if (!Buffer.from(again).equals(Buffer.from(changed))) throw new Error('another form of a key was read');
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    ['a name with a line', { name: 'a\nb' }],
+    ['a name of nothing', { name: '' }],
+    ['no issuer', { createdBy: '' }],
+    ['no version', { version: 0 }],
+    ['no secret', { secrets: [] }],
+    ['three secrets', { secrets: [1, 2, 3].flatMap((byte) => keyOf(byte).secrets) }],
+    ['a time behind the year 9999', { createdAtMs: 253_402_300_800_000 }],
+    ['a pattern that is none', { grants: [{ role: 'reader', databases: 'Shop' }] as const }],
+    ['33 grants', { grants: Array.from({ length: 33 }, () => ({ role: 'reader', databases: '*' }) as const) }],
+  ])('are not read with %s', (_what, more) => {
+    expect(readApiKey(new ByteReader(bytesOf(keyOf(1, more))))).toBeUndefined();
+  });
+});

@@ -1,0 +1,68 @@
+// Goal: a grant says exactly which databases, and a role exactly which rights, that it gives.
+// Method: tables; patterns against a regular expression that says the same.
+import * as fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { formatGrant, hasRight, hasRightOnAll, hasRightOnAny, parseGrant, type Right, ROLES } from '#model';
+
+const RIGHTS: readonly Right[] = ['read', 'write', 'deploy', 'administer'];
+
+test('a role gives the rights of its row, and no others', () => {
+  const rows = ROLES.map((role) => [
+    role,
+    RIGHTS.filter((right) => hasRight([{ role, databases: '*' }], right, 'shop')).join(' '),
+  ]);
+  expect(rows).toEqual([
+    ['reader', 'read'],
+    ['writer', 'read write'],
+    ['deployer', 'read deploy'],
+    ['admin', 'read write deploy administer'],
+  ]);
+});
+
+describe('a grant', () => {
+  it.each([
+    ['reader', { role: 'reader', databases: '*' }, 'reader'],
+    ['writer:shop', { role: 'writer', databases: 'shop' }, 'writer:shop'],
+    ['admin:*', { role: 'admin', databases: '*' }, 'admin'],
+    ['deployer:eu-*-shop*', { role: 'deployer', databases: 'eu-*-shop*' }, 'deployer:eu-*-shop*'],
+  ])('%s is read and written', (text, grant, written) => {
+    expect(parseGrant(text)).toEqual(grant);
+    expect(formatGrant(grant as never)).toBe(written);
+  });
+
+  it.each(['', 'root', 'Reader', 'reader:', 'reader:Shop', 'reader:a:b', 'reader: shop', ' reader', 'reader:%2a'])(
+    '%j is none',
+    (text) => {
+      expect(parseGrant(text)).toBeUndefined();
+    },
+  );
+
+  it('counts on the databases of its pattern alone', () => {
+    const grants = [
+      { role: 'writer', databases: 'shop' },
+      { role: 'reader', databases: 'log-*' },
+    ] as const;
+    expect(hasRight(grants, 'write', 'shop')).toBe(true);
+    expect(hasRight(grants, 'write', 'shop2')).toBe(false);
+    expect(hasRight(grants, 'write', 'log-eu')).toBe(false);
+    expect(hasRight(grants, 'read', 'log-eu')).toBe(true);
+    expect(hasRight(grants, 'read', 'log')).toBe(false);
+    expect(hasRightOnAll(grants, 'read')).toBe(false);
+    expect(hasRightOnAll([{ role: 'reader', databases: '*' }], 'read')).toBe(true);
+    expect(hasRightOnAny(grants, 'write')).toBe(true);
+    expect(hasRightOnAny(grants, 'deploy')).toBe(false);
+  });
+
+  it('has a pattern in which a star stands for any characters', () => {
+    const part = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 3 });
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), fc.array(part, { maxLength: 6 }), (parts, name) => {
+        const databases = parts.join('*');
+        const text = name.join('');
+        const says = new RegExp(`^${parts.join('.*')}$`).test(text);
+        expect(hasRight([{ role: 'reader', databases }], 'read', text)).toBe(says);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,0 +1,111 @@
+// Goal: every act of administration has one record where it was decided, with who did it and what came of it, and no
+// record has a secret (V19). Method: a service that answers or fails as it is told, and every operation of the table.
+import { expect, test } from 'vitest';
+import { DatabaseError } from '#base';
+import { type AuditRecord, auditService, OPERATIONS, type Operation, PERMISSIONS, type Service } from '#service';
+
+const ACTOR = { id: 'key:1', name: 'ci' };
+const SECRET = 'cairn_0123_secret';
+const REPLY = {
+  kind: 'deleted',
+  databaseId: 'an-id',
+  isNew: true,
+  version: { version: 3 },
+  foldEpoch: 2,
+  key: { id: '0123', name: 'of the shop' },
+  text: SECRET,
+};
+const REQUEST = {
+  databaseName: 'shop',
+  definition: { kind: 'state-view', name: 'balances' },
+  kind: 'presenter',
+  name: 'balances',
+  version: 3,
+  status: { active: true, mode: 'eager' },
+  id: '0123',
+  grants: [{ role: 'reader', databases: 'shop-*' }],
+};
+/** What reads keys, or how the cluster is, changes nothing. */
+const READS: readonly Operation[] = ['listApiKeys', 'findApiKey', 'describeCluster'];
+
+function serviceThat(answer: () => unknown): Service {
+  const all: object = Object.fromEntries(OPERATIONS.map((name) => [name, async () => answer()]));
+  return all as Service;
+}
+
+async function recordsOf(operation: Operation, answer: () => unknown): Promise<readonly AuditRecord[]> {
+  const records: AuditRecord[] = [];
+  const audited = auditService(serviceThat(answer), ACTOR, (record) => records.push(record));
+  await Promise.allSettled([audited[operation](REQUEST as never)]);
+  return records;
+}
+
+const isAct = (operation: Operation): boolean =>
+  ['administer', 'deploy'].includes(PERMISSIONS[operation]) && !READS.includes(operation);
+
+test.each(OPERATIONS)(
+  '%s has one record when it changes what administrators decide, and else none (V19)',
+  async (name) => {
+    const records = await recordsOf(name, () => REPLY);
+    expect(records).toHaveLength(isAct(name) ? 1 : 0);
+    for (const record of records) {
+      expect(record).toMatchObject({ principal: 'key:1', principalName: 'ci', outcome: 'done' });
+      expect(JSON.stringify(record)).not.toContain(SECRET);
+    }
+  },
+);
+
+test.each([
+  ['createDatabase', { database: 'shop', databaseId: 'an-id' }],
+  ['deleteDatabase', { database: 'shop', databaseId: 'an-id', result: 'deleted' }],
+  [
+    'publishComponent',
+    { database: 'shop', component: 'state-view', name: 'balances', version: 3, result: 'new-version' },
+  ],
+  [
+    'setVersionStatus',
+    { database: 'shop', component: 'state-view', name: 'balances', version: 3, status: 'active, eager' },
+  ],
+  ['deleteVersions', { database: 'shop', component: 'presenter', name: 'balances', version: 3 }],
+  ['expireSnapshots', { database: 'shop', component: 'state-view', name: 'balances', version: 'all', foldEpoch: 2 }],
+  ['issueApiKey', { key: '0123', name: 'balances', roles: ['reader:shop-*'] }],
+  ['rotateApiKey', { key: '0123', name: 'of the shop' }],
+  ['revokeApiKey', { key: '0123' }],
+] as const)('the record of %s says what it was done to', async (operation, about) => {
+  expect((await recordsOf(operation, () => REPLY))[0]?.about).toEqual(about);
+});
+
+test.each([
+  ['permission_denied', 'denied'],
+  ['not_found', 'failed'],
+  ['unavailable', 'failed'],
+] as const)('an act that ends with %s is %s, and nothing of a reply is known', async (code, outcome) => {
+  const records = await recordsOf('createDatabase', () => {
+    throw new DatabaseError(code, 'no', { details: { reason: 'Because' } });
+  });
+  expect(records).toEqual([
+    {
+      act: 'create-database',
+      principal: 'key:1',
+      principalName: 'ci',
+      outcome,
+      code,
+      reason: 'Because',
+      about: { database: 'shop' },
+    },
+  ]);
+});
+
+test('a fault of ours is a failure, too', async () => {
+  const records = await recordsOf('revokeApiKey', () => {
+    throw new TypeError('a bug');
+  });
+  expect(records).toMatchObject([{ outcome: 'failed', code: 'internal' }]);
+});
+
+test('what another node decides has its record there (V19)', async () => {
+  const records = await recordsOf('publishComponent', () => {
+    throw new DatabaseError('unavailable', 'elsewhere', { details: { holders: { group: 7, nodes: [2] } } as never });
+  });
+  expect(records).toEqual([]);
+});

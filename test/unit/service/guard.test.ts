@@ -1,0 +1,151 @@
+// Goal: no operation begins before its principal has the right to it (V16), whatever there is, and a stream ends with
+// who asked for it (V17).
+// Method: a service that only notes what it is asked, and every operation of the table against every role.
+import { expect, test } from 'vitest';
+import type { Principal } from '#auth';
+import { DatabaseError } from '#base';
+import { Faults, type Grant, NO_OPTIONS, RIGHTS_OF_ROLE, ROLES } from '#model';
+import { guardService, OPERATIONS, type Operation, PERMISSIONS, type Service } from '#service';
+
+function noting(asked: string[]): Service {
+  const answer = { chunks: [], batches: [], items: [] };
+  const operations = OPERATIONS.map((name) => [
+    name,
+    async () => {
+      asked.push(name);
+      return name === 'listDatabases' ? [{ databaseName: 'shop' }, { databaseName: 'bank' }] : answer;
+    },
+  ]);
+  const leader = (name?: string): unknown => ({ node: name ?? 'catalog', address: 'a' });
+  const all: object = { ...Object.fromEntries(operations), leader };
+  return all as Service;
+}
+
+function principalOf(grants: readonly Grant[], holds = (): boolean => true): Principal {
+  return { id: 'key:1', name: 'ci', attributes: new Map(), grants, holds, proof: () => ({ 'x-api-key': 'k' }) };
+}
+
+async function outcome(grants: readonly Grant[], operation: Operation, databaseName: string): Promise<string> {
+  const asked: string[] = [];
+  const guarded = guardService(noting(asked), principalOf(grants));
+  try {
+    await guarded[operation]({ databaseName, options: NO_OPTIONS, faults: new Faults() } as never);
+    return `done: ${asked.join()}`;
+  } catch (failure) {
+    return failure instanceof DatabaseError ? [failure.code, ...asked].join() : String(failure);
+  }
+}
+
+/** Whether it names no database. */
+const isOnAll = (operation: Operation): boolean =>
+  operation.endsWith('ApiKey') || operation === 'listApiKeys' || operation === 'describeCluster';
+
+test('keys are administered by who administers all databases (V16)', async () => {
+  for (const operation of OPERATIONS.filter(isOnAll)) {
+    const grants = ['shop', 'bank', 's*', '*-*', '**'].map((databases) => ({ role: 'admin', databases }) as const);
+    expect([operation, await outcome(grants, operation, 'shop')]).toEqual([operation, 'permission_denied']);
+  }
+});
+
+test.each(ROLES)(
+  '%s may do what its rights say and nothing else, where it is granted and nowhere else (V16)',
+  async (role) => {
+    for (const operation of OPERATIONS) {
+      const may = RIGHTS_OF_ROLE[role].includes(PERMISSIONS[operation]) ? `done: ${operation}` : 'permission_denied';
+      const databases = isOnAll(operation) ? '*' : 'shop';
+      expect([operation, await outcome([{ role, databases }], operation, 'shop')]).toEqual([operation, may]);
+      if (operation === 'listDatabases' || isOnAll(operation)) continue;
+      const elsewhere = await outcome([{ role, databases: 'shop' }], operation, 'bank');
+      expect([operation, elsewhere]).toEqual([operation, 'permission_denied']);
+    }
+  },
+);
+
+test('who has no grant may do nothing (V16)', async () => {
+  for (const operation of OPERATIONS) {
+    expect([operation, await outcome([], operation, 'shop')]).toEqual([operation, 'permission_denied']);
+  }
+});
+
+test('a list shows what may be read, and no leader is named of what may not', async () => {
+  const guarded = guardService(noting([]), principalOf([{ role: 'reader', databases: 'shop' }]));
+  const { signal } = new AbortController();
+  expect(await guarded.listDatabases({ signal })).toEqual([{ databaseName: 'shop' }]);
+  expect(guarded.leader('shop')?.node).toBe('shop');
+  expect(guarded.leader('bank')?.node).toBe('catalog');
+  expect(guarded.leader()?.node).toBe('catalog');
+});
+
+test('a list is asked of other nodes on behalf of the principal', async () => {
+  let proof: unknown;
+  const service = {
+    ...noting([]),
+    listDatabases: async (request: { readonly proof?: unknown }) => {
+      proof = request.proof;
+      return [];
+    },
+  } as unknown as Service;
+  const { signal } = new AbortController();
+  await guardService(service, principalOf([{ role: 'reader', databases: '*' }])).listDatabases({ signal });
+  expect(proof).toEqual({ 'x-api-key': 'k' });
+});
+
+test.each(['transact', 'executeCommand'] as const)(
+  'what %s is asked to commit is signed, and nobody signs for somebody else (V20)',
+  async (operation) => {
+    let asked: { readonly options: { readonly principalAttributes: ReadonlyMap<string, string> } } | undefined;
+    const service: Service = {
+      ...noting([]),
+      [operation]: async (request: typeof asked) => {
+        asked = request;
+      },
+    };
+    const principal = { ...principalOf([{ role: 'writer', databases: '*' }]), attributes: new Map([['sub', 'ann']]) };
+    const own = [['user', 'bob'] as const, ['cairn.id', 'key:2'] as const, ['cairn.sub', 'eve'] as const];
+    const sent = { databaseName: 'shop', options: { principalAttributes: new Map(own) }, faults: new Faults() };
+    await guardService(service, principal)[operation](sent as never);
+    expect(Object.fromEntries(asked?.options.principalAttributes ?? [])).toEqual({
+      user: 'bob',
+      'cairn.id': 'key:1',
+      'cairn.name': 'ci',
+      'cairn.sub': 'ann',
+    });
+    expect(sent.faults.none).toBe(true);
+    const full = new Map(Array.from({ length: 62 }, (_, at) => [`k${at}`, 'v'] as const));
+    const tooMany = { ...sent, options: { principalAttributes: full } };
+    await guardService(service, principal)[operation](tooMany as never);
+    expect(tooMany.faults.violations[0]?.description).toBe('must be at most 61 beside those of the principal');
+  },
+);
+
+test.each([
+  ['queryEvents', 'chunks'],
+  ['scanLog', 'chunks'],
+  ['scanLogBatches', 'batches'],
+  ['subscribe', 'items'],
+] as const)('a stream of %s ends before the slice behind the end of its principal (V17)', async (operation, name) => {
+  let holds = true;
+  async function* slices(): AsyncGenerator<number> {
+    yield 1;
+    yield 2;
+    yield 3;
+  }
+  const service: Service = { ...noting([]), [operation]: async () => ({ [name]: slices() }) };
+  const guarded = guardService(
+    service,
+    principalOf([{ role: 'reader', databases: '*' }], () => holds),
+  );
+  const reply = (await guarded[operation]({ databaseName: 'shop' } as never)) as unknown as Record<
+    string,
+    AsyncIterable<number>
+  >;
+  const seen: number[] = [];
+  const reading = (async () => {
+    for await (const slice of reply[name] ?? []) {
+      seen.push(slice);
+      holds = slice < 2;
+    }
+  })();
+  await expect(reading).rejects.toMatchObject({ code: 'unauthenticated' });
+  expect(seen).toEqual([1, 2]);
+});
