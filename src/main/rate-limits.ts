@@ -1,0 +1,34 @@
+/** How often clients may ask this node, by its settings. */
+import { createHmac, randomBytes } from 'node:crypto';
+import type { BootstrapKey } from '#auth';
+import { wallClock } from '#cluster';
+import type { Metrics } from '#observability';
+import { RateLimiter } from '#service';
+import type { RateLimits } from '#transport';
+import type { Config } from './settings.ts';
+
+const PROOF_BYTES = 32;
+/** What is made of the key for this purpose says nothing of the key. */
+const PURPOSE = 'cairn: a request that another node of the cluster has counted';
+
+interface RateLimitsParts {
+  readonly transport: { readonly RateLimits: typeof RateLimits };
+  readonly metrics: Metrics;
+  /** The secret that nodes have in common, if there is one. */
+  readonly bootstrap: BootstrapKey | undefined;
+}
+
+/** Undefined: as often as they like. */
+export function rateLimitsOf(
+  { rateLimitPerSecond: perSecond, rateLimitBurst }: Config,
+  { transport, metrics, bootstrap }: RateLimitsParts,
+): RateLimits | undefined {
+  if (perSecond === 'off') return undefined;
+  const burst = rateLimitBurst === 'auto' ? perSecond : rateLimitBurst;
+  return new transport.RateLimits({
+    limiter: new RateLimiter({ perSecond, burst, clock: wallClock }),
+    metrics,
+    ownProof: randomBytes(PROOF_BYTES).toString('hex'),
+    clusterProof: bootstrap && createHmac('sha256', bootstrap).update(PURPOSE).digest('hex'),
+  });
+}

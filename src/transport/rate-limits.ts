@@ -1,0 +1,139 @@
+/**
+ * Rate limits, as all transports have them: whom a request counts for, what it is refused with, and which requests were
+ * counted before.
+ *
+ *   TM7  A request of a client is counted once, by the server that it has reached, before its body is read: what the
+ *        MCP endpoint asks of the HTTP API on its behalf, and what one node has another answer, carries a proof that
+ *        only they can have.
+ *
+ * The address of a client is that of its connection. What a proxy says of it is not believed: any client can say it.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import type { Principal } from '#auth';
+import { DatabaseError } from '#base';
+import type { Count, Metrics, RateLimitedBy, RateLimitedProtocol } from '#observability';
+import type { RateClient, RateLimiter } from '#service';
+
+/** The header, and the metadata, of a request that was counted: a proof. */
+export const COUNTED = 'x-cairn-counted';
+
+export interface RateLimitsParts {
+  readonly limiter: RateLimiter;
+  readonly metrics: Metrics;
+  /** Of this process: 32 characters or more that nobody else can know. */
+  readonly ownProof: string;
+  /** Of the nodes of this cluster; absent where they have no secret in common. */
+  readonly clusterProof?: string | undefined;
+}
+
+/** Who has made a request. */
+export interface Caller {
+  /** Absent: nobody knows. */
+  readonly principal?: Principal | undefined;
+  /** Of the connection; absent when it is gone. */
+  readonly address: string | undefined;
+}
+
+export interface Counted {
+  /** Undefined: it may go on. */
+  readonly refusal: DatabaseError | undefined;
+  /** What its answer says of the budget. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const MS_PER_SECOND = 1_000;
+
+export class RateLimits {
+  /** For what this node asks of its own HTTP API. */
+  readonly ownProof: string;
+  /** For what it has other nodes answer. */
+  readonly clusterProof: string | undefined;
+  readonly #limiter: RateLimiter;
+  readonly #metrics: Metrics;
+  readonly #proofs: readonly Buffer[];
+  readonly #counts = new Map<string, Count>();
+
+  constructor({ limiter, metrics, ownProof, clusterProof }: RateLimitsParts) {
+    this.ownProof = ownProof;
+    this.clusterProof = clusterProof;
+    this.#limiter = limiter;
+    this.#metrics = metrics;
+    this.#proofs = [ownProof, clusterProof].flatMap((proof) => (proof === undefined ? [] : [Buffer.from(proof)]));
+  }
+
+  /** Whether another server of ours has counted it, by the header of that name. */
+  isCounted(proof: string | undefined): boolean {
+    if (proof === undefined) return false;
+    const given = Buffer.from(proof);
+    return this.#proofs.some((each) => each.length === given.length && timingSafeEqual(each, given));
+  }
+
+  /** Counts a request, or what is as much work as several. */
+  count(caller: Caller, protocol: RateLimitedProtocol, requests = 1): Counted {
+    const client = clientOf(caller);
+    const drawn = this.#limiter.draw(client, requests);
+    const headers = {
+      'x-ratelimit-limit': String(this.#limiter.burst),
+      'x-ratelimit-remaining': String(drawn.remaining),
+      'x-ratelimit-reset': String(Math.ceil(drawn.fullAtMs / MS_PER_SECOND)),
+    };
+    if (drawn.isLet) return { refusal: undefined, headers };
+    this.#refused(protocol, drawn.isShared ? 'shared' : client.kind);
+    return { refusal: refusalOf(client, drawn.retryAfterMs), headers };
+  }
+
+  #refused(protocol: RateLimitedProtocol, by: RateLimitedBy): void {
+    const key = `${protocol} ${by}`;
+    const count = this.#counts.get(key) ?? this.#metrics.counter('cairn_rate_limited_total', { protocol, by });
+    this.#counts.set(key, count);
+    count.add();
+  }
+}
+
+const NO_PROOF = {};
+
+/** The header with which a request that this node has counted is passed on to another one. */
+export function countedHeader(limits: RateLimits | undefined): Readonly<Record<string, string>> {
+  const { clusterProof } = limits ?? {};
+  return clusterProof === undefined ? NO_PROOF : { [COUNTED]: clusterProof };
+}
+
+function clientOf({ principal, address }: Caller): RateClient {
+  if (principal !== undefined) return { kind: 'principal', id: principal.id };
+  return { kind: 'address', id: networkOf(address) };
+}
+
+/** IPv4 in the notation of IPv6, as a server on all addresses sees it. */
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/**
+ * What one client cannot choose for itself: an address of IPv4, and of IPv6 the 64 bits of a network, in which a client
+ * has as many addresses as it likes.
+ */
+export function networkOf(address = 'unknown'): string {
+  const [, mapped] = MAPPED.exec(address) ?? [];
+  if (mapped !== undefined) return mapped;
+  if (!isIPv6(address)) return address;
+  const [whole = ''] = address.split('%', 1);
+  const [head = '', tail] = whole.split('::', 2);
+  const first = groupsOf(head);
+  const last = tail === undefined ? [] : groupsOf(tail);
+  const left = tail === undefined ? 0 : Math.max(0, 8 - first.length - last.length);
+  const groups = [...first, ...Array.from({ length: left }, () => '0'), ...last];
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+/** An address of IPv4 at its end counts for two, and is beyond the 64 bits. */
+function groupsOf(part: string): readonly string[] {
+  if (part === '') return [];
+  return part
+    .split(':')
+    .flatMap((group) => (group.includes('.') ? ['0', '0'] : [Number.parseInt(group, 16).toString(16)]));
+}
+
+function refusalOf({ kind }: RateClient, retryAfterMs: number): DatabaseError {
+  const who = kind === 'principal' ? 'this principal' : 'this address';
+  const message = `There were more requests of ${who} than it may make at this node; wait ${retryAfterMs} ms, and make fewer`;
+  return new DatabaseError('rate_limited', message, { details: { reason: 'TooManyRequests', retryAfterMs } });
+}

@@ -1,0 +1,190 @@
+// Goal: answers are compressed for whom it is asked, never twice and never in a stream; headers say so, the same for
+// HEAD and 304; what is held for it is counted, and given back whoever leaves.
+// Method: a table of headers; a server with routes of the test and of the API, and a client that decodes nothing.
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request as send } from 'node:http';
+import { Readable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it, test } from 'vitest';
+import { createByteBudgets } from '#transport';
+import { gzipWish } from '../../../../src/transport/http/compression.ts';
+import { type HttpReply, jsonReply } from '../../../../src/transport/http/reply.ts';
+import type { Route } from '../../../../src/transport/http/route.ts';
+import { until } from '../../../support/budget-time.ts';
+import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
+
+const MIN = 1_024;
+const TEXT = JSON.stringify({ text: 'what an event says '.repeat(200) });
+const NOISE = JSON.stringify(Array.from({ length: 100 }, (_, n) => hash('sha256', String(n), 'base64')).join(''));
+const GZIP = { 'accept-encoding': 'gzip' };
+const ONLY = { 'accept-encoding': 'gzip, identity;q=0' };
+
+interface Bare {
+  readonly status: number | undefined;
+  readonly headers: IncomingMessage['headers'];
+  readonly bytes: Buffer;
+}
+
+async function ask(
+  { server }: HttpWorld,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  method = 'GET',
+): Promise<Bare> {
+  const outgoing = send(`${server.address}${path}`, { method, headers, agent: false }).end();
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+  const pieces: Buffer[] = [];
+  for await (const piece of answer) pieces.push(piece as Buffer);
+  return { status: answer.statusCode, headers: answer.headers, bytes: Buffer.concat(pieces) };
+}
+
+function route(name: string, answer: () => HttpReply): Route {
+  return { method: 'GET', path: `/${name}`, handle: answer };
+}
+
+const ROUTES: readonly Route[] = [
+  route('text', () => jsonReply(200, TEXT)),
+  route('bytes', () => ({ status: 200, headers: {}, contentType: 'text/plain', body: Buffer.from(TEXT) })),
+  route('short', () => jsonReply(200, '{}')),
+  route('edge', () => jsonReply(200, 'x'.repeat(MIN))),
+  route('below', () => jsonReply(200, 'x'.repeat(MIN - 1))),
+  route('noise', () => jsonReply(200, NOISE)),
+  route('image', () => ({ status: 200, headers: {}, contentType: 'image/png', body: TEXT })),
+  route('strong', () => jsonReply(200, TEXT, { etag: '"a"' })),
+  route('weak', () => jsonReply(200, TEXT, { etag: 'W/"a"', vary: 'accept' })),
+  route('secret', () => jsonReply(200, TEXT, { 'cache-control': 'no-store' })),
+  route('encoded', () => jsonReply(200, TEXT, { 'content-encoding': 'br' })),
+  route('streamed', () => ({
+    status: 200,
+    headers: {},
+    contentType: 'text/plain',
+    stream: Readable.from([Buffer.from(TEXT)]),
+  })),
+  route('unchanged', () => ({ status: 304, headers: { etag: 'W/"a"', vary: 'accept' } })),
+  route('failed', () => jsonReply(500, TEXT)),
+];
+
+test.each([
+  [undefined, 'refused'],
+  ['', 'refused'],
+  ['gzip', 'accepted'],
+  ['GZip', 'accepted'],
+  ['x-gzip', 'accepted'],
+  ['deflate, gzip, br, zstd', 'accepted'],
+  ['br', 'refused'],
+  ['*', 'accepted'],
+  ['gzip;q=0', 'refused'],
+  ['gzip;q=0.000', 'refused'],
+  ['gzip;q=0, *', 'refused'],
+  ['*;q=0', 'refused'],
+  ['identity', 'refused'],
+  ['identity, gzip;q=0.5', 'refused'],
+  ['identity;q=0.5, gzip;q=0.5', 'accepted'],
+  ['identity;q=0.5, gzip', 'accepted'],
+  ['gzip;q=0.1', 'accepted'],
+  ['gzip;q=0.5, *;q=1', 'refused'],
+  ['gzip, identity;q=0', 'required'],
+  ['gzip;q=0.5, *;q=0', 'required'],
+  ['*, identity;q=0', 'required'],
+  ['identity;q=0', 'refused'],
+  ['gzip; q = 0.5', 'accepted'],
+  ['gzip;q=2', 'refused'],
+  ['gzip;q=0.1234', 'refused'],
+  ['gzip;level=1', 'refused'],
+  [', ,;, gzip', 'accepted'],
+])('Accept-Encoding %j: gzip is %s', (header, wish) => {
+  expect(gzipWish(header)).toBe(wish);
+});
+
+describe('an answer', () => {
+  it.each(['text', 'bytes', 'edge', 'weak', 'failed'])('/%s is compressed for who accepts it', async (path) => {
+    await using world = await startHttpWorld({ routes: ROUTES, gzipBytesMin: MIN });
+    const plain = await ask(world, `/${path}`);
+    const packed = await ask(world, `/${path}`, GZIP);
+    expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip']);
+    expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
+    expect(packed.headers['content-length']).toBe(String(packed.bytes.length));
+    const rest = ({ headers: { 'content-encoding': _e, 'content-length': _l, date: _d, ...others } }: Bare): object =>
+      others;
+    expect([packed.status, rest(packed)]).toEqual([plain.status, rest(plain)]);
+    expect(plain.headers.vary?.split(', ')).toContain('accept-encoding');
+    const head = await ask(world, `/${path}`, GZIP, 'HEAD');
+    const { date: _h, ...ofHead } = head.headers;
+    const { date: _g, ...ofGet } = packed.headers;
+    expect([head.status, ofHead, head.bytes.length]).toEqual([packed.status, ofGet, 0]);
+  });
+
+  it.each(['short', 'below', 'noise'])('/%s is not worth it, but for who takes nothing else', async (path) => {
+    await using world = await startHttpWorld({ routes: ROUTES, gzipBytesMin: MIN });
+    const plain = await ask(world, `/${path}`, GZIP);
+    expect([plain.headers['content-encoding'], plain.headers.vary]).toEqual([undefined, 'accept-encoding']);
+    const packed = await ask(world, `/${path}`, ONLY);
+    expect(packed.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
+  });
+
+  it.each(['image', 'strong', 'secret', 'encoded', 'streamed'])('/%s stays as it is, for everybody', async (path) => {
+    await using world = await startHttpWorld({ routes: ROUTES, gzipBytesMin: MIN });
+    const answer = await ask(world, `/${path}`, ONLY);
+    expect(answer.bytes.toString()).toBe(TEXT);
+    expect([answer.headers['content-encoding'], answer.headers.vary]).toEqual([
+      path === 'encoded' ? 'br' : undefined,
+      undefined,
+    ]);
+  });
+
+  it('of 304 varies as the one that it stands for, and has its tag', async () => {
+    await using world = await startHttpWorld({ routes: ROUTES, gzipBytesMin: MIN });
+    const { headers, bytes } = await ask(world, '/unchanged', GZIP);
+    expect([headers.etag, headers.vary, bytes.length]).toEqual(['W/"a"', 'accept, accept-encoding', 0]);
+  });
+
+  it('says nothing of encodings where it is off', async () => {
+    await using world = await startHttpWorld({ routes: ROUTES });
+    const { headers, bytes } = await ask(world, '/text', ONLY);
+    expect([headers['content-encoding'], headers.vary, bytes.toString()]).toEqual([undefined, undefined, TEXT]);
+  });
+});
+
+describe('answers that are compressed', () => {
+  const LONG = JSON.stringify({ text: 'what an event says, again and again '.repeat(60_000) });
+  const long = route('long', () => jsonReply(200, Buffer.from(LONG)));
+
+  it('are two at a time; what comes meanwhile leaves as it is', async () => {
+    await using world = await startHttpWorld({ routes: [long], gzipBytesMin: MIN });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(world, '/long', GZIP)));
+    const packed = answers.filter(({ headers }) => headers['content-encoding'] === 'gzip');
+    expect(packed.length).toBeGreaterThanOrEqual(2);
+    for (const { bytes } of packed) expect(gunzipSync(bytes).length).toBe(LONG.length);
+    for (const { bytes } of answers.filter((answer) => !packed.includes(answer)))
+      expect(bytes.length).toBe(LONG.length);
+  });
+
+  it('are counted while they are made, and leave nothing behind when their client goes', async () => {
+    const budgets = createByteBudgets({ requestBytesMax: 2 ** 30, unsentBytesMax: 2 ** 30 });
+    await using world = await startHttpWorld({ routes: [long], gzipBytesMin: MIN, budgets });
+    for (let n = 0; n < 4; n++) {
+      const outgoing = send(`${world.server.address}/long`, { headers: GZIP, agent: false }).on(
+        'error',
+        () => undefined,
+      );
+      outgoing.end();
+      await until(() => budgets.unsent.used >= LONG.length);
+      outgoing.destroy();
+      await until(() => budgets.unsent.used === 0);
+    }
+    const { bytes } = await ask(world, '/long', GZIP);
+    expect(gunzipSync(bytes).length).toBe(LONG.length);
+    await until(() => budgets.unsent.used === 0);
+    expect(world.fatal).toEqual([]);
+    expect(world.logged).toEqual([]);
+  });
+
+  it('stay as they are where there is no room for both forms', async () => {
+    const budgets = createByteBudgets({ requestBytesMax: 2 ** 30, unsentBytesMax: Math.ceil(LONG.length * 1.6) });
+    await using world = await startHttpWorld({ routes: [long], gzipBytesMin: MIN, budgets });
+    const { status, headers, bytes } = await ask(world, '/long', GZIP);
+    expect([status, headers['content-encoding'], bytes.length]).toEqual([200, undefined, LONG.length]);
+  });
+});

@@ -1,0 +1,110 @@
+// Goal: a request counts for the principal, or for an address that its client cannot choose, once (TM7); what a refusal
+// says is when to come again. Method: a limiter with a clock that stands, tables of addresses and of proofs.
+import { describe, expect, it, test } from 'vitest';
+import type { Principal } from '#auth';
+import { createMetrics } from '#observability';
+import { RateLimiter } from '#service';
+import { COUNTED, countedHeader, networkOf, RateLimits } from '../../../src/transport/rate-limits.ts';
+
+const NOW_MS = 1_700_000_000_400;
+const OWN = 'o'.repeat(64);
+const CLUSTER = 'c'.repeat(64);
+
+function limitsOf(clusterProof?: string): { limits: RateLimits; scrape: () => Promise<string> } {
+  const metrics = createMetrics({ runtime: false });
+  const limiter = new RateLimiter({ perSecond: 2, burst: 3, clock: { nowMs: () => NOW_MS }, bucketsMax: 2 });
+  const limits = new RateLimits({ limiter, metrics, ownProof: OWN, clusterProof });
+  return { limits, scrape: async () => (await metrics.render()).body };
+}
+
+function principal(id: string): Principal {
+  return { id, name: id, attributes: new Map(), grants: [], holds: () => true, proof: () => ({}) };
+}
+
+describe('SPEC-LIMITS-RATE', () => {
+  it('an answer says the limit, what is left, and in epoch seconds when all of it is there again', () => {
+    const { limits } = limitsOf();
+    const caller = { address: '192.0.2.1' };
+    const seen = [1, 2, 3].map(() => limits.count(caller, 'http'));
+    expect(seen.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(['2', '1', '0']);
+    expect(seen[0]?.headers).toEqual({
+      'x-ratelimit-limit': '3',
+      'x-ratelimit-remaining': '2',
+      // Half a second for each.
+      'x-ratelimit-reset': '1700000001',
+    });
+    expect(seen[2]?.headers['x-ratelimit-reset']).toBe('1700000002');
+    const { refusal, headers } = limits.count(caller, 'http');
+    expect(refusal).toMatchObject({
+      code: 'rate_limited',
+      details: { reason: 'TooManyRequests', retryAfterMs: 500 },
+    });
+    expect(headers['x-ratelimit-remaining']).toBe('0');
+  });
+
+  it('a principal has its own, wherever it asks from, and an address one for all that nobody knows', () => {
+    const { limits } = limitsOf();
+    const left = (name: string | undefined, address: string): string | undefined =>
+      limits.count({ principal: name === undefined ? undefined : principal(name), address }, 'grpc').headers[
+        'x-ratelimit-remaining'
+      ];
+    expect(left('key:1', '192.0.2.1')).toBe('2');
+    expect(left('key:1', '192.0.2.2')).toBe('1');
+    expect(left('key:2', '192.0.2.1')).toBe('2');
+    expect(left(undefined, '192.0.2.1')).toBe('2');
+    // An address is none of the names of principals.
+    expect(left(undefined, 'key:1')).toBe('2');
+  });
+
+  it('refusals are counted by protocol, and by whom they were for', async () => {
+    const { limits, scrape } = limitsOf();
+    for (let n = 0; n < 4; n++) limits.count({ address: '192.0.2.1' }, 'http');
+    for (let n = 0; n < 5; n++) limits.count({ principal: principal('a'), address: undefined }, 'mcp');
+    // There is room for two addresses.
+    limits.count({ address: '192.0.2.2' }, 'grpc');
+    for (let n = 0; n < 4; n++) limits.count({ address: '192.0.2.3' }, 'grpc');
+    const series = /^cairn_rate_limited_total\{protocol="(\w+)",by="(\w+)"\} (\d+)$/gm;
+    const counted = [...(await scrape()).matchAll(series)].map(([, ...found]) => found);
+    expect(counted.filter(([, , count]) => count !== '0')).toEqual([
+      ['grpc', 'shared', '1'],
+      ['http', 'address', '1'],
+      ['mcp', 'principal', '2'],
+    ]);
+  });
+
+  it('what is as much work as several requests is let as a whole, or not at all', () => {
+    const { limits } = limitsOf();
+    expect(limits.count({ address: 'a' }, 'mcp', 4).refusal?.details.retryAfterMs).toBe(500);
+    expect(limits.count({ address: 'a' }, 'mcp', 3).headers['x-ratelimit-remaining']).toBe('0');
+  });
+
+  it('a request was counted when it has a proof of this process or of its cluster, and no other', () => {
+    const { limits } = limitsOf(CLUSTER);
+    expect([OWN, CLUSTER].map((proof) => limits.isCounted(proof))).toEqual([true, true]);
+    for (const proof of [undefined, '', 'o', `${OWN}o`, `${OWN}, ${OWN}`, OWN.toUpperCase()]) {
+      expect(limits.isCounted(proof)).toBe(false);
+    }
+    expect(limitsOf().limits.isCounted(CLUSTER)).toBe(false);
+  });
+
+  it('that of the process is not passed on to other nodes', () => {
+    expect(countedHeader(limitsOf(CLUSTER).limits)).toEqual({ [COUNTED]: CLUSTER });
+    expect(countedHeader(limitsOf().limits)).toEqual({});
+    expect(countedHeader(undefined)).toEqual({});
+  });
+});
+
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::1', '2001:db8:1:2::/64'],
+  ['2001:DB8:1:2::', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['2001:db8:0:0:1::192.0.2.1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  [undefined, 'unknown'],
+])('the client at %s is %s', (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});
