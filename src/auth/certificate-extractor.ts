@@ -1,0 +1,136 @@
+/**
+ * Certificates of clients, where a connection is of one client (gRPC). That they are valid is found in the handshake.
+ *
+ * ```
+ *   a header of another kind is sent ──────────────────────────> nothing: it decides, right or wrong
+ *   a client's connection ── its certificate ──────────────────> the principal of it
+ *   a node relays ── Client-Cert ── the node shows its own ────> the principal of the client's
+ *                          │        └── or another, or none ───> refused
+ *                          └── absent ─────────────────────────> nothing: the node asks for somebody, not for itself
+ * ```
+ *
+ * Over HTTP nobody is identified so: what stands between a client and a node answers many clients by one connection,
+ * and a cache could not tell them apart.
+ */
+import { X509Certificate } from 'node:crypto';
+import type { Grant } from '#model';
+import type { Extractor, Found } from './extractor.ts';
+import type { Principal } from './principal.ts';
+
+/** What whoever shows a certificate with this name may do: `CN=ops`, `DNS=shop.example`, `URI=spiffe://shop/api`. */
+export interface CertificateRule {
+  readonly name: string;
+  readonly grants: readonly Grant[];
+}
+
+/** The certificate of a client, from the node that it has connected to (RFC 9440). */
+export const CLIENT_CERT = 'client-cert';
+
+export interface CertificateOptions {
+  readonly rules: readonly CertificateRule[];
+  /** The headers by which somebody else is identified. */
+  readonly others: readonly string[];
+  /** The header by which a node says that it relays, with its name. */
+  readonly relayedBy: string;
+  /** Whether that is the certificate of the node of the cluster with this name. */
+  readonly isOfNode: (certificate: X509Certificate, name: string) => boolean;
+  readonly nowMs: () => number;
+}
+
+/** Of certificates that come with requests: parsing one costs more than most requests. */
+const KEPT_MAX = 1_000;
+const NOTHING: Found = { kind: 'nothing' };
+
+/** The header for another node. */
+export function clientCertOf({ raw }: X509Certificate): string {
+  return `:${raw.toString('base64')}:`;
+}
+
+export function certificateExtractor(options: CertificateOptions): Extractor {
+  const reader = new CertificateReader(options);
+  const others = options.others.map((name) => name.toLowerCase());
+  return {
+    inputs: [],
+    extract: (credentials) => {
+      const { certificate } = credentials;
+      if (certificate === undefined || others.some((name) => credentials.values(name).length > 0)) return NOTHING;
+      const [relayedBy] = credentials.values(options.relayedBy);
+      const [sent, ...more] = credentials.values(CLIENT_CERT);
+      if (sent === undefined) return relayedBy === undefined ? reader.found(certificate) : NOTHING;
+      const isOfNode = relayedBy !== undefined && more.length === 0 && options.isOfNode(certificate, relayedBy);
+      return isOfNode ? reader.sent(sent) : refused('Client-Cert was sent by somebody who is no node of this cluster');
+    },
+  };
+}
+
+class CertificateReader {
+  readonly #options: CertificateOptions;
+  readonly #shown = new WeakMap<X509Certificate, Principal>();
+  readonly #sent = new Map<string, X509Certificate>();
+
+  constructor(options: CertificateOptions) {
+    this.#options = options;
+  }
+
+  found(certificate: X509Certificate): Found {
+    const principal = this.#shown.get(certificate) ?? this.#principalOf(certificate);
+    this.#shown.set(certificate, principal);
+    // A connection may last longer than what it began with.
+    return principal.holds()
+      ? { kind: 'principal', principal }
+      : refused(`the certificate of ${principal.name} has expired`);
+  }
+
+  sent(text: string): Found {
+    const certificate = this.#sent.get(text) ?? certificateIn(text);
+    if (certificate === undefined) return refused('Client-Cert is no certificate');
+    this.#sent.delete(text);
+    this.#sent.set(text, certificate);
+    for (const oldest of this.#sent.keys()) {
+      if (this.#sent.size <= KEPT_MAX) break;
+      this.#sent.delete(oldest);
+    }
+    return this.found(certificate);
+  }
+
+  #principalOf(certificate: X509Certificate): Principal {
+    const names = namesOf(certificate);
+    const name = names.find((each) => !each.startsWith('CN=')) ?? names[0] ?? certificate.fingerprint256;
+    const grants = this.#options.rules.filter((rule) => names.includes(rule.name)).flatMap((rule) => rule.grants);
+    const endsMs = Date.parse(certificate.validTo);
+    return {
+      id: `certificate:${name}`,
+      name: name.slice(name.indexOf('=') + 1),
+      attributes: new Map(),
+      grants,
+      holds: () => this.#options.nowMs() < endsMs,
+      proof: () => ({ [CLIENT_CERT]: clientCertOf(certificate) }),
+    };
+  }
+}
+
+/** `URI=`, `DNS=` and `CN=`, in this order. */
+export function namesOf(certificate: X509Certificate): readonly string[] {
+  const { subject } = certificate.toLegacyObject();
+  const alternatives = [...(certificate.subjectAltName ?? '').matchAll(ALTERNATIVE)].map(
+    ([, kind = '', quoted, plain = '']) => `${kind}=${quoted === undefined ? plain : String(JSON.parse(quoted))}`,
+  );
+  const ofKind = (kind: string): readonly string[] => alternatives.filter((name) => name.startsWith(kind));
+  const common = [subject?.CN ?? []].flat().map((name) => `CN=${name}`);
+  return [...ofKind('URI='), ...ofKind('DNS='), ...common];
+}
+
+/** As Node writes them: one that could be taken for several is a text of JSON. */
+const ALTERNATIVE = /(?:^|, )([A-Za-z ]+):(?:("(?:[^"\\]|\\.)*")|([^",]*))(?=, |$)/g;
+
+function certificateIn(text: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(Buffer.from(text.replaceAll(':', ''), 'base64'));
+  } catch {
+    return undefined;
+  }
+}
+
+function refused(why: string): Found {
+  return { kind: 'refused', why };
+}

@@ -1,0 +1,117 @@
+/** What the files of TLS hold, and what is wrong with them: a certificate, its key, and whom to trust. */
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { DatabaseError } from '#base';
+import type { Config } from './settings.ts';
+
+/** By the names of the settings; a file that is not given has no content. */
+export interface TlsContents {
+  readonly certificate: string | undefined;
+  readonly key: string | undefined;
+  readonly clientAuthorities: string | undefined;
+  readonly authorities: string | undefined;
+}
+
+/** What was read, and is right. */
+export interface TlsMaterial {
+  /** For a server; undefined: there is none that speaks TLS. */
+  readonly serving: ServingMaterial | undefined;
+  /** For asking other nodes; undefined: the authorities that Node comes with are trusted, and nothing is presented. */
+  readonly asking: SecureContextOptions | undefined;
+}
+
+export interface ServingMaterial {
+  /** Of the node itself; those behind it in the file lead to its authority. */
+  readonly certificate: X509Certificate;
+  readonly context: SecureContextOptions;
+  /** Whose certificates clients of gRPC may show; undefined: they are not asked for any. */
+  readonly clientAuthorities: string | undefined;
+}
+
+export type TlsSettings = Pick<Config, 'tlsCertFile' | 'tlsKeyFile' | 'tlsClientCaFile' | 'tlsCaFile'>;
+
+/** A certificate in PEM; what stands around it, such as its subject in words, is nothing. */
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** @throws DatabaseError unavailable, which names the file and the setting */
+export function readTlsFiles(settings: TlsSettings): TlsContents {
+  return {
+    certificate: contentOf(settings.tlsCertFile, 'tls-cert-file'),
+    key: contentOf(settings.tlsKeyFile, 'tls-key-file'),
+    clientAuthorities: contentOf(settings.tlsClientCaFile, 'tls-client-ca-file'),
+    authorities: contentOf(settings.tlsCaFile, 'tls-ca-file'),
+  };
+}
+
+/** @throws DatabaseError invalid_argument, which names the file and the setting, and repeats nothing of a key */
+export function tlsMaterial(contents: TlsContents, settings: TlsSettings): TlsMaterial {
+  const { certificate: chain, key, clientAuthorities, authorities } = contents;
+  if (clientAuthorities !== undefined)
+    certificatesIn(clientAuthorities, settings.tlsClientCaFile, 'tls-client-ca-file');
+  if (authorities !== undefined) certificatesIn(authorities, settings.tlsCaFile, 'tls-ca-file');
+  const trusted: SecureContextOptions = authorities === undefined ? {} : { ca: authorities };
+  if (chain === undefined || key === undefined) {
+    return { serving: undefined, asking: authorities === undefined ? undefined : checked(trusted) };
+  }
+  const [certificate] = certificatesIn(chain, settings.tlsCertFile, 'tls-cert-file');
+  if (!certificate.checkPrivateKey(keyIn(key, settings.tlsKeyFile))) {
+    throw wrong(settings.tlsKeyFile, 'tls-key-file', `is not that of the certificate in ${settings.tlsCertFile}`);
+  }
+  const own = { cert: chain, key };
+  return {
+    serving: { certificate, context: checked(own), clientAuthorities },
+    asking: checked({ ...own, ...trusted }),
+  };
+}
+
+function contentOf(file: string, setting: string): string | undefined {
+  if (file === 'none') return undefined;
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new DatabaseError('unavailable', `The file of ${setting} cannot be read: ${why}`, { cause });
+  }
+}
+
+/** In PEM. @throws DatabaseError invalid_argument, which names the file */
+export function certificatesIn(
+  content: string,
+  file: string,
+  setting: string,
+): readonly [X509Certificate, ...X509Certificate[]] {
+  const blocks = content.match(CERTIFICATE) ?? [];
+  const [first, ...others] = blocks.map((block, at) => {
+    try {
+      return new X509Certificate(block);
+    } catch (cause) {
+      throw wrong(file, setting, `has something else than a certificate as number ${at + 1}`, cause);
+    }
+  });
+  if (first === undefined) throw wrong(file, setting, 'has no certificate in PEM');
+  return [first, ...others];
+}
+
+function keyIn(content: string, file: string): KeyObject {
+  try {
+    return createPrivateKey(content);
+  } catch (cause) {
+    throw wrong(file, 'tls-key-file', 'has no private key in PEM without a passphrase', cause);
+  }
+}
+
+/** What OpenSSL does not take, such as a key that is too short, it says only here. */
+function checked(options: SecureContextOptions): SecureContextOptions {
+  try {
+    createSecureContext(options);
+    return options;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new DatabaseError('invalid_argument', `The files of TLS cannot be used: ${why}`, { cause });
+  }
+}
+
+function wrong(file: string, setting: string, what: string, cause?: unknown): DatabaseError {
+  return new DatabaseError('invalid_argument', `The file ${file} of ${setting} ${what}`, { cause });
+}

@@ -1,0 +1,153 @@
+/**
+ * TLS of a node: what its settings name is read at the start, and again and again while it runs.
+ *
+ * ```
+ *   every 2 s: read ── as it is in use ──> nothing
+ *                └── otherwise ── the same as at the look before ── right ──> used from the next handshake on
+ *                                          │                         └── wrong ──> told once; what is in use stays
+ *                                          └── not yet: somebody may still be writing
+ * ```
+ *
+ * The content is compared, and not its time: Kubernetes swaps a link to a folder of links, and others write in place.
+ */
+import type { X509Certificate } from 'node:crypto';
+import { connect } from 'node:net';
+import { connect as connectSecurely, createSecureContext, type SecureContext } from 'node:tls';
+import { failure, ok, type Result } from '#base';
+import type { Logger, Metrics } from '#observability';
+import type { Dial, SecurePorts } from '#transport';
+import type { Config } from './settings.ts';
+import { readTlsFiles, type TlsContents, type TlsMaterial, type TlsSettings, tlsMaterial } from './tls-files.ts';
+import { TlsPorts } from './tls-ports.ts';
+
+const LOOK_MS = 2_000;
+
+export interface Tls extends Disposable {
+  /** Undefined: no certificate is given. */
+  readonly ports: SecurePorts | undefined;
+  /** For asking other nodes; undefined: nothing is trusted or shown but what Node comes with. */
+  readonly context: SecureContext | undefined;
+  /** For asking this node itself, by an address that its certificate need not name. */
+  readonly dialSelf: Dial;
+}
+
+interface TlsParts {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly lookMs?: number;
+}
+
+/** @throws DatabaseError when a file cannot be read, or is not what it should be. */
+export function openTls(settings: TlsSettings & Pick<Config, 'tlsClientAuth'>, parts: TlsParts): Tls {
+  return new Reloaded(settings, parts);
+}
+
+class Reloaded implements Tls {
+  readonly ports: TlsPorts | undefined;
+  readonly #settings: TlsSettings;
+  readonly #parts: TlsParts;
+  readonly #looking: NodeJS.Timeout | undefined;
+  #used: TlsContents;
+  /** What was found at the look before, and is not in use. */
+  #other: { readonly content: string; isTold: boolean } | undefined;
+  #context: SecureContext | undefined;
+  /** The certificate in use, and the one before: a handshake may have begun with that. */
+  #own: readonly X509Certificate[] = [];
+
+  constructor(settings: TlsSettings & Pick<Config, 'tlsClientAuth'>, parts: TlsParts) {
+    const { logger, metrics, lookMs = LOOK_MS } = parts;
+    this.#settings = settings;
+    this.#parts = parts;
+    this.#used = readTlsFiles(settings);
+    const material = tlsMaterial(this.#used, settings);
+    this.ports =
+      material.serving &&
+      new TlsPorts(material.serving, {
+        clientAuth: settings.tlsClientAuth,
+        onFailed: (why) => {
+          metrics.counter('cairn_tls_handshakes_failed_total', {}).add();
+          logger.debug('tls-handshake-failed', { why });
+        },
+      });
+    this.#take(material);
+    if (Object.values(this.#used).some((content) => content !== undefined)) {
+      this.#looking = setInterval(() => this.#look(), lookMs).unref();
+    }
+  }
+
+  get context(): SecureContext | undefined {
+    return this.#context;
+  }
+
+  readonly dialSelf: Dial = ({ host, port }, protocol) => {
+    const socket = connectSecurely({
+      socket: connect({ host, port, noDelay: true }),
+      ALPNProtocols: [protocol],
+      // Verified below, and by more than a name: it is the very certificate.
+      rejectUnauthorized: false,
+    });
+    // Node tells of it before it sends what was written meanwhile.
+    socket.once('secureConnect', () => {
+      const shown = socket.getPeerX509Certificate();
+      const isOwn = this.#own.some(({ raw }) => shown !== undefined && raw.equals(shown.raw));
+      if (!isOwn) socket.destroy(new Error('The certificate is not the one of this node'));
+    });
+    return socket;
+  };
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#looking);
+  }
+
+  #look(): void {
+    const found = outcomeOf(() => readTlsFiles(this.#settings));
+    const content = found.kind === 'ok' ? JSON.stringify(found.value) : found.reason;
+    if (content === JSON.stringify(this.#used)) {
+      this.#other = undefined;
+      return;
+    }
+    if (content !== this.#other?.content) {
+      this.#other = { content, isTold: false };
+      return;
+    }
+    if (this.#other.isTold) return;
+    this.#other.isTold = true;
+    const used = found.kind === 'ok' ? outcomeOf(() => this.#use(found.value)) : found;
+    this.#parts.metrics.counter('cairn_tls_reloads_total', { result: used.kind === 'ok' ? 'loaded' : 'failed' }).add();
+    if (used.kind === 'ok') return;
+    const message = `${used.reason}; what is in use stays in use`;
+    this.#parts.logger.error('tls-not-reloaded', { message });
+  }
+
+  /** @throws DatabaseError when it is not right */
+  #use(contents: TlsContents): void {
+    const material = tlsMaterial(contents, this.#settings);
+    if (material.serving !== undefined) this.ports?.replace(material.serving);
+    this.#used = contents;
+    this.#other = undefined;
+    this.#take(material);
+  }
+
+  #take({ serving, asking }: TlsMaterial): void {
+    const { logger, metrics } = this.#parts;
+    this.#context = asking && createSecureContext(asking);
+    if (serving === undefined) return;
+    const { certificate } = serving;
+    this.#own = [certificate, ...this.#own.slice(0, 1)];
+    const endsMs = Date.parse(certificate.validTo);
+    metrics.gauge('cairn_tls_certificate_expiry_timestamp_seconds', {}).set(endsMs / 1000);
+    const { subject, subjectAltName = '', validTo } = certificate;
+    logger.info('tls-certificate', { subject, names: subjectAltName, until: validTo });
+    if (endsMs > Date.now()) return;
+    const message = `The certificate in ${this.#settings.tlsCertFile} of tls-cert-file has expired: whoever verifies it does not connect`;
+    logger.warn('tls-certificate-expired', { until: validTo, message });
+  }
+}
+
+function outcomeOf<T>(work: () => T): Result<T, string> {
+  try {
+    return ok(work());
+  } catch (cause) {
+    return failure(cause instanceof Error ? cause.message : String(cause));
+  }
+}

@@ -1,0 +1,98 @@
+// Goal: a node asks no other for its clients but one whose certificate it can verify, and one that speaks TLS and one
+// that does not yet find each other, so that a cluster can be changed node by node.
+// Method: two real nodes, with authorities that do not go together, and with a certificate on one side alone.
+import { afterAll, describe, expect, it } from 'vitest';
+import { Authority } from '../support/certificates.ts';
+import { eventually } from '../support/eventually.ts';
+import { GrpcFailure, TestClient } from '../support/grpc-client.ts';
+import { askHttps } from '../support/https.ts';
+import { startServerIn, type TestServer } from '../support/server.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { channelOf, LOOPBACK_NAMES, TlsFiles } from '../support/tls-files.ts';
+
+const authority = new Authority();
+const NAME = 'shop';
+
+async function cluster(
+  ofFirst: readonly string[],
+  ofSecond: readonly string[],
+  /** By which the client reaches the first. */
+  name = '127.0.0.1',
+): Promise<{ readonly first: TestServer; readonly second: TestServer }> {
+  const started = async (...settings: readonly string[]): Promise<TestServer> => {
+    const dir = tempDir();
+    const server = await startServerIn(dir.path, '--peer-port=0', '--copies=1', ...settings);
+    afterAll(async () => {
+      await server[Symbol.asyncDispose]();
+      dir[Symbol.dispose]();
+    });
+    return server;
+  };
+  const first = await started('--node-name=one', ...ofFirst);
+  const { grpc } = first;
+  await clientOf({ ...first, grpc: grpc.replace('127.0.0.1', name) }, ofFirst).send('createDatabase', {
+    databaseName: NAME,
+  });
+  const second = await started('--node-name=two', `--join=${first.peer}`, ...ofSecond);
+  return { first, second };
+}
+
+/** The one that speaks as the node does. */
+function clientOf({ grpc }: TestServer, settings: readonly string[]): TestClient {
+  const client = settings.length === 0 ? new TestClient(grpc) : new TestClient(grpc, {}, channelOf(authority));
+  afterAll(() => client[Symbol.asyncDispose]());
+  return client;
+}
+
+const UNREACHED = [expect.stringMatching(/none of those that do answers now: one/), 503];
+
+/** What becomes of a read over both protocols. */
+async function readAt(server: TestServer, settings: readonly string[]): Promise<readonly [string, number]> {
+  const grpc = await clientOf(server, settings)
+    .send('fetchLatestDatabase', { databaseName: NAME })
+    .then(
+      () => 'OK',
+      (failure: unknown) => (failure instanceof GrpcFailure ? failure.message : String(failure)),
+    );
+  const url = `${server.http}/databases/${NAME}`;
+  const isSecure = settings.length > 0;
+  const status = isSecure ? (await askHttps(url, authority.cert)).status : (await fetch(url)).status;
+  return [grpc, status];
+}
+
+const dir = tempDir();
+afterAll(() => dir[Symbol.dispose]());
+const files = new TlsFiles(dir.path);
+files.put(authority.issue({ cn: 'node', names: LOOPBACK_NAMES }));
+const caFile = files.authorities('ca.crt', authority);
+const others = files.authorities('others.crt', new Authority('another authority'));
+
+/** Each starts two nodes. */
+describe('SPEC-TLS-RELAY', { timeout: 60_000 }, () => {
+  it('a node whose certificate cannot be verified is not asked', async () => {
+    const serving = files.settings;
+    const { second } = await cluster([...serving, `--tls-ca-file=${caFile}`], [...serving, `--tls-ca-file=${others}`]);
+    await eventually(async () => expect(await readAt(second, serving)).toEqual(UNREACHED));
+  });
+
+  it('a node whose certificate is for somebody else is not asked', async () => {
+    const elsewhere = tempDir();
+    afterAll(() => elsewhere[Symbol.dispose]());
+    const wrong = new TlsFiles(elsewhere.path);
+    wrong.put(authority.issue({ cn: 'node', names: ['DNS:localhost', 'DNS:elsewhere.example'] }));
+    const serving = [...files.settings, `--tls-ca-file=${caFile}`];
+    const { second } = await cluster([...wrong.settings, '--host=127.0.0.1'], serving, 'localhost');
+    await eventually(async () => expect(await readAt(second, serving)).toEqual(UNREACHED));
+  });
+
+  it('a node that speaks TLS asks one that does not yet', async () => {
+    const serving = [...files.settings, `--tls-ca-file=${caFile}`];
+    const { second } = await cluster([], serving);
+    await eventually(async () => expect(await readAt(second, serving)).toEqual(['OK', 200]));
+  });
+
+  it('one that does not yet asks one that does', async () => {
+    const { second } = await cluster(files.settings, [`--tls-ca-file=${caFile}`]);
+    await eventually(async () => expect(await readAt(second, [])).toEqual(['OK', 200]));
+  });
+});

@@ -1,0 +1,52 @@
+/** The files of TLS of a node, for tests, as settings name them. */
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { credentials } from '@grpc/grpc-js';
+import type { Authority, Issued } from './certificates.ts';
+
+/** For a node on loopback. */
+export const LOOPBACK_NAMES: readonly string[] = ['IP:127.0.0.1', 'DNS:localhost'];
+
+export class TlsFiles {
+  readonly #directory: string;
+  #generation = 0;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** As Kubernetes mounts and replaces a secret: a link to a folder of each generation is swapped. */
+  put({ cert, key }: Issued): void {
+    this.#generation += 1;
+    const folder = join(this.#directory, `..generation-${this.#generation}`);
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'tls.crt'), cert);
+    writeFileSync(join(folder, 'tls.key'), key);
+    const [next, link] = [join(this.#directory, '..next'), join(this.#directory, '..data')];
+    symlinkSync(folder, next);
+    renameSync(next, link);
+    if (this.#generation > 1) return;
+    for (const name of ['tls.crt', 'tls.key']) symlinkSync(join('..data', name), join(this.#directory, name));
+  }
+
+  /** A file with these authorities. */
+  authorities(name: string, ...those: readonly Authority[]): string {
+    const file = join(this.#directory, name);
+    writeFileSync(file, those.map(({ cert }) => cert).join(''));
+    return file;
+  }
+
+  /** Settings of a node that serves with what was put. */
+  get settings(): readonly string[] {
+    return [
+      `--tls-cert-file=${join(this.#directory, 'tls.crt')}`,
+      `--tls-key-file=${join(this.#directory, 'tls.key')}`,
+    ];
+  }
+}
+
+/** For a client of gRPC that trusts the authority, and shows what it was issued. */
+export function channelOf({ cert }: Authority, shown?: Issued): ReturnType<typeof credentials.createSsl> {
+  const [key, chain] = [shown?.key, shown?.cert].map((text) => (text === undefined ? null : Buffer.from(text)));
+  return credentials.createSsl(Buffer.from(cert), key, chain);
+}

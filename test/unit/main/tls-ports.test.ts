@@ -1,0 +1,223 @@
+// Goal: a handshake that goes nowhere costs a bounded time and nothing else; who is no client of TLS, or shows what is
+// not valid, is closed and told of; and what is open is seen by the bound on connections. Method: servers on loopback.
+
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { connect as connectPlainly, type Server, type Socket } from 'node:net';
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConnectionBound } from '../../../src/main/connection-bound.ts';
+import type { ServingMaterial } from '../../../src/main/tls-files.ts';
+import { tlsMaterial } from '../../../src/main/tls-files.ts';
+import { TlsPorts } from '../../../src/main/tls-ports.ts';
+import { dialWith } from '../../../src/transport/secure.ts';
+import { Authority, type Issued } from '../../support/certificates.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const authority = new Authority();
+const NAMES = ['IP:127.0.0.1'];
+const NO_FILES = { tlsCertFile: 'c', tlsKeyFile: 'k', tlsClientCaFile: 'ca', tlsCaFile: 'none' };
+
+function serving({ cert, key }: Issued, clientAuthorities?: string): ServingMaterial {
+  const contents = { certificate: cert, key, clientAuthorities, authorities: undefined };
+  const material = tlsMaterial(contents, NO_FILES).serving;
+  if (material === undefined) throw new TypeError('there is a certificate');
+  return material;
+}
+
+const own = authority.issue({ cn: 'server', names: NAMES });
+let ending: AsyncDisposableStack;
+let failures: string[];
+
+beforeEach(() => {
+  ending = new AsyncDisposableStack();
+  failures = [];
+});
+
+afterEach(() => ending.disposeAsync());
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  ending.defer(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+function ports(options: { readonly asks?: 'request' | 'require'; readonly handshakeMs?: number } = {}): TlsPorts {
+  const { asks, ...rest } = options;
+  const material = serving(own, asks === undefined ? undefined : authority.cert);
+  return new TlsPorts(material, { clientAuth: asks ?? 'require', ...rest, onFailed: (why) => failures.push(why) });
+}
+
+/** Answers a word to whoever is let in. */
+function wordServer(made: TlsPorts): Server {
+  return made.createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.end('welcome');
+  });
+}
+
+async function wordOf(port: number, options: ConnectionOptions = {}): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port, ca: authority.cert, ALPNProtocols: ['h2'], ...options });
+  socket.setEncoding('utf8');
+  let text = '';
+  socket.on('data', (piece: string) => {
+    text += piece;
+  });
+  socket.on('error', () => undefined);
+  await new Promise((resolve) => socket.once('close', resolve));
+  return text;
+}
+
+function opened(port: number): Socket {
+  const socket = connectPlainly(port, '127.0.0.1').resume();
+  socket.on('error', () => undefined);
+  ending.defer(() => void socket.destroy());
+  return socket;
+}
+
+function countOf(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.getConnections((_error, count) => resolve(count));
+  });
+}
+
+/** The beginning of a ClientHello whose rest never comes. */
+const HALF = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00]);
+
+describe('a handshake', () => {
+  it.each([
+    ['nothing', Buffer.alloc(0)],
+    ['half of it', HALF],
+  ])('that brings %s ends when its time is over', async (_what, bytes) => {
+    const port = await listening(wordServer(ports({ handshakeMs: 200 })));
+    const socket = opened(port);
+    socket.write(bytes);
+    await once(socket, 'close');
+    expect(failures).toEqual(['ERR_TLS_HANDSHAKE_TIMEOUT']);
+    expect(await wordOf(port)).toBe('welcome');
+  });
+
+  it('does not hold up the end of its server', async () => {
+    for (const server of [wordServer(ports()), ports().createHttpServer({}, () => undefined)]) {
+      const port = await listening(server);
+      const socket = opened(port);
+      socket.write(HALF);
+      await eventually(async () => expect(await countOf(server)).toBe(1));
+      await new Promise<void>((resolve) => void server.close(() => resolve()));
+    }
+  });
+
+  it('of whoever does not say that it speaks HTTP/2 leads nowhere', async () => {
+    const port = await listening(wordServer(ports()));
+    expect(await wordOf(port, { ALPNProtocols: [] })).toBe('');
+    expect(await wordOf(port, { ALPNProtocols: ['http/1.1'] })).toBe('');
+    expect(failures).toEqual(['no ALPN protocol', 'ERR_SSL_NO_APPLICATION_PROTOCOL']);
+  });
+
+  it('of a request without TLS is told of, and never seen as a request', async () => {
+    let requests = 0;
+    const server = ports().createHttpServer({}, () => {
+      requests += 1;
+    });
+    server.on('clientError', () => failures.push('taken for a request'));
+    const socket = opened(await listening(server));
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(socket, 'close');
+    expect([requests, failures]).toEqual([0, ['ERR_SSL_HTTP_REQUEST']]);
+  });
+});
+
+describe('clients with certificates', () => {
+  const shown = authority.issue({ cn: 'client' });
+  const wrong = new Authority('another').issue({ cn: 'client' });
+  const old = authority.issue({ cn: 'client', days: [-3, -1] });
+
+  it('are let in, where they are asked for one', async () => {
+    for (const asks of ['request', 'require'] as const) {
+      expect(await wordOf(await listening(wordServer(ports({ asks }))), shown)).toBe('welcome');
+    }
+    expect(failures).toEqual([]);
+  });
+
+  it('are not asked for one without authorities', async () => {
+    expect(await wordOf(await listening(wordServer(ports())), wrong)).toBe('welcome');
+  });
+
+  it.each([
+    ['another authority', wrong],
+    ['another time', old],
+  ])('are not let in with one of %s, required or not', async (_what, issued) => {
+    for (const asks of ['request', 'require'] as const) {
+      expect(await wordOf(await listening(wordServer(ports({ asks }))), issued)).toBe('');
+    }
+    expect(failures).toHaveLength(2);
+  });
+
+  it('may be without one only where none is required', async () => {
+    expect(await wordOf(await listening(wordServer(ports({ asks: 'request' }))))).toBe('welcome');
+    expect(failures).toEqual([]);
+    expect(await wordOf(await listening(wordServer(ports({ asks: 'require' }))))).toBe('');
+    expect(failures).toEqual(['ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE']);
+  });
+
+  it('are of the authorities that there are now', async () => {
+    const made = ports({ asks: 'require' });
+    const port = await listening(wordServer(made));
+    const next = new Authority('the next one');
+    made.replace(serving(own, next.cert));
+    expect(await wordOf(port, shown)).toBe('');
+    expect(await wordOf(port, next.issue({ cn: 'client' }))).toBe('welcome');
+  });
+});
+
+describe('the bound on connections', () => {
+  it('sees each that is accepted, whatever becomes of its handshake', async () => {
+    const closed: unknown[] = [];
+    const shares = { clients: 4, clientsOfPort: 2, metrics: 1, peers: 0 };
+    const bound = ending.use(new ConnectionBound(shares, (one) => closed.push(one)));
+    const port = await listening(ports({ handshakeMs: 60_000 }).createServer(() => undefined));
+    bound.name(port, 'grpc');
+    // Those that this process dials count, too, so that two are all that there may be.
+    const silent = opened(port);
+    await once(silent, 'connect');
+    expect(closed).toEqual([]);
+    const open = connect({ host: '127.0.0.1', port, ca: authority.cert, ALPNProtocols: ['h2'] });
+    ending.defer(() => void open.destroy());
+    await once(open, 'secureConnect');
+    const more = opened(port);
+    await once(more, 'close');
+    expect(closed).toEqual([{ server: 'grpc', bound: 'of the port', countMax: 2 }]);
+  });
+
+  it('sees each that is dialled, once', async () => {
+    const port = await listening(wordServer(ports()));
+    let dialled = 0;
+    const count = (): void => {
+      dialled += 1;
+    };
+    subscribe('net.client.socket', count);
+    ending.defer(() => void unsubscribe('net.client.socket', count));
+    const { createSecureContext } = await import('node:tls');
+    const dial = dialWith(() => createSecureContext({ ca: authority.cert }));
+    const socket: TLSSocket = dial({ host: '127.0.0.1', port }, 'h2');
+    await once(socket, 'secureConnect');
+    expect([dialled, socket.authorized]).toEqual([1, true]);
+    socket.destroy();
+  });
+});
+
+describe('dialling', () => {
+  it.each([
+    ['nobody', { ca: authority.cert }, 1, 'ECONNREFUSED'],
+    ['whoever is of another authority', { ca: new Authority('x').cert }, 0, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ])('%s ends with why', async (_who, context, at, code) => {
+    const port = at === 0 ? await listening(wordServer(ports())) : at;
+    const { createSecureContext } = await import('node:tls');
+    const socket = dialWith(() => createSecureContext(context))({ host: '127.0.0.1', port }, 'h2');
+    const failure = await new Promise((resolve) => socket.once('error', resolve));
+    expect(failure).toMatchObject({ code });
+  });
+});

@@ -1,0 +1,243 @@
+// Goal: whoever starts a node with files of TLS that are wrong hears which and why; and one that runs goes on with
+// what it has until there is something right. Method: files of every kind, and a node's looks at them, in fast motion.
+import { createPrivateKey } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createMetrics, type LogFields, type Logger, type Metrics, silentLogger } from '#observability';
+import { readInvocation } from '../../../src/main/config.ts';
+import { openTls, type Tls } from '../../../src/main/tls.ts';
+import { Authority, type Issued } from '../../support/certificates.ts';
+import { type TempDir, tempDir } from '../../support/temp-dir.ts';
+
+const authority = new Authority();
+const pair = authority.issue({ cn: 'one' });
+const other = authority.issue({ cn: 'other' });
+
+const LOOK_MS = 5;
+
+let dir: TempDir;
+let ending: DisposableStack;
+let lines: (readonly [string, LogFields | undefined])[];
+let metrics: Metrics;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  ending = new DisposableStack();
+  dir = ending.use(tempDir());
+  lines = [];
+  metrics = createMetrics({ runtime: false });
+});
+
+afterEach(() => {
+  ending.dispose();
+  vi.useRealTimers();
+});
+
+function put(name: string, content: string): string {
+  const file = join(dir.path, name);
+  writeFileSync(file, content);
+  return file;
+}
+
+function putPair({ cert, key }: Issued): void {
+  put('cert', cert);
+  put('key', key);
+}
+
+interface Files {
+  readonly tlsCertFile: string;
+  readonly tlsKeyFile: string;
+  readonly tlsCaFile: string;
+  readonly tlsClientCaFile: string;
+}
+
+function open(files: Partial<Files> = {}): Tls {
+  const keep =
+    (level: string) =>
+    (event: string, fields?: LogFields): void =>
+      void lines.push([`${level} ${event}`, fields]);
+  const logger: Logger = { ...silentLogger, info: keep('info'), warn: keep('warn'), error: keep('error') };
+  const settings = {
+    tlsCertFile: join(dir.path, 'cert'),
+    tlsKeyFile: join(dir.path, 'key'),
+    tlsCaFile: 'none',
+    tlsClientCaFile: 'none',
+    tlsClientAuth: 'require' as const,
+    ...files,
+  };
+  return ending.use(openTls(settings, { logger, metrics, lookMs: LOOK_MS }));
+}
+
+async function reloads(result: string): Promise<number> {
+  const { body } = await metrics.render();
+  return Number(new RegExp(`^cairn_tls_reloads_total{result="${result}"} (\\d+)`, 'm').exec(body)?.[1] ?? 0);
+}
+
+describe('files at the start', () => {
+  it('that are right are used, and it is said until when', () => {
+    putPair(pair);
+    expect(open().ports).toBeDefined();
+    expect(lines).toEqual([['info tls-certificate', { subject: 'CN=one', names: '', until: expect.any(String) }]]);
+  });
+
+  it('that are not given leave TLS off', () => {
+    const tls = open({ tlsCertFile: 'none', tlsKeyFile: 'none' });
+    expect([tls.ports, tls.context, lines]).toEqual([undefined, undefined, []]);
+  });
+
+  it('of a certificate that has expired are used, and that is said as loudly as it is wrong', () => {
+    putPair(authority.issue({ cn: 'old', days: [-3, -1] }));
+    expect(open().ports).toBeDefined();
+    expect(lines.at(-1)).toMatchObject([
+      'warn tls-certificate-expired',
+      { message: expect.stringContaining(dir.path) },
+    ]);
+  });
+
+  const encrypted = createPrivateKey(pair.key).export({
+    type: 'pkcs8',
+    format: 'pem',
+    cipher: 'aes-256-cbc',
+    passphrase: 'x',
+  });
+
+  it.each<readonly [string, string | undefined, string | undefined, RegExp]>([
+    ['no certificate', undefined, pair.key, /^The file of tls-cert-file cannot be read: ENOENT.*cert/],
+    ['no key', pair.cert, undefined, /^The file of tls-key-file cannot be read: ENOENT.*key/],
+    ['an empty certificate', '', pair.key, /^The file .*cert of tls-cert-file has no certificate in PEM$/],
+    ['a key for a certificate', pair.key, pair.key, /^The file .*cert of tls-cert-file has no certificate in PEM$/],
+    [
+      'a certificate of nothing',
+      pair.cert.replaceAll(/^[A-Za-z0-9+/=]+$/gm, 'AAAA'),
+      pair.key,
+      /^The file .*cert of tls-cert-file has something else than a certificate as number 1$/,
+    ],
+    ['an empty key', pair.cert, '', /^The file .*key of tls-key-file has no private key in PEM without a passphrase$/],
+    ['a key with a passphrase', pair.cert, String(encrypted), /key of tls-key-file has no private key in PEM without/],
+    ['another key', pair.cert, other.key, /^The file .*key of tls-key-file is not that of the certificate in .*cert$/],
+  ])('with %s keep the node from starting, and nothing of a key is repeated', (_what, cert, key, message) => {
+    if (cert !== undefined) put('cert', cert);
+    if (key !== undefined) put('key', key);
+    expect(() => open()).toThrow(message);
+    const secret = other.key.split('\n')[1] ?? '';
+    expect(() => open()).not.toThrow(secret);
+  });
+
+  it.each([
+    ['tlsCaFile', 'tls-ca-file'],
+    ['tlsClientCaFile', 'tls-client-ca-file'],
+  ])('of authorities, %s, have some', (key, flag) => {
+    putPair(pair);
+    const file = put('ca', 'nothing');
+    expect(() => open({ [key]: file })).toThrow(`The file ${file} of ${flag} has no certificate in PEM`);
+    put('ca', authority.cert);
+    expect(open({ [key]: file }).ports).toBeDefined();
+  });
+});
+
+/** As the node does it every now and then. */
+function look(times: number): void {
+  vi.advanceTimersByTime(times * LOOK_MS);
+}
+
+describe('files that are replaced', () => {
+  it('are used once they are as at the look before', async () => {
+    putPair(pair);
+    open();
+    put('cert', other.cert);
+    look(1);
+    put('key', other.key);
+    look(1);
+    expect([await reloads('loaded'), await reloads('failed')]).toEqual([0, 0]);
+    look(1);
+    expect([await reloads('loaded'), await reloads('failed')]).toEqual([1, 0]);
+    expect(lines.at(-1)).toMatchObject(['info tls-certificate', { subject: 'CN=other' }]);
+    look(10);
+    expect(await reloads('loaded')).toBe(1);
+  });
+
+  it('by what does not go together are told of once, and then by what does are used', async () => {
+    putPair(pair);
+    open();
+    put('cert', other.cert);
+    look(20);
+    expect(await reloads('failed')).toBe(1);
+    const message = expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/);
+    expect(lines.at(-1)).toEqual(['error tls-not-reloaded', { message }]);
+    put('key', other.key);
+    look(2);
+    expect([await reloads('loaded'), await reloads('failed')]).toEqual([1, 1]);
+  });
+
+  it('by nothing are told of once, and by another fault again', async () => {
+    putPair(pair);
+    open();
+    rmSync(join(dir.path, 'key'));
+    look(20);
+    expect(await reloads('failed')).toBe(1);
+    expect(lines.at(-1)).toMatchObject([
+      'error tls-not-reloaded',
+      { message: expect.stringContaining('tls-key-file') },
+    ]);
+    put('key', pair.key);
+    put('cert', 'garbage');
+    look(20);
+    expect([await reloads('loaded'), await reloads('failed')]).toEqual([0, 2]);
+    put('cert', pair.cert);
+    look(20);
+    expect([await reloads('loaded'), await reloads('failed')]).toEqual([0, 2]);
+  });
+
+  it('are away for one look without a word', async () => {
+    putPair(pair);
+    open();
+    rmSync(join(dir.path, 'key'));
+    look(1);
+    put('key', pair.key);
+    look(20);
+    expect(await reloads('failed')).toBe(0);
+  });
+
+  it('of authorities are trusted from the next connection on', () => {
+    const file = put('ca', authority.cert);
+    const tls = open({ tlsCertFile: 'none', tlsKeyFile: 'none', tlsCaFile: file });
+    const before = tls.context;
+    look(20);
+    expect(tls.context).toBe(before);
+    put('ca', new Authority('next').cert);
+    look(2);
+    expect(tls.context).not.toBe(before);
+  });
+});
+
+describe('settings that do not go together', () => {
+  it.each([
+    [['--tls-cert-file=c'], /^--tls-cert-file is set, but --tls-key-file is none/],
+    [['--tls-key-file=k'], /^--tls-key-file is set, but --tls-cert-file is none/],
+    [['--tls-client-ca-file=a'], /^--tls-client-ca-file is set, but --tls-cert-file is none/],
+    [['--auth-certificate-roles=CN=ops=admin'], /^--auth-certificate-roles is set, but --auth is off/],
+    [['--auth=on', '--auth-certificate-roles=CN=ops=admin'], /^--auth-certificate-roles is set, but --tls-client-ca/],
+    [['--auth-certificate-roles=ops=admin'], /must be none, or rules such as/],
+    [['--auth-certificate-roles=CN=ops'], /must be none, or rules such as/],
+    [['--auth-certificate-roles=CN=ops=root'], /must be none, or rules such as/],
+  ])('%j are refused', (args, reason) => {
+    expect(readInvocation(args, {})).toEqual({ kind: 'failure', reason: [expect.stringMatching(reason)] });
+  });
+
+  it('are none of these', () => {
+    const roles = 'CN=ops=admin; URI=spiffe://shop/api?a=b=reader:shop-*,writer:shop';
+    const tls = ['--tls-cert-file=c', '--tls-key-file=k', '--tls-client-ca-file=a', '--auth=on'];
+    const read = readInvocation([...tls, `--auth-certificate-roles=${roles}`], {});
+    expect(read.kind === 'ok' && read.value.kind === 'run' && read.value.config.authCertificateRoles).toEqual([
+      { name: 'CN=ops', grants: [{ role: 'admin', databases: '*' }] },
+      {
+        name: 'URI=spiffe://shop/api?a=b',
+        grants: [
+          { role: 'reader', databases: 'shop-*' },
+          { role: 'writer', databases: 'shop' },
+        ],
+      },
+    ]);
+  });
+});
