@@ -1,0 +1,134 @@
+/** API keys: in X-API-Key, or as a bearer token for clients that know no other header, such as those of MCP. */
+import { toHex } from '#base';
+import type { Grant } from '#model';
+import { isSameHash, type ParsedKey, parseApiKey } from './api-key.ts';
+import type { Credentials, Extractor, Found } from './extractor.ts';
+import type { Principal } from './principal.ts';
+
+export interface KnownSecret {
+  /** SHA-256. */
+  readonly hash: Uint8Array;
+  /** From then on it is not valid; absent: as long as its key is. */
+  readonly expiresAtMs?: number | undefined;
+}
+
+export interface KnownKey {
+  readonly id: string;
+  readonly name: string;
+  readonly grants: readonly Grant[];
+  readonly expiresAtMs?: number | undefined;
+  readonly secrets: readonly KnownSecret[];
+}
+
+export interface KnownKeys {
+  /** As it is now; another object as soon as anything of it is different. */
+  find(id: string): KnownKey | undefined;
+  /**
+   * Resolves when `find` knows all that was acknowledged anywhere before: a key that another node has issued just now
+   * may not be known here. Rejects when that cannot be found out.
+   */
+  refresh(): Promise<void>;
+}
+
+export const KEY_INPUTS: readonly string[] = ['Authorization', 'X-API-Key'];
+
+const NOTHING: Found = { kind: 'nothing' };
+const BEARER = /^bearer +(\S+)$/i;
+/** What every key begins with; another bearer token is for somebody else to judge. */
+const KEY_PREFIX = 'cairn_';
+const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
+
+/** What a request has where keys stand, and by which header. */
+export interface SentSecret {
+  readonly text: string;
+  readonly header: 'x-api-key' | 'authorization';
+}
+
+export function sentSecret(credentials: Credentials): SentSecret | undefined {
+  const [key] = credentials.values('x-api-key');
+  if (key !== undefined) return { text: key, header: 'x-api-key' };
+  const [, token] = BEARER.exec(credentials.values('authorization')[0] ?? '') ?? [];
+  return token === undefined ? undefined : { text: token, header: 'authorization' };
+}
+
+/** The headers by which it is sent on. */
+export function proofOf({ text, header }: SentSecret): Readonly<Record<string, string>> {
+  return { [header]: header === 'authorization' ? `Bearer ${text}` : text };
+}
+
+export function keyExtractor(keys: KnownKeys, nowMs: () => number): Extractor {
+  const judge = new Judge(keys, nowMs);
+  return {
+    inputs: KEY_INPUTS,
+    extract: (credentials) => {
+      const sent = sentSecret(credentials);
+      if (sent === undefined) return NOTHING;
+      if (sent.header === 'authorization' && !sent.text.startsWith(KEY_PREFIX)) return NOTHING;
+      const parsed = parseApiKey(sent.text);
+      if (parsed === undefined) return { kind: 'refused', why: 'what was sent as an API key is none' };
+      const found = judge.found(sent, parsed);
+      return found.kind === 'principal' || judge.isPast(parsed) ? found : judge.later(sent, parsed);
+    },
+  };
+}
+class Judge {
+  readonly #keys: KnownKeys;
+  readonly #nowMs: () => number;
+  /** One for each secret of a key: what is made for a principal is made once. */
+  readonly #principals = new WeakMap<KnownKey, Map<string, Principal>>();
+
+  constructor(keys: KnownKeys, nowMs: () => number) {
+    this.#keys = keys;
+    this.#nowMs = nowMs;
+  }
+
+  found(sent: SentSecret, { id, hash }: ParsedKey): Found {
+    const key = this.#keys.find(id);
+    if (key === undefined) return { kind: 'refused', why: `there is no API key ${id}` };
+    const fault = faultIn(key, hash, this.#nowMs());
+    if (fault !== undefined) return { kind: 'refused', why: `API key ${id} ${fault}` };
+    const known = this.#principals.get(key) ?? new Map<string, Principal>();
+    this.#principals.set(key, known);
+    const place = `${sent.header} ${toHex(hash)}`;
+    const principal = known.get(place) ?? this.#principalOf(key, sent, hash);
+    known.set(place, principal);
+    return { kind: 'principal', principal };
+  }
+
+  /** Whether the secret is known, and has expired: nothing that is not known here would change that. */
+  isPast({ id, hash }: ParsedKey): boolean {
+    const key = this.#keys.find(id);
+    return key !== undefined && faultIn(key, hash, this.#nowMs()) === EXPIRED;
+  }
+
+  async later(sent: SentSecret, parsed: ParsedKey): Promise<Found> {
+    await this.#keys.refresh();
+    return this.found(sent, parsed);
+  }
+
+  #principalOf({ id, name, grants }: KnownKey, sent: SentSecret, hash: Uint8Array): Principal {
+    return {
+      id: `key:${id}`,
+      name,
+      attributes: NO_ATTRIBUTES,
+      grants,
+      holds: () => {
+        const now = this.#keys.find(id);
+        return now !== undefined && faultIn(now, hash, this.#nowMs()) === undefined;
+      },
+      proof: () => proofOf(sent),
+    };
+  }
+}
+
+const EXPIRED = 'has expired';
+
+function faultIn({ secrets, expiresAtMs }: KnownKey, hash: Uint8Array, nowMs: number): string | undefined {
+  const secret = secrets.find((each) => isSameHash(each.hash, hash));
+  if (secret === undefined) return 'has another secret';
+  return isPast(expiresAtMs, nowMs) || isPast(secret.expiresAtMs, nowMs) ? EXPIRED : undefined;
+}
+
+function isPast(timeMs: number | undefined, nowMs: number): boolean {
+  return timeMs !== undefined && timeMs <= nowMs;
+}

@@ -1,0 +1,66 @@
+/** The extractor of an operator: a module of JavaScript, loaded at the start. */
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { customExtractor, type Extractor } from '#auth';
+import { DatabaseError } from '#base';
+import { wallClock } from '#cluster';
+import type { Logger } from '#observability';
+import type { Config } from './settings.ts';
+
+/** What a module exports. */
+const FACTORY = 'createExtractor';
+const LOAD_MS = 10_000;
+/** A fault that comes with every request is said so often. */
+const LOGGED_MS = 10_000;
+
+/** @throws DatabaseError when it cannot be loaded, or makes no extractor. */
+export async function loadExtractor(
+  { auth, authExtractorModule: file }: Config,
+  logger: Logger,
+): Promise<Extractor | undefined> {
+  if (auth === 'off' || file === 'none') return undefined;
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`it has not ended within ${LOAD_MS} ms`)), LOAD_MS);
+  let made: unknown;
+  try {
+    made = await Promise.race([madeBy(file), late.promise]);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw unusable(file, `cannot be loaded: ${why}`, cause);
+  } finally {
+    clearTimeout(timer);
+  }
+  const read = customExtractor(made, { nowMs: () => wallClock.nowMs(), onFault: faultLog(logger) });
+  if (read.kind === 'ok') return read.value;
+  throw unusable(file, read.reason);
+}
+
+async function madeBy(file: string): Promise<unknown> {
+  const module: unknown = await import(pathToFileURL(resolve(file)).href);
+  const create: unknown = typeof module === 'object' && module !== null ? Reflect.get(module, FACTORY) : undefined;
+  if (!isFactory(create)) throw new Error(`it exports no function ${FACTORY}`);
+  return create();
+}
+
+function isFactory(value: unknown): value is () => unknown {
+  return typeof value === 'function';
+}
+
+function faultLog(logger: Logger): (why: string) => void {
+  let saidAtMs = Number.NEGATIVE_INFINITY;
+  let unsaid = 0;
+  return (why) => {
+    const nowMs = performance.now();
+    if (nowMs - saidAtMs < LOGGED_MS) {
+      unsaid++;
+      return;
+    }
+    logger.warn('auth-extractor-failed', { why, unsaid });
+    saidAtMs = nowMs;
+    unsaid = 0;
+  };
+}
+
+function unusable(file: string, what: string, cause?: unknown): DatabaseError {
+  return new DatabaseError('invalid_argument', `The module ${file} of auth-extractor-module ${what}`, { cause });
+}

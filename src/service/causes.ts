@@ -1,0 +1,23 @@
+/** What a transaction came of, followed back from one `causation_id` to the next. */
+import { formatUuid, parseUuid, toRevision } from '#base';
+import { optionsOfBody } from '#model';
+import { type StoredTransaction, transactionById } from '#query';
+import type { Cause } from './operations.ts';
+
+/** A look-up of two rows each. */
+const CAUSES_MAX = 8;
+
+type Source = Parameters<typeof transactionById>[0];
+
+/** A cause is committed before what it causes, so that no two can be each other's. */
+export function causesOf(source: Source, stored: StoredTransaction): readonly Cause[] {
+  const causes: Cause[] = [];
+  for (let effect = stored; causes.length < CAUSES_MAX; ) {
+    const id = parseUuid(optionsOfBody(effect.view.body).causationId ?? '');
+    const cause = id === undefined ? undefined : transactionById(source, effect.revision - 1, id);
+    if (id === undefined || cause === undefined) break;
+    causes.push({ transactionId: formatUuid(id), revision: toRevision(cause.revision) });
+    effect = cause;
+  }
+  return causes;
+}

@@ -1,0 +1,126 @@
+/**
+ * What a trace shows of an operation: itself, and below it what it waits for.
+ *
+ * ```
+ *   server span (transport) ── cairn.transact ── cairn.propose        queue, log, commit and apply, by the front's clock
+ *                           ├─ cairn.query_events ── cairn.read_barrier
+ *                           ├─ cairn.read_slices                      from the first slice to the last
+ *                           └─ cairn.open_state_view, cairn.fold, cairn.present, cairn.decide
+ * ```
+ *
+ * A request without a span costs a look at it, and nothing is made.
+ */
+import { type Event, isDatabaseName, readEvent } from '#model';
+import type { HeaderOf, Span, Traced } from '#observability';
+import type { ServiceContext } from './context.ts';
+
+/** An operation that has a span of its own whenever its request has one. */
+export function traced<Request extends Traced & { readonly databaseName: string }, Reply extends object>(
+  operation: string,
+  context: ServiceContext,
+  run: (context: ServiceContext, request: Request) => Promise<Reply>,
+): (request: Request) => Promise<Reply> {
+  return (request) => {
+    const { span } = request;
+    return span === undefined ? run(context, request) : operate(span, { operation, context, request, run });
+  };
+}
+
+interface Operation<Request, Reply> {
+  readonly operation: string;
+  readonly context: ServiceContext;
+  readonly request: Request;
+  readonly run: (context: ServiceContext, request: Request) => Promise<Reply>;
+}
+
+async function operate<Request extends { readonly databaseName: string }, Reply extends object>(
+  parent: Span,
+  { operation, context, request, run }: Operation<Request, Reply>,
+): Promise<Reply> {
+  const span = parent.child(`cairn.${operation}`, 'internal', {
+    'db.system.name': 'cairn',
+    'db.operation.name': operation,
+    'cairn.database': nameOf(request),
+  });
+  try {
+    const reply = await run(context, { ...request, span });
+    span.set(factsOf(reply));
+    return reply;
+  } catch (failure) {
+    span.fail(failure);
+    throw failure;
+  } finally {
+    span.end();
+  }
+}
+
+/** What is no name of a database may be anything. */
+function nameOf({ databaseName }: { readonly databaseName: string }): string | undefined {
+  return isDatabaseName(databaseName) ? databaseName : undefined;
+}
+
+/** What the reply of any operation says of where it was answered, and how. */
+function factsOf(reply: object): Parameters<Span['set']>[0] {
+  const { revision, databaseId, kind }: { revision?: unknown; databaseId?: unknown; kind?: unknown } = reply;
+  return {
+    'cairn.revision': typeof revision === 'number' ? revision : undefined,
+    'cairn.database_id': typeof databaseId === 'string' ? databaseId : undefined,
+    'cairn.result': typeof kind === 'string' ? kind : undefined,
+  };
+}
+
+/** Slices as they are pulled, in a span of their own from the first to the last. */
+export function tracedSlices<Slice>(
+  parent: Span | undefined,
+  slices: AsyncIterable<Slice>,
+  eventCountOf: (slice: Slice) => number,
+): AsyncIterable<Slice> {
+  return parent === undefined ? slices : slicesIn(parent, slices, eventCountOf);
+}
+
+async function* slicesIn<Slice>(
+  parent: Span,
+  slices: AsyncIterable<Slice>,
+  eventCountOf: (slice: Slice) => number,
+): AsyncGenerator<Slice> {
+  const span = parent.child('cairn.read_slices', 'internal');
+  let events = 0;
+  let sliceCount = 0;
+  try {
+    for await (const slice of slices) {
+      events += eventCountOf(slice);
+      sliceCount += 1;
+      yield slice;
+    }
+  } catch (failure) {
+    span.fail(failure);
+    throw failure;
+  } finally {
+    span.set({ 'cairn.events': events, 'cairn.slices': sliceCount });
+    span.end();
+  }
+}
+
+/** Events of one transaction whose creation is named: more would make a span that nobody can read. */
+const LINKS_MAX = 32;
+/** Events that are looked at for it. */
+const LOOKED_AT_MAX = 100;
+
+/** Names the spans in which the events were made, by the tracing extension of CloudEvents, each once. */
+export function linkCreation(span: Span, events: readonly Uint8Array[]): void {
+  const linked = new Set<string>();
+  for (const bytes of events.slice(0, LOOKED_AT_MAX)) {
+    if (linked.size >= LINKS_MAX) return;
+    const { extensions } = readEvent(bytes, 0, bytes.length);
+    const parent = textOf(extensions, 'traceparent');
+    if (parent === undefined || linked.has(parent)) continue;
+    linked.add(parent);
+    const header: HeaderOf = (name) => textOf(extensions, name);
+    span.link(header);
+  }
+}
+
+function textOf(extensions: Event['extensions'], name: string): string | undefined {
+  const extension = extensions.get(name);
+  return extension?.kind === 'string' ? extension.value : undefined;
+}

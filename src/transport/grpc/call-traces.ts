@@ -1,0 +1,41 @@
+/** What a trace shows of a call of gRPC: its server span, by the names that OpenTelemetry has for calls. */
+import type { Traced, Tracer } from '#observability';
+import type { Call } from './wire/call.ts';
+import type { CallTrace } from './wire/method-traits.ts';
+import type { CallStatus } from './wire/status.ts';
+
+/** What the node answers for, and not the client. */
+const FAULTS: ReadonlySet<string> = new Set<CallStatus['code'] | 'UNKNOWN'>([
+  'UNKNOWN',
+  'DEADLINE_EXCEEDED',
+  'UNIMPLEMENTED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'DATA_LOSS',
+]);
+
+/** Probes are not traced: they say nothing, and there are many. */
+export function tracingCalls(tracer: Tracer): (call: Call) => CallTrace | undefined {
+  return (call) => {
+    const { service, name, isProbe = false } = call.method;
+    if (isProbe) return undefined;
+    const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': `${service}/${name}` };
+    const span = tracer.begin(`${service}/${name}`, (header) => call.header(header), attributes);
+    return {
+      span,
+      ended: (code) => {
+        const failed = FAULTS.has(code) ? { 'error.type': code } : {};
+        span.set({ 'rpc.response.status_code': code, ...failed });
+        if (FAULTS.has(code)) span.fail();
+        span.end();
+      },
+    };
+  };
+}
+
+const NOT_TRACED: Traced = {};
+
+/** What a call is traced in, as a member of its request. */
+export function tracedAs({ trace }: Call): Traced {
+  return trace?.span.isRecorded === true ? { span: trace.span } : NOT_TRACED;
+}

@@ -1,0 +1,72 @@
+// Goal: what components do is in the trace of whoever asks for it: decisions, folds, presentations. Method: a real
+// node, the example of a bank published as a user would, and a collector on loopback.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { builtComponent } from '../support/wasm/built.ts';
+
+/** Components of 12 MB are built, published and started, on a machine with other things to do. */
+const BUILD_MS = 300_000;
+const TRACE = 'c'.repeat(32);
+const TRACED = { traceparent: `00-${TRACE}-${'b'.repeat(16)}-01` };
+
+let receiver: OtlpReceiver;
+let server: TestServer;
+
+beforeAll(async () => {
+  receiver = await startOtlpReceiver();
+  server = await startTestServer(
+    '--guest-executors=1',
+    `--otlp-endpoint=${receiver.endpoint}`,
+    '--trace-sample-ratio=0',
+  );
+  await fetch(`${server.http}/api/v1/databases/bank`, { method: 'POST' });
+  const offers = ['text/csv', 'text/html'];
+  await publish('state-changes', { state_change_name: 'accounts', state_view_names: ['balances'] }, 'accounts');
+  await publish('presenters', { presenter_name: 'statement', content_types: offers }, 'statement');
+  const view = { content_type: 'application/json', query_temporality: 'revision', presenter: 'statement' };
+  const selector = { event_selector: { type: 'by_stream', value: 'accounts' } };
+  await publish('state-views', { ...view, ...selector, state_view_name: 'balances' }, 'balances');
+}, BUILD_MS);
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+
+async function publish(kind: string, metadata: object, module: string): Promise<void> {
+  const form = new FormData();
+  form.append('metadata', JSON.stringify(metadata));
+  form.append('wasm', new Blob([new Uint8Array(await builtComponent(`examples/bank/${module}.ts`))]));
+  const { status } = await fetch(`${server.http}/api/v1/db/bank/${kind}`, { method: 'POST', body: form });
+  expect([kind, status]).toEqual([kind, 201]);
+}
+
+it(
+  'SPEC-TRACE-CONTEXT: a command, a fold and a presentation are in the trace of their request',
+  async () => {
+    const command = { method: 'POST', path: '/accounts/a', body: { owner: 'ann' } };
+    const executed = await fetch(`${server.http}/api/v1/db/bank/state-changes/accounts/v1/execute`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...TRACED },
+      body: JSON.stringify(command),
+    });
+    expect(executed.status).toBe(200);
+    const revision = executed.headers.get('x-revision');
+    const path = `/api/v1/db/bank/${revision}/state-views/balances/v1`;
+    const rendered = await fetch(`${server.http}${path}`, { headers: { accept: 'text/csv', ...TRACED } });
+    expect([rendered.status, (await rendered.text()).includes('a')]).toEqual([200, true]);
+
+    const wanted = ['cairn.decide', 'cairn.propose', 'cairn.execute_command', 'cairn.fold', 'cairn.present'];
+    const spans = await receiver.until('spans of components', (all) =>
+      wanted.every((name) => all.some((span) => span.name === name)),
+    );
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE]));
+    const [decide, propose, execute, fold, present] = wanted.map((name) => spans.find((span) => span.name === name));
+    expect([decide?.parentId, propose?.parentId]).toEqual([execute?.spanId, execute?.spanId]);
+    expect(decide?.attributes).toMatchObject({ 'cairn.component': 'accounts v1', 'cairn.result': 'decided' });
+    expect(fold?.attributes).toMatchObject({ 'cairn.component': 'balances v1', 'cairn.revision': Number(revision) });
+    expect(present?.attributes).toMatchObject({ 'cairn.component': 'statement v1' });
+  },
+  BUILD_MS,
+);

@@ -1,0 +1,86 @@
+// Goal: whoever looks at an event is led to its transaction, to what that came of, and from a transaction to what came
+// of it. Method: a real node; a chain of transactions that name one another, and some that only seem to.
+import { describe, expect, it } from 'vitest';
+import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { readToonPage } from '../support/toon-pages.ts';
+
+const { api } = await startHttpNode();
+const TEXT = { accept: 'text/plain' };
+
+const idOf = (revision: number): string => `0193a1b2-c3d4-7e5f-8a9b-${String(revision).padStart(12, '0')}`;
+
+interface Said {
+  readonly causation_id?: string;
+  readonly correlation_id?: string;
+}
+
+async function databaseOf(all: readonly Said[]): Promise<string> {
+  const name = uniqueName();
+  await api.create(name);
+  for (const [at, said] of all.entries()) {
+    const transaction = { ...said, transaction_id: idOf(at + 1), events: [cloudEvent(`${at}`)] };
+    const { status } = await api.post(`/api/v1/db/${name}`, transaction);
+    expect(status).toBe(200);
+  }
+  return name;
+}
+
+async function linksOf(path: string): Promise<Readonly<Record<string, string>>> {
+  const answer = await api.get(path, TEXT);
+  expect(answer.status).toBe(200);
+  return readToonPage(answer.text).links;
+}
+
+describe('SPEC-HTTP-CAUSES', () => {
+  it('leads from an event to its transaction, and back along its causes', async () => {
+    const name = await databaseOf([{}, { causation_id: idOf(1) }, {}, { causation_id: idOf(2).toUpperCase() }]);
+    const path = (revision: number): string => `GET /api/v1/db/${name}/transaction/${idOf(revision)}`;
+    const chain = { transaction: path(4), caused_by: path(2), caused_by_2_back: path(1) };
+    expect(await linksOf(`/db/${name}/4/events/4?index=0`)).toMatchObject(chain);
+    expect(await linksOf(`/db/${name}/4/events/1?index=0`)).not.toHaveProperty('caused_by');
+    const { text } = await api.get(`/db/${name}/4/events/4`, { accept: 'text/html' });
+    expect(text).toContain(`<a href="/api/v1/db/${name}/transaction/${idOf(2)}">caused by</a>`);
+  });
+
+  it('leads from a transaction to those that came of it, and to those of its correlation id', async () => {
+    const name = await databaseOf([
+      { correlation_id: 'c' },
+      { causation_id: idOf(1), correlation_id: 'c' },
+      { correlation_id: 'other' },
+      { correlation_id: 'c' },
+      {},
+    ]);
+    const path = (revision: number): string => `GET /api/v1/db/${name}/transaction/${idOf(revision)}`;
+    const links = await linksOf(`/api/v1/db/${name}/transaction/${idOf(1)}`);
+    const related = Object.entries(links).filter(([each]) => /^(?:caused|correlated)_/.test(each));
+    expect(related).toEqual([
+      ['caused_2', path(2)],
+      ['correlated_4', path(4)],
+    ]);
+    expect(readToonPage((await api.get(`/api/v1/db/${name}/transaction/${idOf(1)}`, TEXT)).text).summary).toContain(
+      'with the correlation id "c"',
+    );
+    expect(jsonOf(await api.get(`/api/v1/db/${name}/transaction/${idOf(1)}`))).not.toHaveProperty('related');
+  });
+
+  it.each<[string, readonly Said[]]>([
+    ['what is no transaction of the database', [{ causation_id: idOf(9) }]],
+    ['what is no id', [{ causation_id: 'an event' }]],
+    ['itself', [{ causation_id: idOf(1) }]],
+    ['what was committed later', [{ causation_id: idOf(2) }, {}]],
+  ])('leads to no cause that is %s', async (_what, all) => {
+    const name = await databaseOf(all);
+    expect(await linksOf(`/db/${name}/1/events/1?index=0`)).not.toHaveProperty('caused_by');
+    expect(await linksOf(`/api/v1/db/${name}/transaction/${idOf(1)}`)).not.toHaveProperty('caused_by');
+  });
+
+  it('ends behind eight causes, and tells of sixteen effects', async () => {
+    const chain = Array.from({ length: 10 }, (_, at) => (at === 0 ? {} : { causation_id: idOf(at) }));
+    const name = await databaseOf([...chain, ...Array.from({ length: 18 }, () => ({ causation_id: idOf(10) }))]);
+    const back = Object.keys(await linksOf(`/db/${name}/10/events/10`)).filter((each) => each.startsWith('caused_by'));
+    expect(back).toHaveLength(8);
+    const onward = Object.keys(await linksOf(`/api/v1/db/${name}/transaction/${idOf(10)}`));
+    expect(onward.filter((each) => /^caused_\d/.test(each))).toHaveLength(16);
+  });
+});

@@ -1,0 +1,329 @@
+// Goal: one request is one trace: from the context that it came with (W3C, over HTTP, gRPC and MCP), over what it waits
+// for, to the other node that answers it; what an event says of its creation is kept and linked; nothing of what was
+// sent is told. Method: real nodes and a collector on loopback that reads what they export.
+
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { event as grpcEvent, transaction } from '../support/grpc-requests.ts';
+import { HttpClient, jsonOf } from '../support/http-client.ts';
+import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTwoNodes, type TwoNodes } from '../support/two-nodes.ts';
+
+/** For two nodes to find each other, or two processes to load one, on a machine with other things to do. */
+const PROCESSES_MS = 120_000;
+const SECRET = 'sesame-of-the-test';
+
+let receiver: OtlpReceiver;
+let server: TestServer;
+let api: HttpClient;
+let traces = 0;
+
+beforeAll(async () => {
+  receiver = await startOtlpReceiver();
+  server = await startTestServer(`--otlp-endpoint=${receiver.endpoint}`, '--trace-sample-ratio=0');
+  api = new HttpClient(server.http);
+  await api.create('shop');
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+
+interface Remote {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceparent: string;
+}
+
+/** A trace that somebody else has begun, and keeps unless told otherwise. */
+function remote(flags = '01'): Remote {
+  traces += 1;
+  const traceId = traces.toString(16).padStart(32, 'a');
+  const spanId = traces.toString(16).padStart(16, 'b');
+  return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-${flags}` };
+}
+
+const event = (id: string, extensions: Readonly<Record<string, string>> = {}): object => {
+  return { id, source: '/s/orders', specversion: '1.0', type: 'placed', subject: SECRET, ...extensions };
+};
+
+function spansOf(traceId: string): readonly ReceivedSpan[] {
+  return receiver.spans.filter((span) => span.traceId === traceId);
+}
+
+/** The spans of a trace, once these are among them. */
+async function traceWith(traceId: string, ...names: readonly string[]): Promise<readonly ReceivedSpan[]> {
+  await receiver.until(`${names.join(' and ')} in ${traceId}`, () => {
+    const known = spansOf(traceId).map(({ name }) => name);
+    return names.every((name) => known.includes(name));
+  });
+  return spansOf(traceId);
+}
+
+/** The names from the beginning of the trace down to a span. */
+function wayTo(name: string, spans: readonly ReceivedSpan[]): readonly string[] {
+  const way: string[] = [];
+  for (let span = spans.find((each) => each.name === name); span !== undefined; ) {
+    way.unshift(span.name);
+    const { parentId } = span;
+    span = spans.find(({ spanId }) => spanId === parentId);
+  }
+  return way;
+}
+
+function named(name: string, spans: readonly ReceivedSpan[]): ReceivedSpan {
+  const found = spans.find((span) => span.name === name);
+  if (found === undefined) throw new Error(`there is no span ${name}`);
+  return found;
+}
+
+describe('SPEC-TRACE-CONTEXT over HTTP', () => {
+  it('a transaction is one trace, from the context of the request to its entry and its outcome', async () => {
+    const { traceId, spanId, traceparent } = remote();
+    const answer = await api.post('/databases/shop/events', { events: [event('a')] }, { traceparent });
+    expect(answer.status).toBe(200);
+    const spans = await traceWith(traceId, 'POST /databases/{database}/events', 'cairn.propose');
+    expect(wayTo('cairn.propose', spans)).toEqual([
+      'POST /databases/{database}/events',
+      'cairn.transact',
+      'cairn.propose',
+    ]);
+    const request = named('POST /databases/{database}/events', spans);
+    expect(request).toMatchObject({
+      parentId: spanId,
+      kind: 'server',
+      isError: false,
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/databases/{database}/events',
+        'http.response.status_code': 200,
+        'cairn.revision': 1,
+      },
+      resource: { 'service.name': 'cairn', 'service.instance.id': 'node-1' },
+    });
+    expect(named('cairn.transact', spans).attributes).toMatchObject({
+      'db.system.name': 'cairn',
+      'db.operation.name': 'transact',
+      'cairn.database': 'shop',
+      'cairn.result': 'recorded',
+      'cairn.revision': 1,
+    });
+    const proposal = named('cairn.propose', spans);
+    expect(proposal).toMatchObject({ events: ['cairn.admitted'], attributes: { 'cairn.result': 'committed' } });
+    expect(proposal.endNs).toBeGreaterThan(proposal.startNs);
+    expect(proposal.endNs).toBeLessThanOrEqual(request.endNs);
+  });
+
+  it('a query shows the wait for its revision, and the reading of its slices', async () => {
+    const { traceId, traceparent } = remote();
+    const answer = await api.get('/db/shop/1/events', { traceparent });
+    expect(answer.status).toBe(200);
+    const spans = await traceWith(traceId, 'cairn.read_barrier', 'cairn.read_slices', 'cairn.query_events');
+    expect(wayTo('cairn.read_barrier', spans).slice(-2)).toEqual(['cairn.query_events', 'cairn.read_barrier']);
+    expect(named('cairn.read_slices', spans).attributes).toMatchObject({ 'cairn.events': 1 });
+  });
+
+  it('a refusal is told by its code, and is no fault of the node', async () => {
+    const { traceId, traceparent } = remote();
+    expect((await api.get('/db/nothing/latest', { traceparent })).status).toBe(404);
+    const spans = await traceWith(traceId, 'cairn.database_at', 'GET /db/{database}/{revision}');
+    expect(named('cairn.database_at', spans)).toMatchObject({
+      isError: true,
+      attributes: { 'error.type': 'not_found', 'cairn.error.reason': 'DatabaseNotFound' },
+    });
+    expect(named('GET /db/{database}/{revision}', spans)).toMatchObject({
+      isError: false,
+      attributes: { 'http.response.status_code': 404 },
+    });
+  });
+
+  it('what is no context is passed over, and what is not kept elsewhere is not kept here', async () => {
+    const before = receiver.spans.length;
+    const { traceId } = remote();
+    const malformed = [`00-${traceId}-01`, 'x'.repeat(5_000), `ff-${traceId}-bbbbbbbbbbbbbbbb-01`, '00-0-0-01'];
+    for (const traceparent of [...malformed, remote('00').traceparent]) {
+      expect((await api.get('/databases/shop', { traceparent })).status).toBe(200);
+    }
+    // What was begun later has come: nothing of those before comes any more.
+    const later = remote();
+    await api.get('/databases/shop', { traceparent: later.traceparent });
+    await traceWith(later.traceId, 'GET /databases/{database}');
+    expect(receiver.spans.slice(before).filter((span) => span.traceId !== later.traceId)).toEqual([]);
+  });
+
+  it('tells nothing of what was sent: no payload, path, query or credential', async () => {
+    const { traceId, traceparent } = remote();
+    const headers = { traceparent, authorization: `Bearer ${SECRET}` };
+    const events = [{ ...event('b'), data: { word: SECRET } }];
+    await api.post('/databases/shop/events', { events, transaction_id: SECRET }, headers);
+    await api.get(`/db/shop/1/subjects/${SECRET}?limit=3`, headers);
+    const spans = await traceWith(traceId, 'POST /databases/{database}/events', 'cairn.query_events');
+    const told = JSON.stringify(spans, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+    expect(told).not.toContain(SECRET);
+  });
+});
+
+describe('SPEC-TRACE-CONTEXT over gRPC', () => {
+  it('a transaction and a query go on with the trace of their metadata', async () => {
+    const { traceId, spanId, traceparent } = remote();
+    const metadata = { traceparent, tracestate: 'vendor=1' };
+    await server.client.send('transact', transaction('shop', [grpcEvent({ id: 'g' })]), { metadata });
+    const spans = await traceWith(traceId, 'cairn.v1.EventStore/Transact', 'cairn.propose');
+    expect(wayTo('cairn.propose', spans)).toEqual(['cairn.v1.EventStore/Transact', 'cairn.transact', 'cairn.propose']);
+    expect(named('cairn.v1.EventStore/Transact', spans)).toMatchObject({
+      parentId: spanId,
+      kind: 'server',
+      attributes: {
+        'rpc.system.name': 'grpc',
+        'rpc.method': 'cairn.v1.EventStore/Transact',
+        'rpc.response.status_code': 'OK',
+      },
+    });
+    const read = remote();
+    const asked = { traceparent: read.traceparent };
+    await server.client.send('fetchLatestDatabase', { databaseName: 'shop' }, { metadata: asked });
+    const reading = await traceWith(read.traceId, 'cairn.v1.EventStore/FetchLatestDatabase', 'cairn.read_barrier');
+    expect(named('cairn.read_barrier', reading).attributes).toMatchObject({ 'cairn.at': 'latest' });
+  });
+});
+
+describe('SPEC-TRACE-CONTEXT over MCP', () => {
+  it('a tool and the request of HTTP that it makes are one trace, by _meta or by the header', async () => {
+    const byHeader = remote();
+    const transport = new StreamableHTTPClientTransport(new URL(server.mcp), {
+      requestInit: { headers: { traceparent: byHeader.traceparent } },
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport);
+    const byMeta = remote();
+    const call = { name: 'fetch', arguments: { path: '/db/shop/latest' } };
+    await client.callTool({ ...call, _meta: { traceparent: byMeta.traceparent } });
+    await client.callTool(call);
+    for (const { traceId, spanId } of [byMeta, byHeader]) {
+      const spans = await traceWith(traceId, 'tools/call fetch', 'GET', 'GET /db/{database}/{revision}');
+      expect(wayTo('cairn.database_at', spans)).toEqual([
+        'tools/call fetch',
+        'GET',
+        'GET /db/{database}/{revision}',
+        'cairn.database_at',
+      ]);
+      expect(named('tools/call fetch', spans)).toMatchObject({
+        parentId: spanId,
+        kind: 'server',
+        attributes: { 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': 'fetch' },
+      });
+      expect(named('GET', spans).kind).toBe('client');
+    }
+    await client.close();
+  });
+});
+
+describe('SPEC-TRACE-EXPORT', () => {
+  it('a collector that takes nothing costs spans, which are counted, and no request', async () => {
+    const { traceparent } = remote();
+    const { requests } = receiver;
+    receiver.status = 400;
+    for (const id of ['x', 'y', 'z']) {
+      expect((await api.post('/databases/shop/events', { events: [event(id)] }, { traceparent })).status).toBe(200);
+    }
+    await eventually(async () => {
+      const metrics = await (await fetch(server.metrics)).text();
+      expect(metrics).toMatch(/^cairn_trace_spans_dropped_total\{reason="export_failed"\} [1-9]/m);
+      expect(metrics).toMatch(/^cairn_trace_spans_exported_total [1-9]/m);
+    });
+    expect(receiver.requests).toBeGreaterThan(requests);
+    receiver.status = 200;
+    const later = remote();
+    await api.get('/databases/shop', { traceparent: later.traceparent });
+    await traceWith(later.traceId, 'GET /databases/{database}');
+  });
+
+  it('what a request has left is sent before the node ends', async () => {
+    const ending = await startTestServer(`--otlp-endpoint=${receiver.endpoint}`, '--node-name=ending');
+    await new HttpClient(ending.http).create('last');
+    await ending[Symbol.asyncDispose]();
+    const ofIt = receiver.spans.filter(({ resource }) => resource['service.instance.id'] === 'ending');
+    expect(ofIt.map(({ name }) => name)).toEqual(expect.arrayContaining(['cairn.create_database', 'POST /api/v1/db']));
+  });
+
+  it(
+    'without a collector nothing of the SDK is loaded, and with one it is',
+    async () => {
+      const off = await loadedBy();
+      const on = await loadedBy(`--otlp-endpoint=${receiver.endpoint}`);
+      // The package of the metrics loads the API, which does nothing by itself.
+      const isOfSdk = (url: string): boolean => /@opentelemetry\/(?!api\/)/.test(url);
+      expect(off.filter(isOfSdk)).toEqual([]);
+      expect(off.filter((url) => url.includes('src/observability/otel/'))).toEqual([]);
+      expect(on.some((url) => url.includes('@opentelemetry/sdk-trace'))).toBe(true);
+    },
+    PROCESSES_MS,
+  );
+});
+
+/** Every module that a node has loaded which has answered a request. */
+async function loadedBy(...settings: readonly string[]): Promise<readonly string[]> {
+  const child = join(import.meta.dirname, '../support/loaded-modules-child.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=source', child, ...settings]);
+  return JSON.parse(stdout) as readonly string[];
+}
+
+describe('SPEC-EVENT-TRACING', () => {
+  it('what an event says of its creation is stored as it is, and linked from its transaction', async () => {
+    const { traceId, traceparent } = remote();
+    const made = remote();
+    const extensions = { traceparent: made.traceparent, tracestate: 'vendor=2' };
+    const events = [event('c', extensions), event('d', extensions), event('e', { traceparent: 'no context' })];
+    const answer = await api.post('/databases/shop/events', { events }, { traceparent });
+    const { revision } = jsonOf(answer) as { readonly revision: number };
+    const stored = jsonOf(await api.get(`/db/shop/${revision}/events?limit=100`)) as { events: object[] };
+    expect(stored.events).toContainEqual(expect.objectContaining({ id: 'c', ...extensions }));
+    expect(stored.events).toContainEqual(expect.objectContaining({ id: 'e', traceparent: 'no context' }));
+    const spans = await traceWith(traceId, 'cairn.transact');
+    expect(named('cairn.transact', spans).links).toEqual([
+      { traceId: made.traceId, spanId: made.spanId, state: 'vendor=2' },
+    ]);
+  });
+});
+
+describe('SPEC-TRACE-CONTEXT between nodes', () => {
+  let nodes: TwoNodes;
+
+  beforeAll(async () => {
+    nodes = await startTwoNodes('far', `--otlp-endpoint=${receiver.endpoint}`, '--trace-sample-ratio=0');
+  }, PROCESSES_MS);
+
+  it('a relayed request is one trace over both nodes, over HTTP and gRPC', async () => {
+    const { traceId, traceparent } = remote();
+    const here = new HttpClient(nodes.other.http);
+    expect((await here.post('/databases/far/events', { events: [event('a')] }, { traceparent })).status).toBe(200);
+    const path = 'POST /databases/{database}/events';
+    await receiver.until('span of both nodes', () => spansOf(traceId).filter(({ name }) => name === path).length === 2);
+    const spans = await traceWith(traceId, 'cairn.relay', 'cairn.propose');
+    expect(wayTo('cairn.propose', spans)).toEqual([path, 'cairn.relay', path, 'cairn.transact', 'cairn.propose']);
+    const relay = named('cairn.relay', spans);
+    expect(relay).toMatchObject({
+      kind: 'client',
+      attributes: { 'cairn.relay.protocol': 'http', 'cairn.relay.result': 'answered' },
+    });
+    expect(new Set(spans.map(({ resource }) => resource['service.instance.id']))).toEqual(new Set(['one', 'two']));
+
+    const read = remote();
+    const asked = { traceparent: read.traceparent };
+    await nodes.other.client.send('fetchLatestDatabase', { databaseName: 'far' }, { metadata: asked });
+    const reading = await traceWith(read.traceId, 'cairn.relay', 'cairn.read_barrier');
+    expect(wayTo('cairn.read_barrier', reading)).toEqual([
+      'cairn.v1.EventStore/FetchLatestDatabase',
+      'cairn.relay',
+      'cairn.v1.EventStore/FetchLatestDatabase',
+      'cairn.database_at',
+      'cairn.read_barrier',
+    ]);
+  });
+});

@@ -1,0 +1,44 @@
+// Goal: a request is traced from its beginning to its answer, and the lines of the log about it name its trace; probes
+// are not traced. Method: the server over a node in one thread, with routes of the test.
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../../support/eventually.ts';
+import { startHttpWorld } from '../../../support/http-world.ts';
+import { keptSpans } from '../../../support/kept-spans.ts';
+
+const TRACE = 'a'.repeat(32);
+const TRACEPARENT = `00-${TRACE}-${'b'.repeat(16)}-01`;
+
+describe('a request that is traced', () => {
+  it('is a fault of the node when that fails, and the log names its trace', async () => {
+    const { tracer, ended } = keptSpans();
+    const handle = (): never => {
+      throw new TypeError('a bug');
+    };
+    await using world = await startHttpWorld({ tracer, routes: [{ method: 'GET', path: '/bug/{name}', handle }] });
+    const answer = await world.client.get('/bug/some', { traceparent: TRACEPARENT });
+    expect(answer.status).toBe(500);
+    expect(world.logged).toEqual(['http-request-failed']);
+    expect(world.fields[0]).toMatchObject({ route: '/bug/{name}', trace_id: TRACE });
+    await eventually(() => expect(ended).toHaveLength(1));
+    expect(ended[0]).toMatchObject({
+      name: 'GET /bug/{name}',
+      status: { code: 2 },
+      attributes: { 'http.response.status_code': 500, 'error.type': '500' },
+    });
+  });
+
+  it('is none where a probe asks', async () => {
+    const { tracer, ended } = keptSpans();
+    await using world = await startHttpWorld({ tracer });
+    for (const path of ['/health', '/databases']) expect((await world.client.get(path)).status).toBe(200);
+    await eventually(() => expect(ended.map(({ name }) => name)).toContain('GET /databases'));
+    expect(ended.map(({ name }) => name)).toEqual(['GET /databases']);
+  });
+
+  it('is told by its method alone where no route takes it', async () => {
+    const { tracer, ended } = keptSpans();
+    await using world = await startHttpWorld({ tracer });
+    expect((await world.client.get('/who/knows')).status).toBe(404);
+    await eventually(() => expect(ended.map(({ name }) => name)).toEqual(['GET unmatched']));
+  });
+});
