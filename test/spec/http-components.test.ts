@@ -206,7 +206,7 @@ describe('SPEC-HTTP-COMPONENT-LISTINGS', () => {
       ],
     });
     expect(await json(`/databases/${database}`)).toMatchObject({
-      state_views: [{ name: 'balances' }],
+      state_views: ['balances'],
       state_changes: [],
     });
     expect(await json(`/api/v1/db/${database}/state-changes`)).toEqual([]);

@@ -3,11 +3,11 @@
 // everything; a walk from the first page, along all links; each action held against the routing table and the parser of
 // its body, and one of each kind sent.
 import { describe, expect, it } from 'vitest';
-import type { Route } from '../../src/transport/http/route.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
-import { type Answer, cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
+import { cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
-import { createToonDatabase, LAST_REVISION, publish, TRANSACTION_ID, toonComponents } from '../support/toon-node.ts';
+import { entriesOf, isPage, PageWalker, routeOf } from '../support/page-walker.ts';
+import { createToonDatabase, LAST_REVISION, publish, toonComponents } from '../support/toon-node.ts';
 import { linksOf, readToonPage, type ToonAction, type ToonPage } from '../support/toon-pages.ts';
 
 const { api } = await startHttpNode('--guest-executors=1');
@@ -16,69 +16,14 @@ const components = await toonComponents();
 await createToonDatabase(api, name, components);
 
 const TEXT = { accept: 'text/plain' };
-const STATE_VIEW_RENDER = /\/state-views\/\{(?:name|view_name)\}(?:\/v(?:ersions\/)?\{version\})?$/;
-/** What is read that is no page: health, what components render, and the bytes of a schema. */
-const isPage = ({ path }: Route): boolean =>
-  !path.startsWith('/health') &&
-  !path.endsWith('/schema') &&
-  (path.startsWith('/db/') || !STATE_VIEW_RENDER.test(path));
+const walker = new PageWalker<ToonPage>(api, {
+  headers: TEXT,
+  contentType: 'text/plain; charset=utf-8',
+  read: readToonPage,
+  linksOf,
+});
 
-const patterns = ROUTES.map((route) => ({
-  route,
-  pattern: new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}));
-
-function routeOf(method: string, target: string): Route | undefined {
-  const path = target.split('?', 1)[0] ?? '';
-  return patterns.find(({ route, pattern }) => route.method === method && pattern.test(path))?.route;
-}
-
-/** Pages that no other page leads to: the other family, and what was asked for by an id. */
-const ENTRIES = [
-  '/',
-  `/databases/${name}`,
-  `/databases/${name}/events?limit=2`,
-  `/databases/${name}/events/1?index=1`,
-  `/databases/${name}/state-views`,
-  `/databases/${name}/state-changes`,
-  `/api/v1/db/${name}/state-changes`,
-  `/api/v1/db/${name}/presenters/shows/v1`,
-  `/api/v1/db/${name}/transaction/${TRANSACTION_ID}`,
-  `/db/${name}/0`,
-  `/db/${name}/${LAST_REVISION}/events/orders/text`,
-  `/db/${name}/${LAST_REVISION}/events/6?index=1`,
-  `/db/${name}/${LAST_REVISION}/events?limit=3`,
-  `/db/${name}/${LAST_REVISION}/streams?limit=1`,
-  ...['all', 'one', 'shown', 'timed'].map((view) => `/db/${name}/state-views/${view}/v1`),
-];
-
-async function read(path: string): Promise<Answer> {
-  const answer = await api.get(path, TEXT);
-  return answer.status === 307 ? read(answer.headers.get('location') ?? '') : answer;
-}
-
-/** All pages, by the path that led to them; whatever else a link leads to is answered as well. */
-async function walk(entries: readonly string[]): Promise<ReadonlyMap<string, ToonPage>> {
-  const pages = new Map<string, ToonPage>();
-  const seen = new Set<string>();
-  const waiting = [...entries];
-  for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
-    if (seen.has(path)) continue;
-    seen.add(path);
-    const answer = await read(path);
-    expect({ path, status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
-    const route = routeOf('GET', path);
-    expect([path, route]).toEqual([path, expect.anything()]);
-    if (route === undefined || !isPage(route)) continue;
-    expect([path, answer.headers.get('content-type')]).toEqual([path, 'text/plain; charset=utf-8']);
-    const page = readToonPage(answer.text);
-    pages.set(path, page);
-    waiting.push(...linksOf(page));
-  }
-  return pages;
-}
-
-const pages = await walk(ENTRIES);
+const pages = await walker.walk(entriesOf(name));
 
 describe('SPEC-HTTP-TOON: links', () => {
   it('lead through every read route, each of which is answered', () => {
@@ -107,12 +52,15 @@ describe('SPEC-HTTP-TOON: links', () => {
   });
 });
 
+/** All pages are read in turn, on a machine with other things to do. */
+const WALK_MS = 120_000;
+
 /** What is special in a path, in a query string, in TOON, in JavaScript, or in none of them. */
 const ODD =
   '% %2F ü 😀 " \' < ? # & + ; : , --- Links: .. . ... __proto__ - [1] {a} true 05 1e5 \\ \\n \u00a0x * ~ @ = $1 | a/b';
 
 describe('SPEC-HTTP-TOON: links of odd names', () => {
-  it('lead to what is called so', async () => {
+  it('lead to what is called so', { timeout: WALK_MS }, async () => {
     const own = uniqueName();
     await api.create(own);
     const names = [...ODD.split(' '), 'a b', ' x'];
@@ -127,7 +75,7 @@ describe('SPEC-HTTP-TOON: links of odd names', () => {
     });
     await api.commit(own, ...events);
     const lists = ['streams', 'subjects', 'event-types', 'events'].map((list) => `/db/${own}/1/${list}?limit=1`);
-    const walked = await walk([...lists, ...names.map((_, at) => `/db/${own}/1/events/1?index=${at}`)]);
+    const walked = await walker.walk([...lists, ...names.map((_, at) => `/db/${own}/1/events/1?index=${at}`)]);
     for (const [at, odd] of names.entries()) {
       const page = walked.get(`/db/${own}/1/events/1?index=${at}`);
       expect(page?.data).toMatchObject({ odd, type: odd, subject: odd, data: { [odd]: odd } });
@@ -213,12 +161,18 @@ const DOING: Readonly<Record<string, (target: string) => Promise<number>>> = {
     const query = { selector: { or: selectors }, range: {}, direction: 'REVERSE', limit: 5 };
     return (await api.get(`${target}?q=${q(query)}`, TEXT)).status;
   },
+  filter: async (target) => (await api.get(`${target}?stream=s&subject=u&type=t&start=1&end=2&limit=2`, TEXT)).status,
   page: async (target) => (await api.get(`${target}?limit=2&direction=reverse`, TEXT)).status,
   find: async (target) => (await api.get(`${target}?prefix=o&limit=2`, TEXT)).status,
   render: async (target) => {
     const parameters = target.includes('/one/') ? '?subject.account=a' : '';
     const cut = target.includes('/timed/') ? '?effective_time_end_at=2030-01-01T00:00:00Z' : '';
     return (await api.get(`${target}${parameters}${cut}`)).status;
+  },
+  compare_revisions: async (target) => (await api.get(`${target}?since=0`, TEXT)).status,
+  show_state: async (target) => {
+    const asked = 'revision=latest&other_revision=1&other_version=1';
+    return (await api.get(`${target}?${asked}`, TEXT)).status;
   },
   run_command: async (target) => (await api.post(target, {}, { 'x-batch-id': crypto.randomUUID() })).status,
   execute_command: async (target) => (await api.post(target, { method: 'POST', path: '/a', body: {} })).status,

@@ -23,6 +23,7 @@ await createToonDatabase(api, name, components);
 const TEXT = { accept: 'text/plain' };
 const AT = `/db/${name}/${LAST_REVISION}`;
 const TOON_TYPE = 'text/plain; charset=utf-8';
+const HTML_TYPE = 'text/html; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 const PATHS = [
@@ -60,7 +61,7 @@ function bare(data: unknown): unknown {
   return typeof data === 'object' && data !== null ? { ...data, next: undefined, next_cursor: undefined } : data;
 }
 
-describe('SPEC-HTTP-ACCEPT: TOON', () => {
+describe('SPEC-HTTP-ACCEPT', () => {
   it.each([
     ['text/plain', TOON_TYPE],
     ['text/plain; charset=utf-8', TOON_TYPE],
@@ -77,8 +78,10 @@ describe('SPEC-HTTP-ACCEPT: TOON', () => {
     ['text/plain;q=0.5, application/json;q=0.6', JSON_TYPE],
     ['text/plain;q=0', JSON_TYPE],
     ['text/plain;charset=latin1', JSON_TYPE],
-    ['text/html', JSON_TYPE],
-    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', JSON_TYPE],
+    ['text/html', HTML_TYPE],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', HTML_TYPE],
+    ['text/html;q=0.5, application/json', JSON_TYPE],
+    ['text/html;q=0.5, */*;q=0.4', HTML_TYPE],
     ['text/csv', JSON_TYPE],
     ['*/*', JSON_TYPE],
     ['', JSON_TYPE],
@@ -222,8 +225,8 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
   });
 
   it.each([
-    [`/db/${name}/6/state-views`, 'state_views', ['all', 'one', 'shown', 'timed', 'timed']],
-    [`/databases/${name}/state-views`, 'state_views', ['all', 'one', 'shown', 'timed']],
+    [`/db/${name}/6/state-views`, 'state_views', ['all', 'one', 'read', 'shown', 'timed', 'timed']],
+    [`/databases/${name}/state-views`, 'state_views', ['all', 'one', 'read', 'shown', 'timed']],
     [`/api/v1/db/${name}/presenters`, undefined, ['shows']],
   ])('of components go on behind a name or version, as JSON with a limit does: %s', async (path, list, wanted) => {
     await publish(api, `/api/v1/db/${name}/state-views`, { ...TIMED, description: 'another' }, components.view);

@@ -3,7 +3,7 @@
  * reach behind the API.
  */
 import { nativeCrc32, nativeSha256 } from '#cluster';
-import { createMetrics, type Logger, type Metrics, silentLogger } from '#observability';
+import { createMetrics, type LogFields, type Logger, type Metrics, silentLogger, type Tracer } from '#observability';
 import { createService, type Service, type Timers } from '#service';
 import { type AllowedOrigins, type ByteBudgets, createByteBudgets, type HttpServer, startHttpServer } from '#transport';
 import type { Route } from '../../src/transport/http/route.ts';
@@ -49,8 +49,9 @@ export interface HttpWorld extends AsyncDisposable {
   readonly metrics: Metrics;
   /** Waits of the service that are going on. */
   readonly timers: TestTimers;
-  /** Names of the errors that were logged. */
+  /** Names of the errors that were logged, and what the lines said beside them. */
   readonly logged: readonly string[];
+  readonly fields: readonly LogFields[];
   /** Failures after which a node would stop. */
   readonly fatal: readonly unknown[];
 }
@@ -66,8 +67,11 @@ export interface HttpWorldOptions {
   readonly connectionsMax?: number;
   /** What clients may hold; more than any test uses unless given. */
   readonly budgets?: ByteBudgets;
+  /** As of the server. */
+  readonly gzipBytesMin?: number;
   /** Instead of those of the API. */
   readonly routes?: readonly Route[];
+  readonly tracer?: Tracer;
 }
 
 const MUCH = 2 ** 30;
@@ -78,7 +82,9 @@ export async function startHttpWorld({
   nowMs,
   connectionsMax,
   budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
+  gzipBytesMin,
   routes,
+  tracer,
 }: HttpWorldOptions = {}): Promise<HttpWorld> {
   const core = new CoreWorld({}, databaseKit);
   if (nowMs !== undefined) core.nowMs = nowMs;
@@ -87,11 +93,16 @@ export async function startHttpWorld({
   const clock = { nowMs: () => core.nowMs };
   const timers = new TestTimers(holdsWaits, clock.nowMs);
   const logged: string[] = [];
+  const fields: LogFields[] = [];
   const fatal: unknown[] = [];
   const digests = { crc32: nativeCrc32, sha256: nativeSha256 };
   const random = { bytes: (count: number) => new Uint8Array(count).fill(7) };
   const service = createService({ node: core.node, clock, random, digests, metrics, release: '1.2.3', timers });
-  const logger: Logger = { ...silentLogger, error: (event) => logged.push(event) };
+  const error: Logger['error'] = (event, said = {}) => {
+    logged.push(event);
+    fields.push(said);
+  };
+  const logger: Logger = { ...silentLogger, error };
   const server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
@@ -101,11 +112,13 @@ export async function startHttpWorld({
     metrics,
     allowedOrigins,
     budgets,
+    gzipBytesMin,
     ...(connectionsMax === undefined ? {} : { connectionsMax }),
     ...(routes === undefined ? {} : { routes }),
+    tracer,
     onFatal: (failure) => fatal.push(failure),
   });
   const client = new HttpClient(server.address);
-  const parts = { core, service, server, client, metrics, timers, logged, fatal };
+  const parts = { core, service, server, client, metrics, timers, logged, fields, fatal };
   return { ...parts, [Symbol.asyncDispose]: () => server.close(CLOSE_DEADLINE_MS) };
 }

@@ -1,5 +1,6 @@
 /** A database of everything that pages of TOON show: events, a transaction, components. */
 import { changeText, NO_EVENT } from './components/change-text.ts';
+import { linesView } from './components/lines-view.ts';
 import { SHOWING } from './components/presenters.ts';
 import { hashingView } from './components/views.ts';
 import { cloudEvent, type HttpClient } from './http-client.ts';
@@ -23,6 +24,9 @@ export const TIMED: Readonly<Record<string, unknown>> = {
   query_temporality: 'effective_timestamp',
 };
 const BY_SUBJECT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
+
+/** A list of as many ones as there are events. */
+const COUNTED = { first: '{"placed":[', line: '1,', last: '0]}' };
 
 export interface Components {
   readonly view: Uint8Array;
@@ -58,6 +62,8 @@ export async function createToonDatabase(api: HttpClient, name: string, componen
     TIMED,
   ];
   for (const each of views) await publish(api, `/api/v1/db/${name}/state-views`, { ...VIEW, ...each }, view);
+  const read = { ...VIEW, state_view_name: 'read', content_type: 'application/json', events: ['order.placed'] };
+  await publish(api, `/api/v1/db/${name}/state-views`, read, await linesView(COUNTED));
   const metadata = { state_change_name: 'decides', state_view_names: ['all'] };
   await publish(api, `/api/v1/db/${name}/state-changes`, metadata, change);
 }

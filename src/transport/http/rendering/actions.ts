@@ -3,7 +3,15 @@
  * test sends each of them.
  */
 import type { Action, Parts } from './description.ts';
-import { belowDatabase, type ComponentSegment, type NamedVersion, type Place, runPath } from './paths.ts';
+import {
+  belowDatabase,
+  type ComponentSegment,
+  databasePath,
+  type NamedVersion,
+  type Place,
+  runPath,
+  versionPath,
+} from './paths.ts';
 
 const CREATE_PATH = '/api/v1/db';
 
@@ -34,6 +42,17 @@ export function transact({ databaseName }: Place, revision: number): Action {
   };
 }
 
+/** Of a database at a revision. */
+export function compareRevisions(place: Place): Action {
+  return {
+    name: 'compare_revisions',
+    method: 'GET',
+    path: databasePath(place),
+    does: 'counts what came since an earlier revision, by streams, subjects and event types',
+    query: { since: 'the earlier revision' },
+  };
+}
+
 export function queryEvents(place: Place): Action {
   return {
     name: 'query_events',
@@ -49,11 +68,28 @@ export function queryEvents(place: Place): Action {
   };
 }
 
-/** Of lists of events that are not given a query. */
-export const PAGING: Parts = {
+const PAGING: Parts = {
   limit: 'optional number of events',
   direction: 'optional: forward or reverse',
 };
+
+/** Of lists of events that are not given a query. */
+export function pageEvents(path: string): Action {
+  return { name: 'page', method: 'GET', path, does: 'lists them by other pages, or from the end', query: PAGING };
+}
+
+/** Of the list of all events. */
+export function filterEvents(path: string): Action {
+  const query = {
+    stream: 'optional: only of this stream',
+    subject: 'optional: only of this subject',
+    type: 'optional: only of this event type',
+    start: 'optional: from this revision on',
+    end: 'optional: up to this revision, inclusive',
+    ...PAGING,
+  };
+  return { name: 'filter', method: 'GET', path, does: 'lists those that have all that is given', query };
+}
 
 /** Of lists of names. */
 export function findNames(path: string, of: string): Action {
@@ -91,6 +127,8 @@ export function publish({ databaseName }: Place, segment: ComponentSegment): Act
   };
 }
 
+/** Of commands: whoever looks first uses nothing up. */
+const TRIAL = { trial: 'dry_run', query: { dry_run: 'optional: true decides and commits nothing' } };
 const BATCH: Parts = { 'x-batch-id': 'optional UUID, which makes a repeat safe' };
 
 export function runCommand(place: Place, change: NamedVersion): Action {
@@ -99,7 +137,7 @@ export function runCommand(place: Place, change: NamedVersion): Action {
     method: 'POST',
     path: runPath({ ...place, revision: 'latest' }, 'state-changes', change),
     does: 'has the component decide on a command, and commits the events that it answers',
-    query: { dry_run: 'optional: true decides and commits nothing' },
+    ...TRIAL,
     headers: BATCH,
     body: 'the command, as the component reads it',
   };
@@ -111,6 +149,7 @@ export function executeCommand({ databaseName }: Place, { name, version }: Named
     method: 'POST',
     path: `${CREATE_PATH}/${databaseName}/state-changes/${encodeURIComponent(name)}/v${version}/execute`,
     does: 'the same for components that tell commands by method and path',
+    ...TRIAL,
     headers: {
       ...BATCH,
       'x-last-seen-revision': 'optional revision since which nothing may have been committed',
@@ -122,6 +161,22 @@ export function executeCommand({ databaseName }: Place, { name, version }: Named
 export function renderView(place: Place, view: NamedVersion, query: Parts): Action {
   const path = runPath(place, 'state-views', view);
   return { name: 'render', method: 'GET', path, does: 'renders the state, in its own content type', query };
+}
+
+/** On the page of its version. */
+export function showState({ databaseName }: Place, view: NamedVersion, needed: Parts): Action {
+  return {
+    name: 'show_state',
+    method: 'GET',
+    path: versionPath(databaseName, 'state-views', view),
+    does: 'shows the state at a revision, and what differs from another revision or version',
+    query: {
+      revision: 'a revision, or latest',
+      ...needed,
+      other_revision: 'optional: a revision to compare it with',
+      other_version: 'optional: a version to compare it with',
+    },
+  };
 }
 
 export function expireSnapshots({ databaseName }: Place, name: string): Action {

@@ -1,9 +1,9 @@
 /** What is said of components: lists of them, and one version. */
-import { type DefinedVersion, parametersOf } from '#model';
+import { type DefinedVersion, isJsonType, isTextType, parametersOf } from '#model';
 import type { ReadScope } from '#service';
-import { deleteView, executeCommand, expireSnapshots, publish, renderView, runCommand } from './actions.ts';
-import { contextLinks, moreBehind } from './database-pages.ts';
-import type { Action, Description, Links, Parts } from './description.ts';
+import { deleteView, executeCommand, expireSnapshots, publish, renderView, runCommand, showState } from './actions.ts';
+import { contextLinks, moreBehind, textIn } from './database-pages.ts';
+import type { Action, Description, Links, Parts, RowView } from './description.ts';
 import {
   belowDatabase,
   type ComponentSegment,
@@ -38,6 +38,7 @@ export function versionsPage(segment: ComponentSegment, list: ReadScope, { shown
   const count = `${shown.length} ${shown.length === 1 ? 'entry' : 'entries'}`;
   const of = `${NOUNS[segment]}s of the database ${list.databaseName} at revision ${list.revision}`;
   return {
+    title: `${NOUNS[segment].charAt(0).toUpperCase()}${NOUNS[segment].slice(1)}s`,
     summary: `${count} in the list of the ${of}; ${moreBehind(next)}.`,
     links: {
       next,
@@ -45,17 +46,76 @@ export function versionsPage(segment: ComponentSegment, list: ReadScope, { shown
       ...contextLinks(list),
     },
     actions: [publish(list, segment)],
+    place: { databaseName: list.databaseName, revision: list.revision },
+    rows: { linksOf: versionLinks(list, segment, shown), columns: ['name', 'version'] },
   };
 }
 
-export function versionPage(scope: ReadScope, version: DefinedVersion): Description {
+/** A state on the page of its version. */
+export interface ShownState {
+  readonly revision: number;
+  /** The effective time up to which it counts, where it is in that order. */
+  readonly cut: string | undefined;
+  /** What is bound, and the cut, as the query string says it. */
+  readonly query: string;
+  readonly state: string;
+  readonly compared?: {
+    readonly version: number | bigint;
+    readonly revision: number;
+    /** From that one to this. */
+    readonly difference: string;
+  };
+}
+
+export function versionPage(scope: ReadScope, version: DefinedVersion, shown?: ShownState): Description {
   const segment = SEGMENTS[version.definition.kind];
   const named = namedVersion(version);
   const list = segment === 'presenters' ? presentersPath(scope) : belowDatabase(scope, segment);
-  return {
+  const page = {
+    title: `${named.name} v${named.version}`,
     summary: `Version ${named.version} of the ${NOUNS[segment]} ${named.name} of the database ${scope.databaseName}.`,
     links: { ...viewLinks(scope, version), all: list, ...contextLinks(scope) },
     actions: [...actionsOf(scope, version), publish(scope, segment)],
+    place: { databaseName: scope.databaseName, revision: scope.revision },
+  };
+  return shown === undefined ? page : { ...page, ...statePage(scope, named, shown) };
+}
+
+type StatePage = Pick<Description, 'summary' | 'links' | 'place' | 'texts'>;
+
+function statePage({ databaseName }: ReadScope, named: NamedVersion, shown: ShownState): StatePage {
+  const { revision, cut, query, compared } = shown;
+  const path = versionPath(databaseName, 'state-views', named);
+  const more = query === '' ? '' : `&${query}`;
+  const other = compared && `, and what differs from version ${compared.version} at revision ${compared.revision}`;
+  const until = cut === undefined ? '' : ` as of the effective time ${cut}`;
+  const at = { databaseName, revision };
+  return {
+    summary: `The state of ${named.name} v${named.version} at revision ${revision}${until}${other ?? ''}.`,
+    links: {
+      rendered: `${runPath(at, 'state-views', named)}${query === '' ? '' : `?${query}`}`,
+      last_change: revision === 0 ? undefined : `${path}?revision=${revision}&other_revision=${revision - 1}${more}`,
+      state_alone: compared && `${path}?revision=${revision}${more}`,
+      version: path,
+      ...contextLinks(at),
+    },
+    place: { ...at, pathAtRevision: `${path}?revision={revision}${more}` },
+    texts: { state: 'lines', difference: 'difference' },
+  };
+}
+
+/** Of the members of a version in a list; where the list is one of names, its latest version. */
+function versionLinks(
+  list: ReadScope,
+  segment: ComponentSegment,
+  shown: readonly DefinedVersion[],
+): RowView['linksOf'] {
+  const latest = new Map<string, NamedVersion['version']>(shown.map((each) => [each.definition.name, each.version]));
+  return (row) => {
+    const name = textIn(row, 'name') ?? '';
+    const said = row.get('version');
+    const version = said?.kind === 'number' ? BigInt(said.text) : latest.get(name);
+    return { name: version === undefined ? undefined : versionPath(list.databaseName, segment, { name, version }) };
   };
 }
 
@@ -69,13 +129,20 @@ function viewLinks(scope: ReadScope, version: DefinedVersion): Links {
   if (definition.kind !== 'state-view') return {};
   const named = namedVersion(version);
   const needs = Object.keys(parametersIn(definition)).length > 0 || definition.presenter !== undefined;
+  const isShown = !needs && status.active && isReadable(definition);
   return {
+    look_at_state: isShown ? `${versionPath(scope.databaseName, 'state-views', named)}?revision=latest` : undefined,
     state: needs || !status.active ? undefined : runPath(scope, 'state-views', named),
     schema: definition.schema?.kind === 'held' ? schemaPath(scope.databaseName, named) : undefined,
   };
 }
 
 type View = DefinedVersion['definition'] & { readonly kind: 'state-view' };
+
+/** Whether a page shows its states. What a presenter shows is for its readers, and what is no text for programs. */
+export function isReadable({ contentType, presenter }: Pick<View, 'contentType' | 'presenter'>): boolean {
+  return presenter === undefined && (isJsonType(contentType) || isTextType(contentType));
+}
 
 /** What a render must be given. */
 function parametersIn({ selector, order }: View): Parts {
@@ -90,6 +157,7 @@ function actionsOf(scope: Place, version: DefinedVersion): readonly Action[] {
   switch (definition.kind) {
     case 'state-view':
       return [
+        ...(isReadable(definition) ? [showState(scope, named, parametersIn(definition))] : []),
         renderView(scope, named, parametersIn(definition)),
         expireSnapshots(scope, definition.name),
         deleteView(scope, definition.name),

@@ -1,15 +1,21 @@
 /** What is said of databases, and of lists of them. */
 import { formatInstant, instantFromMs } from '#base';
+import type { JsonNode } from '#model';
 import type { DatabaseDescription } from '#service';
-import { CREATE_DATABASE, deleteDatabase, publish, queryEvents, transact } from './actions.ts';
-import type { Description, Links } from './description.ts';
+import { CREATE_DATABASE, compareRevisions, deleteDatabase, publish, queryEvents, transact } from './actions.ts';
+import type { Description, Links, RowView } from './description.ts';
 import {
+  type Attribute,
+  attributePath,
   belowDatabase,
   CATALOG_PATH,
+  changesPath,
   collectionPath,
   DATABASES_PATH,
   databasePath,
+  HEALTH_PATH,
   type Place,
+  pathAtRevision,
   presentersPath,
 } from './paths.ts';
 
@@ -23,15 +29,30 @@ export interface ListedDatabases {
 export function catalogPage({ databases, next }: ListedDatabases): Description {
   const first = databases[0]?.databaseName;
   return {
+    title: 'Databases',
     summary: `${counted(databases.length, 'database')}; ${moreBehind(next)}.`,
     links: {
       next,
       first_database: first === undefined ? undefined : databasePath({ databaseName: first, revision: 'latest' }),
       names: CATALOG_PATH,
       details: DATABASES_PATH,
+      node: HEALTH_PATH,
     },
     actions: [CREATE_DATABASE],
+    // One of the lists has objects, the other names.
+    rows: { linksOf: (row) => ({ name: databaseIn(row, 'name'), '': databaseIn(row, '') }) },
   };
+}
+
+function databaseIn(row: ReadonlyMap<string, JsonNode>, member: string): string | undefined {
+  const databaseName = textIn(row, member);
+  return databaseName === undefined ? undefined : databasePath({ databaseName, revision: 'latest' });
+}
+
+/** The member of a row, when it is a text. */
+export function textIn(row: ReadonlyMap<string, JsonNode>, member: string): string | undefined {
+  const node = row.get(member);
+  return node?.kind === 'string' ? node.value : undefined;
 }
 
 export function databasePage(database: DatabaseDescription): Description {
@@ -39,9 +60,59 @@ export function databasePage(database: DatabaseDescription): Description {
   const at = formatInstant(instantFromMs(revisionTimeMs));
   const held = revision === 0 ? 'no event yet' : `${counted(eventCount, 'event')}, the last of them recorded at ${at}`;
   return {
+    title: databaseName,
     summary: `The database ${databaseName} at revision ${revision} has ${held}.`,
     links: databaseLinks(database),
-    actions: [transact(database, revision), queryEvents(database), deleteDatabase(database, databaseId)],
+    actions: [
+      compareRevisions(database),
+      transact(database, revision),
+      queryEvents(database),
+      deleteDatabase(database, databaseId),
+    ],
+    place: { databaseName, revision, pathAtRevision: pathAtRevision(databasePath(database)) },
+  };
+}
+
+export interface ShownChanges {
+  readonly since: number;
+  readonly database: DatabaseDescription;
+  readonly eventCount: number;
+  readonly countedEvents: number;
+}
+
+/** Of a database at a revision, with what came since an earlier one. */
+export function changesPage({ since, database, eventCount, countedEvents }: ShownChanges): Description {
+  const { databaseName, revision } = database;
+  const partly = countedEvents < eventCount ? `; the names are those of the first ${countedEvents} of them` : '';
+  const path = changesPath(database, since);
+  const isOne = revision - since === 1;
+  return {
+    title: isOne ? `Changes of revision ${revision}` : `Changes since revision ${since}`,
+    summary: `The database ${databaseName} got ${counted(eventCount, 'event')} between revision ${since} and revision ${revision}${partly}.`,
+    links: {
+      new_events: `${belowDatabase(database, 'events')}?start=${since + 1}`,
+      before: databasePath({ databaseName, revision: since }),
+      after: databasePath(database),
+      changes_before: since === 0 ? undefined : changesPath({ databaseName, revision: since }, since - 1),
+      latest: databasePath({ databaseName, revision: 'latest' }),
+      databases: CATALOG_PATH,
+    },
+    actions: [compareRevisions(database)],
+    place: { databaseName, revision, pathAtRevision: pathAtRevision(path), firstRevision: since },
+    memberRows: {
+      streams: nameRows(database, 'streams'),
+      subjects: nameRows(database, 'subjects'),
+      event_types: nameRows(database, 'event-types'),
+    },
+  };
+}
+
+function nameRows(place: Place, attribute: Attribute): RowView {
+  return {
+    linksOf: (row) => {
+      const name = textIn(row, 'name');
+      return { name: name === undefined ? undefined : attributePath(place, attribute, name) };
+    },
   };
 }
 
@@ -63,10 +134,11 @@ export function collectionPage(database: DatabaseDescription): Description {
 
 /** What else there is to read of a database. */
 function databaseLinks(place: Place): Links {
-  const { databaseName } = place;
+  const { databaseName, revision } = place;
   return {
     events: belowDatabase(place, 'events'),
     newest_events: `${belowDatabase(place, 'events')}?direction=reverse`,
+    changes: typeof revision === 'number' && revision > 0 ? changesPath(place, revision - 1) : undefined,
     streams: belowDatabase(place, 'streams'),
     subjects: belowDatabase(place, 'subjects'),
     event_types: belowDatabase(place, 'event-types'),

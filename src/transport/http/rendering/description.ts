@@ -2,12 +2,52 @@
  * What a reply says beside its data: a sentence, where to read on, and what can be done. A route says it once, and
  * every rendering but JSON shows it (ADR 0120).
  */
+import type { JsonNode } from '#model';
+import type { Place } from './paths.ts';
 
 export interface Description {
+  /** A few words, such as stand on a tab of a browser. */
+  readonly title: string;
   /** One sentence for whoever reads nothing else. */
   readonly summary: string;
   readonly links: Links;
   readonly actions: readonly Action[];
+  /** Where in a database it is; nowhere, where it is about all of them. */
+  readonly place?: ShownPlace;
+  /** Where the events of the list are read as they come. */
+  readonly tail?: Tail;
+  /** Of the list, where there is one. */
+  readonly rows?: RowView;
+  /** Of lists among the members, by their names. */
+  readonly memberRows?: Readonly<Record<string, RowView>>;
+  /** Members that are texts of many lines, by their names: to be read as they are, or as what differs. */
+  readonly texts?: Readonly<Record<string, 'lines' | 'difference'>>;
+}
+
+export interface ShownPlace extends Place {
+  /** The path of the same page at other revisions, where there is one: `{revision}` stands for the number. */
+  readonly pathAtRevision?: string;
+  /** The first revision that it has; 0 unless given. */
+  readonly firstRevision?: number;
+}
+
+export interface Tail {
+  /** What leads to the latest revision. */
+  readonly latest: string;
+  /** The list at any revision, as JSON: `{revision}` stands for the number; `start` and pages are not in it. */
+  readonly eventsAtRevision: string;
+  /** Up to which the page has them. */
+  readonly revision: number;
+}
+
+/** How the rows of a list are looked at. */
+export interface RowView {
+  /** Where the members of a row lead to, by their names; a list of texts has rows of one member, `''`. */
+  readonly linksOf: (row: ReadonlyMap<string, JsonNode>) => Links;
+  /** Those that stand before the others. */
+  readonly columns?: readonly string[];
+  /** Those that are the same in every row, and nothing to look at. */
+  readonly hidden?: readonly string[];
 }
 
 /** Paths that GET answers, by their names; one that is undefined is none. */
@@ -23,6 +63,8 @@ export interface Action {
   readonly path: string;
   readonly does: string;
   readonly query?: Parts;
+  /** The parameter of the query with which nothing is changed, and what would be is answered: `true`. */
+  readonly trial?: string;
   readonly headers?: Parts;
   /** The members of an object in JSON, or what the body is instead. */
   readonly body?: Parts | string;

@@ -7,6 +7,7 @@ import { CATALOG_PATH, databasePath } from './paths.ts';
 export function errorPage({ message, details }: DatabaseError, databaseName: string | undefined): Description {
   const isKnown = databaseName !== undefined && details.scope !== undefined;
   return {
+    title: 'That did not work',
     summary: `The request failed: ${message}`,
     links: {
       latest: isKnown ? databasePath({ databaseName, revision: 'latest' }) : undefined,

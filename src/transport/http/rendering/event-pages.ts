@@ -1,11 +1,19 @@
 /** What is said of events: lists of them, one, and the transaction that committed them. */
 import { decodeUtf8, quote } from '#base';
-import { ALL, eventFacts } from '#model';
-import type { FetchTransactionReply, ReadScope, SingleEventReply, StoredEvent } from '#service';
-import { PAGING, queryEvents, transact } from './actions.ts';
-import { contextLinks, counted, moreBehind } from './database-pages.ts';
-import type { Action, Description, Links } from './description.ts';
-import { attributePath, databasePath, eventPath, queryPath } from './paths.ts';
+import { ALL, eventFacts, type JsonNode, streamOfSource } from '#model';
+import type { Cause, FetchTransactionReply, ReadScope, SingleEventReply, StoredEvent } from '#service';
+import { filterEvents, pageEvents, queryEvents, transact } from './actions.ts';
+import { contextLinks, counted, moreBehind, textIn } from './database-pages.ts';
+import type { Description, Links, RowView, Tail } from './description.ts';
+import {
+  attributePath,
+  belowDatabase,
+  databasePath,
+  eventPath,
+  pathAtRevision,
+  queryPath,
+  transactionPath,
+} from './paths.ts';
 
 export interface ListedEvents {
   readonly scope: ReadScope;
@@ -16,41 +24,101 @@ export interface ListedEvents {
   readonly what?: string;
   /** Where they are listed, when that takes the parameters of lists. */
   readonly path?: string;
+  /** The filters of the list of all events that select them, as its query string says it; absent: no filters do. */
+  readonly filters?: string;
 }
 
-export function eventsPage({ scope, count, first, next, what = '', path }: ListedEvents): Description {
+export function eventsPage({ scope, count, first, next, what = '', path, filters }: ListedEvents): Description {
   const { databaseName, revision } = scope;
   const which = what === '' ? '' : ` ${what}`;
-  const paged: readonly Action[] =
-    path === undefined
-      ? []
-      : [{ name: 'page', method: 'GET', path, does: 'lists them by other pages, or from the end', query: PAGING }];
+  const narrowing = path === undefined ? [] : [hasFilters(path) ? filterEvents(path) : pageEvents(path)];
   return {
+    title: what === '' ? 'Events' : `Events ${what}`,
     summary: `${counted(count, 'event')}${which} of the database ${databaseName} at revision ${revision}; ${moreBehind(next)}.`,
     links: {
       next,
       first_event: first && eventPath(scope, first.position),
       ...contextLinks(scope),
     },
-    actions: [...paged, queryEvents(scope), transact(scope, revision)],
+    actions: [...narrowing, queryEvents(scope), transact(scope, revision)],
+    place: { databaseName, revision, ...(path?.startsWith('/db/') && { pathAtRevision: pathAtRevision(path) }) },
+    ...(filters !== undefined && { tail: tailOf(scope, filters) }),
+    rows: { linksOf: eventLinks(scope), columns: EVENT_COLUMNS, hidden: ['specversion'] },
   };
 }
 
+function tailOf(scope: ReadScope, filters: string): Tail {
+  const path = pathAtRevision(belowDatabase(scope, 'events'));
+  return {
+    latest: databasePath({ ...scope, revision: 'latest' }),
+    eventsAtRevision: filters === '' ? path : `${path}?${filters}`,
+    revision: scope.revision,
+  };
+}
+
+/** Of the list of all events at a revision, which is narrowed down by what events say. */
+function hasFilters(path: string): boolean {
+  return path.startsWith('/db/') && path.endsWith('/events');
+}
+
+/** Where and what it is, before what else is said of it. */
+const EVENT_COLUMNS = ['revision', 'index', 'type', 'subject', 'data', 'recordedtime', 'time', 'id', 'source'];
+
+/** Of the members of an event in a list. */
+function eventLinks(scope: Pick<ReadScope, 'databaseName' | 'revision'>): RowView['linksOf'] {
+  return (row) => {
+    const [revision, index] = ['revision', 'index'].map((name) => numberIn(row, name));
+    const [type, subject, source] = ['type', 'subject', 'source'].map((name) => textIn(row, name));
+    const stream = source === undefined ? undefined : streamOfSource(source);
+    const isPlaced = revision !== undefined && index !== undefined;
+    return {
+      id: isPlaced ? eventPath(scope, { revision, index }) : undefined,
+      type: type && attributePath(scope, 'event-types', type),
+      subject: subject && attributePath(scope, 'subjects', subject),
+      source: stream && attributePath(scope, 'streams', stream),
+      revision: revision === undefined ? undefined : databasePath({ ...scope, revision }),
+    };
+  };
+}
+
+function numberIn(row: ReadonlyMap<string, JsonNode>, member: string): number | undefined {
+  const node = row.get(member);
+  return node?.kind === 'number' ? Number(node.text) : undefined;
+}
+
 export function eventPage(reply: SingleEventReply): Description {
-  const { event, eventCount, databaseName } = reply;
+  const { event, eventCount, databaseName, correlationId } = reply;
   const { revision, index } = event.position;
   const last = eventCount - 1;
   return {
-    summary: `Event ${index} (0 to ${last}) of the transaction of revision ${revision} of the database ${databaseName}.`,
+    title: `Event ${index} of revision ${revision}`,
+    summary: `Event ${index} (0 to ${last}) of the transaction of revision ${revision} of the database ${databaseName}${correlated(correlationId)}.`,
     links: {
       next: index < last ? eventPath(reply, { revision, index: index + 1 }) : undefined,
       previous: index > 0 ? eventPath(reply, { revision, index: index - 1 }) : undefined,
+      transaction: transactionPath(databaseName, reply.transactionId),
+      ...causeLinks(databaseName, reply.causes),
       transaction_events: queryPath(reply, { selector: ALL, revisions: { start: revision, end: revision } }),
       ...attributeLinks(reply),
       ...contextLinks(reply),
     },
     actions: [transact(reply, reply.revision)],
+    place: { databaseName, revision: reply.revision },
   };
+}
+
+function correlated(correlationId: string | undefined): string {
+  return correlationId === undefined ? '' : `, with the correlation id ${quote(correlationId)}`;
+}
+
+/** From one cause back to the one before it. */
+function causeLinks(databaseName: string, causes: readonly Cause[]): Links {
+  return Object.fromEntries(
+    causes.map(({ transactionId }, place) => [
+      place === 0 ? 'caused_by' : `caused_by_${place + 1}_back`,
+      transactionPath(databaseName, transactionId),
+    ]),
+  );
 }
 
 /** Other events that have something in common with it. */
@@ -65,23 +133,44 @@ function attributeLinks({ event: { bytes }, ...scope }: SingleEventReply): Links
   };
 }
 
+/** A later transaction that names this one as its cause, or has the same correlation id. */
+export interface Related {
+  readonly transactionId: string;
+  readonly revision: number;
+  readonly how: 'caused' | 'correlated';
+}
+
 /** `shownCount` of its events are on the page. */
-export function transactionPage(reply: FetchTransactionReply, shownCount: number): Description {
-  const { transactionId, revision, events } = reply.transaction;
+export function transactionPage(
+  reply: FetchTransactionReply,
+  shownCount: number,
+  related: readonly Related[],
+): Description {
+  const { transactionId, revision, events, options } = reply.transaction;
   const scope = { databaseName: reply.databaseName, revision };
   const last = events[shownCount - 1]?.position;
   const rest = { selector: ALL, revisions: { start: revision, end: revision }, after: last };
   const shown = shownCount < events.length ? `, of which the first ${shownCount} are shown` : '';
   const which = `The transaction ${quote(transactionId)} is revision ${revision} of the database ${reply.databaseName}`;
   return {
-    summary: `${which} and has ${counted(events.length, 'event')}${shown}.`,
+    title: `Transaction of revision ${revision}`,
+    summary: `${which} and has ${counted(events.length, 'event')}${shown}${correlated(options.correlationId)}.`,
     links: {
       next_events: shownCount < events.length ? queryPath(scope, rest) : undefined,
       first_event: eventPath(scope, { revision, index: 0 }),
+      ...causeLinks(reply.databaseName, reply.causes),
+      ...Object.fromEntries(
+        related.map((each) => [
+          `${each.how}_${each.revision}`,
+          transactionPath(reply.databaseName, each.transactionId),
+        ]),
+      ),
       before: databasePath({ ...scope, revision: reply.transaction.basis }),
       after: databasePath(scope),
       latest: databasePath({ ...scope, revision: 'latest' }),
     },
     actions: [transact(scope, reply.revision)],
+    place: scope,
+    rows: { linksOf: eventLinks(scope), columns: EVENT_COLUMNS, hidden: ['specversion'] },
   };
 }

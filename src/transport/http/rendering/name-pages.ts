@@ -1,9 +1,9 @@
 /** What is said of lists of streams, subjects and event types. */
 import type { ListNamesReply } from '#service';
 import { findNames, queryEvents } from './actions.ts';
-import { contextLinks, counted, moreBehind } from './database-pages.ts';
+import { contextLinks, counted, moreBehind, textIn } from './database-pages.ts';
 import type { Description } from './description.ts';
-import { type Attribute, attributePath, belowDatabase } from './paths.ts';
+import { type Attribute, attributePath, belowDatabase, pathAtRevision } from './paths.ts';
 
 const NOUNS: Readonly<Record<Attribute, string>> = {
   streams: 'stream',
@@ -16,6 +16,7 @@ export function namesPage(attribute: Attribute, reply: ListNamesReply, next: str
   const noun = NOUNS[attribute];
   const first = names[0]?.name;
   return {
+    title: `${noun.charAt(0).toUpperCase()}${noun.slice(1)}s`,
     summary: `${counted(names.length, noun)} of the database ${databaseName} at revision ${revision}; ${moreBehind(next)}.`,
     links: {
       next,
@@ -23,5 +24,12 @@ export function namesPage(attribute: Attribute, reply: ListNamesReply, next: str
       ...contextLinks(reply),
     },
     actions: [findNames(belowDatabase(reply, attribute), `${noun}s`), queryEvents(reply)],
+    place: { databaseName, revision, pathAtRevision: pathAtRevision(belowDatabase(reply, attribute)) },
+    rows: {
+      linksOf: (row) => {
+        const name = textIn(row, 'name');
+        return { name: name === undefined ? undefined : attributePath(reply, attribute, name) };
+      },
+    },
   };
 }

@@ -3,6 +3,8 @@ import { type EventQuery, queryToParameter, type Selector, term } from '#model';
 
 export const CATALOG_PATH = '/';
 export const DATABASES_PATH = '/databases';
+export const HEALTH_PATH = '/health/detailed';
+export const CLUSTER_PATH = '/health/detailed?cluster=true';
 
 /** A database at a revision, or at one that the answer finds out. */
 export interface Place {
@@ -25,8 +27,22 @@ export function collectionPath(databaseName: string): string {
   return `${DATABASES_PATH}/${databaseName}`;
 }
 
+export function queryBuilderPath(databaseName: string): string {
+  return `${collectionPath(databaseName)}/query-builder`;
+}
+
 export function databasePath({ databaseName, revision }: Place): string {
   return `/db/${databaseName}/${revision}`;
+}
+
+/** The database with what came since an earlier revision. */
+export function changesPath(place: Place, since: number): string {
+  return `${databasePath(place)}?since=${since}`;
+}
+
+/** A path at one revision, as that of any: `{revision}` stands for the number. */
+export function pathAtRevision(path: string): string {
+  return path.replace(/^(\/db\/[^/]+\/)\d+/, '$1{revision}');
 }
 
 export function belowDatabase(place: Place, segment: 'events' | Attribute | 'state-views' | 'state-changes'): string {
@@ -51,6 +67,10 @@ export function queryPath(place: Place, query: Partial<EventQuery> & { readonly 
 
 export function eventPath(place: Place, position: { readonly revision: number; readonly index: number }): string {
   return `${belowDatabase(place, 'events')}/${position.revision}?index=${position.index}`;
+}
+
+export function transactionPath(databaseName: string, transactionId: string): string {
+  return `/api/v1/db/${databaseName}/transaction/${transactionId}`;
 }
 
 /** What is known of a version of a component. */

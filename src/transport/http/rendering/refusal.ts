@@ -21,7 +21,7 @@ export function refused(request: FastifyRequest, error: DatabaseError): HttpRepl
   const page = errorPage(error, databaseIn(request.params));
   return {
     status: reply.status,
-    headers,
+    headers: { ...headers, ...rendering.headers },
     contentType: rendering.contentType,
     body: rendering.renderNow(textBody(reply.body ?? '{}'), page),
   };

@@ -3,6 +3,9 @@
  * rendering is one line of the table; routes know none of them.
  */
 import {
+  HTML_PAGE_BYTES_MAX,
+  HTML_PAGE_SIZE_DEFAULT,
+  HTML_PAGE_SIZE_MAX,
   PAGE_BYTES_MAX,
   PAGE_SIZE_DEFAULT,
   PAGE_SIZE_MAX,
@@ -12,6 +15,8 @@ import {
 } from '../limits.ts';
 import { negotiate } from '../negotiation.ts';
 import type { Description } from './description.ts';
+import { ASSETS_TAG } from './html/assets.ts';
+import { PAGE_HEADERS, renderHtml, renderHtmlNow } from './html/page.ts';
 import type { ReplyBody } from './reply-body.ts';
 import { renderToon, renderToonNow } from './toon.ts';
 import type { InTurn } from './toon-table.ts';
@@ -40,6 +45,10 @@ export interface Rendering {
   readonly sizes: ListSizes;
   /** In pieces, each when it is its turn. */
   readonly render: (body: ReplyBody, description: Description, inTurn: InTurn) => Promise<string>;
+  /** Whether its readers send forms, of which they do not fill in every field. */
+  readonly hasForms: boolean;
+  /** What its answers say of themselves besides. */
+  readonly headers: Readonly<Record<string, string>>;
   /** At once, for an error. */
   readonly renderNow: (body: ReplyBody, description: Description) => string;
 }
@@ -47,11 +56,22 @@ export interface Rendering {
 /** Those beside JSON, the preferred one first where they are equally welcome. */
 const RENDERINGS: readonly Rendering[] = [
   {
-    name: 'toon/1',
+    name: 'toon/2',
     contentType: 'text/plain; charset=utf-8',
     sizes: { itemsDefault: TOON_PAGE_SIZE_DEFAULT, itemsMax: TOON_PAGE_SIZE_MAX, bytesMax: TOON_PAGE_BYTES_MAX },
+    hasForms: false,
+    headers: {},
     render: renderToon,
     renderNow: renderToonNow,
+  },
+  {
+    name: `html/1-${ASSETS_TAG}`,
+    contentType: 'text/html; charset=utf-8',
+    sizes: { itemsDefault: HTML_PAGE_SIZE_DEFAULT, itemsMax: HTML_PAGE_SIZE_MAX, bytesMax: HTML_PAGE_BYTES_MAX },
+    hasForms: true,
+    headers: PAGE_HEADERS,
+    render: renderHtml,
+    renderNow: renderHtmlNow,
   },
 ];
 

@@ -19,5 +19,5 @@ export async function show(request: HttpRequest, { body, headers, describe }: Sh
   const varying = { ...headers, vary: VARIES };
   if (rendering === undefined) return jsonReply(200, bodyJson(body), varying);
   const text = await rendering.render(body, describe(), (work) => request.inTurn(work));
-  return { status: 200, headers: varying, contentType: rendering.contentType, body: text };
+  return { status: 200, headers: { ...varying, ...rendering.headers }, contentType: rendering.contentType, body: text };
 }

@@ -13,6 +13,9 @@ export interface ToonObject {
   readonly [name: string]: ToonValue;
 }
 
+/** Members that others have written, and that are shown as they are: payloads of events and schemas of definitions. */
+export const FOREIGN: ReadonlySet<string> = new Set(['data', 'content_schema']);
+
 /** Longer payloads are not looked into: their text is cut, escaped and sent in pieces. */
 export const STRUCTURE_BYTES_MAX: number = 8 * 1024;
 

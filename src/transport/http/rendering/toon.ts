@@ -24,10 +24,7 @@ import type { JsonNode } from '#model';
 import type { Action, Description } from './description.ts';
 import type { ReplyBody } from './reply-body.ts';
 import { AS_JSON, type InTurn, jsonCell, jsonText, tableLines } from './toon-table.ts';
-import { exactValue, parseOwnJson } from './toon-values.ts';
-
-/** Written by others, as it is: payloads of events and schemas of definitions. */
-const FOREIGN: ReadonlySet<string> = new Set(['data', 'content_schema']);
+import { exactValue, FOREIGN, parseOwnJson } from './toon-values.ts';
 
 export async function renderToon(body: ReplyBody, description: Description, inTurn: InTurn): Promise<string> {
   const data = await bodyLines(body, inTurn);

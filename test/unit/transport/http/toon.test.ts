@@ -10,7 +10,7 @@ import { renderToon, renderToonNow } from '../../../../src/transport/http/render
 import type { InTurn } from '../../../../src/transport/http/rendering/toon-table.ts';
 import { readToonPage, undone } from '../../../support/toon-pages.ts';
 
-const NOTHING: Description = { summary: 'A page.', links: { self: '/' }, actions: [] };
+const NOTHING: Description = { title: 'Page', summary: 'A page.', links: { self: '/' }, actions: [] };
 
 const atOnce: InTurn = (work) => Promise.resolve(work());
 

@@ -1,0 +1,119 @@
+/** Schemas of components: what publishes them, what is known of them, and what they are asked. */
+import { ANYTHING, answer, count, FLAG, list, REVISION, ref, request, type Schema, TIME, text } from './schema.ts';
+
+const NAME = text('1 to 63 lowercase letters, digits, and hyphens inside.');
+const ABOUT = { description: text(), source_code_uri: text() };
+const VERSION = count('From 1 on, one more with each publication that changes something.', 1);
+const BYTES = text('The bytes of the component.', { contentMediaType: 'application/octet-stream' });
+
+const OFFER = {
+  anyOf: [text('A content type.'), request({ content_type: text() }, { schema: text() })],
+};
+
+function publication(metadata: string): Schema {
+  return { type: 'object', properties: { metadata: ref(metadata), wasm: BYTES }, required: ['metadata', 'wasm'] };
+}
+
+function versions(member: string): Schema {
+  return answer({ database: text(), revision: REVISION, [member]: list(ref('ListedVersion')) }, { next: text() });
+}
+
+const OFFERS = list(answer({ content_type: text() }, { schema: text() }));
+
+/** Of a State View, with `revision`. */
+const SHOWN_STATE = {
+  state_revision: REVISION,
+  effective_time_end_at: text(),
+  other_version: VERSION,
+  other_revision: REVISION,
+  difference: text('From the other state to this one, as a unified difference of their lines.'),
+  state: text('JSON over lines, or the text as it is.'),
+};
+
+export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
+  StateViewMetadata: request(
+    {
+      state_view_name: NAME,
+      content_type: text(),
+      query_temporality: { enum: ['revision', 'effective_timestamp'] },
+    },
+    {
+      ...ABOUT,
+      events: list(text('An event type.')),
+      event_selector: ANYTHING,
+      content_schema: ANYTHING,
+      priority: text(),
+      presenter: { anyOf: [text(), request({ name: text() }, { version: VERSION })] },
+      key_type: text(),
+      reduce_fn: text(),
+    },
+  ),
+  StateChangeMetadata: request({ state_change_name: NAME }, { ...ABOUT, state_view_names: list(text()) }),
+  PresenterMetadata: request(
+    { presenter_name: NAME, content_types: list(OFFER, { minItems: 1 }) },
+    { ...ABOUT, settings: { type: 'object', additionalProperties: text() } },
+  ),
+  StateViewPublication: publication('StateViewMetadata'),
+  StateChangePublication: publication('StateChangeMetadata'),
+  PresenterPublication: publication('PresenterMetadata'),
+  Version: answer(
+    {
+      kind: { enum: ['state-view', 'state-change', 'presenter'] },
+      name: text(),
+      version: VERSION,
+      wasm_digest: text(),
+      wasm_bytes: count(),
+      published_at: TIME,
+      published_at_revision: REVISION,
+    },
+    {
+      ...ABOUT,
+      content_type: text(),
+      content_schema: ANYTHING,
+      event_selector: ANYTHING,
+      query_temporality: text(),
+      key_type: text(),
+      reduce_fn: text(),
+      priority: text(),
+      parameters: list(text()),
+      presenter: answer({ name: text() }, { version: VERSION }),
+      state_view_names: list(text()),
+      content_types: OFFERS,
+      settings: { type: 'object', additionalProperties: text() },
+      active: FLAG,
+      maintenance_mode: text(),
+      fold_epoch: count(),
+      ...SHOWN_STATE,
+    },
+  ),
+  ListedVersion: answer(
+    { name: text(), version: VERSION },
+    { content_type: text(), active: FLAG, content_types: OFFERS },
+  ),
+  ListedVersions: list(ref('ListedVersion')),
+  StateViewVersions: versions('state_views'),
+  StateChangeVersions: versions('state_changes'),
+  StateViews: answer(
+    {
+      state_views: list(
+        answer({ name: text(), content_type: text(), priority: text(), parameterized: FLAG }, { description: text() }),
+      ),
+    },
+    { next: text() },
+  ),
+  StateChanges: answer(
+    { state_changes: list(answer({ name: text(), state_view_name: list(text()) }, { description: text() })) },
+    { next: text() },
+  ),
+  FoldEpoch: answer({ epoch: count('Changes with each time that what was folded is forgotten.') }),
+  DescribedCommand: request({}, { method: text(), path: text(), body: ANYTHING }),
+  ProcessedCommand: request({}, { command: ANYTHING, parameters: { type: 'object', additionalProperties: text() } }),
+  ProcessReply: answer(
+    { success: FLAG },
+    {
+      events: list(ref('Event')),
+      revision: REVISION,
+      error: answer({ code: text(), message: text() }, { details: ANYTHING }),
+    },
+  ),
+};

@@ -1,0 +1,116 @@
+/**
+ * The documents of the interface: OpenAPI 3.1, with the schemas alone, as the specification has it, and with all
+ * routes, for tools that need them.
+ */
+import type { Route } from '../route.ts';
+import { ACCESS_SCHEMAS } from './access-schemas.ts';
+import { COMPONENT_SCHEMAS } from './component-schemas.ts';
+import { DATABASE_SCHEMAS } from './database-schemas.ts';
+import { EVENT_SCHEMAS } from './event-schemas.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
+import { ANYTHING, list, ref, type Schema, text } from './schema.ts';
+
+export const SCHEMAS: Readonly<Record<string, Schema>> = {
+  ...DATABASE_SCHEMAS,
+  ...EVENT_SCHEMAS,
+  NewEvents: list(ref('NewEvent'), { minItems: 1, maxItems: 1000 }),
+  ...COMPONENT_SCHEMAS,
+  ...ACCESS_SCHEMAS,
+  Command: { ...ANYTHING, description: 'The command, as the component reads it.' },
+};
+
+const INFO = {
+  title: 'Cairn',
+  description: 'An event database: CloudEvents in numbered revisions, State Views, State Changes.',
+  license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+};
+
+/** What a refusal says of the budget; the first three stand on other answers, too. */
+const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Retry-After'];
+
+interface OpenApi {
+  readonly openapi: '3.1.1';
+  readonly info: typeof INFO & { readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
+  readonly components: object;
+  readonly security?: readonly object[];
+  readonly tags?: readonly object[];
+}
+
+export function schemasDocument(version: string): OpenApi {
+  return { openapi: '3.1.1', info: { ...INFO, version }, paths: {}, components: { schemas: SCHEMAS } };
+}
+
+export function fullDocument(version: string, routes: readonly Route[]): OpenApi {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route);
+  return {
+    ...schemasDocument(version),
+    paths,
+    components: {
+      schemas: SCHEMAS,
+      responses: {
+        Refused: { description: 'What went wrong.', content: json('Error') },
+        TooManyRequests: {
+          description: 'More requests than this client may make at this node.',
+          headers: Object.fromEntries(RATE_HEADERS.map((name) => [name, { schema: { type: 'integer' } }])),
+          content: json('Error'),
+        },
+      },
+      securitySchemes: {
+        key: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        bearer: { type: 'http', scheme: 'bearer' },
+      },
+    },
+    // A node without authentication needs none of them.
+    security: [{}, { key: [] }, { bearer: [] }],
+    tags: [...new Set(Object.values(OPERATIONS).map(({ tag }) => tag))].map((name) => ({ name })),
+  };
+}
+
+function operationOf(route: Route): object {
+  const { method, path, parameters = [], isForAnybody = false } = route;
+  const { status = method === 'DELETE' ? 204 : 200 } = route;
+  const operation = OPERATIONS[`${method} ${path}`];
+  if (operation === undefined) return { responses: { default: { $ref: '#/components/responses/Refused' } } };
+  const { summary, tag, body, headers = [], redirects = false } = operation;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => parameter('path', name));
+  const inQuery = parameters.map((name) => parameter('query', name));
+  const inHeaders = ['x-min-revision', ...headers].map((name) => parameter('header', name));
+  return {
+    operationId: operationId(route),
+    summary,
+    tags: [tag],
+    parameters: [...inPath, ...inQuery, ...inHeaders],
+    ...(body !== undefined && { requestBody: { content: contents(body) } }),
+    responses: {
+      [status]: { description: summary, ...answered(operation) },
+      ...(redirects && { 307: { description: 'leads to the URL that names the revision or the time' } }),
+      ...(!isForAnybody && { 429: { $ref: '#/components/responses/TooManyRequests' } }),
+      default: { $ref: '#/components/responses/Refused' },
+    },
+  };
+}
+
+function answered({ answer, contentType }: Operation): object {
+  if (answer !== undefined) return { content: json(answer) };
+  return contentType === undefined ? {} : { content: { [contentType]: {} } };
+}
+
+function json(schema: string): object {
+  return contents({ 'application/json': schema });
+}
+
+function contents(schemas: Readonly<Record<string, string>>): object {
+  return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema: ref(schema) }]));
+}
+
+/** Values of parameters are texts; what they have to be, the message of their refusal says. */
+function parameter(place: 'path' | 'query' | 'header', name: string): object {
+  return { name, in: place, ...(place === 'path' && { required: true }), schema: text() };
+}
+
+function operationId({ method, path }: Pick<Route, 'method' | 'path'>): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return [method.toLowerCase(), ...words].join('_');
+}

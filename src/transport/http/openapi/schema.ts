@@ -1,0 +1,40 @@
+/** JSON Schemas of draft 2020-12, as OpenAPI 3.1 has them, in as few words as they need. */
+
+export interface Schema {
+  readonly [keyword: string]: unknown;
+}
+
+type Properties = Readonly<Record<string, Schema>>;
+
+export function text(description?: string, rules: Schema = {}): Schema {
+  return { type: 'string', ...(description !== undefined && { description }), ...rules };
+}
+
+export function count(description?: string, minimum = 0): Schema {
+  return { type: 'integer', minimum, ...(description !== undefined && { description }) };
+}
+
+export const REVISION: Schema = count('A revision; 0 is before the first transaction.');
+export const TIME: Schema = text('A time of RFC 3339.', { format: 'date-time' });
+export const UUID: Schema = text(undefined, { format: 'uuid' });
+export const FLAG: Schema = { type: 'boolean' };
+export const ANYTHING: Schema = {};
+
+export function list(items: Schema, rules: Schema = {}): Schema {
+  return { type: 'array', items, ...rules };
+}
+
+/** What an answer has. It may get more members with a release. */
+export function answer(required: Properties, optional: Properties = {}): Schema {
+  return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) };
+}
+
+/** What a request may have, and nothing else: unknown members are refused. */
+export function request(required: Properties, optional: Properties = {}): Schema {
+  return { ...answer(required, optional), additionalProperties: false };
+}
+
+/** One of the named schemas. */
+export function ref(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}

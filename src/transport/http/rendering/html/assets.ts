@@ -1,0 +1,62 @@
+/**
+ * What pages load: a style, an icon and modules, as they lie in the folder beside this file, under names that change
+ * with what is in them, so that browsers may keep them for ever. Modules are JavaScript whose types are checked (ADR
+ * 0125).
+ */
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Asset {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+const ASSETS_PATH = '/assets';
+const FOLDER = join(import.meta.dirname, 'assets');
+const TAG_LENGTH = 12;
+
+const STYLE = readAsset('cairn.css', 'text/css; charset=utf-8');
+const ICON = readAsset('cairn.svg', 'image/svg+xml');
+const MODULES = ['time-machine.js', 'requests.js', 'query-builder.js', 'tail.js'].map((file) =>
+  readAsset(file, 'text/javascript; charset=utf-8'),
+);
+
+/** Of the page that shows Swagger UI alone. */
+const SWAGGER_MODULE = readAsset('swagger.js', 'text/javascript; charset=utf-8');
+
+/** By the name that stands in its path. */
+export const ASSETS: ReadonlyMap<string, Asset> = new Map(
+  [STYLE, ICON, ...MODULES, SWAGGER_MODULE].map(({ file, asset }) => [file, asset]),
+);
+
+export const STYLE_PATH: string = pathOf(STYLE);
+export const ICON_PATH: string = pathOf(ICON);
+export const MODULE_PATHS: readonly string[] = MODULES.map(pathOf);
+export const SWAGGER_MODULE_PATH: string = pathOf(SWAGGER_MODULE);
+
+/** Changes with any of them: pages name their paths. */
+export const ASSETS_TAG: string = tagOf([...ASSETS.keys()].join(' '));
+
+interface Named {
+  readonly file: string;
+  readonly asset: Asset;
+}
+
+function readAsset(file: string, contentType: string): Named {
+  const body = readFileSync(join(FOLDER, file), 'utf8');
+  const dot = file.lastIndexOf('.');
+  return { file: `${file.slice(0, dot)}-${tagOf(body)}${file.slice(dot)}`, asset: { contentType, body } };
+}
+
+function tagOf(text: string): string {
+  return hash('sha256', text, 'base64url').slice(0, TAG_LENGTH);
+}
+
+function pathOf({ file }: Named): string {
+  return assetPath(file);
+}
+
+export function assetPath(file: string): string {
+  return `${ASSETS_PATH}/${file}`;
+}

@@ -1,0 +1,147 @@
+/**
+ * The state of a State View as a part of the page of its version: laid out at a revision, and what differs from another
+ * revision or version. Of text and JSON alone; whatever else it is, its own route renders it.
+ */
+import {
+  type AskedRevision,
+  DatabaseError,
+  formatInstant,
+  type Instant,
+  instantFault,
+  instantFromMs,
+  parseInstant,
+  quote,
+} from '#base';
+import { isJsonType, parseJson } from '#model';
+import type { ReadAt, ReadScope } from '#service';
+import { invalidField } from './errors.ts';
+import { type JsonMembers, jsonInteger, jsonStringIfPresent } from './json-text.ts';
+import { STATE_SHOWN_BYTES_MAX } from './limits.ts';
+import { unifiedDifference } from './line-difference.ts';
+import { parseRevision, type QueryParameters } from './query-string.ts';
+import { renderParameters } from './render-parameters.ts';
+import { isReadable, type ShownState } from './rendering/component-pages.ts';
+import { laidOut } from './rendering/laid-out.ts';
+import type { HttpRequest } from './request.ts';
+import type { RouteContext } from './route.ts';
+
+const REVISION = 'revision';
+const OTHER_REVISION = 'other_revision';
+const OTHER_VERSION = 'other_version';
+const CUT = 'effective_time_end_at';
+const OWN = [REVISION, OTHER_REVISION, OTHER_VERSION] as const;
+
+/** Beside those with a dot, which bind what the view selects. */
+export const STATE_PARAMETERS: readonly string[] = [...OWN, CUT];
+
+interface Asked {
+  readonly name: string;
+  readonly version: number | bigint;
+  readonly at: ReadAt;
+}
+
+/** Undefined: none is asked for. @throws DatabaseError when it cannot be shown */
+export async function shownState(
+  request: HttpRequest,
+  context: RouteContext,
+  version: number | bigint,
+): Promise<ShownState | undefined> {
+  const query = request.query();
+  const [revision, otherRevision, otherVersion] = OWN.map((name) => query.get(name));
+  if (revision === undefined) {
+    const stray = [...query.names()].find((each) => STATE_PARAMETERS.includes(each));
+    if (stray !== undefined) throw invalidField(REVISION, `is missing: at which ${stray} says more of`);
+    return undefined;
+  }
+  const read = reader(request, context);
+  const asked = { name: request.param('name'), version, at: atOf(REVISION, revision) };
+  const own = await read(asked);
+  const shown = { revision: own.revision, cut: own.cut, query: boundIn(query), state: own.text };
+  if (otherRevision === undefined && otherVersion === undefined) return shown;
+  const other = {
+    ...asked,
+    at: otherRevision === undefined ? own.revision : atOf(OTHER_REVISION, otherRevision),
+    version: otherVersion === undefined ? version : parseRevision(OTHER_VERSION, otherVersion),
+  };
+  const before = await read(other);
+  const difference = await request.inTurn(() => unifiedDifference(before.text, own.text));
+  return { ...shown, compared: { version: other.version, revision: before.revision, difference } };
+}
+
+export function stateMembers(shown: ShownState | undefined): JsonMembers {
+  if (shown === undefined) return {};
+  const { revision, cut, state, compared } = shown;
+  return {
+    state_revision: jsonInteger(revision),
+    effective_time_end_at: jsonStringIfPresent(cut),
+    other_version: compared && String(compared.version),
+    other_revision: compared && jsonInteger(compared.revision),
+    difference: jsonStringIfPresent(compared?.difference),
+    state: jsonStringIfPresent(state),
+  };
+}
+
+function atOf(name: string, text: string): AskedRevision | 'latest' {
+  return text === 'latest' ? text : parseRevision(name, text);
+}
+
+/** What both sides have in common. */
+function boundIn(query: QueryParameters): string {
+  return OWN.reduce((rest, name) => rest.without(name), query).toText();
+}
+
+interface ReadState extends Pick<ReadScope, 'revision'> {
+  readonly cut: string | undefined;
+  readonly text: string;
+}
+
+/** Reads states by the parameters of the request; both sides by the same time. */
+function reader(request: HttpRequest, { service, clock }: RouteContext): (asked: Asked) => Promise<ReadState> {
+  const query = OWN.reduce((rest, name) => rest.without(name), request.query());
+  const { cut: text, bindings } = renderParameters(query, { name: request.param('name'), isPresented: true });
+  const cut = cutFrom(text) ?? instantFromMs(clock.nowMs());
+  return async (asked) => {
+    const opened = await service.openStateView({ ...request.read(), ...asked });
+    const { definition } = opened.version;
+    if (!isReadable(definition)) throw notReadable(definition);
+    const view = opened.bind({ parameters: bindings, field: 'query', cut: text === undefined ? undefined : cut });
+    const { bytes } = await view.render({ signal: request.signal() });
+    return {
+      revision: opened.revision,
+      cut: view.cut && formatInstant(view.cut),
+      text: await request.inTurn(() => textOf(bytes, definition)),
+    };
+  };
+}
+
+/** Undefined: now. */
+function cutFrom(text: string | undefined): Instant | undefined {
+  if (text === undefined || text === 'now') return undefined;
+  const cut = parseInstant(text);
+  if (cut !== undefined) return cut;
+  throw invalidField(CUT, instantFault(text) ?? 'must be a time as RFC 3339 has it, or now', text);
+}
+
+interface Shape {
+  readonly name: string;
+  readonly contentType: string;
+}
+
+function textOf(bytes: Uint8Array, { name, contentType }: Shape): string {
+  if (bytes.length > STATE_SHOWN_BYTES_MAX) {
+    const rule = `is ${bytes.length} bytes, and a page shows ${STATE_SHOWN_BYTES_MAX}; its render has all of them`;
+    throw new DatabaseError('too_large', `The state of ${quote(name)} ${rule}`);
+  }
+  const node = isJsonType(contentType) ? parseJson(bytes) : undefined;
+  return node === undefined || node.kind === 'fault' ? Buffer.from(bytes).toString() : laidOut(node);
+}
+
+function notReadable({
+  name,
+  contentType,
+  presenter,
+}: Shape & { readonly presenter?: object | undefined }): DatabaseError {
+  const why = presenter === undefined ? `is ${contentType}` : 'is shown by a presenter';
+  const message = `The State View ${quote(name)} ${why}: a page shows text and JSON, everything else its render`;
+  return new DatabaseError('invalid_argument', message);
+}

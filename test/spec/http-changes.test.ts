@@ -1,0 +1,219 @@
+// Goal: whoever reads a database sees what came between two revisions of it, and how a state differs between two
+// revisions or versions, in every rendering. Method: a real node; databases whose changes are known; a State View of
+// lines whose states are known.
+import { describe, expect, it } from 'vitest';
+import { linesView } from '../support/components/lines-view.ts';
+import { SHOWING } from '../support/components/presenters.ts';
+import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
+import { createHistory } from '../support/http-history.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { publish } from '../support/toon-node.ts';
+import { readToonPage } from '../support/toon-pages.ts';
+import { wat } from '../support/wasm/wat.ts';
+
+const { api } = await startHttpNode('--guest-executors=1');
+const name = uniqueName();
+await createHistory(api, name);
+const HTML = { accept: 'text/html' };
+
+describe('SPEC-HTTP-CHANGES', () => {
+  it('counts revisions, events and names between two revisions', async () => {
+    expect(jsonOf(await api.get(`/db/${name}/5?since=2`))).toMatchObject({
+      database: name,
+      revision: 5,
+      event_count: 10,
+      since: 2,
+      new_revisions: 3,
+      new_events: 7,
+      counted_events: 7,
+      stream_count: 2,
+      streams: [
+        { name: 'orders', events: 6 },
+        { name: 'carts', events: 1 },
+      ],
+      subjects: [
+        { name: 'ada', events: 1 },
+        { name: 'ada lovelace/1', events: 1 },
+      ],
+      event_types: [
+        { name: 'order.shipped', events: 5 },
+        { name: 'cart.emptied', events: 1 },
+        { name: 'order.paid', events: 1 },
+      ],
+    });
+  });
+
+  it('is nothing between a revision and itself, and all from the beginning', async () => {
+    expect(jsonOf(await api.get(`/db/${name}/3?since=3`))).toMatchObject({
+      new_events: 0,
+      stream_count: 0,
+      streams: [],
+    });
+    expect(jsonOf(await api.get(`/db/${name}/5?since=0`))).toMatchObject({ new_events: 10, counted_events: 10 });
+    expect(jsonOf(await api.get(`/db/${name}/5`))).not.toHaveProperty('since');
+  });
+
+  it('stays what it is, under a tag of its own', async () => {
+    const tagOf = async (path: string): Promise<string> => (await api.get(path)).headers.get('etag') ?? '';
+    const tags = [
+      await tagOf(`/db/${name}/5?since=2`),
+      await tagOf(`/db/${name}/5?since=1`),
+      await tagOf(`/db/${name}/5`),
+    ];
+    expect(new Set(tags).size).toBe(3);
+    const again = await api.get(`/db/${name}/5?since=2`, { 'if-none-match': tags[0] ?? '' });
+    expect(again.status).toBe(304);
+    const latest = await api.get(`/db/${name}/latest?since=2`);
+    expect([latest.status, latest.headers.get('location')]).toEqual([307, `/db/${name}/5?since=2`]);
+  });
+
+  it.each([
+    ['4', /must not be after the revision, which is 3/],
+    ['18446744073709551615', /must not be after the revision/],
+    ['-1', /since/],
+    ['latest', /since/],
+  ])('refuses since=%s', async (since, message) => {
+    const answer = await api.get(`/db/${name}/3?since=${since}`);
+    expect([answer.status, errorOf(answer).details?.field]).toEqual([400, 'since']);
+    expect(errorOf(answer).message).toMatch(message);
+  });
+
+  it('leads to the events, and along the revisions, in text and on a page', async () => {
+    const { summary, links } = readToonPage((await api.get(`/db/${name}/5?since=2`, { accept: 'text/plain' })).text);
+    expect(summary).toBe(`The database ${name} got 7 events between revision 2 and revision 5.`);
+    expect(links).toMatchObject({
+      new_events: `GET /db/${name}/5/events?start=3`,
+      before: `GET /db/${name}/2`,
+      changes_before: `GET /db/${name}/2?since=1`,
+    });
+    const { text } = await api.get(`/db/${name}/5?since=2`, HTML);
+    expect(text).toContain(`href="/db/${name}/5/event-types/order.shipped"`);
+    expect(text).toContain(`data-first="2" data-revision="5" data-path="/db/${name}/{revision}?since=2"`);
+  });
+
+  it('says of how many events the names are, when that is not all', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const large = Array.from({ length: 10 }, (_, at) => cloudEvent(`${at}`, { data: 'x'.repeat(990_000) }));
+    for (const event of large) await api.commit(own, event);
+    const changes = jsonOf(await api.get(`/db/${own}/10?since=0`)) as { readonly counted_events: number };
+    expect(changes).toMatchObject({ new_events: 10 });
+    expect(changes.counted_events).toBeLessThan(10);
+    const { text } = await api.get(`/db/${own}/10?since=0`, HTML);
+    expect(text).toContain(`the names are those of the first ${changes.counted_events} of them`);
+  });
+});
+
+describe('SPEC-HTTP-STATE-PAGE', async () => {
+  const shop = uniqueName();
+  await api.create(shop);
+  const VIEW = { content_type: 'text/plain', query_temporality: 'revision', event_selector: {} };
+  const published = async (metadata: object, line: string): Promise<void> => {
+    const component = await linesView({ first: 'begin\n', line, last: 'end' });
+    expect(await publish(api, `/api/v1/db/${shop}/state-views`, { ...VIEW, ...metadata }, component)).toBe(201);
+  };
+  await published({ state_view_name: 'lines' }, 'one\n');
+  await published({ state_view_name: 'lines' }, 'two\n');
+  await published({ state_view_name: 'binary', content_type: 'application/x-bytes' }, 'one\n');
+  await published({ state_view_name: 'long' }, `${'x'.repeat(255)}\n`);
+  await published(
+    { state_view_name: 'timed', query_temporality: 'effective_timestamp', content_type: 'application/json' },
+    '1\n',
+  );
+  const bySubject = { type: 'equals', attr: { subject: { parameter: 'account' } } };
+  await published({ state_view_name: 'one', event_selector: bySubject }, 'one\n');
+  await publish(
+    api,
+    `/api/v1/db/${shop}/presenters`,
+    { presenter_name: 'shows', content_types: ['text/csv'] },
+    await wat(SHOWING),
+  );
+  await published({ state_view_name: 'shown', presenter: 'shows' }, 'one\n');
+  for (const [at, subject] of ['ada', 'bob', 'ada'].entries()) {
+    await api.commit(shop, cloudEvent(`${at}`, { subject, time: `2024-01-0${at + 1}T00:00:00Z` }));
+  }
+  const pathOf = (view: string, query: string, version = 1): string =>
+    `/db/${shop}/state-views/${view}/v${version}?${query}`;
+  const read = async (view: string, query: string, version = 1): Promise<unknown> =>
+    jsonOf(await api.get(pathOf(view, query, version)));
+
+  it('shows the state at a revision', async () => {
+    expect(await read('lines', 'revision=2')).toMatchObject({
+      state_revision: 2,
+      state: 'begin\none\none\nend',
+      name: 'lines',
+      version: 1,
+    });
+    expect(await read('lines', 'revision=latest', 2)).toMatchObject({ state_revision: 3, version: 2 });
+    expect(await read('lines', '')).not.toHaveProperty('state');
+  });
+
+  it('says what differs from another revision, and from another version', async () => {
+    expect(await read('lines', 'revision=3&other_revision=1')).toMatchObject({
+      other_version: 1,
+      other_revision: 1,
+      difference: '@@ -1,3 +1,5 @@\n begin\n one\n+one\n+one\n end',
+    });
+    expect(await read('lines', 'revision=1&other_version=1', 2)).toMatchObject({
+      other_version: 1,
+      other_revision: 1,
+      difference: '@@ -1,3 +1,3 @@\n begin\n-one\n+two\n end',
+    });
+    expect(await read('lines', 'revision=3&other_revision=3')).toMatchObject({ difference: '' });
+  });
+
+  it('takes what the view must be given, and a cut for both sides', async () => {
+    expect(await read('one', 'revision=3&subject.account=ada&other_revision=2')).toMatchObject({
+      state: 'begin\none\none\nend',
+      difference: expect.stringContaining('+one'),
+    });
+    const cut = '2024-01-02T00:00:00Z';
+    expect(await read('timed', `revision=3&effective_time_end_at=${cut}`)).toMatchObject({
+      effective_time_end_at: cut,
+      state: 'begin\n1\n1\nend',
+    });
+    expect(await read('timed', 'revision=3&effective_time_end_at=now')).toMatchObject({
+      state: 'begin\n1\n1\n1\nend',
+    });
+  });
+
+  it.each([
+    ['lines', 'revision=4', 404, /no revision 4/],
+    ['lines', 'revision=1&other_revision=4', 404, /no revision 4/],
+    ['lines', 'revision=1&other_version=9', 404, /version/],
+    ['lines', 'revision=cached', 400, /revision/],
+    ['lines', 'other_revision=1', 400, /revision/],
+    ['one', 'revision=1', 400, /subject\.account/],
+    ['timed', 'revision=1', 400, /effective_time_end_at/],
+    ['timed', 'revision=1&effective_time_end_at=x', 400, /RFC 3339/],
+    ['binary', 'revision=1', 400, /is application\/x-bytes: a page shows text and JSON/],
+    ['shown', 'revision=1', 400, /is shown by a presenter/],
+    ['lines', 'revision=1&limit=2', 400, /limit/],
+  ])('refuses of %s %s', async (view, query, status, message) => {
+    const answer = await api.get(pathOf(view, query));
+    expect([answer.status, errorOf(answer).message]).toEqual([status, expect.stringMatching(message)]);
+  });
+
+  it('shows no state that is long', async () => {
+    await api.commit(shop, ...Array.from({ length: 300 }, (_, at) => cloudEvent(`many${at}`)));
+    const answer = await api.get(pathOf('long', 'revision=4'));
+    expect([answer.status, errorOf(answer).message]).toEqual([
+      413,
+      expect.stringMatching(/its render has all of them/),
+    ]);
+  });
+
+  it('is a page along which revisions go, with lines that came and went', async () => {
+    const { text } = await api.get(pathOf('lines', 'revision=2&other_revision=1', 2), HTML);
+    expect(text).toContain(`data-path="/db/${shop}/state-views/lines/v2?revision={revision}"`);
+    expect(text).toContain('<ins>+two\n</ins>');
+    expect(text).toContain(`href="/api/v1/db/${shop}/2/state-views/lines/v2"`);
+    const page = readToonPage(
+      (await api.get(pathOf('one', 'revision=2&subject.account=a'), { accept: 'text/plain' })).text,
+    );
+    expect(page.links).toMatchObject({
+      rendered: `GET /api/v1/db/${shop}/2/state-views/one/v1?subject.account=a`,
+      last_change: `GET /db/${shop}/state-views/one/v1?revision=2&other_revision=1&subject.account=a`,
+    });
+  });
+});

@@ -1,0 +1,215 @@
+// Goal: whoever reads pages of HTML gets everywhere by what they show (TH13): every link is answered, every read route
+// has a page, every form names a route, and nothing that others wrote becomes markup. Method: a real node with a
+// database of everything; a walk from the first page, along all links; events made of markup.
+import { describe, expect, it } from 'vitest';
+import { ROUTES } from '../../src/transport/http/routes.ts';
+import { type HtmlPage, readHtmlPage } from '../support/html-pages.ts';
+import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { entriesOf, isPage, PageWalker, routeOf } from '../support/page-walker.ts';
+import { createToonDatabase, LAST_REVISION, toonComponents } from '../support/toon-node.ts';
+
+const { api } = await startHttpNode('--guest-executors=1');
+const name = uniqueName();
+await createToonDatabase(api, name, await toonComponents());
+const latest = Number((await api.get(`/databases/${name}`)).headers.get('x-revision'));
+
+const HTML = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+const AT = `/db/${name}/${LAST_REVISION}`;
+
+/** A page at a revision leads to the next, which is not there at the latest, and where what is shown may not be yet. */
+const isElsewhen = (path: string): boolean =>
+  new RegExp(`^/db/${name}/(?:\\d+(?:[/?]|$)|state-views/.*[?&]revision=\\d)`).test(path);
+const walker = new PageWalker<HtmlPage>(api, {
+  headers: HTML,
+  contentType: 'text/html; charset=utf-8',
+  read: readHtmlPage,
+  linksOf: ({ links }) => links,
+  mayMiss: isElsewhen,
+});
+const pages = await walker.walk(entriesOf(name));
+
+describe('SPEC-HTTP-HTML: links and forms', () => {
+  it('lead through every read route, each of which is answered', () => {
+    const visited = new Set([...pages.keys()].map((path) => routeOf('GET', path)?.path));
+    const all = ROUTES.filter((route) => route.method === 'GET' && isPage(route)).map(({ path }) => path);
+    expect(all.filter((path) => !visited.has(path))).toEqual([]);
+    expect(pages.size).toBeGreaterThan(60);
+  });
+
+  it('miss nothing but a revision that there is not', async () => {
+    for (const path of new Set([...pages.values()].flatMap(({ links }) => links))) {
+      const [, revision] = /^\/db\/[^/]+\/(?:(?=\d)|state-views\/.*[?&]revision=)(\d+)/.exec(path) ?? [];
+      if (revision === undefined || Number(revision) > latest) continue;
+      const { status } = await api.get(path, HTML);
+      // At an earlier revision nothing may be called so yet.
+      const isListOfOne = /^\/db\/[^/]+\/\d+\/(?:streams|subjects|event-types)\/./.test(path);
+      const isAnswered = status === 200 || (status === 404 && isListOfOne);
+      expect([path, status, isAnswered]).toEqual([path, status, true]);
+    }
+  });
+
+  it('name routes that there are', () => {
+    const requests = new Set([...pages.values()].flatMap((page) => page.requests));
+    const unknown = [...requests].filter((request) => {
+      const [method = '', target = ''] = request.split(' ');
+      return routeOf(method, target) === undefined;
+    });
+    expect(unknown).toEqual([]);
+    expect(requests.size).toBeGreaterThan(10);
+  });
+
+  it('have a page for what fails, with a way back', async () => {
+    for (const path of [`${AT}0`, '/db/none/1', '/nowhere', `${AT}/events?limit=0`]) {
+      const answer = await api.get(path, HTML);
+      const page = readHtmlPage(answer.text);
+      const { message } = errorOf(await api.get(path));
+      expect([path, answer.status >= 400, page.title, page.links]).toEqual([
+        path,
+        true,
+        'That did not work',
+        expect.arrayContaining(['/']),
+      ]);
+      expect(page.text).toContain(message.replaceAll('"', '&quot;').replaceAll("'", '&#39;'));
+    }
+  });
+});
+
+describe('SPEC-HTTP-HTML: what a page may do', () => {
+  it('is to load from here, and nothing inline', async () => {
+    for (const path of ['/', AT, `${AT}/events`, '/nowhere']) {
+      const { headers, text } = await api.get(path, HTML);
+      expect(headers.get('content-security-policy')).toMatch(
+        /^default-src 'none'; style-src 'self'; script-src 'self'/,
+      );
+      expect([headers.get('x-content-type-options'), headers.get('referrer-policy')]).toEqual([
+        'nosniff',
+        'same-origin',
+      ]);
+      expect(text).not.toMatch(/<script(?![^>]* src="\/)|<style| style="| on\w+="|(?:src|href|action)="(?!\/(?!\/)|#)/);
+    }
+  });
+
+  it('is kept for ever when its name says what is in it', async () => {
+    const { text } = await api.get('/', HTML);
+    const files = [...text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file = '']) => file);
+    expect(files).toHaveLength(6);
+    for (const file of files) {
+      const { status, headers } = await api.get(file);
+      expect([file, status, headers.get('cache-control')]).toEqual([file, 200, 'public, max-age=31536000, immutable']);
+    }
+    expect((await api.get('/assets/cairn-old.css')).status).toBe(404);
+  });
+
+  it('is kept as other renderings are, under a tag of its own', async () => {
+    const tags = await Promise.all(
+      [HTML, { accept: 'application/json' }, { accept: 'text/plain' }].map(async (headers) => {
+        const tag = (await api.get(AT, headers)).headers.get('etag') ?? '';
+        expect((await api.get(AT, { ...headers, 'if-none-match': tag })).status).toBe(304);
+        return tag;
+      }),
+    );
+    expect(new Set(tags).size).toBe(3);
+  });
+});
+
+describe('SPEC-HTTP-HTML: what others wrote', () => {
+  const MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">\'"&amp;';
+
+  it('is text wherever it stands', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const data = { [MARKUP]: MARKUP, long: MARKUP.repeat(1000) };
+    await api.commit(
+      own,
+      cloudEvent('a', {
+        id: MARKUP,
+        type: MARKUP,
+        subject: MARKUP,
+        source: `/${encodeURIComponent(MARKUP)}`,
+        odd: MARKUP,
+        data,
+      }),
+      cloudEvent('b', { datacontenttype: 'text/html', data: MARKUP }),
+    );
+    const lists = ['events', 'streams', 'subjects', 'event-types', 'events/1?index=0', 'events/1?index=1'];
+    for (const list of [...lists, `event-types/${encodeURIComponent(MARKUP)}`]) {
+      const { status, text } = await api.get(`/db/${own}/1/${list}`, HTML);
+      expect([list, status]).toEqual([list, 200]);
+      expect(text).toContain('alert(1)');
+      expect(text).not.toMatch(/<script>|<img|alert\(2\)"/);
+    }
+    const missing = await api.get(`/db/${own}/1/subjects/${encodeURIComponent(`${MARKUP}!`)}`, HTML);
+    expect([missing.status, /<script>|<img/.test(missing.text)]).toEqual([404, false]);
+  });
+
+  it('is shown with the numbers that were written', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const raw = '{"n":12345678901234567890.10,"e":1E400,"z":-0}';
+    const body = `{"events":[{"id":"a","source":"/s","specversion":"1.0","type":"t","data":${raw}}]}`;
+    await api.send(`/api/v1/db/${own}`, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+    const { text } = await api.get(`/db/${own}/1/events/1`, HTML);
+    for (const number of ['12345678901234567890.10', '1E400', '-0']) expect(text).toContain(`: ${number}`);
+  });
+});
+
+describe('SPEC-HTTP-HTML: forms that read', () => {
+  it('lead to the URL without the fields that are empty', async () => {
+    const answer = await api.get(`${AT}/events?stream=&type=order.placed&limit=`, HTML);
+    expect([answer.status, answer.headers.get('location'), answer.headers.get('cache-control')]).toEqual([
+      307,
+      `${AT}/events?type=order.placed`,
+      'no-store',
+    ]);
+    expect((await api.get(`${AT}/events?stream=`, HTML)).headers.get('location')).toBe(`${AT}/events`);
+    expect((await api.get(`${AT}/events?limit=`)).status).toBe(400);
+  });
+});
+
+describe('SPEC-HTTP-FILTERS', () => {
+  const eventsOf = async (query: string): Promise<readonly (readonly unknown[])[]> => {
+    const answer = await api.get(`${AT}/events?${query}`);
+    const { events } = jsonOf(answer) as { readonly events: readonly Record<string, unknown>[] };
+    return events.map(({ type, subject, revision }) => [type, subject, revision]);
+  };
+
+  it('keep what has all of them', async () => {
+    const all = await eventsOf('');
+    expect(await eventsOf('type=order.placed')).toEqual(all.filter(([type]) => type === 'order.placed'));
+    expect(await eventsOf('subject=ada&type=order.placed')).toEqual(
+      all.filter(([type, subject]) => type === 'order.placed' && subject === 'ada'),
+    );
+    expect(await eventsOf('start=2&end=4')).toEqual(all.filter(([, , at]) => Number(at) >= 2 && Number(at) <= 4));
+    expect(await eventsOf('start=2&end=4&direction=reverse&limit=1')).toEqual([
+      all.findLast(([, , at]) => Number(at) === 4),
+    ]);
+    expect(await eventsOf('stream=nothing-is-called-so')).toEqual([]);
+  });
+
+  it('go on from page to page', async () => {
+    const seen: unknown[] = [];
+    for (let path: string | undefined = `${AT}/events?type=order.shipped&limit=2`; path !== undefined; ) {
+      const page = jsonOf(await api.get(path)) as { readonly events: readonly unknown[]; readonly next?: string };
+      seen.push(...page.events);
+      path = page.next;
+    }
+    expect(seen).toHaveLength((await eventsOf('type=order.shipped')).length);
+  });
+
+  it.each([
+    ['stream=', 'stream'],
+    ['type=%00', 'type'],
+    ['start=-1', 'start'],
+    ['start=4&end=3', 'end'],
+    ['end=1e3', 'end'],
+    ['type=a&q=e30', 'type'],
+  ])('refuse %s', async (query, field) => {
+    const answer = await api.get(`${AT}/events?${query}`);
+    expect([answer.status, errorOf(answer).details?.field]).toEqual([400, field]);
+  });
+
+  it('are refused where they mean nothing', async () => {
+    expect((await api.get(`${AT}/streams?type=a`)).status).toBe(400);
+  });
+});

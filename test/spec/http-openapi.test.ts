@@ -1,0 +1,216 @@
+// Goal: the documents of the interface are true. Method: the full one against the grammar of OpenAPI and the routing
+// table; every answer of a walk over all reads, and every request and answer of docs/http.md, against the schema that
+// it has there, in which no member may be missing; requests that their schema refuses, sent.
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { describe, expect, it } from 'vitest';
+import { OPERATIONS } from '../../src/transport/http/openapi/operations.ts';
+import { ROUTES } from '../../src/transport/http/routes.ts';
+import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { entriesOf, routeOf } from '../support/page-walker.ts';
+import { createToonDatabase, toonComponents } from '../support/toon-node.ts';
+import { linksOf, readToonPage } from '../support/toon-pages.ts';
+
+const KEYS = '/api/v1/auth/keys';
+const { api } = await startHttpNode('--guest-executors=1');
+const name = uniqueName();
+await createToonDatabase(api, name, await toonComponents());
+
+interface Document {
+  readonly openapi: string;
+  readonly info: { readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId?: string }>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+}
+
+const full = jsonOf(await api.get('/api/v1/openapi.full.json')) as Document;
+const schemas = jsonOf(await api.get('/api/v1/openapi.json')) as Document;
+
+/** Nothing may be in an answer that its schema does not name. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const own = Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, closed(value)]));
+  return 'properties' in own && !('additionalProperties' in own) ? { ...own, additionalProperties: false } : own;
+}
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+formats.default(ajv);
+ajv.addSchema({ $id: 'document', ...(closed({ components: full.components }) as object) });
+
+function schemaOf(schema: string): ValidateFunction {
+  return ajv.compile({ $ref: `document#/components/schemas/${schema}` });
+}
+
+function faultsOf(schema: string, value: unknown): readonly string[] {
+  const validate = schemaOf(schema);
+  return validate(value)
+    ? []
+    : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+}
+
+/** All pages are read in turn, on a machine with other things to do. */
+const WALK_MS = 120_000;
+
+describe('SPEC-HTTP-OPENAPI', () => {
+  it('is a document of OpenAPI 3.1', async () => {
+    for (const document of [full, schemas]) {
+      const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+      expect([valid, errors]).toEqual([true, undefined]);
+    }
+    expect(full.openapi).toMatch(/^3\.1\./);
+  });
+
+  it('lists schemas alone, or all routes, each once', () => {
+    expect(schemas.paths).toEqual({});
+    expect(schemas.components.schemas).toEqual(full.components.schemas);
+    const listed = Object.entries(full.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const routes = ROUTES.map(({ method, path }) => `${method} ${path}`);
+    expect(listed.toSorted()).toEqual(routes.toSorted());
+    expect(Object.keys(OPERATIONS).toSorted()).toEqual(routes.toSorted());
+    const ids = Object.values(full.paths).flatMap((each) => Object.values(each).map(({ operationId }) => operationId));
+    expect(new Set(ids).size).toBe(routes.length);
+  });
+
+  it('says of every read what it answers', { timeout: WALK_MS }, async () => {
+    const TEXT = { accept: 'text/plain' };
+    const seen = new Set<string>();
+    const waiting = [...entriesOf(name), '/databases', '/health/detailed'];
+    const checked = new Set<string>();
+    for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+      if (seen.has(path)) continue;
+      seen.add(path);
+      const answer = await api.get(path);
+      if (answer.status === 307) {
+        waiting.push(answer.headers.get('location') ?? '');
+        continue;
+      }
+      const route = routeOf('GET', path);
+      const schema = OPERATIONS[`GET ${route?.path}`]?.answer;
+      if (schema === undefined) continue;
+      expect([path, faultsOf(schema, jsonOf(answer))]).toEqual([path, []]);
+      checked.add(schema);
+      if (schema !== 'Health') waiting.push(...linksOf(readToonPage((await api.get(path, TEXT)).text)));
+    }
+    // Those of keys are answered where authentication is on, below.
+    const walked = ROUTES.filter(({ method, path }) => method === 'GET' && !path.startsWith(KEYS));
+    const read = walked.map(({ path }) => OPERATIONS[`GET ${path}`]?.answer);
+    expect([...new Set(read.filter((schema) => schema !== undefined))].filter((each) => !checked.has(each))).toEqual(
+      [],
+    );
+  });
+
+  it('says of API keys what they are answered with', async () => {
+    const { api: guarded } = await startGuardedNode();
+    const body = { name: 'x', roles: ['reader'], expires_at: '2999-01-01T00:00:00Z' };
+    const issued = jsonOf(await guarded.post(KEYS, body, AS_FIRST)) as { readonly id: string };
+    const rotated = jsonOf(await guarded.post(`${KEYS}/${issued.id}/rotate`, { overlap_seconds: 1 }, AS_FIRST));
+    const found = jsonOf(await guarded.get(`${KEYS}/${issued.id}`, AS_FIRST));
+    const listed = jsonOf(await guarded.get(KEYS, AS_FIRST));
+    expect(
+      ['NewApiKey', 'IssuedApiKey', 'IssuedApiKey', 'ApiKey', 'ApiKeyList'].map((schema, at) =>
+        faultsOf(schema, [body, issued, rotated, found, listed][at]),
+      ),
+    ).toEqual([[], [], [], [], []]);
+    expect(faultsOf('Rotation', { overlap_seconds: 1 })).toEqual([]);
+  });
+
+  it('has everything that docs/http.md sends and is answered', () => {
+    const page = readFileSync(resolve(import.meta.dirname, '../../docs/http.md'), 'utf8');
+    const examples = [...page.matchAll(/```http\n((?!HTTP)[\s\S]*?)\n```\n\n```http\nHTTP\/1.1 (\d+)([\s\S]*?)\n```/g)];
+    const said = examples.flatMap(([, request = '', status = '', reply = '']) => {
+      const [head = '', sent] = request.split('\n\n');
+      const [method = '', target = ''] = (head.split('\n', 1)[0] ?? '').split(' ');
+      const operation = OPERATIONS[`${method} ${routeOf(method, target)?.path}`];
+      const [, answered] = reply.split('\n\n');
+      // What is malformed need not keep to a schema.
+      const body = status === '400' ? undefined : operation?.body?.['application/json'];
+      const answer = Number(status) < 300 ? operation?.answer : 'Error';
+      return [
+        { request, schema: body, text: sent },
+        { request, schema: answer, text: answered },
+      ];
+    });
+    const checked = said.flatMap(({ request, schema, text }) =>
+      schema !== undefined && text?.startsWith('{') === true
+        ? [{ request, faults: faultsOf(schema, JSON.parse(text)) }]
+        : [],
+    );
+    expect(checked.filter(({ faults }) => faults.length > 0)).toEqual([]);
+    expect(checked.length).toBeGreaterThan(30);
+  });
+});
+
+describe('SPEC-HTTP-OPENAPI: what a schema refuses', () => {
+  const event = cloudEvent('a');
+  const good: Readonly<Record<string, readonly [target: string, body: Readonly<Record<string, unknown>>]>> = {
+    NewDatabase: ['/api/v1/db', { database_name: uniqueName() }],
+    NewNamedDatabase: ['/databases', { name: uniqueName() }],
+    NewTransaction: [
+      `/api/v1/db/${name}`,
+      {
+        events: [event],
+        conditions: [
+          { min_revision: { revision: 0 } },
+          { max: { selector: { equals: { stream: 'none' } }, revision: 0 } },
+        ],
+        transaction_id: crypto.randomUUID(),
+        commit_message: 'said',
+        principal_attributes: { user: 'ada' },
+      },
+    ],
+    Query: [`/databases/${name}/query`, { selectors: [{ event_type: 't' }], direction: 'reverse', limit: 5 }],
+  };
+  /** The body with one member changed. */
+  const changes = (body: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] => [
+    ['an unknown member', { ...body, unheard_of: 1 }],
+    ['no object', [body]],
+    ...Object.keys(body).flatMap((member) => [
+      [`${member} is 5.5`, { ...body, [member]: 5.5 }] as const,
+      [`${member} is missing`, Object.fromEntries(Object.entries(body).filter(([each]) => each !== member))] as const,
+    ]),
+  ];
+
+  /** A repeat of what was recorded would be answered, whatever else it says. */
+  const anew = (body: unknown): unknown => {
+    const isNamed = typeof body === 'object' && body !== null && 'transaction_id' in body;
+    if (!isNamed || typeof body.transaction_id !== 'string') return body;
+    return { ...body, transaction_id: crypto.randomUUID() };
+  };
+
+  it.each(Object.keys(good))('of %s is refused, and what it takes is taken', async (schema) => {
+    const [target, body] = good[schema] ?? ['', {}];
+    for (const [what, wanted] of [['as it is', body] as const, ...changes(body)]) {
+      const changed = anew(wanted);
+      // A list of events alone is a transaction, too, which the schema of another content type says.
+      if (schema === 'NewTransaction' && Array.isArray(changed)) continue;
+      const { status } = await api.post(target, changed);
+      const isTaken = status < 300 || status === 409;
+      expect([what, isTaken]).toEqual([what, faultsOf(schema, changed).length === 0]);
+    }
+  });
+});
+
+describe('SPEC-HTTP-OPENAPI: pages', () => {
+  it('show the document', async () => {
+    const { text, headers } = await api.get('/api/v1/docs');
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    for (const path of Object.keys(full.paths)) expect(text).toContain(path);
+    for (const schema of Object.keys(full.components.schemas)) expect(text).toContain(`id="schema-${schema}"`);
+  });
+
+  it('load what Swagger UI needs from here', async () => {
+    const { text } = await api.get('/api/v1/swagger-ui');
+    const files = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => file);
+    expect(files).toHaveLength(4);
+    for (const file of files) expect([file, (await api.get(file)).status]).toEqual([file, 200]);
+    expect(text).toContain('/api/v1/openapi.full.json');
+  });
+});

@@ -1,0 +1,38 @@
+/** Chromium without a window, for the tests of a file. It is ended with them. */
+import { source } from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll } from 'vitest';
+
+export async function startBrowser(): Promise<Browser> {
+  // As root, as CI runs, there is no sandbox; it shows what the test itself serves.
+  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+  afterAll(() => browser.close());
+  return browser;
+}
+
+export interface Visit {
+  readonly page: Page;
+  /** What the browser complained of: scripts that failed, what the policy of the page forbids, what is missing. */
+  readonly complaints: readonly string[];
+}
+
+/** A page of its own, which forgets everything. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('pageerror', ({ message }) => complaints.push(message));
+  return { page, complaints };
+}
+
+/** What the page does wrong for those who do not see, hear or point as others do; its context lets scripts in. */
+export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+  await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true');
+  await page.evaluate(source);
+  const found = await page.evaluate('axe.run().then(({ violations }) => violations)');
+  const violations = found as readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}

@@ -1,0 +1,35 @@
+/** Reads pages of HTML as far as tests need: without a browser, by the form that our own templates give them. */
+
+export interface HtmlPage {
+  readonly title: string;
+  /** Paths of its links, in their order. */
+  readonly links: readonly string[];
+  /** Method and path of what its forms send. */
+  readonly requests: readonly string[];
+  readonly text: string;
+}
+
+export function readHtmlPage(text: string): HtmlPage {
+  const attributes = (pattern: RegExp): readonly string[] =>
+    [...text.matchAll(pattern)].map(([, value = '']) => unescaped(value));
+  return {
+    title: unescaped(/<title>([^<]*) · Cairn<\/title>/.exec(text)?.[1] ?? ''),
+    links: attributes(/<a [^>]*href="([^"]*)"/g).filter((path) => path.startsWith('/')),
+    requests: [...text.matchAll(/<form[^>]* method="(\w+)" action="([^"]*)"(?: data-method="(\w+)")?/g)].map(
+      ([, method = '', action = '', sent = method.toUpperCase()]) => `${sent} ${unescaped(action)}`,
+    ),
+    text,
+  };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&amp;': '&',
+};
+
+function unescaped(text: string): string {
+  return text.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => ENTITIES[entity] ?? entity);
+}

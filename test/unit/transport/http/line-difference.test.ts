@@ -1,0 +1,108 @@
+// Goal: what differs between two texts is told so that one can be made of the other, in few lines where few differ.
+// Method: the difference is applied by a reader that knows nothing of how it was found; texts of few kinds of lines, so
+// that much is alike; fixed cases for its form, and for texts that are too long or too different.
+import { array, assert, constantFrom, property } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { unifiedDifference } from '../../../../src/transport/http/line-difference.ts';
+
+/** As `patch` does it: lines outside of hunks stay, and what a hunk says was there has to be there. */
+function applied(before: string, difference: string): string {
+  if (difference === '') return before;
+  const lines = before.split('\n');
+  const made: string[] = [];
+  let read = 0;
+  for (const each of difference.split('\n')) {
+    const [, start, count] = /^@@ -(\d+),(\d+) \+\d+,\d+ @@$/.exec(each) ?? [];
+    if (start !== undefined) {
+      const from = count === '0' ? Number(start) : Number(start) - 1;
+      made.push(...lines.slice(read, from));
+      read = from;
+      continue;
+    }
+    const [kind, line] = [each.charAt(0), each.slice(1)];
+    if (kind !== '+' && lines[read++] !== line) throw new Error(`line ${read} is not ${line}`);
+    if (kind !== '-') made.push(line);
+  }
+  return [...made, ...lines.slice(read)].join('\n');
+}
+
+/** Without its heads and what stayed. */
+function changed(difference: string): readonly string[] {
+  return difference.split('\n').filter((line) => /^[-+]/.test(line));
+}
+
+describe('a difference of lines', () => {
+  it('makes the one text of the other', () => {
+    const text = array(constantFrom('a', 'b', 'c', ''), { maxLength: 40 }).map((lines) => lines.join('\n'));
+    assert(
+      property(text, text, (before, after) => {
+        expect(applied(before, unifiedDifference(before, after))).toBe(after);
+      }),
+    );
+  });
+
+  it('has as few lines as a table of all ways finds', () => {
+    const lines = array(constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 12 });
+    assert(
+      property(lines, lines, (before, after) => {
+        const found = changed(unifiedDifference(before.join('\n'), after.join('\n')));
+        expect(found).toHaveLength(before.length + after.length - 2 * commonLength(before, after));
+      }),
+    );
+  });
+
+  it('is empty when nothing differs', () => {
+    expect(unifiedDifference('a\nb', 'a\nb')).toBe('');
+  });
+
+  it('is told as diff -u tells it', () => {
+    const before = 'a b c d e f g h i j k l m n o p'.split(' ');
+    const after = before.map((line) => (line === 'e' || line === 'n' ? line.toUpperCase() : line));
+    expect(unifiedDifference(before.join('\n'), after.join('\n')).split('\n')).toEqual([
+      '@@ -2,7 +2,7 @@',
+      ' b',
+      ' c',
+      ' d',
+      '-e',
+      '+E',
+      ' f',
+      ' g',
+      ' h',
+      '@@ -11,6 +11,6 @@',
+      ' k',
+      ' l',
+      ' m',
+      '-n',
+      '+N',
+      ' o',
+      ' p',
+    ]);
+    expect(unifiedDifference('a', 'a\nb')).toBe('@@ -1,1 +1,2 @@\n a\n+b');
+  });
+
+  it.each([
+    ['differ in more lines than are compared', 600, (place: number) => place % 2 === 1],
+    ['are longer than is compared', 9_000, (place: number) => place === 10 || place === 8_990],
+  ])('is all between the first and the last of them when texts %s', (_why, lineCount, isChanged) => {
+    const before = Array.from({ length: lineCount }, (_, place) => `${place}`);
+    const after = before.map((line, place) => (isChanged(place) ? `${line}!` : line));
+    const difference = unifiedDifference(before.join('\n'), after.join('\n'));
+    expect(applied(before.join('\n'), difference)).toBe(after.join('\n'));
+    const gone = changed(difference).filter((line) => line.startsWith('-'));
+    const first = after.findIndex((line, place) => line !== before[place]);
+    const last = after.findLastIndex((line, place) => line !== before[place]);
+    expect(gone).toEqual(before.slice(first, last + 1).map((line) => `-${line}`));
+  });
+});
+
+function commonLength(before: readonly string[], after: readonly string[]): number {
+  let row = Array.from({ length: after.length + 1 }, () => 0);
+  for (const line of before) {
+    const next = [0];
+    for (const [place, other] of after.entries()) {
+      next.push(line === other ? (row[place] ?? 0) + 1 : Math.max(row[place + 1] ?? 0, next[place] ?? 0));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
