@@ -7,6 +7,7 @@
  */
 import type { ConstraintViolation, Instant } from '#base';
 import type { Command, Constraint, StateViewDefinition } from '#model';
+import type { Traced } from '#observability';
 import type { DatabaseSource, StoredTransaction } from '#query';
 import type { RunnableArtifact } from './artifact-store.ts';
 import type { ViewTitle } from './sdk-values.ts';
@@ -30,7 +31,7 @@ export interface ReadableView {
   readonly onRead?: ((parameters: ReadonlyMap<string, string>) => Promise<void>) | undefined;
 }
 
-export interface DecisionAsk {
+export interface DecisionAsk extends Traced {
   readonly database: DecidingDatabase;
   /** Name and version, for messages. */
   readonly change: string;

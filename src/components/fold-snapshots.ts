@@ -75,10 +75,6 @@ export class FoldSnapshots {
   drop(name: string): Promise<void> {
     return this.#folder.drop(name);
   }
-
-  async dropAll(fold: string): Promise<void> {
-    await Promise.all(this.#folder.named(fold).map((name) => this.#folder.drop(name)));
-  }
 }
 
 function placeIn(name: string): NamedPlace | undefined {

@@ -19,6 +19,7 @@
 import { assert, type ConstraintViolation } from '#base';
 import type { TransactOutcome } from '#database';
 import type { Command, Constraint, TransactPayload } from '#model';
+import { inSpan } from '#observability';
 import { transactionAt, transactionById } from '#query';
 import type { Executors, Fault, FaultCode, JobOutcome, Value } from '#wasm';
 import type { GuestBounds } from './batch-fold.ts';
@@ -170,7 +171,15 @@ export class StateChanges {
     }
   }
 
-  async #decide(ask: DecisionAsk, at: number, findView: DecisionAsk['findView']): Promise<Decision> {
+  #decide(ask: DecisionAsk, at: number, findView: DecisionAsk['findView']): Promise<Decision> {
+    return inSpan(ask.span, 'cairn.decide', async (span) => {
+      const decision = await this.#decideAt(ask, at, findView);
+      span?.set({ 'cairn.component': ask.change, 'cairn.at': at, 'cairn.result': decision.kind });
+      return decision;
+    });
+  }
+
+  async #decideAt(ask: DecisionAsk, at: number, findView: DecisionAsk['findView']): Promise<Decision> {
     for (let calls = 1; ; calls++) {
       const options = { ask, at, findView, views: this.#views, limits: this.#settings.reads };
       const reader = ask.artifact.binding.shape === 'own' ? new StateReader(options) : new SdkReader(options);

@@ -86,6 +86,8 @@ interface FoldWay {
   /** Events since the last snapshot for which it keeps one at its end. */
   readonly keptMin: number;
   readonly givesWay: boolean;
+  /** Whether snapshots are kept of it: not of a fold that is made anew on purpose. */
+  readonly isKept: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -163,7 +165,8 @@ export class StateViews {
     if (refusal !== undefined) return refusal;
     const fold = foldKey(read);
     const begin = await this.#beginning(read, fold);
-    const folded = await this.#foldFrom(read, begin, { fold, batch, eventsMax, keptMin: 1, givesWay: true, signal });
+    const way = { fold, batch, eventsMax, keptMin: 1, givesWay: true, isKept: true, signal };
+    const folded = await this.#foldFrom(read, begin, way);
     if (folded.kind === 'failed') return folded;
     const { foldedCount, isFromFirst, isWhole, place } = folded;
     return { kind: 'advanced', foldedCount, isFromFirst, isWhole, place };
@@ -195,10 +198,10 @@ export class StateViews {
 
   async #fold(read: ViewRead, fold: string): Promise<FoldResult> {
     const { batch, snapshotEventsMin: keptMin } = this.#settings;
-    if (read.refolds === true) await this.#snapshots.dropAll(fold);
-    const begin = read.refolds === true ? NOTHING : await this.#beginning(read, fold);
+    const isKept = read.refolds !== true;
+    const begin = isKept ? await this.#beginning(read, fold) : NOTHING;
     const eventsMax = Number.POSITIVE_INFINITY;
-    return this.#foldFrom(read, begin, { fold, batch, eventsMax, keptMin, givesWay: false });
+    return this.#foldFrom(read, begin, { fold, batch, eventsMax, keptMin, givesWay: false, isKept });
   }
 
   async #foldFrom(read: ViewRead, begin: Progress, way: FoldWay): Promise<StepResult> {
@@ -245,13 +248,13 @@ export class StateViews {
       progress = { ...progress, state: folded.state, last, foldedCount: progress.foldedCount + count };
       unkept += count;
       batch = next;
-      if (batch.done !== true && unkept >= this.#settings.snapshotEvents) {
+      if (way.isKept && batch.done !== true && unkept >= this.#settings.snapshotEvents) {
         place = await this.#keep(read, lane, { progress, isWhole: false });
         unkept = 0;
       }
     }
     const isWhole = batch.done === true;
-    if (unkept >= way.keptMin) place = await this.#keep(read, lane, { progress, isWhole });
+    if (way.isKept && unkept >= way.keptMin) place = await this.#keep(read, lane, { progress, isWhole });
     return { kind: 'state', ...progress, isWhole, place };
   }
 

@@ -27,7 +27,7 @@ export interface ViewRead {
   readonly at: number;
   /** The last effective time that counts. Required by a view in that order, and not looked at by the other. */
   readonly cut?: Instant | undefined;
-  /** True: what was folded before does not count, and is dropped. */
+  /** True: it is folded from the first event on, and nothing of that is kept. */
   readonly refolds?: boolean | undefined;
 }
 

@@ -18,6 +18,7 @@
  * 01 g 10 block                bindings of 64 groups (catalog group only)
  * 01 g 11                      nodes of the cluster (catalog group only)
  * 01 g 12                      level of the cluster (catalog group only)
+ * 01 g 13 block                API keys with this first digit (catalog group only)
  * 01 g f0 index                record of a definition, by its entry in the log
  * 01 g f1 digest part          part of a component
  * 01 g ff revision             page; the revision is its first
@@ -40,6 +41,7 @@ export const TABLE = {
   BINDINGS: 0x10,
   NODES: 0x11,
   LEVEL: 0x12,
+  API_KEYS: 0x13,
   /** With the pages what others follow from: whatever is made anew has a number below. */
   DEFINITION: 0xf0,
   COMPONENT: 0xf1,
@@ -162,6 +164,12 @@ export class RowKeys {
 
   level(): Uint8Array {
     return this.#start(TABLE.LEVEL).view();
+  }
+
+  apiKeys(block: number): Uint8Array {
+    const key = this.#start(TABLE.API_KEYS);
+    key.u8(block);
+    return key.view();
   }
 
   definition(index: number): Uint8Array {

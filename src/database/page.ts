@@ -138,6 +138,11 @@ export class Page {
     this.#verified = new Uint8Array(Math.ceil(header.bodyLength / BLOCK_BYTES));
   }
 
+  /** Of its row. */
+  get bytes(): number {
+    return this.#value.length;
+  }
+
   get lastRevision(): number {
     return this.firstRevision + this.count - 1;
   }

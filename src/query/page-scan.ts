@@ -1,8 +1,9 @@
 /**
  * A walk over the pages of a range of revisions, in slices.
  *
- * Each slice opens a range, reads, and closes it: the next one begins at the revision behind the last. That the pages
- * lie without a gap is checked on the way: a missing page is corruption, never a shorter answer. (Q6)
+ * The first slice is read page by page, which may be kept (D18): most walks end in it. Each other slice opens a range,
+ * reads, and closes it: the next one begins at the revision behind the last. That the pages lie without a gap is
+ * checked on the way: a missing page is corruption, never a shorter answer. (Q6)
  */
 import type { DatabaseReader, Page } from '#database';
 import type { KvRow } from '#kv';
@@ -18,15 +19,17 @@ export interface PageScanOptions {
   readonly pace: SlicePace;
 }
 
-/** The first slice: somebody may want one event only. */
+/** The first slice ends with what reaches either: somebody may want one event only. */
 const SLICE_BYTES_FIRST = 16 * 1024;
+const PAGES_FIRST = 8;
 const SLICE_GROWTH = 4;
 const PAGES_PER_SLICE = 1024;
 
 export class PageScan {
   readonly #reader: DatabaseReader;
   readonly #options: PageScanOptions;
-  #sliceBytes = SLICE_BYTES_FIRST / SLICE_GROWTH;
+  /** 0: nothing was read yet. */
+  #sliceBytes = 0;
   /** What is still to be read: revisions, both inclusive. */
   #first: number;
   #last: number;
@@ -44,7 +47,38 @@ export class PageScan {
    */
   async next(): Promise<readonly Page[] | undefined> {
     if (this.#first > this.#last) return undefined;
-    this.#sliceBytes = Math.min(this.#sliceBytes * SLICE_GROWTH, this.#options.pace.bytes);
+    const isFirst = this.#sliceBytes === 0;
+    const bytes = isFirst ? SLICE_BYTES_FIRST : this.#sliceBytes * SLICE_GROWTH;
+    this.#sliceBytes = Math.min(bytes, this.#options.pace.bytes);
+    if (isFirst) return this.#firstPages();
+    const pages = await this.#slice();
+    for (const page of pages) this.#pass(page);
+    return pages;
+  }
+
+  /** None, when the first must wait for room. */
+  #firstPages(): readonly Page[] {
+    const { direction, pace } = this.#options;
+    const pages: Page[] = [];
+    let bytes = 0;
+    while (this.#first <= this.#last && bytes < this.#sliceBytes && pages.length < PAGES_FIRST) {
+      const page = this.#nextPage(direction === 'forward' && pages.length > 0);
+      bytes += page.bytes;
+      if (bytes > 2 * pace.bytes && (pages.length > 0 || !pace.admits(bytes))) break;
+      this.#pass(page);
+      pages.push(page);
+    }
+    if (pages.length === 0) this.#reader.releasePages();
+    return pages;
+  }
+
+  /** `isBehind`: behind one that was passed. */
+  #nextPage(isBehind: boolean): Page {
+    if (isBehind) return this.#reader.page(this.#first);
+    return this.#reader.pageOf(this.#options.direction === 'forward' ? this.#first : this.#last);
+  }
+
+  async #slice(): Promise<readonly Page[]> {
     const isForward = this.#options.direction === 'forward';
     const start = isForward && this.#first !== this.#options.first ? this.#first : this.#reader.pageStart(this.#first);
     const range = this.#reader.source.kv.range({
@@ -56,9 +90,7 @@ export class PageScan {
     const rows = await range.next(PAGES_PER_SLICE);
     await range.close();
     if (rows.length === 0) throw this.#reader.page(start).corrupt('the walk over the pages does not show it');
-    const pages = this.#admitted(rows).map((row) => this.#reader.openPage(row));
-    for (const page of pages) this.#pass(page);
-    return pages;
+    return this.#admitted(rows).map((row) => this.#reader.openPage(row));
   }
 
   /** As many of the rows as there is room for. */

@@ -1,6 +1,7 @@
 import { formatUuid, parseUuid, toRevision } from '#base';
 import { Faults, optionsOfBody, parseTransactionId } from '#model';
 import { eventsOf, type StoredTransaction, transactionById } from '#query';
+import { causesOf } from './causes.ts';
 import type { ServiceContext } from './context.ts';
 import { transactionNotFound } from './errors.ts';
 import { scopeOf } from './instance.ts';
@@ -22,7 +23,7 @@ export async function fetchTransaction(
     const source = context.reads.source(view.binding);
     const stored = view.revision === 0 ? undefined : transactionById(source, view.revision, id);
     if (stored === undefined) throw transactionNotFound(scopeOf(view), formatUuid(id));
-    return { ...scopeOf(view), transaction: describe(id, stored) };
+    return { ...scopeOf(view), transaction: describe(id, stored), causes: causesOf(source, stored) };
   });
 }
 

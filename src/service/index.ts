@@ -7,7 +7,7 @@
  *
  * Not here: any word of gRPC, HTTP or JSON; how a write becomes durable (#cluster); how an event is found (#query).
  *
- * Invariants (V13 and V14, of components, stand where they are kept):
+ * Invariants (V13 to V20, of components, of who asks and of how often, stand where they are kept):
  *   V1  A malformed name is invalid_argument before anything is looked up by it.
  *   V2  A transaction of the right shape is judged in this order: names, database, minRevision, recorded result, size,
  *       faults (all at once), constraints (all at once). What is refused is not recorded.
@@ -29,6 +29,16 @@
  *       leases of the catalog last (C26), others may be answered from it; then nobody is: it does not come back.
  */
 export { EventFrames, type FrameOptions, type ListedName, type SlicePace, type StoredEvent } from '#query';
+export { type Actor, ANYBODY, type AuditRecord, auditService } from './access/audit.ts';
+export { guardService } from './access/guard.ts';
+export type {
+  ApiKeysRequest,
+  IssueApiKeyRequest,
+  IssuedApiKey,
+  NamedKeyRequest,
+  RotateApiKeyRequest,
+} from './access/operations.ts';
+export { OPERATIONS, type Operation, PERMISSIONS } from './access/permissions.ts';
 export { commandCode, commandError, undecidedError } from './commands/command-error.ts';
 export type {
   DecideCommandReply,
@@ -48,11 +58,13 @@ export type {
   RenderedState,
   StateViewBindings,
 } from './components/operations.ts';
+export type { DescribeClusterRequest } from './describe-cluster.ts';
 export { WASM_EXECUTION_ERROR } from './errors.ts';
 export { isFatal } from './fatal.ts';
 export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {
   AwaitDatabaseRequest,
+  Cause,
   CreateDatabaseRequest,
   DatabaseAtRequest,
   DatabaseAtTimestampRequest,
@@ -68,6 +80,7 @@ export type {
   ListDatabasesRequest,
   ListNamesReply,
   ListNamesRequest,
+  Proof,
   ProposedTransaction,
   QueryEventsReply,
   QueryEventsRequest,
@@ -102,6 +115,7 @@ export type {
   SetVersionStatusRequest,
   VersionReply,
 } from './publishing/operations.ts';
+export { type RateClient, RateLimiter } from './rate-limit/rate-limiter.ts';
 export type { Digests } from './reads.ts';
 export { type EventIdMapping, eventIdMappings, refusalError, storedEvents } from './replies.ts';
 export { createService, type ServiceParts } from './service.ts';

@@ -33,6 +33,6 @@ export async function listDatabases(
     described.push(await reads.read(binding, () => reads.describe(binding, revision)));
   }
   if (request.heldOnly === true || notHeld.length === 0) return described;
-  const others = await describedElsewhere(context, notHeld, request.signal);
+  const others = await describedElsewhere(context, notHeld, request);
   return [...described, ...others].toSorted((one, other) => (one.databaseName < other.databaseName ? -1 : 1));
 }

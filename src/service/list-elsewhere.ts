@@ -7,7 +7,7 @@ import { type DatabaseId, type NodeId, nodeOf, toRevision } from '#base';
 import type { Binding } from '#cluster';
 import type { ServiceContext } from './context.ts';
 import { holdersIn } from './elsewhere.ts';
-import type { DatabaseDescription, Holder, ListAt } from './operations.ts';
+import type { DatabaseDescription, Holder, ListAt, ListDatabasesRequest } from './operations.ts';
 
 const ZERO = toRevision(0);
 const NOBODY_ANSWERS: ListAt = () => Promise.resolve([]);
@@ -18,7 +18,7 @@ const NOBODY_ANSWERS: ListAt = () => Promise.resolve([]);
 export async function describedElsewhere(
   { node, reads, listAt = NOBODY_ANSWERS }: ServiceContext,
   bindings: readonly Binding[],
-  signal: AbortSignal,
+  { signal, proof }: Pick<ListDatabasesRequest, 'signal' | 'proof'>,
 ): Promise<readonly DatabaseDescription[]> {
   const open = new Map<DatabaseId, Binding>(bindings.map((binding) => [binding.databaseId, binding]));
   const described: DatabaseDescription[] = [];
@@ -26,7 +26,7 @@ export async function describedElsewhere(
   while (open.size > 0) {
     const asked = fewestFor([...open.values()], others);
     if (asked.length === 0) break;
-    const lists = await Promise.all(asked.map((holder) => listAt(holder, signal)));
+    const lists = await Promise.all(asked.map((holder) => listAt(holder, signal, proof)));
     signal.throwIfAborted();
     for (const { node: number } of asked) others.delete(number);
     for (const description of lists.flat()) if (open.delete(description.databaseId)) described.push(description);

@@ -19,6 +19,7 @@ import type {
   Selector,
   TransactionOptions,
 } from '#model';
+import type { Traced } from '#observability';
 import type { ListedName, SlicePace, StoredEvent } from '#query';
 
 /** Which revision a read runs at: a number, the latest committed (read index), or whatever this node has applied. */
@@ -31,7 +32,7 @@ export interface Shown {
 }
 
 /** What every read says. */
-export interface ReadRequest {
+export interface ReadRequest extends Traced {
   readonly databaseName: string;
   /** The node answers only once it has applied this revision; from `x-min-revision`. */
   readonly minRevision?: AskedRevision;
@@ -71,7 +72,7 @@ export interface DatabaseDescription extends ReadScope {
 }
 
 /** What every write may ask for. */
-export interface WriteRequest {
+export interface WriteRequest extends Traced {
   /** Refused with `not_leader` when another node leads, instead of forwarded to it (decisions, 6.3). */
   readonly requireLeader?: boolean;
 }
@@ -94,8 +95,13 @@ export type DeleteDatabaseReply =
 export interface ListDatabasesRequest {
   /** Leaves out what this node holds no copy of. */
   readonly heldOnly?: boolean;
+  /** By which other nodes know on whose behalf they are asked; absent: they need not know. */
+  readonly proof?: Proof | undefined;
   readonly signal: AbortSignal;
 }
+
+/** Headers that say who asks. */
+export type Proof = Readonly<Record<string, string>>;
 
 export interface DatabaseAtRequest extends ReadRequest {
   readonly at: ReadAt;
@@ -193,8 +199,17 @@ export interface TransactionDescription {
   readonly record: Uint8Array;
 }
 
+/** A transaction that another one names as what it came of, by its `causation_id`. */
+export interface Cause {
+  /** Lowercase. */
+  readonly transactionId: string;
+  readonly revision: Revision;
+}
+
 export interface FetchTransactionReply extends ReadScope {
   readonly transaction: TransactionDescription;
+  /** What it came of, then what that came of; as far as these are transactions of this database, and not many. */
+  readonly causes: readonly Cause[];
 }
 
 /** A read whose reply is a stream of slices. */
@@ -272,6 +287,10 @@ export interface SingleEventReply extends ReadScope {
   readonly event: StoredEvent;
   /** Events of the transaction that it belongs to. */
   readonly eventCount: number;
+  /** Of that transaction, lowercase. */
+  readonly transactionId: string;
+  readonly correlationId: string | undefined;
+  readonly causes: readonly Cause[];
 }
 
 export interface HealthReply {
@@ -298,7 +317,11 @@ export interface Holder {
 }
 
 /** What a node says of the databases that it holds; nothing when it does not answer. */
-export type ListAt = (holder: Holder, signal: AbortSignal) => Promise<readonly DatabaseDescription[]>;
+export type ListAt = (
+  holder: Holder,
+  signal: AbortSignal,
+  proof: Proof | undefined,
+) => Promise<readonly DatabaseDescription[]>;
 
 /** Where a request can be answered that this node has refused for want of a copy (V10). It has not been tried. */
 export interface Elsewhere {

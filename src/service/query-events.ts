@@ -4,6 +4,7 @@ import { scopeOf } from './instance.ts';
 import type { QueryEventsReply, QueryEventsRequest } from './operations.ts';
 import { openView } from './read-scope.ts';
 import { countOfEvents, meteredSlices } from './streams.ts';
+import { tracedSlices } from './tracing.ts';
 
 /** The events that a query selects at a revision, in its order; read as far as they are asked for. */
 export async function queryEvents(context: ServiceContext, request: QueryEventsRequest): Promise<QueryEventsReply> {
@@ -12,5 +13,5 @@ export async function queryEvents(context: ServiceContext, request: QueryEventsR
   const source = context.reads.source(view.binding);
   const slices = queryOfSource(source, { at: view.revision, query, signal, pace, lent });
   const chunks = meteredSlices(context, { view, op: 'query', signal, slices, eventCountOf: countOfEvents });
-  return { ...scopeOf(view), chunks };
+  return { ...scopeOf(view), chunks: tracedSlices(request.span, chunks, countOfEvents) };
 }

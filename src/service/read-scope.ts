@@ -12,6 +12,7 @@
  */
 import type { AskedRevision, Revision } from '#base';
 import type { Binding, Node } from '#cluster';
+import { inSpan } from '#observability';
 import type { ServiceContext } from './context.ts';
 import { revisionNotFound } from './errors.ts';
 import { assertHeld, goneFrom, onInstance, type ReadView, refusalBy, scopeOf, untilCurrent } from './instance.ts';
@@ -25,13 +26,23 @@ export async function openView(context: ServiceContext, request: ReadRequest, at
   });
 }
 
-async function viewOf(context: ServiceContext, request: ReadRequest, binding: Binding, at: ReadAt): Promise<ReadView> {
-  const { node } = context;
+function viewOf(context: ServiceContext, request: ReadRequest, binding: Binding, at: ReadAt): Promise<ReadView> {
   request.signal.throwIfAborted();
-  assertHeld(node, binding);
+  assertHeld(context.node, binding);
+  const { span } = request;
+  if (span === undefined) return barrier(context, request, binding, at);
+  return inSpan(span, 'cairn.read_barrier', async (waiting) => {
+    const view = await barrier(context, request, binding, at);
+    waiting?.set({ 'cairn.at': typeof at === 'string' ? at : 'revision', 'cairn.revision': view.revision });
+    return view;
+  });
+}
+
+/** Waits until the revision that is asked for can be read here. */
+async function barrier(context: ServiceContext, request: ReadRequest, binding: Binding, at: ReadAt): Promise<ReadView> {
   const revision = await openRevision(context, request.signal, binding, at);
   if (!(await aboveFloors(context, request, binding))) return { binding, revision };
-  return { binding, revision: at === 'cached' ? node.applied(binding.group) : revision };
+  return { binding, revision: at === 'cached' ? context.node.applied(binding.group) : revision };
 }
 
 /** Waits until this node has what the request says that it must have; false: that is nothing. */

@@ -5,6 +5,7 @@ import { type ReadView, scopeOf } from './instance.ts';
 import type { QueryEventsReply, ScanLogBatchesReply, ScanLogRequest } from './operations.ts';
 import { openView } from './read-scope.ts';
 import { countOfEvents, meteredSlices } from './streams.ts';
+import { tracedSlices } from './tracing.ts';
 
 /** The log as events, up to the latest revision when the scan began. */
 export async function scanLog(context: ServiceContext, request: ScanLogRequest): Promise<QueryEventsReply> {
@@ -12,7 +13,7 @@ export async function scanLog(context: ServiceContext, request: ScanLogRequest):
   const view = await openView(context, request, 'latest');
   const slices = scanLogEvents(context.reads.source(view.binding), scanOf(view, request));
   const chunks = meteredSlices(context, { view, op: 'scan', signal, slices, eventCountOf: countOfEvents });
-  return { ...scopeOf(view), chunks };
+  return { ...scopeOf(view), chunks: tracedSlices(request.span, chunks, countOfEvents) };
 }
 
 /** The log as whole transactions in their stored form, up to the latest revision when the scan began. */
@@ -27,7 +28,7 @@ export async function scanLogBatches(context: ServiceContext, request: ScanLogRe
     slices,
     eventCountOf: countOfRevisions,
   });
-  return { ...scopeOf(view), batches: bytesOf(metered) };
+  return { ...scopeOf(view), batches: bytesOf(tracedSlices(request.span, metered, countOfRevisions)) };
 }
 
 function scanOf(view: ReadView, request: ScanLogRequest): LogScan {

@@ -1,5 +1,14 @@
 /** Every operation, one file each, as transports call it. Made by `createService`. */
 import type { GroupId, LeaderAddress, Revision } from '#base';
+import type { ClusterDescription } from '#cluster';
+import type { ApiKey } from '#model';
+import type {
+  ApiKeysRequest,
+  IssueApiKeyRequest,
+  IssuedApiKey,
+  NamedKeyRequest,
+  RotateApiKeyRequest,
+} from './access/operations.ts';
 import type {
   DecideCommandReply,
   DecideCommandRequest,
@@ -7,6 +16,7 @@ import type {
   ExecuteCommandRequest,
 } from './commands/operations.ts';
 import type { OpenedStateView, OpenStateViewRequest } from './components/operations.ts';
+import type { DescribeClusterRequest } from './describe-cluster.ts';
 import type { KeepViewsListeners } from './maintenance/keep-views.ts';
 import type {
   AwaitDatabaseRequest,
@@ -73,10 +83,18 @@ export interface Service {
   listVersions(request: ListVersionsRequest): Promise<ListVersionsReply>;
   executeCommand(request: ExecuteCommandRequest): Promise<ExecuteCommandReply>;
   decideCommand(request: DecideCommandRequest): Promise<DecideCommandReply>;
+  issueApiKey(request: IssueApiKeyRequest): Promise<IssuedApiKey>;
+  listApiKeys(request: ApiKeysRequest): Promise<readonly ApiKey[]>;
+  findApiKey(request: NamedKeyRequest): Promise<ApiKey>;
+  /** Gives the key another secret; that of before counts on for a while. */
+  rotateApiKey(request: RotateApiKeyRequest): Promise<IssuedApiKey>;
+  revokeApiKey(request: NamedKeyRequest): Promise<void>;
   openStateView(request: OpenStateViewRequest): Promise<OpenedStateView>;
   /** Keeps State Views up whose versions say so, from now on until it is disposed of (ADR 0113). */
   keepViews(listeners: KeepViewsListeners): Disposable;
   health(): HealthReply;
+  /** @throws DatabaseError not_found: this node is alone; unavailable: nobody has answered. */
+  describeCluster(request: DescribeClusterRequest): Promise<ClusterDescription>;
   /**
    * Where writes of this database are decided; without one that is known, where databases are created. Transports put
    * it into the trailers of every write. Undefined: nowhere, as far as is known here.

@@ -1,7 +1,8 @@
 /** Binds every operation to a node. */
 import type { Clock, Random } from '#base';
-import type { Node } from '#cluster';
+import type { AskAdmin, Node } from '#cluster';
 import type { Metrics } from '#observability';
+import { findApiKey, issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './access/api-keys.ts';
 import { awaitDatabase } from './await-database.ts';
 import { decideCommand } from './commands/decide-command.ts';
 import { executeCommand } from './commands/execute-command.ts';
@@ -12,6 +13,7 @@ import { createDatabase } from './create-database.ts';
 import { databaseAt } from './database-at.ts';
 import { databaseAtTimestamp } from './database-at-timestamp.ts';
 import { deleteDatabase } from './delete-database.ts';
+import { describeCluster } from './describe-cluster.ts';
 import { elsewhere } from './elsewhere.ts';
 import { fetchTransaction } from './fetch-transaction.ts';
 import { health } from './health.ts';
@@ -36,6 +38,7 @@ import { singleEvent } from './single-event.ts';
 import { subscribe } from './subscribe.ts';
 import { TailFeeds } from './tail-feeds.ts';
 import { systemTimers, type Timers } from './timers.ts';
+import { traced } from './tracing.ts';
 import { transact } from './transact.ts';
 
 export interface ServiceParts {
@@ -49,6 +52,8 @@ export interface ServiceParts {
   readonly limits?: Partial<ServiceLimits>;
   /** Asks another node what it holds; absent: none can be asked. */
   readonly listAt?: ListAt;
+  /** Asks a node what operators ask; absent: none can be asked. */
+  readonly askAdmin?: AskAdmin;
   /** Absent: this node runs no components. */
   readonly components?: OpenComponents | undefined;
   /** Real time unless a test decides. */
@@ -70,38 +75,45 @@ export function createService(parts: ServiceParts): Service {
     tails: new TailFeeds(limits),
     meters: new ServiceMeters(parts.metrics),
     listAt: parts.listAt,
+    askAdmin: parts.askAdmin,
     components: parts.components,
     release: parts.release,
     startedAtMs: timers.monotonicMs(),
   };
   return {
-    createDatabase: (request) => createDatabase(context, request),
-    deleteDatabase: (request) => deleteDatabase(context, request),
+    createDatabase: traced('create_database', context, createDatabase),
+    deleteDatabase: traced('delete_database', context, deleteDatabase),
     listDatabases: (request) => listDatabases(context, request),
-    databaseAt: (request) => databaseAt(context, request),
-    databaseAtTimestamp: (request) => databaseAtTimestamp(context, request),
-    awaitDatabase: (request) => awaitDatabase(context, request),
-    transact: (request) => transact(context, request),
-    fetchTransaction: (request) => fetchTransaction(context, request),
-    queryEvents: (request) => queryEvents(context, request),
-    scanLog: (request) => scanLog(context, request),
-    scanLogBatches: (request) => scanLogBatches(context, request),
-    subscribe: (request) => subscribe(context, request),
-    listStreams: (request) => nameListings.streams(context, request),
-    listSubjects: (request) => nameListings.subjects(context, request),
-    listEventTypes: (request) => nameListings.eventTypes(context, request),
-    singleEvent: (request) => singleEvent(context, request),
-    publishComponent: (request) => publishComponent(context, request),
-    setVersionStatus: (request) => setVersionStatus(context, request),
-    deleteVersions: (request) => deleteVersions(context, request),
-    expireSnapshots: (request) => expireSnapshots(context, request),
-    findVersion: (request) => findVersion(context, request),
-    listVersions: (request) => listVersions(context, request),
-    executeCommand: (request) => executeCommand(context, request),
-    decideCommand: (request) => decideCommand(context, request),
-    openStateView: (request) => openStateView(context, request),
+    databaseAt: traced('database_at', context, databaseAt),
+    databaseAtTimestamp: traced('database_at_timestamp', context, databaseAtTimestamp),
+    awaitDatabase: traced('await_database', context, awaitDatabase),
+    transact: traced('transact', context, transact),
+    fetchTransaction: traced('fetch_transaction', context, fetchTransaction),
+    queryEvents: traced('query_events', context, queryEvents),
+    scanLog: traced('scan_log', context, scanLog),
+    scanLogBatches: traced('scan_log_batches', context, scanLogBatches),
+    subscribe: traced('subscribe', context, subscribe),
+    listStreams: traced('list_streams', context, nameListings.streams),
+    listSubjects: traced('list_subjects', context, nameListings.subjects),
+    listEventTypes: traced('list_event_types', context, nameListings.eventTypes),
+    singleEvent: traced('single_event', context, singleEvent),
+    publishComponent: traced('publish_component', context, publishComponent),
+    setVersionStatus: traced('set_version_status', context, setVersionStatus),
+    deleteVersions: traced('delete_versions', context, deleteVersions),
+    expireSnapshots: traced('expire_snapshots', context, expireSnapshots),
+    findVersion: traced('find_version', context, findVersion),
+    listVersions: traced('list_versions', context, listVersions),
+    executeCommand: traced('execute_command', context, executeCommand),
+    decideCommand: traced('decide_command', context, decideCommand),
+    issueApiKey: (request) => issueApiKey(context, request),
+    listApiKeys: () => listApiKeys(context),
+    findApiKey: (request) => findApiKey(context, request),
+    rotateApiKey: (request) => rotateApiKey(context, request),
+    revokeApiKey: (request) => revokeApiKey(context, request),
+    openStateView: traced('open_state_view', context, openStateView),
     keepViews: (listeners) => keepViews(context, listeners),
     health: () => health(context),
+    describeCluster: (request) => describeCluster(context, request),
     leader: (databaseName) => leaderOf(parts.node, databaseName),
     elsewhere: (failure) => elsewhere(parts.node, failure),
     shown: (group) => parts.node.answered(group),

@@ -1,6 +1,7 @@
 import { quote } from '#base';
-import type { Position } from '#model';
+import { optionsOfBody, type Position, transactionIdOfBody } from '#model';
 import { eventAt, eventById, type StoredEvent, transactionAt } from '#query';
+import { causesOf } from './causes.ts';
 import type { ServiceContext } from './context.ts';
 import { eventNotFound, revisionNotFound, revisionNotYet } from './errors.ts';
 import { type ReadView, scopeOf } from './instance.ts';
@@ -14,8 +15,17 @@ export async function singleEvent(context: ServiceContext, request: SingleEventR
   const view = await openView(context, request, request.at);
   return context.reads.read(view.binding, () => {
     const event = find(context, view, request);
-    const { eventCount } = transactionAt(context.reads.source(view.binding), event.position.revision);
-    return { ...scopeOf(view), event, eventCount };
+    const source = context.reads.source(view.binding);
+    const stored = transactionAt(source, event.position.revision);
+    const { eventCount, view: record } = stored;
+    return {
+      ...scopeOf(view),
+      event,
+      eventCount,
+      transactionId: transactionIdOfBody(record.body),
+      correlationId: optionsOfBody(record.body).correlationId,
+      causes: causesOf(source, stored),
+    };
   });
 }
 

@@ -23,7 +23,9 @@ import type { ServiceContext } from './context.ts';
 import { assertHeld, onInstance, type ReadView, refusalBy } from './instance.ts';
 import type { MeteredOrigin } from './meters.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
+import { proposing } from './proposing.ts';
 import { latestRevision, untilAnswered } from './read-scope.ts';
+import { linkCreation } from './tracing.ts';
 
 const RANDOM_BYTES = 10;
 
@@ -83,7 +85,8 @@ function decide(
   assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
   const payload = encodeTransactPayload({ transactionId, origin: request.origin, options, constraints, events });
   const onAdmitted = admissionOf(binding, transactionId, request, bind);
-  return context.node.transact(binding.group, payload, { onAdmitted, requireLeader }).then(
+  if (request.span !== undefined) linkCreation(request.span, events);
+  return proposing(context, binding, payload, { onAdmitted, requireLeader, span: request.span }).then(
     (outcome) => {
       countTransaction(context, request, outcome);
       return replyOf(context, { binding, transactionId, request, outcome });

@@ -3,9 +3,9 @@
  *
  * For: turning calls and requests into operations of #service and back, each transport in the words of its protocol,
  * with the errors of Cairn as its statuses, and the bounds that keep a client from costing more than its share.
- * Not here: what an operation does. They share what clients may hold (byte-budgets.ts), and whom to ask (relay.ts).
+ * Not here: what an operation does. They share budgets (byte-budgets.ts, rate-limits.ts), and whom to ask (relay.ts).
  *
- * Invariants of all transports (TM5 and TM6 stand in relay.ts):
+ * Invariants of all transports (TM5, TM6 and TM8 stand in relay.ts, TM7 in rate-limits.ts):
  *   TM1  Requests, replies and standing streams are counted before they are held: the node holds what its settings
  *        allow, the shares beside it (byte-budgets.ts), and what one slice, page or reply of a write overshoots.
  *   TM2  A client is cut off for holding bytes only while others wait, and not before it had its time: a part of it if it
@@ -28,8 +28,11 @@
  *   T7  Bytes that are no such message are invalid_argument and say where; no text is repaired, no number rounded.
  *   T8  A stream of HTTP/2 that nobody needs any more is gone after a bounded time, whatever its peer does.
  */
+export type { Access } from './access.ts';
 export { type ByteBudgetSizes, type ByteBudgets, createByteBudgets } from './byte-budgets.ts';
 export { GRPC_LIMITS, type GrpcServer, type GrpcServerOptions, HolderLists, startGrpcServer } from './grpc/index.ts';
 export { type AllowedOrigins, type HttpServer, type HttpServerOptions, startHttpServer } from './http/index.ts';
 export { type McpServer, startMcpServer } from './mcp/index.ts';
-export { Relay } from './relay.ts';
+export { RateLimits } from './rate-limits.ts';
+export { RELAYED, Relay } from './relay.ts';
+export { type Dial, dialWith, type SecurePorts } from './secure.ts';

@@ -35,6 +35,8 @@ const FAILURES: readonly Wanted[] = [
   ALREADY_EXISTS,
   FAILED_PRECONDITION,
   RESOURCE_EXHAUSTED,
+  // API keys, on a node that asks nobody who he is.
+  { status: 403, code: 'PERMISSION_DENIED' },
 ];
 
 /** Whether the answer is a success, a redirect, or one of the specified failures; throws what it is otherwise. */

@@ -1,6 +1,7 @@
 // Goal: every path over HTTP takes the query parameters that are its own, those of one kind the same ones, and refuses
 // what would be lost on it. Method: a real node; every route with every parameter there is, and one that there is not.
 import { describe, expect, it } from 'vitest';
+import { STYLE_PATH } from '../../src/transport/http/rendering/html/assets.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { errorOf, INVALID_ARGUMENT, jsonOf, q, type Sent, uniqueName } from '../support/http-client.ts';
 import { createHistory, type EventPage, IN_ORDER, idsOf } from '../support/http-history.ts';
@@ -21,10 +22,11 @@ const VALUES: Readonly<Record<string, string>> = {
   prefix: 'o',
   index: '0',
   database_id: OTHER_ID,
+  since: '0',
   transaction_id: OTHER_ID,
   unheard: '1',
 };
-const KNOWN_SOMEWHERE = ['q', 'limit', 'direction', 'after', 'prefix', 'index', 'database_id'];
+const KNOWN_SOMEWHERE = ['q', 'limit', 'direction', 'after', 'prefix', 'index', 'database_id', 'since'];
 
 const EVENTS = ['limit', 'direction', 'after'];
 const NAMES = ['limit', 'prefix', 'after'];
@@ -38,6 +40,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   'GET /db/{database}/{revision}/state-changes': ['limit', 'after'],
   'GET /api/v1/db/{database}/state-changes': ['limit', 'after'],
   'GET /api/v1/db/{database}/presenters': ['limit', 'after'],
+  'GET /db/{database}/{revision}': ['since'],
   'GET /db/{database}/{revision}/events': ['q', ...EVENTS],
   'GET /db/{database}/{revision}/streams/{stream}': EVENTS,
   'GET /db/{database}/{revision}/subjects/{subject}': EVENTS,
@@ -58,12 +61,14 @@ const OF_COMPONENTS = /state-views|state-changes|presenters/;
 const PLACES: Readonly<Record<string, string>> = {
   database: name,
   revision: '5',
+  file: STYLE_PATH.slice('/assets/'.length),
   event_revision: '1',
   event_id: '1.0',
   stream: 'orders',
   subject: 'ada',
   event_type: 'order.paid',
   transaction_id: OTHER_ID,
+  key_id: '0123456789abcdef',
   name: 'none',
   version: '1',
 };

@@ -85,6 +85,7 @@ describe('SPEC-HTTP-HEALTH', () => {
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       storage: { adapter: 'leveldb', status: 'open' },
       uptime_seconds: expect.any(Number),
+      authentication: 'off',
     });
   });
 

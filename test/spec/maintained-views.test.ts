@@ -1,7 +1,7 @@
 // Goal: an eager State View follows its log on every node that holds a copy, and on no other, whoever leads and
 // whatever has ended meanwhile, so that the next read folds next to nothing; seen by what a node says that it has
-// folded (ADR 0113). Method: four real nodes in this process, three copies, over gRPC and HTTP; the one that leads
-// hands over and ends while somebody writes.
+// folded (ADR 0113); a scheduled one does so at its times. Method: four real nodes in this process, three copies, over
+// gRPC and HTTP; the one that leads hands over and ends while somebody writes.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
@@ -14,7 +14,7 @@ import { hashingView } from '../support/components/views.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
-const SLOW_MS = 180_000;
+const SLOW_MS = 360_000;
 const DEADLINE = { deadlineMs: 60_000 };
 const databaseName = 'bank';
 const version = { databaseName, stateViewName: 'counted', version: 1 };
@@ -25,10 +25,14 @@ let total = 10_000;
 let holders: readonly TestServer[] = [];
 const RENDERED = /^http_server_request_duration_seconds_count\{.*state-views.*code="200"\} (\d+)$/gm;
 
-beforeAll(async () => {
-  for (const name of ['one', 'two', 'three', 'four']) {
+beforeAll(() => begin(['one', 'two', 'three', 'four'], MaintenanceMode.MAINTENANCE_MODE_EAGER), SLOW_MS);
+
+/** Nodes of these names, and the view in this mode. */
+async function begin(names: readonly string[], mode: MaintenanceMode, ...flags: readonly string[]): Promise<void> {
+  for (const name of names) {
     const join = nodes[0] === undefined ? [] : [`--join=${nodes[0].peer}`];
-    nodes.push(await startTestServer('--peer-port=0', '--guest-executors=1', `--node-name=${name}`, ...join));
+    const own = ['--peer-port=0', '--guest-executors=1', `--node-name=${name}`];
+    nodes.push(await startTestServer(...own, ...join, ...flags));
   }
   await nodeAt(0).client.send('createDatabase', { databaseName });
   const wasmBytes = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: false })).bytes());
@@ -36,12 +40,15 @@ beforeAll(async () => {
   const published = { databaseName, stateViewName, contentType: 'application/octet-stream', wasmBytes };
   const request = PublishStateViewRequest.fromPartial({ ...published, eventSelection: { selectors: [] } });
   await nodeAt(0).client.send('publishStateView', request, DEADLINE);
-  await activate(MaintenanceMode.MAINTENANCE_MODE_EAGER);
-}, SLOW_MS);
+  await activate(mode);
+}
 
-afterAll(async () => {
+afterAll(end, SLOW_MS);
+
+async function end(): Promise<void> {
   for (const node of nodes.toReversed()) await node[Symbol.asyncDispose]();
-}, SLOW_MS);
+  nodes = [];
+}
 
 function nodeAt(place: number): TestServer {
   const node = nodes[place];
@@ -89,6 +96,7 @@ interface Shown {
   readonly reads: number;
   readonly maintenance: number;
   readonly eager: number;
+  readonly scheduled: number;
   /** Reads of State Views that were answered. */
   readonly rendered: number;
 }
@@ -105,6 +113,7 @@ async function shownBy({ metrics }: TestServer): Promise<Shown> {
     reads: valueOf('cairn_stateview_events_folded_total{by="reads"}'),
     maintenance: valueOf('cairn_stateview_events_folded_total{by="maintenance"}'),
     eager: valueOf('cairn_stateview_maintained{mode="eager"}'),
+    scheduled: valueOf('cairn_stateview_maintained{mode="scheduled"}'),
     rendered: [...body.matchAll(RENDERED)].reduce((sum, [, count]) => sum + Number(count), 0),
   };
 }
@@ -201,5 +210,32 @@ describe('an eager State View', { timeout: SLOW_MS }, () => {
     total += 300;
     expect(await followed(total)).toEqual([0, 0]);
     expect(await Promise.all(holders.map(read))).toEqual([total, total]);
+  });
+});
+
+describe('a scheduled State View', { timeout: SLOW_MS }, () => {
+  beforeAll(async () => {
+    await end();
+    const mode = MaintenanceMode.MAINTENANCE_MODE_SCHEDULED;
+    await begin(['five', 'six', 'seven'], mode, '--maintenance-schedule-ms=2000');
+  }, SLOW_MS);
+
+  it('is brought up to date at its times on those that are left when the one that leads has ended', async () => {
+    await transact(nodeAt(0), 1000);
+    const led = await leader(nodeAt(0));
+    await Promise.all(nodes.map((node) => shown(node, { scheduled: 1, maintenance: 1001 })));
+    const ended = nodes.find(({ grpc }) => grpc === led);
+    nodes = nodes.filter((node) => node !== ended);
+    await ended?.[Symbol.asyncDispose]();
+    await transact(nodeAt(0), 500);
+    const leads = await leader(nodeAt(1));
+    expect([nodes.length, leads !== led]).toEqual([2, true]);
+    const wanted = { scheduled: 1, reads: 0, rendered: 0, maintenance: 1502 };
+    await Promise.all(nodes.map((node) => shown(node, wanted)));
+    expect(await Promise.all(nodes.map(read))).toEqual([1502, 1502]);
+    expect(await Promise.all(nodes.map((node) => shown(node, { rendered: 1 })))).toMatchObject([
+      { reads: 0 },
+      { reads: 0 },
+    ]);
   });
 });

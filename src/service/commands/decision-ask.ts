@@ -2,6 +2,7 @@
 import { DatabaseError, formatUuid, uuidv7Bytes } from '#base';
 import { type DecisionAsk, type ReadableView, type ViewParameters, viewTitle } from '#components';
 import type { Command } from '#model';
+import type { Traced } from '#observability';
 import type { Components } from '../components/components.ts';
 import { type AskedVersion, servedVersion } from '../components/defined-version.ts';
 import { loadedArtifact } from '../components/loaded.ts';
@@ -33,10 +34,12 @@ export async function openDecision(
     version: asked,
     command,
     signal,
-  }: Pick<AskedDecision, 'name' | 'version'> & {
-    readonly command: Command;
-    readonly signal: AbortSignal;
-  },
+    span,
+  }: Pick<AskedDecision, 'name' | 'version'> &
+    Traced & {
+      readonly command: Command;
+      readonly signal: AbortSignal;
+    },
 ): Promise<OpenedDecision> {
   const { clock, random, reads } = context;
   const version = await servedVersion(context, view, { component: 'state-change', name, version: asked });
@@ -50,6 +53,7 @@ export async function openDecision(
     artifact,
     command,
     signal,
+    span,
     findView: (viewName, viewVersion) => findView(context, view, { name: viewName, version: viewVersion }),
     receivedAtMs: clock.nowMs(),
     seed: new DataView(random.bytes(SEED_BYTES).slice().buffer).getBigUint64(0),

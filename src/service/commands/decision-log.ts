@@ -2,13 +2,15 @@
 import type { Binding, TransactOutcome } from '#cluster';
 import type { DecisionLog } from '#components';
 import { encodeTransactPayload, type TransactPayload } from '#model';
+import type { Traced } from '#observability';
 import type { ServiceContext } from '../context.ts';
 import { revisionNotFound } from '../errors.ts';
 import { refusalBy, scopeOf } from '../instance.ts';
+import { proposing } from '../proposing.ts';
 import { latestRevision, waitForRevision } from '../read-scope.ts';
 import { countTransaction } from '../transact.ts';
 
-export interface LogOptions {
+export interface LogOptions extends Traced {
   readonly requireLeader: boolean;
   readonly signal: AbortSignal;
   /** Called when the log has said anything of this instance. */
@@ -40,14 +42,14 @@ async function propose(
   context: ServiceContext,
   binding: Binding,
   transaction: TransactPayload,
-  { requireLeader }: LogOptions,
+  { requireLeader, span }: LogOptions,
 ): Promise<TransactOutcome> {
   const { origin, events } = transaction;
   const eventBytes = events.reduce((sum, { length }) => sum + length, 0);
   const counted = { origin, constraints: transaction.constraints, eventCount: events.length, eventBytes };
   const payload = encodeTransactPayload(transaction);
   try {
-    const outcome = await context.node.transact(binding.group, payload, { requireLeader });
+    const outcome = await proposing(context, binding, payload, { requireLeader, span });
     countTransaction(context, counted, outcome);
     return outcome;
   } catch (failure) {

@@ -38,7 +38,7 @@ async function execute(
   request: ExecuteCommandRequest,
   onOutcome: () => void,
 ): Promise<ExecuteCommandReply> {
-  const { floor, faults, command, signal, origin, options, requireLeader = false } = request;
+  const { floor, faults, command, signal, origin, options, requireLeader = false, span } = request;
   assertHeld(context.node, binding);
   if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
   const transactionId = transactionIdOf(context, request);
@@ -64,7 +64,7 @@ async function execute(
   const basis = await basisOf(context, binding, { ...request, latest });
   const revision = toRevision(basis.revision);
   const { ask, changes } = await openDecision(context, { binding, revision }, { ...request, command });
-  const log = decisionLog(context, binding, { requireLeader, signal, onOutcome });
+  const log = decisionLog(context, binding, { requireLeader, signal, onOutcome, span });
   const execution = await context.reads.read(binding, () =>
     changes.execute({ ...ask, basis, log, transactionId, origin, options }),
   );

@@ -1,3 +1,4 @@
+import { inSpan, type Traced } from '#observability';
 import type { ServiceContext } from '../context.ts';
 import type { ReadView } from '../instance.ts';
 import { servedVersion } from './defined-version.ts';
@@ -11,25 +12,38 @@ import type { AskedPresentation, DefinedAs, OpenedPresenter, Presented, Rendered
  */
 export async function openPresenter(
   context: ServiceContext,
-  view: ReadView,
-  shown: DefinedAs<'state-view'>,
+  { view, shown, span }: Omit<Between, 'version'>,
 ): Promise<OpenedPresenter | undefined> {
   const { presenter } = shown.definition;
   if (presenter === undefined) return undefined;
   const version = await servedVersion(context, view, { component: 'presenter', ...presenter });
-  return { version, present: (state, asked) => present(context, { view, shown, version }, { state, asked }) };
+  return { version, present: (state, asked) => present(context, { view, shown, version, span }, { state, asked }) };
 }
 
-interface Between {
+interface Between extends Traced {
   readonly view: ReadView;
   readonly shown: DefinedAs<'state-view'>;
   readonly version: DefinedAs<'presenter'>;
 }
 
-async function present(
+interface Asked {
+  readonly state: RenderedState;
+  readonly asked: AskedPresentation;
+}
+
+/** Its span ends with the first chunk of the body. */
+function present(context: ServiceContext, between: Between, asked: Asked): Promise<Presented> {
+  return inSpan(between.span, 'cairn.present', (span) => {
+    const { definition, version } = between.version;
+    span?.set({ 'cairn.component': `${definition.name} v${version}` });
+    return begin(context, between, asked);
+  });
+}
+
+async function begin(
   context: ServiceContext,
   { view, shown, version }: Between,
-  { state, asked }: { readonly state: RenderedState; readonly asked: AskedPresentation },
+  { state, asked }: Asked,
 ): Promise<Presented> {
   const { artifacts, presenters } = await openComponents(context);
   const artifact = await loadedArtifact(context, artifacts, { view, version });

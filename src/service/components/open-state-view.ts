@@ -7,6 +7,7 @@
 import { type Instant, instantFromMs } from '#base';
 import type { ViewAnswer } from '#components';
 import { bindView, Faults, type Selector, type StateViewDefinition } from '#model';
+import { inSpan, type Traced } from '#observability';
 import type { ServiceContext } from '../context.ts';
 import { stateViewFailed } from '../errors.ts';
 import { type ReadView, scopeOf, unlessAborted } from '../instance.ts';
@@ -26,7 +27,7 @@ import type {
 import { type FoldedView, readWith, viewRead } from './view-read.ts';
 
 /** The version, and the instance and revision that it is read at. */
-interface Found {
+interface Found extends Traced {
   readonly view: ReadView;
   readonly version: DefinedAs<'state-view'>;
 }
@@ -38,8 +39,9 @@ export async function openStateView(context: ServiceContext, request: OpenStateV
   return {
     ...scopeOf(view),
     version,
-    presenter: () => openPresenter(context, view, version),
-    bind: (bindings) => bound(context, { view, version }, bindings),
+    mayRefold: false,
+    presenter: () => openPresenter(context, { view, shown: version, span: request.span }),
+    bind: (bindings) => bound(context, { view, version, span: request.span }, bindings),
   };
 }
 
@@ -48,7 +50,7 @@ function bound(context: ServiceContext, found: Found, bindings: StateViewBinding
   const { parameters } = bindings;
   const selector = selectorOf(version.definition, bindings);
   const cut = cutOf(context, version.definition, bindings);
-  const all: FoldedView = { ...found, parameters, selector, cut };
+  const all = { ...found, parameters, selector, cut };
   return { ...scopeOf(view), version, parameters, cut, render: (options) => render(context, all, options) };
 }
 
@@ -74,10 +76,18 @@ function selectorOf(definition: StateViewDefinition, { parameters, field, cut }:
   return selector;
 }
 
-async function render(context: ServiceContext, all: FoldedView, options: RenderOptions): Promise<RenderedState> {
-  const { signal, refolds } = options;
+async function render(
+  context: ServiceContext,
+  all: FoldedView & Traced,
+  { signal, refolds }: RenderOptions,
+): Promise<RenderedState> {
   signal.throwIfAborted();
-  return unlessAborted(renderAll(context, all, refolds), signal);
+  const { definition, version } = all.version;
+  const folding = inSpan(all.span, 'cairn.fold', (span) => {
+    span?.set({ 'cairn.component': `${definition.name} v${version}`, 'cairn.revision': all.view.revision });
+    return renderAll(context, all, refolds);
+  });
+  return unlessAborted(folding, signal);
 }
 
 async function renderAll(

@@ -19,6 +19,8 @@ export interface OpenStateViewRequest extends ReadRequest {
 /** A version of a State View at a revision, before anything is folded. */
 export interface OpenedStateView extends ReadScope {
   readonly version: DefinedAs<'state-view'>;
+  /** Whether its reader may have it folded anew: with authentication on, who may deploy; without, nobody. */
+  readonly mayRefold: boolean;
   /**
    * Who renders it for its readers; undefined: nobody.
    * @throws DatabaseError not_found: the definition names one that there is not
@@ -52,7 +54,7 @@ export interface BoundStateView extends ReadScope {
 
 export interface RenderOptions {
   readonly signal: AbortSignal;
-  /** True: what was folded before does not count, and is dropped. */
+  /** True: it is folded from the first event on, and nothing of that is kept. For whoever may. */
   readonly refolds?: boolean;
 }
 

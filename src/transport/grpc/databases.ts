@@ -3,6 +3,7 @@ import { instantFromMs } from '#base';
 import type { DatabaseDescription } from '#service';
 import { RELAYED } from '../relay.ts';
 import { AtRevision, AtTimestamp } from './asked-requests.ts';
+import { tracedAs } from './call-traces.ts';
 import type { GrpcContext } from './context.ts';
 import {
   CreateDatabaseReply,
@@ -35,7 +36,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
       },
       async ({ databaseName }, call) => {
         const requireLeader = requiresLeader(call);
-        const created = await service.createDatabase({ databaseName, requireLeader });
+        const created = await service.createDatabase({ databaseName, requireLeader, ...tracedAs(call) });
         return { message: { database: messageOf(created) }, scope: created, trailers: leaderTrailers.of() };
       },
     ),
@@ -55,6 +56,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
           ...instance,
           requireLeader,
           floor: floorOf(call),
+          ...tracedAs(call),
         });
         const scope = reply.kind === 'deleted' ? { scope: { databaseId: reply.databaseId } } : {};
         return { message: {}, ...scope, trailers: leaderTrailers.of() };

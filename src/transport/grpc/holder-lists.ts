@@ -1,11 +1,13 @@
 /** Asks other nodes what they say of the databases that they hold, for a list of all that there are. */
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { instantToMs, isDatabaseId, isRevision } from '#base';
-import type { DatabaseDescription, Holder } from '#service';
+import type { DatabaseDescription, Holder, Proof } from '#service';
+import { countedHeader, type RateLimits } from '../rate-limits.ts';
 import { RELAYED } from '../relay.ts';
+import type { Dial } from '../secure.ts';
 import { EVENT_STORE } from './context.ts';
 import { type Database, FetchCatalogReply } from './gen/cairn/v1/database.ts';
-import { cancelStream, RelayConnections } from './relay-connections.ts';
+import { cancelStream, originOf, RelayConnections } from './relay-connections.ts';
 import { FRAME_HEADER_BYTES, frame } from './wire/framing.ts';
 
 const ANSWER_MS = 5_000;
@@ -13,25 +15,32 @@ const NOTHING: Uint8Array = frame(new Uint8Array(0));
 
 export class HolderLists {
   readonly #name: string;
-  readonly #connections = new RelayConnections();
+  readonly #rateLimits: RateLimits | undefined;
+  readonly #connections: RelayConnections;
 
-  /** The name of this node. */
-  constructor(name: string) {
+  /** The name of this node, how others are reached that speak TLS, and whether it counts who asks for a list. */
+  constructor(name: string, dial: Dial, rateLimits?: RateLimits) {
     this.#name = name;
+    this.#rateLimits = rateLimits;
+    this.#connections = new RelayConnections(dial);
   }
 
   /** What it holds; nothing when it does not answer in time. */
-  async ask({ grpc }: Holder, signal: AbortSignal): Promise<readonly DatabaseDescription[]> {
+  async ask(holder: Holder, signal: AbortSignal, proof: Proof = {}): Promise<readonly DatabaseDescription[]> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
     const headers = {
+      ...proof,
       ':method': 'POST',
       ':path': `/${EVENT_STORE}/FetchCatalog`,
       'content-type': 'application/grpc',
       te: 'trailers',
       'grpc-timeout': `${ANSWER_MS}m`,
       [RELAYED]: this.#name,
+      ...countedHeader(this.#rateLimits),
     };
-    const stream = grpc === '' ? undefined : await this.#connections.open(grpc, headers, limit).catch(() => undefined);
+    const origin = originOf(holder);
+    const stream =
+      origin === undefined ? undefined : await this.#connections.open(origin, headers, limit).catch(() => undefined);
     const reply = stream && (await messageOf(stream, limit));
     return reply === undefined ? [] : FetchCatalogReply.decode(reply).databases.flatMap(descriptionOf);
   }

@@ -1,8 +1,10 @@
 /** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
 import { type AskedRevision, DatabaseError, type LeaderAddress } from '#base';
 import { Faults, type Found, numberAsWritten, parseRevisionText, revisionRule } from '#model';
+import type { Traced } from '#observability';
 import type { ReadRequest, RevisionFloor, Service } from '#service';
 import { RELAYED, shownBy } from '../relay.ts';
+import { tracedAs } from './call-traces.ts';
 import type { Call } from './wire/call.ts';
 import type { Fields } from './wire/status.ts';
 
@@ -50,6 +52,8 @@ export async function ledWrite<Reply>(
     return await write();
   } catch (failure) {
     if (!(failure instanceof DatabaseError) || failure.details.leader !== undefined) throw failure;
+    // Whoever may not write it is not told that it is there.
+    if (failure.code === 'permission_denied') throw failure;
     const leader = service.leader(databaseName);
     throw leader === undefined ? failure : failure.with({ leader });
   }
@@ -57,9 +61,9 @@ export async function ledWrite<Reply>(
 
 const NO_MIN_REVISION = {};
 
-/** What the node must have applied that answers a read, as members of its request. */
-export function floorsOf(call: Call): Pick<ReadRequest, 'minRevision' | 'shown'> {
-  return { ...minRevisionOf(call), ...shownBy((name) => call.header(name)) };
+/** What the node must have applied that answers a read, and what it is traced in, as members of its request. */
+export function floorsOf(call: Call): Pick<ReadRequest, 'minRevision' | 'shown' | 'span'> {
+  return { ...minRevisionOf(call), ...shownBy((name) => call.header(name)), ...tracedAs(call) };
 }
 
 /** What `x-min-revision` asks for. */
@@ -106,8 +110,10 @@ export function floorOf(call: Call): RevisionFloor | undefined {
 }
 
 /** What every write of a definition asks for by its metadata. */
-export function writeOf(call: Call): { readonly requireLeader: boolean; readonly floor: RevisionFloor | undefined } {
+export function writeOf(
+  call: Call,
+): { readonly requireLeader: boolean; readonly floor: RevisionFloor | undefined } & Traced {
   const requireLeader = requiresLeader(call);
   if (requireLeader) refuseRelayed(call);
-  return { requireLeader, floor: floorOf(call) };
+  return { requireLeader, floor: floorOf(call), ...tracedAs(call) };
 }

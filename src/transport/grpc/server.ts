@@ -1,27 +1,34 @@
 /** The gRPC interface of a node, from its address to its drain. */
 import { DatabaseError } from '#base';
-import type { Logger, Metrics } from '#observability';
+import { type Logger, type Metrics, type Tracer, traceFields } from '#observability';
 import type { Service } from '#service';
+import type { Access } from '../access.ts';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
+import type { RateLimits } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
+import type { SecurePorts } from '../secure.ts';
+import { tracingCalls } from './call-traces.ts';
 import { VERSION_WRITES, versionMethods } from './component-versions.ts';
 import { databaseMethods } from './databases.ts';
 import { endedConnections } from './ended-connections.ts';
 import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
 import { streamMethods } from './event-streams.ts';
 import { statusOfFrame } from './frame-status.ts';
+import { Gate } from './gate.ts';
 import { createHealthService } from './health.ts';
 import { logLibraryLines } from './library-lines.ts';
 import { callPlaces, GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
 import { PUBLICATIONS, publishingMethods } from './publishing.ts';
+import { RateLimiting } from './rate-limiting.ts';
 import { createReflection } from './reflection.ts';
 import { createGrpcRelaying } from './relaying.ts';
 import { shareRefusals } from './share-refusals.ts';
 import { COMMANDS, stateChangeMethods } from './state-changes.ts';
 import { stateViewMethods } from './state-views.ts';
 import { transactionMethods } from './transactions.ts';
+import type { Method } from './wire/method.ts';
 import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
 import type { CallStatus } from './wire/status.ts';
 
@@ -69,6 +76,14 @@ export interface GrpcServerOptions {
   readonly gzipBytesMin?: number | undefined;
   /** Absent: what this node cannot answer is refused. */
   readonly relay?: Relay;
+  /** Absent: everybody may do everything. */
+  readonly access?: Access | undefined;
+  /** Absent: clients may call as often as they like. */
+  readonly rateLimits?: RateLimits | undefined;
+  /** Absent: there is no TLS. */
+  readonly secure?: SecurePorts | undefined;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface GrpcServer {
@@ -81,10 +96,23 @@ export interface GrpcServer {
   drain(graceMs: number): Promise<void>;
 }
 
+/** Those of the API, over a service: the node's, or what a principal sees of it. */
+function methodsOf(service: Service): readonly Method[] {
+  const context = { service, leaderTrailers: new LeaderTrailers(service) };
+  return [
+    ...databaseMethods(context),
+    ...transactionMethods(context),
+    ...streamMethods(context),
+    ...publishingMethods(context),
+    ...versionMethods(context),
+    ...stateViewMethods(context),
+    ...stateChangeMethods(context),
+  ];
+}
+
 /** Listens when the promise resolves. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { service, logger, metrics, onFatal, host, budgets, relay, gzipBytesMin } = options;
-  const context = { service, leaderTrailers: new LeaderTrailers(service) };
+  const { service, logger, metrics, onFatal, host, budgets, relay, access, rateLimits, tracer, gzipBytesMin } = options;
   const limits = { ...GRPC_LIMITS, callsMax: callPlaces(budgets.streams.bytesMax), ...options.limits };
   let draining = false;
   const health = createHealthService({
@@ -92,32 +120,29 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     writable: () => !draining && service.health().writable,
   });
   const meterOf = methodMeters(metrics);
-  const relaying = relay === undefined ? undefined : createGrpcRelaying(relay, WRITES);
+  const relaying = relay === undefined ? undefined : createGrpcRelaying({ relay, writes: WRITES, rateLimits });
+  const limiting = rateLimits && new RateLimiting(rateLimits, access);
   const server = new WireServer({
-    methods: [
-      ...databaseMethods(context),
-      ...transactionMethods(context),
-      ...streamMethods(context),
-      ...publishingMethods(context),
-      ...versionMethods(context),
-      ...stateViewMethods(context),
-      ...stateChangeMethods(context),
-      ...health.methods,
-    ],
+    methods: [...methodsOf(service), ...health.methods],
+    refusalOf: limiting?.refusalOf,
+    handlerFor: access && new Gate(access, methodsOf, limiting).handlerFor,
     limits,
     ...budgets,
     gzipBytesMin,
+    secure: options.secure,
     refusals: { ...REFUSALS, ...shareRefusals(limits.callsMax) },
     meterOf,
+    traceOf: tracer && tracingCalls(tracer),
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),
     onConnectionEnded: endedConnections(logger, metrics),
-    statusOf: (failure, { name }) => {
+    statusOf: (failure, { method: { name }, trace }) => {
       const status = statusOfFailure(failure, {
-        onBug: (error) => logger.error('grpc-call-failed', { error }),
+        onBug: (error) => logger.error('grpc-call-failed', { error, ...traceFields(trace?.span) }),
         onFatal,
       });
       const isNamed = status.trailers?.['x-leader-node'] !== undefined;
-      return WRITES.has(name) && !isNamed ? withLeader(status, service.leader()) : status;
+      const isLet = status.code !== 'UNAUTHENTICATED' && status.code !== 'PERMISSION_DENIED';
+      return WRITES.has(name) && !isNamed && isLet ? withLeader(status, service.leader()) : status;
     },
     ...(relaying !== undefined && { elsewhere: relaying.elsewhere }),
     extension: createReflection((error) => logger.error('grpc-call-failed', { error }), meterOf),

@@ -12,6 +12,7 @@ import {
   storedEvents,
   undecidedError,
 } from '#service';
+import { tracedAs } from './call-traces.ts';
 import { type CommandCall, parseDecide, parseExecute, parseProcess } from './command-requests.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { floorOf, floorsOf, ledWrite, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
@@ -82,6 +83,7 @@ function run(
       requireLeader,
       floor: floorOf(call),
       signal: call.signal,
+      ...tracedAs(call),
     });
   });
 }

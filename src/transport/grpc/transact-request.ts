@@ -26,6 +26,7 @@ import {
   refuseField,
   TRANSACTION_EVENTS_MAX,
 } from '#model';
+import type { Traced } from '#observability';
 import type { RevisionFloor, TransactFields, TransactRequest } from '#service';
 import { brokenField, notTheMessage } from './messages.ts';
 
@@ -71,8 +72,8 @@ const TRANSACTION_EVENTS: EventReading = {
   shape: 'cairn.v1.Event',
 };
 
-/** What the metadata of the call says. */
-export interface AskedByMetadata {
+/** What the metadata of the call says, and what it is traced in. */
+export interface AskedByMetadata extends Traced {
   readonly floor: RevisionFloor | undefined;
   readonly requireLeader: boolean;
 }
@@ -115,6 +116,7 @@ export function parseTransactRequest(bytes: Uint8Array, asked: AskedByMetadata =
     transactionId,
     floor: asked.floor,
     requireLeader: asked.requireLeader,
+    span: asked.span,
     origin: ORIGIN.GRPC_TRANSACTION,
     options,
     constraints,

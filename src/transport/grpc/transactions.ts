@@ -1,6 +1,7 @@
 /** Transact and FetchTransaction: the two methods whose messages are walked and written by hand. */
 import { ByteWriter, DatabaseError, giveBack, writeBytesField, writeVarintField } from '#base';
 import { refusalError, type TransactionDescription } from '#service';
+import { tracedAs } from './call-traces.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { statusOfError, withLeader } from './error-status.ts';
 import { writeEventIdMappings } from './event-id-mappings.ts';
@@ -33,7 +34,7 @@ export function transactionMethods(context: GrpcContext): readonly UnaryMethod[]
 
 async function transact({ service, leaderTrailers }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
   const requireLeader = requiresLeader(call);
-  const request = parseTransactRequest(bytes, { floor: floorOf(call), requireLeader });
+  const request = parseTransactRequest(bytes, { floor: floorOf(call), requireLeader, ...tracedAs(call) });
   const { databaseName } = request;
   try {
     if (requireLeader) refuseRelayed(call);

@@ -54,13 +54,30 @@ export function cachingHeaders(
   varies: readonly string[] = [],
 ): Readonly<Record<string, string>> {
   const sent = PROOFS.filter(([, header]) => request.header(header) !== undefined);
-  const isPrivate = sent.length > 0;
-  const vary = isPrivate ? new Set([...varies, ...CREDENTIALS, ...sent.map(([name]) => name)]) : varies;
+  const { isRequired, inputs } = request.privacy();
+  const isPrivate = isRequired || sent.length > 0;
+  const named = [...CREDENTIALS, ...sent.map(([name]) => name), ...(inputs ?? [])];
+  const vary = isPrivate ? new Set([...varies, ...named]) : varies;
   return {
     etag,
-    'cache-control': `${isPrivate ? 'private' : 'public'}, max-age=${KEPT_SECONDS}`,
+    'cache-control': lifetime(isPrivate, inputs),
     ...varying({ vary: [...vary].join(', ') }),
   };
+}
+
+/** A private answer is kept by nobody when not all is known that it depends on. */
+function lifetime(isPrivate: boolean, inputs: readonly string[] | undefined): string {
+  if (isPrivate && inputs === undefined) return 'no-store';
+  return `${isPrivate ? 'private' : 'public'}, max-age=${KEPT_SECONDS}`;
+}
+
+/** For what nobody is to keep. */
+export const NO_STORE = { 'cache-control': 'no-store' } as const;
+
+/** Whether the client wants no answer that somebody has kept (RFC 9111, section 5.2.1.4). */
+export function saysNoCache(request: HttpRequest): boolean {
+  const directives = request.header('cache-control')?.split(',') ?? [];
+  return directives.some((each) => each.trim().toLowerCase() === 'no-cache');
 }
 
 /** What `If-None-Match` says of the tag: it is one of those that are named, or any would do. */

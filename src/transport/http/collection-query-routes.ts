@@ -58,7 +58,7 @@ async function readLog(request: HttpRequest, context: RouteContext): Promise<Htt
   const cursor = cursorOf(page);
   const next = cursor === undefined ? undefined : `${request.path()}?${parameters.with('after', cursor)}`;
   const path = request.path();
-  return pageReply(request, page, { headers: nextLink(next), next, path });
+  return pageReply(request, page, { headers: nextLink(next), next, path, filters: '' });
 }
 
 /** Behind the last revision there can be is nothing, as there is at it; nor is there anything before the first. */
@@ -113,7 +113,7 @@ function cutHeader({ effectiveTime }: EventQuery): Readonly<Record<string, strin
 function pageReply(
   request: HttpRequest,
   page: EventPage,
-  { headers, ...said }: Pick<ListedEvents, 'next' | 'path'> & Pick<HttpReply, 'headers'>,
+  { headers, ...said }: Pick<ListedEvents, 'next' | 'path' | 'filters'> & Pick<HttpReply, 'headers'>,
 ): Promise<HttpReply> {
   const { scope, events, first } = page;
   const { count } = events;

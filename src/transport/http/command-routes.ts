@@ -149,6 +149,7 @@ function execute(
     origin: ORIGIN.HTTP_STATE_CHANGE,
     options: NO_OPTIONS,
     floor: request.floor(),
+    ...request.traced(),
     signal: request.signal(),
   });
 }

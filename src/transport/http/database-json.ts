@@ -5,7 +5,7 @@
 import { toHex } from '#base';
 import type { DefinedVersion } from '#model';
 import type { DatabaseDescription } from '#service';
-import { collectionEntry, latestOfNames } from './component-json.ts';
+import { latestOfNames } from './component-json.ts';
 import {
   type JsonMembers,
   type JsonText,
@@ -43,7 +43,7 @@ export function singleDatabaseObject(
 ): JsonMembers {
   const entries = (kind: DefinedVersion['definition']['kind']): JsonText => {
     const names = latestOfNames(versions.filter(({ definition }) => definition.kind === kind));
-    return jsonArray(names.slice(0, componentsMax).map(collectionEntry));
+    return jsonArray(names.slice(0, componentsMax).map(({ definition }) => jsonString(definition.name)));
   };
   return {
     ...collectionMembers(database),

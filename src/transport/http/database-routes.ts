@@ -5,10 +5,12 @@ import { type AskedRevision, quote } from '#base';
 import { Faults, type JsonObject, member, parseDatabaseName, spellingIn, textFrom } from '#model';
 import type { DatabaseDescription } from '#service';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
+import { changesSince, SINCE } from './changes-since.ts';
 import { CUT_PARAMETERS, cutList, type Naming } from './cut-list.ts';
 import { databaseMetadata, databaseObject, singleDatabaseObject } from './database-json.ts';
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
+import { parseRevision } from './query-string.ts';
 import { catalogPage, collectionPage, databasePage } from './rendering/database-pages.ts';
 import { listBody, objectBody } from './rendering/reply-body.ts';
 import { show } from './rendering/show.ts';
@@ -25,7 +27,12 @@ export const DATABASE_ROUTES: readonly Route[] = [
   { method: 'POST', path: '/api/v1/db', status: 201, handle: createByBody },
   { method: 'POST', path: '/api/v1/databases/{database}', status: 201, handle: createByPath },
   { method: 'DELETE', path: '/api/v1/db/{database}', parameters: [INSTANCE], handle: deleteDatabase },
-  { method: 'GET', path: '/db/{database}/{revision}', handle: redirecting('', readAtRevision) },
+  {
+    method: 'GET',
+    path: '/db/{database}/{revision}',
+    parameters: [SINCE],
+    handle: redirecting('', readAtRevision),
+  },
   { method: 'GET', path: '/databases', parameters: CUT_PARAMETERS, handle: listCollection },
   { method: 'POST', path: '/databases', status: 201, handle: createInCollection },
   { method: 'GET', path: '/databases/{database}', handle: readInCollection },
@@ -38,7 +45,7 @@ const COLLECTION_NAME = 'name';
 const NAME_MEMBERS = [SCOPED_NAME, COLLECTION_NAME];
 
 async function createByBody(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
-  const database = await create(context, requiredName(readJsonObject(request, NAME_MEMBERS), SCOPED_NAME));
+  const database = await create(request, context, requiredName(readJsonObject(request, NAME_MEMBERS), SCOPED_NAME));
   return createdReply(database, jsonObject(databaseMetadata(database)), `/db/${database.databaseName}/latest`);
 }
 
@@ -49,17 +56,21 @@ async function createByPath(request: HttpRequest, context: RouteContext): Promis
   if (named !== undefined && named !== name) {
     throw invalidField('database_name', `must be absent or ${quote(name)}, as in the path`, named);
   }
-  const database = await create(context, name);
+  const database = await create(request, context, name);
   return createdReply(database, jsonObject(databaseMetadata(database)), `/db/${database.databaseName}/latest`);
 }
 
 async function createInCollection(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
-  const database = await create(context, requiredName(readJsonObject(request, NAME_MEMBERS), COLLECTION_NAME));
+  const database = await create(request, context, requiredName(readJsonObject(request, NAME_MEMBERS), COLLECTION_NAME));
   return createdReply(database, databaseObject(database), `/databases/${database.databaseName}`);
 }
 
-async function create({ service }: RouteContext, databaseName: string): Promise<DatabaseDescription> {
-  return service.createDatabase({ databaseName });
+async function create(
+  request: HttpRequest,
+  { service }: RouteContext,
+  databaseName: string,
+): Promise<DatabaseDescription> {
+  return service.createDatabase({ databaseName, ...request.traced() });
 }
 
 function createdReply(database: DatabaseDescription, body: JsonText, location: string): HttpReply {
@@ -97,7 +108,12 @@ async function deleteDatabase(request: HttpRequest, { service }: RouteContext): 
   const databaseId = request.query().get(INSTANCE);
   const instance = databaseId === undefined ? {} : { databaseId };
   const databaseName = request.param('database');
-  const reply = await service.deleteDatabase({ databaseName, ...instance, floor: request.floor() });
+  const reply = await service.deleteDatabase({
+    databaseName,
+    ...instance,
+    floor: request.floor(),
+    ...request.traced(),
+  });
   return emptyReply(reply.kind === 'deleted' ? { 'x-database-id': reply.databaseId } : {});
 }
 
@@ -128,8 +144,10 @@ const BY_NAME: Naming<DatabaseDescription> = {
   isBehind: ({ databaseName }, after) => databaseName > after,
 };
 
-async function readAtRevision(request: HttpRequest, { service }: RouteContext, at: AskedRevision): Promise<HttpReply> {
-  const database = await service.databaseAt({ ...request.read(), at });
+async function readAtRevision(request: HttpRequest, context: RouteContext, at: AskedRevision): Promise<HttpReply> {
+  const since = request.query().get(SINCE);
+  if (since !== undefined) return changesSince(request, context, { at, since: parseRevision(SINCE, since) });
+  const database = await context.service.databaseAt({ ...request.read(), at });
   return show(request, {
     body: objectBody(databaseMetadata(database)),
     headers: scopeHeaders(database),

@@ -4,6 +4,7 @@
  * The specification knows six codes. Statuses that it uses beyond them (413, 507, 503, 406) carry the nearest of the
  * six; `reason` inside `details` and the status tell them apart. Nothing is decided by message text.
  */
+import { challenge } from '#auth';
 import { type DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import { Faults, type Found } from '#model';
 import { jsonReply, scopeHeaders, type TextReply } from './reply.ts';
@@ -51,7 +52,13 @@ export function errorReply(error: DatabaseError): TextReply {
   const { retryAfterMs, scope } = error.details;
   const wait = retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) };
   const readAt = scope === undefined ? {} : scopeHeaders(scope);
-  return jsonReply(status, errorBody(code, error), { ...wait, ...readAt });
+  return jsonReply(status, errorBody(code, error), { ...wait, ...readAt, ...challengeTo(error) });
+}
+
+/** How to say who asks (RFC 9110, section 11.6.1). */
+function challengeTo({ code, details }: DatabaseError): Readonly<Record<string, string>> {
+  if (code !== 'unauthenticated') return {};
+  return { 'www-authenticate': challenge(details.reason) };
 }
 
 /** A request with one malformed field. The message repeats what the details say, for people who read only it. */

@@ -29,9 +29,10 @@ const ZEROS_MAX = 4;
 export function answerHalfClosed(server: Server, lines: RequestLines): void {
   // As old as node:http, and in none of its documents: the tests of this would see it go.
   Object.assign(server, { httpAllowHalfOpen: true });
-  server.on('connection', (socket: Socket) => {
-    socket.once('end', () => askWhetherThere(socket, lines));
-  });
+  const look = (socket: Socket): void => void socket.once('end', () => askWhetherThere(socket, lines));
+  // Of the second kind there are none but with TLS; what is beneath them tells of no end.
+  server.on('connection', look);
+  server.on('secureConnection', look);
 }
 
 function askWhetherThere(socket: Socket, lines: RequestLines): void {

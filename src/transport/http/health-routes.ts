@@ -1,24 +1,47 @@
 /**
- * Health over HTTP: `/health` says that this process answers, `/health/detailed` what it knows of itself.
+ * Health over HTTP: `/health` says that this process answers, `/health/detailed` what it knows of itself, and what the
+ * cluster knows of its nodes and databases when that is asked for.
  */
-import { jsonInteger, jsonObject, jsonString } from './json-text.ts';
-import { jsonReply, textReply } from './reply.ts';
-import type { Route } from './route.ts';
+import { clusterMembers } from './cluster-json.ts';
+import { invalidField } from './errors.ts';
+import { type JsonMembers, jsonInteger, jsonObject, jsonString } from './json-text.ts';
+import { clusterPage, nodePage } from './rendering/node-pages.ts';
+import { objectBody } from './rendering/reply-body.ts';
+import { show } from './rendering/show.ts';
+import { type HttpReply, textReply } from './reply.ts';
+import type { HttpRequest } from './request.ts';
+import type { Route, RouteContext } from './route.ts';
+
+const CLUSTER = 'cluster';
 
 export const HEALTH_ROUTES: readonly Route[] = [
-  { method: 'GET', path: '/health', handle: () => textReply('OK') },
-  {
-    method: 'GET',
-    path: '/health/detailed',
-    handle: (_request, { service }) => {
-      const { status, version, storage, uptimeSeconds } = service.health();
-      const body = jsonObject({
-        status: jsonString(status),
-        version: jsonString(version),
-        storage: jsonObject({ adapter: jsonString(storage.adapter), status: jsonString(storage.status) }),
-        uptime_seconds: jsonInteger(uptimeSeconds),
-      });
-      return jsonReply(200, body);
-    },
-  },
+  { method: 'GET', path: '/health', isForAnybody: true, handle: () => textReply('OK') },
+  { method: 'GET', path: '/health/detailed', parameters: [CLUSTER], handle: readHealth },
 ];
+
+async function readHealth(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const health = service.health();
+  const { status, version, storage, uptimeSeconds } = health;
+  const own: JsonMembers = {
+    status: jsonString(status),
+    version: jsonString(version),
+    storage: jsonObject({ adapter: jsonString(storage.adapter), status: jsonString(storage.status) }),
+    uptime_seconds: jsonInteger(uptimeSeconds),
+    authentication: jsonString(request.privacy().isRequired ? 'on' : 'off'),
+  };
+  if (!isOfCluster(request))
+    return show(request, { body: objectBody(own), headers: {}, describe: () => nodePage(health) });
+  const cluster = await service.describeCluster({ signal: request.signal() });
+  return show(request, {
+    body: objectBody({ ...clusterMembers(cluster, request.listSizes().itemsMax), ...own }),
+    headers: { 'cache-control': 'no-store' },
+    describe: () => clusterPage(cluster),
+  });
+}
+
+function isOfCluster(request: HttpRequest): boolean {
+  const text = request.query().get(CLUSTER);
+  if (text === undefined || text === 'false') return false;
+  if (text === 'true') return true;
+  throw invalidField(CLUSTER, 'must be true or false', text);
+}

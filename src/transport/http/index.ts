@@ -24,6 +24,7 @@
  *   TH11 However many large bodies and answers are worked on, the event loop comes round after a few milliseconds of
  *        it.
  *   TH12 A page in any rendering has the data of its JSON, and links to nothing that is not answered.
+ *   TH13 In a page of HTML nothing that others wrote is markup, and the page loads nothing from elsewhere.
  */
 export type { AllowedOrigins } from './cors.ts';
 export { type HttpServer, type HttpServerOptions, startHttpServer } from './server.ts';

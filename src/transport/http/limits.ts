@@ -48,6 +48,21 @@ export const TOON_PAGE_SIZE_DEFAULT = 50;
 export const TOON_PAGE_SIZE_MAX = 250;
 export const TOON_PAGE_BYTES_MAX: number = 64 * 1024;
 
+/** The same of a page of HTML, whose readers look at some dozens at a time. */
+export const HTML_PAGE_SIZE_DEFAULT = 50;
+export const HTML_PAGE_SIZE_MAX = 500;
+export const HTML_PAGE_BYTES_MAX: number = 64 * 1024;
+
+/** Events in which is counted what has changed between two revisions, of as many bytes as a page. */
+export const CHANGED_EVENTS_MAX = 10_000;
+
+/** Transactions behind one that are searched for what belongs to it, within the bytes of a page; those told. */
+export const RELATED_TRANSACTIONS_MAX = 1_000;
+export const RELATED_MAX = 16;
+
+/** Bytes of a state that is shown on a page, as it is or beside another; a longer one is rendered by itself. */
+export const STATE_SHOWN_BYTES_MAX: number = 64 * 1024;
+
 /** Bytes that the answer to one transaction or one event may take, as stored and as text. */
 export const ITEM_ANSWER_BYTES: number = 4 * TRANSACTION_BYTES_MAX;
 

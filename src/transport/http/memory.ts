@@ -142,6 +142,26 @@ export class HttpMemory {
     return undefined;
   }
 
+  /**
+   * Takes room for what an answer that is being sent is made to, beside it; false: there is none. Nobody is cut off for
+   * it while it is made, because the node works.
+   */
+  tryPack(reply: FastifyReply, bytes: number): boolean {
+    const { answer } = this.#heldBy(reply);
+    if (answer === undefined) return true;
+    if (!answer.tryGrow(answer.bytes + bytes)) return false;
+    answer.pin();
+    return true;
+  }
+
+  /** It has become so long, and it alone is held: the client can let go again. */
+  packed(reply: FastifyReply, bytes: number): void {
+    const { answer } = this.#heldBy(reply);
+    answer?.unpin();
+    answer?.resize(bytes);
+    answer?.renew();
+  }
+
   /** An answer passes through that another node makes: no more of it is held here than what is not counted. */
   passing(reply: FastifyReply): void {
     this.#held.get(reply.raw)?.answer?.release();

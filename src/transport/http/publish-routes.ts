@@ -53,6 +53,7 @@ function publishing(segment: ComponentSegment): Handler {
       component: parts.get('wasm') ?? NO_BYTES,
       componentField: 'wasm',
       floor: request.floor(),
+      ...request.traced(),
     };
     const published = await lettingGo(request.body(), 0, () => service.publishComponent(publish));
     const { version, databaseName } = published;
@@ -76,6 +77,7 @@ async function expireSnapshots(request: HttpRequest, { service }: RouteContext):
     databaseName: request.param('database'),
     name,
     floor: request.floor(),
+    ...request.traced(),
   });
   return jsonReply(200, jsonObject({ epoch: jsonInteger(reply.foldEpoch) }), scopeHeaders(reply));
 }
@@ -88,6 +90,7 @@ async function deleteStateView(request: HttpRequest, { service }: RouteContext):
     kind: 'state-view',
     name: request.param('name'),
     floor: request.floor(),
+    ...request.traced(),
   });
   return emptyReply({ 'x-database-id': deleted.databaseId });
 }

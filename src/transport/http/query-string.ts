@@ -26,6 +26,16 @@ export class QueryParameters {
     return new QueryParameters(new Map([...this.#values].filter(([each]) => each !== name)));
   }
 
+  /** The query string of those that are filled in; undefined when all are. A form sends empty fields, too. */
+  filledIn(): string | undefined {
+    const filled = [...this.#values].filter(([, value]) => value !== '');
+    return filled.length === this.#values.size ? undefined : new URLSearchParams(filled).toString();
+  }
+
+  toText(): string {
+    return new URLSearchParams([...this.#values]).toString();
+  }
+
   /** In the order in which they were sent. */
   names(): Iterable<string> {
     return this.#values.keys();

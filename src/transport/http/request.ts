@@ -4,14 +4,17 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
+import type { Span, Traced } from '#observability';
 import type { ReadRequest, RevisionFloor } from '#service';
 import { shownBy } from '../relay.ts';
 import type { AnswerRoom, HttpMemory } from './memory.ts';
+import type { Privacy } from './privacy.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
 import { type ListSizes, listSizes, type Rendering, renderingFor } from './rendering/renderings.ts';
 import type { Turns } from './turns.ts';
 
 const NO_BODY = new Uint8Array(0);
+const NOT_TRACED: Traced = {};
 
 /** fastify's request with path parameters as the router leaves them: percent-decoded strings. */
 export type RoutedRequest = FastifyRequest<{ Params: Readonly<Record<string, string | undefined>> }>;
@@ -20,21 +23,25 @@ export type RoutedRequest = FastifyRequest<{ Params: Readonly<Record<string, str
 export interface RequestLimits {
   readonly memory: HttpMemory;
   readonly turns: Turns;
+  readonly privacy: Privacy;
 }
 
 export class HttpRequest {
   readonly #request: RoutedRequest;
   readonly #reply: FastifyReply;
   readonly #limits: RequestLimits;
+  readonly #traced: Traced;
   #controller: AbortController | undefined;
   #query: QueryParameters | undefined;
   /** Looked up once: the header may be long. */
   #rendering: { readonly found: Rendering | undefined } | undefined;
 
-  constructor(request: RoutedRequest, reply: FastifyReply, limits: RequestLimits) {
+  /** `span`: what it is traced in. */
+  constructor(request: RoutedRequest, reply: FastifyReply, limits: RequestLimits, span?: Span) {
     this.#request = request;
     this.#reply = reply;
     this.#limits = limits;
+    this.#traced = span?.isRecorded === true ? { span } : NOT_TRACED;
   }
 
   /**
@@ -102,6 +109,11 @@ export class HttpRequest {
     return rawHeaders.flatMap((name, place) => (place % 2 === 0 ? [[name, rawHeaders[place + 1] ?? ''] as const] : []));
   }
 
+  /** Who but the one that asks may keep the answer. */
+  privacy(): Privacy {
+    return this.#limits.privacy;
+  }
+
   /** Whether the client asks for the headers alone. */
   isHead(): boolean {
     return this.#request.method === 'HEAD';
@@ -126,7 +138,8 @@ export class HttpRequest {
   /** What every read of a database says. `x-min-revision` asks for a node that has applied at least that revision. */
   read(): ReadRequest {
     const shown = shownBy((name) => this.header(name));
-    return { databaseName: this.param('database'), signal: this.signal(), ...this.floor(), ...shown };
+    const read = { databaseName: this.param('database'), signal: this.signal() };
+    return { ...read, ...this.floor(), ...shown, ...this.#traced };
   }
 
   /** What a write says when it asks for the same. */
@@ -134,6 +147,11 @@ export class HttpRequest {
     const text = this.header('x-min-revision');
     if (text === undefined) return undefined;
     return { minRevision: parseRevision('x-min-revision', text), signal: this.signal() };
+  }
+
+  /** What a write is traced in, as a member of its request. */
+  traced(): Traced {
+    return this.#traced;
   }
 
   /** Aborts when the connection closes before the reply has been sent. */

@@ -31,6 +31,8 @@ export interface Route {
   readonly takesAnyParameter?: boolean;
   /** Whether it reads, which every GET does. */
   readonly isRead?: boolean;
+  /** Whether it is answered without a credential, also where one is required. */
+  readonly isForAnybody?: boolean;
   /** Of a write: whether it has the same effect twice as once. Default: it has not. */
   readonly isRepeatable?: (request: HttpRequest) => boolean;
   /** Bytes of body, when the route takes more than most. */

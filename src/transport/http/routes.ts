@@ -1,12 +1,16 @@
 /**
  * The routing table: every route of both families, and what a path without the asked method may be asked instead.
  */
+import { ASSET_ROUTES } from './asset-routes.ts';
+import { AUTH_ROUTES } from './auth-routes.ts';
 import { COLLECTION_QUERY_ROUTES } from './collection-query-routes.ts';
 import { COMMAND_ROUTES } from './command-routes.ts';
 import { DATABASE_ROUTES } from './database-routes.ts';
 import { HEALTH_ROUTES } from './health-routes.ts';
 import { LISTING_ROUTES } from './listing-routes.ts';
+import { openApiRoutes } from './openapi-routes.ts';
 import { PUBLISH_ROUTES } from './publish-routes.ts';
+import { QUERY_BUILDER_ROUTES } from './query-builder-routes.ts';
 import type { Route } from './route.ts';
 import { SCOPED_QUERY_ROUTES } from './scoped-query-routes.ts';
 import { SINGLE_EVENT_ROUTES } from './single-event-routes.ts';
@@ -16,16 +20,20 @@ import { VERSION_ROUTES } from './version-routes.ts';
 
 export const ROUTES: readonly Route[] = [
   ...HEALTH_ROUTES,
+  ...ASSET_ROUTES,
   ...DATABASE_ROUTES,
   ...TRANSACT_ROUTES,
   ...SCOPED_QUERY_ROUTES,
   ...COLLECTION_QUERY_ROUTES,
+  ...QUERY_BUILDER_ROUTES,
   ...SINGLE_EVENT_ROUTES,
   ...LISTING_ROUTES,
   ...PUBLISH_ROUTES,
   ...VERSION_ROUTES,
   ...STATE_VIEW_ROUTES,
   ...COMMAND_ROUTES,
+  ...AUTH_ROUTES,
+  ...openApiRoutes(() => ROUTES),
 ];
 
 /** The query parameters that any route takes. */

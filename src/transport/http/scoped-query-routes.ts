@@ -6,7 +6,6 @@
  */
 import { type AskedRevision, DatabaseError, formatInstant, INSTANT_SECONDS_MAX, instantFromMs, quote } from '#base';
 import {
-  ALL,
   type EventQuery,
   Faults,
   parseEventType,
@@ -15,13 +14,13 @@ import {
   queryFromParameter,
   queryToParameter,
   type ScopedQuery,
-  type Selector,
   type TermKind,
   term,
 } from '#model';
 import type { ReadScope } from '#service';
 import { cursorBehind, cursorFrom } from './cursor.ts';
 import { invalidField } from './errors.ts';
+import { FILTER_PARAMETERS, filterFrom, filtersIn } from './event-filters.ts';
 import { type JsonMembers, jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { boundedQuery, type EventPage, PAGE_PARAMETERS, pageDirection, pageLimit, readPage } from './page.ts';
 import type { QueryParameters } from './query-string.ts';
@@ -37,7 +36,7 @@ export const SCOPED_QUERY_ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/db/{database}/{revision}/events',
-    parameters: ['q', ...PAGE_PARAMETERS],
+    parameters: ['q', ...FILTER_PARAMETERS, ...PAGE_PARAMETERS],
     handle: numeric(queryAtRevision),
   },
   {
@@ -62,13 +61,14 @@ export const SCOPED_QUERY_ROUTES: readonly Route[] = [
   },
 ];
 
-/** By `q`, which says all of a query; or everything, listed as one stream is. */
+/** By `q`, which says all of a query; or by filters, listed as one stream is. */
 async function queryAtRevision(request: HttpRequest, context: RouteContext, at: AskedRevision): Promise<HttpReply> {
   const parameters = request.query();
   const text = parameters.get('q');
   if (text === undefined) {
-    const { page, next } = await readListed(request, context, { at, selector: ALL });
-    return pageReply(request, page, { members: {}, headers: {}, next, path: request.path() });
+    const { page, next } = await readListed(request, context, { at, ...filterFrom(parameters) });
+    const filters = filtersIn(parameters);
+    return pageReply(request, page, { members: {}, headers: {}, next, path: request.path(), filters });
   }
   const { query, endAtNow } = queryOf(text, parameters);
   const bounded = boundedQuery(request, query);
@@ -85,7 +85,7 @@ async function queryAtRevision(request: HttpRequest, context: RouteContext, at: 
 }
 
 function queryOf(text: string, parameters: QueryParameters): ScopedQuery {
-  for (const name of PAGE_PARAMETERS) {
+  for (const name of [...FILTER_PARAMETERS, ...PAGE_PARAMETERS]) {
     if (parameters.get(name) !== undefined) throw invalidField(name, 'must stand inside q, where that is given');
   }
   const faults = new Faults();
@@ -129,11 +129,16 @@ function eventsOf({ name, kind, parse, absent }: Attribute): RevisionHandler {
     const faults = new Faults();
     const value = parse(request.param(name), name, faults);
     if (value === undefined) throw faults.toError('The path is malformed');
-    const { page, next, isFirst } = await readListed(request, context, { at, selector: term(kind, value) });
+    const { page, next, isFirst } = await readListed(request, context, {
+      at,
+      selector: term(kind, value),
+      revisions: {},
+    });
     if (page.events.count === 0 && isFirst) throw nothingFound(page.scope, { name, value, reason: absent });
     const what = `of the ${name.replace('_', ' ')} ${quote(value)}`;
     const members = { [name]: jsonString(value) };
-    return pageReply(request, page, { members, headers: {}, next, what, path: request.path() });
+    const filters = new URLSearchParams({ [name.replace('event_', '')]: value }).toString();
+    return pageReply(request, page, { members, headers: {}, next, what, path: request.path(), filters });
   };
 }
 
@@ -148,13 +153,13 @@ interface Listed {
 async function readListed(
   request: HttpRequest,
   { service }: RouteContext,
-  { at, selector }: { readonly at: AskedRevision; readonly selector: Selector },
+  { at, selector, revisions }: Pick<EventQuery, 'selector' | 'revisions'> & { readonly at: AskedRevision },
 ): Promise<Listed> {
   const parameters = request.query();
   const cursor = cursorFrom(parameters.get('after'));
   const query = {
     selector,
-    revisions: {},
+    revisions,
     direction: pageDirection(parameters),
     limit: pageLimit(request),
     after: cursor?.after,
@@ -174,7 +179,7 @@ function nothingFound(
   return new DatabaseError('not_found', message, { details: { reason, scope: { databaseId, revision } } });
 }
 
-interface PageParts extends Pick<ListedEvents, 'what' | 'path'> {
+interface PageParts extends Pick<ListedEvents, 'what' | 'path' | 'filters'> {
   readonly members: JsonMembers;
   readonly headers: Readonly<Record<string, string>>;
   /** Path and query string of the page behind this one, when there is one. */

@@ -8,13 +8,19 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { assert, type Clock, cut, DatabaseError, escapeUnseen, formatAddress, giveBack } from '#base';
-import type { Logger, Metrics } from '#observability';
+import { type Logger, type Metrics, type Tracer, traceFields } from '#observability';
 import { isFatal, type Service, WASM_EXECUTION_ERROR } from '#service';
+import type { Access } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
+import type { RateLimits } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
+import type { SecurePorts } from '../secure.ts';
 import { BodyIntake } from './body-intake.ts';
+import { Compression } from './compression.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
+import { withoutEmptyFields } from './empty-fields.ts';
 import { toDatabaseError } from './framework-errors.ts';
+import { Gate } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
 import {
   BODY_BYTES_MAX,
@@ -28,6 +34,8 @@ import {
 } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
 import { HttpMemory, isBodyTooLong } from './memory.ts';
+import { type Privacy, PUBLIC, privacyOf } from './privacy.ts';
+import { RateLimiting } from './rate-limiting.ts';
 import { HttpRelaying } from './relaying.ts';
 import { refused } from './rendering/refusal.ts';
 import { emptyReply, type HttpReply, varying } from './reply.ts';
@@ -35,6 +43,7 @@ import { HttpRequest, type RoutedRequest } from './request.ts';
 import { headFault, isAboutServer, originForm } from './request-head.ts';
 import { RequestLines } from './request-line.ts';
 import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
+import { RequestTraces } from './request-traces.ts';
 import type { Route, RouteContext } from './route.ts';
 import { refuseParameters } from './route-parameters.ts';
 import { allowedMethods, methodsByPath, PARAMETERS, ROUTES, SERVER_METHODS } from './routes.ts';
@@ -54,18 +63,28 @@ export interface HttpServerOptions {
   readonly metrics: Metrics;
   readonly allowedOrigins: AllowedOrigins;
   readonly budgets: ByteBudgets;
+  /** Bodies of answers that are so long are compressed for clients that accept it; undefined: none is. */
+  readonly gzipBytesMin?: number | undefined;
   /** Connections at a time; `CONNECTIONS_MAX` unless given. */
   readonly connectionsMax?: number;
   /** Those of the API unless given. */
   readonly routes?: readonly Route[];
   /** Absent: what this node cannot answer is refused. */
   readonly relay?: Relay;
+  /** Absent: everybody may do everything. */
+  readonly access?: Access | undefined;
+  /** Absent: clients may ask as often as they like. */
+  readonly rateLimits?: RateLimits | undefined;
+  /** Absent: there is no TLS. */
+  readonly secure?: SecurePorts | undefined;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** Told of a broken invariant, after which the node must stop. */
   readonly onFatal: (error: unknown) => void;
 }
 
 export interface HttpServer {
-  /** `http://host:port` as bound. */
+  /** `http://host:port` as bound, or `https:`. */
   readonly address: string;
   /** Stops listening, closes idle connections, lets running requests finish until the deadline, then cuts them off. */
   close(deadlineMs: number): Promise<void>;
@@ -87,7 +106,14 @@ declare module 'fastify' {
     readonly label?: string;
     /** Whether it reads, and in the rendering that is asked for. */
     readonly isRead?: boolean;
+    readonly isForAnybody?: boolean;
   }
+}
+
+interface Entering {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly done: (error?: Error) => void;
 }
 
 interface Routed {
@@ -106,9 +132,14 @@ class HttpFront {
   readonly #countMalformed: () => void;
   readonly #lines = new RequestLines(PIPELINED_MAX);
   readonly #memory: HttpMemory;
+  readonly #compression: Compression | undefined;
   readonly #bodies: BodyIntake;
   readonly #turns = new Turns();
   readonly #relaying: HttpRelaying | undefined;
+  readonly #gate: Gate | undefined;
+  readonly #limiting: RateLimiting | undefined;
+  readonly #privacy: Privacy;
+  readonly #traces: RequestTraces | undefined;
   readonly #fastify: FastifyInstance;
   readonly #sockets = new Set<Socket>();
   /** Requests whose client sends the body when it is told to, and was not told yet. */
@@ -128,7 +159,13 @@ class HttpFront {
     this.#memory = new HttpMemory(options.budgets, (reason) => {
       options.metrics.counter('cairn_rejected_total', { reason }).add();
     });
-    this.#relaying = options.relay && new HttpRelaying(options.relay);
+    const { gzipBytesMin: bytesMin } = options;
+    this.#compression = bytesMin === undefined ? undefined : new Compression({ bytesMin, memory: this.#memory });
+    this.#relaying = options.relay && new HttpRelaying(options.relay, options.rateLimits);
+    this.#gate = options.access && new Gate(options.access, this.#context);
+    this.#limiting = options.rateLimits && new RateLimiting(options.rateLimits);
+    this.#privacy = options.access === undefined ? PUBLIC : privacyOf(options.access.authenticator);
+    this.#traces = options.tracer && new RequestTraces(options.tracer);
     this.#bodies = new BodyIntake(this.#memory, options.budgets.time);
     this.#fastify = this.#createFastify();
     this.#fastify.removeAllContentTypeParsers();
@@ -139,16 +176,16 @@ class HttpFront {
       // A body that no route asked for is not read, and neither is one of a request that is none.
       if (fault !== undefined) {
         reply.raw.shouldKeepAlive = false;
-        this.#send(request, reply, refused(request, fault));
+        this.#send(request, reply, refused(request, this.#limiting?.refusal(request) ?? fault));
       } else if (isAboutServer(request)) this.#send(request, reply, emptyReply({ allow: SERVER_METHODS }));
-      else if (request.is404) this.#send(request, reply, notFound(request));
-      else done(this.#admit(request, reply));
+      else if (this.#gate === undefined) this.#passed(undefined, { request, reply, done });
+      else this.#gate.pass(request, (refusal) => this.#passed(refusal, { request, reply, done }));
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
     for (const route of routes) this.#register(route);
     for (const [path, methods] of methodsByPath(routes)) this.#registerOptions(path, methods);
     this.#fastify.server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
-    this.#fastify.server.on('connection', (socket: Socket) => {
+    this.#fastify.server.on(options.secure === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
@@ -165,7 +202,8 @@ class HttpFront {
       await this.#fastify.listen({ host, port });
       const address = this.#fastify.server.address();
       assert(address !== null && typeof address === 'object', 'A server that listens has a port', address);
-      return `http://${formatAddress({ host, port: address.port })}`;
+      const scheme = this.#options.secure === undefined ? 'http' : 'https';
+      return `${scheme}://${formatAddress({ host, port: address.port })}`;
     } catch (cause) {
       throw new DatabaseError('unavailable', `HTTP cannot listen on ${host}:${port}: ${bindingFault(cause)}`, {
         cause,
@@ -186,6 +224,27 @@ class HttpFront {
     }
   }
 
+  /** The body of one that is refused is not read, as that of a request that is none. */
+  #passed(stranger: DatabaseError | undefined, { request, reply, done }: Entering): void {
+    // It has gone while somebody else was asked who it is.
+    if (reply.raw.destroyed) {
+      reply.hijack();
+      return;
+    }
+    const refusal = this.#limiting?.refusal(request, this.#gate?.principalOf(request)) ?? stranger;
+    if (refusal === undefined) this.#let(request, reply, done);
+    else {
+      if (!request.raw.complete) reply.raw.shouldKeepAlive = false;
+      if (refusal.code === 'internal') void this.#fail(refusal, request, reply);
+      else this.#send(request, reply, refused(request, refusal));
+    }
+  }
+
+  #let(request: FastifyRequest, reply: FastifyReply, done: Entering['done']): void {
+    if (request.is404) this.#send(request, reply, notFound(request));
+    else done(this.#admit(request, reply));
+  }
+
   /** Asks a client that waits for it to send its body, once there is room for it (RFC 9110, section 10.1.1). */
   #admit(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
     const refusal = this.#bodies.admit(request, reply);
@@ -196,7 +255,7 @@ class HttpFront {
 
   #createServer(handle: RequestListener): Server {
     const inTurn = this.#lines.inTurn(handle);
-    const server = createHttpServer(inTurn);
+    const server = createHttpServer(inTurn, this.#options.secure);
     // Without a listener Node tells the client to go on before anybody has looked at the request.
     return server.on('checkContinue', (request, response) => {
       this.#unsentBodies.add(request);
@@ -220,7 +279,7 @@ class HttpFront {
       },
       frameworkErrors: (error, request, reply) => {
         this.#track(request, reply);
-        void this.#fail(error, request, reply);
+        void this.#fail(this.#limiting?.refusal(request) ?? error, request, reply);
       },
     });
   }
@@ -229,17 +288,20 @@ class HttpFront {
     this.#fastify.route<{ Params: RoutedRequest['params'] }>({
       method: route.method,
       url: routerPath(route.path),
-      config: { label: route.path, isRead: isRead(route) },
+      config: { label: route.path, isRead: isRead(route), isForAnybody: route.isForAnybody === true },
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
       handler: async (request, reply) => {
         // The router takes an empty segment for a parameter; a path that ends in a slash is not the path without it.
         if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
         this.#memory.received(reply);
-        const routed = new HttpRequest(request, reply, { memory: this.#memory, turns: this.#turns });
+        const limits = { memory: this.#memory, turns: this.#turns, privacy: this.#privacy };
+        const routed = new HttpRequest(request, reply, limits, this.#traces?.spanOf(request));
+        const filledIn = isRead(route) ? withoutEmptyFields(routed) : undefined;
+        if (filledIn !== undefined) return this.#send(request, reply, filledIn);
         refuseParameters(route, routed.query(), PARAMETERS);
         let answer: HttpReply;
         try {
-          answer = await this.#answer(route, routed);
+          answer = await this.#answer(route, routed, this.#gate?.contextOf(request) ?? this.#context);
         } catch (failure) {
           const elsewhere = this.#elsewhere(failure, route, { request, reply, routed });
           if (elsewhere === undefined) throw failure;
@@ -255,14 +317,14 @@ class HttpFront {
    * In a room for a small answer, if that is there first; what turns out to be larger is made anew when there is
    * enough.
    */
-  async #answer({ answerBytes, handle }: Route, routed: HttpRequest): Promise<HttpReply> {
-    if (answerBytes === undefined) return handle(routed, this.#context);
+  async #answer({ answerBytes, handle }: Route, routed: HttpRequest, context: RouteContext): Promise<HttpReply> {
+    if (answerBytes === undefined) return handle(routed, context);
     if ((await routed.awaitSomeRoom(answerBytes)) === 'small') {
-      const answer = await handle(routed, this.#context);
+      const answer = await handle(routed, context);
       if ((answer.body?.length ?? 0) <= SMALL_ANSWER_BYTES) return answer;
       await routed.awaitRoom(answerBytes);
     }
-    return handle(routed, this.#context);
+    return handle(routed, context);
   }
 
   /** Has another node answer, if that can; undefined: the failure is the answer. */
@@ -270,12 +332,14 @@ class HttpFront {
     return this.#relaying?.elsewhere(failure, {
       request,
       reply,
+      span: this.#traces?.spanOf(request),
       signal: () => routed.signal(),
       isRead: isRead(route),
       isRepeatable: () => route.isRepeatable?.(routed) ?? false,
       begin: () => {
         this.#memory.passing(reply);
-        return { ...corsHeaders(this.#options.allowedOrigins, request.headers.origin), ...this.#ending() };
+        const origins = corsHeaders(this.#options.allowedOrigins, request.headers.origin);
+        return { ...origins, ...this.#limiting?.headersOf(request), ...this.#ending() };
       },
     });
   }
@@ -299,15 +363,26 @@ class HttpFront {
     if (!request.raw.complete) lingerAfterAnswer(request.raw.socket);
     reply.code(answer.status);
     const origins = corsHeaders(this.#options.allowedOrigins, request.headers.origin);
-    reply.headers({ ...origins, ...answer.headers, ...varying(origins, answer.headers) });
+    const limits = this.#limiting?.headersOf(request);
+    const vary = varying(origins, answer.headers, this.#compression?.varies(answer) ?? NO_HEADERS);
+    reply.headers({ ...origins, ...limits, ...answer.headers, ...vary });
     if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
     reply.headers(this.#ending());
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
     const { body, stream } = answer;
     if (stream !== undefined) return reply.send(stream);
-    // Then nobody sends it any more, and V8 would let it lie until it has much to collect.
-    if (Buffer.isBuffer(body)) reply.raw.once('close', () => giveBack(body));
-    return reply.send(body);
+    const packing = this.#compression?.pack(request, reply, answer);
+    if (packing === undefined) return sendBody(reply, body);
+    void this.#sendPacked(packing, reply, body);
+    return reply;
+  }
+
+  async #sendPacked(packing: Promise<Buffer | undefined>, reply: FastifyReply, body: HttpReply['body']): Promise<void> {
+    const packed = await packing;
+    // It has gone meanwhile.
+    if (reply.raw.destroyed) reply.hijack();
+    else if (packed === undefined) sendBody(reply, body);
+    else sendBody(reply.header('content-encoding', 'gzip'), packed);
   }
 
   #ending(): HttpReply['headers'] {
@@ -324,7 +399,12 @@ class HttpFront {
     // What users publish may fault as often as it is asked, and is counted where it runs.
     if (failure.code === 'internal' && failure.details.reason !== WASM_EXECUTION_ERROR) {
       const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
-      this.#options.logger.error('http-request-failed', { method: request.method, route: label, error: failure });
+      this.#options.logger.error('http-request-failed', {
+        method: request.method,
+        route: label,
+        error: failure,
+        ...traceFields(this.#traces?.spanOf(request)),
+      });
     }
     if (isFatal(error)) this.#options.onFatal(error);
     return this.#send(request, reply, refused(request, failure));
@@ -335,16 +415,21 @@ class HttpFront {
     const startedMs = performance.now();
     const response = reply.raw;
     this.#metrics.begin();
+    this.#traces?.begin(request);
     response.once('close', () => {
       const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
-      this.#metrics.end({
-        method: request.method,
-        route: label,
-        status: response.writableFinished ? response.statusCode : undefined,
-        durationMs: performance.now() - startedMs,
-      });
+      const status = response.writableFinished ? response.statusCode : undefined;
+      const durationMs = performance.now() - startedMs;
+      this.#metrics.end({ method: request.method, route: label, status, durationMs });
+      this.#traces?.end(request, { status, revision: reply.getHeader('x-revision')?.toString() });
     });
   }
+}
+
+function sendBody(reply: FastifyReply, body: HttpReply['body']): FastifyReply {
+  // Then nobody sends it any more, and V8 would let it lie until it has much to collect.
+  if (Buffer.isBuffer(body)) reply.raw.once('close', () => giveBack(body));
+  return reply.send(body);
 }
 
 function isRead(route: Route): boolean {
@@ -363,14 +448,14 @@ function unwanted(): never {
   throw new TypeError('A route has a schema, and nothing that compiles it is loaded');
 }
 
-function createHttpServer(listener: RequestListener): Server {
+function createHttpServer(listener: RequestListener, secure: SecurePorts | undefined): Server {
   const options = {
     maxHeaderSize: HEADER_BYTES_MAX,
     requireHostHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   };
-  const server = createServer(options, listener);
+  const server = (secure?.createHttpServer ?? createServer)(options, listener);
   server.maxHeadersCount = HEADERS_MAX;
   return server;
 }
@@ -390,7 +475,8 @@ function bindingFault(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-const ROUTES_RULE = 'there is /, and those that begin with /databases, /db, /api/v1/db, /api/v1/databases or /health';
+const ROUTES_RULE =
+  'there is /, and those that begin with /databases, /db, /api/v1, /health or /assets; /api/v1/docs describes them';
 /** Characters of an unknown path that its error repeats. */
 const SHOWN_PATH_LENGTH_MAX = 200;
 

@@ -82,14 +82,14 @@ function toClientError(error: Error): DatabaseError {
   }
   const { bytes, parsed } = lastBytes(error);
   if (code === 'HPE_PAUSED_H2_UPGRADE')
-    return invalidField('request', `${OWN_PROTOCOL}, and this begins HTTP/2`, offendingLine(bytes, 0));
+    return invalidField('request', `must be ${ONLY}, and this begins HTTP/2`, offendingLine(bytes, 0));
   if (parsed === 0 && isTls(bytes))
-    return invalidField('request', `${OWN_PROTOCOL}, and this begins TLS`, offendingLine(bytes, 0));
+    return invalidField('request', `must be without TLS and ${ONLY}, and this begins TLS`, offendingLine(bytes, 0));
   const reason = 'reason' in error && typeof error.reason === 'string' ? `: ${error.reason.toLowerCase()}` : '';
   return invalidField('request', `must be well-formed HTTP/1.1${reason}`, offendingLine(bytes, parsed));
 }
 
-const OWN_PROTOCOL = 'must be HTTP/1.1 without TLS, which is all that this port speaks';
+const ONLY = 'HTTP/1.1, which is all that this port speaks';
 /** So many characters of a line are shown before the one that is wrong, where the line is long. */
 const SHOWN_BEFORE = 32;
 

@@ -13,14 +13,14 @@ import {
 } from '#base';
 import type { BoundStateView, OpenedPresenter, OpenedStateView, OpenStateViewRequest, RenderedState } from '#service';
 import { systemTimers } from '#service';
-import { cachingHeaders, tagMatch, weakTag } from './caching.ts';
+import { cachingHeaders, NO_STORE, saysNoCache, tagMatch, weakTag } from './caching.ts';
 import { deliver } from './delivery.ts';
 import { invalidField } from './errors.ts';
 import { BUFFERED_MS_MAX, REQUEST_TIMEOUT_MS, STREAMED_MS_MAX } from './limits.ts';
 import { negotiate } from './negotiation.ts';
 import { parseRevision, type QueryParameters } from './query-string.ts';
 import { continuationOf, type RenderParameters, renderParameters } from './render-parameters.ts';
-import { type HttpReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
+import { type HttpReply, nextLink, redirectReply, scopeHeaders, varying } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import { parseSegment } from './revision-segment.ts';
 import type { Route, RouteContext } from './route.ts';
@@ -88,9 +88,31 @@ async function render(request: HttpRequest, context: RouteContext, asked: Asked)
     field: 'query',
     cut: cut === NOW ? undefined : cut,
   });
+  const keeping = keepingOf(request, { isFixed, mayRefold: opened.mayRefold });
   const presenter = await opened.presenter();
-  if (presenter !== undefined) return presented(request, { view, presenter, parameters, query, isFixed });
-  return plain(request, view, isFixed);
+  if (presenter !== undefined) return presented(request, { view, presenter, parameters, query, keeping });
+  return plain(request, view, keeping);
+}
+
+/**
+ * What becomes of an answer: it is kept under its tag; or not, since its URL names no revision; or what it says is
+ * folded anew, whoever has which tag (SPEC-HTTP-R7).
+ */
+type Keeping = 'kept' | 'passing' | 'refolded';
+
+function keepingOf(request: HttpRequest, asked: { readonly isFixed: boolean; readonly mayRefold: boolean }): Keeping {
+  if (asked.mayRefold && saysNoCache(request)) return 'refolded';
+  return asked.isFixed ? 'kept' : 'passing';
+}
+
+/** What the headers of an answer say of keeping it. */
+function keepingHeaders(
+  request: HttpRequest,
+  keeping: Keeping,
+  { etag, varies = [] }: { readonly etag: string; readonly varies?: readonly string[] },
+): Readonly<Record<string, string>> {
+  if (keeping === 'kept') return cachingHeaders(request, etag, varies);
+  return { ...(keeping === 'refolded' && NO_STORE), ...varying({ vary: varies.join() }) };
 }
 
 /** A time, `now`, or nothing. */
@@ -107,12 +129,13 @@ function redirectToNow(request: HttpRequest, { clock }: RouteContext, scope: Ope
   return redirectReply('effective_time', location, scopeHeaders(scope));
 }
 
-async function plain(request: HttpRequest, view: BoundStateView, isFixed: boolean): Promise<HttpReply> {
+async function plain(request: HttpRequest, view: BoundStateView, keeping: Keeping): Promise<HttpReply> {
   const etag = weakTag(inputsOf(view));
-  const headers = { ...headersOf(view), ...(isFixed && cachingHeaders(request, etag)) };
-  const match = isFixed ? tagMatch(request, etag) : undefined;
+  const headers = { ...headersOf(view), ...keepingHeaders(request, keeping, { etag }) };
+  const match = keeping === 'kept' ? tagMatch(request, etag) : undefined;
   if (match === 'named') return { status: 304, headers };
-  const { bytes, hasState } = await view.render({ signal: request.signal() });
+  const refolds = keeping === 'refolded';
+  const { bytes, hasState } = await view.render({ signal: request.signal(), refolds });
   if (match === 'any' && hasState) return { status: 304, headers };
   const { contentType, schema, name } = view.version.definition;
   const described = schema?.kind === 'held' && describedBy(view.databaseName, name, view.version.version);
@@ -129,23 +152,21 @@ interface Presentation {
   readonly presenter: OpenedPresenter;
   readonly parameters: RenderParameters;
   readonly query: QueryParameters;
-  readonly isFixed: boolean;
+  readonly keeping: Keeping;
 }
 
 async function presented(request: HttpRequest, presentation: Presentation): Promise<HttpReply> {
-  const { view, presenter, parameters, query, isFixed } = presentation;
+  const { view, presenter, parameters, query, keeping } = presentation;
   const { definition, version } = presenter.version;
   const contentType = contentTypeFor(request, presenter);
   const shown = parameters.presented;
   const settings = [...definition.settings];
   const etag = weakTag([...inputsOf(view), definition.name, version, settings, contentType, [...shown]]);
-  const varies = ['accept'];
-  const caching = isFixed ? cachingHeaders(request, etag, varies) : { vary: varies.join() };
-  const headers = { ...headersOf(view), ...caching };
+  const headers = { ...headersOf(view), ...keepingHeaders(request, keeping, { etag, varies: ['accept'] }) };
   // Any tag would do: but whether there is something to present, its presenter says.
-  if (isFixed && tagMatch(request, etag) === 'named') return { status: 304, headers };
+  if (keeping === 'kept' && tagMatch(request, etag) === 'named') return { status: 304, headers };
   const beganMs = performance.now();
-  const state = await view.render({ signal: request.signal() });
+  const state = await view.render({ signal: request.signal(), refolds: keeping === 'refolded' });
   // Of the state that was presented, whichever was asked for: its pages belong together.
   const path = pathOf(view, view.version.definition.name, view.version.version);
   const nextPage = (token: string): string => continuationOf(path, query, token);

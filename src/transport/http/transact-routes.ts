@@ -40,6 +40,7 @@ import { errorReply, invalidField } from './errors.ts';
 import type { JsonText } from './json-text.ts';
 import { ITEM_ANSWER_BYTES, PIECE_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
 import { firstOf } from './page.ts';
+import { relatedTransactions } from './related-transactions.ts';
 import { transactionPage } from './rendering/event-pages.ts';
 import { show } from './rendering/show.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
@@ -137,6 +138,7 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
   return {
     databaseName: request.param('database'),
     floor: request.floor(),
+    ...request.traced(),
     transactionId: id.value,
     origin: ORIGIN.HTTP_TRANSACTION,
     options: parts.options,
@@ -241,13 +243,18 @@ function acceptEvents(items: readonly JsonNode[], faults: Faults): Pick<Transact
   return { events, eventBytes: events.reduce((sum, { length }) => sum + length, 0) };
 }
 
-async function lookUp(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
-  const reply = await service.fetchTransaction({ ...request.read(), transactionId: request.param('transaction_id') });
+async function lookUp(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  const reply = await context.service.fetchTransaction({
+    ...request.read(),
+    transactionId: request.param('transaction_id'),
+  });
   const { events } = reply.transaction;
   const shown = request.rendering() === undefined ? events : firstOf(events, request.listSizes());
+  // JSON names nothing but what is stored.
+  const related = request.rendering() === undefined ? [] : await relatedTransactions(request, context, reply);
   return show(request, {
     body: await request.inTurn(() => storedTransaction(reply, shown)),
     headers: scopeHeaders(reply),
-    describe: () => transactionPage(reply, shown.length),
+    describe: () => transactionPage(reply, shown.length, related),
   });
 }

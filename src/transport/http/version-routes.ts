@@ -16,6 +16,7 @@ import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import { redirecting } from './revision-segment.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
+import { STATE_PARAMETERS, shownState, stateMembers } from './shown-state.ts';
 
 /** One of the forms that a list has. */
 interface ListForm {
@@ -83,6 +84,7 @@ export const VERSION_ROUTES: readonly Route[] = [
     (segment): Route => ({
       method: 'GET',
       path: `/db/{database}/${segment}/{name}/v{version}`,
+      ...(segment === 'state-views' && { parameters: STATE_PARAMETERS }),
       handle: reading(segment),
     }),
   ),
@@ -137,18 +139,19 @@ function memberOf(segment: ComponentSegment): string {
 }
 
 function reading(segment: ComponentSegment): Handler {
-  return async (request, { service }) => {
+  return async (request, context) => {
     const asked = { name: request.param('name'), version: versionIn(request) };
-    const found = await service.findVersion({
+    const found = await context.service.findVersion({
       ...request.read(),
       at: 'latest',
       kind: KIND_SEGMENTS[segment],
       ...asked,
     });
+    const shown = segment === 'state-views' ? await shownState(request, context, asked.version) : undefined;
     return show(request, {
-      body: objectBody(versionMembers(found.version)),
+      body: objectBody({ ...stateMembers(shown), ...versionMembers(found.version) }),
       headers: scopeHeaders(found),
-      describe: () => versionPage(found, found.version),
+      describe: () => versionPage(found, found.version, shown),
     });
   };
 }

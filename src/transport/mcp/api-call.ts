@@ -1,8 +1,9 @@
 /** A request to the API on behalf of whoever calls a tool. */
+import type { Span, Traced, TraceHeaders } from '#observability';
 import type { Api, ApiAnswer, ApiRequest } from './api.ts';
 
 /** Of whom, and for how long, a tool asks. */
-export interface ToolCall {
+export interface ToolCall extends Traced {
   readonly api: Api;
   readonly authorization: string | undefined;
   readonly signal: AbortSignal;
@@ -17,10 +18,32 @@ export class RequestFailed extends Error {
 
 /** What the API answers to that. @throws ApiFailure, RequestFailed */
 export async function asked(
-  { api, authorization, signal }: ToolCall,
+  { api, authorization, signal, span }: ToolCall,
   request: Omit<ApiRequest, 'authorization'>,
 ): Promise<string> {
-  const answer = await api.ask({ ...request, authorization }, signal);
+  const answer = await inRequestSpan(span, request, (headers) => {
+    return api.ask({ ...request, headers: { ...request.headers, ...headers }, authorization }, signal);
+  });
   if (answer.status >= 400) throw new RequestFailed(answer);
   return answer.text === '' ? `Done (status ${answer.status}).` : answer.text;
+}
+
+/** The API answers in the same trace. */
+async function inRequestSpan(
+  parent: Span | undefined,
+  { method }: Pick<ApiRequest, 'method'>,
+  ask: (headers: TraceHeaders | undefined) => Promise<ApiAnswer>,
+): Promise<ApiAnswer> {
+  if (parent === undefined) return ask(undefined);
+  const span = parent.child(method, 'client', { 'http.request.method': method });
+  try {
+    const answer = await ask(span.headers());
+    span.set({ 'http.response.status_code': answer.status });
+    return answer;
+  } catch (failure) {
+    span.fail(failure);
+    throw failure;
+  } finally {
+    span.end();
+  }
 }

@@ -3,8 +3,10 @@
  * with the first request (TC4).
  */
 import { ProtocolError, Server, type ServerContext } from '@modelcontextprotocol/server';
+import type { Span, Tracer } from '#observability';
 import { type Api, ApiFailure } from './api.ts';
 import { RequestFailed, type ToolCall } from './api-call.ts';
+import { inCallSpan } from './call-traces.ts';
 import { RESOURCES, readResource, TEMPLATES } from './resources.ts';
 import { Arguments, WrongArguments } from './tool-arguments.ts';
 import { TOOLS, type Tool } from './tools.ts';
@@ -15,6 +17,8 @@ export interface EndpointOptions {
   readonly version: string;
   /** The directory of the documentation. */
   readonly docs: string;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 const INSTRUCTIONS =
@@ -24,18 +28,26 @@ const INVALID_PARAMS = -32_602;
 const RESOURCE_NOT_FOUND = -32_002;
 
 /** `authorization`: of whoever asks. */
-export function endpoint({ api, version, docs }: EndpointOptions, authorization: string | undefined): Server {
+export function endpoint(options: EndpointOptions, authorization: string | undefined): Server {
+  const { api, version, docs, tracer } = options;
   const server = new Server(
     { name: 'cairn', title: 'Cairn, an event database', version },
     { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
   );
-  const callOf = ({ mcpReq }: ServerContext): ToolCall => ({ api, authorization, signal: mcpReq.signal });
+  const callOf = ({ mcpReq }: ServerContext, span: Span | undefined): ToolCall => {
+    return { api, authorization, signal: mcpReq.signal, span };
+  };
   server.setRequestHandler('tools/list', () => ({ tools: TOOLS.map(({ call: _call, ...tool }) => tool) }));
-  server.setRequestHandler('tools/call', ({ params }, context) => callTool(params, callOf(context)));
+  server.setRequestHandler('tools/call', ({ params }, context) => {
+    const tool = TOOLS.find(({ name }) => name === params.name)?.name;
+    return inCallSpan(tracer, { context, tool }, (span) => callTool(params, callOf(context, span)));
+  });
   server.setRequestHandler('resources/list', () => ({ resources: [...RESOURCES] }));
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [...TEMPLATES] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
-    const found = await spoken(() => readResource(uri, callOf(context), docs));
+    const found = await inCallSpan(tracer, { context }, (span) =>
+      spoken(() => readResource(uri, callOf(context, span), docs)),
+    );
     if (found !== undefined) return { contents: [{ uri, ...found }] };
     const known = [...RESOURCES.map((each) => each.uri), ...TEMPLATES.map((each) => each.uriTemplate)].join(', ');
     throw new ProtocolError(RESOURCE_NOT_FOUND, `There is no resource ${uri}; there are ${known}`, { uri });

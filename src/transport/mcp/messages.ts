@@ -10,6 +10,11 @@ function messagesOf(body: unknown): readonly Message[] {
   return all.filter((each): each is Message => typeof each === 'object' && each !== null);
 }
 
+/** What one body asks for: a message each. */
+export function messageCount(body: unknown): number {
+  return Array.isArray(body) ? body.length : 1;
+}
+
 /** Of requests and notifications. */
 export function methodsOf(body: unknown): readonly string[] {
   return messagesOf(body).flatMap(({ method }) => (typeof method === 'string' ? [method] : []));

@@ -18,6 +18,7 @@ import {
 } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server';
 import { quote } from '#base';
+import type { Api } from './api.ts';
 import { type EndpointOptions, endpoint } from './endpoint.ts';
 import { isNotificationOf, methodsOf, wantsAnswer } from './messages.ts';
 import { refuse } from './refusals.ts';
@@ -36,13 +37,15 @@ const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(['initialize', 'ping']);
 
 export class Protocol {
   readonly #isLocal: boolean;
+  readonly #api: Api;
   readonly #sessions: Sessions;
   readonly #handler: ReturnType<typeof createMcpHandler>;
   readonly #single: ReturnType<typeof toNodeHandler>;
 
   constructor(options: ProtocolOptions) {
-    const { isLocal, onFault } = options;
+    const { isLocal, onFault, api } = options;
     this.#isLocal = isLocal;
+    this.#api = api;
     this.#sessions = new Sessions({ ...options, endpoint: (authorization) => endpoint(options, authorization) });
     this.#handler = createMcpHandler(
       ({ requestInfo }) => endpoint(options, requestInfo?.headers.get('authorization') ?? undefined),
@@ -53,6 +56,11 @@ export class Protocol {
 
   get sessionCount(): number {
     return this.#sessions.count;
+  }
+
+  /** Of the session with this id, if there is one. */
+  authorizationOf(session: string): string | undefined {
+    return this.#sessions.authorizationOf(session);
   }
 
   /** `body`: what was sent as JSON; undefined for methods without one. */
@@ -74,6 +82,7 @@ export class Protocol {
   async close(): Promise<void> {
     await this.#sessions.close();
     await this.#handler.close();
+    this.#api.close();
   }
 
   /** A page of somebody else in a browser is not to ask us, by our name or by one of its own (DNS rebinding). */

@@ -1,11 +1,16 @@
 /** The server of the MCP endpoint: one path, bodies within limits, and an end that lets running requests finish. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type Credentials, challenge, type Principal } from '#auth';
 import { DatabaseError, formatAddress } from '#base';
-import type { Logger, Metrics } from '#observability';
+import type { Logger, Metrics, Tracer } from '#observability';
+import { type Access, HeaderLines } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
+import type { RateLimits } from '../rate-limits.ts';
+import type { Dial, SecurePorts } from '../secure.ts';
 import { Api } from './api.ts';
 import { receive } from './bodies.ts';
 import { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADERS_MS, REQUEST_MS } from './limits.ts';
+import { messageCount } from './messages.ts';
 import type { Protocol } from './protocol.ts';
 import { refuse } from './refusals.ts';
 
@@ -16,8 +21,12 @@ export interface McpServerOptions {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
-  /** Where the HTTP API of this node is: `http://host:port`. */
+  /** Where the HTTP API of this node is: `http://host:port`, or `https:`. */
   readonly api: string;
+  /** How it is reached where it speaks TLS. */
+  readonly dialApi: Dial;
+  /** Absent: there is no TLS here. */
+  readonly secure?: SecurePorts | undefined;
   /** Of the product. */
   readonly version: string;
   /** The directory of the documentation. */
@@ -28,18 +37,41 @@ export interface McpServerOptions {
   /** Names of sessions that nobody guesses. */
   readonly mintId: () => string;
   readonly connectionsMax?: number | undefined;
+  /** Absent: everybody may ask. What he may ask for is for the HTTP API to say. */
+  readonly access?: Access | undefined;
+  /** Absent: clients may ask as often as they like. */
+  readonly rateLimits?: RateLimits | undefined;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface McpServer {
-  /** `http://host:port` as bound. */
+  /** `http://host:port` as bound, or `https:`. */
   readonly address: string;
   /** Stops listening, ends all sessions, and cuts off what is left at the deadline. */
   close(deadlineMs: number): Promise<void>;
 }
 
+const SESSION_HEADER = 'mcp-session-id';
 const SWEEP_MS = 60_000;
+const MS_PER_SECOND = 1_000;
 const METHODS = 'GET, POST, DELETE';
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
+
+/** Who has sent a request. */
+interface Caller {
+  readonly principal?: Principal;
+  /** Why nobody is let in with it. */
+  readonly stranger?: DatabaseError;
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly caller: Caller;
+}
+
+const ANYBODY: Caller = {};
 
 /**
  * Listens when the promise resolves.
@@ -60,14 +92,15 @@ class McpFront {
   constructor(options: McpServerOptions) {
     this.#options = options;
     const limits = { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS };
-    this.#server = createServer(limits, (request, response) => void this.#answer(request, response));
+    const create = options.secure?.createHttpServer ?? createServer;
+    this.#server = create(limits, (request, response) => void this.#answer(request, response));
     this.#server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
     this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_MS);
     this.#sweeping.unref();
   }
 
   async listen(): Promise<string> {
-    const { host, port } = this.#options;
+    const { host, port, secure } = this.#options;
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (cause) => {
         reject(new DatabaseError('unavailable', `MCP cannot listen on ${host}:${port}: ${cause.message}`, { cause }));
@@ -76,7 +109,7 @@ class McpFront {
     });
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a TCP address');
-    return `http://${formatAddress({ host, port: address.port })}`;
+    return `${secure === undefined ? 'http' : 'https'}://${formatAddress({ host, port: address.port })}`;
   }
 
   async close(deadlineMs: number): Promise<void> {
@@ -95,7 +128,10 @@ class McpFront {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       if (new URL(request.url ?? '/', 'http://a').pathname !== '/') return refuse(response, 404, 'MCP is at /');
-      if (request.method === 'POST') return await this.#post(request, response);
+      const caller = await this.#callerOf(request);
+      const refusal = this.#counted({ request, response, caller }) ?? caller.stranger;
+      if (refusal !== undefined) return refuseCaller(response, refusal);
+      if (request.method === 'POST') return await this.#post({ request, response, caller });
       if (request.method === 'GET' || request.method === 'DELETE') {
         return await (await this.#loaded()).handle(request, response, undefined);
       }
@@ -110,11 +146,42 @@ class McpFront {
     }
   }
 
-  async #post(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /**
+   * Who asks. A request of a session need not say that again: the session has the Authorization that it began with
+   * (TC2), which the HTTP API judges with each tool.
+   */
+  async #callerOf({ headers, rawHeaders }: IncomingMessage): Promise<Caller> {
+    const { access, rateLimits } = this.#options;
+    if (access === undefined) return ANYBODY;
+    const id = headers[SESSION_HEADER];
+    if (id === undefined || headers.authorization !== undefined) {
+      const lines = new HeaderLines(rawHeaders);
+      // The only header that is sent on.
+      return identified(access, (name) => (name === 'authorization' ? lines.values(name) : []));
+    }
+    const known = rateLimits && (await this.#protocol)?.authorizationOf(id.toString());
+    if (known === undefined) return ANYBODY;
+    const { principal } = await identified(access, (name) => (name === 'authorization' ? [known] : []));
+    return principal === undefined ? ANYBODY : { principal };
+  }
+
+  /** Counts a request, or what it has beside its first message; undefined: it may go on. */
+  #counted({ request, response, caller }: Exchange, requests?: number): DatabaseError | undefined {
+    const address = request.socket.remoteAddress;
+    const counted = this.#options.rateLimits?.count({ principal: caller.principal, address }, 'mcp', requests);
+    for (const [name, value] of Object.entries(counted?.headers ?? {})) response.setHeader(name, value);
+    return counted?.refusal;
+  }
+
+  async #post(exchange: Exchange): Promise<void> {
+    const { request, response } = exchange;
     const received = await receive(request, response, this.#options.budgets);
     if (received === undefined) return;
     try {
-      await (await this.#loaded()).handle(request, response, received.json);
+      const more = messageCount(received.json) - 1;
+      const refusal = more > 0 ? this.#counted(exchange, more) : undefined;
+      if (refusal === undefined) await (await this.#loaded()).handle(request, response, received.json);
+      else refuseCaller(response, refusal);
     } finally {
       received.release();
     }
@@ -126,12 +193,13 @@ class McpFront {
   }
 
   async #load(): Promise<Protocol> {
-    const { api, version, docs, host, mintId, logger } = this.#options;
+    const { api, dialApi, version, docs, host, mintId, logger, rateLimits, tracer } = this.#options;
     const protocol = await import('./protocol.ts');
     return new protocol.Protocol({
-      api: new Api(api),
+      api: new Api(api, dialApi, rateLimits?.ownProof),
       version,
       docs,
+      tracer,
       mintId,
       isLocal: LOOPBACK.has(host),
       monotonicMs: () => performance.now(),
@@ -146,4 +214,26 @@ class McpFront {
       this.#options.logger.error('mcp-sweep-failed', { error });
     }
   }
+}
+
+/** @throws what is no refusal */
+async function identified(access: Access, values: Credentials['values']): Promise<Caller> {
+  try {
+    return { principal: await access.authenticator.identify({ values }) };
+  } catch (failure) {
+    // Whether a key is valid may be what this node cannot find out now.
+    if (failure instanceof DatabaseError) return { stranger: failure };
+    throw failure;
+  }
+}
+
+/** Its body is not read. */
+function refuseCaller(response: ServerResponse, { code, message, details }: DatabaseError): void {
+  const shared = { connection: 'close' };
+  if (code === 'unauthenticated') {
+    refuse(response, 401, message, { ...shared, 'www-authenticate': challenge(details.reason) });
+  } else if (code === 'rate_limited') {
+    const seconds = Math.ceil((details.retryAfterMs ?? 0) / MS_PER_SECOND);
+    refuse(response, 429, message, { ...shared, 'retry-after': String(seconds) });
+  } else refuse(response, 503, message, shared);
 }

@@ -89,6 +89,11 @@ export class Sessions {
     return session;
   }
 
+  /** That of its initialize; asking is no use of it. */
+  authorizationOf(id: string): string | undefined {
+    return this.#byId.get(id)?.authorization;
+  }
+
   /** Answers an `initialize`, which begins a session unless it is refused. */
   async begin(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
     const { endpoint, mintId, monotonicMs } = this.#ports;

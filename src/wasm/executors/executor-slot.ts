@@ -12,7 +12,8 @@
  * A job that gives way begins when no other one waits, and is never sent ahead: who comes after it waits for one such
  * job at most.
  * Whatever ends the process, the job that it was at gets the fault, and the one that was sent ahead goes to the next
- * process: it has not begun. Calls of guests change nothing, so none is lost by being sent again.
+ * process: it has not begun. Jobs of the same component that wait go behind those of others. Calls of guests change
+ * nothing, so none is lost by being sent again.
  *
  *   G18 Every job is answered, once: by the guest, or by a fault. No guest, and no end of a process at whatever moment,
  *       keeps another job from being answered.
@@ -54,6 +55,8 @@ export interface Job {
   readonly signal?: AbortSignal | undefined;
   /** True: all others go first. */
   readonly givesWay?: boolean | undefined;
+  /** The answer without a call, once there is to be none any more; it is asked for when the turn of the job comes. */
+  barred?(): JobOutcome | undefined;
   /** What is asked, with these numbers in it. */
   request(id: number, artifact: number): Request;
   /** Answers what the guest asks while it is called; a rejection ends the call. */
@@ -178,9 +181,19 @@ export class ExecutorSlot {
       return;
     }
     while (this.#sent.length < SENT_MAX && this.#sent.length + this.#jobsDone < this.#settings.jobsMax) {
-      const next = this.#waiting.shift() ?? (this.#sent.length === 0 ? this.#behind.shift() : undefined);
+      const next = this.#next();
       if (next === undefined) return;
       this.#send(next, this.#process);
+    }
+  }
+
+  /** Whose turn it is. Much may have happened while it waited: whoever is barred by now is answered, and never sent. */
+  #next(): Pending | undefined {
+    for (;;) {
+      const next = this.#waiting.shift() ?? (this.#sent.length === 0 ? this.#behind.shift() : undefined);
+      const barred = next?.job.barred?.();
+      if (next === undefined || barred === undefined) return next;
+      next.resolve(barred);
     }
   }
 
@@ -343,7 +356,9 @@ export class ExecutorSlot {
     if (head !== undefined) {
       const fault = this.#verdict ?? { code: 'ExecutorLost', message: `The executor is lost: ${why}` };
       const isBlamed = this.#asking === undefined && fault !== CANCELLED;
-      this.#listeners.onKill(isBlamed ? head.job.artifact?.digest : undefined);
+      const blamed = isBlamed ? head.job.artifact?.digest : undefined;
+      this.#listeners.onKill(blamed);
+      if (blamed !== undefined) this.#waiting = behindOthers(this.#waiting, blamed);
       head.resolve({ kind: 'fault', spent: NOTHING_SPENT, fault });
     } else if (!wasReady && !this.#isWorn()) {
       this.#failedStart(why);
@@ -368,6 +383,12 @@ export class ExecutorSlot {
     if (this.#isClosing) this.#sent = [];
     for (const { resolve } of given) resolve(outcome);
   }
+}
+
+/** Those of a component that has ended the process may well end the next one, too: who waits beside them goes first. */
+function behindOthers(waiting: readonly Pending[], digest: string): Pending[] {
+  const isOfIt = ({ job }: Pending): boolean => job.artifact?.digest === digest;
+  return [...waiting.filter((pending) => !isOfIt(pending)), ...waiting.filter(isOfIt)];
 }
 
 /** Why a signal aborts when the call should have been over, which it is its component's fault not to be. */

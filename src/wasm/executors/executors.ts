@@ -2,8 +2,8 @@
  * The executors of a node: as many processes as may run guests at a time, and the calls that they are given.
  *
  * A call names a lane, say a State View and its parameters: calls of one lane are done in their order by one executor,
- * which has the component at hand. A call without a lane goes where the fewest wait. Nothing here waits, computes or
- * reads a file while the node's loop stands.
+ * which has the component at hand; only when a component has ended the process do others go first. A call without a
+ * lane goes where the fewest wait. Nothing here waits, computes or reads a file while the node's loop stands.
  */
 import { availableParallelism } from 'node:os';
 import { assert, crc32c, encodeUtf8 } from '#base';
@@ -165,15 +165,20 @@ export class Executors implements AsyncDisposable {
 
   async #do(
     { artifact, lane, time, givesWay }: GuestCall,
-    job: Omit<Job, 'artifact' | 'time' | 'givesWay'>,
+    job: Omit<Job, 'artifact' | 'time' | 'givesWay' | 'barred'>,
   ): Promise<JobOutcome> {
     this.#calls++;
-    const left = this.#quarantine.endsIn(artifact.digest, this.#nowMs());
-    const outcome = left > 0 ? quarantined(left) : await this.#slot(lane).do({ ...job, artifact, time, givesWay });
+    const barred = (): JobOutcome | undefined => this.#barred(artifact.digest);
+    const outcome = barred() ?? (await this.#slot(lane).do({ ...job, artifact, time, givesWay, barred }));
     this.#fuel += outcome.spent.fuel;
     this.#hostCalls += outcome.spent.hostCalls;
     if (outcome.kind === 'fault') this.#countFault(outcome.fault.code);
     return outcome;
+  }
+
+  #barred(digest: string): JobOutcome | undefined {
+    const left = this.#quarantine.endsIn(digest, this.#nowMs());
+    return left > 0 ? quarantined(left) : undefined;
   }
 
   #countFault(code: FaultCode): void {

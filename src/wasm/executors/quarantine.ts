@@ -3,8 +3,9 @@
  *
  * Each kill of an executor is counted for the component that it was at. With so many of them within the window, calls
  * are refused: for a moment at first, and for four times as long with each further kill in the window, which is its
- * most. So one that ends a process by a rare call is nearly always there for all others, and one that does it each
- * time is nearly always refused. What is forgotten is forgotten in the order of time.
+ * most. Those that wait by then are refused as well, when it is their turn. So one that ends a process by a rare call
+ * is nearly always there for all others, and one that does it each time is nearly always refused. What is forgotten is
+ * forgotten in the order of time.
  *
  *   G17 A component costs at most `killsMax` processes within a window, and one more for each time that its quarantine
  *       can be made four times as long, however often it is called.

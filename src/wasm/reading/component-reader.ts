@@ -29,7 +29,7 @@ import { type CoreModule, readCoreModule } from './core-module.ts';
 import { unknown, unsupported } from './features.ts';
 import { Refused } from './refusal.ts';
 import { readSections, type Section } from './sections.ts';
-import { addTally, instanceOf, NO_INSTANCES, tallyOf } from './tally.ts';
+import { addTally, expectRoomForTables, instanceOf, NO_INSTANCES, tallyOf } from './tally.ts';
 
 /** What stands in the binary, however often it is instantiated. */
 export interface Census {
@@ -43,6 +43,8 @@ export function readComponent(bytes: Uint8Array, limits: ComponentLimits): Compo
     const module = readCoreModule(bytes, section);
     const options = { ...limits, onCharge: () => undefined };
     for (const body of module.bodies) walkBody(bytes, body, options);
+    // An engine that has such a limit itself would say in its own words that the module is not valid.
+    expectRoomForTables(module, limits, section.at);
     expectValid(bytes, section);
     return module;
   });

@@ -55,6 +55,11 @@ export function addTally(tally: Tally, more: Tally, limits: ComponentLimits, off
   return sum;
 }
 
+/** Of a module alone: what no instance of it could have. @throws Refused */
+export function expectRoomForTables({ tables }: CoreModule, limits: ComponentLimits, offset: number): void {
+  for (const { minimum } of tables) expectRoom(minimum, limits.tableElementsMax, 'elements of tables', offset);
+}
+
 /** @throws Refused when the interfaces that a component imports, or exports, have too much in them. */
 export function expectFewOffered(count: number, direction: 'imports' | 'exports', offset: number): void {
   expectFew(count, OFFERED_MAX, `functions and types in the interfaces that it ${direction}`, offset);

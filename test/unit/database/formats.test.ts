@@ -87,6 +87,20 @@ describe('docs/formats', () => {
         },
       }),
       encodeCatalogEntry({ kind: 'raise', level: 2 }),
+      encodeCatalogEntry({
+        kind: 'keep-key',
+        key: {
+          id: '0123456789abcdef',
+          version: 1,
+          name: 'ci',
+          grants: [{ role: 'reader', databases: '*' }],
+          createdAtMs,
+          createdBy: 'bootstrap',
+          expiresAtMs: undefined,
+          secrets: [{ hash: new Uint8Array(32).fill(7), createdAtMs, expiresAtMs: undefined }],
+        },
+      }),
+      encodeCatalogEntry({ kind: 'remove-key', id: '0123456789abcdef' }),
     ];
     expect(exampleOf('entries.md')).toBe(entries.map(toHex).join(''));
   });

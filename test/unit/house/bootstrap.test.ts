@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -40,6 +41,7 @@ const OTHER_THREADS = [
   'storage/scrub-worker.ts',
   'wasm/executors/executor-worker.ts',
 ];
+const ASSETS = 'src/transport/http/rendering/html/assets';
 // What npm ci would leave behind. The Node in it is the Node of this test, and says of itself that it is the package's.
 const NPM = `
   import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -47,6 +49,8 @@ const NPM = `
   appendFileSync('installs', '.');
   console.error('npm at level ' + process.env.npm_config_loglevel);
   if (process.env.NPM_EXIT) process.exit(Number(process.env.NPM_EXIT));
+  if (process.env.NPM_HANGS) await new Promise((done) => setTimeout(done, 30_000));
+  if (process.env.NPM_MS) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(process.env.NPM_MS));
   rmSync('node_modules', { recursive: true, force: true });
   mkdirSync('node_modules/node/bin', { recursive: true });
   const node = '#!/bin/sh\\nNODE_COMES_FROM=package exec "${process.execPath}" "$@"\\n';
@@ -102,6 +106,43 @@ describe('installing', () => {
     writeJson(join(project.path, 'package-lock.json'), { packages: {} });
     expect(run(project, ['run', 'hello.mjs']).status).toBe(0);
     expect(project.installs()).toBe(0);
+  });
+
+  it('installs once when several begin at once, and all of them go on (H5)', async () => {
+    const project = freshProject({ NPM_MS: '1000' });
+    const runs = Array.from({ length: 4 }, () => launch(project, ['run', 'hello.mjs']));
+    const codes = await Promise.all(runs.map(async (child) => (await once(child, 'close'))[0] as number));
+    expect(codes).toEqual([0, 0, 0, 0]);
+    expect(project.installs()).toBe(1);
+    expect(existsSync(join(project.path, '.installing'))).toBe(false);
+  });
+
+  it('installs though an earlier install was killed, and waits for what that one left at work (H5)', async () => {
+    const project = freshProject();
+    const dead = spawnSync(process.execPath, ['--version']).pid;
+    const npm = spawn(process.execPath, ['--eval', 'setTimeout(() => {}, 1500)']);
+    endWithTest(npm);
+    writeFileSync(join(project.path, '.installing'), `${dead} ${npm.pid}`);
+    const child = launch(project, ['run', 'hello.mjs']);
+    await once(npm, 'exit');
+    expect(project.installs()).toBe(0);
+    expect((await once(child, 'close'))[0]).toBe(0);
+    writeFileSync(join(project.path, '.installing'), `${dead}`);
+    rmSync(join(project.path, 'node_modules'), { recursive: true });
+    expect(run(project, ['run', 'hello.mjs']).stderr).not.toContain('Waiting');
+    expect(project.installs()).toBe(2);
+  });
+
+  it('ends npm with it when it is told to end (H3)', async () => {
+    const project = freshProject({ NPM_HANGS: '1' });
+    const child = launch(project, ['run', 'hello.mjs']);
+    await expect.poll(() => project.installs(), { timeout: 10_000 }).toBe(1);
+    const [, npm] = readFileSync(join(project.path, '.installing'), 'utf8').split(' ');
+    onTestFinished(() => killIfAlive(Number(npm)));
+    child.kill('SIGTERM');
+    expect((await once(child, 'close'))[0]).toBe(1);
+    expect(existsSync(`/proc/${npm}`)).toBe(false);
+    expect(existsSync(join(project.path, '.installing'))).toBe(false);
   });
 
   it.each([
@@ -214,15 +255,17 @@ describe('building', () => {
     const project = builtProject();
     const builds = (): number => (run(project, ['start']).stderr.includes('Building') ? 1 : 0);
     const dist = join(project.path, 'dist');
-    const files = readdirSync(dist).filter((name) => name !== '.built-from');
+    const files = filesIn(dist);
     rmSync(join(dist, 'scrub-worker.js'));
+    expect([builds(), builds()]).toEqual([1, 0]);
+    rmSync(join(dist, 'assets/page.css'));
     expect([builds(), builds()]).toEqual([1, 0]);
     writeFileSync(join(dist, 'main.js'), '');
     expect([builds(), builds()]).toEqual([1, 0]);
     writeFileSync(join(dist, 'else'), '');
     expect(builds()).toBe(0);
     rmSync(join(dist, 'else'));
-    expect(readdirSync(dist).filter((name) => name !== '.built-from')).toEqual(files);
+    expect(filesIn(dist)).toEqual(files);
   });
 
   it('keeps the old dist when src does not compile (H4)', () => {
@@ -244,10 +287,9 @@ describe('building', () => {
 
   it('makes the same bytes of the same sources', () => {
     const project = builtProject();
+    const dist = join(project.path, 'dist');
     const files = (): readonly string[] =>
-      readdirSync(join(project.path, 'dist'))
-        .filter((name) => name !== '.built-from')
-        .map((name) => `${name}\n${readFileSync(join(project.path, 'dist', name), 'utf8')}`);
+      filesIn(dist).map((name) => `${name}\n${readFileSync(join(dist, name), 'utf8')}`);
     const before = files();
     expect(run(project, ['build']).status).toBe(0);
     expect(files()).toEqual(before);
@@ -273,6 +315,8 @@ function freshProject(env: NodeJS.ProcessEnv = {}): Project {
     mkdirSync(dirname(join(path, 'src', thread)), { recursive: true });
     writeFileSync(join(path, 'src', thread), 'export {};\n');
   }
+  mkdirSync(join(path, ASSETS), { recursive: true });
+  writeFileSync(join(path, ASSETS, 'page.css'), 'body {}\n');
   writeFileSync(join(path, 'hello.mjs'), 'console.log("hello");');
   writeJson(join(path, 'package.json'), { type: 'module', scripts: { start: startScript() } });
   writeJson(join(path, 'package-lock.json'), LOCK);
@@ -285,6 +329,13 @@ function freshProject(env: NodeJS.ProcessEnv = {}): Project {
   const installs = (): number =>
     existsSync(join(path, 'installs')) ? readFileSync(join(path, 'installs'), 'utf8').length : 0;
   return { path, installs, env: { PATH: process.env['PATH'], npm_execpath: npm, ...env } };
+}
+
+/** What was built, at any depth. */
+function filesIn(dist: string): readonly string[] {
+  return readdirSync(dist, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name !== '.built-from' && statSync(join(dist, name)).isFile())
+    .toSorted();
 }
 
 // The line that npm start really runs.

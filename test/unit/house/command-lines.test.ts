@@ -65,6 +65,18 @@ it.each([
   expect(line?.startsWith(says)).toBe(true);
 });
 
+it.each([
+  { tool: SIMULATION, says: /^Runs the simulation\.\n\n {2}npm run sim -- --seed 7 [^]*must be the same\.\n$/ },
+  { tool: MUTANTS, says: /^Breaks a copy[^]*\n {2}npm run sim:mutants \[-- --only[^]*text is not found\.\n$/ },
+  { tool: CHAOS, says: /^npm run chaos: real nodes[^]*\[--minutes 3\][^]*again and again\.\n$/ },
+  { tool: SEARCH, says: /npm run search/ },
+])('$tool --help prints what the tool says of itself, and nothing begins', ({ tool, says }) => {
+  const args = ['--conditions=source', tool, '--seeds', '1', '--help'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: ROOT });
+  expect({ status, stderr: stderr.replaceAll(/.*Warning.*\n/g, '') }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toMatch(says);
+});
+
 it('bench --help prints the options and the names of the workloads', () => {
   const args = ['--conditions=source', BENCH, '--help'];
   const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: ROOT });

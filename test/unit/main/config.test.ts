@@ -112,7 +112,7 @@ test.each<[string, readonly string[], Record<string, string>, string]>([
     'a stray word',
     ['serve'],
     {},
-    '"serve" is neither a flag nor a command; settings are given as --name value, and commands are cluster and recover.',
+    '"serve" is neither a flag nor a command; settings are given as --name value, and commands are cluster, auth and recover.',
   ],
   [
     'a malformed port',

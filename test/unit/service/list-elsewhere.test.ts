@@ -41,7 +41,7 @@ async function listed(isSilent: (node: number) => boolean, others: readonly stri
   const node = { identity: { node: toNodeId(1) }, catalog: { nodes: () => nodes } };
   const reads = { describe: ({ name }: Binding, revision: number) => description(name, revision) };
   const context = { node, reads, listAt } as unknown as ServiceContext;
-  const described = await describedElsewhere(context, BINDINGS, signal);
+  const described = await describedElsewhere(context, BINDINGS, { signal });
   return { asked, described: described.map(({ databaseName, revision }) => `${databaseName}${revision}`).toSorted() };
 }
 

@@ -10,7 +10,13 @@
  *
  * grpc-js does the same for the streams that it is left (ADR 0056, 0091). What is sent is what it sends.
  */
-import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import {
+  constants,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { Metadata } from '@grpc/grpc-js';
 import { GatheredBytes } from '../../gathered-bytes.ts';
 import { timeoutMs } from './frame-faults.ts';
@@ -110,6 +116,16 @@ export class CallStream {
 
   get path(): string {
     return this.#headers[':path'] ?? '';
+  }
+
+  /** The headers that it was opened with, for whoever has seen these. */
+  get opening(): object {
+    return this.#headers;
+  }
+
+  /** Undefined when it has gone. */
+  get session(): Http2Session | undefined {
+    return this.#stream.session;
   }
 
   /** Infinity: it has none. */

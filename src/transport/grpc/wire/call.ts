@@ -9,14 +9,16 @@
  * It ends exactly once (T1); whatever is sent afterwards is dropped. The signal of the call aborts at the end, however
  * it comes, so that work below stops. A writer that waits for `drained` keeps at most one chunk of its own unsent (T4).
  */
+import type { X509Certificate } from 'node:crypto';
 import { Metadata } from '@grpc/grpc-js';
 import { assert, DatabaseError } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import { Hold } from '../../byte-budget.ts';
 import type { FairBudget, Taker } from '../../fair-budget.ts';
 import type { CallStream } from './call-stream.ts';
+import { certificateOf } from './client-certificate.ts';
 import { PIECE_BYTES } from './framing.ts';
-import type { MethodMeter, MethodTraits } from './method-traits.ts';
+import type { CallTrace, MethodMeter, MethodTraits } from './method-traits.ts';
 import type { Packer } from './packing.ts';
 import type { PeerStream, Room } from './peer-stream.ts';
 import type { Waiting } from './rounds.ts';
@@ -78,6 +80,8 @@ export class Call {
   readonly method: MethodTraits;
   /** For the server: what it keeps of the call, once it is accepted. */
   seat: Seat | undefined;
+  /** Undefined: it is not traced. */
+  trace: CallTrace | undefined;
   readonly #stream: CallStream;
   readonly #meter: MethodMeter;
   readonly #peer: PeerStream | undefined;
@@ -124,6 +128,16 @@ export class Call {
 
   get metadata(): Metadata {
     return this.#stream.metadata;
+  }
+
+  /** The object of the headers that it was opened with. */
+  get opening(): object {
+    return this.#stream.opening;
+  }
+
+  /** What its client has shown in the handshake. */
+  get certificate(): X509Certificate | undefined {
+    return certificateOf(this.#stream);
   }
 
   /** What messages to this client may be compressed by; undefined: by nothing. */
@@ -371,6 +385,7 @@ export class Call {
     this.#onDrained?.();
     this.#peer?.ended();
     this.#meter.ended(code, (performance.now() - this.#startedAt) / 1000);
+    this.trace?.ended(code);
     this.#shared.onEnded(this);
   }
 }

@@ -4,6 +4,7 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import type { ByteBudget } from '../../byte-budget.ts';
+import type { SecurePorts } from '../../secure.ts';
 import { announceStreams } from './opening.ts';
 import { type ReadingTurns, readHandleOf } from './reading-turns.ts';
 
@@ -14,6 +15,8 @@ export interface ConnectionsOptions {
   readonly requests: ByteBudget;
   readonly reading: ReadingTurns;
   readonly onOpen: (socket: Socket) => void;
+  /** Absent: there is no TLS. */
+  readonly secure?: SecurePorts | undefined;
 }
 
 export class Connections {
@@ -26,7 +29,8 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+    const accept = (socket: Socket): void => this.#accept(socket);
+    this.#server = options.secure?.createServer(accept) ?? createServer({ noDelay: true }, accept);
   }
 
   /** Binds and answers the port that it got; rejects with what the system says. */

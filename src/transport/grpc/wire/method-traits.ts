@@ -1,4 +1,5 @@
-/** What a method is called, how its calls are treated, and what is counted of them. */
+/** What a method is called, how its calls are treated, and what is counted and traced of them. */
+import type { Span } from '#observability';
 
 export interface MethodTraits {
   readonly kind: 'unary' | 'server_stream';
@@ -31,4 +32,10 @@ export interface MethodMeter {
   received(): void;
   sent(count: number): void;
   ended(code: string, seconds: number): void;
+}
+
+/** What is traced of a call. */
+export interface CallTrace {
+  readonly span: Span;
+  ended(code: string): void;
 }

@@ -164,6 +164,11 @@ export class PeerStream implements StandingRequest {
     this.#close(headers);
   }
 
+  /** Answers and closes a stream of which nothing was read. */
+  answer(status: CallStatus): void {
+    if (!this.isGone) this.#close(headersOf(status));
+  }
+
   /** From now on what is malformed behind the first reply is for the call, which ends with the status. */
   onFault(listener: (status: CallStatus) => void): void {
     this.#onFault = listener;

@@ -27,6 +27,14 @@ export interface MessageRule {
   readonly bytesMax: number;
 }
 
+/** A call of which nothing is known but its headers. */
+export interface Opening {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Of its client; undefined when that has gone. */
+  readonly address: string | undefined;
+}
+
 export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingRequests' | 'onCrumbs'> {
   /** What streams may hold by standing open, and of their requests the first bytes. */
   readonly standing: Allowance;
@@ -39,6 +47,8 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingReq
   readonly isProbe: (path: string) => boolean;
   /** How many streams a connection may have. */
   readonly perConnection: StreamLimits;
+  /** The answer to a call by its headers alone; undefined: it may go on. */
+  readonly refusalOf?: ((opening: Opening) => CallStatus | undefined) | undefined;
   /** Told before a connection ends because of what its client sends. */
   readonly onEnded: (why: EndReason, session: Http2Session) => void;
   /** For a call whose time is over, by its `grpc-timeout`. */
@@ -199,26 +209,30 @@ export class PeerStreams {
     });
   }
 
-  /** What is wrong with the headers is answered now. */
+  /** What is wrong with the headers is answered now, and so is a call that they refuse. */
   #peerOf(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     shared: Pick<PeerStreamParts, 'claim' | 'sender'>,
   ): PeerStream {
-    const { methods, expired } = this.#options;
+    const { methods, expired, refusalOf } = this.#options;
     const path = headers[':path'] ?? '';
     const { messages, bytesMax } = methods.get(path) ?? NO_METHOD;
     const fault = headFault(headers) ?? (messages === undefined ? { kind: 'path', value: path } : undefined);
+    const address = stream.session?.socket.remoteAddress;
+    const refusal = fault === undefined ? refusalOf?.({ path, headers, address }) : undefined;
+    const isAnswered = fault !== undefined || refusal !== undefined;
     const encoding = headers['grpc-encoding'];
     const rules = {
       isStream: messages === 'many',
       encoding: typeof encoding === 'string' ? encoding : undefined,
       bytesMax,
     };
-    const own = messages === 'one' || fault !== undefined ? new CallStream(stream, headers, expired) : undefined;
+    const own = messages === 'one' || isAnswered ? new CallStream(stream, headers, expired) : undefined;
     const accepted = headers['grpc-accept-encoding'];
     const peer = new PeerStream(stream, this.#options, { rules, own, accepted, ...shared });
     if (fault !== undefined) peer.refuse(fault);
+    if (refusal !== undefined) peer.answer(refusal);
     return peer;
   }
 

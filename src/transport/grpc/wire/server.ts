@@ -15,16 +15,17 @@ import { assert, DatabaseError, Slots } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { FairBudget } from '../../fair-budget.ts';
+import type { SecurePorts } from '../../secure.ts';
 import { Lines } from '../../turns-by-line.ts';
 import { Call, failureOf, type Seat, type SharedParts, type StatusFailure } from './call.ts';
 import type { CallStream } from './call-stream.ts';
 import { Connections } from './connections.ts';
 import { type FrameFault, HEAD_LIMITS, type Packing } from './frame-faults.ts';
 import type { Method } from './method.ts';
-import { type CallKind, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
+import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
 import type { PeerStream } from './peer-stream.ts';
-import { type EndReason, type MessageRule, PeerStreams } from './peer-streams.ts';
+import { type EndReason, type MessageRule, type Opening, PeerStreams } from './peer-streams.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
@@ -91,13 +92,22 @@ export interface WireServerParts {
   /** The same of small replies, which need no room in `unsent` before this is used up. */
   readonly smallReplies: Allowance;
   readonly meterOf: (method: MethodTraits) => MethodMeter;
+  /** The answer to a call by its headers alone, before its message is read; undefined: it may go on. */
+  readonly refusalOf?: ((opening: Opening) => CallStatus | undefined) | undefined;
+  /** Begins the trace of a call; undefined: it has none. Absent: no call has. */
+  readonly traceOf?: ((call: Call) => CallTrace | undefined) | undefined;
+  /**
+   * Who handles a call in place of the method of its path, by what it says of who asks; absent: that method. What it
+   * throws, or rejects with, is the answer.
+   */
+  readonly handlerFor?: ((call: Call, method: Method) => Method | Promise<Method>) | undefined;
   /**
    * Has somebody else answer what a handler could not, before it has sent anything; undefined: nobody else is to. What
    * it rejects with is the answer.
    */
   readonly elsewhere?: (call: Call, failure: unknown) => Promise<void> | undefined;
   /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */
-  readonly statusOf: (failure: unknown, method: MethodTraits) => CallStatus;
+  readonly statusOf: (failure: unknown, call: Pick<Call, 'method' | 'trace'>) => CallStatus;
   /** Told of every call that is refused before its handler sees it. */
   readonly onRefused: (why: 'overload' | 'draining' | 'malformed' | 'too_large') => void;
   /** Told before a connection ends because of what its client sends. */
@@ -107,6 +117,8 @@ export interface WireServerParts {
   /** The statuses of calls that the server itself refuses or ends. */
   readonly refusals: Refusals;
   readonly extension?: Extension;
+  /** Absent: there is no TLS. */
+  readonly secure?: SecurePorts | undefined;
 }
 
 /** node:http2 refuses streams of a connection beyond it; its own 10 MB would be a handful of large transactions. */
@@ -177,6 +189,7 @@ export class WireServer {
       requests: parts.requests,
       reading: turns,
       onOpen: (socket) => injector.injectConnection(socket),
+      secure: parts.secure,
     });
     const { unsent, smallReplies, refusals, gzipBytesMin } = parts;
     this.#shared = {
@@ -213,6 +226,7 @@ export class WireServer {
       methods,
       onRequest: (request, peer) => this.#arrived(request, peer),
       isProbe: (path) => probes.has(path),
+      refusalOf: parts.refusalOf,
       onRefused: () => parts.onRefused('overload'),
       onEnded: parts.onConnectionEnded,
       expired: parts.refusals.expired,
@@ -300,7 +314,7 @@ export class WireServer {
     const { method, meter } = known;
     this.#whole(request, stream, (arrived) => {
       const accepted = this.#accept(request, { method, meter, ...arrived });
-      if (accepted !== undefined) this.#begin(accepted, () => handled(method, accepted.call));
+      if (accepted !== undefined) this.#begin(accepted, () => this.#handle(method, accepted.call));
     });
   }
 
@@ -325,6 +339,7 @@ export class WireServer {
   /** The call, unless it is refused at once, or its peer has gone (T10). */
   #accept(stream: CallStream, { method, meter, peer, ...arrived }: Accepting): Accepted | undefined {
     const call = new Call({ stream, method, meter, peer, shared: this.#shared });
+    call.trace = this.#parts.traceOf?.(call);
     if (peer.isGone) {
       call.finish(GONE);
       return undefined;
@@ -385,6 +400,12 @@ export class WireServer {
     });
   }
 
+  #handle(method: Method, call: Call): void | Promise<void> {
+    const handler = this.#parts.handlerFor?.(call, method) ?? method;
+    if (!(handler instanceof Promise)) return handled(handler, call);
+    return handler.then((found) => (call.ended ? undefined : handled(found, call)));
+  }
+
   /** Runs a handler; whatever it throws ends its call. */
   #run(call: Call, work: () => void | Promise<void>): void {
     try {
@@ -396,7 +417,7 @@ export class WireServer {
   }
 
   #fail(call: Call, failure: unknown): void {
-    const finish = (why: unknown): void => call.finish(this.#parts.statusOf(why, call.method));
+    const finish = (why: unknown): void => call.finish(this.#parts.statusOf(why, call));
     const elsewhere = call.answered ? undefined : this.#parts.elsewhere?.(call, failure);
     if (elsewhere === undefined) finish(failure);
     else void elsewhere.catch(finish);

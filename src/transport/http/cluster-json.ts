@@ -1,0 +1,67 @@
+/** The cluster as JSON: its nodes, and its databases with who leads them and how far the others are behind. */
+import type { ClusterDescription } from '#cluster';
+import {
+  type JsonMembers,
+  type JsonText,
+  jsonArray,
+  jsonInteger,
+  jsonObject,
+  jsonString,
+  jsonStringIfPresent,
+} from './json-text.ts';
+
+type Database = ClusterDescription['databases'][number];
+
+/** So many databases, those first that need somebody's attention. */
+export function clusterMembers(cluster: ClusterDescription, databasesMax: number): JsonMembers {
+  const { clusterId, node, catalogLeader, isConfirmed, level, nodes, databases } = cluster;
+  const shown = databases.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, databasesMax);
+  return {
+    cluster_id: jsonString(clusterId),
+    node: jsonInteger(node),
+    catalog_leader: catalogLeader === undefined ? undefined : jsonInteger(catalogLeader),
+    confirmed: String(isConfirmed),
+    feature_level: jsonInteger(level),
+    nodes: jsonArray(nodes.map(nodeJson)),
+    database_count: jsonInteger(databases.length),
+    databases: jsonArray(shown.map(databaseJson)),
+  };
+}
+
+function rankOf({ leader, isSettled, members }: Database): number {
+  if (leader === undefined) return 0;
+  if (!isSettled) return 1;
+  return lagOf(members) > 0 ? 2 : 3;
+}
+
+/** Entries of the log that the member which lacks the most has not acknowledged. */
+function lagOf(members: Database['members']): number {
+  return Math.max(0, ...members.map(({ lag }) => lag));
+}
+
+function nodeJson(node: ClusterDescription['nodes'][number]): JsonText {
+  return jsonObject({
+    node: jsonInteger(node.node),
+    name: jsonString(node.name),
+    state: jsonString(node.isDraining ? `${node.state}, drains` : node.state),
+    zone: jsonString(node.zone),
+    answers: String(node.answers),
+    catalog: jsonString(node.catalogRole),
+    copies: jsonInteger(node.copies),
+    leads: jsonInteger(node.leads),
+    grpc: jsonStringIfPresent(node.grpc === '' ? undefined : node.grpc),
+    http: jsonStringIfPresent(node.http === '' ? undefined : node.http),
+  });
+}
+
+function databaseJson({ name, databaseId, nodes, leaving, leader, members, isSettled }: Database): JsonText {
+  return jsonObject({
+    name: jsonString(name),
+    database_id: jsonString(databaseId),
+    nodes: jsonString(nodes.join(' ')),
+    leaving: jsonStringIfPresent(leaving.length === 0 ? undefined : leaving.join(' ')),
+    leader: leader === undefined ? undefined : jsonInteger(leader),
+    lag: members.length === 0 ? undefined : jsonInteger(lagOf(members)),
+    state: jsonString(isSettled ? 'settled' : 'moving'),
+  });
+}
