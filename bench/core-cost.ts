@@ -68,6 +68,10 @@ class CountingMachine implements CatalogMachine {
     return [BINDING];
   }
 
+  apiKeys(): readonly never[] {
+    return [];
+  }
+
   lookup(): typeof BINDING {
     return BINDING;
   }

@@ -1,5 +1,5 @@
 /**
- * What reads over HTTP cost in either rendering, whole and as 304, beside fastify that sends the same bytes.
+ * What reads over HTTP cost in each rendering, whole and as 304, beside fastify that sends the same bytes.
  *
  *   npm run build && node --conditions=source bench/http-reads.ts [--events 20] [--clients 16] [--seconds 3] [--rounds 3]
  *
@@ -55,6 +55,7 @@ const contenders: Contender[] = [await bareFastify(await (await fetch(url)).text
 for (const [rendering, accept] of [
   ['JSON', 'application/json'],
   ['TOON', 'text/plain'],
+  ['HTML', 'text/html'],
 ] as const) {
   const tag = (await fetch(url, { headers: { accept } })).headers.get('etag') ?? '';
   const headers = [`accept: ${accept}`];

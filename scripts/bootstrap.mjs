@@ -18,55 +18,114 @@
  *   H3  The started program gets the signals of this one, and its exit code is this one's. Where Node can (22.15 and
  *       later), the program replaces this process, so that there are not even two.
  *   H4  dist is replaced as a whole: no start ever sees half a build.
+ *   H5  One process at a time installs, and whoever comes meanwhile waits for it: two would take each other's files away.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const root = resolve(fileURLToPath(import.meta.url), '../..');
 const node = join(root, 'node_modules/node/bin/node');
 const dist = join(root, 'dist');
 const stampName = '.built-from';
+const installing = join(root, '.installing');
+const installMsMax = 15 * 60_000;
+const pollMs = 200;
 const forwardedSignals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'];
 
 const [command, ...args] = process.argv.slice(2);
 if (command === 'run' && args.length > 0) {
-  installWhenNeeded();
-  become(args);
+  await installWhenNeeded();
+  await become(args);
 } else if (command === 'build') {
-  installWhenNeeded();
+  await installWhenNeeded();
   build(sourceFingerprint());
 } else if (command === 'start') {
-  installWhenNeeded();
+  await installWhenNeeded();
   buildWhenStale();
-  become([join(dist, 'main.js'), ...args]);
+  await become([join(dist, 'main.js'), ...args]);
 } else {
   fail('Usage: node scripts/bootstrap.mjs run <file> [argument...] | build | start [argument...]');
 }
 
-function installWhenNeeded() {
+async function installWhenNeeded() {
   if (isInstalled()) return;
+  await takeTurn();
+  if (!isInstalled()) await install();
+  rmSync(installing, { force: true });
+}
+
+async function install() {
   say('Installing the packages of package-lock.json ...');
   const { npm_execpath: npm, npm_node_execpath: npmNode } = process.env;
   const [program, ...first] = npm === undefined ? ['npm'] : [npmNode ?? process.execPath, npm];
   // stdin is closed so that nothing can ask a question; the tools are needed even where NODE_ENV says production.
-  const done = spawnSync(program, [...first, 'ci', '--include=dev', '--no-audit', '--no-fund'], {
+  const child = spawn(program, [...first, 'ci', '--include=dev', '--no-audit', '--no-fund'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
     // Of packages that want a later Node than the machine's npm would warn for pages; none of them runs on that one.
     // Whoever sets a level for npm gets it.
     env: { npm_config_loglevel: 'error', ...process.env, PATH: pathWithoutOwnTools() },
   });
-  if (done.error) fail(`npm ci could not be started: ${done.error.message}`);
-  if (done.status !== 0)
-    fail(`npm ci failed with ${done.signal ?? `exit code ${done.status}`}; its messages are above.`);
+  // Whoever is killed leaves npm at work, which others must wait for all the same.
+  if (child.pid !== undefined) writeFileSync(installing, `${process.pid} ${child.pid}`);
+  const { error, code, signal } = await ended(child);
+  if (error) fail(`npm ci could not be started: ${error.message}`);
+  if (code !== 0) fail(`npm ci failed with ${signal ?? `exit code ${code}`}; its messages are above.`);
   if (!existsSync(node)) {
     fail(
       `npm ci did not bring Node 24 (${node} is missing). It comes by an install script of the package "node": allow install scripts for the packages named under allowScripts in package.json.`,
     );
+  }
+}
+
+async function takeTurn() {
+  for (let waits = 0; !(await hasTurn()); waits += 1) {
+    if (waits === 0) say('Waiting for another process that installs the packages ...');
+    await sleep(pollMs);
+  }
+  process.on('exit', () => rmSync(installing, { force: true }));
+}
+
+// Whoever installs holds a file that names the processes of it.
+async function hasTurn() {
+  if (isLeftBehind()) rmSync(installing, { force: true });
+  try {
+    writeFileSync(installing, `${process.pid}`, { flag: 'wx' });
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    throw error;
+  }
+  // Another one may have found the same file left behind, and removed this one in its place.
+  await sleep(pollMs);
+  return holders() === `${process.pid}`;
+}
+
+function isLeftBehind() {
+  const { mtimeMs } = statSync(installing, { throwIfNoEntry: false }) ?? {};
+  if (mtimeMs === undefined) return false;
+  // By then the numbers may be those of other processes.
+  return Date.now() - mtimeMs > installMsMax || holders()?.split(' ').some(isAlive) === false;
+}
+
+function holders() {
+  try {
+    return readFileSync(installing, 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(Number(pid), 0);
+  } catch (error) {
+    return error.code === 'EPERM';
   }
 }
 
@@ -102,6 +161,11 @@ function isBuiltFrom(fingerprint) {
   return files.every((line) => line === fileLine(dist, line.slice(line.indexOf(' ') + 1)));
 }
 
+function filesIn(folder) {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => statSync(join(folder, name)).isFile());
+}
+
 function fileLine(folder, name) {
   return `${statSync(join(folder, name), { throwIfNoEntry: false })?.size} ${name}`;
 }
@@ -131,7 +195,7 @@ function build(fingerprint) {
   const fresh = join(root, `dist-${process.pid}`);
   runTool([join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'], fresh);
   runTool([join(root, 'scripts/bundle.ts'), fresh], fresh);
-  const files = readdirSync(fresh, { encoding: 'utf8' }).toSorted();
+  const files = filesIn(fresh).toSorted();
   writeFileSync(join(fresh, stampName), [fingerprint, ...files.map((name) => fileLine(fresh, name))].join('\n'));
   replaceDist(fresh, fingerprint);
 }
@@ -155,19 +219,27 @@ function replaceDist(fresh, fingerprint) {
   rmSync(old, { recursive: true, force: true });
 }
 
-function become(nodeArgs) {
+async function become(nodeArgs) {
   const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), pathWithoutOwnTools()].join(delimiter) };
   if (typeof process.execve === 'function') process.execve(node, [node, ...nodeArgs], env);
 
-  const child = spawn(node, nodeArgs, { stdio: 'inherit', env });
+  const { error, code, signal } = await ended(spawn(node, nodeArgs, { stdio: 'inherit', env }));
+  if (error) fail(`${node} could not be started: ${error.message}`);
+  process.exit(code ?? 128 + constants.signals[signal]);
+}
+
+// How a child ends that gets the signals of this process.
+function ended(child) {
   for (const signal of forwardedSignals) {
     process.on(signal, () => {
       // A terminal has sent its Ctrl-C to the child as well; twice would read as "at once".
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
     });
   }
-  child.on('error', (error) => fail(`${node} could not be started: ${error.message}`));
-  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+  return new Promise((done) => {
+    child.on('error', (error) => done({ error }));
+    child.on('exit', (code, signal) => done({ code, signal }));
+  });
 }
 
 function pathWithoutOwnTools() {

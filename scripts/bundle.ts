@@ -13,7 +13,7 @@
  * beside the bundles lead from a place in them to the source (src/observability/source-places.ts).
  */
 import { spawnSync } from 'node:child_process';
-import { realpathSync, writeFileSync } from 'node:fs';
+import { cpSync, realpathSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
 
@@ -38,6 +38,11 @@ if (folder === undefined) throw new Error('Usage: node scripts/bundle.ts <folder
 const chunks: OutputChunk[] = [];
 for (const [thread, source] of Object.entries(THREADS)) chunks.push(...(await bundle(thread, source, resolve(folder))));
 const started = chunks.flatMap(({ code }) => [...code.matchAll(STARTED)].map(([, name = '']) => name));
+// What the pages of HTML load is read from beside the bundle, as it is from beside its source.
+cpSync(join(root, 'src/transport/http/rendering/html/assets'), join(resolve(folder), 'assets'), {
+  recursive: true,
+  filter: (file) => !file.endsWith('.json'),
+});
 const missing = started.filter((name) => !(name in THREADS));
 if (missing.length > 0) throw new Error(`Threads are started that are not built: ${[...new Set(missing)].join(', ')}`);
 writeFileSync(join(resolve(folder), 'commit'), `${commit()}\n`);

@@ -1,9 +1,15 @@
 /** Command lines of the tools: what is not understood ends the process with one line and exit code 2. */
+import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 const EXIT_USAGE = 2;
+/** What a tool says of itself at the top of its file. */
+const HEADER = /\/\*\*\n(?<lines>[^]*?)\n \*\//;
 
-/** The values of the options that take text. A flag is in the result when it was given. */
+/**
+ * The values of the options that take text. A flag is in the result when it was given. Unless the tool has a `--help`
+ * of its own, that ends the process with what stands at the top of the tool's file, and exit code 0.
+ */
 export function readOptions<Name extends string>(
   defaults: Readonly<Record<Name, string | undefined>>,
   flags: readonly string[] = [],
@@ -12,6 +18,7 @@ export function readOptions<Name extends string>(
     ...Object.keys(defaults).map((name) => [name, { type: 'string' }]),
     ...flags.map((name) => [name, { type: 'boolean' }]),
   ]);
+  if (options['help'] === undefined && process.argv.slice(2).includes('--help')) return showHeader();
   try {
     return { ...defaults, ...parseArgs({ options }).values };
   } catch (error) {
@@ -19,6 +26,13 @@ export function readOptions<Name extends string>(
     if (error instanceof TypeError) return refuse(error.message);
     throw error;
   }
+}
+
+function showHeader(): never {
+  const [, tool = ''] = process.argv;
+  const lines = HEADER.exec(readFileSync(tool, 'utf8'))?.groups?.['lines'] ?? '';
+  process.stdout.write(`${lines.replaceAll(/^ \* ?/gm, '')}\n`);
+  process.exit(0);
 }
 
 /** The number that an option asks for, `min` or more. */

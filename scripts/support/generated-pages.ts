@@ -5,6 +5,7 @@ import { adrIndex } from './adr-index.ts';
 import { cruiseTree, layerPicture } from './layer-graph.ts';
 import { renderLimitsReference } from './limits-reference.ts';
 import { renderMetricsReference } from './metrics-reference.ts';
+import { permissionsTable } from './permissions-reference.ts';
 
 export interface GeneratedPage {
   readonly path: string;
@@ -30,6 +31,7 @@ export async function generatedParts(root: string): Promise<readonly GeneratedPa
   const picture = layerPicture(await cruiseTree(root));
   return [
     { page: 'docs/architecture.md', block: 'layer-graph', content: `\`\`\`mermaid\n${picture}\n\`\`\`` },
+    { page: 'docs/security.md', block: 'permissions', content: permissionsTable() },
     { page: 'docs/adr/README.md', block: 'adr-index', content: adrIndex(join(root, 'docs/adr')) },
   ];
 }

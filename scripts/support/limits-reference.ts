@@ -6,6 +6,7 @@
 import { SETTINGS } from '../../src/main/settings.ts';
 import * as model from '../../src/model/limits.ts';
 import { SERVICE_LIMITS } from '../../src/service/limits.ts';
+import { RATE_BUCKETS_MAX } from '../../src/service/rate-limit/rate-limiter.ts';
 import { callPlaces, GRPC_LIMITS } from '../../src/transport/grpc/limits.ts';
 import { REFLECTION_LIMITS } from '../../src/transport/grpc/reflection.ts';
 import { HEAD_LIMITS } from '../../src/transport/grpc/wire/frame-faults.ts';
@@ -48,6 +49,7 @@ export const NOT_MET: Readonly<Record<string, string>> = {
 
 const INVALID = '400, INVALID_ARGUMENT';
 const TOO_LARGE = '413, RESOURCE_EXHAUSTED (`too_large`)';
+const RATE_LIMITED = '429, RESOURCE_EXHAUSTED (`rate_limited`)';
 const BUSY = '503, UNAVAILABLE (`busy`)';
 
 function row(what: string, value: string, beyond: string, ...names: readonly string[]): LimitRow {
@@ -152,6 +154,33 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'TOON_PAGE_BYTES_MAX',
       ),
       row(
+        'The same of a page of HTML',
+        `${count(http.HTML_PAGE_SIZE_DEFAULT)} unless asked otherwise, ${count(http.HTML_PAGE_SIZE_MAX)}; ${bytes(http.HTML_PAGE_BYTES_MAX)}`,
+        'the page ends, with one event at least',
+        'HTML_PAGE_SIZE_DEFAULT',
+        'HTML_PAGE_SIZE_MAX',
+        'HTML_PAGE_BYTES_MAX',
+      ),
+      row(
+        'Events in which names are counted that have changed since a revision',
+        `${count(http.CHANGED_EVENTS_MAX)}, and ${bytes(http.PAGE_BYTES_MAX)}`,
+        'the answer says in how many they were counted',
+        'CHANGED_EVENTS_MAX',
+      ),
+      row(
+        'Transactions that are told as caused by one, and revisions behind it that are searched for them',
+        `${count(http.RELATED_MAX)} of ${count(http.RELATED_TRANSACTIONS_MAX)}, and ${bytes(http.PAGE_BYTES_MAX)}`,
+        'those behind are not told',
+        'RELATED_MAX',
+        'RELATED_TRANSACTIONS_MAX',
+      ),
+      row(
+        'Bytes of a state that the page of a version shows',
+        bytes(http.STATE_SHOWN_BYTES_MAX),
+        TOO_LARGE,
+        'STATE_SHOWN_BYTES_MAX',
+      ),
+      row(
         'Milliseconds between heartbeats of a subscription',
         `${count(SERVICE_LIMITS.heartbeatMsMin)} to ${count(SERVICE_LIMITS.heartbeatMsMax)}`,
         'INVALID_ARGUMENT',
@@ -223,6 +252,21 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         '400 or 503',
         'BUFFERED_BYTES_MAX',
         'BUFFERED_MS_MAX',
+      ),
+    ],
+  },
+  {
+    title: 'How often',
+    rows: [
+      row(
+        'Requests of a client at a node, over HTTP, gRPC and MCP, by `--rate-limit-per-second` and `--rate-limit-burst`',
+        'off',
+        RATE_LIMITED,
+      ),
+      row(
+        'Principals, and addresses, that have asked within their rate and have a count of their own',
+        count(RATE_BUCKETS_MAX),
+        'they share one',
       ),
     ],
   },

@@ -13,7 +13,7 @@ const EXIT_USAGE = 2;
 export async function runCommand(signals: StopSignals): Promise<void> {
   const [first, ...rest] = process.argv.slice(2);
   const isTool = first !== undefined && TOOL_COMMANDS.includes(first);
-  if (first === 'cluster' || first === 'recover' || isTool) signals.close();
+  if (first === 'cluster' || first === 'auth' || first === 'recover' || isTool) signals.close();
   if (isTool) {
     const { toolCommand } = await import('./tool-command.ts');
     process.exitCode = await toolCommand([first, ...rest], (text) => process.stderr.write(text));
@@ -21,6 +21,10 @@ export async function runCommand(signals: StopSignals): Promise<void> {
   }
   if (first === 'cluster') {
     await administrate(rest);
+    return;
+  }
+  if (first === 'auth') {
+    await authorise(rest);
     return;
   }
   if (first === 'recover') {
@@ -52,6 +56,21 @@ async function administrate(args: readonly string[]): Promise<void> {
   const { askAdmin } = await import('#transport/peer');
   const err = (text: string): unknown => process.stderr.write(text);
   process.exitCode = await clusterCommand(args, { ask: askAdmin, out: say, err });
+}
+
+/** Asks the HTTP API of a node that runs somewhere. */
+async function authorise(args: readonly string[]): Promise<void> {
+  const { authCommand } = await import('./auth-command.ts');
+  const { readFileSync } = await import('node:fs');
+  const read = (file: string): string => readFileSync(file === '-' ? 0 : file, 'utf8');
+  const { getCACertificates, setDefaultCACertificates } = process.getBuiltinModule('node:tls');
+  const { certificatesIn } = await import('./tls-files.ts');
+  const trust = (content: string, file: string): void => {
+    const authorities = certificatesIn(content, file, '--tls-ca-file').map(String);
+    setDefaultCACertificates([...getCACertificates(), ...authorities]);
+  };
+  const err = (text: string): unknown => process.stderr.write(text);
+  process.exitCode = await authCommand(args, { fetch, read, trust, nowMs: () => Date.now(), out: say, err });
 }
 
 /** Works on the data directory of a node that is stopped. */

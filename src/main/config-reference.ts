@@ -9,6 +9,7 @@ export function renderHelp(): string {
   });
   return `Usage: cairn [--name value]...
        cairn cluster COMMAND              What an operator asks of a cluster; cairn cluster --help shows it.
+       cairn auth key COMMAND             Issues and revokes API keys; cairn auth --help shows it.
        cairn recover --data-dir DIRECTORY Goes on with a node that is left of a cluster; cairn recover --help says how.
 
 Starts one node. Every setting can also be given as a variable: --grpc-port as CAIRN_GRPC_PORT; a flag wins.

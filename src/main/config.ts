@@ -92,7 +92,7 @@ function readFlags(args: readonly string[], given: Given, faults: string[]): 'he
   for (const token of tokens) {
     if (token.kind === 'positional')
       faults.push(
-        `${quote(token.value)} is neither a flag nor a command; settings are given as --name value, and commands are cluster and recover.`,
+        `${quote(token.value)} is neither a flag nor a command; settings are given as --name value, and commands are cluster, auth and recover.`,
       );
     if (token.kind !== 'option') continue;
     const key = KEY_OF_FLAG.get(token.name);

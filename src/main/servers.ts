@@ -20,28 +20,44 @@ import {
 } from '#cluster';
 import { createMetrics, type Logger, type Metrics, type MetricsServer, startMetricsServer } from '#observability';
 import { createService, type Service } from '#service';
-import type { GrpcServer, HolderLists, HttpServer, HttpServerOptions, McpServer } from '#transport';
+import type * as Transport from '#transport';
+import type {
+  ByteBudgetSizes,
+  ByteBudgets,
+  GrpcServer,
+  GrpcServerOptions,
+  HolderLists,
+  HttpServer,
+  HttpServerOptions,
+  McpServer,
+  SecurePorts,
+} from '#transport';
+import { readAccess } from './access.ts';
 import { closedConnections } from './closed-connections.ts';
 import { ConnectionBound, type ConnectionShares, connectionShares, openFilesMax } from './connection-bound.ts';
 import { CORE_WORKER } from './core-worker-url.ts';
+import { loadExtractor } from './extractor-module.ts';
 import { untilFree } from './free-port.ts';
 import { showGuests } from './guest-gauges.ts';
 import { Guests } from './guests.ts';
 import { maintenanceLog } from './maintenance-log.ts';
-import { openMcp } from './mcp-endpoint.ts';
+import { type McpParts, openMcp } from './mcp-endpoint.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
+import { rateLimitsOf } from './rate-limits.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
 import { replicationMemoryBytes } from './replication-memory.ts';
 import type { Config } from './settings.ts';
 import { showThrottledTime } from './throttled-time.ts';
+import { openTls } from './tls.ts';
+import { openTracing } from './traces.ts';
 
 /** Where a running node is found; part of the ready line. */
 export interface Addresses {
   /** host:port. */
   readonly grpc: string;
-  /** http://host:port. */
+  /** http://host:port, with TLS https:. */
   readonly http: string;
-  /** http://host:port; absent where it is off. */
+  /** The same of MCP; absent where it is off. */
   readonly mcp?: string;
   /** The URL that Prometheus scrapes. */
   readonly metrics: string;
@@ -69,51 +85,44 @@ export interface RunningNode {
  * @throws DatabaseError when the data directory or an address cannot be had.
  */
 export async function startServers(config: Config, logger: Logger): Promise<RunningNode> {
-  const metrics = createMetrics({ runtime: true });
-  metrics.gauge('cairn_build_info', { version: RELEASE, node: process.version, commit: COMMIT }).set(1);
-  showThrottledTime(metrics);
+  const metrics = openMetrics();
   await using starting = new AsyncDisposableStack();
   const filesMax = openFilesMax();
   const shares =
     filesMax === undefined ? undefined : connectionShares(filesMax, { hasPeers: config.peerPort !== 'off' });
   const bound = shares && starting.use(new ConnectionBound(shares, closedConnections(logger, metrics)));
   // A node that takes long to start, or never does, is seen by its metrics; what keeps it from starting comes first.
-  const scraping = openScrape(config, logger, metrics, shares);
+  const tls = starting.use(openTls(config, { logger, metrics }));
+  const scraping = openScrape({ config, logger, metrics, shares, secure: tls.ports });
   const given = scraping.catch(() => undefined);
   starting.defer(async () => (await given)?.close());
   const told = Promise.withResolvers<void>();
+  const custom = await loadExtractor(config, logger);
+  const rules = readAccess(config, { custom, logger, metrics });
+  const tracing = await openTracing(config, { logger, metrics });
+  starting.defer(() => tracing?.close(0));
   const node = await openNode({ config, logger, metrics, shares, onToldToStop: told.resolve });
   const transport = await import('#transport');
   showNode(node, metrics);
   starting.defer(() => node.drain());
-  const lists = new transport.HolderLists(config.nodeName);
+  const rateLimits = rateLimitsOf(config, { transport, metrics, bootstrap: rules.bootstrap });
+  const dial = transport.dialWith(() => tls.context);
+  const lists = new transport.HolderLists(config.nodeName, dial, rateLimits);
   starting.defer(() => lists.close());
   const guests = starting.use(guestsOf(config, { node, metrics, logger }));
   const service = serviceOf(config, { node, metrics, lists, guests });
-  const budgets = transport.createByteBudgets({
-    requestBytesMax: config.requestMemoryBytes,
-    unsentBytesMax: config.unsentMemoryBytes,
-  });
-  showBudgets(budgets, metrics);
+  const budgets = budgetsOf(config, transport, metrics);
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory: config.dataDir }, 'front', failure);
-  const relay = new transport.Relay({ service, name: config.nodeName, metrics, logger });
-  const shared = { host: config.host, logger, metrics, budgets, relay, onFatal };
-  const untilMine = (port: number): Promise<void> => untilFree({ host: config.host, port }, logger);
-  await untilMine(config.grpcPort);
-  const gzipBytesMin = config.grpcGzipBytes === 'off' ? undefined : config.grpcGzipBytes;
-  const grpc = await transport.startGrpcServer({ ...shared, port: config.grpcPort, service, gzipBytesMin });
-  starting.defer(() => grpc.drain(config.shutdownGraceMs));
-  bound?.name(grpc.port, 'grpc');
-  await untilMine(config.httpPort);
-  const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), service, clock: wallClock });
-  starting.defer(() => http.close(config.shutdownGraceMs));
-  bound?.name(portOf(http.address), 'http');
-  const mcp = await openMcp(config, { ...shared, transport, api: `http://${reached(config, http.address)}` });
-  starting.defer(() => mcp?.close(config.shutdownGraceMs));
-  if (mcp !== undefined) bound?.name(portOf(mcp.address), 'mcp');
+  const relay = new transport.Relay({ service, name: config.nodeName, dial, metrics, logger });
+  const access = rules.over(service, node, transport.RELAYED);
+  const open = rules.open(service);
+  const around = { access, rateLimits, secure: tls.ports, tracer: tracing?.tracer };
+  const shared = { host: config.host, logger, metrics, budgets, relay, ...around, onFatal };
+  const { grpc, http, mcp } = await openFronts(config, { starting, bound, transport, tls, ...shared, service: open });
   const scrape = await scraping;
   bound?.name(scrape.address.port, 'metrics');
-  node.advertise({ grpc: advertised(config, grpc.address), http: `http://${advertised(config, http.address)}` });
+  const url = `${schemeOf(config)}://${advertised(config, http.address)}`;
+  node.advertise({ grpc: advertised(config, grpc.address), http: url });
   const kept = keepingViews(config, { service, guests, logger, onFatal });
   starting.move();
   return {
@@ -130,10 +139,51 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
       await Promise.all([grpc.drain(graceMs), mcp?.close(graceMs), http.close(graceMs)]);
       lists.close();
       await guests[Symbol.asyncDispose]();
-      await node.drain();
+      await Promise.all([node.drain(), tracing?.close(graceMs)]);
       await scrape.close();
+      tls[Symbol.dispose]();
     },
   };
+}
+
+function openMetrics(): Metrics {
+  const metrics = createMetrics({ runtime: true });
+  metrics.gauge('cairn_build_info', { version: RELEASE, node: process.version, commit: COMMIT }).set(1);
+  showThrottledTime(metrics);
+  return metrics;
+}
+
+type FrontParts = Omit<GrpcServerOptions, 'port' | 'gzipBytesMin'> &
+  Omit<McpParts, 'api'> & {
+    /** Closes those that listen when another one cannot. */
+    readonly starting: AsyncDisposableStack;
+    readonly bound: ConnectionBound | undefined;
+    readonly transport: typeof Transport;
+  };
+
+interface Fronts {
+  readonly grpc: GrpcServer;
+  readonly http: HttpServer;
+  readonly mcp: McpServer | undefined;
+}
+
+/** What clients of every interface reach. */
+async function openFronts(config: Config, parts: FrontParts): Promise<Fronts> {
+  const { starting, bound, transport, tls, ...shared } = parts;
+  const { shutdownGraceMs: graceMs } = config;
+  const untilMine = (port: number): Promise<void> => untilFree({ host: config.host, port }, shared.logger);
+  await untilMine(config.grpcPort);
+  const grpc = await transport.startGrpcServer({ ...shared, ...grpcOptions(config) });
+  starting.defer(() => grpc.drain(graceMs));
+  bound?.name(grpc.port, 'grpc');
+  await untilMine(config.httpPort);
+  const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), clock: wallClock });
+  starting.defer(() => http.close(graceMs));
+  bound?.name(portOf(http.address), 'http');
+  const mcp = await openMcp(config, { ...shared, tls, transport, api: reached(config, http.address) });
+  starting.defer(() => mcp?.close(graceMs));
+  if (mcp !== undefined) bound?.name(portOf(mcp.address), 'mcp');
+  return { grpc, http, mcp };
 }
 
 interface Listening {
@@ -150,7 +200,7 @@ function addressesOf({ config, grpc, http, mcp, scrape, node }: Listening): Addr
     grpc: grpc.address,
     http: http.address,
     ...(mcp !== undefined && { mcp: mcp.address }),
-    metrics: `http://${hostInUrl(config.host)}:${scrape.address.port}/metrics`,
+    metrics: `${schemeOf(config)}://${hostInUrl(config.host)}:${scrape.address.port}/metrics`,
     ...(node.peerAddress !== undefined && { peer: node.peerAddress }),
     docs: join(PACKAGE_DIR, 'docs'),
   };
@@ -171,6 +221,8 @@ function serviceOf({ readWaitMs }: Config, { node, metrics, lists, guests }: Ser
     release: RELEASE,
     limits: { readWaitMs },
     listAt: lists.ask.bind(lists),
+    // Loaded with the first question.
+    askAdmin: async (...question) => (await import('#transport/peer')).askAdmin(...question),
     components: () => guests.open(),
     clock: wallClock,
     random: nativeRandom,
@@ -227,14 +279,23 @@ async function handOver(node: Node, { shutdownGraceMs }: Config, logger: Logger)
   return Math.max(Math.min(LEAST_GRACE_MS, shutdownGraceMs), shutdownGraceMs - elapsedMs);
 }
 
-async function openScrape(
-  { host, metricsPort: port }: Config,
-  logger: Logger,
-  metrics: Metrics,
-  shares: ConnectionShares | undefined,
-): Promise<MetricsServer> {
+interface ScrapeParts {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly shares: ConnectionShares | undefined;
+  readonly secure: SecurePorts | undefined;
+}
+
+async function openScrape({ config, logger, metrics, shares, secure }: ScrapeParts): Promise<MetricsServer> {
+  const { host, metricsPort: port } = config;
   await untilFree({ host, port }, logger);
-  return startMetricsServer({ host, port, logger, metrics, connectionsMax: shares?.metrics });
+  const create = secure?.createHttpServer;
+  return startMetricsServer({ host, port, logger, metrics, connectionsMax: shares?.metrics, create });
+}
+
+function schemeOf({ tlsCertFile }: Config): 'http' | 'https' {
+  return tlsCertFile === 'none' ? 'http' : 'https';
 }
 
 const AUTO = 'auto';
@@ -245,10 +306,11 @@ function advertisedHost({ advertiseHost, host }: Config): string {
   return EVERY_ADDRESS.has(host) ? hostname() : host;
 }
 
-/** Where this process itself reaches what listens at an address. */
-function reached({ host }: Config, address: string): string {
+/** Where this process itself reaches what listens at an address, as a URL. */
+function reached(config: Config, address: string): string {
+  const { host } = config;
   const own = host === '::' ? '::1' : host === '0.0.0.0' ? '127.0.0.1' : host;
-  return formatAddress({ host: own, port: portOf(address) });
+  return `${schemeOf(config)}://${formatAddress({ host: own, port: portOf(address) })}`;
 }
 
 /** Where others find what listens at an address. */
@@ -320,8 +382,26 @@ function unlessAuto<K extends string>(name: K, value: number | 'auto'): { readon
   return given;
 }
 
-function httpOptions(config: Config): Pick<HttpServerOptions, 'port' | 'allowedOrigins'> {
-  return { port: config.httpPort, allowedOrigins: config.corsOrigins };
+interface MakesBudgets {
+  readonly createByteBudgets: (sizes: ByteBudgetSizes) => ByteBudgets;
+}
+
+function budgetsOf(config: Config, transport: MakesBudgets, metrics: Metrics): ByteBudgets {
+  const budgets = transport.createByteBudgets({
+    requestBytesMax: config.requestMemoryBytes,
+    unsentBytesMax: config.unsentMemoryBytes,
+  });
+  showBudgets(budgets, metrics);
+  return budgets;
+}
+
+function grpcOptions({ grpcPort, grpcGzipBytes }: Config): Pick<GrpcServerOptions, 'port' | 'gzipBytesMin'> {
+  return { port: grpcPort, gzipBytesMin: grpcGzipBytes === 'off' ? undefined : grpcGzipBytes };
+}
+
+function httpOptions(config: Config): Pick<HttpServerOptions, 'port' | 'allowedOrigins' | 'gzipBytesMin'> {
+  const gzipBytesMin = config.httpGzipBytes === 'off' ? undefined : config.httpGzipBytes;
+  return { port: config.httpPort, allowedOrigins: config.corsOrigins, gzipBytesMin };
 }
 
 function hostInUrl(host: string): string {

@@ -16,6 +16,14 @@ export function faultsBetween(config: Config, nameOf: NameOf): readonly string[]
     ...joinFaults(config, nameOf),
     ...peerHostFaults(config, nameOf),
     ...portFaults(config, nameOf),
+    ...bootstrapFaults(config, nameOf),
+    ...burstFaults(config, nameOf),
+    ...tlsFaults(config, nameOf),
+    ...certificateFaults(config, nameOf),
+    ...tokenFaults(config, nameOf),
+    ...loadBalancerFaults(config, nameOf),
+    ...signedHeaderFaults(config, nameOf),
+    ...extractorFaults(config, nameOf),
   ];
 }
 
@@ -49,6 +57,91 @@ function peerHostFaults({ peerHost, peerPort }: Config, nameOf: NameOf): readonl
   const [hostName, portName] = [nameOf('peerHost'), nameOf('peerPort')];
   if (hostName === undefined || portName === undefined || peerHost === 'auto' || peerPort !== 'off') return [];
   return [`${hostName} is set, but ${portName} is off, so nothing listens there: give it a port, usually 50052.`];
+}
+
+/** Whoever gives a key means that one is needed. */
+function bootstrapFaults({ auth, authBootstrapKeyFile }: Config, nameOf: NameOf): readonly string[] {
+  const [authName, fileName] = [nameOf('auth'), nameOf('authBootstrapKeyFile')];
+  if (authName === undefined || fileName === undefined || auth === 'on' || authBootstrapKeyFile === 'none') return [];
+  return [`${fileName} is set, but ${authName} is off, so nobody would be asked for a key; set ${authName} to on.`];
+}
+
+/** Whoever says how many at once means that there is a limit. */
+function burstFaults({ rateLimitPerSecond, rateLimitBurst }: Config, nameOf: NameOf): readonly string[] {
+  const [rateName, burstName] = [nameOf('rateLimitPerSecond'), nameOf('rateLimitBurst')];
+  if (rateName === undefined || burstName === undefined) return [];
+  if (rateLimitPerSecond !== 'off' || rateLimitBurst === 'auto') return [];
+  return [`${burstName} is set, but ${rateName} is off, so nobody would be limited; give it a rate, such as 100.`];
+}
+
+/** A certificate without its key is of no use, and asking clients for one takes both. */
+function tlsFaults(config: Config, nameOf: NameOf): readonly string[] {
+  const [certName, keyName, clientName] = [nameOf('tlsCertFile'), nameOf('tlsKeyFile'), nameOf('tlsClientCaFile')];
+  const [hasCert, hasKey] = [config.tlsCertFile !== 'none', config.tlsKeyFile !== 'none'];
+  if (certName === undefined || keyName === undefined) return [];
+  if (hasCert && !hasKey) return [`${certName} is set, but ${keyName} is none; a certificate is of use with its key.`];
+  if (hasKey && !hasCert) return [`${keyName} is set, but ${certName} is none; a key is of use with its certificate.`];
+  if (hasCert || clientName === undefined || config.tlsClientCaFile === 'none') return [];
+  return [`${clientName} is set, but ${certName} is none; clients show certificates to a port that speaks TLS.`];
+}
+
+/** Whoever gives roles to certificates means that somebody is identified by one. */
+function certificateFaults(config: Config, nameOf: NameOf): readonly string[] {
+  const { auth, authCertificateRoles, tlsClientCaFile } = config;
+  const [rolesName, authName, fileName] = [nameOf('authCertificateRoles'), nameOf('auth'), nameOf('tlsClientCaFile')];
+  if (rolesName === undefined || authName === undefined || fileName === undefined) return [];
+  if (authCertificateRoles.length === 0) return [];
+  if (auth === 'off') return [`${rolesName} is set, but ${authName} is off, so that everybody may do everything.`];
+  if (tlsClientCaFile !== 'none') return [];
+  return [`${rolesName} is set, but ${fileName} is none, so that no client is asked for a certificate.`];
+}
+
+/** Whoever names a provider means that its tokens are asked for, and which of them. */
+function tokenFaults({ auth, oidcIssuer, oidcAudience }: Config, nameOf: NameOf): readonly string[] {
+  const [authName, issuer, audience] = [nameOf('auth'), nameOf('oidcIssuer'), nameOf('oidcAudience')];
+  if (authName === undefined || issuer === undefined || audience === undefined) return [];
+  if (oidcIssuer === 'none') {
+    return oidcAudience.length === 0 ? [] : [`${audience} is set, but ${issuer} is none, so there are no tokens.`];
+  }
+  if (auth === 'off') {
+    return [`${issuer} is set, but ${authName} is off, so nobody would be asked for a token; set ${authName} to on.`];
+  }
+  if (oidcAudience.length > 0) return [];
+  return [`${issuer} is set, but ${audience} is none: tokens that were issued for other services would be taken.`];
+}
+
+/** Of one region of the partition whose places of keys are known, unless it is said where they are. */
+const ARN = /^arn:aws:elasticloadbalancing:([\da-z-]+):\d+:loadbalancer\/app\/[^:]+$/;
+
+function loadBalancerFaults({ auth, albSigner, albKeysUrl }: Config, nameOf: NameOf): readonly string[] {
+  const [authName, signer, keys] = [nameOf('auth'), nameOf('albSigner'), nameOf('albKeysUrl')];
+  if (authName === undefined || signer === undefined || keys === undefined || albSigner.length === 0) return [];
+  if (auth === 'off') return [`${signer} is set, but ${authName} is off, so nobody would look; set ${authName} to on.`];
+  const regions = new Set(albSigner.map((arn) => ARN.exec(arn)?.[1]));
+  if (albKeysUrl !== 'region' || (regions.size === 1 && !regions.has(undefined))) return [];
+  return [
+    `${keys} is region, but ${signer} is not of one region of AWS (arn:aws:elasticloadbalancing:REGION:ACCOUNT:loadbalancer/app/…); ` +
+      `set ${keys}.`,
+  ];
+}
+
+function signedHeaderFaults(config: Config, nameOf: NameOf): readonly string[] {
+  const { auth, signedHeader, signedHeaderKeys, signedHeaderIssuer, signedHeaderAudience } = config;
+  const [authName, header] = [nameOf('auth'), nameOf('signedHeader')];
+  if (authName === undefined || header === undefined || signedHeader === 'none') return [];
+  if (auth === 'off') return [`${header} is set, but ${authName} is off, so nobody would look; set ${authName} to on.`];
+  const lacking = [
+    signedHeaderKeys === 'none' && nameOf('signedHeaderKeys'),
+    signedHeaderIssuer === 'none' && nameOf('signedHeaderIssuer'),
+    signedHeaderAudience.length === 0 && nameOf('signedHeaderAudience'),
+  ].filter((name) => typeof name === 'string');
+  return lacking.map((name) => `${header} is set, but ${name} is none; nobody could tell whose its tokens are.`);
+}
+
+function extractorFaults({ auth, authExtractorModule }: Config, nameOf: NameOf): readonly string[] {
+  const [authName, module] = [nameOf('auth'), nameOf('authExtractorModule')];
+  if (authName === undefined || module === undefined || auth === 'on' || authExtractorModule === 'none') return [];
+  return [`${module} is set, but ${authName} is off, so nobody would ask it; set ${authName} to on.`];
 }
 
 interface Server {

@@ -136,6 +136,26 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:\/\//.test(text) && new URL(text).origin === text;
 }
 
+/** Of a server that is asked by HTTP. What is secret stands in no setting, so it has neither a user nor a query. */
+export const baseUrl: SettingType<string> = {
+  expects: 'a URL such as http://host:port, without user, query and fragment',
+  read: (text) => (isBaseUrl(text) ? text : undefined),
+  write: String,
+};
+
+function isBaseUrl(text: string): boolean {
+  if (!URL.canParse(text) || !/^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(text)) return false;
+  const { username, password } = new URL(text);
+  return username === '' && password === '';
+}
+
+/** A part of a whole. */
+export const share: SettingType<number> = {
+  expects: 'a number from 0 to 1, with up to six decimals',
+  read: (text) => (/^(?:0(?:\.\d{1,6})?|1(?:\.0{1,6})?)$/.test(text) ? Number(text) : undefined),
+  write: String,
+};
+
 /** The host of an address. */
 export const host: SettingType<string> = {
   expects: 'an IP address or a host name',

@@ -3,10 +3,13 @@
  *
  * A default is what a person trying Cairn on a laptop wants; a deployment says the rest.
  */
+import type { CertificateRule } from '#auth';
 import type { Address } from '#base';
 import { LOG_LEVELS, type LogLevel } from '#observability';
+import { certificateRoles } from './certificate-roles.ts';
 import {
   addresses,
+  baseUrl,
   byteSize,
   host,
   oneOf,
@@ -15,12 +18,14 @@ import {
   plainText,
   port,
   type Setting,
+  share,
   wholeNumber,
   wordOr,
 } from './setting.ts';
+import { readTokenSettings, TOKEN_SETTINGS, type TokenSettings } from './token-settings.ts';
 
 /** The settings of a running node, read once and frozen. */
-export interface Config {
+export interface Config extends TokenSettings {
   readonly dataDir: string;
   readonly host: string;
   readonly grpcPort: number;
@@ -39,10 +44,26 @@ export interface Config {
   readonly replaceAfterMs: number | 'off';
   readonly nodeName: string;
   readonly logLevel: LogLevel;
+  readonly otlpEndpoint: string;
+  readonly traceSampleRatio: number;
+  readonly auth: 'off' | 'on';
+  readonly authBootstrapKeyFile: string;
+  /** `log`, `off`, or a file. */
+  readonly auditLog: string;
+  readonly rateLimitPerSecond: number | 'off';
+  /** `auto`: as many as a second allows. */
+  readonly rateLimitBurst: number | 'auto';
+  readonly tlsCertFile: string;
+  readonly tlsKeyFile: string;
+  readonly tlsCaFile: string;
+  readonly tlsClientCaFile: string;
+  readonly tlsClientAuth: 'request' | 'require';
+  readonly authCertificateRoles: readonly CertificateRule[];
   readonly corsOrigins: '*' | readonly string[];
   readonly readWaitMs: number;
   readonly shutdownGraceMs: number;
   readonly grpcGzipBytes: number | 'off';
+  readonly httpGzipBytes: number | 'off';
   readonly requestMemoryBytes: number;
   readonly unsentMemoryBytes: number;
   /** `auto`: a share of the memory (replication-memory.ts). */
@@ -142,6 +163,72 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 'info',
     help: 'The least severe lines that are logged, to stderr. silent: only why the node cannot start, or must end.',
   },
+  otlpEndpoint: {
+    type: wordOr('off', baseUrl),
+    default: 'off',
+    help: 'Where spans of traces are sent, by OTLP over HTTP: the base URL of a collector, such as http://127.0.0.1:4318 (docs/operations/tracing.md). off: nothing is traced.',
+  },
+  traceSampleRatio: {
+    type: share,
+    default: 1,
+    help: 'The share of the traces begun here that is kept, such as 0.01. A request that comes with a trace is kept when that is. Of use only with otlp-endpoint.',
+  },
+  auth: {
+    type: oneOf(['off', 'on']),
+    default: 'off',
+    help: 'on: every request needs a credential, and does what the roles of its principal allow (docs/security.md). off: everybody who reaches a port may do everything.',
+  },
+  authBootstrapKeyFile: {
+    type: wordOr('none', plainText('a file', 4096)),
+    default: 'none',
+    help: 'A file with one line, the key of an administrator by which the others are issued; on every node the same. Read at the start.',
+  },
+  auditLog: {
+    type: wordOr('log', wordOr('off', plainText('a file', 4096))),
+    default: 'log',
+    help: 'Where acts of administration are noted (docs/security.md). log: as lines `audit` of the log, at the level info. A file: a line of JSON for each is appended. off: nowhere.',
+  },
+  rateLimitPerSecond: {
+    type: wordOr('off', wholeNumber({ min: 1, max: 1_000_000, unit: 'requests' })),
+    default: 'off',
+    help: 'How many requests a client may make at this node in a second, over HTTP, gRPC and MCP together; beyond it they are refused (docs/security.md). A client is a principal, or without authentication an address. off: as many as it likes.',
+  },
+  rateLimitBurst: {
+    type: wordOr('auto', wholeNumber({ min: 1, max: 1_000_000, unit: 'requests' })),
+    default: 'auto',
+    help: 'How many of them it may make at once, when it has made none for a while. auto: as many as in a second.',
+  },
+  tlsCertFile: {
+    type: wordOr('none', plainText('a file', 4096)),
+    default: 'none',
+    help: 'The certificate of this node in PEM, and behind it those that lead to its authority: the ports of gRPC, HTTP, MCP and metrics then speak TLS 1.2 and 1.3. A file that is replaced is used within seconds. none: they speak no TLS.',
+  },
+  tlsKeyFile: {
+    type: wordOr('none', plainText('a file', 4096)),
+    default: 'none',
+    help: 'The private key of that certificate in PEM, without a passphrase.',
+  },
+  tlsCaFile: {
+    type: wordOr('none', plainText('a file', 4096)),
+    default: 'none',
+    help: 'The authorities, in PEM, whose certificates this node takes from other nodes when it asks them for clients. none: those that Node comes with.',
+  },
+  tlsClientCaFile: {
+    type: wordOr('none', plainText('a file', 4096)),
+    default: 'none',
+    help: 'The authorities, in PEM, by whose certificates clients of gRPC are let in, and identified with auth on. none: clients are not asked for any.',
+  },
+  tlsClientAuth: {
+    type: oneOf(['request', 'require']),
+    default: 'require',
+    help: 'With tls-client-ca-file. require: gRPC is closed to whoever shows no certificate. request: a client may show none, and one that it shows must be valid.',
+  },
+  authCertificateRoles: {
+    type: certificateRoles,
+    default: [],
+    help: 'What clients of gRPC may do by the certificates that they show: a name in the certificate, as CN=, DNS= or URI=, and roles as in docs/security.md. Whoever has several names has the roles of all of them, and whoever has none of them is known, and may do nothing.',
+  },
+  ...TOKEN_SETTINGS,
   corsOrigins: {
     type: origins,
     default: '*',
@@ -161,6 +248,11 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     type: wordOr('off', byteSize({ min: KIB, max: GIB })),
     default: 'off',
     help: 'Messages of gRPC replies from this size on are compressed with gzip for clients that accept it, such as 4KiB. off: none. Worth it where the network is slower than a processor compresses, some 50 MB/s.',
+  },
+  httpGzipBytes: {
+    type: wordOr('off', byteSize({ min: KIB, max: GIB })),
+    default: 'off',
+    help: 'The same of answers over HTTP in JSON, HTML and TOON, for clients that accept it. off: none, as where a proxy does it.',
   },
   requestMemoryBytes: {
     type: byteSize({ min: 16 * MIB, max: 64 * GIB }),
@@ -284,10 +376,25 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     replaceAfterMs: read('replaceAfterMs', SETTINGS.replaceAfterMs),
     nodeName: read('nodeName', SETTINGS.nodeName),
     logLevel: read('logLevel', SETTINGS.logLevel),
+    otlpEndpoint: read('otlpEndpoint', SETTINGS.otlpEndpoint),
+    traceSampleRatio: read('traceSampleRatio', SETTINGS.traceSampleRatio),
+    auth: read('auth', SETTINGS.auth),
+    authBootstrapKeyFile: read('authBootstrapKeyFile', SETTINGS.authBootstrapKeyFile),
+    auditLog: read('auditLog', SETTINGS.auditLog),
+    rateLimitPerSecond: read('rateLimitPerSecond', SETTINGS.rateLimitPerSecond),
+    rateLimitBurst: read('rateLimitBurst', SETTINGS.rateLimitBurst),
+    tlsCertFile: read('tlsCertFile', SETTINGS.tlsCertFile),
+    tlsKeyFile: read('tlsKeyFile', SETTINGS.tlsKeyFile),
+    tlsCaFile: read('tlsCaFile', SETTINGS.tlsCaFile),
+    tlsClientCaFile: read('tlsClientCaFile', SETTINGS.tlsClientCaFile),
+    tlsClientAuth: read('tlsClientAuth', SETTINGS.tlsClientAuth),
+    authCertificateRoles: read('authCertificateRoles', SETTINGS.authCertificateRoles),
+    ...readTokenSettings(read),
     corsOrigins: read('corsOrigins', SETTINGS.corsOrigins),
     readWaitMs: read('readWaitMs', SETTINGS.readWaitMs),
     shutdownGraceMs: read('shutdownGraceMs', SETTINGS.shutdownGraceMs),
     grpcGzipBytes: read('grpcGzipBytes', SETTINGS.grpcGzipBytes),
+    httpGzipBytes: read('httpGzipBytes', SETTINGS.httpGzipBytes),
     requestMemoryBytes: read('requestMemoryBytes', SETTINGS.requestMemoryBytes),
     unsentMemoryBytes: read('unsentMemoryBytes', SETTINGS.unsentMemoryBytes),
     replicationMemoryBytes: read('replicationMemoryBytes', SETTINGS.replicationMemoryBytes),

@@ -1,16 +1,18 @@
 /**
  * #observability: what a node tells its operators.
  *
- * For: structured logs (one constant event name and fields), the catalogue of every metric, and the endpoint that
- * Prometheus scrapes. Layers receive the ports `Logger` and `Metrics`; pino and prom-client are known only here.
+ * For: structured logs (one constant event name and fields), the catalogue of every metric, the endpoint that
+ * Prometheus scrapes, and the spans of traces. Layers receive the ports `Logger`, `Metrics` and `Tracer`; pino,
+ * prom-client and OpenTelemetry are known only here.
  *
- * Not here: deciding what is worth telling (the layers do), traces (they come with the components), health (the
- * service answers that).
+ * Not here: deciding what is worth telling (the layers do), health (the service answers that).
  *
  * Invariants:
  *   O1  Every metric is in the catalogue and in docs/metrics.md, with help, unit suffix and closed labels; a label
  *       with open values is cut off at its bound, beyond which counts go to `other` and levels are left out.
  *   O2  A log line is one JSON object on stderr with a constant `event`; stdout belongs to the ready line.
+ *   O3  Without an endpoint for spans nothing of OpenTelemetry's SDK is loaded. With one, what a collector does not take is
+ *       dropped and counted: no request waits for it, or fails.
  */
 export { createLogger, LOG_LEVELS, type LogFields, type Logger, type LogLevel, silentLogger } from './logger.ts';
 export { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound, type MetricDefinition } from './metric-catalogue.ts';
@@ -26,9 +28,22 @@ export type {
   HistogramLabels,
   HistogramName,
   MetricName,
+  RateLimitedBy,
+  RateLimitedProtocol,
   RelayProtocol,
   RelayResult,
   TransactionResult,
 } from './metric-names.ts';
 export { type Count, createMetrics, type Level, type Metrics, type Observe, type Series } from './metrics.ts';
 export { type MetricsServer, startMetricsServer } from './metrics-server.ts';
+export {
+  type HeaderOf,
+  inSpan,
+  type Span,
+  type SpanAttributes,
+  type Traced,
+  type TraceHeaders,
+  type Tracer,
+  traceFields,
+} from './tracer.ts';
+export { startTracing, type Tracing } from './tracing.ts';

@@ -59,6 +59,26 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Requests refused before they were tried; malformed: by headers or frames of gRPC, or bytes that are no HTTP.',
     labels: { reason: ['overload', 'draining', 'too_large', 'disk_full', 'malformed'] },
   },
+  cairn_unauthenticated_total: {
+    help: 'Requests with a credential that is not valid: forged, expired, revoked or sent twice. Requests without one are not counted.',
+    labels: NONE,
+  },
+  cairn_rate_limited_total: {
+    help: 'Requests refused because their client had made more than --rate-limit-per-second and --rate-limit-burst allow it. shared: so many other clients were over their rate that it had no count of its own.',
+    labels: { protocol: ['grpc', 'http', 'mcp'], by: ['principal', 'address', 'shared'] },
+  },
+  cairn_tls_handshakes_failed_total: {
+    help: 'Connections that ended before their handshake of TLS was over: no TLS, another version, no certificate that is valid, or too slow.',
+    labels: NONE,
+  },
+  cairn_tls_reloads_total: {
+    help: 'Times that the files of TLS were found changed, and used (loaded), or could not be used (failed): then what was in use stays.',
+    labels: { result: ['loaded', 'failed'] },
+  },
+  cairn_identity_keys_reads_total: {
+    help: 'Attempts to read the keys of those who sign tokens. failed: no answer in time, or one that is no keys.',
+    labels: { result: ['read', 'failed'] },
+  },
   cairn_grpc_connections_ended_total: {
     help: 'Connections of gRPC ended because of what their clients sent. flood: far more calls in a turn of the event loop than they may begin; pieces: requests in far too many small pieces; protocol: what HTTP/2 does not allow.',
     labels: { reason: ['flood', 'pieces', 'protocol'] },
@@ -66,6 +86,14 @@ export const COUNTERS: Table<CounterLabels> = {
   cairn_relayed_requests_total: {
     help: 'Requests for databases of which this node holds no copy, passed on to nodes that do.',
     labels: { protocol: ['grpc', 'http'], result: ['answered', 'broken', 'unreached', 'lost', 'abandoned'] },
+  },
+  cairn_trace_spans_exported_total: {
+    help: 'Spans of traces that the collector of `otlp-endpoint` has taken.',
+    labels: NONE,
+  },
+  cairn_trace_spans_dropped_total: {
+    help: 'Spans of traces that were lost. queue_full: more ended than were exported; export_failed: the collector was not reached, or refused them.',
+    labels: { reason: ['queue_full', 'export_failed'] },
   },
   cairn_raft_election_total: {
     help: 'Elections in which this node wanted to lead a group. lost: most voted otherwise, or another one leads; timed_out: too few voted; not_held: too few said beforehand that they would vote for it.',
@@ -259,6 +287,10 @@ export const GAUGES: Table<GaugeLabels> = {
   cairn_stateview_lag_revisions: {
     help: 'Revisions that this node has applied and the eager State View of the database that is furthest behind has not seen.',
     labels: { database: 100 },
+  },
+  cairn_tls_certificate_expiry_timestamp_seconds: {
+    help: 'When the certificate of this node that is in use expires, in seconds since 1970. Absent without TLS.',
+    labels: NONE,
   },
   cairn_build_info: {
     help: 'Always 1; the labels say what runs: the release, the Node.js under it, and the commit it was built from.',

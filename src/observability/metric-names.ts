@@ -74,6 +74,10 @@ export type TransactionResult = 'committed' | 'replayed' | 'conflict' | 'invalid
 export type RelayResult = 'answered' | 'broken' | 'unreached' | 'lost' | 'abandoned';
 export type RelayProtocol = 'grpc' | 'http';
 
+export type RateLimitedProtocol = 'grpc' | 'http' | 'mcp';
+/** `shared`: a client for which there was no bucket of its own. */
+export type RateLimitedBy = 'principal' | 'address' | 'shared';
+
 export interface CounterLabels {
   readonly grpc_server_started_total: GrpcMethodLabels;
   readonly grpc_server_handled_total: GrpcMethodLabels & { readonly grpc_code: string };
@@ -82,8 +86,15 @@ export interface CounterLabels {
   readonly cairn_redirects_total: { readonly reason: 'latest' | 'cached' | 'effective_time' };
   readonly cairn_connections_closed_total: NoLabels;
   readonly cairn_rejected_total: { readonly reason: 'overload' | 'draining' | 'too_large' | 'disk_full' | 'malformed' };
+  readonly cairn_unauthenticated_total: NoLabels;
+  readonly cairn_rate_limited_total: { readonly protocol: RateLimitedProtocol; readonly by: RateLimitedBy };
+  readonly cairn_tls_handshakes_failed_total: NoLabels;
+  readonly cairn_tls_reloads_total: { readonly result: 'loaded' | 'failed' };
+  readonly cairn_identity_keys_reads_total: { readonly result: 'read' | 'failed' };
   readonly cairn_grpc_connections_ended_total: { readonly reason: 'flood' | 'pieces' | 'protocol' };
   readonly cairn_relayed_requests_total: { readonly protocol: RelayProtocol; readonly result: RelayResult };
+  readonly cairn_trace_spans_exported_total: NoLabels;
+  readonly cairn_trace_spans_dropped_total: { readonly reason: 'queue_full' | 'export_failed' };
   readonly cairn_raft_election_total: { readonly result: 'won' | 'lost' | 'timed_out' | 'not_held' };
   readonly cairn_raft_heartbeat_send_failures_total: NoLabels;
   readonly cairn_raft_leader_changes_total: NoLabels;
@@ -161,6 +172,7 @@ export interface GaugeLabels {
   readonly cairn_stateview_maintained: { readonly mode: MaintainedMode };
   readonly cairn_stateview_maintenance_troubled: NoLabels;
   readonly cairn_stateview_lag_revisions: { readonly database: string };
+  readonly cairn_tls_certificate_expiry_timestamp_seconds: NoLabels;
   readonly cairn_build_info: { readonly version: string; readonly node: string; readonly commit: string };
 }
 

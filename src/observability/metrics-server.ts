@@ -5,7 +5,7 @@
  * The port is on the thread that serves clients, so a flood of scrapes must not keep that from them: there is one
  * rendering at a time, for all who ask, and it is kept for a second; a connection has one request, and 10 s in all.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { DatabaseError } from '#base';
 import type { Logger } from './logger.ts';
@@ -31,7 +31,11 @@ export interface MetricsServerOptions {
   readonly connectionMs?: number;
   /** Connections at a time, 32 unless given; one more is closed as it comes. */
   readonly connectionsMax?: number | undefined;
+  /** In place of that of node:http, for one that speaks TLS. */
+  readonly create?: CreateServer | undefined;
 }
+
+type CreateServer = (options: ServerOptions, listener: RequestListener) => Server;
 
 const PATH = '/metrics';
 /** Scrape intervals are seconds. */
@@ -47,7 +51,8 @@ const CONNECTIONS_MAX = 32;
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const page = new Page(options);
-  const server = createServer((request, response) => void answer(request, response, page));
+  const create: CreateServer = options.create ?? createServer;
+  const server = create({}, (request, response) => void answer(request, response, page));
   server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
   // The answer says `Connection: close`, and nothing is rendered for what was pipelined behind its request.
   server.maxRequestsPerSocket = 1;

@@ -136,8 +136,9 @@ describe('the files of a repository', { timeout: 120_000 }, () => {
     const strange = await present(`/api/v1/db/history/2${VIEW}/v1?continuation=%3Cb%3E`, 'text/html');
     expect([strange.answer.status, strange.answer.headers.get('content-type')]).toEqual([
       400,
-      expect.stringMatching(/^application\/json/),
+      expect.stringMatching(/^text\/html/),
     ]);
+    expect(strange.text).not.toContain('<b>');
   });
 
   it('are CSV for a program, of which no cell is a formula', async () => {

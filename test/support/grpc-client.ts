@@ -3,6 +3,7 @@
  * Calls have a deadline, so that a server that does not answer fails its test and not the run.
  */
 import {
+  type ChannelCredentials,
   Client,
   type ClientOptions,
   type ClientReadableStream,
@@ -74,8 +75,12 @@ const DEADLINE_MS = 10_000;
 export class TestClient implements AsyncDisposable {
   readonly #client: Client;
 
-  constructor(address: string, options: Readonly<ClientOptions> = {}) {
-    this.#client = new Client(address, credentials.createInsecure(), options);
+  constructor(
+    address: string,
+    options: Readonly<ClientOptions> = {},
+    by: ChannelCredentials = credentials.createInsecure(),
+  ) {
+    this.#client = new Client(address, by, options);
   }
 
   /** The reply with its metadata. Rejects with a `GrpcFailure`. */

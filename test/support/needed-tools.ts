@@ -13,7 +13,7 @@ interface Tool {
   readonly advice: string;
 }
 
-type ToolName = 'strace' | 'unshare' | 'nsenter';
+type ToolName = 'strace' | 'unshare' | 'nsenter' | 'chromium';
 
 const TOOLS: Readonly<Record<ToolName, Tool>> = {
   strace: {
@@ -23,6 +23,10 @@ const TOOLS: Readonly<Record<ToolName, Tool>> = {
   unshare: {
     trial: ['unshare', '--mount', '--user', '--map-root-user', 'mount', '-t', 'tmpfs', 'cairn', tmpdir()],
     advice: 'the package util-linux has it, mount is in the package mount, and the kernel has to allow user namespaces',
+  },
+  chromium: {
+    trial: ['chromium', '--version'],
+    advice: 'the package chromium has it',
   },
   nsenter: {
     trial: ['nsenter', '--version'],

@@ -1,6 +1,7 @@
 /**
  * A real node for tests: every part of the server, in this process, on free loopback ports and a directory of its own.
  */
+import type { ChannelCredentials } from '@grpc/grpc-js';
 import { silentLogger } from '#observability';
 import { readInvocation } from '../../src/main/config.ts';
 import { startServers } from '../../src/main/servers.ts';
@@ -39,7 +40,16 @@ export async function startTestServer(...settings: readonly string[]): Promise<T
 }
 
 /** The same in a directory that outlives it, from which it may be started again. */
-export async function startServerIn(dataDir: string, ...settings: readonly string[]): Promise<TestServer> {
+export function startServerIn(dataDir: string, ...settings: readonly string[]): Promise<TestServer> {
+  return startServerFor(undefined, dataDir, ...settings);
+}
+
+/** The same with a client that speaks TLS. */
+export async function startServerFor(
+  channel: ChannelCredentials | undefined,
+  dataDir: string,
+  ...settings: readonly string[]
+): Promise<TestServer> {
   const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
   const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
   const read = readInvocation([`--data-dir=${dataDir}`, ...ports, ...small, ...settings], {});
@@ -47,7 +57,7 @@ export async function startServerIn(dataDir: string, ...settings: readonly strin
   if (read.value.kind !== 'run') throw new Error('the settings of a test server start a node');
   const running = await startServers(read.value.config, silentLogger);
   const { grpc } = running.addresses;
-  const client = new TestClient(grpc);
+  const client = new TestClient(grpc, {}, channel);
   return {
     ...running.addresses,
     peer: running.addresses.peer ?? '',
