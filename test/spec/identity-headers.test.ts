@@ -74,7 +74,7 @@ describe('SPEC-AUTH-BALANCER', () => {
     [ALB]: balancerToken(key, head(header), claims),
   });
 
-  /** Without its padding, of claims that have some: where neither head nor claims do, the text is the one that was signed. */
+  /** Of claims that have padding: without any in head and claims, the text is the one that was signed. */
   const unpadded = (): Readonly<Record<string, string>> => {
     const padded = [ann, { ...ann, team: 12 }].find((claims) => JSON.stringify(claims).length % 3 !== 0);
     return { [ALB]: said({}, padded)[ALB]?.replaceAll('=', '') ?? '' };
