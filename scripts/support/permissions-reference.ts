@@ -115,8 +115,12 @@ export const WAYS: Readonly<Record<Operation, Ways>> = {
   listApiKeys: { grpc: [], http: ['GET /api/v1/auth/keys'] },
   findApiKey: { grpc: [], http: ['GET /api/v1/auth/keys/{key_id}'] },
   rotateApiKey: { grpc: [], http: ['POST /api/v1/auth/keys/{key_id}/rotate'] },
-  describeCluster: { grpc: [], http: [], within: 'GET /health/detailed?cluster=true' },
   revokeApiKey: { grpc: [], http: ['DELETE /api/v1/auth/keys/{key_id}'] },
+  issueToken: { grpc: [], http: ['POST /api/v1/auth/tokens'] },
+  listTokens: { grpc: [], http: ['GET /api/v1/auth/tokens'] },
+  findToken: { grpc: [], http: ['GET /api/v1/auth/tokens/{token_id}'] },
+  revokeToken: { grpc: [], http: ['DELETE /api/v1/auth/tokens/{token_id}'] },
+  describeCluster: { grpc: [], http: [], within: 'GET /health/detailed?cluster=true' },
 };
 
 /** Routes that no right is needed for: anybody, or anybody with a credential. */

@@ -103,6 +103,7 @@ class CertificateReader {
       name: name.slice(name.indexOf('=') + 1),
       attributes: new Map(),
       grants,
+      expiresAtMs: endsMs,
       holds: () => this.#options.nowMs() < endsMs,
       proof: () => ({ [CLIENT_CERT]: clientCertOf(certificate) }),
     };

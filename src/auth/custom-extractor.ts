@@ -131,7 +131,7 @@ class CustomJudge {
     if (known !== undefined) return known;
     const proof = Object.fromEntries(seen);
     const holds = (): boolean => this.#parts.nowMs() < endsAtMs;
-    const principal = { id, name, attributes, grants, holds, proof: () => proof };
+    const principal = { id, name, attributes, grants, expiresAtMs: endsAtMs, holds, proof: () => proof };
     for (const [oldest] of this.#principals) {
       if (this.#principals.size < PRINCIPALS_MAX) break;
       this.#principals.delete(oldest);

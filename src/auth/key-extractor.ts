@@ -1,4 +1,4 @@
-/** API keys: in X-API-Key, or as a bearer token for clients that know no other header, such as those of MCP. */
+/** API keys and tokens: in X-API-Key, or as a bearer token for clients that know no other, such as those of MCP. */
 import { toHex } from '#base';
 import type { Grant } from '#model';
 import { isSameHash, type ParsedKey, parseApiKey } from './api-key.ts';
@@ -16,7 +16,11 @@ export interface KnownKey {
   readonly id: string;
   readonly name: string;
   readonly grants: readonly Grant[];
+  /** The id of the principal that has issued it. */
+  readonly createdBy: string;
   readonly expiresAtMs?: number | undefined;
+  /** Of a token; `keyId`: the key without which it does not count. */
+  readonly token?: { readonly keyId?: string | undefined } | undefined;
   readonly secrets: readonly KnownSecret[];
 }
 
@@ -85,7 +89,7 @@ class Judge {
   found(sent: SentSecret, { id, hash }: ParsedKey): Found {
     const key = this.#keys.find(id);
     if (key === undefined) return { kind: 'refused', why: `there is no API key ${id}` };
-    const fault = faultIn(key, hash, this.#nowMs());
+    const fault = this.#faultIn(key, hash);
     if (fault !== undefined) return { kind: 'refused', why: `API key ${id} ${fault}` };
     const known = this.#principals.get(key) ?? new Map<string, Principal>();
     this.#principals.set(key, known);
@@ -98,7 +102,7 @@ class Judge {
   /** Whether the secret is known, and has expired: nothing that is not known here would change that. */
   isPast({ id, hash }: ParsedKey): boolean {
     const key = this.#keys.find(id);
-    return key !== undefined && faultIn(key, hash, this.#nowMs()) === EXPIRED;
+    return key !== undefined && this.#faultIn(key, hash) === EXPIRED;
   }
 
   async later(sent: SentSecret, parsed: ParsedKey): Promise<Found> {
@@ -106,27 +110,39 @@ class Judge {
     return this.found(sent, parsed);
   }
 
-  #principalOf({ id, name, grants }: KnownKey, sent: SentSecret, hash: Uint8Array): Principal {
+  #principalOf(key: KnownKey, sent: SentSecret, hash: Uint8Array): Principal {
+    const { id, name, grants, token, createdBy, expiresAtMs } = key;
     return {
-      id: `key:${id}`,
       name,
-      attributes: NO_ATTRIBUTES,
       grants,
+      ...(token === undefined
+        ? { id: `key:${id}`, keyId: id, attributes: NO_ATTRIBUTES }
+        : { id: `token:${id}`, issuer: createdBy, attributes: new Map([['issued_by', createdBy]]) }),
+      expiresAtMs: earlier(expiresAtMs, key.secrets.find((secret) => isSameHash(secret.hash, hash))?.expiresAtMs),
       holds: () => {
         const now = this.#keys.find(id);
-        return now !== undefined && faultIn(now, hash, this.#nowMs()) === undefined;
+        return now !== undefined && this.#faultIn(now, hash) === undefined;
       },
       proof: () => proofOf(sent),
     };
+  }
+
+  #faultIn({ secrets, expiresAtMs, token }: KnownKey, hash: Uint8Array): string | undefined {
+    const nowMs = this.#nowMs();
+    const secret = secrets.find((each) => isSameHash(each.hash, hash));
+    if (secret === undefined) return 'has another secret';
+    if (isPast(earlier(expiresAtMs, secret.expiresAtMs), nowMs)) return EXPIRED;
+    const issuer = token?.keyId;
+    return issuer !== undefined && this.#keys.find(issuer) === undefined
+      ? `was issued by ${issuer}, which is gone`
+      : undefined;
   }
 }
 
 const EXPIRED = 'has expired';
 
-function faultIn({ secrets, expiresAtMs }: KnownKey, hash: Uint8Array, nowMs: number): string | undefined {
-  const secret = secrets.find((each) => isSameHash(each.hash, hash));
-  if (secret === undefined) return 'has another secret';
-  return isPast(expiresAtMs, nowMs) || isPast(secret.expiresAtMs, nowMs) ? EXPIRED : undefined;
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 function isPast(timeMs: number | undefined, nowMs: number): boolean {

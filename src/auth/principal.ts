@@ -11,6 +11,12 @@ export interface Principal {
   readonly grants: readonly Grant[];
   /** Whether what it was identified by still counts: a key may be revoked, and a token expire, while a stream runs. */
   readonly holds: () => boolean;
+  /** When what it was identified by expires; absent: not by itself. */
+  readonly expiresAtMs?: number | undefined;
+  /** The id of the API key that it has shown. */
+  readonly keyId?: string | undefined;
+  /** Of whoever has shown a token: the id of the principal that has issued it, whose rights these are. */
+  readonly issuer?: string | undefined;
   /** The headers that it was identified by, for other nodes that are asked on its behalf. A function: see U4. */
   readonly proof: () => Readonly<Record<string, string>>;
 }

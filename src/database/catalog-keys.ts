@@ -1,5 +1,6 @@
 /**
- * The API keys of the cluster, as the catalog keeps them: in a few rows, so that a change writes few of them anew.
+ * The API keys and tokens of the cluster, as the catalog keeps them: in a few rows, so that a change writes few of them
+ * anew.
  *
  * ```
  * keys row    u8 format = 1 | varint count, each key in the order of ids (#model, api-key.ts) | u32 CRC
@@ -18,6 +19,8 @@ const FORMAT = 1;
 const DIGITS = 16;
 /** Rows are read whole at the start of a node, and a node looks keys up in memory. */
 export const API_KEYS_MAX = 1_000;
+/** Beside the keys: whoever may issue tokens takes no place of one. */
+export const TOKENS_MAX = 1_000;
 
 export type KeyOutcome =
   | { readonly kind: 'key-kept'; readonly key: ApiKey }
@@ -33,6 +36,7 @@ export function blockOfKey(id: string): number {
 
 export class CatalogKeys {
   readonly #byId = new Map<string, ApiKey>();
+  #tokenCount = 0;
 
   /** By id. */
   list(): readonly ApiKey[] {
@@ -41,14 +45,29 @@ export class CatalogKeys {
 
   keep(key: ApiKey): KeyOutcome {
     const known = this.#byId.get(key.id);
-    const isFull = known === undefined && this.#byId.size >= API_KEYS_MAX;
+    const isFull = known === undefined && this.#isFullOf(key);
     if (isFull || key.version !== (known?.version ?? 0) + 1) return { kind: 'key-unmoved', isFull };
-    this.#byId.set(key.id, key);
+    this.#set(key);
     return { kind: 'key-kept', key };
   }
 
   remove(id: string): KeyOutcome {
-    return this.#byId.delete(id) ? { kind: 'key-removed', id } : { kind: 'key-unmoved', isFull: false };
+    const known = this.#byId.get(id);
+    if (known === undefined) return { kind: 'key-unmoved', isFull: false };
+    if (known.token !== undefined) this.#tokenCount -= 1;
+    this.#byId.delete(id);
+    return { kind: 'key-removed', id };
+  }
+
+  #isFullOf({ token }: ApiKey): boolean {
+    if (token !== undefined) return this.#tokenCount >= TOKENS_MAX;
+    return this.#byId.size - this.#tokenCount >= API_KEYS_MAX;
+  }
+
+  #set(key: ApiKey): void {
+    this.remove(key.id);
+    if (key.token !== undefined) this.#tokenCount += 1;
+    this.#byId.set(key.id, key);
   }
 
   /** Takes up what a row holds. Throws when it is corrupt. */
@@ -58,7 +77,7 @@ export class CatalogKeys {
     for (let at = 0; at < count && !row.failed; at++) {
       const read = readApiKey(row);
       if (read === undefined) throw corruptRecord(key, 'it holds no list of API keys');
-      this.#byId.set(read.id, read);
+      this.#set(read);
     }
     closeRow(key, row);
   }

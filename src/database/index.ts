@@ -31,7 +31,7 @@
 export type { Applied, DefinitionMark } from './applied.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
 export { type CatalogEntry, encodeCatalogEntry, faultInForwardedEntry } from './catalog-entry.ts';
-export { API_KEYS_MAX, type KeyOutcome } from './catalog-keys.ts';
+export { API_KEYS_MAX, type KeyOutcome, TOKENS_MAX } from './catalog-keys.ts';
 export { readLevel } from './catalog-level.ts';
 export {
   type CatalogEntryToApply,

@@ -1,7 +1,7 @@
 /**
- * `cairn auth key …`: API keys of a running cluster, by its HTTP API.
+ * `cairn auth key …` and `cairn auth token …`: API keys and tokens of a running cluster, by its HTTP API.
  *
- * A new key is all that stdout gets, so that it can be piped to where it is kept; who it is goes to stderr. Exit code
+ * A new one is all that stdout gets, so that it can be piped to where it is kept; who it is goes to stderr. Exit code
  * 0: it is so. 1: it is refused, or nobody answers; the reason is on stderr. 2: the command line is malformed.
  */
 import { failure, ok, quote, type Result } from '#base';
@@ -15,22 +15,34 @@ const { parseArgs } = process.getBuiltinModule('node:util');
 const EXIT_REFUSED = 1;
 const EXIT_USAGE = 2;
 const DEFAULT_URL = 'http://127.0.0.1:3000';
-const KEYS = '/api/v1/auth/keys';
+/** What is issued: where, and by which members answers have them. */
+const KINDS = {
+  key: { path: '/api/v1/auth/keys', list: 'keys' },
+  token: { path: '/api/v1/auth/tokens', list: 'tokens' },
+} as const;
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 const DURATION = /^([1-9]\d{0,8})([smhd])$/;
 const DURATION_RULE = 'must be a number and s, m, h or d, such as 90d';
 
-const AUTH_HELP = `Usage: cairn auth key COMMAND --key-file FILE [--url URL] [--tls-ca-file FILE]
+const AUTH_HELP = `Usage: cairn auth key | token COMMAND --key-file FILE [--url URL] [--tls-ca-file FILE]
 
+cairn auth key, for administrators of all databases:
   create --name NAME --roles ROLES [--expires-in TIME]
                                     Issues a key and prints it, once. ROLES are reader, writer, deployer or admin, each for
                                     all databases, or for those of a pattern: reader:shop-*,writer:shop.
   list                              Shows all keys, without their secrets.
   rotate ID [--overlap TIME]        Gives a key another secret and prints it; the one before counts on for so long, 1d
                                     unless it is given, 0s: not at all.
-  revoke ID                         Ends a key for good.
+  revoke ID                         Ends a key for good, and the tokens that it has issued.
 
-FILE holds the key of an administrator of all databases, such as that of --auth-bootstrap-key-file; -: stdin has it. URL is
+cairn auth token, for everybody:
+  create --name NAME --roles ROLES [--expires-in TIME]
+                                    Issues a token, which may do some of what you may, for 15m unless TIME is given and for
+                                    1h at most, and prints it, once.
+  list                              Shows those that you have issued; to administrators of all databases, all.
+  revoke ID                         Ends one.
+
+FILE holds your key, such as that of --auth-bootstrap-key-file; -: stdin has it. URL is
 that of the HTTP API of any node, ${DEFAULT_URL} unless it is given. TIME is a number and s, m, h or d. --json prints what
 the server says. --tls-ca-file names authorities in PEM whose certificates are taken from an https URL, beside those that
 Node comes with.
@@ -53,7 +65,10 @@ type Order =
   | { readonly kind: 'rotate'; readonly id: string; readonly seconds?: number }
   | { readonly kind: 'revoke'; readonly id: string };
 
+type Kind = keyof typeof KINDS;
+
 interface Asked {
+  readonly kind: Kind;
   readonly order: Order;
   readonly url: string;
   readonly keyFile: string;
@@ -85,7 +100,7 @@ export async function authCommand(args: readonly string[], ports: AuthPorts): Pr
   }
 }
 
-async function carryOut({ order, url, keyFile, caFile, isJson }: Asked, ports: AuthPorts): Promise<number> {
+async function carryOut({ kind, order, url, keyFile, caFile, isJson }: Asked, ports: AuthPorts): Promise<number> {
   const { out, err } = ports;
   let secret: string;
   try {
@@ -100,7 +115,7 @@ async function carryOut({ order, url, keyFile, caFile, isJson }: Asked, ports: A
     err(`cairn auth: there are no authorities to trust: ${cause instanceof Error ? cause.message : String(cause)}\n`);
     return EXIT_REFUSED;
   }
-  const { method, path, body } = requestOf(order, ports.nowMs());
+  const { method, path, body } = requestOf(kind, order, ports.nowMs());
   const reply = await ports.fetch(new URL(path, url), {
     method,
     redirect: 'error',
@@ -113,7 +128,7 @@ async function carryOut({ order, url, keyFile, caFile, isJson }: Asked, ports: A
     return EXIT_REFUSED;
   }
   if (isJson) out(text === '' ? '{}\n' : `${text}\n`);
-  else show(order, text, ports);
+  else show({ kind, order }, text, ports);
   return 0;
 }
 
@@ -123,44 +138,54 @@ interface Request {
   readonly body?: object;
 }
 
-function requestOf(order: Order, nowMs: number): Request {
+function requestOf(kind: Kind, order: Order, nowMs: number): Request {
+  const { path } = KINDS[kind];
   switch (order.kind) {
     case 'create': {
       const { name, roles, seconds } = order;
-      const expiry = seconds === undefined ? {} : { expires_at: new Date(nowMs + seconds * 1000).toISOString() };
-      return { method: 'POST', path: KEYS, body: { name, roles, ...expiry } };
+      if (seconds === undefined) return { method: 'POST', path, body: { name, roles } };
+      const expiry =
+        kind === 'token'
+          ? { expires_in_seconds: seconds }
+          : { expires_at: new Date(nowMs + seconds * 1000).toISOString() };
+      return { method: 'POST', path, body: { name, roles, ...expiry } };
     }
     case 'list':
-      return { method: 'GET', path: KEYS };
+      return { method: 'GET', path };
     case 'rotate': {
       const body = order.seconds === undefined ? {} : { overlap_seconds: order.seconds };
-      return { method: 'POST', path: `${KEYS}/${order.id}/rotate`, body };
+      return { method: 'POST', path: `${path}/${order.id}/rotate`, body };
     }
     case 'revoke':
-      return { method: 'DELETE', path: `${KEYS}/${order.id}` };
+      return { method: 'DELETE', path: `${path}/${order.id}` };
   }
 }
 
-function show(order: Order, text: string, { out, err }: AuthPorts): void {
+function show({ kind, order }: Pick<Asked, 'kind' | 'order'>, text: string, { out, err }: AuthPorts): void {
   if (order.kind === 'revoke') {
-    err(`key ${order.id} is revoked\n`);
+    err(`${kind} ${order.id} is revoked\n`);
     return;
   }
   const answer = jsonOf(text);
   if (order.kind === 'list') {
-    const keys = Array.isArray(answer['keys']) ? answer['keys'].map(memberOf) : [];
-    const rows = keys.map((key) => {
-      const secrets = Array.isArray(key['secrets']) ? key['secrets'].length : 0;
-      const { id, name, roles, expiry = 'never', by } = shown(key);
-      return [id, name, roles, expiry, String(secrets), by];
-    });
-    out(`${table([['ID', 'NAME', 'ROLES', 'EXPIRES', 'SECRETS', 'BY'], ...rows]).join('\n')}\n`);
+    out(`${listed(kind, answer).join('\n')}\n`);
     return;
   }
   const { id, name, roles, expiry } = shown(answer);
   const until = expiry === undefined ? '' : `, until ${expiry}`;
-  err(`key ${id} (${name}): ${roles}${until}; it is shown this once\n`);
-  out(`${textIn(answer, 'key')}\n`);
+  err(`${kind} ${id} (${name}): ${roles}${until}; it is shown this once\n`);
+  out(`${textIn(answer, kind)}\n`);
+}
+
+function listed(kind: Kind, answer: Members): readonly string[] {
+  const all = answer[KINDS[kind].list];
+  const rows = (Array.isArray(all) ? all.map(memberOf) : []).map((each) => {
+    const { id, name, roles, expiry = 'never', by } = shown(each);
+    const secrets = Array.isArray(each['secrets']) ? each['secrets'].length : 0;
+    return [id, name, roles, expiry, ...(kind === 'key' ? [String(secrets)] : []), by];
+  });
+  const heads = ['ID', 'NAME', 'ROLES', 'EXPIRES', ...(kind === 'key' ? ['SECRETS'] : []), 'BY'];
+  return table([heads, ...rows]);
 }
 
 interface Shown {
@@ -221,14 +246,16 @@ function readArguments(args: readonly string[]): Result<Asked, readonly string[]
   const { url = DEFAULT_URL, 'key-file': keyFile, 'tls-ca-file': caFile, json: isJson = false } = values;
   const faults: string[] = [];
   const [what, ...words] = positionals;
-  if (what !== 'key') faults.push(`${quote(what ?? '')} is no command; there is key`);
-  const order = what === 'key' ? readOrder(words, values, faults) : undefined;
-  if (keyFile === undefined) faults.push('--key-file is missing: a file with the key of an administrator');
+  const kind = what === 'key' || what === 'token' ? what : undefined;
+  if (kind === undefined) faults.push(`${quote(what ?? '')} is no command; there are key and token`);
+  const order = kind && readOrder(words, { kind, values, faults });
+  const whose = kind === 'token' ? 'your key' : 'the key of an administrator';
+  if (keyFile === undefined) faults.push(`--key-file is missing: a file with ${whose}`);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     faults.push(`--url is ${quote(url)}; it must be the URL of an HTTP API, such as ${DEFAULT_URL}`);
   }
-  if (order === undefined || keyFile === undefined || faults.length > 0) return failure(faults);
-  return ok({ order, url, keyFile, caFile, isJson });
+  if (kind === undefined || order === undefined || keyFile === undefined || faults.length > 0) return failure(faults);
+  return ok({ kind, order, url, keyFile, caFile, isJson });
 }
 
 interface Values {
@@ -238,7 +265,13 @@ interface Values {
   readonly overlap?: string;
 }
 
-function readOrder(words: readonly string[], values: Values, faults: string[]): Order | undefined {
+interface Reading {
+  readonly kind: Kind;
+  readonly values: Values;
+  readonly faults: string[];
+}
+
+function readOrder(words: readonly string[], { kind, values, faults }: Reading): Order | undefined {
   const [command, id, ...more] = words;
   if (more.length > 0) faults.push(`${quote(more.join(' '))} is one word too many`);
   for (const [option, of] of [
@@ -250,15 +283,16 @@ function readOrder(words: readonly string[], values: Values, faults: string[]): 
     if (values[option] !== undefined && command !== of) faults.push(`--${option} is only for ${of}`);
   }
   if (command === 'create' || command === 'list') {
-    if (id !== undefined) faults.push(`${command} is not asked for a key; ${quote(id)} is one word too many`);
+    if (id !== undefined) faults.push(`${command} is not asked for a ${kind}; ${quote(id)} is one word too many`);
     return command === 'list' ? { kind: 'list' } : readCreation(values, faults);
   }
-  if (command !== 'rotate' && command !== 'revoke') {
-    faults.push(`${quote(command ?? '')} is no command; there are create, list, rotate and revoke`);
+  if ((command !== 'rotate' || kind === 'token') && command !== 'revoke') {
+    const commands = kind === 'token' ? 'create, list and revoke' : 'create, list, rotate and revoke';
+    faults.push(`${quote(command ?? '')} is no command; there are ${commands}`);
     return undefined;
   }
   if (id === undefined || !isKeyId(id)) {
-    faults.push(`${command} is asked for a key: ${quote(id ?? '')} is not its id, 16 hex digits, which list shows`);
+    faults.push(`${command} is asked for a ${kind}: ${quote(id ?? '')} is not its id, 16 hex digits, which list shows`);
     return undefined;
   }
   if (command === 'revoke') return { kind: 'revoke', id };
@@ -268,7 +302,7 @@ function readOrder(words: readonly string[], values: Values, faults: string[]): 
 
 function readCreation(values: Values, faults: string[]): Order | undefined {
   const { name, roles } = values;
-  if (name === undefined) faults.push('--name is missing: what people call the key');
+  if (name === undefined) faults.push('--name is missing: what people call it');
   if (roles === undefined) faults.push('--roles is missing, such as writer:shop');
   const seconds = readDuration('expires-in', values['expires-in'], faults);
   if (name === undefined || roles === undefined) return undefined;

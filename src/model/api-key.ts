@@ -1,9 +1,12 @@
 /**
- * An API key as the catalog keeps it, and its bytes (docs/formats/entries.md). Of a secret only its hash is known here.
+ * An API key or a token as the catalog keeps it, and its bytes (docs/formats/entries.md). Of a secret only its hash is
+ * known here.
  *
  * ```
  * key     8 bytes id | varint version | text name | text created by | u64 LE created ms | u64 LE expires ms, 0: never
- *         | varint count, each u8 role, text databases | varint count, each secret
+ *         | u8 kind | of kind 2 alone: 8 bytes id of a key | varint count, each u8 role, text databases
+ *         | varint count, each secret
+ * kind    0 a key | 1 a token | 2 a token that a key has issued
  * secret  32 bytes SHA-256 | u64 LE created ms | u64 LE expires ms, 0: with its key
  * text    varint length | UTF-8
  * ```
@@ -21,6 +24,12 @@ export interface KeySecret {
   readonly expiresAtMs: number | undefined;
 }
 
+/** What makes a key a token: short-lived, and issued by whoever has the rights that it gives. */
+export interface TokenOrigin {
+  /** The key that has issued it, without which it does not count; undefined: a principal of another kind has. */
+  readonly keyId: string | undefined;
+}
+
 export interface ApiKey {
   /** 16 hex digits. */
   readonly id: string;
@@ -32,6 +41,8 @@ export interface ApiKey {
   /** The id of the principal that has issued it. */
   readonly createdBy: string;
   readonly expiresAtMs: number | undefined;
+  /** Absent of a key. */
+  readonly token?: TokenOrigin | undefined;
   /** The latest first; two while the one before is still in use. */
   readonly secrets: readonly KeySecret[];
 }
@@ -40,8 +51,9 @@ export const KEY_NAME_BYTES_MAX = 128;
 export const KEY_GRANTS_MAX = 32;
 export const KEY_SECRETS_MAX = 2;
 
-const CREATED_BY_LENGTH_MAX = 512;
+export const CREATED_BY_LENGTH_MAX = 512;
 const ID_BYTES = 8;
+const KIND = { KEY: 0, TOKEN: 1, TOKEN_OF_KEY: 2 } as const;
 const HASH_BYTES = 32;
 const ID = /^[\da-f]{16}$/;
 /** One line of text, with neither blank at its ends. */
@@ -71,6 +83,7 @@ export function writeApiKey(into: ByteWriter, key: ApiKey): void {
   writeText(into, key.createdBy);
   into.u64le(key.createdAtMs);
   into.u64le(key.expiresAtMs ?? 0);
+  writeOrigin(into, key.token);
   into.varint(key.grants.length);
   for (const { role, databases } of key.grants) {
     into.u8(ROLES.indexOf(role));
@@ -92,12 +105,33 @@ export function readApiKey(reader: ByteReader): ApiKey | undefined {
   const createdBy = readText(reader);
   const createdAtMs = reader.u64le();
   const expiresAtMs = reader.u64le();
+  const origin = readOrigin(reader);
   const grants = readGrants(reader);
   const secrets = readSecrets(reader);
-  if (reader.failed || id === undefined || grants === undefined || secrets === undefined) return undefined;
+  if (reader.failed || id === undefined || origin === undefined || grants === undefined || secrets === undefined)
+    return undefined;
   const isDated = createdAtMs <= TIME_MS_MAX && expiresAtMs <= TIME_MS_MAX;
   if (version === 0 || !isDated || faultInKeyName(name) !== undefined || !isBy(createdBy)) return undefined;
-  return { id, version, name, grants, createdAtMs, createdBy, expiresAtMs: expiresAtMs || undefined, secrets };
+  const { token } = origin;
+  if (token !== undefined && expiresAtMs === 0) return undefined;
+  return { id, version, name, grants, createdAtMs, createdBy, expiresAtMs: expiresAtMs || undefined, token, secrets };
+}
+
+function writeOrigin(into: ByteWriter, token: TokenOrigin | undefined): void {
+  if (token?.keyId === undefined) {
+    into.u8(token === undefined ? KIND.KEY : KIND.TOKEN);
+    return;
+  }
+  into.u8(KIND.TOKEN_OF_KEY);
+  writeKeyId(into, token.keyId);
+}
+
+function readOrigin(reader: ByteReader): Pick<ApiKey, 'token'> | undefined {
+  const kind = reader.u8();
+  if (kind === KIND.KEY) return { token: undefined };
+  if (kind === KIND.TOKEN) return { token: { keyId: undefined } };
+  const keyId = kind === KIND.TOKEN_OF_KEY ? readKeyId(reader) : undefined;
+  return keyId === undefined ? undefined : { token: { keyId } };
 }
 
 export function writeKeyId(into: ByteWriter, id: string): void {

@@ -39,6 +39,7 @@ export {
 } from './access.ts';
 export {
   type ApiKey,
+  CREATED_BY_LENGTH_MAX,
   faultInKeyName,
   isKeyId,
   KEY_GRANTS_MAX,

@@ -35,8 +35,11 @@ export type {
   ApiKeysRequest,
   IssueApiKeyRequest,
   IssuedApiKey,
+  IssueTokenRequest,
   NamedKeyRequest,
+  NamedTokenRequest,
   RotateApiKeyRequest,
+  TokensRequest,
 } from './access/operations.ts';
 export { OPERATIONS, type Operation, PERMISSIONS } from './access/permissions.ts';
 export { commandCode, commandError, undecidedError } from './commands/command-error.ts';

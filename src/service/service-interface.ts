@@ -6,8 +6,11 @@ import type {
   ApiKeysRequest,
   IssueApiKeyRequest,
   IssuedApiKey,
+  IssueTokenRequest,
   NamedKeyRequest,
+  NamedTokenRequest,
   RotateApiKeyRequest,
+  TokensRequest,
 } from './access/operations.ts';
 import type {
   DecideCommandReply,
@@ -89,6 +92,11 @@ export interface Service {
   /** Gives the key another secret; that of before counts on for a while. */
   rotateApiKey(request: RotateApiKeyRequest): Promise<IssuedApiKey>;
   revokeApiKey(request: NamedKeyRequest): Promise<void>;
+  /** Rejects also when there are as many as there may be, of this issuer or of all. */
+  issueToken(request: IssueTokenRequest): Promise<IssuedApiKey>;
+  listTokens(request: TokensRequest): Promise<readonly ApiKey[]>;
+  findToken(request: NamedTokenRequest): Promise<ApiKey>;
+  revokeToken(request: NamedTokenRequest): Promise<void>;
   openStateView(request: OpenStateViewRequest): Promise<OpenedStateView>;
   /** Keeps State Views up whose versions say so, from now on until it is disposed of (ADR 0113). */
   keepViews(listeners: KeepViewsListeners): Disposable;

@@ -3,6 +3,7 @@ import type { Clock, Random } from '#base';
 import type { AskAdmin, Node } from '#cluster';
 import type { Metrics } from '#observability';
 import { findApiKey, issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './access/api-keys.ts';
+import { findToken, issueToken, listTokens, revokeToken } from './access/tokens.ts';
 import { awaitDatabase } from './await-database.ts';
 import { decideCommand } from './commands/decide-command.ts';
 import { executeCommand } from './commands/execute-command.ts';
@@ -110,6 +111,10 @@ export function createService(parts: ServiceParts): Service {
     findApiKey: (request) => findApiKey(context, request),
     rotateApiKey: (request) => rotateApiKey(context, request),
     revokeApiKey: (request) => revokeApiKey(context, request),
+    issueToken: (request) => issueToken(context, request),
+    listTokens: (request) => listTokens(context, request),
+    findToken: (request) => findToken(context, request),
+    revokeToken: (request) => revokeToken(context, request),
     openStateView: traced('open_state_view', context, openStateView),
     keepViews: (listeners) => keepViews(context, listeners),
     health: () => health(context),

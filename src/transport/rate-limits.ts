@@ -100,7 +100,7 @@ export function countedHeader(limits: RateLimits | undefined): Readonly<Record<s
 }
 
 function clientOf({ principal, address }: Caller): RateClient {
-  if (principal !== undefined) return { kind: 'principal', id: principal.id };
+  if (principal !== undefined) return { kind: 'principal', id: principal.issuer ?? principal.id };
   return { kind: 'address', id: networkOf(address) };
 }
 

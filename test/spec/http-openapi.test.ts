@@ -17,6 +17,7 @@ import { createToonDatabase, toonComponents } from '../support/toon-node.ts';
 import { linksOf, readToonPage } from '../support/toon-pages.ts';
 
 const KEYS = '/api/v1/auth/keys';
+const TOKENS = '/api/v1/auth/tokens';
 const { api } = await startHttpNode('--guest-executors=1');
 const name = uniqueName();
 await createToonDatabase(api, name, await toonComponents());
@@ -99,8 +100,8 @@ describe('SPEC-HTTP-OPENAPI', () => {
       checked.add(schema);
       if (schema !== 'Health') waiting.push(...linksOf(readToonPage((await api.get(path, TEXT)).text)));
     }
-    // Those of keys are answered where authentication is on, below.
-    const walked = ROUTES.filter(({ method, path }) => method === 'GET' && !path.startsWith(KEYS));
+    // Those of keys and tokens are answered where authentication is on, below.
+    const walked = ROUTES.filter(({ method, path }) => method === 'GET' && !path.startsWith('/api/v1/auth/'));
     const read = walked.map(({ path }) => OPERATIONS[`GET ${path}`]?.answer);
     expect([...new Set(read.filter((schema) => schema !== undefined))].filter((each) => !checked.has(each))).toEqual(
       [],
@@ -120,6 +121,21 @@ describe('SPEC-HTTP-OPENAPI', () => {
       ),
     ).toEqual([[], [], [], [], []]);
     expect(faultsOf('Rotation', { overlap_seconds: 1 })).toEqual([]);
+  });
+
+  it('says of tokens what they are answered with', async () => {
+    const { api: guarded } = await startGuardedNode();
+    const body = { name: 'x', roles: ['reader'], expires_in_seconds: 60 };
+    const issued = jsonOf(await guarded.post(TOKENS, body, AS_FIRST)) as { readonly id: string };
+    const found = jsonOf(await guarded.get(`${TOKENS}/${issued.id}`, AS_FIRST));
+    const listed = jsonOf(await guarded.get(TOKENS, AS_FIRST));
+    const said = [body, issued, found, listed];
+    expect(['NewToken', 'IssuedToken', 'Token', 'TokenList'].map((schema, at) => faultsOf(schema, said[at]))).toEqual([
+      [],
+      [],
+      [],
+      [],
+    ]);
   });
 
   it('has everything that docs/http.md sends and is answered', () => {

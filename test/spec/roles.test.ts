@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 
 /** What names no database is asked for with a grant on all of them. */
-const isOnAll = (operation: Operation): boolean => /ApiKeys?$/.test(operation);
+const isOnAll = (operation: Operation): boolean => /(?:ApiKey|Token)s?$/.test(operation);
 
 function keyOf(role: Role, operation: Operation): string {
   return keys.get(isOnAll(operation) ? role : `${role}:absent-*`) ?? '';
@@ -69,9 +69,14 @@ const BODIES: Readonly<Record<string, (database: string) => object>> = {
   'POST /api/v1/databases/{database}/state-changes/{name}/versions/{version}': () => ({}),
   'POST /databases/{database}/state-changes/{name}/process': () => ({ command: {} }),
   'POST /api/v1/auth/keys': () => ({ name: 'of a test', roles: ['reader:absent-*'] }),
+  'POST /api/v1/auth/tokens': () => ({ name: 'of a test', roles: ['reader:absent-*'] }),
 };
 
-const PLACES: Readonly<Record<string, string>> = { transaction_id: ID, key_id: '0123456789abcdef' };
+const PLACES: Readonly<Record<string, string>> = {
+  transaction_id: ID,
+  key_id: '0123456789abcdef',
+  token_id: '0123456789abcdef',
+};
 
 function pathOf(path: string, database: string): string {
   return path.replaceAll(/\{(\w+)\}/g, (_whole, place: string) =>

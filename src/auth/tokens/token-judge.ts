@@ -91,7 +91,7 @@ export class TokenJudge {
     if (identity.kind === 'refused') return identity;
     const { id, name, attributes, grants } = identity;
     const endsAtMs = endOf(Number(expiryOf(text)));
-    const principal = { id, name, attributes, grants, holds: () => nowMs() < endsAtMs, proof };
+    const principal = { id, name, attributes, grants, expiresAtMs: endsAtMs, holds: () => nowMs() < endsAtMs, proof };
     this.#keep(place, { principal, version });
     return { kind: 'principal', principal };
   }

@@ -6,7 +6,15 @@
 import { issueKey } from '#auth';
 import { CATALOG_GROUP, DatabaseError, quote } from '#base';
 import type { KeyOutcome } from '#cluster';
-import { type ApiKey, Faults, faultInKeyName, KEY_GRANTS_MAX, KEY_SECRETS_MAX, type KeySecret } from '#model';
+import {
+  type ApiKey,
+  CREATED_BY_LENGTH_MAX,
+  Faults,
+  faultInKeyName,
+  KEY_GRANTS_MAX,
+  KEY_SECRETS_MAX,
+  type KeySecret,
+} from '#model';
 import type { ServiceContext } from '../context.ts';
 import type { IssueApiKeyRequest, IssuedApiKey, NamedKeyRequest, RotateApiKeyRequest } from './operations.ts';
 
@@ -15,7 +23,7 @@ const LEVEL = 3;
 /** Of changes that another has overtaken. */
 const ATTEMPTS_MAX = 5;
 /** What an issuer is called that nobody has identified. */
-const NOBODY = 'nobody';
+export const NOBODY = 'nobody';
 
 export async function issueApiKey(context: ServiceContext, request: IssueApiKeyRequest): Promise<IssuedApiKey> {
   const { clock, random, node } = context;
@@ -33,13 +41,13 @@ export async function issueApiKey(context: ServiceContext, request: IssueApiKeyR
 
 export async function listApiKeys({ node }: ServiceContext): Promise<readonly ApiKey[]> {
   await node.latest(CATALOG_GROUP);
-  return node.catalog.apiKeys();
+  return node.catalog.apiKeys().filter(isKey);
 }
 
 export async function findApiKey({ node }: ServiceContext, { id }: NamedKeyRequest): Promise<ApiKey> {
   await node.latest(CATALOG_GROUP);
   const key = node.catalog.apiKey(id);
-  if (key === undefined) throw keyNotFound(id);
+  if (key === undefined || !isKey(key)) throw keyNotFound(id);
   return key;
 }
 
@@ -61,7 +69,7 @@ export async function rotateApiKey(context: ServiceContext, request: RotateApiKe
 export async function revokeApiKey(context: ServiceContext, { id }: NamedKeyRequest): Promise<void> {
   refuseBelowLevel(context);
   const known = await context.node.latest(CATALOG_GROUP).then(() => context.node.catalog.apiKey(id));
-  const outcome: KeyOutcome | undefined = known && (await context.node.removeApiKey(id));
+  const outcome: KeyOutcome | undefined = known && isKey(known) ? await context.node.removeApiKey(id) : undefined;
   if (outcome?.kind !== 'key-removed') throw keyNotFound(id);
 }
 
@@ -71,22 +79,41 @@ function lasting(secret: KeySecret, nowMs: number, overlapMs: number): readonly 
   return endsAtMs <= nowMs ? [] : [{ ...secret, expiresAtMs: endsAtMs }];
 }
 
-function refuseFaults({ name, grants, expiresAtMs }: IssueApiKeyRequest, nowMs: number): void {
-  const faults = new Faults();
+/** Those of `#model` that tokens are kept as, too, are none. */
+function isKey({ token }: ApiKey): boolean {
+  return token === undefined;
+}
+
+/** `by`: the id of whoever issues it. */
+export function addKeyFaults(
+  { name, grants }: Pick<ApiKey, 'name' | 'grants'>,
+  faults: Faults,
+  { what, by }: { readonly what: 'key' | 'token'; readonly by: string },
+): void {
+  if (by.length > CREATED_BY_LENGTH_MAX) {
+    const rule = `must be at most ${CREATED_BY_LENGTH_MAX} characters, which the id of this principal has more of`;
+    faults.add('created_by', rule, by.length);
+  }
   const nameFault = faultInKeyName(name);
   if (nameFault !== undefined) faults.add('name', nameFault, name);
-  if (grants.length === 0) faults.add('roles', 'must be at least one; a key without could do nothing');
+  if (grants.length === 0) faults.add('roles', `must be at least one; a ${what} without could do nothing`);
   if (grants.length > KEY_GRANTS_MAX) faults.add('roles', `must be at most ${KEY_GRANTS_MAX}`, grants.length);
+}
+
+function refuseFaults(request: IssueApiKeyRequest, nowMs: number): void {
+  const faults = new Faults();
+  const { expiresAtMs, issuedBy: by = NOBODY } = request;
+  addKeyFaults(request, faults, { what: 'key', by });
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
     faults.add('expires_at', 'must be in the future', new Date(expiresAtMs).toISOString());
   }
   faults.throwIfAny('The API key is malformed');
 }
 
-function refuseBelowLevel({ node }: ServiceContext): void {
+export function refuseBelowLevel({ node }: ServiceContext, what = 'API keys'): void {
   const { level } = node.catalog;
   if (level >= LEVEL) return;
-  const message = `API keys are kept from feature level ${LEVEL} on, and this cluster is at ${level}: run cairn cluster finalize when all nodes have the new release`;
+  const message = `${what} are kept from feature level ${LEVEL} on, and this cluster is at ${level}: run cairn cluster finalize when all nodes have the new release`;
   throw new DatabaseError('unavailable', message, { details: { reason: 'LevelNotReached' } });
 }
 

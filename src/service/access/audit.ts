@@ -1,6 +1,6 @@
 /**
  * Acts of administration, each noted when its outcome is known: what changes which databases there are, which code runs
- * on them, and who may do what. What of them is written where, the composition root says.
+ * on them, and who may do what, by keys and tokens. What of them is written where, the composition root says.
  *
  *   V19  Every act has one record on the node that decided it, also one that was refused, with who did it and what came
  *        of it. A request that another node answers is noted there. No record has a secret.
@@ -133,7 +133,7 @@ function versionOf(
   return { database, component: kind, name, version: typeof version === 'number' ? version : `${version ?? 'all'}` };
 }
 
-type KeyActs = Pick<Service, 'issueApiKey' | 'rotateApiKey' | 'revokeApiKey'>;
+type KeyActs = Pick<Service, 'issueApiKey' | 'rotateApiKey' | 'revokeApiKey' | 'issueToken' | 'revokeToken'>;
 
 function keyActs(service: Service, note: Note): KeyActs {
   return {
@@ -150,6 +150,16 @@ function keyActs(service: Service, note: Note): KeyActs {
     revokeApiKey: note(
       'revoke-api-key',
       (request) => service.revokeApiKey(request),
+      ({ id }) => ({ key: id }),
+    ),
+    issueToken: note(
+      'issue-token',
+      (request) => service.issueToken(request),
+      ({ name, grants }, reply) => ({ key: reply?.key.id, name, roles: grants.map(formatGrant) }),
+    ),
+    revokeToken: note(
+      'revoke-token',
+      (request) => service.revokeToken(request),
       ({ id }) => ({ key: id }),
     ),
   };

@@ -8,7 +8,7 @@
  */
 import type { Principal } from '#auth';
 import { DatabaseError, quote } from '#base';
-import { hasRight, hasRightOnAll, hasRightOnAny } from '#model';
+import { ALL_DATABASES, type Grant, hasRight, hasRightOnAll, hasRightOnAny, RIGHTS_OF_ROLE, type Right } from '#model';
 import type { DatabaseDescription, ListDatabasesRequest } from '../operations.ts';
 import type { Service } from '../service-interface.ts';
 import { type Operation, PERMISSIONS } from './permissions.ts';
@@ -60,11 +60,18 @@ export function guardService(service: Service, principal: Principal): Service {
       const opened = await service.openStateView(request);
       return { ...opened, mayRefold: hasRight(principal.grants, 'deploy', request.databaseName) };
     }),
-    issueApiKey: everywhere('issueApiKey', (request) => service.issueApiKey({ ...request, issuedBy: principal.id })),
+    issueApiKey: everywhere('issueApiKey', (request) => {
+      refuseToken(principal, 'issue API keys');
+      return service.issueApiKey({ ...request, issuedBy: principal.id });
+    }),
     listApiKeys: everywhere('listApiKeys', (request) => service.listApiKeys(request)),
     findApiKey: everywhere('findApiKey', (request) => service.findApiKey(request)),
-    rotateApiKey: everywhere('rotateApiKey', (request) => service.rotateApiKey(request)),
+    rotateApiKey: everywhere('rotateApiKey', (request) => {
+      refuseToken(principal, 'rotate API keys');
+      return service.rotateApiKey(request);
+    }),
     revokeApiKey: everywhere('revokeApiKey', (request) => service.revokeApiKey(request)),
+    ...tokens(service, principal),
     describeCluster: everywhere('describeCluster', (request) => service.describeCluster(request)),
     // Where the leader of a database is says that there is one.
     leader: (name) => service.leader(name !== undefined && mayRead(principal, name) ? name : undefined),
@@ -110,6 +117,51 @@ async function listed(
   if (!hasRightOnAny(principal.grants, right)) throw denied(principal, `the right to ${right} on any database`);
   const all = await service.listDatabases({ ...request, proof: principal.proof() });
   return all.filter(({ databaseName }) => hasRight(principal.grants, right, databaseName));
+}
+
+type TokenOperations = Pick<Service, 'issueToken' | 'listTokens' | 'findToken' | 'revokeToken'>;
+
+/** Of the tokens of its own; whoever administers all databases sees and ends those of all. */
+function tokens(service: Service, principal: Principal): TokenOperations {
+  const { id, keyId, expiresAtMs, grants } = principal;
+  const of = hasRightOnAll(grants, 'administer') ? undefined : id;
+  const allow =
+    <Request, Reply>(operation: keyof TokenOperations, run: (request: Request) => Promise<Reply>) =>
+    async (request: Request): Promise<Reply> => {
+      const right = PERMISSIONS[operation];
+      if (hasRightOnAny(grants, right)) return run(request);
+      throw denied(principal, `the right to ${right} on any database`);
+    };
+  return {
+    issueToken: allow('issueToken', (request) => {
+      refuseToken(principal, 'issue tokens');
+      for (const grant of request.grants) refuseBeyond(principal, grant);
+      return service.issueToken({ ...request, issuer: { id, keyId, expiresAtMs } });
+    }),
+    listTokens: allow('listTokens', (request) => service.listTokens({ ...request, of })),
+    findToken: allow('findToken', (request) => service.findToken({ ...request, of })),
+    revokeToken: allow('revokeToken', (request) => service.revokeToken({ ...request, of })),
+  };
+}
+
+function refuseBeyond({ id, name, grants }: Principal, { role, databases }: Grant): void {
+  const lacking = RIGHTS_OF_ROLE[role].find((right) => !covers(grants, right, databases));
+  if (lacking === undefined) return;
+  const what = `the right to ${lacking} on ${databases === ALL_DATABASES ? 'all databases' : quote(databases)}`;
+  const message = `${quote(name)} (${id}) lacks ${what}, so its tokens cannot have it`;
+  throw new DatabaseError('permission_denied', message, { details: { reason: 'RightLacking' } });
+}
+
+/** A pattern is within another one that takes it for a name: nothing but a `*` takes its `*`. */
+function covers(grants: readonly Grant[], right: Right, databases: string): boolean {
+  return databases === ALL_DATABASES ? hasRightOnAll(grants, right) : hasRight(grants, right, databases);
+}
+
+/** What it made would outlive it. */
+function refuseToken(principal: Principal, what: string): void {
+  if (principal.issuer === undefined) return;
+  const message = `${quote(principal.name)} (${principal.id}) is a token, and tokens do not ${what}; ${quote(principal.issuer)} may`;
+  throw new DatabaseError('permission_denied', message, { details: { reason: 'RightLacking' } });
 }
 
 function mayRead({ grants }: Principal, database: string): boolean {

@@ -1,4 +1,4 @@
-/** Requests and replies of the operations on API keys. */
+/** Requests and replies of the operations on API keys and tokens. */
 import type { ApiKey, Grant } from '#model';
 
 export interface ApiKeysRequest {
@@ -19,6 +19,34 @@ export interface IssueApiKeyRequest extends ApiKeysRequest {
   readonly expiresAtMs?: number | undefined;
   /** The id of the principal that asks; its guard writes it. */
   readonly issuedBy?: string | undefined;
+}
+
+/** Whose rights a token has; its guard writes it. */
+export interface TokenIssuer {
+  /** Of the principal. */
+  readonly id: string;
+  /** The API key that it has shown. */
+  readonly keyId?: string | undefined;
+  /** When what it has shown expires. */
+  readonly expiresAtMs?: number | undefined;
+}
+
+export interface IssueTokenRequest extends ApiKeysRequest {
+  readonly name: string;
+  readonly grants: readonly Grant[];
+  /** 1 to 3,600. */
+  readonly lifeSeconds: number;
+  readonly issuer?: TokenIssuer | undefined;
+}
+
+export interface TokensRequest extends ApiKeysRequest {
+  /** The id of the principal that has issued them, which its guard writes; absent: whoever has. */
+  readonly of?: string | undefined;
+}
+
+export interface NamedTokenRequest extends TokensRequest {
+  /** As it was asked for. */
+  readonly id: string;
 }
 
 export interface RotateApiKeyRequest extends NamedKeyRequest {

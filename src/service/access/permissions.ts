@@ -12,7 +12,8 @@ export type Operation = Exclude<keyof Service, OfTheNode>;
 
 /**
  * The right that it needs on the database that it names; of a list, on each that is listed. What names none, such as a
- * key, needs it on all that there are or will be: a key may give any right.
+ * key, needs it on all that there are or will be: a key may give any right. A token gives those of its issuer at most
+ * (V21), so that whoever has any on any database may issue one.
  */
 export const PERMISSIONS: Readonly<Record<Operation, Right>> = {
   createDatabase: 'administer',
@@ -46,6 +47,10 @@ export const PERMISSIONS: Readonly<Record<Operation, Right>> = {
   findApiKey: 'administer',
   rotateApiKey: 'administer',
   revokeApiKey: 'administer',
+  issueToken: 'read',
+  listTokens: 'read',
+  findToken: 'read',
+  revokeToken: 'read',
   // It names all databases, and where nodes are reached.
   describeCluster: 'administer',
 };

@@ -1,5 +1,6 @@
 /**
- * API keys, for administrators. Only the answers that make a secret have it, and nobody keeps those.
+ * API keys, for administrators, and tokens, for everybody. Only answers that make a secret have it, and nobody keeps
+ * those.
  */
 import { DatabaseError, formatInstant, instantFromMs, instantToMs } from '#base';
 import {
@@ -26,6 +27,9 @@ import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
 
 const KEYS = '/api/v1/auth/keys';
+const TOKENS = '/api/v1/auth/tokens';
+const LIFE = 'expires_in_seconds';
+const LIFE_SECONDS_DEFAULT = 900;
 const OVERLAP = 'overlap_seconds';
 const MS_PER_SECOND = 1000;
 const OVERLAP_SECONDS_DEFAULT = 86_400;
@@ -37,6 +41,10 @@ export const AUTH_ROUTES: readonly Route[] = [
   { method: 'GET', path: `${KEYS}/{key_id}`, handle: guarded(find) },
   { method: 'POST', path: `${KEYS}/{key_id}/rotate`, status: 201, handle: guarded(rotate) },
   { method: 'DELETE', path: `${KEYS}/{key_id}`, handle: guarded(revoke) },
+  { method: 'GET', path: TOKENS, handle: guarded(listTokens) },
+  { method: 'POST', path: TOKENS, status: 201, handle: guarded(issueToken) },
+  { method: 'GET', path: `${TOKENS}/{token_id}`, handle: guarded(findToken) },
+  { method: 'DELETE', path: `${TOKENS}/{token_id}`, handle: guarded(revokeToken) },
 ];
 
 /** Where nobody is asked who he is, keys are not issued: anybody could lay one by for later. */
@@ -44,7 +52,7 @@ function guarded(handle: Route['handle']): Route['handle'] {
   return (request, context) => {
     if (request.privacy().isRequired) return handle(request, context);
     const message =
-      'Authentication is off on this node, and API keys are administered where it is on: start it with --auth on';
+      'Authentication is off on this node, and API keys and tokens are issued where it is on: start it with --auth on';
     throw new DatabaseError('permission_denied', message, { details: { reason: 'AuthenticationOff' } });
   };
 }
@@ -62,24 +70,60 @@ async function find(request: HttpRequest, { service }: RouteContext): Promise<Ht
 async function issue(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const body = readJsonObject(request, ['name', 'roles', 'expires_at']);
   const faults = new Faults();
+  const named = namedFrom(body, faults);
+  const place = { field: 'expires_at', faults };
+  const expiry = member(body, [place.field], place);
+  const expiresAt = expiry && instantFrom(expiry, place);
+  faults.throwIfAny('The API key is malformed');
+  const expiresAtMs = expiresAt && instantToMs(expiresAt);
+  return issuedReply(await service.issueApiKey({ ...named, expiresAtMs, signal: request.signal() }));
+}
+
+async function listTokens(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const tokens = await service.listTokens({ signal: request.signal() });
+  return jsonReply(200, jsonObject({ tokens: jsonArray(tokens.map(tokenObject)) }), NO_STORE);
+}
+
+async function findToken(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const token = await service.findToken({ id: request.param('token_id'), signal: request.signal() });
+  return jsonReply(200, tokenObject(token), NO_STORE);
+}
+
+async function issueToken(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  const body = readJsonObject(request, ['name', 'roles', LIFE]);
+  const faults = new Faults();
+  const named = namedFrom(body, faults);
+  const place = { field: LIFE, faults };
+  const life = member(body, [LIFE], place);
+  const lifeSeconds = life === undefined ? LIFE_SECONDS_DEFAULT : (countFrom(life, place) ?? 0);
+  faults.throwIfAny('The token is malformed');
+  const { key, text } = await service.issueToken({ ...named, lifeSeconds, signal: request.signal() });
+  const headers = { ...NO_STORE, location: `${TOKENS}/${key.id}` };
+  return jsonReply(201, jsonObject({ token: jsonString(text), ...shownMembers(key) }), headers);
+}
+
+async function revokeToken(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
+  readOptionalJsonObject(request, []);
+  await service.revokeToken({ id: request.param('token_id'), signal: request.signal() });
+  return emptyReply();
+}
+
+type JsonMembers = Record<string, JsonText | undefined>;
+
+type Named = Pick<ApiKey, 'name' | 'grants'>;
+
+/** What a key and a token are asked for with. */
+function namedFrom(body: ReturnType<typeof readJsonObject>, faults: Faults): Named {
   const place = (field: string): JsonPlace => ({ field, faults });
-  const [name, roles, expiry] = ['name', 'roles', 'expires_at'].map((field) => member(body, [field], place(field)));
+  const [name, roles] = ['name', 'roles'].map((field) => member(body, [field], place(field)));
   if (name === undefined) faults.add('name', 'is missing');
   if (roles === undefined) faults.add('roles', 'is missing');
-  const asked = {
-    name: name && textFrom(name, place('name')),
-    grants: roles && itemsFrom(roles, place('roles'))?.map((node, at) => grantFrom(node, item(place('roles'), at))),
-    expiresAt: expiry && instantFrom(expiry, place('expires_at')),
+  const grants =
+    roles && itemsFrom(roles, place('roles'))?.map((node, at) => grantFrom(node, item(place('roles'), at)));
+  return {
+    name: (name && textFrom(name, place('name'))) ?? '',
+    grants: (grants ?? []).filter((grant) => grant !== undefined),
   };
-  faults.throwIfAny('The API key is malformed');
-  const { name: text = '', grants = [], expiresAt } = asked;
-  const issued = await service.issueApiKey({
-    name: text,
-    grants: grants.filter((grant) => grant !== undefined),
-    expiresAtMs: expiresAt && instantToMs(expiresAt),
-    signal: request.signal(),
-  });
-  return issuedReply(issued);
 }
 
 async function rotate(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
@@ -118,15 +162,22 @@ function keyObject(key: ApiKey): JsonText {
 }
 
 /** Of the secrets: when they were made, and until when they count. */
-function keyMembers({
-  id,
-  name,
-  grants,
-  createdAtMs,
-  createdBy,
-  expiresAtMs,
-  secrets,
-}: ApiKey): Record<string, JsonText | undefined> {
+function keyMembers(key: ApiKey): JsonMembers {
+  const secrets = key.secrets.map(({ createdAtMs, expiresAtMs }) =>
+    jsonObject({
+      created_at: jsonString(timeOf(createdAtMs)),
+      expires_at: jsonStringIfPresent(timeIfAny(expiresAtMs)),
+    }),
+  );
+  return { ...shownMembers(key), secrets: jsonArray(secrets) };
+}
+
+/** A token has one secret, which is as old as it is. */
+function tokenObject(token: ApiKey): JsonText {
+  return jsonObject(shownMembers(token));
+}
+
+function shownMembers({ id, name, grants, createdAtMs, createdBy, expiresAtMs }: ApiKey): JsonMembers {
   return {
     id: jsonString(id),
     name: jsonString(name),
@@ -134,14 +185,6 @@ function keyMembers({
     created_at: jsonString(timeOf(createdAtMs)),
     created_by: jsonString(createdBy),
     expires_at: jsonStringIfPresent(timeIfAny(expiresAtMs)),
-    secrets: jsonArray(
-      secrets.map((secret) =>
-        jsonObject({
-          created_at: jsonString(timeOf(secret.createdAtMs)),
-          expires_at: jsonStringIfPresent(timeIfAny(secret.expiresAtMs)),
-        }),
-      ),
-    ),
   };
 }
 

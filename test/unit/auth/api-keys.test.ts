@@ -54,6 +54,7 @@ const known = (more: Partial<KnownKey> = {}): KnownKey => ({
   id: key.id,
   name: 'ci',
   grants: GRANTS,
+  createdBy: 'bootstrap',
   secrets: [{ hash: key.hash }],
   ...more,
 });
@@ -120,6 +121,40 @@ describe('a key in a request', () => {
     expect(principal.holds()).toBe(false);
     now = known({ grants: [] });
     expect(ask()).not.toBe(principal);
+  });
+});
+
+describe('a token', () => {
+  const token = known({ createdBy: 'key:0123456789abcdef', token: { keyId: '0123456789abcdef' }, expiresAtMs: 10 });
+  const issuer: KnownKey = { ...known(), id: '0123456789abcdef', secrets: [] };
+  const extractorOf = (...all: readonly KnownKey[]): ReturnType<typeof keyExtractor> =>
+    keyExtractor({ find: (id) => all.find((each) => each.id === id), refresh: async () => undefined }, () => 9);
+  const headers = credentialsOf({ authorization: `Bearer ${key.text}` });
+
+  it('is of a principal of its own, which says whose rights it has', async () => {
+    expect(await extractorOf(token, issuer).extract(headers)).toMatchObject({
+      kind: 'principal',
+      principal: {
+        id: `token:${key.id}`,
+        issuer: 'key:0123456789abcdef',
+        expiresAtMs: 10,
+        attributes: new Map([['issued_by', 'key:0123456789abcdef']]),
+      },
+    });
+  });
+
+  it('ends with the key that has issued it (V21)', async () => {
+    expect(await extractorOf(token).extract(headers)).toMatchObject({
+      kind: 'refused',
+      why: expect.stringMatching(/which is gone$/),
+    });
+    const all = [token, issuer];
+    const keys = { find: (id: string) => all.find((each) => each.id === id), refresh: async () => undefined };
+    const kept = await keyExtractor(keys, () => 9).extract(headers);
+    if (kept.kind !== 'principal') throw new Error('no principal');
+    expect(kept.principal.holds()).toBe(true);
+    all.pop();
+    expect(kept.principal.holds()).toBe(false);
   });
 });
 

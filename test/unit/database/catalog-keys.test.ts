@@ -13,6 +13,7 @@ import {
   type CatalogOutcome,
   encodeCatalogEntry,
   faultInForwardedEntry,
+  TOKENS_MAX,
 } from '#database';
 import { type KvStore, memoryKv } from '#kv';
 import { type ApiKey, type Grant, ROLES, readApiKey, writeApiKey } from '#model';
@@ -83,6 +84,22 @@ describe('API keys of the catalog', () => {
     expect(host.apply(keep(keyOf(API_KEYS_MAX)))).toMatchObject({ kind: 'key-kept' });
   });
 
+  it('leave tokens their own places, and take none of theirs', async () => {
+    const host = new Host();
+    const token = (id: number): ApiKey => keyOf(id, { expiresAtMs: 1_700_000_900_000, token: { keyId: keyOf(1).id } });
+    host.apply(keep(keyOf(1)));
+    for (let id = 2; id < TOKENS_MAX + 2; id++) host.apply(keep(token(id)));
+    const full = { kind: 'key-unmoved', isFull: true };
+    expect(host.apply(keep(token(0)))).toEqual(full);
+    await host.flush();
+    host.machine = host.open();
+    expect(host.apply(keep(token(0)))).toEqual(full);
+    expect(host.apply(keep(keyOf(0)))).toMatchObject({ kind: 'key-kept' });
+    expect(host.apply({ kind: 'remove-key', id: token(7).id })).toMatchObject({ kind: 'key-removed' });
+    expect(host.apply(keep(token(7)))).toEqual({ kind: 'key-kept', key: token(7) });
+    expect(host.apply(keep(token(0xfff)))).toEqual(full);
+  });
+
   it('are there after a restart, and those that were removed are not', async () => {
     const host = new Host();
     const ids = [0x000, 0x0ff, 0x100, 0xfff];
@@ -148,8 +165,9 @@ describe('the bytes of a key (M13)', () => {
     createdAtMs: time,
     expiresAtMs: fc.option(time, { nil: undefined }),
   });
+  const id = fc.uint8Array({ minLength: 8, maxLength: 8 }).map((bytes) => Buffer.from(bytes).toString('hex'));
   const key: fc.Arbitrary<ApiKey> = fc.record({
-    id: fc.uint8Array({ minLength: 8, maxLength: 8 }).map((bytes) => Buffer.from(bytes).toString('hex')),
+    id,
     version: fc.integer({ min: 1, max: 2 ** 40 }),
     name: text,
     grants: fc.array(grant, { maxLength: 32 }),
@@ -158,6 +176,9 @@ describe('the bytes of a key (M13)', () => {
     expiresAtMs: fc.option(time, { nil: undefined }),
     secrets: fc.array(secret, { minLength: 1, maxLength: 2 }),
   });
+  const token: fc.Arbitrary<ApiKey> = fc
+    .tuple(key, time, fc.option(id, { nil: undefined }))
+    .map(([each, expiresAtMs, keyId]) => ({ ...each, expiresAtMs, token: { keyId } }));
   const bytesOf = (each: ApiKey): Uint8Array => {
     const writer = new ByteWriter();
     writeApiKey(writer, each);
@@ -166,7 +187,7 @@ describe('the bytes of a key (M13)', () => {
 
   it('are read to the key, and whatever is read is written so', () => {
     fc.assert(
-      fc.property(key, fc.nat(), fc.nat(255), (each, place, byte) => {
+      fc.property(fc.oneof(key, token), fc.nat(), fc.nat(255), (each, place, byte) => {
         const bytes = bytesOf(each);
         expect(readApiKey(new ByteReader(bytes))).toEqual(each);
         const changed = bytes.with(place % bytes.length, byte);
@@ -184,6 +205,7 @@ describe('the bytes of a key (M13)', () => {
     ['a name with a line', { name: 'a\nb' }],
     ['a name of nothing', { name: '' }],
     ['no issuer', { createdBy: '' }],
+    ['a token that does not expire', { token: { keyId: undefined } }],
     ['no version', { version: 0 }],
     ['no secret', { secrets: [] }],
     ['three secrets', { secrets: [1, 2, 3].flatMap((byte) => keyOf(byte).secrets) }],

@@ -88,6 +88,27 @@ describe('cairn auth key', () => {
     expect(revoked.asked).toEqual([`DELETE ${AT}/${ID} ${SECRET}`]);
   });
 
+  it('token create, list and revoke are of tokens', async () => {
+    const token = { ...KEY, token: 'cairn_z', expires_at: '2026-01-01T00:10:00Z' };
+    const line = 'token create --name agent --roles reader:shop --expires-in 10m --key-file first';
+    const created = await run(line, Response.json(token, { status: 201 }));
+    expect([created.code, created.out, created.asked]).toEqual([
+      0,
+      'cairn_z\n',
+      [
+        `POST http://127.0.0.1:3000/api/v1/auth/tokens ${SECRET} {"name":"agent","roles":["reader:shop"],"expires_in_seconds":600}`,
+      ],
+    ]);
+    expect(created.err).toMatch(/^token 0123456789abcdef \(ci\): reader, until .*; it is shown this once\n$/);
+    const listed = await run('token list --key-file first', Response.json({ tokens: [token] }));
+    expect(listed.out).toMatch(
+      /^ID +NAME +ROLES +EXPIRES +BY\n0123456789abcdef +ci +reader +2026-01-01T00:10:00Z +bootstrap\n$/,
+    );
+    const revoked = await run(`token revoke ${ID} --key-file first`, new Response(null, { status: 204 }));
+    expect([revoked.code, revoked.err]).toEqual([0, `token ${ID} is revoked\n`]);
+    expect(revoked.asked).toEqual([`DELETE http://127.0.0.1:3000/api/v1/auth/tokens/${ID} ${SECRET}`]);
+  });
+
   it.each([
     [Response.json({ error: { message: 'no such key' } }, { status: 404 }), 'cairn auth: no such key\n'],
     [
@@ -117,8 +138,10 @@ describe('cairn auth key', () => {
   });
 
   it.each([
-    ['', '"" is no command; there is key'],
-    ['token list --key-file first', '"token" is no command'],
+    ['', '"" is no command; there are key and token'],
+    ['tokens list --key-file first', '"tokens" is no command'],
+    ['token rotate 0123456789abcdef --key-file first', 'there are create, list and revoke'],
+    ['token list', '--key-file is missing: a file with your key'],
     ['key --key-file first', 'there are create, list, rotate and revoke'],
     ['key list', '--key-file is missing'],
     ['key list x --key-file first', 'one word too many'],

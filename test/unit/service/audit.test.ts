@@ -40,8 +40,12 @@ async function recordsOf(operation: Operation, answer: () => unknown): Promise<r
   return records;
 }
 
+/** Whoever has a right may hand it out. */
+const HANDED_OUT: readonly Operation[] = ['issueToken', 'revokeToken'];
+
 const isAct = (operation: Operation): boolean =>
-  ['administer', 'deploy'].includes(PERMISSIONS[operation]) && !READS.includes(operation);
+  HANDED_OUT.includes(operation) ||
+  (['administer', 'deploy'].includes(PERMISSIONS[operation]) && !READS.includes(operation));
 
 test.each(OPERATIONS)(
   '%s has one record when it changes what administrators decide, and else none (V19)',
@@ -71,6 +75,8 @@ test.each([
   ['issueApiKey', { key: '0123', name: 'balances', roles: ['reader:shop-*'] }],
   ['rotateApiKey', { key: '0123', name: 'of the shop' }],
   ['revokeApiKey', { key: '0123' }],
+  ['issueToken', { key: '0123', name: 'balances', roles: ['reader:shop-*'] }],
+  ['revokeToken', { key: '0123' }],
 ] as const)('the record of %s says what it was done to', async (operation, about) => {
   expect((await recordsOf(operation, () => REPLY))[0]?.about).toEqual(about);
 });

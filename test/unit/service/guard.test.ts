@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import type { Principal } from '#auth';
 import { DatabaseError } from '#base';
-import { Faults, type Grant, NO_OPTIONS, RIGHTS_OF_ROLE, ROLES } from '#model';
+import { Faults, type Grant, NO_OPTIONS, parseGrant, RIGHTS_OF_ROLE, ROLES } from '#model';
 import { guardService, OPERATIONS, type Operation, PERMISSIONS, type Service } from '#service';
 
 function noting(asked: string[]): Service {
@@ -29,7 +29,8 @@ async function outcome(grants: readonly Grant[], operation: Operation, databaseN
   const asked: string[] = [];
   const guarded = guardService(noting(asked), principalOf(grants));
   try {
-    await guarded[operation]({ databaseName, options: NO_OPTIONS, faults: new Faults() } as never);
+    const request = { databaseName, options: NO_OPTIONS, faults: new Faults(), grants: [] };
+    await guarded[operation](request as never);
     return `done: ${asked.join()}`;
   } catch (failure) {
     return failure instanceof DatabaseError ? [failure.code, ...asked].join() : String(failure);
@@ -39,6 +40,9 @@ async function outcome(grants: readonly Grant[], operation: Operation, databaseN
 /** Whether it names no database. */
 const isOnAll = (operation: Operation): boolean =>
   operation.endsWith('ApiKey') || operation === 'listApiKeys' || operation === 'describeCluster';
+
+/** Whether a right on any database is enough. */
+const isOnAny = (operation: Operation): boolean => operation === 'listDatabases' || /Tokens?$/.test(operation);
 
 test('keys are administered by who administers all databases (V16)', async () => {
   for (const operation of OPERATIONS.filter(isOnAll)) {
@@ -54,7 +58,7 @@ test.each(ROLES)(
       const may = RIGHTS_OF_ROLE[role].includes(PERMISSIONS[operation]) ? `done: ${operation}` : 'permission_denied';
       const databases = isOnAll(operation) ? '*' : 'shop';
       expect([operation, await outcome([{ role, databases }], operation, 'shop')]).toEqual([operation, may]);
-      if (operation === 'listDatabases' || isOnAll(operation)) continue;
+      if (isOnAny(operation) || isOnAll(operation)) continue;
       const elsewhere = await outcome([{ role, databases: 'shop' }], operation, 'bank');
       expect([operation, elsewhere]).toEqual([operation, 'permission_denied']);
     }
@@ -65,6 +69,66 @@ test('who has no grant may do nothing (V16)', async () => {
   for (const operation of OPERATIONS) {
     expect([operation, await outcome([], operation, 'shop')]).toEqual([operation, 'permission_denied']);
   }
+});
+
+const grantsOf = (...texts: readonly string[]): readonly Grant[] => texts.flatMap((text) => parseGrant(text) ?? []);
+
+test.each<[own: readonly string[], asked: string, isGiven: boolean]>([
+  [['admin'], 'admin', true],
+  [['admin'], 'writer:shop-*', true],
+  [['writer:shop-*'], 'reader:shop-*', true],
+  [['writer:shop-*'], 'writer:shop-eu-*', true],
+  [['writer:*-eu'], 'writer:shop-*-eu', true],
+  [['reader', 'deployer:shop'], 'deployer:shop', true],
+  [['writer:shop', 'deployer:shop'], 'deployer:shop', true],
+  [['writer:shop-*'], 'writer:shop*', false],
+  [['writer:shop-*'], 'writer:*', false],
+  [['writer:shop-*'], 'deployer:shop-eu', false],
+  [['writer:shop', 'deployer:bank'], 'deployer:shop', false],
+  [['reader:shop', 'reader:bank'], 'reader:*', false],
+  [['reader'], 'writer', false],
+  // Which are no grants on all databases either.
+  [['admin:**'], 'admin', false],
+  [['admin:*-*', 'admin:*a', 'admin:a*'], 'admin', false],
+])('whoever has %j may issue a token with %s: %s (V21)', async (own, asked, isGiven) => {
+  const done: string[] = [];
+  const guarded = guardService(noting(done), principalOf(grantsOf(...own)));
+  const { signal } = new AbortController();
+  const work = guarded.issueToken({
+    name: 'x',
+    grants: grantsOf('reader:nowhere', asked).slice(1),
+    lifeSeconds: 1,
+    signal,
+  });
+  const said = await work.then(
+    () => 'given',
+    (failure: Error) => failure.message,
+  );
+  expect(said).toMatch(isGiven ? /^given$/ : /lacks the right to \w+ on .*, so its tokens cannot have it$/);
+  expect(done).toEqual(isGiven ? ['issueToken'] : []);
+});
+
+test('a token issues nothing and rotates nothing, whatever it may do (V21)', async () => {
+  const guarded = guardService(noting([]), { ...principalOf(grantsOf('admin')), id: 'token:2', issuer: 'key:1' });
+  for (const operation of ['issueApiKey', 'rotateApiKey', 'issueToken'] as const) {
+    const work = Promise.resolve().then(() => guarded[operation]({ grants: [] } as never));
+    await expect(work).rejects.toThrow(
+      /^"ci" \(token:2\) is a token, and tokens do not .* API keys|tokens; "key:1" may$/,
+    );
+  }
+  await guarded.revokeApiKey({ id: 'x' } as never);
+});
+
+test.each([
+  [['admin'], undefined],
+  [['writer:shop'], 'key:1'],
+] as const)('tokens are shown to who has issued them, and all to who administers all: %j', async (own, of) => {
+  const asked: unknown[] = [];
+  const note = async (request: { readonly of?: string }): Promise<void> => void asked.push(request.of);
+  const service = { ...noting([]), listTokens: note, findToken: note, revokeToken: note } as unknown as Service;
+  const guarded = guardService(service, principalOf(grantsOf(...own)));
+  for (const operation of ['listTokens', 'findToken', 'revokeToken'] as const) await guarded[operation]({} as never);
+  expect(asked).toEqual([of, of, of]);
 });
 
 test('a list shows what may be read, and no leader is named of what may not', async () => {

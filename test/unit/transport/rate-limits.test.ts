@@ -17,8 +17,8 @@ function limitsOf(clusterProof?: string): { limits: RateLimits; scrape: () => Pr
   return { limits, scrape: async () => (await metrics.render()).body };
 }
 
-function principal(id: string): Principal {
-  return { id, name: id, attributes: new Map(), grants: [], holds: () => true, proof: () => ({}) };
+function principal(id: string, issuer?: string): Principal {
+  return { id, issuer, name: id, attributes: new Map(), grants: [], holds: () => true, proof: () => ({}) };
 }
 
 describe('SPEC-LIMITS-RATE', () => {
@@ -54,6 +54,14 @@ describe('SPEC-LIMITS-RATE', () => {
     expect(left(undefined, '192.0.2.1')).toBe('2');
     // An address is none of the names of principals.
     expect(left(undefined, 'key:1')).toBe('2');
+  });
+
+  it('a token counts for whoever has issued it, so that nobody has more by handing out many', () => {
+    const { limits } = limitsOf();
+    const left = (who: Principal): string | undefined =>
+      limits.count({ principal: who, address: undefined }, 'http').headers['x-ratelimit-remaining'];
+    expect([left(principal('token:2', 'key:1')), left(principal('token:3', 'key:1'))]).toEqual(['2', '1']);
+    expect(left(principal('key:1'))).toBe('0');
   });
 
   it('refusals are counted by protocol, and by whom they were for', async () => {

@@ -57,6 +57,15 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     answer: 'IssuedApiKey',
   },
   'DELETE /api/v1/auth/keys/{key_id}': { ...access, summary: 'revokes an API key' },
+  'POST /api/v1/auth/tokens': {
+    ...access,
+    summary: 'issues a token: some of your rights, for an hour at most',
+    body: { [JSON_TYPE]: 'NewToken' },
+    answer: 'IssuedToken',
+  },
+  'GET /api/v1/auth/tokens': { ...access, summary: 'lists the tokens that you have issued', answer: 'TokenList' },
+  'GET /api/v1/auth/tokens/{token_id}': { ...access, summary: 'reads a token', answer: 'Token' },
+  'DELETE /api/v1/auth/tokens/{token_id}': { ...access, summary: 'revokes a token' },
   'POST /api/v1/db': {
     ...databases,
     summary: 'creates a database',

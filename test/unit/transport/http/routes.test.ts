@@ -4,12 +4,15 @@ import { allowedMethods, methodsByPath, ROUTES } from '../../../../src/transport
 
 const SPECIFIED = [
   'DELETE /api/v1/auth/keys/{key_id}',
+  'DELETE /api/v1/auth/tokens/{token_id}',
   'DELETE /api/v1/db/{database}',
   'DELETE /databases/{database}',
   'DELETE /databases/{database}/state-views/{name}',
   'GET /',
   'GET /api/v1/auth/keys',
   'GET /api/v1/auth/keys/{key_id}',
+  'GET /api/v1/auth/tokens',
+  'GET /api/v1/auth/tokens/{token_id}',
   'GET /api/v1/databases/{database}/state-views/{name}/versions/{version}',
   'GET /api/v1/db/{database}/presenters',
   'GET /api/v1/db/{database}/presenters/{name}/v{version}',
@@ -49,6 +52,7 @@ const SPECIFIED = [
   'GET /health/detailed',
   'POST /api/v1/auth/keys',
   'POST /api/v1/auth/keys/{key_id}/rotate',
+  'POST /api/v1/auth/tokens',
   'POST /api/v1/databases/{database}',
   'POST /api/v1/databases/{database}/state-changes/{name}/versions/{version}',
   'POST /api/v1/db',

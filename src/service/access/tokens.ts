@@ -1,0 +1,117 @@
+/**
+ * Tokens: keys that end within the hour, for agents and others who are to do less than whoever hands them out.
+ *
+ *   V21  A token does nothing that its issuer could not do when it was issued, ends no later than the credential that it was
+ *        issued with, and not at all later than an hour; it issues nothing itself (guard.ts). One of an API key counts no
+ *        longer than the key is there (#auth, key-extractor.ts).
+ */
+import { issueKey } from '#auth';
+import { CATALOG_GROUP, DatabaseError, quote } from '#base';
+import { type ApiKey, Faults } from '#model';
+import type { ServiceContext } from '../context.ts';
+import { addKeyFaults, NOBODY, refuseBelowLevel } from './api-keys.ts';
+import type { IssuedApiKey, IssueTokenRequest, NamedTokenRequest, TokensRequest } from './operations.ts';
+
+const TOKEN_SECONDS_MAX = 3_600;
+/** That one issuer may have at a time, so that nobody takes the places of all. Two at once may get one more. */
+const TOKENS_OF_ISSUER_MAX = 100;
+
+const MS_PER_SECOND = 1_000;
+/** What is past is taken away when others are issued, a few at a time: each is an entry of the catalog. */
+const SWEPT_MAX = 4;
+/** Of nodes whose clocks differ: what is past here may not be there. */
+const SWEEP_AFTER_MS = 60_000;
+
+export async function issueToken(context: ServiceContext, request: IssueTokenRequest): Promise<IssuedApiKey> {
+  const { clock, random, node } = context;
+  const nowMs = clock.nowMs();
+  const { name, grants, lifeSeconds, issuer } = request;
+  refuseFaults(request);
+  refuseBelowLevel(context, 'Tokens');
+  await node.latest(CATALOG_GROUP);
+  const tokens = node.catalog.apiKeys().filter(isToken);
+  const by = issuer?.id ?? NOBODY;
+  const own = tokens.filter((token) => token.createdBy === by && !isPast(token, nowMs));
+  if (own.length >= TOKENS_OF_ISSUER_MAX)
+    throw tooMany(`${quote(by)} has ${own.length} tokens, as many as it may have`);
+  await sweep(context, tokens, nowMs);
+  const { id, hash, text } = issueKey((bytes) => random.bytes(bytes));
+  const key: ApiKey = {
+    id,
+    version: 1,
+    name,
+    grants,
+    createdAtMs: nowMs,
+    createdBy: by,
+    expiresAtMs: Math.min(
+      nowMs + lifeSeconds * MS_PER_SECOND,
+      Math.floor(issuer?.expiresAtMs ?? Number.POSITIVE_INFINITY),
+    ),
+    token: { keyId: issuer?.keyId },
+    secrets: [{ hash, createdAtMs: nowMs, expiresAtMs: undefined }],
+  };
+  const outcome = await node.keepApiKey(key);
+  if (outcome.kind === 'key-kept') return { key, text };
+  throw tooMany('There are as many tokens as there may be, 1000');
+}
+
+/** Those that count, of this issuer or of all. */
+export async function listTokens({ node, clock }: ServiceContext, { of }: TokensRequest): Promise<readonly ApiKey[]> {
+  await node.latest(CATALOG_GROUP);
+  const nowMs = clock.nowMs();
+  const counts = (token: ApiKey): boolean => !isPast(token, nowMs) && !isOrphan(node.catalog, token);
+  return node.catalog.apiKeys().filter((key) => isToken(key) && isOf(key, of) && counts(key));
+}
+
+export async function findToken(context: ServiceContext, request: NamedTokenRequest): Promise<ApiKey> {
+  const token = (await listTokens(context, request)).find(({ id }) => id === request.id);
+  if (token === undefined) throw tokenNotFound(request.id);
+  return token;
+}
+
+export async function revokeToken(context: ServiceContext, request: NamedTokenRequest): Promise<void> {
+  const { id } = await findToken(context, request);
+  const outcome = await context.node.removeApiKey(id);
+  if (outcome.kind !== 'key-removed') throw tokenNotFound(id);
+}
+
+async function sweep({ node }: ServiceContext, tokens: readonly ApiKey[], nowMs: number): Promise<void> {
+  const gone = tokens.filter((token) => isPast(token, nowMs - SWEEP_AFTER_MS) || isOrphan(node.catalog, token));
+  for (const { id } of gone.slice(0, SWEPT_MAX)) await node.removeApiKey(id);
+}
+
+function isToken({ token }: ApiKey): boolean {
+  return token !== undefined;
+}
+
+function isOf({ createdBy }: ApiKey, issuer: string | undefined): boolean {
+  return issuer === undefined || createdBy === issuer;
+}
+
+function isPast({ expiresAtMs = 0 }: ApiKey, nowMs: number): boolean {
+  return expiresAtMs <= nowMs;
+}
+
+function isOrphan(catalog: ServiceContext['node']['catalog'], { token }: ApiKey): boolean {
+  return token?.keyId !== undefined && catalog.apiKey(token.keyId) === undefined;
+}
+
+function refuseFaults(request: IssueTokenRequest): void {
+  const faults = new Faults();
+  const { lifeSeconds, issuer } = request;
+  addKeyFaults(request, faults, { what: 'token', by: issuer?.id ?? NOBODY });
+  if (lifeSeconds < 1 || lifeSeconds > TOKEN_SECONDS_MAX) {
+    faults.add('expires_in_seconds', `must be from 1 to ${TOKEN_SECONDS_MAX}, an hour`, lifeSeconds);
+  }
+  faults.throwIfAny('The token is malformed');
+}
+
+function tokenNotFound(id: string): DatabaseError {
+  const message = `There is no token ${quote(id)}; it may have expired`;
+  return new DatabaseError('not_found', message, { details: { reason: 'TokenNotFound' } });
+}
+
+function tooMany(what: string): DatabaseError {
+  const message = `${what}; revoke those that nobody uses, or send again when others have expired`;
+  return new DatabaseError('too_large', message, { details: { reason: 'TooManyTokens' } });
+}

@@ -1,0 +1,201 @@
+// Goal: whoever may do something hands some of it to an agent for a while: over HTTP, gRPC and MCP, on every node, and
+// never more, longer or further than the one who has handed it out.
+// Method: two real nodes with authentication, keys of several roles and tokens that they issue.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, describe, expect, it } from 'vitest';
+import { AS_FIRST, FIRST_KEY } from '../support/guarded-node.ts';
+import { type Answer, cloudEvent, errorOf, HttpClient, jsonOf } from '../support/http-client.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { startGuardedTwoNodes } from '../support/two-nodes.ts';
+
+const KEYS = '/api/v1/auth/keys';
+const TOKENS = '/api/v1/auth/tokens';
+const DENIED = { status: 403, code: 'PERMISSION_DENIED' };
+const dir = tempDir();
+afterAll(() => dir[Symbol.dispose]());
+const file = join(dir.path, 'first-key');
+writeFileSync(file, FIRST_KEY);
+const { holder, other } = await startGuardedTwoNodes(
+  'shop',
+  AS_FIRST,
+  '--auth=on',
+  `--auth-bootstrap-key-file=${file}`,
+);
+const [there, here] = [new HttpClient(holder.http), new HttpClient(other.http)];
+
+type Headers = Readonly<Record<string, string>>;
+
+interface Issued {
+  readonly id: string;
+  readonly headers: Headers;
+}
+
+async function keyWith(...roles: readonly string[]): Promise<Issued> {
+  const { id, key } = jsonOf(await there.post(KEYS, { name: 'ci', roles }, AS_FIRST)) as Record<'id' | 'key', string>;
+  return { id, headers: { 'x-api-key': key } };
+}
+
+const asked = (roles: readonly string[], by: Headers, more: object = {}, at = there): Promise<Answer> =>
+  at.post(TOKENS, { name: 'agent', roles, ...more }, by);
+
+async function tokenWith(roles: readonly string[], by: Headers, more: object = {}): Promise<Issued> {
+  const answer = await asked(roles, by, more);
+  expect([answer.status, answer.text]).toEqual([201, answer.text]);
+  const { id, token } = jsonOf(answer) as Record<'id' | 'token', string>;
+  return { id, headers: { authorization: `Bearer ${token}` } };
+}
+
+const statusOf = async (headers: Headers, at = there): Promise<number> =>
+  (await at.get('/databases/shop', headers)).status;
+const writtenBy = (headers: Headers, id: string): Promise<Answer> =>
+  here.post('/databases/shop/events', { events: [cloudEvent(id)] }, headers);
+
+describe('SPEC-AUTH-TOKENS', () => {
+  it('a token is issued by whoever has the rights, with an end, and shown once', async () => {
+    const key = await keyWith('writer:shop');
+    const before = Date.now();
+    const answer = await asked(['reader:shop'], key.headers);
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([201, 'no-store']);
+    const issued = jsonOf(answer) as Record<string, string>;
+    expect(issued).toEqual({
+      token: expect.stringMatching(/^cairn_[\da-f]{16}_[\da-f]{72}$/),
+      id: expect.stringMatching(/^[\da-f]{16}$/),
+      name: 'agent',
+      roles: ['reader:shop'],
+      created_at: expect.any(String),
+      created_by: `key:${key.id}`,
+      expires_at: expect.any(String),
+    });
+    const lifeMs = Date.parse(issued['expires_at'] ?? '') - Date.parse(issued['created_at'] ?? '');
+    expect(lifeMs).toBe(900_000);
+    expect(Date.parse(issued['created_at'] ?? '')).toBeGreaterThanOrEqual(before);
+    const { token: _token, ...shown } = issued;
+    expect(jsonOf(await here.get(answer.headers.get('location') ?? '', key.headers))).toEqual(shown);
+    expect(jsonOf(await here.get(TOKENS, key.headers))).toEqual({ tokens: [shown] });
+  });
+
+  it('a token does what its roles say and no more, on every node, over HTTP, gRPC and MCP', async () => {
+    const key = await keyWith('writer:shop', 'reader');
+    const reads = await tokenWith(['reader:shop'], key.headers);
+    const writes = await tokenWith(['writer:shop'], key.headers);
+    expect([await statusOf(reads.headers), await statusOf(reads.headers, here)]).toEqual([200, 200]);
+    errorOf(await writtenBy(reads.headers, 'refused'), DENIED);
+    expect((await writtenBy(writes.headers, 'written')).status).toBe(200);
+    const { databases } = await other.client.send('fetchCatalog', {}, { metadata: reads.headers });
+    expect(databases.map(({ name }) => name)).toEqual(['shop']);
+    const transport = new StreamableHTTPClientTransport(new URL(other.mcp), {
+      requestInit: { headers: reads.headers },
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport);
+    const event = { method: 'POST', path: '/api/v1/db/shop', body: { events: [cloudEvent('by-mcp')] } };
+    await expect(client.callTool({ name: 'fetch', arguments: event })).rejects.toThrow(/status 403/);
+    const read = await client.callTool({ name: 'fetch', arguments: { path: '/db/shop/latest' } });
+    expect(JSON.stringify(read)).toContain('shop');
+    await client.close();
+  });
+
+  it('what it writes says by whom, and on whose behalf', async () => {
+    const key = await keyWith('writer:shop');
+    const token = await tokenWith(['writer:shop'], key.headers);
+    const transaction = { transaction_id: '0193a1b2-c3d4-7e5f-8a9b-100000000077', events: [cloudEvent('on-behalf')] };
+    expect((await here.post('/api/v1/db/shop', transaction, token.headers)).status).toBe(200);
+    const found = await there.get(`/api/v1/db/shop/transaction/${transaction.transaction_id}`, AS_FIRST);
+    expect(found.text).toContain(`token:${token.id}`);
+    expect(found.text).toContain(`"cairn.issued_by":"key:${key.id}"`);
+  });
+
+  it.each([
+    ['writer:shop', 'writer:bank'],
+    ['writer:shop', 'deployer:shop'],
+    ['reader', 'writer:shop'],
+    ['admin:shop', 'admin'],
+    ['reader:s*', 'reader:*'],
+  ])('whoever has %s has no token with %s', async (own, wanted) => {
+    const { headers } = await keyWith(own);
+    const { message, details } = errorOf(await asked([wanted], headers), DENIED);
+    expect([message.includes('so its tokens cannot have it'), details?.reason]).toEqual([true, 'RightLacking']);
+  });
+
+  it('tokens issue neither tokens nor keys', async () => {
+    const { headers } = await tokenWith(['admin'], AS_FIRST);
+    expect((await there.get(KEYS, headers)).status).toBe(200);
+    errorOf(await asked(['reader:shop'], headers), DENIED);
+    errorOf(await there.post(KEYS, { name: 'x', roles: ['reader'] }, headers), DENIED);
+    const key = await keyWith('reader');
+    errorOf(await there.post(`${KEYS}/${key.id}/rotate`, {}, headers), DENIED);
+  });
+
+  it('a token ends when its time is over, with its key, and when it is revoked', async () => {
+    const key = await keyWith('reader:shop');
+    const short = await tokenWith(['reader:shop'], key.headers, { expires_in_seconds: 1 });
+    const revoked = await tokenWith(['reader:shop'], key.headers);
+    const orphan = await tokenWith(['reader:shop'], key.headers);
+    for (const { headers } of [short, revoked, orphan]) expect(await statusOf(headers, here)).toBe(200);
+    const gone = await here.send(`${TOKENS}/${revoked.id}`, { method: 'DELETE', headers: key.headers });
+    expect([gone.status, await statusOf(revoked.headers)]).toEqual([204, 401]);
+    await there.send(`${KEYS}/${key.id}`, { method: 'DELETE', headers: AS_FIRST });
+    expect([await statusOf(orphan.headers), await statusOf(orphan.headers, here)]).toEqual([401, 401]);
+    await expect.poll(() => statusOf(short.headers)).toBe(401);
+  });
+
+  it('a token ends with the key that it was issued with at the latest', async () => {
+    const expiresAt = new Date(Date.now() + 30_000).toISOString();
+    const body = { name: 'short', roles: ['reader:shop'], expires_at: expiresAt };
+    const { key } = jsonOf(await there.post(KEYS, body, AS_FIRST)) as { readonly key: string };
+    const answer = await asked(['reader:shop'], { 'x-api-key': key }, { expires_in_seconds: 3_600 });
+    expect(Date.parse((jsonOf(answer) as { readonly expires_at: string }).expires_at)).toBe(Date.parse(expiresAt));
+  });
+
+  it('whoever has not issued it neither sees nor ends it, but an administrator of all', async () => {
+    const [key, stranger] = [await keyWith('reader:shop'), await keyWith('admin:shop', 'reader')];
+    const token = await tokenWith(['reader:shop'], key.headers);
+    for (const method of ['GET', 'DELETE']) {
+      const answer = await there.send(`${TOKENS}/${token.id}`, { method, headers: stranger.headers });
+      expect(errorOf(answer, { status: 404, code: 'NOT_FOUND' }).details?.reason).toBe('TokenNotFound');
+    }
+    expect(jsonOf(await there.get(TOKENS, stranger.headers))).toEqual({ tokens: [] });
+    expect((await there.get(TOKENS, AS_FIRST)).text).toContain(token.id);
+    // It is no key.
+    expect((await there.get(KEYS, AS_FIRST)).text).not.toContain(token.id);
+    for (const [method, path] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['POST', '/rotate'],
+    ] as const) {
+      const answer = await there.send(`${KEYS}/${token.id}${path}`, { method, headers: AS_FIRST });
+      expect(errorOf(answer, { status: 404, code: 'NOT_FOUND' }).details?.reason).toBe('ApiKeyNotFound');
+    }
+    expect((await there.send(`${TOKENS}/${token.id}`, { method: 'DELETE', headers: AS_FIRST })).status).toBe(204);
+    expect(await statusOf(token.headers)).toBe(401);
+  });
+
+  it('one issuer has a hundred at a time', async () => {
+    const key = await keyWith('reader:shop');
+    const answers: number[] = [];
+    for (let count = 0; count < 100; count++) answers.push((await asked(['reader:shop'], key.headers)).status);
+    expect(answers.filter((status) => status !== 201)).toEqual([]);
+    const last = errorOf(await asked(['reader:shop'], key.headers));
+    expect([last.details?.reason, last.message]).toEqual(['TooManyTokens', expect.stringContaining('has 100 tokens')]);
+    // Others have theirs.
+    expect((await asked(['reader:shop'], AS_FIRST)).status).toBe(201);
+  });
+
+  it.each([
+    [{}, ['roles']],
+    [{ roles: [] }, ['roles']],
+    [{ roles: ['root'] }, ['roles[0]']],
+    [{ roles: ['reader'], name: '' }, ['name']],
+    [{ roles: ['reader'], expires_in_seconds: 0 }, ['expires_in_seconds']],
+    [{ roles: ['reader'], expires_in_seconds: 3_601 }, ['expires_in_seconds']],
+    [{ roles: ['reader'], expires_in_seconds: -1 }, ['expires_in_seconds']],
+    [{ roles: ['reader'], expires_in_seconds: 1.5 }, ['expires_in_seconds']],
+    [{ roles: ['reader'], expires_at: '2999-01-01T00:00:00Z' }, ['expires_at']],
+  ])('%j is refused', async (body, fields) => {
+    const answer = await there.post(TOKENS, { name: 'x', ...body }, AS_FIRST);
+    const failure = errorOf(answer, { status: 400, code: 'INVALID_ARGUMENT' });
+    expect(failure.details?.violations?.map(({ field }) => field)).toEqual(fields);
+  });
+});
