@@ -4,13 +4,34 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 // `#layer` imports resolve to the sources, in the test files and in every process or thread that a test starts.
 const SOURCE = 'source';
 
+/**
+ * The clauses of the specification run twice: on one node, and on a cluster of three that hold every database, where
+ * each protocol is spoken by another of them (test/support/server-cluster.ts). On clusters there are not:
+ */
+const OF_ONE_NODE: readonly string[] = [
+  // They start clusters of their own, with roles for each node.
+  'api-keys-on-every-node',
+  'client-certificates',
+  'components-on-every-node',
+  'grpc-require-leader',
+  'http-cluster',
+  'tls-between-nodes',
+  'tokens-of-agents',
+  // Budgets, quarantines and what a stream holds are each node's own, and so are spans until they are gathered.
+  'component-traces',
+  'quarantined-components',
+  'rate-limits',
+  'traces',
+  // They draw in a browser what other files compare.
+  'http-html-browser',
+];
+
 const config: ViteUserConfig = defineConfig({
   resolve: { conditions: [SOURCE] },
   ssr: { resolve: { conditions: [SOURCE] } },
   test: {
     // Its package has TypeScript under the condition by which ours are found, which Node strips in no package.
     server: { deps: { inline: ['@modelcontextprotocol/sdk', '@modelcontextprotocol/client', 'eventsource'] } },
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/build-product.ts'],
     setupFiles: ['test/support/property-seed.ts'],
     environment: 'node',
@@ -25,6 +46,21 @@ const config: ViteUserConfig = defineConfig({
     teardownTimeout: 10_000,
     passWithNoTests: false,
     allowOnly: false,
+    projects: [
+      { extends: true, test: { name: 'node', include: ['test/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'cluster',
+          include: ['test/spec/**/*.test.ts'],
+          exclude: OF_ONE_NODE.map((name) => `test/spec/${name}.test.ts`),
+          provide: { isClustered: true },
+          // Three nodes start in the place of one.
+          testTimeout: 40_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
   },
 });
 

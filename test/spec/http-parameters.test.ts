@@ -69,6 +69,7 @@ const PLACES: Readonly<Record<string, string>> = {
   event_type: 'order.paid',
   transaction_id: OTHER_ID,
   key_id: '0123456789abcdef',
+  token_id: '0123456789abcdef',
   name: 'none',
   version: '1',
 };

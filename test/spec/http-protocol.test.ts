@@ -10,7 +10,11 @@ import { startHttpWorld } from '../support/http-world.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
 
 const { api } = await startHttpNode();
-const { api: listing } = await startHttpNode('--cors-origins=https://ui.example,https://shop.example:8443');
+/** With a list of origins; and its reads wait for long. */
+const { api: listing } = await startHttpNode(
+  '--cors-origins=https://ui.example,https://shop.example:8443',
+  '--read-wait-ms=10000',
+);
 
 interface Health {
   readonly status: string;
@@ -236,9 +240,9 @@ describe('SPEC-HTTP-MIN-REVISION: x-min-revision', () => {
 
   it('makes a write wait for a revision that is on its way', async () => {
     const name = uniqueName();
-    await api.create(name);
-    const waiting = api.post(`/api/v1/db/${name}`, { events: [cloudEvent('b')] }, { 'x-min-revision': '1' });
-    await api.commit(name, cloudEvent('a'));
+    await listing.create(name);
+    const waiting = listing.post(`/api/v1/db/${name}`, { events: [cloudEvent('b')] }, { 'x-min-revision': '1' });
+    await listing.commit(name, cloudEvent('a'));
     expect((await waiting).headers.get('x-revision')).toBe('2');
   });
 });

@@ -1,0 +1,76 @@
+/**
+ * A real node for tests: every part of the server, in this process, on free loopback ports and a directory of its own.
+ */
+import type { ChannelCredentials } from '@grpc/grpc-js';
+import { silentLogger } from '#observability';
+import { readInvocation } from '../../src/main/config.ts';
+import { startServers } from '../../src/main/servers.ts';
+import { TestClient } from './grpc-client.ts';
+import { tempDir } from './temp-dir.ts';
+
+export interface TestServer extends AsyncDisposable {
+  /** host:port. */
+  readonly grpc: string;
+  /** http://host:port. */
+  readonly http: string;
+  /** host:port where other nodes find it; empty when they do not. */
+  readonly peer: string;
+  /** http://host:port of MCP. */
+  readonly mcp: string;
+  /** The URL of the metrics. */
+  readonly metrics: string;
+  readonly dataDir: string;
+  /** host:port of gRPC of each node of it. */
+  readonly nodes: readonly string[];
+  /** Port of gRPC. */
+  readonly port: number;
+  /** A client of gRPC; it connects with its first call. */
+  readonly client: TestClient;
+}
+
+/** One node, in every run. Settings are those of the command line, such as `--read-wait-ms=50`. */
+export async function startTestNode(...settings: readonly string[]): Promise<TestServer> {
+  const dir = tempDir();
+  const server = await startServerIn(dir.path, ...settings);
+  return {
+    ...server,
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]();
+      dir[Symbol.dispose]();
+    },
+  };
+}
+
+/** The same in a directory that outlives it, from which it may be started again. */
+export function startServerIn(dataDir: string, ...settings: readonly string[]): Promise<TestServer> {
+  return startServerFor(undefined, dataDir, ...settings);
+}
+
+/** The same with a client that speaks TLS. */
+export async function startServerFor(
+  channel: ChannelCredentials | undefined,
+  dataDir: string,
+  ...settings: readonly string[]
+): Promise<TestServer> {
+  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
+  const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
+  const read = readInvocation([`--data-dir=${dataDir}`, ...ports, ...small, ...settings], {});
+  if (read.kind === 'failure') throw new Error(read.reason.join(' '));
+  if (read.value.kind !== 'run') throw new Error('the settings of a test server start a node');
+  const running = await startServers(read.value.config, silentLogger);
+  const { grpc } = running.addresses;
+  const client = new TestClient(grpc, {}, channel);
+  return {
+    ...running.addresses,
+    peer: running.addresses.peer ?? '',
+    mcp: running.addresses.mcp ?? '',
+    dataDir,
+    nodes: [grpc],
+    port: Number(grpc.slice(grpc.lastIndexOf(':') + 1)),
+    client,
+    [Symbol.asyncDispose]: async () => {
+      await client[Symbol.asyncDispose]();
+      await running.drain();
+    },
+  };
+}

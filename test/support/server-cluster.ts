@@ -1,0 +1,33 @@
+/**
+ * Three real nodes in this process that hold every database, seen as one server: each protocol is spoken by a node of
+ * its own, so that what a test writes by one and reads by another has gone from node to node.
+ */
+import { eventually } from './eventually.ts';
+import { startServerIn, type TestServer } from './one-server.ts';
+import { tempDir } from './temp-dir.ts';
+
+/** Settings are those of each node. */
+export async function startServerCluster(...settings: readonly string[]): Promise<TestServer> {
+  await using starting = new AsyncDisposableStack();
+  const start = async (name: string, ...own: readonly string[]): Promise<TestServer> => {
+    const dir = starting.adopt(tempDir(), (each) => each[Symbol.dispose]());
+    return starting.use(await startServerIn(dir.path, `--node-name=${name}`, '--peer-port=0', ...own, ...settings));
+  };
+  const one = await start('one');
+  const [two, three] = await Promise.all([start('two', `--join=${one.peer}`), start('three', `--join=${one.peer}`)]);
+  await untilAllAreVoters(one, 3);
+  const nodes = starting.move();
+  // Metrics are those of gRPC: its tests look at them.
+  const { http } = three;
+  const each = [one, two, three].flatMap((node) => node.nodes);
+  return { ...two, http, mcp: one.mcp, nodes: each, [Symbol.asyncDispose]: () => nodes.disposeAsync() };
+}
+
+/** Until then a database may get fewer copies than there are nodes. */
+async function untilAllAreVoters(node: TestServer, count: number): Promise<void> {
+  await eventually(async () => {
+    const metrics = await (await fetch(node.metrics)).text();
+    const voters = /^cairn_raft_members\{role="voter"\} (\d+)$/m.exec(metrics)?.[1];
+    if (Number(voters) !== count) throw new Error(`The catalog has ${voters} voters yet`);
+  });
+}
