@@ -33,6 +33,8 @@ const RETURNED = 49;
 const DELETED = 112;
 /** A seed in which one node is left. */
 const REFOUNDED = 39;
+/** A seed, a fault of it and how much is done, in which the answer to a write that is committed is lost on its way. */
+const INTERCEPTED = { seed: 29, faults: [21], operations: 28 };
 const SEED_MS_MAX = 60_000;
 
 describe('simulation of five nodes', () => {
@@ -98,6 +100,20 @@ describe('simulation of five nodes of which clients see copies move, or one is l
       const { problems, tally } = await runSeed(DELETED, { nodes: 5, aimed: true });
       expect(problems).toEqual([]);
       expect(tally.get('delete ok')).toBeGreaterThan(1);
+    },
+    SEED_MS_MAX,
+  );
+
+  it(
+    'says of a write that was passed on and lost that nobody knows what became of it, though others refuse it (TM8)',
+    async () => {
+      const { seed, ...options } = INTERCEPTED;
+      const lines: string[] = [];
+      const listener = (line: string): void => void lines.push(line);
+      const { problems, tally } = await runSeed(seed, { nodes: 5, ...options, listener });
+      expect(problems).toEqual([]);
+      expect(lines.some((line) => /a write of node-\d that node-\d has answered is intercepted/.test(line))).toBe(true);
+      expect(tally.get('transact unavailable OutcomeUnknown')).toBe(1);
     },
     SEED_MS_MAX,
   );

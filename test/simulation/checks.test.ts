@@ -169,6 +169,27 @@ describe('checks', () => {
       },
     ],
     [
+      6,
+      'an effect of what failed for sure, told to whoever sent it again when others had seen it',
+      {
+        history: (history) => {
+          const { operations } = history;
+          const endUs = Math.max(...operations.flatMap(({ returnedUs: us }) => (Number.isFinite(us) ? [us] : [])));
+          for (const { operation, value } of succeeded(history, 'transact')) {
+            if (value.kind !== 'recorded') continue;
+            operations.push({
+              ...operation,
+              number: operations.length,
+              invokedUs: endUs + 1,
+              returnedUs: endUs + 2,
+              outcome: { kind: 'ok', value: { ...value, replayed: true } },
+            } as AnyOperation);
+            operation.outcome = { kind: 'error', code: 'busy', reason: undefined, isDefinite: true };
+          }
+        },
+      },
+    ],
+    [
       7,
       'a query that leaves something out',
       {

@@ -20,7 +20,7 @@ export class SimCluster {
   readonly exchange: PeerExchange;
   readonly overhear: Overhear = new Overhear();
   readonly nodes: readonly [SimNode, ...SimNode[]];
-  readonly #lines: RelayLines;
+  readonly lines: RelayLines;
   readonly #listener: ClusterListener;
   readonly #simulator: Simulator;
   readonly #swarm: Swarm;
@@ -29,7 +29,7 @@ export class SimCluster {
     this.#simulator = simulator;
     this.#swarm = swarm;
     this.exchange = new PeerExchange(simulator);
-    this.#lines = new RelayLines(this.exchange);
+    this.lines = new RelayLines(this.exchange);
     this.#listener = listener;
     const { watch, durability } = this.watchers();
     const names = Array.from({ length: swarm.nodeCount }, (_, place) => `node-${place + 1}`);
@@ -113,7 +113,7 @@ export class SimCluster {
         place: cluster && {
           exchange: this.exchange,
           lanes: cluster.hasLanes ? simulator : undefined,
-          lines: this.#lines,
+          lines: this.lines,
           seeds: place === 0 ? [] : names.filter((other) => other !== name),
           zone: `zone-${(place % cluster.zones) + 1}`,
           copies: cluster.copies,

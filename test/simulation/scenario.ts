@@ -10,6 +10,7 @@ import { Simulator } from './engine/simulator.ts';
 import { Nemesis } from './faults/nemesis.ts';
 import {
   drawFaults,
+  drawInterceptions,
   drawOperatorFaults,
   drawRecoveries,
   drawRefoundings,
@@ -20,6 +21,7 @@ import {
   asAimed,
   asCluster,
   asHarmed,
+  asIntercepted,
   asLaned,
   asLate,
   asPeopled,
@@ -95,14 +97,19 @@ const SERVING_US_MAX = 60 * SECOND_US;
 const LATE_SHARE = 0.3;
 /**
  * What happens in most of the aimed seeds with so many nodes, of which some hold no copy: clients look whether what
- * they are shown goes back; or all nodes are lost but one; or databases come back to where they have just been.
+ * they are shown goes back; or all nodes are lost but one; or databases come back to where they have just been; or
+ * answers are lost on their way to who has passed a write on.
  */
-type Story = 'shown' | 'refounded' | 'returned';
-const STORIES = { shown: asShown, refounded: asRefounded, returned: asReturned } as const satisfies Record<
-  Story,
-  unknown
->;
+type Story = 'shown' | 'refounded' | 'returned' | 'intercepted';
+const STORIES = {
+  shown: asShown,
+  refounded: asRefounded,
+  returned: asReturned,
+  intercepted: asIntercepted,
+} as const satisfies Record<Story, unknown>;
 const STORY_NODES = 5;
+/** Of what would be another story, drawn for itself. */
+const INTERCEPTED_SHARE = 1 / 6;
 /** So many have many databases, too: what is spread over nodes, and asked of several at once, is more than one. */
 const MANY_NODES = 7;
 /** What was done before the end of all nodes is over by then. */
@@ -170,7 +177,9 @@ class Run {
     const isLate = this.#isAimed && this.#simulator.random('late').chance(LATE_SHARE);
     const aimedAt = this.#isAimed ? asAimed(restless, mood) : restless;
     const story = this.#simulator.random('story');
-    this.#story = this.#isAimed && nodeCount >= STORY_NODES ? drawStory(story) : undefined;
+    const drawnStory = this.#isAimed && nodeCount >= STORY_NODES ? drawStory(story) : undefined;
+    const isIntercepted = this.#simulator.random('story of answers').chance(INTERCEPTED_SHARE);
+    this.#story = isIntercepted && this.#isAimed && nodeCount >= STORY_NODES ? 'intercepted' : drawnStory;
     const traps = isLate ? asLate(aimedAt) : aimedAt;
     const world = this.#story === undefined ? traps : STORIES[this.#story](aimedAt, story);
     this.#hasLanes = lanes === true;
@@ -199,6 +208,7 @@ class Run {
       nodes: this.#cluster.nodes,
       exchange: this.#cluster.exchange,
       overhear: this.#cluster.overhear,
+      lines: this.#cluster.lines,
       watchers: () => this.#cluster.watchers(),
       clients: this.#clientNames(),
       onBug: (failure) => this.#problem(`the simulation failed: ${describe(failure)}`),
@@ -213,11 +223,20 @@ class Run {
     const { trapUsMean } = cluster;
     const traps = this.#simulator.random('traps');
     const aimed = [...faults, ...drawTraps(traps, { trapUsMean, safetyUs, mood, first: faults.length })];
-    if (this.#isAimed) return aimed;
+    if (this.#isAimed) return this.#withInterceptions(aimed);
     const ranges = { safetyUs, nodeCount: this.#swarm.nodeCount, first: aimed.length };
     const operated = [...aimed, ...drawOperatorFaults(this.#simulator.random('operator'), ranges)];
     const recoveries = { ...ranges, first: operated.length };
-    return [...operated, ...drawRecoveries(this.#simulator.random('recovery'), recoveries)];
+    const recovered = [...operated, ...drawRecoveries(this.#simulator.random('recovery'), recoveries)];
+    return this.#withInterceptions(recovered);
+  }
+
+  #withInterceptions(faults: readonly Fault[]): readonly Fault[] {
+    const isStory = this.#story === 'intercepted';
+    // With fewer nodes hardly any lacks a copy of what two others hold.
+    if (this.#swarm.nodeCount < STORY_NODES || (this.#isAimed && !isStory)) return faults;
+    const ranges = { safetyUs: this.#swarm.safetyUs, isStory, first: faults.length };
+    return [...faults, ...drawInterceptions(this.#simulator.random('interceptions'), ranges)];
   }
 
   /** Half of the time has faults, and then all nodes end. */

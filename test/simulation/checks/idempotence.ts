@@ -34,12 +34,15 @@ export const transactionsCountOnce: Check = (evidence) =>
     return faults;
   });
 
-/** Whoever was told for sure that nothing happened was told the truth. */
+/**
+ * Whoever was told for sure that nothing happened was told the truth. Who asked when the revision was known already has
+ * not committed it, whatever the answer.
+ */
 export const definiteFailuresLeaveNothing: Check = (evidence) =>
-  forInstances(evidence, ({ final }) =>
-    (final?.transactions ?? []).flatMap(({ revision, transactionId }) => {
+  forInstances(evidence, (instance) =>
+    (instance.final?.transactions ?? []).flatMap(({ revision, transactionId }) => {
       const attempts = (evidence.attempts.get(transactionId) ?? []).filter(
-        ({ request }) => request.name === final?.name,
+        ({ request, invokedUs }) => request.name === instance.final?.name && instance.floor(invokedUs) < revision,
       );
       const mayBe = attempts.some(
         ({ outcome, isDoubled }) =>
@@ -48,7 +51,9 @@ export const definiteFailuresLeaveNothing: Check = (evidence) =>
           (outcome.kind === 'error' && !outcome.isDefinite) ||
           (outcome.kind === 'ok' && outcome.value.kind === 'recorded'),
       );
-      return mayBe ? [] : [`revision ${revision} holds ${transactionId}, of which every attempt failed for sure`];
+      return mayBe
+        ? []
+        : [`revision ${revision} holds ${transactionId}, of which every attempt before failed for sure`];
     }),
   );
 

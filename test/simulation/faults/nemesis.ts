@@ -6,6 +6,8 @@ import type { ClusterPlace } from '../node/seat.ts';
 import type { SimNode } from '../node/sim-node.ts';
 import { CALM_PEERS, type PeerExchange } from '../peers/exchange.ts';
 import { NO_HARM } from '../peers/lane-harm.ts';
+import type { RelayLines } from '../peers/relay-lines.ts';
+import { Interceptor } from './interception.ts';
 import { Operator } from './operator.ts';
 import type { Overhear } from './overhear.ts';
 import type { Fault, FaultAction } from './plan.ts';
@@ -24,6 +26,8 @@ export interface NemesisParts {
   /** The network between the nodes. */
   readonly exchange: PeerExchange;
   readonly overhear: Overhear;
+  /** By which nodes pass requests on. */
+  readonly lines: RelayLines;
   readonly clients: readonly string[];
   /** Somebody who watches a cluster that begins. */
   readonly watchers: () => Watchers;
@@ -36,6 +40,9 @@ const AGAIN_US = 100_000;
 /** An answer is with its client by then, mostly. */
 const ANSWERED_US = 10_000;
 
+/** They find out for themselves whom they happen to. */
+const FREE_KINDS: ReadonlySet<string> = new Set(['trap', 'intercept']);
+
 export class Nemesis {
   readonly #parts: NemesisParts;
   readonly #trapper: Trapper;
@@ -43,6 +50,7 @@ export class Nemesis {
   readonly #recoverer: Recoverer;
   readonly #refounder: Refounder;
   readonly #returner: Returner;
+  readonly #interceptor: Interceptor;
   #isOver = false;
 
   constructor(parts: NemesisParts) {
@@ -52,6 +60,7 @@ export class Nemesis {
     this.#recoverer = new Recoverer(parts);
     this.#refounder = new Refounder(parts);
     this.#returner = new Returner(parts);
+    this.#interceptor = new Interceptor(parts);
   }
 
   /**
@@ -65,10 +74,8 @@ export class Nemesis {
         if (this.#isOver) return;
         const { nodes } = this.#parts;
         const node = nodes[fault.node] ?? nodes[0];
-        const where = nodes.length > 1 ? `${node.name} ` : '';
-        simulator.note(
-          `fault ${fault.number}: ${fault.action.kind === 'trap' ? '' : where}${JSON.stringify(fault.action)}`,
-        );
+        const where = nodes.length > 1 && !FREE_KINDS.has(fault.action.kind) ? `${node.name} ` : '';
+        simulator.note(`fault ${fault.number}: ${where}${JSON.stringify(fault.action)}`);
         this.#do(fault.action, node);
       });
     }
@@ -93,6 +100,7 @@ export class Nemesis {
     this.#recoverer.heal();
     this.#refounder.heal();
     this.#returner.heal();
+    this.#interceptor.heal();
     network.heal();
     exchange.heal();
     for (const node of nodes) {
@@ -149,6 +157,8 @@ export class Nemesis {
         return this.#move(action);
       case 'return':
         return this.#returner.do(action);
+      case 'intercept':
+        return this.#interceptor.do(action);
       case 'trap':
         return this.#trapper.set(action);
       case 'recover':

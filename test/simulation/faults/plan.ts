@@ -8,6 +8,7 @@ import type { NetworkConditions } from '../network.ts';
 import type { Ending } from '../node/sim-node.ts';
 import type { PeerConditions } from '../peers/exchange.ts';
 import { drawHarm, type LaneHarm } from '../peers/lane-harm.ts';
+import { drawInterception, type Interception } from './interception.ts';
 import { drawOperatorAction, drawUpgradeSteps, type OperatorAction } from './operator.ts';
 import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawRefounding, type Refounding } from './refounding.ts';
@@ -45,6 +46,7 @@ export const LANE_FAULT_KINDS = ['lane-harm'] as const;
 
 /** Of which the catalog still has a quorum when two are away. */
 const RECOVERING_NODES = 5;
+const INTERCEPTED_SHARE = 0.3;
 
 /** Only where one node has nothing else: they hit what a restart must get right. */
 export const AIMED_FAULT_KINDS = ['rot', 'birth', 'again', 'stall', 'decay', 'loss'] as const;
@@ -89,6 +91,7 @@ export type FaultAction =
   /** Somebody has these nodes hold one of the databases. */
   | { readonly kind: 'move'; readonly database: number; readonly nodes: readonly number[] }
   | Return
+  | Interception
   | Trap
   | OperatorAction
   | Recovery
@@ -181,6 +184,24 @@ export function drawRecoveries(
   if (nodeCount < RECOVERING_NODES || random.chance(0.25)) return [];
   const atUs = random.between(0, Math.round(safetyUs / 2));
   return [{ number: first, atUs, node: 0, action: drawRecovery(random) }];
+}
+
+/**
+ * In some of the clusters of which nodes hold no copy, or in all of those whose story it is; with a stream and numbers
+ * of their own, too.
+ */
+export function drawInterceptions(
+  random: Rng,
+  { safetyUs, isStory, first }: { readonly safetyUs: number; readonly isStory: boolean; readonly first: number },
+): readonly Fault[] {
+  if (!isStory && !random.chance(INTERCEPTED_SHARE)) return [];
+  const usMean = random.pick([2, 4, 8]) * 1_000_000;
+  const faults: Fault[] = [];
+  for (let atUs = random.exponential(usMean); atUs < safetyUs; atUs += random.exponential(usMean)) {
+    const action = drawInterception(random.split(`interception ${faults.length}`));
+    faults.push({ number: first + faults.length, atUs: Math.round(atUs), node: 0, action });
+  }
+  return faults;
 }
 
 /** When the other faults are over. */

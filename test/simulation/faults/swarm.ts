@@ -280,6 +280,19 @@ export function asRefounded(swarm: Swarm, random: Rng): Swarm {
   };
 }
 
+/** The same cluster with clients that mostly write, and nodes that pass that on and lose the answer. */
+export function asIntercepted(swarm: Swarm, random: Rng): Swarm {
+  const { cluster, habits } = swarm;
+  if (cluster === undefined) return swarm;
+  return {
+    ...swarm,
+    safetyUs: 60 * SECOND_US,
+    operations: 1500,
+    habits: { ...habits, thinkUsMean: random.pick([50_000, 200_000]), weights: { ...USUAL, transact: 100, delete: 0 } },
+    cluster: { ...cluster, copies: 3, trapUsMean: random.pick([10 * SECOND_US, Number.POSITIVE_INFINITY]) },
+  };
+}
+
 export interface ClusterSwarm {
   /** Of a new database. */
   readonly copies: number;

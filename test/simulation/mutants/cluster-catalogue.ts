@@ -334,6 +334,15 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     first: [37],
   },
   {
+    name: 'refusal-behind-a-lost-answer',
+    file: 'src/transport/relay.ts',
+    find: '      const isAfterLost = asked.isWrite && lostBy !== undefined;\n',
+    replace: '      const isAfterLost = asked.isWrite && lostBy !== undefined && holders.length < 0;\n',
+    breaks: 'a write is refused by whoever is asked next, and the one before has committed it',
+    nodes: 5,
+    first: [29],
+  },
+  {
     name: 'copy-behind-what-was-relayed',
     file: 'src/cluster/front/front-node.ts',
     find: '    if (this.#catalog.has(group)) this.#revisions.show(group, revision);\n',

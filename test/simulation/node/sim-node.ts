@@ -175,6 +175,11 @@ export class SimNode {
     this.disk.capacityBytes -= this.disk.availableBytes - freeBytes;
   }
 
+  /** Others leave so many segments of the log, until the disk is limited in another way. */
+  leaveRoomFor(segments: number): void {
+    this.limitDisk(segments * this.#settings.walSegmentBytes);
+  }
+
   /** An orderly end, as SIGTERM asks for; the next process comes by itself. */
   drain(): void {
     const process = this.process;

@@ -147,7 +147,11 @@ function serve<Value>(stream: RelayStream, trial: Trial<Value>): void {
       trial.hasBegun = true;
       piece();
     });
+  const hear: RelayStream['heard'] = (word) => {
+    if (request.isWrite) stream.heard(word);
+  };
   const succeed = (value: Value): void => {
+    hear('answered');
     const leader = request.isWrite ? service.leader(request.name)?.node : undefined;
     stream.back('relayed answer', () => {
       request.onValue(value);
@@ -158,7 +162,9 @@ function serve<Value>(stream: RelayStream, trial: Trial<Value>): void {
     if (!(failure instanceof DatabaseError) || isFatal(failure)) return fail(failure);
     stream.back('relayed failure', () => refuse(trial, failure));
   };
-  request.run({ service, thread, fail, signal: ending.signal, shown, say }).then(succeed, refused);
+  const worked = request.run({ service, thread, fail, signal: ending.signal, shown, say });
+  worked.then(succeed, refused);
+  hear('taken');
 }
 
 function refuse<Value>({ request, isAfterLost, resolve, hasBegun }: Trial<Value>, failure: DatabaseError): void {

@@ -28,13 +28,30 @@ export interface RelayStream {
   /** Brings something to the process that asks. */
   readonly back: (label: string, work: () => void) => void;
   readonly close: () => void;
+  /** The process that was asked has taken a write in, or goes to answer it. */
+  readonly heard: (word: RelayedWrite['word']) => void;
 }
+
+/** What the process that was asked does with a write, for faults that aim. */
+export interface RelayedWrite {
+  readonly word: 'taken' | 'answered';
+  /** The hosts: who asks, and who was asked. */
+  readonly from: string;
+  readonly to: string;
+  /** Whoever was asked ends the connection: what it says from now on gets nowhere. */
+  readonly reset: () => void;
+  /** Nothing gets back by the connection any more. */
+  readonly silence: () => void;
+}
+
+type WriteListener = (write: RelayedWrite) => void;
 
 interface LineParts {
   readonly from: RelayEnd;
   /** The process that is asked, and whether one listens at its host now. */
   readonly to: RelayEnd;
   readonly isListening: () => boolean;
+  readonly onWrite: WriteListener;
 }
 
 interface Listeners {
@@ -56,9 +73,18 @@ export class RelayLines {
   readonly #exchange: PeerExchange;
   readonly #ends = new Map<string, RelayEnd>();
   readonly #lines = new Map<string, Line>();
+  #listeners: readonly WriteListener[] = [];
 
   constructor(exchange: PeerExchange) {
     this.#exchange = exchange;
+  }
+
+  /** Hears what becomes of writes, before it is told, until the function that is returned is called. */
+  listen(listener: WriteListener): () => void {
+    this.#listeners = [...this.#listeners, listener];
+    return () => {
+      this.#listeners = this.#listeners.filter((each) => each !== listener);
+    };
   }
 
   /** A process begins to take requests. */
@@ -86,7 +112,10 @@ export class RelayLines {
       await from.thread.sleep(DIAL_US, 'relay dial');
       return undefined;
     }
-    const dialled = new Line(this.#exchange, { from, to, isListening: () => this.#ends.has(host) });
+    const onWrite: WriteListener = (write) => {
+      for (const listener of this.#listeners) listener(write);
+    };
+    const dialled = new Line(this.#exchange, { from, to, isListening: () => this.#ends.has(host), onWrite });
     // Two that dial at the same time have a connection each, of which the last one stays.
     this.#lines.set(way, dialled);
     return (await dialled.isThere()) ? dialled : undefined;
@@ -98,6 +127,7 @@ export class Line {
   readonly to: RelayEnd;
   readonly #exchange: PeerExchange;
   readonly #isListening: () => boolean;
+  readonly #onWrite: WriteListener;
   /** Requests for which the process that asks waits. */
   readonly #waiting = new Set<Listeners>();
   /** Those that the other one has not heard the end of. */
@@ -109,11 +139,12 @@ export class Line {
   #isWatched = false;
   #isBroken = false;
 
-  constructor(exchange: PeerExchange, { from, to, isListening }: LineParts) {
+  constructor(exchange: PeerExchange, { from, to, isListening, onWrite }: LineParts) {
     this.#exchange = exchange;
     this.from = from;
     this.to = to;
     this.#isListening = isListening;
+    this.#onWrite = onWrite;
   }
 
   get isBroken(): boolean {
@@ -141,6 +172,7 @@ export class Line {
         this.#waiting.delete(listeners);
         this.#served.delete(listeners);
       },
+      heard: (word) => this.#heard(word),
     };
   }
 
@@ -149,6 +181,12 @@ export class Line {
     if (isSilent) return;
     if (end === this.to) this.#carry('back', 'relay reset', () => this.#break());
     if (end === this.from) this.#carry('there', 'relay reset', () => this.#leave());
+  }
+
+  #heard(word: RelayedWrite['word']): void {
+    const reset = (): void => this.#carry('back', 'relay reset', () => this.#break());
+    const silence = (): void => void this.#cut.add('back');
+    this.#onWrite({ word, from: this.from.host, to: this.to.host, reset, silence });
   }
 
   #carry(direction: Direction, label: string, work: () => void): void {
