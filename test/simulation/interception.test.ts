@@ -55,11 +55,12 @@ class Stage {
     const [asking] = ['node-1', 'node-2'].map((host) => this.#begin(host));
     let stream: RelayStream | undefined;
     if (asking === undefined) return undefined;
-    const opened = this.lines.open(asking, 'node-2').then((line) => {
+    const begin = async (): Promise<void> => {
+      const line = await this.lines.open(asking, 'node-2');
       stream = line?.begin({ onLost: () => this.happened.push('lost'), onLeft: () => undefined });
       stream?.heard('taken');
-    });
-    void opened;
+    };
+    void begin();
     await this.simulator.runUntil(() => stream !== undefined, this.simulator.nowUs + SECOND_US / 10);
     return stream;
   }

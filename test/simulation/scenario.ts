@@ -9,6 +9,7 @@ import { Rng } from './engine/random.ts';
 import { Simulator } from './engine/simulator.ts';
 import { Nemesis } from './faults/nemesis.ts';
 import {
+  drawAbsences,
   drawFaults,
   drawInterceptions,
   drawOperatorFaults,
@@ -228,7 +229,8 @@ class Run {
     const operated = [...aimed, ...drawOperatorFaults(this.#simulator.random('operator'), ranges)];
     const recoveries = { ...ranges, first: operated.length };
     const recovered = [...operated, ...drawRecoveries(this.#simulator.random('recovery'), recoveries)];
-    return this.#withInterceptions(recovered);
+    const absences = drawAbsences(this.#simulator.random('absentees'), { ...ranges, first: recovered.length });
+    return this.#withInterceptions([...recovered, ...absences]);
   }
 
   #withInterceptions(faults: readonly Fault[]): readonly Fault[] {

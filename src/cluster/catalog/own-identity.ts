@@ -6,16 +6,18 @@
  *
  *   empty ── joining row ──> asking ── identity row, empty catalog, no joining row ──> a node
  */
-import { DatabaseError, type Random, uuidv7 } from '#base';
+import { DatabaseError, hasBytesAt, type Random, uuidv7 } from '#base';
 import type { KvStore } from '#kv';
 import { membershipOf } from '#raft';
 import { databaseMachines } from '../apply/database-machines.ts';
 import type { NodeIdentity } from '../node.ts';
 import type { Joined } from '../peer/join.ts';
 import { FIRST_NODE } from '../placement/placement.ts';
+import { nodeRemoved } from '../requests/refusals.ts';
 import {
   IDENTITY_KEY,
   JOINING_KEY,
+  REMOVED_KEY,
   readIdentity,
   readJoining,
   writeIdentity,
@@ -37,13 +39,29 @@ const UUID_RANDOM_BYTES = 10;
 
 /**
  * The identity of the store; one that has none gets it, durably.
- * @throws DatabaseError when no cluster takes it in, or it has begun to join one and `join` is missing.
+ * @throws DatabaseError when no cluster takes it in, or it has begun to join one and `join` is missing; and when its
+ * node was removed, and has heard so.
  */
 export async function ownIdentity(store: KvStore, options: IdentityOptions): Promise<NodeIdentity> {
   const row = store.get(IDENTITY_KEY);
-  if (row !== undefined) return readIdentity(row);
+  if (row !== undefined) return identityIn(store, row);
   await options.checkNew();
   return becomeNode(store, options);
+}
+
+function identityIn(store: KvStore, row: Uint8Array): NodeIdentity {
+  const identity = readIdentity(row);
+  const removed = store.get(REMOVED_KEY);
+  // A cluster that began with what the store holds has made it another node since.
+  if (removed?.length === row.length && hasBytesAt(removed, 0, row)) throw nodeRemoved(identity.node);
+  return identity;
+}
+
+/** Has the next start of the node fail, for it was removed. */
+export async function noteRemoved(store: KvStore, identity: NodeIdentity): Promise<void> {
+  const batch = store.batch();
+  batch.put(REMOVED_KEY, writeIdentity(identity));
+  await store.write(batch, { sync: true });
 }
 
 /** A store that belongs to no cluster begins one, or joins one. */

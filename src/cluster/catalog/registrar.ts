@@ -3,7 +3,6 @@ import type { NodeId } from '#base';
 import { faultInRegistration, isSame } from '#database';
 import type { Machines } from '../machine.ts';
 import type { NodeRegistration, RegisteredNode } from '../outcome.ts';
-import { ANEW } from '../requests/refusals.ts';
 import { CatalogAsks, type CatalogAsksPorts, later, type Passed } from './catalog-asks.ts';
 import { refusedAt } from './levels.ts';
 
@@ -16,7 +15,9 @@ export interface AskedRegistration {
 type Registered =
   | { readonly kind: 'registered'; readonly node: RegisteredNode }
   /** It cannot be registered so, ever. */
-  | { readonly kind: 'refused'; readonly reason: string };
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** The store was this node, and is none any more. */
+  | { readonly kind: 'removed'; readonly node: NodeId };
 
 export type Registration = Registered | Passed;
 
@@ -50,6 +51,7 @@ function answerBy(nodes: readonly RegisteredNode[], registration: NodeRegistrati
   const reason = faultInRegistration(registration);
   if (reason !== undefined) return { kind: 'refused', reason };
   const known = nodes.find(({ storeId }) => storeId === registration.storeId);
-  if (known?.state === 'removed') return { kind: 'refused', reason: `node ${known.node} was removed; ${ANEW}` };
+  // Also of a catalog that is behind: a node is removed for good (D17), and one that it does not name yet is not here.
+  if (known?.state === 'removed') return { kind: 'removed', node: known.node };
   return known !== undefined && isSame(known, registration) ? { kind: 'registered', node: known } : undefined;
 }

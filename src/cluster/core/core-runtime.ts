@@ -106,6 +106,11 @@ export class CoreRuntime implements CoreLink {
     return this.#parts.lifecycle.find(id)?.isReady ?? false;
   }
 
+  /** Whether somebody leads the group, as far as this node has heard lately. */
+  isLed(id: GroupId): boolean {
+    return this.#parts.lifecycle.find(id)?.leader !== undefined;
+  }
+
   /** Who belongs to the group as far as this node knows; undefined when it is not open here. */
   membershipOf(id: GroupId): Membership | undefined {
     return this.#parts.lifecycle.find(id)?.raft.membership;

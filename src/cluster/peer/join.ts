@@ -5,12 +5,14 @@
  * ```
  *   store ── JoinRequest ──> a seed            names the leader
  *   store ── JoinRequest ──> the leader        registers the store in the catalog; answers its number
+ *   store ── JoinRequest ──> whose catalog says that the store was removed: says so (C39)
  * ```
  * Asking is safe to repeat: the store is what tells one node from another.
  */
 import { type Address, DatabaseError, formatAddress, type NodeId, type ReplicaId } from '#base';
 import { isSame } from '#database';
 import type { NodeRegistration } from '../outcome.ts';
+import { nodeRemoved } from '../requests/refusals.ts';
 import type { Peer } from './place.ts';
 
 export interface JoinRequest {
@@ -38,7 +40,9 @@ export type JoinReply =
   /** Nobody can answer now; ask again. */
   | { readonly kind: 'later'; readonly reason: string }
   /** Asking again is of no use. */
-  | { readonly kind: 'refused'; readonly reason: string };
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** The store was this node, and is none any more. Said by whose catalog has that applied, and by nobody else. */
+  | { readonly kind: 'removed'; readonly node: NodeId };
 
 /** Asks one node. Whoever cannot be reached, or does not answer in time, is `later`. */
 export type AskToJoin = (address: Address, request: JoinRequest, timeoutMs: number) => Promise<JoinReply>;
@@ -84,7 +88,8 @@ const PAUSE_LAST_MS = 3_000;
 
 /**
  * Asks the seeds in turn, again and again, and follows them to the leader.
- * @throws DatabaseError `unavailable` when none has answered in time; `invalid_argument` when one refuses.
+ * @throws DatabaseError `unavailable` when none has answered in time, or the store was a node that was removed;
+ * `invalid_argument` when one refuses.
  */
 export async function joinCluster(
   ports: JoinPorts,
@@ -99,6 +104,7 @@ export async function joinCluster(
       const reply = await askThrough(ports.ask, seed, request);
       if (reply.kind === 'joined') return reply;
       if (reply.kind === 'refused') throw refusedBy(seed, reply.reason);
+      if (reply.kind === 'removed') throw nodeRemoved(reply.node);
       said.set(formatAddress(seed), reply.reason);
     }
     if (ports.monotonicMs() + pauseMs >= endMs) throw notJoined(said, waitMs);

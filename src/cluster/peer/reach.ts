@@ -2,7 +2,7 @@
  * The way of a node to the others: links, what is said by them, and how stores become nodes. Put together before the
  * core is opened; `begin` joins both.
  */
-import type { Address, Random } from '#base';
+import { type Address, CATALOG_GROUP, type Random } from '#base';
 import { members } from '#raft';
 import type { CoreRuntime } from '../core/core-runtime.ts';
 import { nativeCrc32 } from '../native.ts';
@@ -29,6 +29,8 @@ export interface ReachPorts {
   readonly observer: PeerObserver;
   readonly random: Random;
   readonly sleep: (ms: number) => Promise<void>;
+  /** Has the next process of this node know that it was removed. */
+  readonly noteRemoved: () => Promise<void>;
 }
 
 export interface Reach {
@@ -41,7 +43,7 @@ export interface Reach {
 }
 
 export async function openReach(ports: ReachPorts, identity: NodeIdentity, order: LinksOrder): Promise<Reach> {
-  const { openLinks, askToJoin, askAdmin, observer, random, sleep } = ports;
+  const { openLinks, askToJoin, askAdmin, observer, random, sleep, noteRemoved } = ports;
   const { clusterId, node, storeId } = identity;
   const self = { node, store: toStoreId(storeId) };
   const { host, port, advertisedHost, connectionsMax, seeds = [], peers, release = '' } = order;
@@ -64,16 +66,23 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
     ...seeds,
   ];
   const answering = forOwnAndOthers(storeId, register);
-  links.onJoin(answering.others);
+  links.onJoin(async (request) => {
+    // Stores of the cluster that this one began with are removed here, and may be nodes there.
+    const isStranger = request.clusterId !== undefined && request.clusterId !== clusterId;
+    return isStranger ? { kind: 'refused', reason: `this is the cluster ${clusterId}` } : answering.others(request);
+  });
   if (askAdmin !== undefined) links.onAdmin?.(administration({ core: () => core, ask: askAdmin }, clusterId));
   const shown = (): RegisteredNode | undefined =>
     core?.catalog.nodes.find((each) => each.storeId === storeId && isThere(each));
   const announcer = new Announcer({
     clusterId,
+    node,
     release,
     register: answering.own,
     ask: askToJoin,
     shown,
+    isLed: () => core?.isLed(CATALOG_GROUP) === true,
+    noteRemoved,
     others,
     sleep,
   });

@@ -7,6 +7,7 @@
  * 00 02            joining: u8 format = 1 | 16 bytes store_id | u32 CRC; the store asks to become a node
  * 00 03            before: u8 format = 1 | 16 bytes cluster_id | 16 bytes store_id | u64 time ms (little-endian) | u32 CRC;
  *                  what the store was of before its cluster began with it
+ * 00 04            removed: the value of the identity row of a node that was removed, and has heard so from others
  * ```
  */
 import {
@@ -42,6 +43,9 @@ export const JOINING_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x02).key();
 
 /** Only if the cluster began with what the store held of another one. */
 export const BEFORE_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x03).key();
+
+/** Only if others have told the node that it was removed. It says so of the identity that it repeats, and no other. */
+export const REMOVED_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x04).key();
 
 export function writeJoining(storeId: string): Uint8Array {
   return sealed(JOINING_FORMAT, (row) => row.bytes(uuidBytes(storeId)));

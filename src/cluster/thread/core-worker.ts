@@ -7,8 +7,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { type Address, assert } from '#base';
+import type { KvStore } from '#kv';
 import { LogThread, openLevelStore } from '#storage';
 import { databaseMachines } from '../apply/database-machines.ts';
+import { noteRemoved } from '../catalog/own-identity.ts';
 import type { CorePorts } from '../core/core-ports.ts';
 import { CoreRuntime } from '../core/core-runtime.ts';
 import type { CoreCounts } from '../core/standing.ts';
@@ -93,7 +95,7 @@ async function start(
     segmentBytes: walSegmentBytes,
   });
   const gatherer = new MeasureGatherer();
-  const reach = order.links === undefined ? undefined : await reachOthers(port, parts, identity, order.links);
+  const reach = order.links && (await reachOthers(port, { ...parts, store }, identity, order.links));
   const ports: CorePorts = {
     node: identity.node,
     founders: FOUNDERS,
@@ -116,7 +118,7 @@ async function start(
   const core = await CoreRuntime.open(ports, recovered);
   showEnds(core, port);
   showWhetherAlone(core, new Int32Array(order.alone));
-  reach?.begin(core);
+  if (reach !== undefined) keep(beginReach(reach, core));
   core.onReport((report) => {
     post(port, packReport(report, gatherer.take(core.levels)));
   });
@@ -161,6 +163,12 @@ function showEnds(core: CoreRuntime, port: MessagePort): void {
 function showWhetherAlone(core: CoreRuntime, shown: Int32Array): void {
   core.onCompany(() => Atomics.store(shown, 0, 0));
   Atomics.store(shown, 0, core.isAlone ? 1 : 0);
+}
+
+/** Fails when the node hears that it was removed. */
+function beginReach(reach: Reach, core: CoreRuntime): Promise<void> {
+  reach.begin(core);
+  return reach.announcer.watch();
 }
 
 async function announce(reach: Reach | undefined, registration: NodeRegistration): Promise<void> {
@@ -211,13 +219,15 @@ class Teller {
 /** What the links count goes to the front. */
 async function reachOthers(
   port: MessagePort,
-  parts: CoreParts,
+  parts: CoreParts & { readonly store: KvStore },
   identity: NodeIdentity,
   order: LinksOrder,
 ): Promise<Reach & { readonly observer: PeerMeasureGatherer }> {
   const observer = new PeerMeasureGatherer();
   const sleep = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
-  const reach = await openReach({ ...parts, observer, random: nativeRandom, sleep }, identity, order);
+  const noteEnd = (): Promise<void> => noteRemoved(parts.store, identity);
+  const ports = { ...parts, observer, random: nativeRandom, sleep, noteRemoved: noteEnd };
+  const reach = await openReach(ports, identity, order);
   const tell = (): void => {
     const measures = observer.take();
     if (measures !== undefined) post(port, { kind: 'peers', measures });

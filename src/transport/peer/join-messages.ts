@@ -38,7 +38,7 @@ const REQUEST = {
   LEVEL_MIN: 10,
   LEVEL_MAX: 11,
 } as const;
-const REPLY = { CLUSTER_ID: 1, NODE: 2, FOUNDERS: 3, NODES: 4, LEADER: 5, LATER: 6, REFUSED: 7 } as const;
+const REPLY = { CLUSTER_ID: 1, NODE: 2, FOUNDERS: 3, NODES: 4, LEADER: 5, LATER: 6, REFUSED: 7, REMOVED: 8 } as const;
 const PEER = { NODE: 1, STORE_ID: 2, HOST: 3, PORT: 4 } as const;
 
 const TEXT_BYTES_MAX = 1_024;
@@ -117,6 +117,11 @@ export function writeJoinReply(reply: JoinReply): Buffer {
     case 'refused':
       writeTextField(writer, REPLY.REFUSED, reply.reason);
       break;
+    case 'removed':
+      // For whoever does not know the other field.
+      writeTextField(writer, REPLY.REFUSED, `node ${reply.node} was removed`);
+      writeVarintField(writer, REPLY.REMOVED, reply.node);
+      break;
     default:
       unreachable(reply);
   }
@@ -129,11 +134,12 @@ export function readJoinReply(message: Buffer): JoinReply {
   const texts = new Map<number, string>();
   const founders: ReplicaId[] = [];
   const nodes: Peer[] = [];
-  let node = 0;
+  let [node, removed] = [0, 0];
   while (!reader.done) {
     const tag = reader.tag();
     const field = Math.floor(tag / WIRE_TYPES);
     if (tag === REPLY.NODE * WIRE_TYPES) node = reader.varint();
+    else if (tag === REPLY.REMOVED * WIRE_TYPES) removed = reader.varint();
     else if (tag === REPLY.FOUNDERS * WIRE_TYPES) readFounder(reader, founders);
     else if (tag === REPLY.NODES * WIRE_TYPES + 2) readPeerInto(reader, nodes);
     else if (tag % WIRE_TYPES === 2 && field <= REPLY.REFUSED) texts.set(field, readText(reader));
@@ -142,6 +148,7 @@ export function readJoinReply(message: Buffer): JoinReply {
   const clusterId = texts.get(REPLY.CLUSTER_ID);
   const [leader, later, refused] = [texts.get(REPLY.LEADER), texts.get(REPLY.LATER), texts.get(REPLY.REFUSED)];
   if (reader.failed) return { kind: 'later', reason: 'the answer is malformed' };
+  if (isNodeId(removed)) return { kind: 'removed', node: removed };
   if (refused !== undefined) return { kind: 'refused', reason: refused };
   if (later !== undefined) return { kind: 'later', reason: later };
   if (leader !== undefined) return elsewhere(parseAddress(leader));

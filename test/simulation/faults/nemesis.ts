@@ -169,6 +169,7 @@ export class Nemesis {
       case 'leave':
       case 'replace':
       case 'wipe':
+      case 'absent':
       case 'upgrade':
         return this.#operator.do(action, node);
     }

@@ -21,7 +21,18 @@ export type OperatorAction =
   | { readonly kind: 'replace'; readonly stayUs: number; readonly by: number | undefined }
   /** The node comes back with an empty volume: as a new one, which is to take the place of the old one, or any may. */
   | { readonly kind: 'wipe'; readonly isSucceeded: boolean }
+  | Absence
   | Upgrade;
+
+/**
+ * The node is down while it leaves, or another one takes its place, and comes back with what it had: it is to end by
+ * itself, and to stay away. If it has not gone after so long, it is taken back.
+ */
+export interface Absence {
+  readonly kind: 'absent';
+  readonly stayUs: number;
+  readonly isReplaced: boolean;
+}
 
 /**
  * Every node in turn is started with the next release, the first perhaps once more with this one in between; somebody
@@ -42,6 +53,10 @@ export interface UpgradeStep {
   readonly early: number | undefined;
   /** When it is ended somebody starts the release before there, which does not know the level yet. */
   readonly late: number | undefined;
+}
+
+export function drawAbsence(random: Rng): Absence {
+  return { kind: 'absent', stayUs: random.between(10, 40) * SECOND_US, isReplaced: random.chance(0.5) };
 }
 
 /** What becomes of an upgrade that was drawn. */
@@ -66,9 +81,18 @@ const SECOND_US = 1_000_000;
 const LOOK_US = SECOND_US / 2;
 const ANSWER_US_MAX = 6 * SECOND_US;
 const RESTART_US_MAX = 10 * SECOND_US;
+/** Whoever was removed while it was away has heard of it by then, when nothing keeps others from answering. */
+const TOLD_US_MAX = 60 * SECOND_US;
 
 export function drawOperatorAction(random: Rng): OperatorAction {
-  const kind = random.pick<OperatorAction['kind']>(['rolling', 'leave', 'replace', 'wipe', 'upgrade', 'upgrade']);
+  const kind = random.pick<Exclude<OperatorAction, Absence>['kind']>([
+    'rolling',
+    'leave',
+    'replace',
+    'wipe',
+    'upgrade',
+    'upgrade',
+  ]);
   const stayUs = random.between(1, 20) * SECOND_US;
   switch (kind) {
     case 'rolling':
@@ -119,6 +143,8 @@ export class Operator {
         return this.#leave(action, node);
       case 'wipe':
         return this.#wipe(action, node);
+      case 'absent':
+        return this.#absent(action, node);
       case 'upgrade':
         return this.#upgrade(action);
     }
@@ -170,6 +196,43 @@ export class Operator {
     const isLost = (): boolean => by !== undefined && this.#isRemoved(by);
     const seen = await this.#see(order, isLost, { insists: true });
     if (seen !== 'done') await this.#see({ kind: 'decommission', node: id }, () => false, { insists: true });
+  }
+
+  async #absent({ stayUs, isReplaced }: Absence, node: SimNode): Promise<void> {
+    const id = node.process?.node?.identity.node;
+    if (id === undefined || this.#hasWiped || !this.#canLose(id)) return;
+    // Until it is back the others have one copy less of everything.
+    this.#hasWiped = true;
+    node.leaves();
+    node.hold();
+    const untilUs = this.#parts.simulator.nowUs + stayUs;
+    const isLate = (): boolean => this.#isOver || this.#parts.simulator.nowUs >= untilUs;
+    const leave: OperatorAction = isReplaced ? { kind: 'replace', stayUs, by: undefined } : { kind: 'leave', stayUs };
+    await this.#see(this.#leaving(leave, node, id), isLate, { insists: true });
+    while (!this.#isRemoved(id) && !isLate()) await this.#sleep();
+    if (!this.#isRemoved(id)) {
+      node.release();
+      await this.#see({ kind: 'recommission', node: id }, () => this.#isRemoved(id));
+      // What removes it may have been on its way.
+      if (this.#isRemoved(id)) this.#empty(node);
+      return;
+    }
+    await this.#staysAway(node, id);
+    this.#empty(node);
+  }
+
+  /** It comes back, is told, and is told at once when it is started again. */
+  async #staysAway(node: SimNode, id: NodeId): Promise<void> {
+    const { simulator, onBug } = this.#parts;
+    const told = node.removals;
+    simulator.note(`operator: ${node.name} comes back, and is node ${id} no more`);
+    node.release();
+    const isTold = (): boolean => node.removals >= told + 2;
+    while (!isTold() && !this.#isOver) await this.#sleep();
+    const limitUs = simulator.nowUs + TOLD_US_MAX;
+    while (!isTold() && simulator.nowUs < limitUs) await this.#sleep();
+    if (isTold()) simulator.note(`operator: ${node.name} stays away`);
+    else onBug(`${node.name} was removed while it was away, and does not end`);
   }
 
   /** Who the node is, once it serves. */

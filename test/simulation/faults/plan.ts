@@ -9,7 +9,7 @@ import type { Ending } from '../node/sim-node.ts';
 import type { PeerConditions } from '../peers/exchange.ts';
 import { drawHarm, type LaneHarm } from '../peers/lane-harm.ts';
 import { drawInterception, type Interception } from './interception.ts';
-import { drawOperatorAction, drawUpgradeSteps, type OperatorAction } from './operator.ts';
+import { drawAbsence, drawOperatorAction, drawUpgradeSteps, type OperatorAction } from './operator.ts';
 import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawRefounding, type Refounding } from './refounding.ts';
 import { drawReturn, type Return } from './returning.ts';
@@ -47,6 +47,7 @@ export const LANE_FAULT_KINDS = ['lane-harm'] as const;
 /** Of which the catalog still has a quorum when two are away. */
 const RECOVERING_NODES = 5;
 const INTERCEPTED_SHARE = 0.3;
+const ABSENT_SHARE = 0.25;
 
 /** Only where one node has nothing else: they hit what a restart must get right. */
 export const AIMED_FAULT_KINDS = ['rot', 'birth', 'again', 'stall', 'decay', 'loss'] as const;
@@ -184,6 +185,16 @@ export function drawRecoveries(
   if (nodeCount < RECOVERING_NODES || random.chance(0.25)) return [];
   const atUs = random.between(0, Math.round(safetyUs / 2));
   return [{ number: first, atUs, node: 0, action: drawRecovery(random) }];
+}
+
+/** In some of the clusters that go on without two nodes; with a stream and numbers of their own, too. */
+export function drawAbsences(
+  random: Rng,
+  { safetyUs, nodeCount, first }: { readonly safetyUs: number; readonly nodeCount: number; readonly first: number },
+): readonly Fault[] {
+  if (nodeCount < RECOVERING_NODES || !random.chance(ABSENT_SHARE)) return [];
+  const atUs = random.between(0, Math.round(safetyUs / 2));
+  return [{ number: first, atUs, node: random.between(0, nodeCount - 1), action: drawAbsence(random) }];
 }
 
 /**

@@ -265,6 +265,15 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     nodes: 3,
   },
   {
+    name: 'removed-and-never-told',
+    file: 'src/cluster/peer/announcer.ts',
+    find: '      silent = isLed() ? 0 : silent + 1;\n',
+    replace: '      silent = isLed() || silent >= 0 ? 0 : silent + 1;\n',
+    breaks: 'a node that was away while it was removed runs on without a vote',
+    nodes: 5,
+    first: [15],
+  },
+  {
     name: 'values-drawn-at-apply',
     file: 'src/database/database-writer.ts',
     find: '    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);',

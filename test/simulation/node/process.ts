@@ -224,7 +224,7 @@ export class NodeProcess {
     const seat = await this.#seat?.open(identity);
     const core = await CoreRuntime.open({ ...this.#corePorts(log, gatherer), ...seat }, recovered);
     core.onFailure((failure) => this.fail(failure));
-    this.#seat?.begin(core);
+    this.#seat?.begin(core, (failure) => this.fail(failure));
     const { front } = this;
     const link = new SimLink({
       core,

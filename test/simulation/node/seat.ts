@@ -21,7 +21,7 @@ import {
 } from '#cluster';
 import type { KvStore } from '#kv';
 import type { Membership } from '#raft';
-import { ownIdentity } from '../../../src/cluster/catalog/own-identity.ts';
+import { noteRemoved, ownIdentity } from '../../../src/cluster/catalog/own-identity.ts';
 import { openReach, type Reach } from '../../../src/cluster/peer/reach.ts';
 import { FOUNDERS } from '../../../src/cluster/placement/placement.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
@@ -78,6 +78,7 @@ const RELEASE = 'simulated';
 export class Seat {
   readonly #parts: SeatParts;
   #storeId = '';
+  #store: KvStore | undefined;
   #links: SimLinks | SimLanes | undefined;
   #reach: Reach | undefined;
 
@@ -96,6 +97,7 @@ export class Seat {
       checkNew: () => Promise.resolve(),
     });
     this.#storeId = identity.storeId;
+    this.#store = store;
     return identity;
   }
 
@@ -122,6 +124,9 @@ export class Seat {
         observer: this.#observer(),
         random,
         sleep: (ms) => thread.sleep(ms * 1000, 'pause'),
+        noteRemoved: async () => {
+          if (this.#store !== undefined) await noteRemoved(this.#store, identity);
+        },
       },
       identity,
       { host: name, port: PEER_PORT, peers: [], seeds: this.#seeds, release: RELEASE },
@@ -147,8 +152,10 @@ export class Seat {
     };
   }
 
-  begin(core: CoreRuntime): void {
+  /** What it hears of its end ends the process. */
+  begin(core: CoreRuntime, onFailure: (failure: unknown) => void): void {
     this.#reach?.begin(core);
+    this.#reach?.announcer.watch().catch(onFailure);
   }
 
   /** Says where the node is; what it is refused with ends the process. */

@@ -70,6 +70,7 @@ export class SimNode {
   #holds = 0;
   /** The cluster has let the node go, as an operator has asked. */
   #isRemoved = false;
+  #removals = 0;
   /** A release that the node was told to run, and that may not know the level that it finds. */
   #mistaken: Release | undefined;
   #refusals = 0;
@@ -209,6 +210,11 @@ export class SimNode {
     this.#isRemoved = true;
   }
 
+  /** How often a process has ended because the node was removed. */
+  get removals(): number {
+    return this.#removals;
+  }
+
   /** How often a process has said that its release does not know the level of the cluster, where that is so. */
   get refusals(): number {
     return this.#refusals;
@@ -270,6 +276,7 @@ export class SimNode {
   wipe(seeds: readonly string[]): void {
     this.hold();
     this.#wipes += 1;
+    this.#isRemoved = false;
     this.#simulator.note(`${this.name} is emptied`);
     this.#disk = new SimDisk(this.#simulator.random(`${this.name} disk ${this.#wipes}`));
     this.#store = new SimStore(this.#simulator.random(`${this.name} store ${this.#wipes}`));
@@ -299,7 +306,10 @@ export class SimNode {
     }
     const reason = failure instanceof DatabaseError ? failure.details.reason : undefined;
     if (reason === 'NotJoined') return 'no cluster has answered';
-    if (this.#isRemoved && describe(failure).includes('was removed')) return 'an operator has removed the node';
+    if (this.#isRemoved && reason === 'NodeRemoved') {
+      this.#removals += 1;
+      return 'an operator has removed the node';
+    }
     if (this.#mistaken !== undefined && this.#process?.release === this.#mistaken && isOfLevel(failure)) {
       this.#refusals += 1;
       return 'it runs a release that does not know the level';

@@ -7,6 +7,7 @@ import {
   BEFORE_KEY,
   IDENTITY_KEY,
   JOINING_KEY,
+  REMOVED_KEY,
   trashKey,
   writeBefore,
   writeIdentity,
@@ -30,6 +31,8 @@ it('docs/formats/node.md shows the rows of the node', () => {
     writeJoining(identity.storeId),
     BEFORE_KEY,
     writeBefore({ ...identity, atMs: 1_770_000_000_000 }),
+    REMOVED_KEY,
+    writeIdentity(identity),
   ];
   expect(exampleOf('node.md')).toBe(rows.map(toHex).join(''));
 });

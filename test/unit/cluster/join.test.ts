@@ -11,7 +11,7 @@ import {
   joinCluster,
   type NodeRegistration,
 } from '#cluster';
-import { Announcer } from '../../../src/cluster/peer/announcer.ts';
+import { Announcer, type AnnouncerPorts } from '../../../src/cluster/peer/announcer.ts';
 import { forOwnAndOthers } from '../../../src/cluster/peer/join.ts';
 import { CLUSTER, placeOf } from '../../support/peer-nodes.ts';
 
@@ -93,6 +93,14 @@ describe('a store that joins', () => {
     });
   });
 
+  it('gives up at once when it was a node that was removed', async () => {
+    const script = new Script({ 'seed:1': [{ kind: 'removed', node: toNodeId(9) }] });
+    await expect(joinCluster(script, [at(1)], REQUEST, 30_000)).rejects.toMatchObject({
+      message: expect.stringMatching(/^Node 9 was removed from its cluster/),
+      details: { reason: 'NodeRemoved' },
+    });
+  });
+
   it('does not run in a circle of nodes that name each other', async () => {
     const script = new Script({
       'seed:1': [{ kind: 'elsewhere', leader: at(2) }],
@@ -104,15 +112,24 @@ describe('a store that joins', () => {
 });
 
 describe('a node that says where it is', () => {
-  const announcer = (script: Script, own: JoinReply[], shown: NodeRegistration[] = []): Announcer =>
+  const announcer = (
+    script: Script,
+    own: JoinReply[],
+    shown: NodeRegistration[] = [],
+    more: Partial<AnnouncerPorts> = {},
+  ): Announcer =>
     new Announcer({
       clusterId: CLUSTER,
+      node: toNodeId(9),
+      isLed: () => true,
+      noteRemoved: async () => undefined,
       release: '',
       register: async () => (own.length > 1 ? own.shift() : own[0]) ?? later('nobody leads'),
       ask: script.ask,
       shown: () => (shown.length > 1 ? shown.shift() : shown[0]),
       others: () => [at(1), at(2)],
       sleep: script.sleep,
+      ...more,
     });
 
   it('asks nobody when its own core can take it in', async () => {
@@ -146,6 +163,79 @@ describe('a node that says where it is', () => {
   it('stops when the cluster is another one', async () => {
     const script = new Script({ 'seed:1': [{ kind: 'refused', reason: 'this is another cluster' }] });
     await expect(announcer(script, []).announce(REQUEST.registration)).rejects.toThrow('this is another cluster');
+  });
+
+  describe('and was removed while it was away (C39)', () => {
+    const removed = (node: number): JoinReply => ({ kind: 'removed', node: toNodeId(node) });
+    const REMOVED = {
+      message: expect.stringMatching(/^Node 9 was removed from its cluster/),
+      details: { reason: 'NodeRemoved' },
+    };
+    /** Notes what it writes down. */
+    const noting = (notes: string[], isLed: () => boolean = () => false): Partial<AnnouncerPorts> => ({
+      isLed,
+      noteRemoved: async () => void notes.push('noted'),
+    });
+
+    it('ends as soon as somebody says so, and has the next process know it', async () => {
+      const script = new Script({ 'seed:2': [removed(9)] });
+      const notes: string[] = [];
+      const says = announcer(script, [], [], noting(notes));
+      await expect(says.announce(REQUEST.registration)).rejects.toMatchObject(REMOVED);
+      expect([script.asked, notes]).toEqual([['seed:1', 'seed:2'], ['noted']]);
+    });
+
+    it('asks all others when its own catalog says what it always has, and nobody leads that', async () => {
+      const elsewhere: JoinReply = { kind: 'elsewhere', leader: at(3) };
+      const script = new Script({ 'seed:1': [JOINED], 'seed:2': [elsewhere], 'seed:3': [later('wait'), removed(9)] });
+      const notes: string[] = [];
+      const says = announcer(script, [JOINED], [], noting(notes));
+      await says.announce(REQUEST.registration);
+      expect(script.asked).toEqual([]);
+      await expect(says.watch()).rejects.toMatchObject(REMOVED);
+      expect(script.asked).toEqual(['seed:1', 'seed:2', 'seed:3', 'seed:1', 'seed:2', 'seed:3']);
+      expect([script.nowMs, notes]).toEqual([15_000, ['noted']]);
+    });
+
+    it('asks nobody while somebody leads, and before it has said where it is', async () => {
+      const script = new Script({ 'seed:1': [removed(9)] });
+      let looks = 0;
+      const port = noting([], () => {
+        looks += 1;
+        if (looks === 7) says.close();
+        return looks % 2 === 0;
+      });
+      const says = announcer(script, [JOINED], [], port);
+      await says.announce(REQUEST.registration);
+      await says.watch();
+      expect([looks, script.asked]).toEqual([7, []]);
+      const silent = announcer(
+        script,
+        [],
+        [],
+        noting([], () => {
+          looks += 1;
+          if (looks === 12) silent.close();
+          return false;
+        }),
+      );
+      await silent.watch();
+      expect([looks, script.asked]).toEqual([12, []]);
+    });
+
+    it('believes it of its own number alone', async () => {
+      const script = new Script({ 'seed:1': [removed(8)], 'seed:2': [removed(8), removed(8), removed(9)] });
+      const says = announcer(script, [JOINED], [], noting([]));
+      await says.announce(REQUEST.registration);
+      await expect(says.watch()).rejects.toMatchObject(REMOVED);
+      expect(script.asked).toHaveLength(6);
+    });
+
+    it('ends also when it cannot note it', async () => {
+      const script = new Script({ 'seed:1': [removed(9)] });
+      const failing = { ...noting([]), noteRemoved: () => Promise.reject(new Error('the disk is full')) };
+      await expect(announcer(script, [], [], failing).announce(REQUEST.registration)).rejects.toMatchObject(REMOVED);
+    });
   });
 });
 

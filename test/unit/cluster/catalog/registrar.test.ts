@@ -86,6 +86,28 @@ describe('a store that asks to be registered', () => {
     });
   });
 
+  it('is never told that it was removed by a catalog that has not heard of it yet (C39)', async () => {
+    const all = await started();
+    const { world, leader, follower } = all;
+    await registerAll(all);
+    await world.pass(1_000);
+    for (const each of world.up) if (each !== follower) world.network.cut(follower.node, each.node);
+    expect(await world.answer(leader.core.register(registrationOf(4), false))).toMatchObject({ kind: 'registered' });
+    await world.pass(1_000);
+    const behind = (): readonly number[] => follower.core.catalog.nodes.map(({ node }) => node);
+    expect(behind()).toEqual([1, 2, 3]);
+    const answers: string[] = [];
+    for (let asked = 0; asked < 3; asked += 1) {
+      answers.push((await world.answer(follower.core.register(registrationOf(4), false))).kind);
+      await world.pass(3_000);
+    }
+    expect(answers.every((kind) => kind === 'later' || kind === 'elsewhere')).toBe(true);
+    expect(behind()).toEqual([1, 2, 3]);
+    world.network.heal();
+    await world.until(() => behind().length === 4, 'a catalog that has caught up');
+    expect(await world.answer(follower.core.register(registrationOf(4), false))).toMatchObject({ kind: 'registered' });
+  });
+
   it('comes after the first node, which is number 1 of its own cluster', async () => {
     const { world, leader } = await started();
     const early = await world.answer(leader.core.register(registrationOf(4), false));

@@ -162,7 +162,7 @@ describe('a node that is decommissioned (C20, D17)', () => {
     await world.until(() => members() === '2,3,4 ', 'a catalog without it');
     expect(await ask(world, decommission(1))).toMatchObject({ kind: 'done', node: { state: 'removed' } });
     expect(await ask(world, recommission(1))).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
-    expect(await world.answer(leader.core.register(registrationOf(1), false))).toMatchObject({ kind: 'refused' });
+    expect(await world.answer(leader.core.register(registrationOf(1), false))).toEqual({ kind: 'removed', node: 1 });
     for (const member of world.up) {
       await world.answer(member.front.latest(group));
       expect(await member.history(group)).toEqual(texts);
@@ -195,6 +195,13 @@ describe('a node that is decommissioned (C20, D17)', () => {
     expect(heard.leads(CATALOG_GROUP)).toBe(true);
     const next = await world.leader(group);
     expect((await world.answer(next.transact(group, 'c'))).revision).toBe(3);
+    // To itself it is what it was; it hears of nobody who leads, and any other node knows better (C39).
+    expect(await world.answer(gone.core.register(registrationOf(2), true))).toMatchObject({ kind: 'registered' });
+    expect(gone.core.isLed(CATALOG_GROUP)).toBe(false);
+    for (const each of world.up.filter((other) => other !== gone)) {
+      expect(each.core.isLed(CATALOG_GROUP)).toBe(true);
+      expect(await world.answer(each.core.register(registrationOf(2), false))).toEqual({ kind: 'removed', node: 2 });
+    }
     expect(bindingOf(next, group)?.replicas.map(nodeOf).toSorted(byNumber)).toEqual([1, 3, 4]);
   });
 

@@ -11,6 +11,7 @@ import type { Joined } from '#cluster';
 import { membershipOf } from '#raft';
 import { openLevelStore } from '#storage';
 import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
+import { noteRemoved } from '../../../../src/cluster/catalog/own-identity.ts';
 import { nativeRandom } from '../../../../src/cluster/native.ts';
 import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
 import {
@@ -111,6 +112,24 @@ describe('the identity', () => {
     // Nor in a store that was made anew.
     await (await openLevelStore(first.storeDirectory)).close();
     await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
+  });
+
+  it('is refused when its node was removed and has heard so, until it is that of another node (C39)', async () => {
+    const { store, storeDirectory, identity } = await openDataDirectory(directory, OPTIONS);
+    await noteRemoved(store, identity);
+    await store.close();
+    const removed = { details: { reason: 'NodeRemoved' }, message: expect.stringMatching(/^Node 1 was removed/) };
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(removed);
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(removed);
+    const again = await openLevelStore(storeDirectory);
+    const batch = again.batch();
+    const next = { ...identity, clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab' };
+    batch.put(IDENTITY_KEY, writeIdentity(next));
+    await again.write(batch);
+    await again.close();
+    const opened = await openDataDirectory(directory, OPTIONS);
+    await opened.store.close();
+    expect(opened.identity).toEqual(next);
   });
 
   it('is refused when its row is damaged', async () => {

@@ -111,9 +111,17 @@ describe('a JoinReply', () => {
     ['elsewhere', { kind: 'elsewhere', leader: { host: '::1', port: 5 } }],
     ['later', { kind: 'later', reason: 'no leader' }],
     ['refused', { kind: 'refused', reason: '' }],
+    ['removed', { kind: 'removed', node: toNodeId(2 ** 32 - 1) }],
   ])('%s arrives as it was said', (_name, reply) => {
     expect(readJoinReply(writeJoinReply(reply))).toEqual(reply);
   });
+});
+
+it('a node that was removed is refused by name to a release that knows nothing else (C39)', () => {
+  const bytes = writeJoinReply({ kind: 'removed', node: toNodeId(3) });
+  const known = bytes.subarray(0, bytes.lastIndexOf(8 * 8));
+  expect(bytes.length - known.length).toBe(2);
+  expect(readJoinReply(known)).toEqual({ kind: 'refused', reason: 'node 3 was removed' });
 });
 
 describe('any other bytes', () => {

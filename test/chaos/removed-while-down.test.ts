@@ -1,0 +1,64 @@
+// Goal: a node that was down while it was removed ends by itself when it is started again where it was, and says why;
+// and it does not start once more. Method: four real processes on loopback; one is killed, another takes its place by
+// the command of an operator, and it is started again on the ports that it had, as under any supervisor.
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import { clusterCommandAt, describedAt, holdersAt } from '../support/cluster-command.ts';
+import { startMember, writeAt } from '../support/cluster-member.ts';
+import { endWithTest, testDir } from '../support/test-scope.ts';
+
+const DATABASE = 'shop';
+const POLL = { timeout: 120_000, interval: 250 };
+const REMOVED = /Node 3 was removed from its cluster, and holds nothing of it any more/;
+
+function portIn(address: string): string {
+  return address.slice(address.lastIndexOf(':') + 1);
+}
+
+/** The node where it was, without a word of where others are: it knows them. */
+function startAgain(dir: string, { grpc, http, peer }: NodeProcess): Promise<NodeProcess> {
+  const ports = [`--grpc-port=${portIn(grpc)}`, `--http-port=${portIn(http)}`, '--mcp-port=off', '--metrics-port=0'];
+  const place = [`--peer-port=${portIn(peer)}`, '--node-name=node-3'];
+  const settings = [...place, '--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
+  return startNode({ dataDir: join(dir, 'node-3'), ports, settings, onSpawn: endWithTest });
+}
+
+it('a node that was down while it was removed ends when it is started again, and stays away (C39)', {
+  timeout: 600_000,
+}, async () => {
+  const dir = testDir();
+  const first = await startMember(dir, 'node-1');
+  const seed = first.process.peer;
+  const second = await startMember(dir, 'node-2', seed);
+  const third = await startMember(dir, 'node-3', seed);
+  await first.client.send('createDatabase', { databaseName: DATABASE });
+  await writeAt(first, DATABASE, 'a', POLL);
+  await expect.poll(() => holdersAt(seed), POLL).toBe('1,2,3');
+  await startMember(dir, 'node-4', seed);
+  const answering = async (): Promise<number | undefined> =>
+    (await describedAt(seed))?.nodes.filter(({ answers }) => answers).length;
+  await expect.poll(answering, POLL).toBe(4);
+
+  third.process.kill('SIGKILL');
+  await third.process.ended;
+  const { peer } = second.process;
+  await expect
+    .poll(() => clusterCommandAt(peer, 'replace', '3', '--by=4', '--wait').catch(() => undefined), POLL)
+    .toContain('node 3 is removed');
+  await expect.poll(() => holdersAt(seed), POLL).toBe('1,2,4');
+
+  const again = await startAgain(dir, third.process);
+  expect(await again.ended).toBe(70);
+  expect(again.log()).toContain('"reason":"NodeRemoved"');
+  expect(again.log()).toMatch(REMOVED);
+  await expect(startAgain(dir, third.process)).rejects.toThrow(REMOVED);
+
+  // Who was only down, and comes back to others that are all there, stays.
+  second.process.kill('SIGKILL');
+  await second.process.ended;
+  const back = await startMember(dir, 'node-2', seed);
+  await expect.poll(answering, POLL).toBe(3);
+  expect(back.process.log()).not.toContain('NodeRemoved');
+  expect(await writeAt(back, DATABASE, 'b', POLL)).toBe(2);
+});
