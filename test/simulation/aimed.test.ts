@@ -35,6 +35,8 @@ const DELETED = 112;
 const REFOUNDED = 39;
 /** A seed, a fault of it and how much is done, in which the answer to a write that is committed is lost on its way. */
 const INTERCEPTED = { seed: 29, faults: [21], operations: 28 };
+/** A seed in which a node is removed while it is down, and comes back. */
+const ABSENT = 36;
 const SEED_MS_MAX = 60_000;
 
 describe('simulation of five nodes', () => {
@@ -43,6 +45,22 @@ describe('simulation of five nodes', () => {
     async (seed) => {
       const { problems } = await runSeed(seed, { nodes: 5, steps: true });
       expect(problems).toEqual([]);
+    },
+    SEED_MS_MAX,
+  );
+});
+
+describe('simulation of five nodes of which one is removed while it is down', () => {
+  it(
+    'has it end by itself when it comes back, and again when it is started once more (C39)',
+    async () => {
+      const lines: string[] = [];
+      const { problems } = await runSeed(ABSENT, { nodes: 5, listener: (line) => lines.push(line) });
+      expect(problems).toEqual([]);
+      expect(lines.some((line) => /operator: node-\d stays away/.test(line))).toBe(true);
+      expect(lines.filter((line) => /ends: .*Node \d was removed from its cluster/.test(line)).length).toBeGreaterThan(
+        1,
+      );
     },
     SEED_MS_MAX,
   );

@@ -56,7 +56,7 @@ export interface UpgradeStep {
 }
 
 export function drawAbsence(random: Rng): Absence {
-  return { kind: 'absent', stayUs: random.between(10, 40) * SECOND_US, isReplaced: random.chance(0.5) };
+  return { kind: 'absent', stayUs: random.between(20, 60) * SECOND_US, isReplaced: random.chance(0.5) };
 }
 
 /** What becomes of an upgrade that was drawn. */
@@ -200,13 +200,15 @@ export class Operator {
 
   async #absent({ stayUs, isReplaced }: Absence, node: SimNode): Promise<void> {
     const id = node.process?.node?.identity.node;
-    if (id === undefined || this.#hasWiped || !this.#canLose(id)) return;
+    if (id === undefined) return;
+    const untilUs = this.#parts.simulator.nowUs + stayUs;
+    const isLate = (): boolean => this.#isOver || this.#parts.simulator.nowUs >= untilUs;
+    while (!this.#canLose(id) && !isLate()) await this.#sleep();
+    if (this.#hasWiped || isLate()) return;
     // Until it is back the others have one copy less of everything.
     this.#hasWiped = true;
     node.leaves();
     node.hold();
-    const untilUs = this.#parts.simulator.nowUs + stayUs;
-    const isLate = (): boolean => this.#isOver || this.#parts.simulator.nowUs >= untilUs;
     const leave: OperatorAction = isReplaced ? { kind: 'replace', stayUs, by: undefined } : { kind: 'leave', stayUs };
     await this.#see(this.#leaving(leave, node, id), isLate, { insists: true });
     while (!this.#isRemoved(id) && !isLate()) await this.#sleep();

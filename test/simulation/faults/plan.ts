@@ -193,7 +193,8 @@ export function drawAbsences(
   { safetyUs, nodeCount, first }: { readonly safetyUs: number; readonly nodeCount: number; readonly first: number },
 ): readonly Fault[] {
   if (nodeCount < RECOVERING_NODES || !random.chance(ABSENT_SHARE)) return [];
-  const atUs = random.between(0, Math.round(safetyUs / 2));
+  // Whoever is silent is let go of slowly.
+  const atUs = random.between(0, Math.round(safetyUs / 4));
   return [{ number: first, atUs, node: random.between(0, nodeCount - 1), action: drawAbsence(random) }];
 }
 
