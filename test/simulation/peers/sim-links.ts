@@ -51,7 +51,8 @@ export class SimLinks implements OpenPeerLinks, Station {
   readonly #links = new Map<NodeId, Link>();
   #named: ReadonlySet<NodeId> = new Set();
   #refused = 0;
-  #onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
+  /** Undefined while the node is starting: it listens, and takes nothing yet. */
+  #onFrame: ((frame: Uint8Array, lane: Lane) => void | Promise<void>) | undefined;
   #onUnreachable: (node: NodeId) => void = () => undefined;
   #onReachable: (node: NodeId) => void = () => undefined;
   #onJoin: ((request: JoinRequest) => Promise<JoinReply>) | undefined;
@@ -132,6 +133,7 @@ export class SimLinks implements OpenPeerLinks, Station {
   }
 
   take(from: string, { frame, lane }: Letter, isFlipped: boolean): void {
+    if (this.#onFrame === undefined) return;
     const before = this.#refused;
     void this.#onFrame(frame, lane);
     if (isFlipped && this.#refused === before) this.#parts.onDeceived(from);
