@@ -112,7 +112,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  void absence;',
     breaks: 'a node that holds no copy answers reads from nothing',
     nodes: 5,
-    first: [17],
+    first: [24],
   },
   {
     name: 'no-lease',
