@@ -74,6 +74,8 @@ export interface ClientAddresses {
   readonly grpc: string;
   /** A URL. */
   readonly http: string;
+  /** The same; absent where MCP is off. */
+  readonly mcp?: string | undefined;
 }
 
 export interface WriteOptions {

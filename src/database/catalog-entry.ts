@@ -2,7 +2,7 @@
  * The payloads of the catalog's log entries (docs/formats/entries.md); those of databases are in #model.
  *
  * ```
- * u8 format = 1, 3 of API keys | u8 kind | …
+ * u8 format = 1, 3 of API keys and of a registration with mcp | u8 kind | …
  * kind 16  create database:  16 bytes database_id | u64 LE created_at ms | varint count, each varint replica
  *                            | varint length | name
  * kind 17  delete database:  u8 has id | [16 bytes database_id] | varint length | name
@@ -41,6 +41,7 @@ import {
   type NodeState,
   readNodeState,
   readRegistration,
+  speaksOfMcp,
   writeNodeState,
   writeRegistration,
 } from './catalog-nodes.ts';
@@ -58,8 +59,8 @@ const ENTRY_KIND = {
   KEEP_KEY: 28,
   REMOVE_KEY: 29,
 } as const;
-/** Of what speaks of API keys: releases that know level 2 at most do not know it. */
-const KEY_FORMAT = 3;
+/** Of what speaks of API keys, or of where MCP is: releases that know level 2 at most do not know it. */
+const LATER_FORMAT = 3;
 const UUID_BYTES = 16;
 
 export type CatalogEntry =
@@ -102,11 +103,15 @@ export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
     writeKeyEntry(payload, entry);
     return payload.take();
   }
-  payload.u8(PAYLOAD_FORMAT);
   if (entry.kind === 'register') {
+    const hasMcp = speaksOfMcp(entry.registration);
+    payload.u8(hasMcp ? LATER_FORMAT : PAYLOAD_FORMAT);
     payload.u8(ENTRY_KIND.REGISTER_NODE);
-    writeRegistration(payload, entry.registration);
-  } else if (entry.kind === 'mark') {
+    writeRegistration(payload, entry.registration, { hasMcp });
+    return payload.take();
+  }
+  payload.u8(PAYLOAD_FORMAT);
+  if (entry.kind === 'mark') {
     payload.u8(ENTRY_KIND.MARK_NODE);
     payload.varint(entry.node);
     writeNodeState(payload, entry.state);
@@ -122,7 +127,7 @@ export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
 }
 
 function writeKeyEntry(payload: ByteWriter, entry: KeyEntry): void {
-  payload.u8(KEY_FORMAT);
+  payload.u8(LATER_FORMAT);
   payload.u8(entry.kind === 'keep-key' ? ENTRY_KIND.KEEP_KEY : ENTRY_KIND.REMOVE_KEY);
   if (entry.kind === 'keep-key') writeApiKey(payload, entry.key);
   else writeKeyId(payload, entry.id);
@@ -155,10 +160,10 @@ function writePlacement(payload: ByteWriter, entry: PlacementEntry): void {
 
 /** Throws for a payload that is not a catalog entry of this format. */
 export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
-  if (payload[0] === KEY_FORMAT) return readKeyEntry(new ByteReader(payload, 1));
+  if (payload[0] === LATER_FORMAT) return readLaterEntry(new ByteReader(payload, 1));
   const reader = openEntry(payload);
   const kind = reader.u8();
-  if (kind === ENTRY_KIND.REGISTER_NODE) return readRegister(reader);
+  if (kind === ENTRY_KIND.REGISTER_NODE) return readRegister(reader, { hasMcp: false });
   if (kind === ENTRY_KIND.MARK_NODE) return readMark(reader);
   if (kind === ENTRY_KIND.RECOVER_DATABASE) return readRecover(reader);
   if (kind === ENTRY_KIND.RAISE_LEVEL) return readRaise(reader);
@@ -196,19 +201,21 @@ export function faultInForwardedEntry(payload: Uint8Array): string | undefined {
   }
 }
 
-function readKeyEntry(reader: ByteReader): CatalogEntry {
+function readLaterEntry(reader: ByteReader): CatalogEntry {
   const kind = reader.u8();
+  if (kind === ENTRY_KIND.REGISTER_NODE) return readRegister(reader, { hasMcp: true });
   const key = kind === ENTRY_KIND.KEEP_KEY ? readApiKey(reader) : undefined;
   const id = kind === ENTRY_KIND.REMOVE_KEY ? readKeyId(reader) : undefined;
   if (reader.failed || reader.left !== 0) throw unknownEntry('it is cut short or malformed');
   if (key !== undefined) return { kind: 'keep-key', key };
   if (id !== undefined) return { kind: 'remove-key', id };
-  throw unknownEntry(`kind ${kind} is none of format ${KEY_FORMAT}, or it is malformed`);
+  throw unknownEntry(`kind ${kind} is none of format ${LATER_FORMAT}, or it is malformed`);
 }
 
-function readRegister(reader: ByteReader): CatalogEntry {
-  const registration = readRegistration(reader);
-  if (registration === undefined || reader.left !== 0) throw unknownEntry('it is cut short or malformed');
+function readRegister(reader: ByteReader, form: { readonly hasMcp: boolean }): CatalogEntry {
+  const registration = readRegistration(reader, form);
+  const isWhole = registration !== undefined && speaksOfMcp(registration) === form.hasMcp && reader.left === 0;
+  if (!isWhole) throw unknownEntry('it is cut short or malformed');
   return { kind: 'register', registration };
 }
 

@@ -3,10 +3,12 @@
  *
  * ```
  * registration    16 bytes store_id | text name | text zone | text peer host | varint peer port | text grpc | text http
- *                 | varint lowest level | varint highest level
+ *                 | varint lowest level | varint highest level | [text mcp]
  * text            varint length | UTF-8
- * nodes row       u8 format = 2 | varint next node | varint count, each varint node | u8 state | registration | u32 CRC
+ * nodes row       u8 format = 2, 3 with mcp | varint next node | varint count, each varint node | u8 state | registration
+ *                 | u32 CRC
  * ```
+ * The row has a place for mcp when a node has said it, which it cannot have below level 3 (ADR 0138).
  * A number is given to a store once and never again (D14); a store that registers again keeps its number and moves.
  *
  * ```
@@ -34,6 +36,8 @@ import type { KvReader } from '#kv';
 import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
 
 const FORMAT = 2;
+/** With where MCP is: releases that know level 2 at most do not know it. */
+const MCP_FORMAT = 3;
 const UUID_BYTES = 16;
 const PORT_MAX = 65_535;
 const WORD_MAX = 255;
@@ -71,6 +75,8 @@ export interface NodeRegistration {
   /** Where clients reach it: host:port of gRPC, the URL of HTTP. */
   readonly grpc: string;
   readonly http: string;
+  /** The URL of MCP. Absent: it is off, or the cluster is below the level for it. */
+  readonly mcp?: string | undefined;
   /** The levels that its release knows. */
   readonly levels: LevelRange;
 }
@@ -107,11 +113,12 @@ export class CatalogNodes {
 
   /** Takes up what the row holds. Throws when it is corrupt. */
   read(key: Uint8Array, value: Uint8Array): void {
-    const row = openRow(key, value, FORMAT);
+    const hasMcp = value[0] === MCP_FORMAT;
+    const row = openRow(key, value, hasMcp ? MCP_FORMAT : FORMAT);
     const next = row.varint();
     const count = row.varint();
     for (let at = 0; at < count && !row.failed; at++) {
-      const node = readNode(row);
+      const node = readNode(row, { hasMcp });
       if (node === undefined) throw corruptRecord(key, 'it holds no list of nodes');
       this.#byStore.set(node.storeId, node);
     }
@@ -121,13 +128,15 @@ export class CatalogNodes {
   }
 
   writeInto(row: ByteWriter): void {
-    row.u8(FORMAT);
+    const nodes = this.list();
+    const hasMcp = nodes.some(speaksOfMcp);
+    row.u8(hasMcp ? MCP_FORMAT : FORMAT);
     row.varint(this.#next);
-    row.varint(this.#byStore.size);
-    for (const node of this.list()) {
+    row.varint(nodes.length);
+    for (const node of nodes) {
       row.varint(node.node);
       writeNodeState(row, node.state);
-      writeRegistration(row, node);
+      writeRegistration(row, node, { hasMcp });
     }
     sealRow(row);
   }
@@ -207,7 +216,7 @@ export function readNodeState(reader: ByteReader): NodeState | undefined {
  * addresses, so a text that cannot be one must not get in. Rows that are there already are read whatever they hold.
  */
 export function faultInRegistration(registration: NodeRegistration): string | undefined {
-  const { storeId, name, zone, peer, grpc, http, levels } = registration;
+  const { storeId, name, zone, peer, grpc, http, mcp, levels } = registration;
   if (parseUuid(storeId) === undefined || storeId !== storeId.toLowerCase()) {
     return `the store_id ${shown(storeId)} is no UUID in lowercase`;
   }
@@ -223,7 +232,20 @@ export function faultInRegistration(registration: NodeRegistration): string | un
   }
   if (grpc !== '' && parseAddress(grpc) === undefined) return `the grpc address ${shown(grpc)} is no host:port`;
   if (!isLevelRange(levels)) return `the levels ${levels.min} to ${levels.max} are no range from 1 to 255`;
-  return http === '' || HTTP_URL.test(http) ? undefined : `the http address ${shown(http)} is no URL of HTTP`;
+  if (http !== '' && !HTTP_URL.test(http)) return `the http address ${shown(http)} is no URL of HTTP`;
+  return mcp === undefined || HTTP_URL.test(mcp) ? undefined : `the mcp address ${shown(mcp)} is no URL of HTTP`;
+}
+
+/** Whether it can be said in a cluster of level 3 at least, and no other. */
+export function speaksOfMcp({ mcp }: NodeRegistration): boolean {
+  return mcp !== undefined;
+}
+
+/** What of it can be said in a cluster that is at this level. */
+export function sayableAt(level: number, registration: NodeRegistration): NodeRegistration {
+  if (level >= MCP_FORMAT || !speaksOfMcp(registration)) return registration;
+  const { mcp: _mcp, ...sayable } = registration;
+  return sayable;
 }
 
 /** Whether both say the same of a node. */
@@ -236,13 +258,23 @@ export function isSame(one: NodeRegistration, other: NodeRegistration): boolean 
     one.peer.port === other.peer.port &&
     one.grpc === other.grpc &&
     one.http === other.http &&
+    one.mcp === other.mcp &&
     one.levels.min === other.levels.min &&
     one.levels.max === other.levels.max
   );
 }
 
-export function writeRegistration(into: ByteWriter, registration: NodeRegistration): void {
-  const { storeId, name, zone, peer, grpc, http, levels } = registration;
+interface RegistrationForm {
+  /** Whether it says where MCP is. */
+  readonly hasMcp: boolean;
+}
+
+export function writeRegistration(
+  into: ByteWriter,
+  registration: NodeRegistration,
+  { hasMcp }: RegistrationForm,
+): void {
+  const { storeId, name, zone, peer, grpc, http, mcp = '', levels } = registration;
   into.bytes(parseUuid(storeId) ?? NO_BYTES);
   writeText(into, name);
   writeText(into, zone);
@@ -252,10 +284,11 @@ export function writeRegistration(into: ByteWriter, registration: NodeRegistrati
   writeText(into, http);
   into.varint(levels.min);
   into.varint(levels.max);
+  if (hasMcp) writeText(into, mcp);
 }
 
 /** Undefined when something else stands there. */
-export function readRegistration(reader: ByteReader): NodeRegistration | undefined {
+export function readRegistration(reader: ByteReader, { hasMcp }: RegistrationForm): NodeRegistration | undefined {
   const id = reader.bytes(UUID_BYTES);
   const name = readText(reader);
   const zone = readText(reader);
@@ -263,14 +296,15 @@ export function readRegistration(reader: ByteReader): NodeRegistration | undefin
   const grpc = readText(reader);
   const http = readText(reader);
   const levels = { min: reader.varint(), max: reader.varint() };
+  const mcp = hasMcp ? readText(reader) : '';
   if (reader.failed || id.length !== UUID_BYTES || peer.port > PORT_MAX) return undefined;
-  return { storeId: formatUuid(id), name, zone, peer, grpc, http, levels };
+  return { storeId: formatUuid(id), name, zone, peer, grpc, http, levels, ...(mcp !== '' && { mcp }) };
 }
 
-function readNode(row: ByteReader): RegisteredNode | undefined {
+function readNode(row: ByteReader, form: RegistrationForm): RegisteredNode | undefined {
   const node = row.varint();
   const state = readNodeState(row);
-  const registration = readRegistration(row);
+  const registration = readRegistration(row, form);
   if (registration === undefined || !isNodeId(node) || state === undefined) return undefined;
   return { ...registration, node, state };
 }

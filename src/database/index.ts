@@ -51,6 +51,7 @@ export {
   type RegisteredNode,
   type RegisterOutcome,
   readNodes,
+  sayableAt,
 } from './catalog-nodes.ts';
 export type { Recovery } from './catalog-recovery.ts';
 export type { Binding, CatalogApplied } from './catalog-rows.ts';

@@ -121,8 +121,12 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const { grpc, http, mcp } = await openFronts(config, { starting, bound, transport, tls, ...shared, service: open });
   const scrape = await scraping;
   bound?.name(scrape.address.port, 'metrics');
-  const url = `${schemeOf(config)}://${advertised(config, http.address)}`;
-  node.advertise({ grpc: advertised(config, grpc.address), http: url });
+  const urlOf = (address: string): string => `${schemeOf(config)}://${advertised(config, address)}`;
+  node.advertise({
+    grpc: advertised(config, grpc.address),
+    http: urlOf(http.address),
+    ...(mcp !== undefined && { mcp: urlOf(mcp.address) }),
+  });
   const kept = keepingViews(config, { service, guests, logger, onFatal });
   starting.move();
   return {

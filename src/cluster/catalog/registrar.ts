@@ -1,7 +1,7 @@
 /** Registers nodes in the catalog, on behalf of whoever asks (peer/join.ts). */
 import type { NodeId } from '#base';
-import { faultInRegistration, isSame } from '#database';
-import type { Machines } from '../machine.ts';
+import { faultInRegistration, isSame, sayableAt } from '#database';
+import type { CatalogMachine, Machines } from '../machine.ts';
 import type { NodeRegistration, RegisteredNode } from '../outcome.ts';
 import { CatalogAsks, type CatalogAsksPorts, later, type Passed } from './catalog-asks.ts';
 import { refusedAt } from './levels.ts';
@@ -31,7 +31,7 @@ export type Registrar = CatalogAsks<AskedRegistration, Registered>;
 export function registrar(ports: RegistrarPorts): Registrar {
   const { node: self, machines, catalog } = ports;
   return new CatalogAsks<AskedRegistration, Registered>(ports, {
-    answer: ({ registration }) => answerBy(catalog().nodes(), registration),
+    answer: ({ registration }) => answerBy(catalog(), registration),
     fault: ({ registration, isOwn }) => {
       const reason = refusedAt(catalog().level, registration.levels);
       if (reason !== undefined) return { kind: 'refused', reason };
@@ -43,14 +43,15 @@ export function registrar(ports: RegistrarPorts): Registrar {
           .every(({ node }) => node !== self);
       return isEarly ? later('the node has not registered itself yet') : undefined;
     },
-    encode: ({ registration }) => machines.encodeRegister(registration),
+    encode: ({ registration }) => machines.encodeRegister(sayableAt(catalog().level, registration)),
   });
 }
 
-function answerBy(nodes: readonly RegisteredNode[], registration: NodeRegistration): Registered | undefined {
+function answerBy(catalog: CatalogMachine, asked: NodeRegistration): Registered | undefined {
+  const registration = sayableAt(catalog.level, asked);
   const reason = faultInRegistration(registration);
   if (reason !== undefined) return { kind: 'refused', reason };
-  const known = nodes.find(({ storeId }) => storeId === registration.storeId);
+  const known = catalog.nodes().find(({ storeId }) => storeId === registration.storeId);
   // Also of a catalog that is behind: a node is removed for good (D17), and one that it does not name yet is not here.
   if (known?.state === 'removed') return { kind: 'removed', node: known.node };
   return known !== undefined && isSame(known, registration) ? { kind: 'registered', node: known } : undefined;

@@ -348,17 +348,23 @@ export class ClusterWork {
     const { catalog, node, levels = LEVELS } = this.#ports;
     const fault = faultInLevel(catalog(), { node, levels });
     if (fault !== undefined) this.#ports.turns.fail(fault);
+    // Of this node more can be said than before (ADR 0138).
+    this.#setPeers();
   }
 
   #placesChanged(): void {
     const nodes = this.#ports.catalog().nodes();
     this.begin();
     this.#balance.reviewAll();
-    this.#ports.peers.setPeers(peersOf(nodes, (node) => this.isRemoved(node)));
+    this.#setPeers();
     this.review(CATALOG_GROUP);
     if (nodes.some((each) => isGone(each) && each.node === this.#ports.node)) {
       this.#ports.turns.fail(nodeRemoved(this.#ports.node));
     }
+  }
+
+  #setPeers(): void {
+    this.#ports.peers.setPeers(peersOf(this.#ports.catalog().nodes(), (node) => this.isRemoved(node)));
   }
 }
 

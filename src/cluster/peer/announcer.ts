@@ -13,7 +13,7 @@
  *        else does: only a catalog in which the store is removed says so, which it is for good (D17).
  */
 import type { Address, NodeId } from '#base';
-import { isSame } from '#database';
+import { isSame, sayableAt } from '#database';
 import type { NodeRegistration } from '../outcome.ts';
 import { nodeRemoved } from '../requests/refusals.ts';
 import { type AskToJoin, askThrough, type JoinReply, type JoinRequest } from './join.ts';
@@ -31,6 +31,8 @@ export interface AnnouncerPorts {
   readonly isLed: () => boolean;
   /** Has the next process of the node know that it was removed. */
   readonly noteRemoved: () => Promise<void>;
+  /** Of the cluster, as the catalog here has it: what it can say of a node. */
+  readonly level: () => number;
   /** Of nodes that may know who leads. */
   readonly others: () => readonly Address[];
   readonly sleep: (ms: number) => Promise<void>;
@@ -122,7 +124,7 @@ export class Announcer {
 
   #isContradicted(said: NodeRegistration): boolean {
     const shown = this.#ports.shown();
-    return shown !== undefined && !isSame(shown, said);
+    return shown !== undefined && !isSame(shown, sayableAt(this.#ports.level(), said));
   }
 
   close(): void {

@@ -51,6 +51,7 @@ function nodeJson(node: ClusterDescription['nodes'][number]): JsonText {
     leads: jsonInteger(node.leads),
     grpc: jsonStringIfPresent(node.grpc === '' ? undefined : node.grpc),
     http: jsonStringIfPresent(node.http === '' ? undefined : node.http),
+    mcp: jsonStringIfPresent(node.mcp),
   });
 }
 

@@ -160,6 +160,7 @@ function writeRegistered(writer: ByteWriter, node: RegisteredNode): void {
   writeTextField(writer, 9, node.http);
   writeVarintField(writer, 14, node.levels.min);
   writeVarintField(writer, 15, node.levels.max);
+  if (node.mcp !== undefined) writeTextField(writer, 17, node.mcp);
 }
 
 function readNode(bytes: Uint8Array): DescribedNode | undefined {
@@ -169,6 +170,7 @@ function readNode(bytes: Uint8Array): DescribedNode | undefined {
   const state = STATES[fields.number(4) - 1];
   const catalogRole = ROLES[fields.number(13)];
   if (!isNodeId(node) || state === undefined || catalogRole === undefined) return undefined;
+  const mcp = fields.text(17);
   return {
     node,
     name: fields.text(2),
@@ -178,6 +180,7 @@ function readNode(bytes: Uint8Array): DescribedNode | undefined {
     peer: { host: fields.text(6), port: fields.number(7) },
     grpc: fields.text(8),
     http: fields.text(9),
+    ...(mcp !== '' && { mcp }),
     levels: { min: fields.number(14), max: fields.number(15) },
     answers: fields.number(10) === 1,
     isDraining: fields.number(16) === 1,

@@ -37,10 +37,23 @@ const REQUEST = {
   RELEASE: 9,
   LEVEL_MIN: 10,
   LEVEL_MAX: 11,
+  MCP: 12,
 } as const;
 const REPLY = { CLUSTER_ID: 1, NODE: 2, FOUNDERS: 3, NODES: 4, LEADER: 5, LATER: 6, REFUSED: 7, REMOVED: 8 } as const;
 const PEER = { NODE: 1, STORE_ID: 2, HOST: 3, PORT: 4 } as const;
 
+/** A field of another kind is of a later release. */
+const TEXTS: ReadonlySet<number> = new Set([
+  REQUEST.STORE_ID,
+  REQUEST.CLUSTER_ID,
+  REQUEST.NAME,
+  REQUEST.ZONE,
+  REQUEST.HOST,
+  REQUEST.GRPC,
+  REQUEST.HTTP,
+  REQUEST.RELEASE,
+  REQUEST.MCP,
+]);
 const TEXT_BYTES_MAX = 1_024;
 const PORT_MAX = 65_535;
 const FOUNDERS_MAX = 16;
@@ -48,7 +61,7 @@ const NODES_MAX = 10_000;
 const WIRE_TYPES = 8;
 
 export function writeJoinRequest({ clusterId, registration, release }: JoinRequest): Buffer {
-  const { storeId, name, zone, peer, grpc, http, levels } = registration;
+  const { storeId, name, zone, peer, grpc, http, mcp, levels } = registration;
   const writer = new ByteWriter();
   writeTextField(writer, REQUEST.STORE_ID, storeId);
   if (clusterId !== undefined) writeTextField(writer, REQUEST.CLUSTER_ID, clusterId);
@@ -61,6 +74,7 @@ export function writeJoinRequest({ clusterId, registration, release }: JoinReque
   writeTextField(writer, REQUEST.RELEASE, release);
   writeVarintField(writer, REQUEST.LEVEL_MIN, levels.min);
   writeVarintField(writer, REQUEST.LEVEL_MAX, levels.max);
+  if (mcp !== undefined) writeTextField(writer, REQUEST.MCP, mcp);
   return Buffer.from(writer.view());
 }
 
@@ -76,7 +90,7 @@ export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
     if (tag === REQUEST.PORT * WIRE_TYPES) port = reader.varint();
     else if (tag === REQUEST.LEVEL_MIN * WIRE_TYPES) levels.min = reader.varint();
     else if (tag === REQUEST.LEVEL_MAX * WIRE_TYPES) levels.max = reader.varint();
-    else if (tag % WIRE_TYPES === 2 && field <= REQUEST.RELEASE) texts.set(field, readText(reader));
+    else if (tag % WIRE_TYPES === 2 && TEXTS.has(field)) texts.set(field, readText(reader));
     else reader.skipField(tag);
   }
   const text = (field: number): string => texts.get(field) ?? '';
@@ -92,7 +106,8 @@ export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
   }
   if (port > PORT_MAX) return failure(`the port ${port} is above ${PORT_MAX}`);
   const peer = { host: text(REQUEST.HOST), port };
-  const clients = { grpc: text(REQUEST.GRPC), http: text(REQUEST.HTTP) };
+  const mcp = texts.get(REQUEST.MCP);
+  const clients = { grpc: text(REQUEST.GRPC), http: text(REQUEST.HTTP), ...(mcp !== undefined && { mcp }) };
   const registration = { storeId, name: text(REQUEST.NAME), zone: text(REQUEST.ZONE), peer, ...clients, levels };
   const fault = faultInRegistration(registration);
   if (fault !== undefined) return failure(fault);

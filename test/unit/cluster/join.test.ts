@@ -119,6 +119,7 @@ describe('a node that says where it is', () => {
     more: Partial<AnnouncerPorts> = {},
   ): Announcer =>
     new Announcer({
+      level: () => LEVELS.max,
       clusterId: CLUSTER,
       node: toNodeId(9),
       isLed: () => true,
@@ -158,6 +159,35 @@ describe('a node that says where it is', () => {
     asked.push(`${own.length} left`);
     await says.review();
     expect([asked, shown.length, script.nowMs > 0]).toEqual([['1 left'], 1, true]);
+  });
+
+  it('says what the level of the cluster has no place for once there is one', async () => {
+    const script = new Script({});
+    const [registration, said] = [{ ...REQUEST.registration, mcp: 'http://a:3001' }, [] as NodeRegistration[]];
+    let level = LEVELS.max - 1;
+    const announcer = new Announcer({
+      clusterId: CLUSTER,
+      release: '',
+      register: async (request) => {
+        said.push(request.registration);
+        return JOINED;
+      },
+      node: toNodeId(9),
+      isLed: () => true,
+      noteRemoved: async () => undefined,
+      ask: script.ask,
+      shown: () => (said.length > 1 ? registration : REQUEST.registration),
+      level: () => level,
+      others: () => [],
+      sleep: script.sleep,
+    });
+    await announcer.announce(registration);
+    await announcer.review();
+    expect(said).toEqual([registration]);
+    level = LEVELS.max;
+    await announcer.review();
+    await announcer.review();
+    expect(said).toEqual([registration, registration]);
   });
 
   it('stops when the cluster is another one', async () => {

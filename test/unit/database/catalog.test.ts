@@ -88,6 +88,7 @@ function registrationOf(n: number, moved: number): NodeRegistration {
     peer: { host: '127.0.0.1', port: moved },
     grpc: `127.0.0.1:${50_000 + moved}`,
     http: '',
+    ...(n % 3 === 0 && { mcp: `http://127.0.0.1:${40_000 + moved}` }),
     levels: LEVELS,
   };
 }

@@ -86,6 +86,19 @@ describe('docs/formats', () => {
           levels: { min: 1, max: 2 },
         },
       }),
+      encodeCatalogEntry({
+        kind: 'register',
+        registration: {
+          storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
+          name: '',
+          zone: '',
+          peer: { host: '', port: 0 },
+          grpc: '',
+          http: '',
+          mcp: 'http://a:3001',
+          levels: { min: 1, max: 3 },
+        },
+      }),
       encodeCatalogEntry({ kind: 'raise', level: 2 }),
       encodeCatalogEntry({
         kind: 'keep-key',

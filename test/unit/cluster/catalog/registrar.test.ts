@@ -108,6 +108,24 @@ describe('a store that asks to be registered', () => {
     expect(await world.answer(follower.core.register(registrationOf(4), false))).toMatchObject({ kind: 'registered' });
   });
 
+  it('says where its MCP is, which a cluster of an earlier level does not keep, nor is asked to again', async () => {
+    const registration = { ...registrationOf(1), mcp: 'http://127.0.0.1:3001' };
+    for (const max of [LEVELS.max - 1, LEVELS.max]) {
+      const world = await ReplicaWorld.started(1, {
+        kit: databaseKit,
+        release: { machines: databaseKit.machines, levels: { min: LEVELS.min, max } },
+      });
+      const leader = await world.leader(CATALOG_GROUP);
+      await world.until(() => leader.core.catalog.level === max, 'the level of the cluster');
+      await world.answer(leader.core.register(registration, true));
+      const known = leader.core.catalog;
+      expect(leader.core.catalog.nodes.map(({ mcp }) => mcp)).toEqual([max < 3 ? undefined : registration.mcp]);
+      expect(await world.answer(leader.core.register(registration, true))).toMatchObject({ kind: 'registered' });
+      expect(leader.core.catalog).toEqual(known);
+      expect(world.failures).toEqual([]);
+    }
+  });
+
   it('comes after the first node, which is number 1 of its own cluster', async () => {
     const { world, leader } = await started();
     const early = await world.answer(leader.core.register(registrationOf(4), false));

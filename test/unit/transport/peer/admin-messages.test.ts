@@ -31,6 +31,7 @@ const NODE: ClusterDescription['nodes'][number] = {
   peer: { host: '::1', port: 50_052 },
   grpc: '[::1]:50051',
   http: 'http://[::1]:3000',
+  mcp: 'https://[::1]:3001',
   levels: { min: 1, max: 7 },
   answers: true,
   isDraining: true,

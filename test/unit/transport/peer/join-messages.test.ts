@@ -21,6 +21,7 @@ const REQUEST: JoinRequest = {
     peer: { host: '::1', port: 50_052 },
     grpc: '[::1]:50051',
     http: 'http://[::1]:3000',
+    mcp: 'https://[::1]:3001',
     levels: { min: 3, max: 255 },
   },
   release: '0.1.0',
