@@ -11,6 +11,8 @@ export interface NodeProcess {
   /** host:port of the gRPC server. */
   readonly grpc: string;
   readonly http: string;
+  /** The URL of MCP; empty where it is off. */
+  readonly mcp: string;
   /** The URL of its metrics. */
   readonly metrics: string;
   /** host:port where other nodes find it; empty when they do not. */
@@ -41,6 +43,7 @@ interface ReadyLine {
   readonly grpc: string;
   readonly http: string;
   readonly metrics: string;
+  readonly mcp?: string;
   readonly peer?: string;
 }
 
@@ -79,6 +82,7 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     pid: child.pid ?? 0,
     grpc: ready.grpc,
     http: ready.http,
+    mcp: ready.mcp ?? '',
     metrics: ready.metrics,
     peer: ready.peer ?? '',
     output: () => output,

@@ -118,7 +118,8 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const open = rules.open(service);
   const around = { access, rateLimits, secure: tls.ports, tracer: tracing?.tracer };
   const shared = { host: config.host, logger, metrics, budgets, relay, ...around, onFatal };
-  const { grpc, http, mcp } = await openFronts(config, { starting, bound, transport, tls, ...shared, service: open });
+  const fronts = { starting, bound, transport, tls, node, dial, ...shared, service: open };
+  const { grpc, http, mcp } = await openFronts(config, fronts);
   const scrape = await scraping;
   bound?.name(scrape.address.port, 'metrics');
   const urlOf = (address: string): string => `${schemeOf(config)}://${advertised(config, address)}`;
@@ -173,7 +174,7 @@ interface Fronts {
 
 /** What clients of every interface reach. */
 async function openFronts(config: Config, parts: FrontParts): Promise<Fronts> {
-  const { starting, bound, transport, tls, ...shared } = parts;
+  const { starting, bound, transport, tls, node, dial, ...shared } = parts;
   const { shutdownGraceMs: graceMs } = config;
   const untilMine = (port: number): Promise<void> => untilFree({ host: config.host, port }, shared.logger);
   await untilMine(config.grpcPort);
@@ -184,7 +185,7 @@ async function openFronts(config: Config, parts: FrontParts): Promise<Fronts> {
   const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), clock: wallClock });
   starting.defer(() => http.close(graceMs));
   bound?.name(portOf(http.address), 'http');
-  const mcp = await openMcp(config, { ...shared, tls, transport, api: reached(config, http.address) });
+  const mcp = await openMcp(config, { ...shared, tls, transport, node, dial, api: reached(config, http.address) });
   starting.defer(() => mcp?.close(graceMs));
   if (mcp !== undefined) bound?.name(portOf(mcp.address), 'mcp');
   return { grpc, http, mcp };

@@ -16,23 +16,26 @@
  */
 export { createLogger, LOG_LEVELS, type LogFields, type Logger, type LogLevel, silentLogger } from './logger.ts';
 export { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound, type MetricDefinition } from './metric-catalogue.ts';
-export type {
-  CounterLabels,
-  CounterName,
-  GaugeLabels,
-  GaugeName,
-  GrpcMethodLabels,
-  GuestCache,
-  GuestFault,
-  GuestPool,
-  HistogramLabels,
-  HistogramName,
-  MetricName,
-  RateLimitedBy,
-  RateLimitedProtocol,
-  RelayProtocol,
-  RelayResult,
-  TransactionResult,
+export {
+  type CounterLabels,
+  type CounterName,
+  type GaugeLabels,
+  type GaugeName,
+  type GrpcMethodLabels,
+  type GuestCache,
+  type GuestFault,
+  type GuestPool,
+  type HistogramLabels,
+  type HistogramName,
+  MCP_METHODS,
+  type McpMethod,
+  type McpSessionEnd,
+  type MetricName,
+  type RateLimitedBy,
+  type RateLimitedProtocol,
+  type RelayProtocol,
+  type RelayResult,
+  type TransactionResult,
 } from './metric-names.ts';
 export { type Count, createMetrics, type Level, type Metrics, type Observe, type Series } from './metrics.ts';
 export { type MetricsServer, startMetricsServer } from './metrics-server.ts';

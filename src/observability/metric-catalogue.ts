@@ -10,6 +10,7 @@ import {
   type GaugeLabels,
   GUEST_FAULTS,
   type HistogramLabels,
+  MCP_METHODS,
   type MetricName,
 } from './metric-names.ts';
 
@@ -84,8 +85,13 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: { reason: ['flood', 'pieces', 'protocol'] },
   },
   cairn_relayed_requests_total: {
-    help: 'Requests for databases of which this node holds no copy, passed on to nodes that do.',
-    labels: { protocol: ['grpc', 'http'], result: ['answered', 'broken', 'unreached', 'lost', 'abandoned'] },
+    help: 'Requests passed on to other nodes: for databases of which this node holds no copy, and of sessions of MCP that another node has.',
+    labels: { protocol: ['grpc', 'http', 'mcp'], result: ['answered', 'broken', 'unreached', 'lost', 'abandoned'] },
+  },
+  cairn_mcp_sessions_begun_total: { help: 'Sessions of MCP that began on this node.', labels: NONE },
+  cairn_mcp_sessions_ended_total: {
+    help: 'Sessions of MCP that ended on this node: deleted by their clients, idle for too long, displaced by others when there were too many, or because the node was closing.',
+    labels: { reason: ['deleted', 'idle', 'displaced', 'closing'] },
   },
   cairn_trace_spans_exported_total: {
     help: 'Spans of traces that the collector of `otlp-endpoint` has taken.',
@@ -260,6 +266,7 @@ export const GAUGES: Table<GaugeLabels> = {
     labels: NONE,
   },
   cairn_database_revision: { help: 'Revision that this node has applied.', labels: { database: 100 } },
+  cairn_mcp_sessions: { help: 'Sessions of MCP that this node has.', labels: NONE },
   cairn_streams_open: {
     help: 'Streaming reads that are open.',
     labels: { op: ['query', 'scan', 'scan_batches', 'subscribe'] },
@@ -312,6 +319,11 @@ export const HISTOGRAMS: Table<HistogramLabels> = {
   http_server_request_duration_seconds: {
     help: 'Time from the start of an HTTP request to the end of its response.',
     labels: { method: 10, route: 80, code: 40 },
+    buckets: REQUEST_SECONDS,
+  },
+  cairn_mcp_request_duration_seconds: {
+    help: 'Time from a message of MCP to the end of the answer to its request, on the node that has its session.',
+    labels: { method: MCP_METHODS },
     buckets: REQUEST_SECONDS,
   },
   cairn_raft_proposal_duration_seconds: {

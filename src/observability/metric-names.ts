@@ -72,7 +72,26 @@ export type TransactionResult = 'committed' | 'replayed' | 'conflict' | 'invalid
 
 /** `unreached`: by no holder; `lost`: a write whose outcome nobody knows; `abandoned`: by the client. */
 export type RelayResult = 'answered' | 'broken' | 'unreached' | 'lost' | 'abandoned';
-export type RelayProtocol = 'grpc' | 'http';
+export type RelayProtocol = 'grpc' | 'http' | 'mcp';
+
+/** Methods of MCP that are told apart; any other is `other`. */
+export const MCP_METHODS = [
+  'initialize',
+  'notifications/initialized',
+  'notifications/cancelled',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'tools/call',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'other',
+] as const;
+export type McpMethod = (typeof MCP_METHODS)[number];
+
+/** By its client, for want of use, for another session, or with its node. */
+export type McpSessionEnd = 'deleted' | 'idle' | 'displaced' | 'closing';
 
 export type RateLimitedProtocol = 'grpc' | 'http' | 'mcp';
 /** `shared`: a client for which there was no bucket of its own. */
@@ -93,6 +112,8 @@ export interface CounterLabels {
   readonly cairn_identity_keys_reads_total: { readonly result: 'read' | 'failed' };
   readonly cairn_grpc_connections_ended_total: { readonly reason: 'flood' | 'pieces' | 'protocol' };
   readonly cairn_relayed_requests_total: { readonly protocol: RelayProtocol; readonly result: RelayResult };
+  readonly cairn_mcp_sessions_begun_total: NoLabels;
+  readonly cairn_mcp_sessions_ended_total: { readonly reason: McpSessionEnd };
   readonly cairn_trace_spans_exported_total: NoLabels;
   readonly cairn_trace_spans_dropped_total: { readonly reason: 'queue_full' | 'export_failed' };
   readonly cairn_raft_election_total: { readonly result: 'won' | 'lost' | 'timed_out' | 'not_held' };
@@ -163,6 +184,7 @@ export interface GaugeLabels {
   readonly cairn_databases_recovered: NoLabels;
   readonly cairn_database_revision: { readonly database: string };
   readonly cairn_streams_open: { readonly op: 'query' | 'scan' | 'scan_batches' | 'subscribe' };
+  readonly cairn_mcp_sessions: NoLabels;
   readonly cairn_peer_active: PeerLabels;
   readonly cairn_cluster_version: NoLabels;
   readonly cairn_guest_waiting_calls: { readonly pool: GuestPool };
@@ -183,6 +205,7 @@ export interface HistogramLabels {
     readonly route: string;
     readonly code: string;
   };
+  readonly cairn_mcp_request_duration_seconds: { readonly method: McpMethod };
   readonly cairn_raft_proposal_duration_seconds: NoLabels;
   readonly cairn_raft_read_index_duration_seconds: NoLabels;
   readonly cairn_raft_snapshot_duration_seconds: { readonly way: SnapshotWay };

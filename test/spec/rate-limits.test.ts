@@ -14,6 +14,7 @@ import { RELAYED } from '../../src/transport/relay.ts';
 import type { GrpcFailure } from '../support/grpc-client.ts';
 import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
 import { type Answer, errorOf, HttpClient, jsonOf } from '../support/http-client.ts';
+import { begun, LIST, READY, send, untilPassedOn } from '../support/mcp-requests.ts';
 import { startTestServer } from '../support/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { startGuardedTwoNodes, startTwoNodes } from '../support/two-nodes.ts';
@@ -346,6 +347,26 @@ describe('SPEC-LIMITS-RATE of requests that another node answers', async () => {
     expect((await here.get('/databases', AS_FIRST)).text).toContain('shop');
     expect(leftOf(await here.get('/databases', AS_FIRST))).toBe(996);
     expect(leftOf(await there.get('/databases', AS_FIRST))).toBe(999);
+  });
+
+  it('those of a session of MCP count where the client asks; of a batch the rest counts where it is read', async () => {
+    const mine = { authorization: `Bearer ${FIRST_KEY}` };
+    await untilPassedOn(known.other.mcp, known.holder.mcp, mine);
+    const session = { ...mine, ...(await begun(known.holder.mcp, mine)) };
+    pass(LONG_MS);
+    const answers = [
+      await send(known.other.mcp, READY, session),
+      await send(known.other.mcp, LIST, session),
+      await send(known.other.mcp, [LIST, { ...LIST, id: 3 }, { ...LIST, id: 4 }], session),
+      await send(known.other.mcp, LIST, { ...session, [COUNTED]: 'no' }),
+    ];
+    expect(answers.map(({ status, headers }) => [status, headers.get('x-ratelimit-remaining')])).toEqual([
+      [202, '999'],
+      [200, '998'],
+      [200, '998'],
+      [200, '996'],
+    ]);
+    expect(leftOf(await new HttpClient(known.holder.http).get('/databases', AS_FIRST))).toBe(997);
   });
 
   it('others count them again, for the node that has passed them on', async () => {

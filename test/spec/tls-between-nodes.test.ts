@@ -6,6 +6,7 @@ import { Authority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { GrpcFailure, TestClient } from '../support/grpc-client.ts';
 import { askHttps } from '../support/https.ts';
+import { BOTH, INITIALIZE, READY } from '../support/mcp-requests.ts';
 import { startServerIn, type TestServer } from '../support/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { channelOf, LOOPBACK_NAMES, TlsFiles } from '../support/tls-files.ts';
@@ -60,6 +61,18 @@ async function readAt(server: TestServer, settings: readonly string[]): Promise<
   return [grpc, status];
 }
 
+/** A request by a session that began at the one, at the other. */
+async function passedOn({ first, second }: { readonly first: TestServer; readonly second: TestServer }): Promise<
+  readonly [number, string]
+> {
+  const shared = { 'content-type': 'application/json', accept: BOTH };
+  const begin = { method: 'POST', headers: shared, body: JSON.stringify(INITIALIZE) };
+  const begun = await askHttps(first.mcp, authority.cert, begin);
+  const headers = { ...shared, 'mcp-session-id': String(begun.headers['mcp-session-id']) };
+  const { status, text } = await askHttps(second.mcp, authority.cert, { ...begin, headers, body: JSON.stringify(READY) });
+  return [status, text];
+}
+
 const dir = tempDir();
 afterAll(() => dir[Symbol.dispose]());
 const files = new TlsFiles(dir.path);
@@ -71,8 +84,15 @@ const others = files.authorities('others.crt', new Authority('another authority'
 describe('SPEC-TLS-RELAY', { timeout: 60_000 }, () => {
   it('a node whose certificate cannot be verified is not asked', async () => {
     const serving = files.settings;
-    const { second } = await cluster([...serving, `--tls-ca-file=${caFile}`], [...serving, `--tls-ca-file=${others}`]);
-    await eventually(async () => expect(await readAt(second, serving)).toEqual(UNREACHED));
+    const nodes = await cluster([...serving, `--tls-ca-file=${caFile}`], [...serving, `--tls-ca-file=${others}`]);
+    await eventually(async () => expect(await readAt(nodes.second, serving)).toEqual(UNREACHED));
+    expect(await passedOn(nodes)).toEqual([404, expect.stringContaining('is not reached')]);
+  });
+
+  it('a session of MCP goes on at a node that verifies the one that has it', async () => {
+    const serving = [...files.settings, `--tls-ca-file=${caFile}`];
+    const nodes = await cluster(serving, serving);
+    await eventually(async () => expect(await passedOn(nodes)).toEqual([202, '']));
   });
 
   it('a node whose certificate is for somebody else is not asked', async () => {

@@ -8,6 +8,8 @@ export const BODY_BYTES_MAX: number = 88 * MIB;
 export const ANSWER_BYTES_MAX: number = 4 * MIB;
 /** How long the HTTP API may take; longer than it takes for anything itself. */
 export const ANSWER_MS: number = 120_000;
+/** To the headers of an answer of the node that has the session: it may read all of a request first, and then ask. */
+export const RELAYED_ANSWER_MS: number = 250_000;
 /** Sessions at a time; of more, the one that has been still for longest ends. */
 export const SESSIONS_MAX = 1_000;
 /** After which a session ends that nobody uses. */

@@ -63,9 +63,20 @@ export class Protocol {
     return this.#sessions.authorizationOf(session);
   }
 
+  /**
+   * A page of somebody else in a browser is not to ask us, by our name or by one of its own (DNS rebinding): that is
+   * refused here.
+   */
+  isExpected(request: IncomingMessage, response: ServerResponse): boolean {
+    if (this.#isLocal)
+      return localhostHostValidation()(request, response) && localhostOriginValidation()(request, response);
+    const host = request.headers.host?.replace(/:\d+$/, '') ?? '';
+    return originValidation([host, 'localhost', '127.0.0.1', '[::1]'])(request, response);
+  }
+
   /** `body`: what was sent as JSON; undefined for methods without one. */
   async handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
-    if (!this.#isExpected(request, response)) return;
+    if (!this.isExpected(request, response)) return;
     const id = request.headers[SESSION_HEADER];
     if (typeof id === 'string') return this.#inSession(id, { request, response, body });
     if (!isReceived(request) || request.method !== 'POST')
@@ -83,14 +94,6 @@ export class Protocol {
     await this.#sessions.close();
     await this.#handler.close();
     this.#api.close();
-  }
-
-  /** A page of somebody else in a browser is not to ask us, by our name or by one of its own (DNS rebinding). */
-  #isExpected(request: IncomingMessage, response: ServerResponse): boolean {
-    if (this.#isLocal)
-      return localhostHostValidation()(request, response) && localhostOriginValidation()(request, response);
-    const host = request.headers.host?.replace(/:\d+$/, '') ?? '';
-    return originValidation([host, 'localhost', '127.0.0.1', '[::1]'])(request, response);
   }
 
   async #inSession(

@@ -5,14 +5,17 @@ import { DatabaseError, formatAddress } from '#base';
 import type { Logger, Metrics, Tracer } from '#observability';
 import { type Access, HeaderLines } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
-import type { RateLimits } from '../rate-limits.ts';
+import { COUNTED, type RateLimits } from '../rate-limits.ts';
 import type { Dial, SecurePorts } from '../secure.ts';
 import { Api } from './api.ts';
 import { receive } from './bodies.ts';
 import { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADERS_MS, REQUEST_MS } from './limits.ts';
-import { messageCount } from './messages.ts';
+import { messageCount, methodsOf } from './messages.ts';
+import { McpMeters } from './meters.ts';
 import type { Protocol } from './protocol.ts';
 import { refuse } from './refusals.ts';
+import { type McpNodes, McpRelaying } from './relaying.ts';
+import { sessionIdAt } from './session-ids.ts';
 
 // Not imported: an import would load all that it has, the client of the web among it.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -25,6 +28,9 @@ export interface McpServerOptions {
   readonly api: string;
   /** How it is reached where it speaks TLS. */
   readonly dialApi: Dial;
+  readonly nodes: McpNodes;
+  /** How the others of them are reached where they speak TLS. */
+  readonly dial: Dial;
   /** Absent: there is no TLS here. */
   readonly secure?: SecurePorts | undefined;
   /** Of the product. */
@@ -34,7 +40,7 @@ export interface McpServerOptions {
   readonly budgets: ByteBudgets;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Names of sessions that nobody guesses. */
+  /** UUIDs that nobody guesses. */
   readonly mintId: () => string;
   readonly connectionsMax?: number | undefined;
   /** Absent: everybody may ask. What he may ask for is for the HTTP API to say. */
@@ -55,7 +61,7 @@ export interface McpServer {
 const SESSION_HEADER = 'mcp-session-id';
 const SWEEP_MS = 60_000;
 const MS_PER_SECOND = 1_000;
-const METHODS = 'GET, POST, DELETE';
+const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'POST', 'DELETE']);
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /** Who has sent a request. */
@@ -86,11 +92,16 @@ export async function startMcpServer(options: McpServerOptions): Promise<McpServ
 class McpFront {
   readonly #options: McpServerOptions;
   readonly #server: Server;
+  readonly #meters: McpMeters;
+  readonly #relaying: McpRelaying;
   #protocol: Promise<Protocol> | undefined;
   readonly #sweeping: NodeJS.Timeout;
 
   constructor(options: McpServerOptions) {
     this.#options = options;
+    const { nodes, dial, rateLimits, metrics } = options;
+    this.#meters = new McpMeters(metrics);
+    this.#relaying = new McpRelaying({ nodes, dial, rateLimits, metrics });
     const limits = { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS };
     const create = options.secure?.createHttpServer ?? createServer;
     this.#server = create(limits, (request, response) => void this.#answer(request, response));
@@ -117,11 +128,13 @@ class McpFront {
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
+    this.#relaying.endStreams();
     await (await this.#protocol)?.close();
     this.#server.closeIdleConnections();
     const deadline = setTimeout(() => this.#server.closeAllConnections(), deadlineMs);
     await closed;
     clearTimeout(deadline);
+    this.#relaying.close();
   }
 
   /** Never rejects. */
@@ -129,13 +142,16 @@ class McpFront {
     try {
       if (new URL(request.url ?? '/', 'http://a').pathname !== '/') return refuse(response, 404, 'MCP is at /');
       const caller = await this.#callerOf(request);
-      const refusal = this.#counted({ request, response, caller }) ?? caller.stranger;
+      const isCounted = this.#options.rateLimits?.isCounted(request.headers[COUNTED]?.toString()) === true;
+      const refusal = (isCounted ? undefined : this.#counted({ request, response, caller })) ?? caller.stranger;
       if (refusal !== undefined) return refuseCaller(response, refusal);
-      if (request.method === 'POST') return await this.#post({ request, response, caller });
-      if (request.method === 'GET' || request.method === 'DELETE') {
-        return await (await this.#loaded()).handle(request, response, undefined);
+      if (!METHODS.has(request.method)) {
+        const allow = [...METHODS].join(', ');
+        return refuse(response, 405, `MCP has the methods ${allow}`, { allow });
       }
-      refuse(response, 405, `MCP has the methods ${METHODS}`, { allow: METHODS });
+      if (await this.#isPassedOn({ request, response })) return;
+      if (request.method === 'POST') return await this.#post({ request, response, caller });
+      await (await this.#loaded()).handle(request, response, undefined);
     } catch (error) {
       // The stack is exhausted by what is nested some ten thousand times, which no message is.
       if (error instanceof RangeError && !response.headersSent)
@@ -165,6 +181,16 @@ class McpFront {
     return principal === undefined ? ANYBODY : { principal };
   }
 
+  /** Another node has answered it, or it is refused for that one. */
+  async #isPassedOn({ request, response }: Pick<Exchange, 'request' | 'response'>): Promise<boolean> {
+    const session = request.headers[SESSION_HEADER]?.toString();
+    const node = session === undefined ? undefined : this.#relaying.elsewhere(session, request);
+    if (session === undefined || node === undefined) return false;
+    const isExpected = (await this.#loaded()).isExpected(request, response);
+    if (isExpected) await this.#relaying.pass(session, node, { request, response });
+    return true;
+  }
+
   /** Counts a request, or what it has beside its first message; undefined: it may go on. */
   #counted({ request, response, caller }: Exchange, requests?: number): DatabaseError | undefined {
     const address = request.socket.remoteAddress;
@@ -180,11 +206,17 @@ class McpFront {
     try {
       const more = messageCount(received.json) - 1;
       const refusal = more > 0 ? this.#counted(exchange, more) : undefined;
+      this.#time(exchange, methodsOf(received.json));
       if (refusal === undefined) await (await this.#loaded()).handle(request, response, received.json);
       else refuseCaller(response, refusal);
     } finally {
       received.release();
     }
+  }
+
+  #time({ response }: Exchange, methods: readonly string[]): void {
+    const beganMs = performance.now();
+    response.once('close', () => this.#meters.answered(methods, performance.now() - beganMs));
   }
 
   #loaded(): Promise<Protocol> {
@@ -193,14 +225,15 @@ class McpFront {
   }
 
   async #load(): Promise<Protocol> {
-    const { api, dialApi, version, docs, host, mintId, logger, rateLimits, tracer } = this.#options;
+    const { api, dialApi, version, docs, host, nodes, mintId, logger, rateLimits, tracer } = this.#options;
     const protocol = await import('./protocol.ts');
     return new protocol.Protocol({
       api: new Api(api, dialApi, rateLimits?.ownProof),
       version,
       docs,
       tracer,
-      mintId,
+      mintId: () => sessionIdAt(nodes.own, mintId()),
+      meters: this.#meters,
       isLocal: LOOPBACK.has(host),
       monotonicMs: () => performance.now(),
       onFault: (error) => logger.warn('mcp-fault', { error }),

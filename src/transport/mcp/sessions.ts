@@ -2,13 +2,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { Server } from '@modelcontextprotocol/server';
+import type { McpSessionEnd } from '#observability';
 import { INITIALIZED_WAIT_MS, SESSION_IDLE_MS, SESSIONS_MAX } from './limits.ts';
+import type { McpMeters } from './meters.ts';
 import { RecentMessages } from './recent-messages.ts';
 
 export interface SessionsPorts {
   readonly endpoint: (authorization: string | undefined) => Server;
   readonly mintId: () => string;
   readonly monotonicMs: () => number;
+  readonly meters: McpMeters;
 }
 
 export class Session {
@@ -96,7 +99,7 @@ export class Sessions {
 
   /** Answers an `initialize`, which begins a session unless it is refused. */
   async begin(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
-    const { endpoint, mintId, monotonicMs } = this.#ports;
+    const { endpoint, mintId, monotonicMs, meters } = this.#ports;
     const { authorization } = request.headers;
     const transport = new NodeStreamableHTTPServerTransport({
       sessionIdGenerator: mintId,
@@ -104,8 +107,9 @@ export class Sessions {
       onsessioninitialized: async (id) => {
         await this.#makeRoom();
         this.#byId.set(id, session);
+        meters.sessionBegun();
       },
-      onsessionclosed: (id) => void this.#byId.delete(id),
+      onsessionclosed: (id) => this.#forget(id, 'deleted'),
     });
     const session = new Session(transport, authorization, monotonicMs);
     await endpoint(authorization).connect(transport);
@@ -114,22 +118,28 @@ export class Sessions {
 
   /** Ends those that nobody has used for long. */
   async sweep(): Promise<void> {
-    for (const [id, session] of this.#byId) if (session.stillMs > SESSION_IDLE_MS) await this.#end(id, session);
+    for (const [id, session] of this.#byId) {
+      if (session.stillMs > SESSION_IDLE_MS) await this.#end(id, session, 'idle');
+    }
   }
 
   async close(): Promise<void> {
-    for (const [id, session] of this.#byId) await this.#end(id, session);
+    for (const [id, session] of this.#byId) await this.#end(id, session, 'closing');
   }
 
   async #makeRoom(): Promise<void> {
     for (const [id, session] of this.#byId) {
       if (this.#byId.size < SESSIONS_MAX) return;
-      await this.#end(id, session);
+      await this.#end(id, session, 'displaced');
     }
   }
 
-  async #end(id: string, session: Session): Promise<void> {
-    this.#byId.delete(id);
+  async #end(id: string, session: Session, reason: McpSessionEnd): Promise<void> {
+    this.#forget(id, reason);
     await session.close();
+  }
+
+  #forget(id: string, reason: McpSessionEnd): void {
+    if (this.#byId.delete(id)) this.#ports.meters.sessionEnded(reason);
   }
 }

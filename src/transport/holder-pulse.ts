@@ -12,7 +12,7 @@
  * taken a request in, its sender cannot tell; so what may be sent once goes to those who answer.
  */
 import type { Agent } from 'node:http';
-import { afterSilence } from '../silence.ts';
+import { afterSilence } from './silence.ts';
 
 const { request: send } = process.getBuiltinModule('node:http');
 
