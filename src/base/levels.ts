@@ -14,7 +14,7 @@ export interface LevelRange {
  * ```
  * 1   transactions
  * 2   definitions of components (ADR 0106)
- * 3   API keys (ADR 0126)
+ * 3   API keys (ADR 0126); where MCP is of a node (ADR 0138)
  * ```
  */
 export const LEVELS: LevelRange = { min: 1, max: 3 };

@@ -88,6 +88,10 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Requests passed on to other nodes: for databases of which this node holds no copy, and of sessions of MCP that another node has.',
     labels: { protocol: ['grpc', 'http', 'mcp'], result: ['answered', 'broken', 'unreached', 'lost', 'abandoned'] },
   },
+  cairn_mcp_requests_total: {
+    help: 'Messages of MCP, on the node that has their session. How long tools take is seen by the requests of HTTP that they make.',
+    labels: { method: MCP_METHODS },
+  },
   cairn_mcp_sessions_begun_total: { help: 'Sessions of MCP that began on this node.', labels: NONE },
   cairn_mcp_sessions_ended_total: {
     help: 'Sessions of MCP that ended on this node: deleted by their clients, idle for too long, displaced by others when there were too many, or because the node was closing.',
@@ -319,11 +323,6 @@ export const HISTOGRAMS: Table<HistogramLabels> = {
   http_server_request_duration_seconds: {
     help: 'Time from the start of an HTTP request to the end of its response.',
     labels: { method: 10, route: 80, code: 40 },
-    buckets: REQUEST_SECONDS,
-  },
-  cairn_mcp_request_duration_seconds: {
-    help: 'Time from a message of MCP to the end of the answer to its request, on the node that has its session.',
-    labels: { method: MCP_METHODS },
     buckets: REQUEST_SECONDS,
   },
   cairn_raft_proposal_duration_seconds: {

@@ -112,6 +112,7 @@ export interface CounterLabels {
   readonly cairn_identity_keys_reads_total: { readonly result: 'read' | 'failed' };
   readonly cairn_grpc_connections_ended_total: { readonly reason: 'flood' | 'pieces' | 'protocol' };
   readonly cairn_relayed_requests_total: { readonly protocol: RelayProtocol; readonly result: RelayResult };
+  readonly cairn_mcp_requests_total: { readonly method: McpMethod };
   readonly cairn_mcp_sessions_begun_total: NoLabels;
   readonly cairn_mcp_sessions_ended_total: { readonly reason: McpSessionEnd };
   readonly cairn_trace_spans_exported_total: NoLabels;
@@ -205,7 +206,6 @@ export interface HistogramLabels {
     readonly route: string;
     readonly code: string;
   };
-  readonly cairn_mcp_request_duration_seconds: { readonly method: McpMethod };
   readonly cairn_raft_proposal_duration_seconds: NoLabels;
   readonly cairn_raft_read_index_duration_seconds: NoLabels;
   readonly cairn_raft_snapshot_duration_seconds: { readonly way: SnapshotWay };

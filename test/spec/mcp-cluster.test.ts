@@ -43,7 +43,12 @@ const listen = (url: string, headers: Headers, signal?: AbortSignal): Promise<Re
 
 async function counted(node: number, series: string): Promise<number> {
   const text = await (await fetch(nodes[node]?.metrics ?? '')).text();
-  return Number(text.split('\n').find((line) => line.startsWith(`${series} `))?.slice(series.length));
+  return Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${series} `))
+      ?.slice(series.length),
+  );
 }
 
 const relayed = (result: string): string => `cairn_relayed_requests_total{protocol="mcp",result="${result}"}`;

@@ -62,14 +62,22 @@ async function readAt(server: TestServer, settings: readonly string[]): Promise<
 }
 
 /** A request by a session that began at the one, at the other. */
-async function passedOn({ first, second }: { readonly first: TestServer; readonly second: TestServer }): Promise<
-  readonly [number, string]
-> {
+async function passedOn({
+  first,
+  second,
+}: {
+  readonly first: TestServer;
+  readonly second: TestServer;
+}): Promise<readonly [number, string]> {
   const shared = { 'content-type': 'application/json', accept: BOTH };
   const begin = { method: 'POST', headers: shared, body: JSON.stringify(INITIALIZE) };
   const begun = await askHttps(first.mcp, authority.cert, begin);
   const headers = { ...shared, 'mcp-session-id': String(begun.headers['mcp-session-id']) };
-  const { status, text } = await askHttps(second.mcp, authority.cert, { ...begin, headers, body: JSON.stringify(READY) });
+  const { status, text } = await askHttps(second.mcp, authority.cert, {
+    ...begin,
+    headers,
+    body: JSON.stringify(READY),
+  });
   return [status, text];
 }
 

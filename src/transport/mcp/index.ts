@@ -4,6 +4,7 @@
  * ```
  *   agent ── POST / ──> server.ts ──> sessions.ts   revisions up to 2025-11-25: a session each
  *                                └──> endpoint.ts   2026-07-28: each request by itself
+ *                            └──> relaying.ts       a session of another node: that one answers (ADR 0138, TC5, TC6)
  *                          endpoint.ts ──> tools.ts, resources.ts ──> api.ts ── HTTP on loopback ──> the HTTP API
  * ```
  *

@@ -1,7 +1,6 @@
 /** What is counted of MCP: sessions, and the messages of clients by what they ask for. */
-import { type Count, type Level, MCP_METHODS, type McpMethod, type McpSessionEnd, type Metrics, type Observe } from '#observability';
+import { type Count, type Level, MCP_METHODS, type McpMethod, type McpSessionEnd, type Metrics } from '#observability';
 
-const MS_PER_SECOND = 1_000;
 const OTHER: McpMethod = 'other';
 
 export class McpMeters {
@@ -9,7 +8,7 @@ export class McpMeters {
   readonly #open: Level;
   readonly #begun: Count;
   readonly #ended = new Map<McpSessionEnd, Count>();
-  readonly #durations = new Map<McpMethod, Observe>();
+  readonly #requests = new Map<McpMethod, Count>();
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics;
@@ -29,14 +28,12 @@ export class McpMeters {
     this.#open.move(-1);
   }
 
-  /** The answer to these is over. */
-  answered(methods: readonly string[], elapsedMs: number): void {
+  asked(methods: readonly string[]): void {
     for (const each of methods) {
       const method = MCP_METHODS.find((known) => known === each) ?? OTHER;
-      const duration =
-        this.#durations.get(method) ?? this.#metrics.histogram('cairn_mcp_request_duration_seconds', { method });
-      this.#durations.set(method, duration);
-      duration.observe(elapsedMs / MS_PER_SECOND);
+      const count = this.#requests.get(method) ?? this.#metrics.counter('cairn_mcp_requests_total', { method });
+      this.#requests.set(method, count);
+      count.add();
     }
   }
 }

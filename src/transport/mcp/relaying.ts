@@ -125,10 +125,7 @@ export class McpRelaying {
     }
   }
 
-  async #passBack(
-    answer: IncomingMessage,
-    { request, response }: McpExchange,
-  ): Promise<RelayResult> {
+  async #passBack(answer: IncomingMessage, { request, response }: McpExchange): Promise<RelayResult> {
     response.statusCode = answer.statusCode ?? LOST;
     for (const [name, values = []] of Object.entries(answer.headersDistinct)) {
       if (!isOfConnection(name)) response.setHeader(name, values);

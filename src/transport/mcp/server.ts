@@ -206,17 +206,12 @@ class McpFront {
     try {
       const more = messageCount(received.json) - 1;
       const refusal = more > 0 ? this.#counted(exchange, more) : undefined;
-      this.#time(exchange, methodsOf(received.json));
+      this.#meters.asked(methodsOf(received.json));
       if (refusal === undefined) await (await this.#loaded()).handle(request, response, received.json);
       else refuseCaller(response, refusal);
     } finally {
       received.release();
     }
-  }
-
-  #time({ response }: Exchange, methods: readonly string[]): void {
-    const beganMs = performance.now();
-    response.once('close', () => this.#meters.answered(methods, performance.now() - beganMs));
   }
 
   #loaded(): Promise<Protocol> {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type Client, credentials } from '@grpc/grpc-js';
 import { expect, test, vi } from 'vitest';
 import { LEVELS } from '#base';
-import { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound } from '#observability';
+import { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound, MCP_METHODS } from '#observability';
 import { JSON_VALUES_MAX } from '../../../src/model/limits.ts';
 import {
   QueryEventsRequest,
@@ -221,7 +221,10 @@ const RARE = new Map<string, readonly string[]>([
     'cairn_peer_dropped_frames_total reason',
     ['closing', 'cluster', 'crowded', 'lane', 'malformed', 'receiver', 'removed', 'sender', 'stranger'],
   ],
-  ['cairn_relayed_requests_total protocol', ['grpc', 'http']],
+  ['cairn_relayed_requests_total protocol', ['grpc', 'http', 'mcp']],
+  // See spec/mcp-metrics.test.ts.
+  ['cairn_mcp_sessions_ended_total reason', ['deleted', 'idle', 'displaced', 'closing']],
+  ['cairn_mcp_requests_total method', [...MCP_METHODS]],
   // Nothing is limited; see rate-limits.test.ts.
   ['cairn_rate_limited_total protocol', ['grpc', 'http', 'mcp']],
   ['cairn_rate_limited_total by', ['principal', 'address', 'shared']],
