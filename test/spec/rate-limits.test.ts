@@ -228,9 +228,9 @@ describe('SPEC-LIMITS-RATE with authentication', async () => {
   });
 
   async function session(key: string): Promise<string> {
-    const begun = await mcp(key, initialize);
-    await begun.text();
-    const id = begun.headers.get('mcp-session-id') ?? '';
+    const answer = await mcp(key, initialize);
+    await answer.text();
+    const id = answer.headers.get('mcp-session-id') ?? '';
     await (await mcp(key, ready, { 'mcp-session-id': id })).text();
     return id;
   }

@@ -3,8 +3,8 @@
  *
  * ```
  *   mcp-session-id         the session, or 404: the client begins anew
- *   initialize             a new session
  *   a request by itself    an endpoint of its own (2026-07-28)
+ *   initialize             a new session
  *   anything else          400
  * ```
  */
@@ -81,8 +81,9 @@ export class Protocol {
     if (typeof id === 'string') return this.#inSession(id, { request, response, body });
     if (!isReceived(request) || request.method !== 'POST')
       return refuse(response, 400, `${SESSION_HEADER} is required; begin with initialize`);
-    if (methodsOf(body).includes('initialize')) return this.#sessions.begin(request, response, body);
+    // Of 2026-07-28 is also an `initialize` that says so: a method that there is not.
     if (!(await isLegacyRequest(await toWebRequest(request, body), body))) return this.#single(request, response, body);
+    if (methodsOf(body).includes('initialize')) return this.#sessions.begin(request, response, body);
     refuse(response, 400, `${SESSION_HEADER} is required but for initialize, whose answer has it`);
   }
 

@@ -165,7 +165,7 @@ describe('a node that says where it is', () => {
     const script = new Script({});
     const [registration, said] = [{ ...REQUEST.registration, mcp: 'http://a:3001' }, [] as NodeRegistration[]];
     let level = LEVELS.max - 1;
-    const announcer = new Announcer({
+    const says = new Announcer({
       clusterId: CLUSTER,
       release: '',
       register: async (request) => {
@@ -181,12 +181,12 @@ describe('a node that says where it is', () => {
       others: () => [],
       sleep: script.sleep,
     });
-    await announcer.announce(registration);
-    await announcer.review();
+    await says.announce(registration);
+    await says.review();
     expect(said).toEqual([registration]);
     level = LEVELS.max;
-    await announcer.review();
-    await announcer.review();
+    await says.review();
+    await says.review();
     expect(said).toEqual([registration, registration]);
   });
 
