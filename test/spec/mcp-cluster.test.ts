@@ -43,13 +43,9 @@ const listen = (url: string, headers: Headers, signal?: AbortSignal): Promise<Re
   fetch(url, { headers: { accept: 'text/event-stream', ...headers }, ...(signal && { signal }) });
 
 async function counted(node: number, series: string): Promise<number> {
-  const text = await (await fetch(nodes[node]?.metrics ?? '')).text();
-  return Number(
-    text
-      .split('\n')
-      .find((line) => line.startsWith(`${series} `))
-      ?.slice(series.length),
-  );
+  const scraped = await (await fetch(nodes[node]?.metrics ?? '')).text();
+  const line = scraped.split('\n').find((each) => each.startsWith(`${series} `));
+  return Number(line?.slice(series.length));
 }
 
 /** Status and body. */
@@ -298,6 +294,7 @@ describe('SPEC-MCP-CLUSTER: a node that is gone', { timeout: 60_000 }, () => {
     half.destroy();
     const { status, text: told } = await send(two ?? '', LIST, session);
     expect([status, told]).toEqual([404, expect.stringMatching(/is not reached; begin with initialize/)]);
+    expect((await send(two ?? '', { ...LIST, params: { x: 'x'.repeat(3_000_000) } }, session)).status).toBe(404);
     expect(await counted(1, relayed('unreached'))).toBeGreaterThan(0);
     const anew = await begun(two ?? '');
     expect((await send(one ?? '', READY, anew)).status).toBe(202);

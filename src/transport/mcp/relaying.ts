@@ -78,13 +78,15 @@ export class McpRelaying {
   async pass(session: string, node: OtherNode, exchange: McpExchange): Promise<void> {
     const result = await this.#pass(node, exchange);
     this.#count(result);
-    const { response } = exchange;
-    if (result === 'unreached') {
-      refuse(response, 404, `The node of the session ${quote(session)} is not reached; begin with initialize`);
-    } else if (result === 'lost') {
-      const message = `The node of the session ${quote(session)} has the request, and its answer was lost: it may be done or not`;
-      refuse(response, LOST, message, { connection: 'close' });
-    }
+    if (result !== 'unreached' && result !== 'lost') return;
+    const { request, response } = exchange;
+    request.unpipe();
+    // What is left of the body is for nobody, and stands before the next request of the connection.
+    const headers: Readonly<Record<string, string>> = request.complete ? {} : { connection: 'close' };
+    request.resume();
+    const which = `The node of the session ${quote(session)}`;
+    if (result === 'unreached') refuse(response, 404, `${which} is not reached; begin with initialize`, headers);
+    else refuse(response, LOST, `${which} has the request, and its answer was lost: it may be done or not`, headers);
   }
 
   /** Streams that clients listen to end; what is under way goes on. */
