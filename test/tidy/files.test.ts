@@ -110,9 +110,12 @@ describe('lockFileIsWhole', () => {
 
 describe('versionsArePinned', () => {
   it('finds a range', () => {
-    const manifest = { dependencies: { a: '1.2.3' }, devDependencies: { b: '^1.2.3' } };
+    const devDependencies = { b: '^1.2.3', c: '1.2.3-alpha.12', d: '^1.2.3-alpha.1', e: '1.2.3 - 2.0.0' };
+    const manifest = { dependencies: { a: '1.2.3' }, devDependencies };
     expect(versionsArePinned(treeOf({ 'package.json': JSON.stringify(manifest) }))).toEqual([
       'package.json: b ^1.2.3 is not pinned',
+      'package.json: d ^1.2.3-alpha.1 is not pinned',
+      'package.json: e 1.2.3 - 2.0.0 is not pinned',
     ]);
   });
 });

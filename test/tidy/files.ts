@@ -79,6 +79,6 @@ export function versionsArePinned(tree: Tree): readonly Fault[] {
   >;
   const wanted = Object.entries({ ...manifest['dependencies'], ...manifest['devDependencies'] });
   return wanted.flatMap(([name, version]) =>
-    /^\d+\.\d+\.\d+$/.test(version) ? [] : [`package.json: ${name} ${version} is not pinned`],
+    /^\d+\.\d+\.\d+(?:-[\da-z]+(?:\.\d+)*)?$/.test(version) ? [] : [`package.json: ${name} ${version} is not pinned`],
   );
 }
