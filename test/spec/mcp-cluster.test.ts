@@ -126,6 +126,22 @@ describe('SPEC-MCP-CLUSTER', () => {
     expect((await send(three ?? '', LIST, session)).status).toBe(200);
   });
 
+  it('a node that closes ends the streams that clients listen to by way of it', async () => {
+    await using holder = await startTestServer('--peer-port=0', '--node-name=holder');
+    const session = await begun(holder.mcp);
+    await send(holder.mcp, READY, session);
+    const other = await startTestServer('--peer-port=0', '--node-name=other', `--join=${holder.peer}`);
+    const all = await (async () => {
+      await using _ = other;
+      await untilPassedOn(other.mcp, holder.mcp);
+      const stream = await listen(other.mcp, session);
+      expect(stream.status).toBe(200);
+      return { told: stream.text() };
+    })();
+    expect(await all.told).toBe('');
+    expect((await send(holder.mcp, LIST, session)).status).toBe(200);
+  });
+
   it('a page of a stranger is refused where it asks', async () => {
     const session = await begun(one ?? '');
     const before = await counted(1, relayed('answered'));

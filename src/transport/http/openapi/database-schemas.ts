@@ -37,7 +37,7 @@ const CLUSTER = {
         copies: count(),
         leads: count(),
       },
-      { grpc: text(), http: text() },
+      { grpc: text(), http: text(), mcp: text() },
     ),
   ),
   database_count: count(),
