@@ -117,6 +117,18 @@ describe('SPEC-MCP-CLUSTER', () => {
     await eventually(async () => expect(await counted(1, relayed('abandoned'))).toBe(before + 1));
   });
 
+  it('nor is a request of a client waited for that goes away before it has sent all of it', async () => {
+    const session = await begun(one ?? '');
+    const before = await counted(1, relayed('abandoned'));
+    const headers = { 'content-type': 'application/json', accept: BOTH, 'content-length': '1000', ...session };
+    const half = sendHttp(two ?? '', { method: 'POST', headers });
+    half.on('error', () => undefined).write('{');
+    // A request of the same node that is behind it.
+    expect((await send(two ?? '', READY, session)).status).toBe(202);
+    half.destroy();
+    await eventually(async () => expect(await counted(1, relayed('abandoned'))).toBe(before + 1));
+  });
+
   it('is of whoever began it, at every node', async () => {
     const mine = { authorization: 'Bearer one' };
     const session = await begun(one ?? '', mine);
