@@ -15,10 +15,13 @@ const OF_ONE_NODE: readonly string[] = [
   'components-on-every-node',
   'grpc-require-leader',
   'http-cluster',
+  'mcp-cluster',
   'tls-between-nodes',
   'tokens-of-agents',
   // Budgets, quarantines and what a stream holds are each node's own, and so are spans until they are gathered.
   'component-traces',
+  'mcp-conformance',
+  'mcp-metrics',
   'quarantined-components',
   'rate-limits',
   'traces',
