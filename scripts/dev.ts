@@ -2,11 +2,13 @@
  * npm run dev: a cluster of three nodes on this machine, with their logs in this terminal; Ctrl-C stops all of them.
  *
  *   npm run dev -- [--data ./data] [--nodes 3] [--free-ports]
+ *     [--peer-tls-cert-file FILE --peer-tls-key-file FILE --peer-tls-ca-file FILE]
  *
  * Node 1 begins the cluster, the others join it; their directories are <data>/dev-1 and so on, and the next run goes on
  * with them. The ids of their processes are in <data>/node-1.pid and so on. Node n has the ports of `npm start` plus
- * 10 · (n - 1), or any free ones with --free-ports. The nodes run from the sources. One that ends stays away until the
- * next run; the others go on as far as they can.
+ * 10 · (n - 1), or any free ones with --free-ports. With the files, which all of them share, they speak TLS to each
+ * other (docs/security.md); the certificate is for 127.0.0.1, servers and clients. The nodes run from the sources. One
+ * that ends stays away until the next run; the others go on as far as they can.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,10 +38,14 @@ const PORTS_APART = 10;
 const VOTERS = 3;
 const run = promisify(execFile);
 
-const values = readOptions({ data: './data', nodes: '3', 'free-ports': undefined }, ['free-ports']);
+const TLS_FILES = { 'peer-tls-cert-file': undefined, 'peer-tls-key-file': undefined, 'peer-tls-ca-file': undefined };
+const values = readOptions({ data: './data', nodes: '3', 'free-ports': undefined, ...TLS_FILES }, ['free-ports']);
 const count = readNumber('nodes', values.nodes, { min: 1, isWhole: true });
 const data = values.data ?? './data';
 const hasFreePorts = values['free-ports'] !== undefined;
+const peerTls = Object.entries(values).flatMap(([name, file]) =>
+  name in TLS_FILES && file ? [`--${name}=${file}`] : [],
+);
 const running = new Set<ChildProcess>();
 let isStopping = false;
 
@@ -58,7 +64,7 @@ async function start(number: number, peer?: string): Promise<ReadyLine> {
     ([flag, port]) => `--${flag}=${hasFreePorts ? 0 : port + PORTS_APART * (number - 1)}`,
   );
   const place = [`--data-dir=${join(data, `dev-${number}`)}`, `--node-name=${name}`, '--ballast-bytes=0'];
-  const settings = [...place, ...ports, ...(peer === undefined ? [] : [`--join=${peer}`])];
+  const settings = [...place, ...ports, ...peerTls, ...(peer === undefined ? [] : [`--join=${peer}`])];
   const child = spawn(process.execPath, [...NODE_ARGS, ...settings], { stdio: ['ignore', 'pipe', 'pipe'] });
   running.add(child);
   createInterface({ input: child.stderr }).on('line', (line) => say(name, readable(line)));
@@ -84,9 +90,14 @@ async function untilVoting(peer: string): Promise<void> {
   // Two would be worse than one, and grow to three.
   const votersMin = count < VOTERS ? 1 : VOTERS;
   for (;;) {
-    const status = await run(process.execPath, [...NODE_ARGS, 'cluster', 'status', '--json', `--at=${peer}`]).catch(
-      () => undefined,
-    );
+    const status = await run(process.execPath, [
+      ...NODE_ARGS,
+      'cluster',
+      'status',
+      '--json',
+      `--at=${peer}`,
+      ...peerTls,
+    ]).catch(() => undefined);
     const { nodes }: { nodes: { catalogRole: string }[] } = JSON.parse(status?.stdout ?? '{"nodes":[]}');
     if (isStopping || nodes.filter(({ catalogRole }) => catalogRole === 'voter').length >= votersMin) return;
   }

@@ -17,6 +17,9 @@ import {
   renderRecovered,
 } from './cluster-report.ts';
 import { optionFaults } from './option-faults.ts';
+import type { PeerTlsFiles } from './peer-tls.ts';
+import { PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
+import { isRefusal } from './refusal.ts';
 
 // An import of it would also load what it offers lazily, such as the comparison of texts for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
@@ -52,11 +55,14 @@ const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT]
 
 NODE is the number of a node, as status shows it. --at is the peer address of any node of the cluster, ${DEFAULT_AT}
 unless it is given. --wait waits until a node that leaves is removed, or one that drains has ended. Every command may be repeated.
-`;
+
+${PEER_TLS_HELP}`;
 
 /** Where the output goes, and who is asked. */
 export interface ClusterPorts {
   readonly ask: AskAdmin;
+  /** The same by TLS. @throws DatabaseError when the files are not what they should be. */
+  readonly askSecurely: (files: PeerTlsFiles) => AskAdmin;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   /** By default as long as it says. */
@@ -65,6 +71,7 @@ export interface ClusterPorts {
 
 interface Asked {
   readonly at: Address;
+  readonly tls: PeerTlsFiles | undefined;
   readonly order: AdminRequest['order'];
   readonly isJson: boolean;
   readonly waits: boolean;
@@ -83,12 +90,20 @@ export async function clusterCommand(args: readonly string[], ports: ClusterPort
     err('cairn cluster --help shows what there is.\n');
     return EXIT_USAGE;
   }
-  return carryOut(asked.value, ports);
+  const { tls } = asked.value;
+  try {
+    return await carryOut(asked.value, tls === undefined ? ports : { ...ports, ask: ports.askSecurely(tls) });
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    err(`cairn cluster: ${error.message}\n`);
+    return EXIT_REFUSED;
+  }
 }
 
-async function carryOut({ at, order, isJson, waits }: Asked, ports: ClusterPorts): Promise<number> {
+async function carryOut(asked: Asked, ports: ClusterPorts): Promise<number> {
+  const { at, order, isJson, waits } = asked;
   const { ask, out, err } = ports;
-  if (order.kind === 'drain' && waits) return drainAndWait({ at, order, isJson, waits }, ports);
+  if (order.kind === 'drain' && waits) return drainAndWait(asked, ports);
   const reply = await ask(at, { order, isPassedOn: false }, TIMEOUT_MS);
   if (reply.kind === 'described') {
     out(isJson ? `${JSON.stringify(reply.cluster, undefined, 2)}\n` : renderCluster(reply.cluster));
@@ -215,6 +230,7 @@ function readArguments(args: readonly string[]): Result<Asked, readonly string[]
     from: { type: 'string' },
     json: { type: 'boolean' },
     wait: { type: 'boolean' },
+    ...PEER_TLS_OPTIONS,
   } as const;
   const malformed = optionFaults(args, options);
   if (malformed.length > 0) return failure(malformed);
@@ -224,8 +240,10 @@ function readArguments(args: readonly string[]): Result<Asked, readonly string[]
   const order = readOrder(positionals, values, faults);
   const address = parseAddress(at);
   if (address === undefined) faults.push(`--at is ${JSON.stringify(at)}; it must be host:port`);
+  const tls = readPeerTlsOptions(values);
+  if (tls.kind === 'failure') return failure([...faults, tls.reason]);
   if (order === undefined || address === undefined || faults.length > 0) return failure(faults);
-  return ok({ at: address, order, isJson, waits });
+  return ok({ at: address, tls: tls.value, order, isJson, waits });
 }
 
 /** What belongs to some commands only. */

@@ -1,6 +1,9 @@
 /** What the command `cairn` was asked to do, and its exit code. */
+import type { AskAdmin } from '#cluster';
 import { readInvocation } from './config.ts';
 import { renderHelp } from './config-reference.ts';
+import type { PeerTlsFiles } from './peer-tls.ts';
+import type { RecoverAsking } from './recover-command.ts';
 import { RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
 import type { StopSignals } from './stop-signals.ts';
@@ -54,8 +57,13 @@ export async function runCommand(signals: StopSignals): Promise<void> {
 async function administrate(args: readonly string[]): Promise<void> {
   const { clusterCommand } = await import('./cluster-command.ts');
   const { askAdmin } = await import('#transport/peer');
+  const { readPeerTls } = await import('./peer-tls.ts');
   const err = (text: string): unknown => process.stderr.write(text);
-  process.exitCode = await clusterCommand(args, { ask: askAdmin, out: say, err });
+  const askSecurely = (files: PeerTlsFiles): AskAdmin => {
+    const tls = readPeerTls(files);
+    return (...question) => askAdmin(...question, tls);
+  };
+  process.exitCode = await clusterCommand(args, { ask: askAdmin, askSecurely, out: say, err });
 }
 
 /** Asks the HTTP API of a node that runs somewhere. */
@@ -76,9 +84,17 @@ async function authorise(args: readonly string[]): Promise<void> {
 /** Works on the data directory of a node that is stopped. */
 async function recover(args: readonly string[]): Promise<void> {
   const { recoverCommand } = await import('./recover-command.ts');
-  const { askForCluster } = await import('#transport/peer');
+  const { askForCluster, refusalAt } = await import('#transport/peer');
+  const { readPeerTls } = await import('./peer-tls.ts');
   const err = (text: string): unknown => process.stderr.write(text);
-  process.exitCode = await recoverCommand(args, { askForCluster, out: say, err, environment: process.env });
+  const asking = (files: PeerTlsFiles | undefined): RecoverAsking => {
+    const tls = files && readPeerTls(files);
+    return {
+      askForCluster: (...question) => askForCluster(...question, tls),
+      refusalAt: (address) => refusalAt(address, tls),
+    };
+  };
+  process.exitCode = await recoverCommand(args, { asking, out: say, err, environment: process.env });
 }
 
 /** Loads the server only here: who asks for help is not to wait for it. */

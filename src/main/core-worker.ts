@@ -2,23 +2,41 @@
  * What the thread of the core runs. It is composed here, because #cluster does not know how nodes reach each other; and
  * what that takes is loaded only when there are others to reach.
  */
+import { MessagePort, workerData } from 'node:worker_threads';
 import { runCore } from '#cluster';
+import type { PeerTls, PeerTlsMaterial } from '#transport/peer';
+import type { CoreTls } from './peer-tls.ts';
+
+const given: unknown = workerData;
+/** Undefined where no TLS is spoken between nodes. */
+const securing = isCoreTls(given) ? secured(given) : undefined;
+
+function isCoreTls(data: unknown): data is CoreTls {
+  return typeof data === 'object' && data !== null && 'replaced' in data && data.replaced instanceof MessagePort;
+}
+
+async function secured({ mode, material, replaced }: CoreTls): Promise<PeerTls> {
+  const transport = await import('#transport/peer');
+  const tls = new transport.PeerTls(material, mode);
+  replaced.on('message', (found: PeerTlsMaterial) => tls.use(found)).unref();
+  return tls;
+}
 
 runCore({
   openLinks: async (options) => {
     const { openPeerLinks } = await import('#transport/peer');
-    return openPeerLinks(options);
+    return openPeerLinks({ ...options, tls: await securing });
   },
   askToJoin: async (...question) => {
     const { askToJoin } = await import('#transport/peer');
-    return askToJoin(...question);
+    return askToJoin(...question, await securing);
   },
   askAdmin: async (...question) => {
     const { askAdmin } = await import('#transport/peer');
-    return askAdmin(...question);
+    return askAdmin(...question, await securing);
   },
   askForCluster: async (...question) => {
     const { askForCluster } = await import('#transport/peer');
-    return askForCluster(...question);
+    return askForCluster(...question, await securing);
   },
 });

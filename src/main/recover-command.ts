@@ -18,6 +18,8 @@ import {
   wallClock,
 } from '#cluster';
 import { optionFaults } from './option-faults.ts';
+import type { PeerTlsFiles } from './peer-tls.ts';
+import { PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
 import { renderRefounded, renderSurvey } from './recover-report.ts';
 import { isRefusal } from './refusal.ts';
 
@@ -30,7 +32,7 @@ const EXIT_USAGE = 2;
 const ANSWER_MS = 1_500;
 const VARIABLE = 'CAIRN_DATA_DIR';
 
-const RECOVER_HELP = `Usage: cairn recover --data-dir DIRECTORY [--accept-loss CODE] [--json]
+const RECOVER_HELP = `Usage: cairn recover --data-dir DIRECTORY [--accept-loss CODE] [--json] [--peer-tls-cert-file FILE …]
 
 Goes on with what one node holds when most of the nodes that vote for the catalog are gone for good, with their disks. The
 node must be stopped. What only the others had is lost; they must never be started again with what they had.
@@ -44,19 +46,28 @@ another cluster: start it as before, and start other nodes with empty data direc
 
 While the catalog has a quorum, a database that has lost its own is recovered by cairn cluster recover. It may be repeated.
 docs/operations/recovery.md says more.
-`;
+
+${PEER_TLS_HELP}`;
 
 /** Where the output goes, and who is asked. */
 export interface RecoverPorts {
-  /** The cluster of the node at an address; undefined when there is no answer in time. */
-  readonly askForCluster: (address: Address, timeoutMs: number) => Promise<string | undefined>;
+  /** Who may be there: by TLS, if files are given. @throws DatabaseError when they are not what they should be. */
+  readonly asking: (files: PeerTlsFiles | undefined) => RecoverAsking;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
+export interface RecoverAsking {
+  /** The cluster of the node at an address; undefined when there is no answer in time. */
+  readonly askForCluster: (address: Address, timeoutMs: number) => Promise<string | undefined>;
+  /** Why somebody who is there does not let this side ask; undefined: nobody is, or it is not for that. */
+  readonly refusalAt: (address: Address) => Promise<string | undefined>;
+}
+
 interface Asked {
   readonly directory: string;
+  readonly tls: PeerTlsFiles | undefined;
   readonly acceptLoss: string | undefined;
   readonly isJson: boolean;
 }
@@ -86,7 +97,7 @@ export async function recoverCommand(args: readonly string[], ports: RecoverPort
 
 async function carryOut(
   node: StoppedNode,
-  { directory, acceptLoss, isJson }: Asked,
+  { directory, tls, acceptLoss, isJson }: Asked,
   ports: RecoverPorts,
 ): Promise<number> {
   const { out, err } = ports;
@@ -101,7 +112,7 @@ async function carryOut(
   }
   if (fault !== undefined) return refused(fault.reason);
   const survey = surveyOf(node);
-  const inTheWay = await faultInOthers(survey, ports);
+  const inTheWay = await faultInOthers(survey, ports.asking(tls));
   if (inTheWay !== undefined) return refused(inTheWay);
   const code = acceptanceOf(survey);
   if (acceptLoss !== code) {
@@ -122,16 +133,34 @@ async function carryOut(
 /** Whether so many voters are there that the catalog has its quorum, or can have it. */
 async function faultInOthers(
   { clusterId, node: self, nodes }: Survey,
-  ports: RecoverPorts,
+  { askForCluster, refusalAt }: RecoverAsking,
 ): Promise<string | undefined> {
   const voters = nodes.filter(({ isVoter }) => isVoter);
   const others = nodes.filter(({ node, state, peer }) => node !== self && state !== 'removed' && peer.port !== 0);
-  const clusters = await Promise.all(others.map(({ peer }) => ports.askForCluster(peer, ANSWER_MS)));
+  const clusters = await Promise.all(others.map(({ peer }) => askForCluster(peer, ANSWER_MS)));
   const there = others.filter((_, at) => clusters[at] === clusterId);
   const able = voters.filter((voter) => voter.node === self || there.includes(voter));
-  if (2 * able.length <= voters.length) return undefined;
+  if (2 * able.length <= voters.length) {
+    const silent = others.filter(({ isVoter }, at) => isVoter && clusters[at] === undefined);
+    return faultInRefusals(silent, { lacking: voters.length - 2 * able.length, refusalAt });
+  }
   const each = there.map(({ node, peer }) => `node ${node} at ${formatAddress(peer)}`).join(', ');
   return `${each} answer${there.length > 1 ? '' : 's'}, so that with this node most of those are there that vote for the catalog: start it, there is nothing to recover`;
+}
+
+/** Whoever refuses to be asked is there, and may be one of those that vote: that is not to be taken for a loss. */
+async function faultInRefusals(
+  silent: Survey['nodes'],
+  /** Twice as many as that would be half of those that vote. */
+  { lacking, refusalAt }: { readonly lacking: number; readonly refusalAt: RecoverAsking['refusalAt'] },
+): Promise<string | undefined> {
+  const said = await Promise.all(silent.map(({ peer }) => refusalAt(peer)));
+  const each = silent.flatMap(({ node, peer }, at) =>
+    said[at] === undefined
+      ? []
+      : [`node ${node} at ${formatAddress(peer)} is there and is not to be asked so: ${said[at]}`],
+  );
+  return 2 * each.length > lacking ? each.join('; ') : undefined;
 }
 
 function readArguments(
@@ -142,6 +171,7 @@ function readArguments(
     'accept-loss': { type: 'string' },
     'data-dir': { type: 'string' },
     json: { type: 'boolean' },
+    ...PEER_TLS_OPTIONS,
   } as const;
   const malformed = optionFaults(args, options);
   if (malformed.length > 0) return failure(malformed);
@@ -150,7 +180,9 @@ function readArguments(
   const { 'data-dir': directory = environment[VARIABLE], 'accept-loss': acceptLoss, json: isJson = false } = values;
   if (directory === undefined || directory === '')
     return failure(['--data-dir is missing; name the data directory of the stopped node']);
-  return ok({ directory, acceptLoss, isJson });
+  const tls = readPeerTlsOptions(values);
+  if (tls.kind === 'failure') return failure([tls.reason]);
+  return ok({ directory, tls: tls.value, acceptLoss, isJson });
 }
 
 function jsonOf(value: object): string {

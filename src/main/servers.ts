@@ -43,6 +43,7 @@ import { Guests } from './guests.ts';
 import { maintenanceLog } from './maintenance-log.ts';
 import { type McpParts, openMcp } from './mcp-endpoint.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
+import { type NodePeerTls, openPeerTls } from './peer-tls.ts';
 import { rateLimitsOf } from './rate-limits.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
 import { replicationMemoryBytes } from './replication-memory.ts';
@@ -93,6 +94,8 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const bound = shares && starting.use(new ConnectionBound(shares, closedConnections(logger, metrics)));
   // A node that takes long to start, or never does, is seen by its metrics; what keeps it from starting comes first.
   const tls = starting.use(openTls(config, { logger, metrics }));
+  const peerTls = openPeerTls(config, { logger, metrics });
+  starting.defer(() => peerTls?.[Symbol.dispose]());
   const scraping = openScrape({ config, logger, metrics, shares, secure: tls.ports });
   const given = scraping.catch(() => undefined);
   starting.defer(async () => (await given)?.close());
@@ -101,7 +104,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const rules = readAccess(config, { custom, logger, metrics });
   const tracing = await openTracing(config, { logger, metrics });
   starting.defer(() => tracing?.close(0));
-  const node = await openNode({ config, logger, metrics, shares, onToldToStop: told.resolve });
+  const node = await openNode({ config, logger, metrics, shares, peerTls, onToldToStop: told.resolve });
   const transport = await import('#transport');
   showNode(node, metrics);
   starting.defer(() => node.drain());
@@ -110,7 +113,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const lists = new transport.HolderLists(config.nodeName, dial, rateLimits);
   starting.defer(() => lists.close());
   const guests = starting.use(guestsOf(config, { node, metrics, logger }));
-  const service = serviceOf(config, { node, metrics, lists, guests });
+  const service = serviceOf(config, { node, metrics, lists, guests, peerTls });
   const budgets = budgetsOf(config, transport, metrics);
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory: config.dataDir }, 'front', failure);
   const relay = new transport.Relay({ service, name: config.nodeName, dial, metrics, logger });
@@ -147,6 +150,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
       await Promise.all([node.drain(), tracing?.close(graceMs)]);
       await scrape.close();
       tls[Symbol.dispose]();
+      peerTls?.[Symbol.dispose]();
     },
   };
 }
@@ -216,9 +220,10 @@ interface ServiceUnderneath {
   readonly metrics: Metrics;
   readonly lists: HolderLists;
   readonly guests: Guests;
+  readonly peerTls: NodePeerTls | undefined;
 }
 
-function serviceOf({ readWaitMs }: Config, { node, metrics, lists, guests }: ServiceUnderneath): Service {
+function serviceOf({ readWaitMs }: Config, { node, metrics, lists, guests, peerTls }: ServiceUnderneath): Service {
   return createService({
     node,
     digests: { crc32: nativeCrc32, sha256: nativeSha256 },
@@ -227,7 +232,7 @@ function serviceOf({ readWaitMs }: Config, { node, metrics, lists, guests }: Ser
     limits: { readWaitMs },
     listAt: lists.ask.bind(lists),
     // Loaded with the first question.
-    askAdmin: async (...question) => (await import('#transport/peer')).askAdmin(...question),
+    askAdmin: async (...question) => (await import('#transport/peer')).askAdmin(...question, peerTls?.tls),
     components: () => guests.open(),
     clock: wallClock,
     random: nativeRandom,
@@ -332,14 +337,16 @@ interface NodeParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly shares: ConnectionShares | undefined;
+  readonly peerTls: NodePeerTls | undefined;
   readonly onToldToStop: () => void;
 }
 
-function openNode({ config, logger, metrics, shares, onToldToStop }: NodeParts): Promise<Node> {
+function openNode({ config, logger, metrics, shares, peerTls, onToldToStop }: NodeParts): Promise<Node> {
   const { peerPort } = config;
   const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;
   return startNode({
     coreWorker: CORE_WORKER,
+    coreData: peerTls && { value: peerTls.forCore, transfers: [peerTls.forCore.replaced] },
     dataDirectory: config.dataDir,
     name: config.nodeName,
     logger,

@@ -19,6 +19,7 @@ export function faultsBetween(config: Config, nameOf: NameOf): readonly string[]
     ...bootstrapFaults(config, nameOf),
     ...burstFaults(config, nameOf),
     ...tlsFaults(config, nameOf),
+    ...peerTlsFaults(config, nameOf),
     ...certificateFaults(config, nameOf),
     ...tokenFaults(config, nameOf),
     ...loadBalancerFaults(config, nameOf),
@@ -83,6 +84,29 @@ function tlsFaults(config: Config, nameOf: NameOf): readonly string[] {
   if (hasKey && !hasCert) return [`${keyName} is set, but ${certName} is none; a key is of use with its certificate.`];
   if (hasCert || clientName === undefined || config.tlsClientCaFile === 'none') return [];
   return [`${clientName} is set, but ${certName} is none; clients show certificates to a port that speaks TLS.`];
+}
+
+/** Peers show a certificate to each other: none of the three is of use without the others. */
+function peerTlsFaults(config: Config, nameOf: NameOf): readonly string[] {
+  const files = [
+    [nameOf('peerTlsCertFile'), config.peerTlsCertFile],
+    [nameOf('peerTlsKeyFile'), config.peerTlsKeyFile],
+    [nameOf('peerTlsCaFile'), config.peerTlsCaFile],
+  ] as const;
+  const [portName, modeName] = [nameOf('peerPort'), nameOf('peerTls')];
+  const [given] = files.filter(([, file]) => file !== 'none').map(([name]) => name);
+  const lacking = files.filter(([, file]) => file === 'none').flatMap(([name]) => name ?? []);
+  if (portName === undefined || modeName === undefined || files.some(([name]) => name === undefined)) return [];
+  if (given === undefined) {
+    if (config.peerTls === 'require') return [];
+    return [`${modeName} is prefer, but ${lacking[0]} is none; a node that has no certificate speaks no TLS.`];
+  }
+  if (lacking.length > 0)
+    return [
+      `${given} is set, but ${lacking.join(' and ')} ${lacking.length > 1 ? 'are' : 'is'} none; peers need all three.`,
+    ];
+  if (config.peerPort !== 'off') return [];
+  return [`${given} is set, but ${portName} is off, so nothing speaks TLS there: give it a port, usually 50052.`];
 }
 
 /** Whoever gives roles to certificates means that somebody is identified by one. */

@@ -7,6 +7,7 @@ import type { CertificateRule } from '#auth';
 import type { Address } from '#base';
 import { LOG_LEVELS, type LogLevel } from '#observability';
 import { certificateRoles } from './certificate-roles.ts';
+import { PEER_TLS_SETTINGS, type PeerTlsSettings, readPeerTlsSettings } from './peer-tls-settings.ts';
 import {
   addresses,
   baseUrl,
@@ -25,7 +26,7 @@ import {
 import { readTokenSettings, TOKEN_SETTINGS, type TokenSettings } from './token-settings.ts';
 
 /** The settings of a running node, read once and frozen. */
-export interface Config extends TokenSettings {
+export interface Config extends TokenSettings, PeerTlsSettings {
   readonly dataDir: string;
   readonly host: string;
   readonly grpcPort: number;
@@ -228,6 +229,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: [],
     help: 'What clients of gRPC may do by the certificates that they show: a name in the certificate, as CN=, DNS= or URI=, and roles as in docs/security.md. Whoever has several names has the roles of all of them, and whoever has none of them is known, and may do nothing.',
   },
+  ...PEER_TLS_SETTINGS,
   ...TOKEN_SETTINGS,
   corsOrigins: {
     type: origins,
@@ -389,6 +391,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     tlsClientCaFile: read('tlsClientCaFile', SETTINGS.tlsClientCaFile),
     tlsClientAuth: read('tlsClientAuth', SETTINGS.tlsClientAuth),
     authCertificateRoles: read('authCertificateRoles', SETTINGS.authCertificateRoles),
+    ...readPeerTlsSettings(read),
     ...readTokenSettings(read),
     corsOrigins: read('corsOrigins', SETTINGS.corsOrigins),
     readWaitMs: read('readWaitMs', SETTINGS.readWaitMs),

@@ -55,7 +55,7 @@ export function tlsMaterial(contents: TlsContents, settings: TlsSettings): TlsMa
     return { serving: undefined, asking: authorities === undefined ? undefined : checked(trusted) };
   }
   const [certificate] = certificatesIn(chain, settings.tlsCertFile, 'tls-cert-file');
-  if (!certificate.checkPrivateKey(keyIn(key, settings.tlsKeyFile))) {
+  if (!certificate.checkPrivateKey(keyIn(key, settings.tlsKeyFile, 'tls-key-file'))) {
     throw wrong(settings.tlsKeyFile, 'tls-key-file', `is not that of the certificate in ${settings.tlsCertFile}`);
   }
   const own = { cert: chain, key };
@@ -65,7 +65,8 @@ export function tlsMaterial(contents: TlsContents, settings: TlsSettings): TlsMa
   };
 }
 
-function contentOf(file: string, setting: string): string | undefined {
+/** @throws DatabaseError unavailable, which names the file and the setting */
+export function contentOf(file: string, setting: string): string | undefined {
   if (file === 'none') return undefined;
   try {
     return readFileSync(file, 'utf8');
@@ -93,16 +94,17 @@ export function certificatesIn(
   return [first, ...others];
 }
 
-function keyIn(content: string, file: string): KeyObject {
+/** @throws DatabaseError invalid_argument, which repeats nothing of it */
+export function keyIn(content: string, file: string, setting: string): KeyObject {
   try {
     return createPrivateKey(content);
   } catch (cause) {
-    throw wrong(file, 'tls-key-file', 'has no private key in PEM without a passphrase', cause);
+    throw wrong(file, setting, 'has no private key in PEM without a passphrase', cause);
   }
 }
 
 /** What OpenSSL does not take, such as a key that is too short, it says only here. */
-function checked(options: SecureContextOptions): SecureContextOptions {
+export function checked(options: SecureContextOptions): SecureContextOptions {
   try {
     createSecureContext(options);
     return options;
@@ -112,6 +114,6 @@ function checked(options: SecureContextOptions): SecureContextOptions {
   }
 }
 
-function wrong(file: string, setting: string, what: string, cause?: unknown): DatabaseError {
+export function wrong(file: string, setting: string, what: string, cause?: unknown): DatabaseError {
   return new DatabaseError('invalid_argument', `The file ${file} of ${setting} ${what}`, { cause });
 }

@@ -1,26 +1,17 @@
 /**
- * TLS of a node: what its settings name is read at the start, and again and again while it runs.
- *
- * ```
- *   every 2 s: read ── as it is in use ──> nothing
- *                └── otherwise ── the same as at the look before ── right ──> used from the next handshake on
- *                                          │                         └── wrong ──> told once; what is in use stays
- *                                          └── not yet: somebody may still be writing
- * ```
- *
- * The content is compared, and not its time: Kubernetes swaps a link to a folder of links, and others write in place.
+ * TLS of a node at the ports of clients: what its settings name is read at the start, and again while it runs
+ * (reloaded-files.ts). What is found is used from the next handshake on.
  */
 import type { X509Certificate } from 'node:crypto';
 import { connect } from 'node:net';
 import { connect as connectSecurely, createSecureContext, type SecureContext } from 'node:tls';
-import { failure, ok, type Result } from '#base';
+import type { Result } from '#base';
 import type { Logger, Metrics } from '#observability';
 import type { Dial, SecurePorts } from '#transport';
+import { ReloadedFiles } from './reloaded-files.ts';
 import type { Config } from './settings.ts';
 import { readTlsFiles, type TlsContents, type TlsMaterial, type TlsSettings, tlsMaterial } from './tls-files.ts';
 import { TlsPorts } from './tls-ports.ts';
-
-const LOOK_MS = 2_000;
 
 export interface Tls extends Disposable {
   /** Undefined: no certificate is given. */
@@ -46,20 +37,17 @@ class Reloaded implements Tls {
   readonly ports: TlsPorts | undefined;
   readonly #settings: TlsSettings;
   readonly #parts: TlsParts;
-  readonly #looking: NodeJS.Timeout | undefined;
-  #used: TlsContents;
-  /** What was found at the look before, and is not in use. */
-  #other: { readonly content: string; isTold: boolean } | undefined;
+  readonly #files: ReloadedFiles<TlsContents> | undefined;
   #context: SecureContext | undefined;
   /** The certificate in use, and the one before: a handshake may have begun with that. */
   #own: readonly X509Certificate[] = [];
 
   constructor(settings: TlsSettings & Pick<Config, 'tlsClientAuth'>, parts: TlsParts) {
-    const { logger, metrics, lookMs = LOOK_MS } = parts;
+    const { logger, metrics, lookMs } = parts;
     this.#settings = settings;
     this.#parts = parts;
-    this.#used = readTlsFiles(settings);
-    const material = tlsMaterial(this.#used, settings);
+    const used = readTlsFiles(settings);
+    const material = tlsMaterial(used, settings);
     this.ports =
       material.serving &&
       new TlsPorts(material.serving, {
@@ -70,9 +58,14 @@ class Reloaded implements Tls {
         },
       });
     this.#take(material);
-    if (Object.values(this.#used).some((content) => content !== undefined)) {
-      this.#looking = setInterval(() => this.#look(), lookMs).unref();
-    }
+    if (Object.values(used).every((content) => content === undefined)) return;
+    this.#files = new ReloadedFiles({
+      used,
+      read: () => readTlsFiles(settings),
+      use: (contents) => this.#use(contents),
+      onReload: (outcome) => this.#told(outcome),
+      lookMs,
+    });
   }
 
   get context(): SecureContext | undefined {
@@ -96,35 +89,20 @@ class Reloaded implements Tls {
   };
 
   [Symbol.dispose](): void {
-    clearInterval(this.#looking);
+    this.#files?.[Symbol.dispose]();
   }
 
-  #look(): void {
-    const found = outcomeOf(() => readTlsFiles(this.#settings));
-    const content = found.kind === 'ok' ? JSON.stringify(found.value) : found.reason;
-    if (content === JSON.stringify(this.#used)) {
-      this.#other = undefined;
-      return;
-    }
-    if (content !== this.#other?.content) {
-      this.#other = { content, isTold: false };
-      return;
-    }
-    if (this.#other.isTold) return;
-    this.#other.isTold = true;
-    const used = found.kind === 'ok' ? outcomeOf(() => this.#use(found.value)) : found;
-    this.#parts.metrics.counter('cairn_tls_reloads_total', { result: used.kind === 'ok' ? 'loaded' : 'failed' }).add();
-    if (used.kind === 'ok') return;
-    const message = `${used.reason}; what is in use stays in use`;
-    this.#parts.logger.error('tls-not-reloaded', { message });
+  #told(outcome: Result<void, string>): void {
+    const { logger, metrics } = this.#parts;
+    metrics.counter('cairn_tls_reloads_total', { result: outcome.kind === 'ok' ? 'loaded' : 'failed' }).add();
+    if (outcome.kind === 'ok') return;
+    logger.error('tls-not-reloaded', { message: `${outcome.reason}; what is in use stays in use` });
   }
 
   /** @throws DatabaseError when it is not right */
   #use(contents: TlsContents): void {
     const material = tlsMaterial(contents, this.#settings);
     if (material.serving !== undefined) this.ports?.replace(material.serving);
-    this.#used = contents;
-    this.#other = undefined;
     this.#take(material);
   }
 
@@ -141,13 +119,5 @@ class Reloaded implements Tls {
     if (endsMs > Date.now()) return;
     const message = `The certificate in ${this.#settings.tlsCertFile} of tls-cert-file has expired: whoever verifies it does not connect`;
     logger.warn('tls-certificate-expired', { until: validTo, message });
-  }
-}
-
-function outcomeOf<T>(work: () => T): Result<T, string> {
-  try {
-    return ok(work());
-  } catch (cause) {
-    return failure(cause instanceof Error ? cause.message : String(cause));
   }
 }

@@ -76,6 +76,10 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Times that the files of TLS were found changed, and used (loaded), or could not be used (failed): then what was in use stays.',
     labels: { result: ['loaded', 'failed'] },
   },
+  cairn_peer_tls_reloads_total: {
+    help: 'The same of the files of TLS between nodes.',
+    labels: { result: ['loaded', 'failed'] },
+  },
   cairn_identity_keys_reads_total: {
     help: 'Attempts to read the keys of those who sign tokens. failed: no answer in time, or one that is no keys.',
     labels: { result: ['read', 'failed'] },
@@ -168,9 +172,20 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: NONE,
   },
   cairn_peer_dropped_frames_total: {
-    help: 'Frames of other nodes that were dropped, and streams of them that were refused. malformed: no frame, or a damaged one; cluster: of another cluster; receiver: for another node or store; sender: with another store than is known, or not from whoever opened the stream; lane: what another lane carries; stranger: about anything but the catalog, which does not name its sender; removed: of a removed node; crowded: one stream too many; closing: this node is closing.',
+    help: 'Frames of other nodes that were dropped, and streams of them that were refused. malformed: no frame, or a damaged one; cluster: of another cluster; receiver: for another node or store; sender: with another store than is known, or not from whoever opened the stream; lane: what another lane carries; stranger: about anything but the catalog, which does not name its sender; removed: of a removed node; crowded: one stream too many; closing: this node is closing; handshake: a connection without TLS, or without a certificate that is valid, or too slow; or one with TLS where none is spoken.',
     labels: {
-      reason: ['malformed', 'cluster', 'receiver', 'sender', 'lane', 'stranger', 'removed', 'crowded', 'closing'],
+      reason: [
+        'malformed',
+        'cluster',
+        'receiver',
+        'sender',
+        'lane',
+        'stranger',
+        'removed',
+        'crowded',
+        'closing',
+        'handshake',
+      ],
     },
   },
   cairn_guest_calls_total: { help: 'Calls of components.', labels: POOL },
@@ -301,6 +316,10 @@ export const GAUGES: Table<GaugeLabels> = {
   },
   cairn_tls_certificate_expiry_timestamp_seconds: {
     help: 'When the certificate of this node that is in use expires, in seconds since 1970. Absent without TLS.',
+    labels: NONE,
+  },
+  cairn_peer_tls_certificate_expiry_timestamp_seconds: {
+    help: 'When the certificate that this node shows to other nodes expires, in seconds since 1970. Absent without TLS between nodes.',
     labels: NONE,
   },
   cairn_build_info: {

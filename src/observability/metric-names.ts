@@ -25,7 +25,8 @@ type PeerDropReason =
   | 'stranger'
   | 'removed'
   | 'crowded'
-  | 'closing';
+  | 'closing'
+  | 'handshake';
 
 /** A level of LevelDB. */
 type LevelLabels = { readonly level: '0' | '1' | '2' | '3' | '4' | '5' | '6' };
@@ -109,6 +110,7 @@ export interface CounterLabels {
   readonly cairn_rate_limited_total: { readonly protocol: RateLimitedProtocol; readonly by: RateLimitedBy };
   readonly cairn_tls_handshakes_failed_total: NoLabels;
   readonly cairn_tls_reloads_total: { readonly result: 'loaded' | 'failed' };
+  readonly cairn_peer_tls_reloads_total: { readonly result: 'loaded' | 'failed' };
   readonly cairn_identity_keys_reads_total: { readonly result: 'read' | 'failed' };
   readonly cairn_grpc_connections_ended_total: { readonly reason: 'flood' | 'pieces' | 'protocol' };
   readonly cairn_relayed_requests_total: { readonly protocol: RelayProtocol; readonly result: RelayResult };
@@ -196,6 +198,7 @@ export interface GaugeLabels {
   readonly cairn_stateview_maintenance_troubled: NoLabels;
   readonly cairn_stateview_lag_revisions: { readonly database: string };
   readonly cairn_tls_certificate_expiry_timestamp_seconds: NoLabels;
+  readonly cairn_peer_tls_certificate_expiry_timestamp_seconds: NoLabels;
   readonly cairn_build_info: { readonly version: string; readonly node: string; readonly commit: string };
 }
 

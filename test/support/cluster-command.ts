@@ -25,8 +25,8 @@ export async function clusterCommandAt(peer: string, ...words: readonly string[]
 }
 
 /** Undefined when the node does not answer. */
-export async function describedAt(peer: string): Promise<ClusterDescription | undefined> {
-  const text = await clusterCommandAt(peer, 'status', '--json').catch(() => 'null');
+export async function describedAt(peer: string, ...words: readonly string[]): Promise<ClusterDescription | undefined> {
+  const text = await clusterCommandAt(peer, 'status', '--json', ...words).catch(() => 'null');
   const description: ClusterDescription | null = JSON.parse(text);
   return description ?? undefined;
 }

@@ -12,9 +12,14 @@ export interface Member {
 }
 
 /** Begins a cluster, or joins that of the seed. Process and client end with the test. */
-export async function startMember(dir: string, name: string, seed?: string): Promise<Member> {
+export async function startMember(
+  dir: string,
+  name: string,
+  seed?: string,
+  more: readonly string[] = [],
+): Promise<Member> {
   const place = [`--node-name=${name}`, ...(seed === undefined ? [] : [`--join=${seed}`])];
-  const settings = ['--peer-port=0', '--wal-segment-bytes=4MiB', '--ballast-bytes=0', ...place];
+  const settings = ['--peer-port=0', '--wal-segment-bytes=4MiB', '--ballast-bytes=0', ...place, ...more];
   const process = await startNode({ dataDir: join(dir, name), settings, onSpawn: endWithTest });
   const client = new TestClient(process.grpc);
   onTestFinished(() => client[Symbol.asyncDispose]());

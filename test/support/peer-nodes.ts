@@ -17,7 +17,7 @@ import {
   toNodeId,
   toStoreId,
 } from '#cluster';
-import { openPeerLinks, type PeerLimits } from '#transport/peer';
+import { openPeerLinks, type PeerLimits, type PeerTls } from '#transport/peer';
 import { type FrameContent, sealFrame } from '../../src/cluster/peer/frame.ts';
 
 export const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
@@ -107,6 +107,7 @@ export interface NodeOptions {
   readonly limits?: Partial<PeerLimits>;
   readonly port?: number;
   readonly connectionsMax?: number;
+  readonly tls?: PeerTls;
 }
 
 export class LinkedNode {
@@ -121,9 +122,10 @@ export class LinkedNode {
   onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
 
   static async open(place: NodePlace, options: NodeOptions = {}): Promise<LinkedNode> {
-    const { clusterId = CLUSTER, limits = QUICK, port = 0, connectionsMax } = options;
+    const { clusterId = CLUSTER, limits = QUICK, port = 0, connectionsMax, tls } = options;
     const observed = new Observed();
-    const parts = { clusterId, self: place, host: '127.0.0.1', port, observer: observed, limits, connectionsMax };
+    const host = '127.0.0.1';
+    const parts = { clusterId, self: place, host, port, observer: observed, limits, connectionsMax, tls };
     return new LinkedNode(place, clusterId, await openPeerLinks(parts), observed);
   }
 

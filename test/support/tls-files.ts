@@ -36,6 +36,15 @@ export class TlsFiles {
     return file;
   }
 
+  /** Settings of a node or a command that shows what was put to nodes, and takes certificates of these authorities. */
+  peerSettings(...those: readonly Authority[]): readonly string[] {
+    return [
+      `--peer-tls-cert-file=${join(this.#directory, 'tls.crt')}`,
+      `--peer-tls-key-file=${join(this.#directory, 'tls.key')}`,
+      `--peer-tls-ca-file=${this.authorities('peers.crt', ...those)}`,
+    ];
+  }
+
   /** Settings of a node that serves with what was put. */
   get settings(): readonly string[] {
     return [

@@ -24,7 +24,7 @@ import { type PeerMeasures, PeerMetrics } from '../peer/peer-measures.ts';
 import { nodeRemoved } from '../requests/refusals.ts';
 import { logRecoveries } from '../rescue/recovery-log.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
-import { CoreThread } from '../thread/core-thread.ts';
+import { type CoreData, CoreThread } from '../thread/core-thread.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
 import { watchDisk } from './disk-watch.ts';
 import { FrontNode } from './front-node.ts';
@@ -39,6 +39,8 @@ const COPIES_DEFAULT = 3;
 export interface NodeOptions {
   /** The file that the thread of the core runs: it calls `runCore`. */
   readonly coreWorker: URL;
+  /** What that file finds as its `workerData`. */
+  readonly coreData?: CoreData | undefined;
   readonly dataDirectory: string;
   /** What this node is called towards clients. */
   readonly name: string;
@@ -81,7 +83,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const onToldToStop = (): void => options.onToldToStop?.();
   const listeners = { onFatal, onToldToStop, onMeasures: observeMeasures(metrics), onPeers, onStanding };
   // It loads its modules while the directory is looked at here.
-  const core = CoreThread.start(options.coreWorker, listeners);
+  const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);
   const { guard, store, identity, seen, storeLogs, ...places } = await openDirectory(
     options,

@@ -1,7 +1,7 @@
 /**
  * The link to a core on a thread of its own, as the front holds it. See core-worker.ts for the other side.
  */
-import { Worker } from 'node:worker_threads';
+import { type MessagePort, Worker } from 'node:worker_threads';
 import { assert, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
 import type { CatalogState } from '../catalog/catalog-mirror.ts';
@@ -32,6 +32,12 @@ export interface CoreThreadListeners {
   readonly onPeers: (measures: PeerMeasures) => void;
   /** How the core is, every second, and how many messages it was sent by then. */
   readonly onStanding: (standing: StandingMessage, messagesSent: number) => void;
+}
+
+/** For the file that the thread runs, from whoever has composed it: nothing of it is looked at here. */
+export interface CoreData {
+  readonly value: unknown;
+  readonly transfers: readonly MessagePort[];
 }
 
 /** What a core that has recovered says first. */
@@ -78,8 +84,9 @@ export class CoreThread implements CoreLink {
   }
 
   /** Starts the thread by a file that calls `runCore`. It loads what it takes, and waits for `open` or `abandon`. */
-  static start(worker: URL, listeners: CoreThreadListeners): CoreThread {
-    return new CoreThread(new Worker(worker, { name: 'core' }), listeners);
+  static start(worker: URL, listeners: CoreThreadListeners, data?: CoreData): CoreThread {
+    const given = data && { workerData: data.value, transferList: [...data.transfers] };
+    return new CoreThread(new Worker(worker, { name: 'core', ...given }), listeners);
   }
 
   /**

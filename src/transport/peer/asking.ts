@@ -2,12 +2,15 @@
  * The side that asks: to be let into a cluster, and which cluster a node belongs to. One connection for each question.
  */
 import { Client, type ClientOptions, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import type { Address } from '#base';
+import { type Address, formatAddress } from '#base';
 import type { AdminReply, AdminRequest, JoinReply, JoinRequest } from '#cluster';
 import { ADMIN_METHODS, writeAdminRequest } from './admin-messages.ts';
 import { readReply, replyOf } from './admin-methods.ts';
 import { endAfter, JOIN, NOTHING, PING, readPong, targetOf, writeNothing } from './exchange.ts';
 import { readJoinReply, writeJoinRequest } from './join-messages.ts';
+import { PeerCredentials } from './peer-credentials.ts';
+import type { PeerTls } from './peer-tls.ts';
+import { refusalAt } from './refusals.ts';
 
 /** A description of many databases. */
 const REPLY_BYTES_MAX = 64 * 2 ** 20;
@@ -19,58 +22,105 @@ const OPTIONS: ClientOptions = {
   'grpc.service_config_disable_resolution': 1,
   'grpc.enable_channelz': 0,
 };
+/** What the library says when nobody has heard the question. */
+const NOT_CONNECTED = /^No connection established/;
+
+/** A call with one message each way. */
+interface Question<Request, Reply> {
+  readonly path: string;
+  readonly write: (request: Request) => Buffer;
+  readonly read: (bytes: Buffer) => Reply;
+  readonly request: Request;
+}
+
+interface Answer<Reply> {
+  readonly reply: Reply | undefined;
+  readonly error: Pick<ServiceError, 'code' | 'details'> | null;
+  /** Whoever is there will not be asked by this side, and why. */
+  readonly refusal?: string;
+}
 
 /** Whoever cannot be reached, or answers too late, is `later`. */
-export async function askToJoin(address: Address, request: JoinRequest, timeoutMs: number): Promise<JoinReply> {
-  const client = open(address);
-  if (client === undefined) return { kind: 'later', reason: 'no node can be dialled there' };
-  const { promise, resolve } = Promise.withResolvers<JoinReply>();
-  const call = client.makeUnaryRequest(JOIN, writeJoinRequest, readJoinReply, request, (error, value) => {
-    resolve(value ?? { kind: 'later', reason: reasonOf(error, timeoutMs) });
-  });
-  endAfter(call, timeoutMs, promise);
-  const reply = await promise;
-  client.close();
-  return reply;
+export async function askToJoin(
+  address: Address,
+  request: JoinRequest,
+  timeoutMs: number,
+  tls?: PeerTls,
+): Promise<JoinReply> {
+  const question = { path: JOIN, write: writeJoinRequest, read: readJoinReply, request };
+  const { reply, error, refusal } = await ask(address, question, { timeoutMs, tls });
+  return reply ?? { kind: 'later', reason: refusal ?? error?.details ?? 'it has not answered' };
 }
 
 /** Asks a node what operators ask. Whoever cannot be reached, or answers too late, is `later`. */
-export async function askAdmin(address: Address, request: AdminRequest, timeoutMs: number): Promise<AdminReply> {
-  const client = open(address);
-  if (client === undefined) return { kind: 'later', reason: 'no node can be dialled there' };
+export async function askAdmin(
+  address: Address,
+  request: AdminRequest,
+  timeoutMs: number,
+  tls?: PeerTls,
+): Promise<AdminReply> {
   const method = request.order.kind;
   const read = (bytes: Buffer): AdminReply | undefined => readReply(method, bytes);
-  const { promise, resolve } = Promise.withResolvers<AdminReply>();
-  const call = client.makeUnaryRequest(ADMIN_METHODS[method], writeAdminRequest, read, request, (error, value) => {
-    resolve(replyOf(error && { code: error.code, details: reasonOf(error, timeoutMs) }, value));
-  });
-  endAfter(call, timeoutMs, promise);
-  const reply = await promise;
-  client.close();
-  return reply;
+  const question = { path: ADMIN_METHODS[method], write: writeAdminRequest, read, request };
+  const { reply, error, refusal } = await ask(address, question, { timeoutMs, tls });
+  if (refusal === undefined) return replyOf(error, reply);
+  return { kind: 'faulty', code: 'failed_precondition', reason: `${formatAddress(address)}: ${refusal}` };
 }
 
 /** The cluster of the node at an address; undefined when there is no answer. */
-export async function askForCluster(address: Address, timeoutMs: number): Promise<string | undefined> {
-  const client = open(address);
-  if (client === undefined) return undefined;
-  const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  const call = client.makeUnaryRequest(PING, writeNothing, readPong, NOTHING, (_error, value) => resolve(value));
-  endAfter(call, timeoutMs, promise);
-  const clusterId = await promise;
-  client.close();
-  return clusterId;
+export async function askForCluster(address: Address, timeoutMs: number, tls?: PeerTls): Promise<string | undefined> {
+  const question = { path: PING, write: writeNothing, read: readPong, request: NOTHING };
+  return (await ask(address, question, { timeoutMs, tls })).reply;
 }
 
-function reasonOf(error: ServiceError | null, timeoutMs: number): string {
-  const isLate = error === null || error.code === status.CANCELLED;
-  return isLate ? `there was no answer within ${timeoutMs} ms` : error.details;
+interface Asking {
+  readonly timeoutMs: number;
+  readonly tls: PeerTls | undefined;
+}
+
+/** Where TLS is preferred and none is spoken, asks again without it. */
+async function ask<Request, Reply>(
+  address: Address,
+  question: Question<Request, Reply>,
+  { timeoutMs, tls }: Asking,
+): Promise<Answer<Reply>> {
+  if (tls === undefined || tls.isPlain(address)) return askOnce(address, question, { timeoutMs, tls: undefined });
+  const answer = await askOnce(address, question, { timeoutMs, tls });
+  const isPlain = answer.error !== null && answer.refusal === undefined && tls.isPlain(address);
+  return isPlain ? askOnce(address, question, { timeoutMs, tls: undefined }) : answer;
+}
+
+async function askOnce<Request, Reply>(
+  address: Address,
+  { path, write, read, request }: Question<Request, Reply>,
+  { timeoutMs, tls }: Asking,
+): Promise<Answer<Reply>> {
+  const secured = tls && new PeerCredentials(tls, address);
+  const client = open(address, secured);
+  if (client === undefined) return { reply: undefined, error: NOWHERE };
+  const { promise, resolve } = Promise.withResolvers<Answer<Reply>>();
+  const call = client.makeUnaryRequest(path, write, read, request, (error, reply) => {
+    resolve({ reply, error: error && { code: error.code, details: reasonOf(error, timeoutMs) } });
+  });
+  endAfter(call, timeoutMs, promise);
+  const answer = await promise;
+  client.close();
+  if (answer.error === null || !NOT_CONNECTED.test(answer.error.details)) return answer;
+  const failure = secured?.failure;
+  const refusal = failure === undefined ? await refusalAt(address, tls) : tls?.refusalIn(failure, address);
+  return refusal === undefined ? answer : { ...answer, refusal };
+}
+
+const NOWHERE = { code: status.UNAVAILABLE, details: 'no node can be dialled there' };
+
+function reasonOf(error: ServiceError, timeoutMs: number): string {
+  return error.code === status.CANCELLED ? `there was no answer within ${timeoutMs} ms` : error.details;
 }
 
 /** Undefined for a place that cannot even be tried. */
-function open(address: Address): Client | undefined {
+function open(address: Address, secured: PeerCredentials | undefined): Client | undefined {
   try {
-    return new Client(targetOf(address), credentials.createInsecure(), OPTIONS);
+    return new Client(targetOf(address), secured ?? credentials.createInsecure(), OPTIONS);
   } catch {
     return undefined;
   }

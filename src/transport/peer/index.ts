@@ -22,8 +22,12 @@
  *        a few. So however often connections break, and whoever connects, there is a stream for each node that is named.
  *   TP10 Damage on the way costs the frame that it hits, or the connection, at once: a greeting, an answer or the head
  *        of a record that is damaged is not believed.
+ *   TP11 Where TLS is required, nothing is read of, and nothing but a refusal is said to, whoever has not shown a
+ *        certificate of the authority of peers that is valid; and whoever says nothing takes no place of those who are
+ *        served.
  */
 
-export { askAdmin, askForCluster, askToJoin } from './lazy-asking.ts';
+export { askAdmin, askForCluster, askToJoin, refusalAt } from './lazy-asking.ts';
 export { openPeerLinks } from './lazy-links.ts';
 export type { PeerLimits } from './limits.ts';
+export { PeerTls, type PeerTlsMaterial, type PeerTlsMode } from './peer-tls.ts';

@@ -180,10 +180,15 @@ export class LaneLink {
     };
     this.#attempt = attempt;
     let reason = 'it closed the connection';
+    let refusal: string | undefined;
     wire.on('error', (error) => {
       reason = error.message;
+      refusal = world.refusalIn?.(error, target);
     });
-    wire.on('close', () => this.#fail(attempt, reason));
+    wire.on('close', () => {
+      if (refusal === undefined || attempt !== this.#attempt || attempt.isOpen) this.#fail(attempt, reason);
+      else this.#refused(attempt, refusal);
+    });
     wire.on('data', (chunk) => this.#hear(attempt, chunk));
     wire.write(writeHello(this.#options));
   }

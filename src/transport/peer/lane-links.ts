@@ -4,6 +4,7 @@
  */
 import { type Address, formatAddress, quote } from '#base';
 import {
+  type FrameFault,
   LANES,
   type Lane,
   type NodeId,
@@ -16,6 +17,7 @@ import {
 import { LaneDoor } from './lane-door.ts';
 import { LaneLink } from './lane-link.ts';
 import { PEER_LIMITS, type PeerLimits } from './limits.ts';
+import { type PeerTls, securedWorld } from './peer-tls.ts';
 import { type LaneWorld, NET, type Wire } from './wire.ts';
 
 export interface LinksOptions extends PeerLinksOptions {
@@ -24,6 +26,8 @@ export interface LinksOptions extends PeerLinksOptions {
   readonly draw?: () => number;
   /** Absent: the network of this machine. */
   readonly world?: LaneWorld;
+  /** Absent: connections are not secured. */
+  readonly tls?: PeerTls | undefined;
 }
 
 interface Link {
@@ -57,7 +61,8 @@ export class LaneLinks implements PeerLinks {
     const { clusterId, self, observer } = options;
     this.#options = options;
     this.#limits = { ...PEER_LIMITS, ...options.limits };
-    this.#world = options.world ?? NET;
+    const { world = NET, tls } = options;
+    this.#world = tls === undefined ? world : securedWorld(world, tls);
     this.#door = new LaneDoor({
       clusterId,
       self,
@@ -69,16 +74,19 @@ export class LaneLinks implements PeerLinks {
         observer.received(from.node, frame.length);
         return this.#onFrame(frame, lane);
       },
-      onRefused: (node, { kind, words }) => {
-        observer.receiveFailed(node, kind);
-        this.#note({ event: 'peer-refused', node, reason: words });
-      },
+      onRefused: (node, fault) => this.refused(node, fault),
     });
   }
 
   /** Serves a connection of a lane that was accepted, and by which these bytes have come. */
   serve(connection: Wire, first: Uint8Array): void {
     this.#door.serve(connection, first);
+  }
+
+  /** Tells of somebody who was not let in, or of a frame that was dropped. */
+  refused(node: NodeId | undefined, { kind, words }: FrameFault): void {
+    this.#options.observer.receiveFailed(node, kind);
+    this.#note({ event: 'peer-refused', node, reason: words });
   }
 
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {

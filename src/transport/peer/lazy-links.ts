@@ -4,10 +4,21 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { DatabaseError, formatAddress } from '#base';
-import type { AdminReply, AdminRequest, JoinReply, JoinRequest, Lane, NodeId, OpenPeerLinks, Peer } from '#cluster';
+import type {
+  AdminReply,
+  AdminRequest,
+  FrameFault,
+  JoinReply,
+  JoinRequest,
+  Lane,
+  NodeId,
+  OpenPeerLinks,
+  Peer,
+} from '#cluster';
 import type { LaneLinks, LinksOptions } from './lane-links.ts';
 import { PEER_LIMITS } from './limits.ts';
 import type { PeerServer } from './peer-server.ts';
+import type { SecureDoor } from './secure-door.ts';
 
 type OnFrame = (frame: Uint8Array, lane: Lane) => void | Promise<void>;
 
@@ -30,6 +41,8 @@ class LazyPeerLinks implements OpenPeerLinks {
   #loading: Promise<void> | undefined;
   #links: LaneLinks | undefined;
   #served: PeerServer | undefined;
+  /** Where TLS is spoken, it comes first. */
+  #door: SecureDoor | undefined;
   #peers: readonly Peer[] = [];
   #isClosed = false;
   #onFrame: OnFrame = () => undefined;
@@ -103,13 +116,14 @@ class LazyPeerLinks implements OpenPeerLinks {
     this.#server.close();
     for (const socket of this.#waiting) socket.destroy();
     await this.#loading;
+    this.#door?.close();
     await this.#links?.close();
     this.#served?.close();
   }
 
   #accept(socket: Socket): void {
     if (this.#isClosed) return void socket.destroy();
-    if (this.#served !== undefined) return this.#served.serve(socket);
+    if (this.#served !== undefined) return (this.#door ?? this.#served).take(socket);
     socket.once('error', () => undefined);
     socket.once('close', () => this.#waiting.delete(socket));
     this.#waiting.add(socket);
@@ -121,15 +135,20 @@ class LazyPeerLinks implements OpenPeerLinks {
   }
 
   async #open(): Promise<void> {
-    const [{ LaneLinks: Links }, { PeerServer: Served }] = await Promise.all([
+    const [{ LaneLinks: Links }, { PeerServer: Served }, { SecureDoor: Door }] = await Promise.all([
       import('./lane-links.ts'),
       import('./peer-server.ts'),
+      import('./secure-door.ts'),
     ]);
     if (this.#isClosed) return;
+    const { clusterId, connectionsMax, tls } = this.#options;
+    const limits = { ...PEER_LIMITS, ...this.#options.limits };
     const links = new Links({ ...this.#options, port: this.#port });
+    const onRefused = (fault: FrameFault): void => links.refused(undefined, fault);
     const served = new Served({
-      clusterId: this.#options.clusterId,
-      limits: { ...PEER_LIMITS, ...this.#options.limits },
+      clusterId,
+      limits,
+      onRefused,
       onLane: (connection, first) => links.serve(connection, first),
       onJoin: (request) => this.#onJoin(request),
       onAdmin: (request) => this.#onAdmin(request),
@@ -139,8 +158,10 @@ class LazyPeerLinks implements OpenPeerLinks {
     links.onReachable((node) => this.#onReachable(node));
     this.#links = links;
     this.#served = served;
+    const onConnection = (socket: Socket): void => served.take(socket);
+    if (tls !== undefined) this.#door = new Door({ tls, limits, connectionsMax, onConnection, onRefused });
     links.setPeers(this.#peers);
-    for (const socket of this.#waiting) served.serve(socket);
+    for (const socket of this.#waiting) (this.#door ?? served).take(socket);
     this.#waiting.clear();
   }
 }

@@ -11,6 +11,10 @@ export interface PeerLimits {
   readonly pingTimeoutMs: number;
   /** A connection on which nothing was heard by then is given up. */
   readonly silentMs: number;
+  /** A handshake of TLS that is not over by then is given up; so many are under way, and begin in a second. */
+  readonly handshakeMs: number;
+  readonly handshakesMax: number;
+  readonly handshakesPerSecondMax: number;
   /** Pauses between attempts to connect: the first, growing to the last, each with some chance in it. */
   readonly backoffFirstMs: number;
   readonly backoffLastMs: number;
@@ -32,6 +36,9 @@ export const PEER_LIMITS: PeerLimits = {
   pingEveryMs: 5_000,
   pingTimeoutMs: 5_000,
   silentMs: 5_000,
+  handshakeMs: 5_000,
+  handshakesMax: 64,
+  handshakesPerSecondMax: 100,
   backoffFirstMs: 100,
   backoffLastMs: 3_000,
   flushMs: 500,

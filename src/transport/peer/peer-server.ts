@@ -6,12 +6,14 @@
 import type { Socket } from 'node:net';
 import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { Result } from '#base';
-import type { AdminReply, JoinReply, JoinRequest } from '#cluster';
+import type { AdminReply, FrameFault, JoinReply, JoinRequest } from '#cluster';
 import { type Administer, addAdminMethods } from './admin-methods.ts';
 import { JOIN, type Nothing, PING, readNothing, writePong } from './exchange.ts';
 import { readJoinRequest, writeJoinReply } from './join-messages.ts';
-import { HELLO_BEGINS } from './lane-words.ts';
+import { HELLO_BEGINS, writeAnswer } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
+import { SPEAKS_NO_TLS } from './peer-tls.ts';
+import { TLS_BEGINS } from './secure-door.ts';
 import type { Wire } from './wire.ts';
 
 /** For the operator of a node that belongs to what there was before. */
@@ -23,6 +25,8 @@ export interface PeerServerOptions {
   readonly limits: PeerLimits;
   /** Somebody has opened a lane, and said this. */
   readonly onLane: (connection: Wire, first: Uint8Array) => void;
+  /** A connection is none that is served here. */
+  readonly onRefused: (fault: FrameFault) => void;
   /** A store asks to be registered, or says where it is now; its cluster is this one, if it has one. */
   readonly onJoin: (request: JoinRequest) => Promise<JoinReply>;
   /** An operator asks something of the cluster. */
@@ -60,7 +64,7 @@ export class PeerServer {
   }
 
   /** Serves a connection that somebody has accepted. */
-  serve(connection: Socket): void {
+  take(connection: Socket): void {
     const silence = setTimeout(() => connection.destroy(), this.#options.limits.silentMs);
     const ended = (): void => clearTimeout(silence);
     const broken = (): void => undefined;
@@ -68,6 +72,7 @@ export class PeerServer {
     this.#unheard.add(connection);
     connection.once('close', () => this.#unheard.delete(connection));
     connection.once('data', (first: Buffer) => {
+      if (first[0] === TLS_BEGINS) return this.#refuseTls(connection);
       this.#unheard.delete(connection);
       clearTimeout(silence);
       connection.off('close', ended);
@@ -84,6 +89,15 @@ export class PeerServer {
     this.#isClosed = true;
     for (const connection of this.#unheard) connection.destroy();
     this.#server.forceShutdown();
+  }
+
+  /** Whatever is said without TLS, the other side takes for what it is, and ends; if it does not, silence does. */
+  #refuseTls(connection: Socket): void {
+    const words = 'it speaks TLS, and this node was started without --peer-tls-cert-file';
+    const from = `${connection.remoteAddress}:${connection.remotePort}`;
+    this.#options.onRefused({ kind: 'handshake', words: `${from}: ${words}` });
+    connection.end(writeAnswer({ kind: 'refused', reason: SPEAKS_NO_TLS }));
+    connection.resume();
   }
 
   async #join(request: Result<JoinRequest, string>): Promise<JoinReply> {

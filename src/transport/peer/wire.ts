@@ -30,6 +30,8 @@ export interface Wire {
 export interface LaneWorld {
   /** Dials at once; the connection closes by itself when nobody answers. */
   connect(target: Address): Wire;
+  /** Why the next connection would fail as one has; undefined, and absent: it may be different in a moment. */
+  refusalIn?(failure: Error, target: Address): string | undefined;
   /** A clock that never goes back. */
   nowMs(): number;
   /** What is returned stops it, like that of `every`. */

@@ -1,9 +1,10 @@
 // Goal: an operator who types something gets what was asked for, or a sentence that says what is wrong, and an exit
 // code that a script can read. Method: the command, with answers made up.
 import { describe, expect, it } from 'vitest';
-import { LEVELS, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision } from '#base';
-import type { AdminReply, AdminRequest, ClusterDescription, NodeState } from '#cluster';
+import { DatabaseError, LEVELS, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision } from '#base';
+import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription, NodeState } from '#cluster';
 import { clusterCommand } from '../../../src/main/cluster-command.ts';
+import type { PeerTlsFiles } from '../../../src/main/peer-tls.ts';
 
 function nodeOf(node: number, state: NodeState = 'active', copies = 1): ClusterDescription['nodes'][number] {
   return {
@@ -61,24 +62,55 @@ interface Ran {
   readonly out: string;
   readonly err: string;
   readonly asked: readonly [string, AdminRequest][];
+  readonly secured: readonly PeerTlsFiles[];
 }
 
 async function run(line: string, ...replies: readonly AdminReply[]): Promise<Ran> {
   const asked: [string, AdminRequest][] = [];
+  const secured: PeerTlsFiles[] = [];
   let [out, err] = ['', ''];
+  const ask: AskAdmin = async ({ host, port }, request) => {
+    asked.push([`${host}:${port}`, request]);
+    return replies[Math.min(asked.length, replies.length) - 1] ?? { kind: 'later', reason: 'nobody is there' };
+  };
   const code = await clusterCommand(line.split(' ').filter(Boolean), {
-    ask: async ({ host, port }, request) => {
-      asked.push([`${host}:${port}`, request]);
-      return replies[Math.min(asked.length, replies.length) - 1] ?? { kind: 'later', reason: 'nobody is there' };
+    ask,
+    askSecurely: (files) => {
+      if (files.peerTlsCertFile === 'wrong') throw new DatabaseError('invalid_argument', 'The file wrong is wrong');
+      secured.push(files);
+      return ask;
     },
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     pause: () => Promise.resolve(),
   });
-  return { code, out, err, asked };
+  return { code, out, err, asked, secured };
 }
 
 describe('cairn cluster', () => {
+  it('asks by TLS with the files that it is given, of which there are all three', async () => {
+    const files = '--peer-tls-cert-file c --peer-tls-key-file k --peer-tls-ca-file a';
+    const described = { kind: 'described', cluster: CLUSTER } as const;
+    expect((await run('status', described)).secured).toEqual([]);
+    const given = { peerTlsCertFile: 'c', peerTlsKeyFile: 'k', peerTlsCaFile: 'a' };
+    expect(await run(`status ${files}`, described)).toMatchObject({
+      code: 0,
+      secured: [given],
+      asked: [{ length: 2 }],
+    });
+    expect(await run(`status ${files.replace('file c', 'file wrong')}`, described)).toMatchObject({
+      code: 1,
+      err: 'cairn cluster: The file wrong is wrong\n',
+    });
+    expect(await run('status --peer-tls-ca-file a', described)).toMatchObject({
+      code: 2,
+      asked: [],
+      err: expect.stringContaining(
+        '--peer-tls-cert-file and --peer-tls-key-file are missing; TLS takes all three files',
+      ),
+    });
+  });
+
   it('status shows nodes and databases, the ones that need attention first', async () => {
     const { code, out, asked } = await run('status', { kind: 'described', cluster: CLUSTER });
     expect(code).toBe(0);
@@ -297,7 +329,10 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     ['status 3', 'status is asked for the whole cluster'],
     ['finalize 3', 'finalize is asked for the whole cluster'],
     ['status --at nowhere', '--at is "nowhere"; it must be host:port'],
-    ['status --loud', '"--loud" is no option; there are --accept-revision, --at, --by, --from, --json, --wait'],
+    [
+      'status --loud',
+      '"--loud" is no option; there are --accept-revision, --at, --by, --from, --json, --wait, --peer-tls-ca-file, --peer-tls-cert-file, --peer-tls-key-file',
+    ],
     ['status --jsn', '"--jsn" is no option; did you mean --json?'],
     ['status --json=1', '--json takes no value'],
     ['status --at', '--at has no value; write --at VALUE'],

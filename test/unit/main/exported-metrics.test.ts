@@ -216,10 +216,10 @@ const RARE = new Map<string, readonly string[]>([
   ['cairn_rejected_total reason', ['overload', 'draining', 'disk_full']],
   ['cairn_grpc_connections_ended_total reason', ['flood', 'pieces', 'protocol']],
   ['cairn_transactions_total result', ['failed']],
-  // See peer-mail.test.ts.
+  // See peer-mail.test.ts and secured-peers.test.ts.
   [
     'cairn_peer_dropped_frames_total reason',
-    ['closing', 'cluster', 'crowded', 'lane', 'malformed', 'receiver', 'removed', 'sender', 'stranger'],
+    ['closing', 'cluster', 'crowded', 'handshake', 'lane', 'malformed', 'receiver', 'removed', 'sender', 'stranger'],
   ],
   ['cairn_relayed_requests_total protocol', ['grpc', 'http', 'mcp']],
   // See spec/mcp-metrics.test.ts.
@@ -231,6 +231,8 @@ const RARE = new Map<string, readonly string[]>([
   ['cairn_relayed_requests_total result', ['answered', 'broken', 'unreached', 'lost', 'abandoned']],
   // Nodes of this file have no certificate; see tls.test.ts.
   ['cairn_tls_reloads_total result', ['loaded', 'failed']],
+  // Nor one for other nodes; see peer-tls.test.ts.
+  ['cairn_peer_tls_reloads_total result', ['loaded', 'failed']],
   // No provider is asked; see bearer-tokens.test.ts.
   ['cairn_identity_keys_reads_total result', ['read', 'failed']],
   ['cairn_raft_election_total result', ['lost', 'timed_out', 'not_held']],

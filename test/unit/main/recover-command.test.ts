@@ -45,12 +45,20 @@ interface World {
   readonly environment?: Readonly<Record<string, string>>;
   /** The clusters of those who answer, by address. */
   readonly answers?: Readonly<Record<string, string>>;
+  /** What others say who do not let this side ask. */
+  readonly refusals?: Readonly<Record<string, string>>;
 }
 
-async function run(args: readonly string[], { environment = {}, answers = {} }: World = {}): Promise<Ran> {
+async function run(
+  args: readonly string[],
+  { environment = {}, answers = {}, refusals = {} }: World = {},
+): Promise<Ran> {
   let [out, err] = ['', ''];
   const code = await recoverCommand(args, {
-    askForCluster: (address) => Promise.resolve(answers[formatAddress(address)]),
+    asking: (files) => ({
+      askForCluster: (address) => Promise.resolve(files === undefined ? answers[formatAddress(address)] : undefined),
+      refusalAt: (address) => Promise.resolve(refusals[formatAddress(address)]),
+    }),
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     environment,
@@ -162,6 +170,22 @@ never be started again with the disks that they had.
     });
     const strangers = { '127.0.0.1:50052': '0199a5c8-3c1e-7a2b-9f00-ffffffffffff' };
     expect((await run([`--data-dir=${directory}`], { answers: strangers })).err).toContain('nothing is changed yet');
+  });
+
+  it('is refused when others are there that do not let it ask, as many as the catalog needs', async () => {
+    const directory = await nodeThree();
+    const refusals = { '127.0.0.1:50051': 'this port speaks TLS', '127.0.0.1:50052': 'this port speaks TLS' };
+    const { code, err } = await run([`--data-dir=${directory}`], { refusals });
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('node 2 at 127.0.0.1:50052 is there and is not to be asked so: this port speaks TLS'),
+    ]);
+    const files = ['--peer-tls-cert-file=c', '--peer-tls-key-file=k', '--peer-tls-ca-file=a'];
+    expect((await run([`--data-dir=${directory}`, ...files])).err).toContain('nothing is changed yet');
+    expect(await run([`--data-dir=${directory}`, ...files.slice(1)])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--peer-tls-cert-file is missing; TLS takes all three files'),
+    });
   });
 
   it('is refused where there is no node, and makes none', async () => {

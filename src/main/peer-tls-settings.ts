@@ -1,0 +1,42 @@
+/** The settings of TLS between nodes. */
+import { oneOf, plainText, type Setting, wordOr } from './setting.ts';
+
+export interface PeerTlsSettings {
+  readonly peerTlsCertFile: string;
+  readonly peerTlsKeyFile: string;
+  readonly peerTlsCaFile: string;
+  readonly peerTls: 'require' | 'prefer';
+}
+
+export const PEER_TLS_SETTINGS: { readonly [K in keyof PeerTlsSettings]: Setting<PeerTlsSettings[K]> } = {
+  peerTlsCertFile: {
+    type: wordOr('none', plainText('a file', 4096)),
+    default: 'none',
+    help: 'The certificate of this node towards other nodes in PEM, and behind it those that lead to its authority, for servers and clients, and for advertise-host: peer-port then speaks TLS 1.3, and lets in nobody without a certificate of peer-tls-ca-file. A file that is replaced is used within seconds. none: it speaks no TLS.',
+  },
+  peerTlsKeyFile: {
+    type: wordOr('none', plainText('a file', 4096)),
+    default: 'none',
+    help: 'The private key of that certificate in PEM, without a passphrase.',
+  },
+  peerTlsCaFile: {
+    type: wordOr('none', plainText('a file', 4096)),
+    default: 'none',
+    help: 'The authorities, in PEM, by whose certificates nodes and operators are let in at peer-port, and other nodes are known. Whoever has one may do there whatever a node may: let them sign for nothing else.',
+  },
+  peerTls: {
+    type: oneOf(['require', 'prefer']),
+    default: 'require',
+    help: 'With peer-tls-cert-file. prefer: whoever speaks no TLS is let in all the same, and nodes that speak none are dialled without it, while a cluster is changed node by node from the one to the other. require: nobody is.',
+  },
+};
+
+/** Builds them by asking `read` for each. */
+export function readPeerTlsSettings(read: <T>(key: string, setting: Setting<T>) => T): PeerTlsSettings {
+  return {
+    peerTlsCertFile: read('peerTlsCertFile', PEER_TLS_SETTINGS.peerTlsCertFile),
+    peerTlsKeyFile: read('peerTlsKeyFile', PEER_TLS_SETTINGS.peerTlsKeyFile),
+    peerTlsCaFile: read('peerTlsCaFile', PEER_TLS_SETTINGS.peerTlsCaFile),
+    peerTls: read('peerTls', PEER_TLS_SETTINGS.peerTls),
+  };
+}

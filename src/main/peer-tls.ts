@@ -1,0 +1,138 @@
+/**
+ * TLS between nodes: the files of its settings, read at the start, and again while a node runs (reloaded-files.ts).
+ *
+ * ```
+ *   files ── read, and found to be right ──> this thread: asks the own node
+ *                                     └────> the thread of the core: lanes and questions, both ways
+ * ```
+ * They are read here alone: a disk that stands still does not hold up the core.
+ */
+import type { X509Certificate } from 'node:crypto';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { Result } from '#base';
+import type { Logger, Metrics } from '#observability';
+import { PeerTls, type PeerTlsMaterial, type PeerTlsMode } from '#transport/peer';
+import type { PeerTlsSettings } from './peer-tls-settings.ts';
+import { ReloadedFiles } from './reloaded-files.ts';
+import { certificatesIn, checked, contentOf, keyIn, wrong } from './tls-files.ts';
+
+export type PeerTlsFiles = Omit<PeerTlsSettings, 'peerTls'>;
+
+/** What the thread of the core is given: it hears of other material by the port. */
+export interface CoreTls {
+  readonly mode: PeerTlsMode;
+  readonly material: PeerTlsMaterial;
+  readonly replaced: MessagePort;
+}
+
+export interface NodePeerTls extends Disposable {
+  /** For this thread. */
+  readonly tls: PeerTls;
+  /** For that of the core, once. */
+  readonly forCore: CoreTls;
+}
+
+interface PeerTlsParts {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly lookMs?: number;
+}
+
+/**
+ * Undefined when no files are given.
+ * @throws DatabaseError when one cannot be read, or is not what it should be.
+ */
+export function openPeerTls(settings: PeerTlsSettings, parts: PeerTlsParts): NodePeerTls | undefined {
+  return settings.peerTlsCertFile === 'none' ? undefined : new Reloaded(settings, parts);
+}
+
+/** For a command, which is over before anything is replaced. @throws DatabaseError as `openPeerTls` */
+export function readPeerTls(files: PeerTlsFiles): PeerTls {
+  const material = readFiles(files);
+  certificateOf(material, files);
+  return new PeerTls(material);
+}
+
+class Reloaded implements NodePeerTls {
+  readonly tls: PeerTls;
+  readonly forCore: CoreTls;
+  readonly #settings: PeerTlsFiles;
+  readonly #parts: PeerTlsParts;
+  readonly #files: ReloadedFiles<PeerTlsMaterial>;
+  readonly #core: MessagePort;
+
+  constructor(settings: PeerTlsSettings, parts: PeerTlsParts) {
+    this.#settings = settings;
+    this.#parts = parts;
+    const material = readFiles(settings);
+    const certificate = certificateOf(material, settings);
+    const { port1, port2 } = new MessageChannel();
+    this.#core = port1;
+    port1.unref();
+    this.tls = new PeerTls(material, settings.peerTls);
+    this.forCore = { mode: settings.peerTls, material, replaced: port2 };
+    this.#show(certificate);
+    if (settings.peerTls === 'prefer') {
+      const message =
+        'Whoever speaks no TLS is let in at the peer port: start the node without --peer-tls=prefer when all nodes speak it';
+      parts.logger.warn('peer-tls-optional', { message });
+    }
+    this.#files = new ReloadedFiles({
+      used: material,
+      read: () => readFiles(settings),
+      use: (found) => this.#use(found),
+      onReload: (outcome) => this.#told(outcome),
+      lookMs: parts.lookMs,
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#files[Symbol.dispose]();
+    this.#core.close();
+  }
+
+  /** @throws DatabaseError when it is not right */
+  #use(material: PeerTlsMaterial): void {
+    const certificate = certificateOf(material, this.#settings);
+    this.tls.use(material);
+    this.#core.postMessage(material, []);
+    this.#show(certificate);
+  }
+
+  #told(outcome: Result<void, string>): void {
+    const { logger, metrics } = this.#parts;
+    metrics.counter('cairn_peer_tls_reloads_total', { result: outcome.kind === 'ok' ? 'loaded' : 'failed' }).add();
+    if (outcome.kind === 'ok') return;
+    logger.error('peer-tls-not-reloaded', { message: `${outcome.reason}; what is in use stays in use` });
+  }
+
+  #show({ subject, subjectAltName = '', validTo }: X509Certificate): void {
+    const { logger, metrics } = this.#parts;
+    const endsMs = Date.parse(validTo);
+    metrics.gauge('cairn_peer_tls_certificate_expiry_timestamp_seconds', {}).set(endsMs / 1000);
+    logger.info('peer-tls-certificate', { subject, names: subjectAltName, until: validTo });
+    if (endsMs > Date.now()) return;
+    const message = `The certificate in ${this.#settings.peerTlsCertFile} of peer-tls-cert-file has expired: no other node connects`;
+    logger.warn('peer-tls-certificate-expired', { until: validTo, message });
+  }
+}
+
+function readFiles({ peerTlsCertFile, peerTlsKeyFile, peerTlsCaFile }: PeerTlsFiles): PeerTlsMaterial {
+  return {
+    cert: contentOf(peerTlsCertFile, 'peer-tls-cert-file') ?? '',
+    key: contentOf(peerTlsKeyFile, 'peer-tls-key-file') ?? '',
+    ca: contentOf(peerTlsCaFile, 'peer-tls-ca-file') ?? '',
+  };
+}
+
+/** @throws DatabaseError invalid_argument, which names the file and the setting, and repeats nothing of a key */
+function certificateOf({ cert, key, ca }: PeerTlsMaterial, files: PeerTlsFiles): X509Certificate {
+  const { peerTlsCertFile: certFile, peerTlsKeyFile: keyFile, peerTlsCaFile: caFile } = files;
+  certificatesIn(ca, caFile, 'peer-tls-ca-file');
+  const [certificate] = certificatesIn(cert, certFile, 'peer-tls-cert-file');
+  if (!certificate.checkPrivateKey(keyIn(key, keyFile, 'peer-tls-key-file'))) {
+    throw wrong(keyFile, 'peer-tls-key-file', `is not that of the certificate in ${certFile}`);
+  }
+  checked({ cert, key, ca });
+  return certificate;
+}

@@ -1,0 +1,75 @@
+/**
+ * Files that are read again and again while a node runs.
+ *
+ * ```
+ *   every 2 s: read ── as it is in use ──> nothing
+ *                └── otherwise ── the same as at the look before ── right ──> used
+ *                                          │                         └── wrong ──> told once; what is in use stays
+ *                                          └── not yet: somebody may still be writing
+ * ```
+ *
+ * The content is compared, and not its time: Kubernetes swaps a link to a folder of links, and others write in place.
+ */
+import { failure, ok, type Result } from '#base';
+
+const LOOK_MS = 2_000;
+
+export interface ReloadedFilesParts<Contents> {
+  /** What was read, and is in use. */
+  readonly used: Contents;
+  /** @throws DatabaseError when a file cannot be read. */
+  readonly read: () => Contents;
+  /** @throws DatabaseError when it is not right: then nothing has changed. */
+  readonly use: (contents: Contents) => void;
+  /** Something else was found: whether it is used now, or why it is not. */
+  readonly onReload: (outcome: Result<void, string>) => void;
+  readonly lookMs?: number | undefined;
+}
+
+export class ReloadedFiles<Contents> implements Disposable {
+  readonly #parts: ReloadedFilesParts<Contents>;
+  readonly #looking: NodeJS.Timeout;
+  #used: string;
+  /** What was found at the look before, and is not in use. */
+  #other: { readonly content: string; isTold: boolean } | undefined;
+
+  constructor(parts: ReloadedFilesParts<Contents>) {
+    this.#parts = parts;
+    this.#used = JSON.stringify(parts.used);
+    this.#looking = setInterval(() => this.#look(), parts.lookMs ?? LOOK_MS).unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#looking);
+  }
+
+  #look(): void {
+    const { read, use, onReload } = this.#parts;
+    const found = outcomeOf(read);
+    const content = found.kind === 'ok' ? JSON.stringify(found.value) : found.reason;
+    if (content === this.#used) {
+      this.#other = undefined;
+      return;
+    }
+    if (content !== this.#other?.content) {
+      this.#other = { content, isTold: false };
+      return;
+    }
+    if (this.#other.isTold) return;
+    this.#other.isTold = true;
+    const used = found.kind === 'ok' ? outcomeOf(() => use(found.value)) : found;
+    if (used.kind === 'ok') {
+      this.#used = content;
+      this.#other = undefined;
+    }
+    onReload(used);
+  }
+}
+
+function outcomeOf<T>(work: () => T): Result<T, string> {
+  try {
+    return ok(work());
+  } catch (cause) {
+    return failure(cause instanceof Error ? cause.message : String(cause));
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * TLS between nodes: what this side shows, whom it takes for a peer, and why two do not come together.
+ *
+ * Both sides show a certificate of the authority of peers, and whoever dials checks that it is for the host that was
+ * dialled. That says that somebody may be a peer, and not which node it is: that is said, and checked, in frames (TP3).
+ */
+import { connect, isIP, type Socket } from 'node:net';
+import type { SecureContext, SecureContextOptions, TLSSocket } from 'node:tls';
+import { type Address, formatAddress } from '#base';
+import type { LaneWorld } from './wire.ts';
+
+/** In PEM. */
+export interface PeerTlsMaterial {
+  /** The certificate that is shown, and those that lead to its authority. */
+  readonly cert: string;
+  readonly key: string;
+  /** Whose certificates are those of peers. */
+  readonly ca: string;
+}
+
+/**
+ * require: nothing but TLS. prefer: whoever speaks none is answered, too, and dialled without it, as long as a cluster
+ * is changed from the one to the other.
+ */
+export type PeerTlsMode = 'require' | 'prefer';
+
+export const SPEAKS_TLS: string =
+  'this port speaks TLS, and takes certificates of its authority of peers alone; ask it with ' +
+  '--peer-tls-cert-file, --peer-tls-key-file and --peer-tls-ca-file';
+export const SPEAKS_NO_TLS: string =
+  'that port speaks no TLS; start its node with --peer-tls-cert-file, --peer-tls-key-file and --peer-tls-ca-file, or ' +
+  'leave them out here';
+
+/** Where nobody has spoken TLS is dialled without it for so long (prefer). */
+const PLAIN_MS = 2_000;
+/** Addresses that are remembered; strangers could name any. */
+const PLAIN_MAX = 1_000;
+/** OpenSSL has the word only in its message when it was writing. */
+const NO_TLS = /wrong version number|packet length too long/;
+const OF_TLS = /^(?:ERR_SSL_|EPROTO$)/;
+
+export class PeerTls {
+  readonly mode: PeerTlsMode;
+  #material: PeerTlsMaterial;
+  #context: SecureContext | undefined;
+  readonly #plainUntilMs = new Map<string, number>();
+
+  constructor(material: PeerTlsMaterial, mode: PeerTlsMode = 'require') {
+    this.#material = material;
+    this.mode = mode;
+  }
+
+  /** From the next connection on; those that are open go on. */
+  use(material: PeerTlsMaterial): void {
+    this.#material = material;
+    this.#context = undefined;
+  }
+
+  /** The same object until there is other material. */
+  get material(): PeerTlsMaterial {
+    return this.#material;
+  }
+
+  /** Shakes hands over a connection that is being dialled, and verifies who answers before anything is sent. */
+  secured(socket: Socket, host: string): TLSSocket {
+    const tls = process.getBuiltinModule('node:tls');
+    this.#context ??= tls.createSecureContext(contextOf(this.#material));
+    const servername = isIP(host) === 0 ? { servername: host } : {};
+    return tls.connect({ socket, host, ...servername, ALPNProtocols: ['h2'], secureContext: this.#context });
+  }
+
+  /** Dials for a lane. */
+  dial(target: Address): Socket {
+    const socket = connect({ ...target, noDelay: true });
+    return this.isPlain(target) ? socket : this.secured(socket, target.host);
+  }
+
+  /** Whether nobody has spoken TLS there just now, and may do so. */
+  isPlain(target: Address): boolean {
+    return (this.#plainUntilMs.get(formatAddress(target)) ?? 0) > performance.now();
+  }
+
+  /**
+   * Why the next attempt to reach that address would fail as this one did; undefined: it may not, or goes without TLS.
+   */
+  refusalIn(failure: Error, target: Address): string | undefined {
+    const fault = faultIn(failure, target);
+    if (fault !== SPEAKS_NO_TLS || this.mode === 'require') return fault;
+    if (this.#plainUntilMs.size >= PLAIN_MAX) this.#plainUntilMs.clear();
+    this.#plainUntilMs.set(formatAddress(target), performance.now() + PLAIN_MS);
+    return undefined;
+  }
+}
+
+/** Nothing older is spoken, and nobody comes back without showing a certificate again: it may have expired. */
+export function contextOf({ cert, key, ca }: PeerTlsMaterial): SecureContextOptions {
+  const { SSL_OP_NO_TICKET: secureOptions } = process.getBuiltinModule('node:crypto').constants;
+  return { cert, key, ca, minVersion: 'TLSv1.3', secureOptions };
+}
+
+/** The same world, with connections that are secured. */
+export function securedWorld(world: LaneWorld, tls: PeerTls): LaneWorld {
+  return {
+    ...world,
+    connect: (target) => tls.dial(target),
+    refusalIn: (failure, target) => tls.refusalIn(failure, target),
+  };
+}
+
+/** Undefined for what has nothing to do with TLS. */
+function faultIn(failure: Error, target: Address): string | undefined {
+  const { message } = failure;
+  const code = 'code' in failure && typeof failure.code === 'string' ? failure.code : '';
+  if (NO_TLS.test(message)) return SPEAKS_NO_TLS;
+  if (OF_TLS.test(code)) return `the handshake of TLS failed: ${message.trim()}`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return `its certificate is not for ${target.host}, by which it was dialled: ${message}`;
+  }
+  // What the system says has a call; what is left are the words of OpenSSL for a certificate.
+  if (code === '' || 'syscall' in failure || code.startsWith('ERR_') || code === 'ECONNRESET') return undefined;
+  return `its certificate is not one of --peer-tls-ca-file, or is not valid: ${message} (${code})`;
+}

@@ -1,0 +1,35 @@
+/**
+ * Why a node that is there does not let this side ask: what gRPC has no words for, the port says to a lane. It is
+ * dialled once more for that, and only behind a question that nobody has heard.
+ */
+import { connect } from 'node:net';
+import { type Address, concatBytes, NO_BYTES } from '#base';
+import { answerLength, HELLO_BEGINS, readAnswer } from './lane-words.ts';
+import type { PeerTls } from './peer-tls.ts';
+
+/** Whoever refuses does so when a connection has begun. */
+const ANSWER_MS = 1_000;
+
+/** Undefined: nobody is there, or it says nothing of that kind. */
+export function refusalAt(address: Address, tls: PeerTls | undefined): Promise<string | undefined> {
+  const socket = tls?.dial(address) ?? connect({ ...address, noDelay: true });
+  return new Promise((resolve) => {
+    let said: Uint8Array = NO_BYTES;
+    const end = (refusal?: string): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(refusal);
+    };
+    const timer = setTimeout(end, ANSWER_MS);
+    socket.on('error', (failure) => end(tls?.refusalIn(failure, address)));
+    socket.on('close', () => end());
+    socket.on('data', (bytes) => {
+      said = concatBytes([said, bytes]);
+      const length = answerLength(said);
+      if (length === undefined || said.length < length) return;
+      const answer = readAnswer(said.subarray(0, length));
+      end(answer.kind === 'refused' ? answer.reason : undefined);
+    });
+    socket.write(Uint8Array.of(HELLO_BEGINS));
+  });
+}

@@ -1,0 +1,180 @@
+/**
+ * The way into a port that speaks TLS: connections that were accepted, until it is known that they are of a peer.
+ *
+ * ```
+ *   accepted ── its first byte ── is of TLS ── shakes hands ── shows a certificate of the authority ──> served
+ *      │              │                            │                     └── none, or another ──> told why, and closed
+ *      │              └── is another ──> a lane is told why; closed. Where TLS is preferred: served
+ *      └── silent or slow, or the oldest of too many that are ──> closed
+ * ```
+ * Nothing that is said here is looked at before it is over. Whoever says nothing has a place that is taken from him by
+ * the next who comes, so that a node, which is quick, always finds one; and places of those that are served are others.
+ */
+import type { Socket } from 'node:net';
+import type { Server, TLSSocket } from 'node:tls';
+import { quote } from '#base';
+import type { FrameFault } from '#cluster';
+import { HELLO_BEGINS, writeAnswer } from './lane-words.ts';
+import type { PeerLimits } from './limits.ts';
+import { contextOf, type PeerTls, type PeerTlsMaterial, SPEAKS_TLS } from './peer-tls.ts';
+
+export interface SecureDoorOptions {
+  readonly tls: PeerTls;
+  readonly limits: PeerLimits;
+  /** Connections to the port at a time; absent: as many as come. */
+  readonly connectionsMax: number | undefined;
+  /** A connection by which nothing was read yet; what came without TLS has to be read on. */
+  readonly onConnection: (connection: Socket) => void;
+  readonly onRefused: (fault: FrameFault) => void;
+}
+
+/** The first byte of a record of TLS in which hands are shaken. */
+export const TLS_BEGINS = 0x16;
+/** Of the connections that there may be, what those have that are not served yet. */
+const SHAKING_PART = 1 / 4;
+const SECOND_MS = 1_000;
+/** A greeting, or what HTTP/2 begins with. */
+const UNHEARD_BYTES_MAX = 16 * 1024;
+
+/** One that is not served yet. */
+interface Shaking {
+  readonly socket: Socket;
+  readonly from: string;
+  readonly stopWaiting: () => void;
+}
+
+export class SecureDoor {
+  readonly #options: SecureDoorOptions;
+  readonly #server: Server;
+  /** What the server shows. */
+  #shown: PeerTlsMaterial;
+  /** By where they are from; the oldest first. */
+  readonly #shaking = new Map<string, Shaking>();
+  readonly #shakingMax: number;
+  /** In the second that began then. */
+  #begun = { count: 0, sinceMs: 0 };
+
+  constructor(options: SecureDoorOptions) {
+    const { tls, limits, connectionsMax = Number.POSITIVE_INFINITY } = options;
+    this.#options = options;
+    this.#shakingMax = Math.max(1, Math.min(limits.handshakesMax, Math.floor(connectionsMax * SHAKING_PART)));
+    this.#shown = tls.material;
+    // What is wrong with a certificate is said below, which OpenSSL would say in a word of its own, or Node not at all.
+    const asking = { requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['h2'] };
+    this.#server = process.getBuiltinModule('node:tls').createServer({ ...contextOf(this.#shown), ...asking });
+    this.#server.on('secureConnection', (socket) => this.#shaken(socket));
+    this.#server.on('tlsClientError', (failure, socket) => this.#failed(failure, socket));
+  }
+
+  /** Takes a connection that was accepted. */
+  take(socket: Socket): void {
+    const from = originOf(socket);
+    const { limits } = this.#options;
+    const [oldest] = this.#shaking.values();
+    if (this.#shaking.size >= this.#shakingMax && oldest !== undefined) {
+      this.#end(oldest, { kind: 'crowded', words: `${this.#shakingMax} connections are not through their handshake` });
+    }
+    const timer = setTimeout(() => {
+      this.#end(shaking, { kind: 'handshake', words: `it was not through its handshake in ${limits.handshakeMs} ms` });
+    }, limits.handshakeMs);
+    const shaking = { socket, from, stopWaiting: (): void => clearTimeout(timer) };
+    this.#shaking.set(from, shaking);
+    socket.on('error', () => undefined);
+    socket.once('close', () => this.#forget(shaking));
+    socket.once('data', (first: Buffer) => {
+      socket.pause();
+      socket.unshift(first);
+      if (first[0] === TLS_BEGINS) this.#shake(shaking);
+      else this.#takePlain(shaking, first[0] === HELLO_BEGINS);
+    });
+  }
+
+  /** Ends all that are not served yet. */
+  close(): void {
+    for (const { socket } of this.#shaking.values()) socket.destroy();
+  }
+
+  #shake(shaking: Shaking): void {
+    const { tls, limits } = this.#options;
+    const nowMs = performance.now();
+    if (nowMs >= this.#begun.sinceMs + SECOND_MS) this.#begun = { count: 0, sinceMs: nowMs };
+    this.#begun.count += 1;
+    if (this.#begun.count > limits.handshakesPerSecondMax) {
+      const words = `${limits.handshakesPerSecondMax} handshakes have begun in a second, which is the most`;
+      return this.#end(shaking, { kind: 'crowded', words });
+    }
+    if (tls.material !== this.#shown) {
+      this.#shown = tls.material;
+      this.#server.setSecureContext(contextOf(this.#shown));
+    }
+    this.#server.emit('connection', shaking.socket);
+  }
+
+  #shaken(socket: TLSSocket): void {
+    const shaking = this.#shaking.get(originOf(socket));
+    if (shaking === undefined) return void socket.destroy();
+    if (socket.authorized) return this.#serve(shaking, socket);
+    const shown = socket.getPeerX509Certificate();
+    const why = `${socket.authorizationError}`;
+    const words =
+      shown === undefined
+        ? 'no certificate was shown, and this port takes those of its authority of peers alone'
+        : `the certificate of ${quote(shown.subject)} is not one of the authority of peers here, or is not valid (${why})`;
+    this.#refuse(shaking, socket, words);
+  }
+
+  #takePlain(shaking: Shaking, isLane: boolean): void {
+    const { socket } = shaking;
+    if (this.#options.tls.mode === 'prefer') {
+      this.#serve(shaking, socket);
+      socket.resume();
+    } else if (isLane) this.#refuse(shaking, socket, SPEAKS_TLS);
+    else this.#end(shaking, { kind: 'handshake', words: 'it speaks no TLS' });
+  }
+
+  #serve(shaking: Shaking, socket: Socket): void {
+    this.#forget(shaking);
+    this.#options.onConnection(socket);
+  }
+
+  /** Says why, in the words of a lane, and goes on to bound the time that this takes. */
+  #refuse({ from }: Shaking, socket: Socket, words: string): void {
+    this.#options.onRefused({ kind: 'handshake', words: `${from}: ${words}` });
+    socket.on('error', () => undefined);
+    socket.end(writeAnswer({ kind: 'refused', reason: words }));
+    // What is not read by then would have the words thrown away on their way; a flood is not read to its end.
+    let read = 0;
+    socket.on('data', (bytes) => {
+      read += bytes.length;
+      if (read > UNHEARD_BYTES_MAX) socket.destroy();
+    });
+    socket.resume();
+  }
+
+  #failed(failure: Error, socket: TLSSocket): void {
+    const shaking = this.#shaking.get(originOf(socket));
+    socket.destroy();
+    if (shaking !== undefined) this.#end(shaking, { kind: 'handshake', words: reasonOf(failure) });
+  }
+
+  #end(shaking: Shaking, { kind, words }: FrameFault): void {
+    this.#options.onRefused({ kind, words: `${shaking.from}: ${words}` });
+    this.#forget(shaking);
+    shaking.socket.destroy();
+  }
+
+  #forget(shaking: Shaking): void {
+    shaking.stopWaiting();
+    if (this.#shaking.get(shaking.from) === shaking) this.#shaking.delete(shaking.from);
+  }
+}
+
+/** Of the two sockets of a connection, the one beneath and the one above, the same. */
+function originOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remoteAddress}:${remotePort}`;
+}
+
+/** Of OpenSSL the words in the middle alone: around them are addresses in its source. */
+function reasonOf({ message }: Error): string {
+  return /SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;
+}

@@ -1,0 +1,233 @@
+// Goal: where TLS is required, nobody but a peer is heard or asked (TP11): whoever has no certificate of the authority,
+// or one that is not valid, is told why, and whoever says nothing stands in nobody's way. Method: nodes that have
+// nothing but links, over loopback, with certificates of several authorities.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
+import { describe, expect, it, vi } from 'vitest';
+import { askAdmin, askForCluster, askToJoin, PeerTls, refusalAt } from '#transport/peer';
+import { writeHello } from '../../../../src/transport/peer/lane-words.ts';
+import { Authority, type Subject } from '../../../support/certificates.ts';
+import { CLUSTER, LinkedNode, type NodeOptions, placeOf, QUICK } from '../../../support/peer-nodes.ts';
+
+const authority = new Authority();
+const stranger = new Authority('another authority');
+const NAMES = ['IP:127.0.0.1'];
+
+interface Shown extends Partial<Subject> {
+  /** Of whom the certificate is. */
+  readonly by?: Authority;
+  /** Whose are taken. */
+  readonly takes?: Authority;
+  readonly mode?: 'require' | 'prefer';
+}
+
+function tlsOf({ by = authority, takes = authority, mode, ...subject }: Shown = {}): PeerTls {
+  return new PeerTls(materialOf(by, takes, subject), mode);
+}
+
+function materialOf(by: Authority, takes: Authority, subject: Partial<Subject> = {}): PeerTls['material'] {
+  return { ...by.issue({ cn: 'a peer', names: NAMES, ...subject }), ca: takes.cert };
+}
+
+function secured(number: number, shown: Shown = {}, options: NodeOptions = {}): Promise<LinkedNode> {
+  return LinkedNode.open(placeOf(number), { ...options, tls: tlsOf(shown) });
+}
+
+function meet(one: LinkedNode, other: LinkedNode): void {
+  one.links.setPeers([one.peer, other.peer]);
+  other.links.setPeers([one.peer, other.peer]);
+}
+
+const DESCRIBE = { order: { kind: 'describe' }, isPassedOn: false } as const;
+const SPEAKS_TLS = /this port speaks TLS.*--peer-tls-cert-file/;
+const SPEAKS_NONE = /that port speaks no TLS/;
+
+function reasonOf(reply: object): string {
+  return 'reason' in reply ? String(reply.reason) : JSON.stringify(reply);
+}
+
+describe('TP11', () => {
+  it('peers send frames of every lane and size, and ask', async () => {
+    await using one = await secured(1);
+    await using two = await secured(2);
+    meet(one, two);
+    await vi.waitUntil(() => one.reachable.length > 0 && two.reachable.length > 0);
+    const lanes = ['beats', 'appends', 'bulk'] as const;
+    await vi.waitUntil(() => lanes.every((lane) => one.send(two.place, lane, 0)));
+    for (const lane of lanes)
+      for (let number = 1; number <= 20; number++) one.send(two.place, lane, number, number * 3_000);
+    await vi.waitUntil(() => two.arrived.length >= 63);
+    for (const lane of lanes)
+      expect(two.numbersOf(lane).slice(-20)).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
+    const tls = tlsOf();
+    expect(await askForCluster(one.peer, 5_000, tls)).toBe(CLUSTER);
+    expect(await askAdmin(one.peer, DESCRIBE, 5_000, tls)).toEqual({ kind: 'later', reason: 'the node is starting' });
+    expect(one.observed.drops).toEqual([]);
+  });
+
+  it.each([
+    ['of another authority', { by: stranger }, /not one of the authority of peers here, .*UNABLE_TO_VERIFY/],
+    ['that has expired', { days: [-3, -1] }, /not one of the authority of peers here, .*CERT_HAS_EXPIRED/],
+    ['that does not count yet', { days: [1, 2] }, /CERT_NOT_YET_VALID/],
+  ] as const)('a node with a certificate %s is told why, by whatever it tries', async (_which, shown, words) => {
+    await using one = await secured(1);
+    await using two = await secured(2, shown);
+    two.links.setPeers([one.peer, two.peer]);
+    await vi.waitUntil(() => two.observed.notes.length > 0);
+    expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason: expect.stringMatching(words) });
+    expect(one.observed.notes[0]).toMatchObject({ event: 'peer-refused', reason: expect.stringMatching(words) });
+    const tls = tlsOf(shown);
+    expect(reasonOf(await askAdmin(one.peer, DESCRIBE, 5_000, tls))).toMatch(words);
+    expect(await askForCluster(one.peer, 5_000, tls)).toBeUndefined();
+    expect([two.reachable, one.arrived]).toEqual([[], []]);
+    expect(new Set(one.observed.drops)).toEqual(new Set(['handshake']));
+  });
+
+  it('whoever shows no certificate is told so, and nothing that it says is read', async () => {
+    await using one = await secured(1);
+    const header = { clusterId: CLUSTER, from: placeOf(2), to: placeOf(1) };
+    const socket = connectSecurely({ host: '127.0.0.1', port: one.links.port, ca: authority.cert });
+    socket.write(writeHello({ header, lane: 'beats', address: undefined }));
+    const [said] = await once(socket, 'data');
+    expect(String(said)).toContain('no certificate was shown');
+    await once(socket, 'close');
+    expect(one.observed.drops).toEqual(['handshake']);
+  });
+
+  it('nothing older than TLS 1.3 is spoken', async () => {
+    await using one = await secured(1);
+    const shown = { ...materialOf(authority, authority), host: '127.0.0.1', port: one.links.port };
+    const older = connectSecurely({ ...shown, maxVersion: 'TLSv1.2' });
+    await expect(once(older, 'secureConnect')).rejects.toThrow(/protocol version/);
+    const newer = connectSecurely(shown);
+    await once(newer, 'secureConnect');
+    expect(newer.getProtocol()).toBe('TLSv1.3');
+    newer.destroy();
+  });
+
+  it('whoever dials takes no certificate but one of the authority, for the host that it dials', async () => {
+    await using other = await secured(1, { by: stranger, takes: authority });
+    await using elsewhere = await secured(3, { names: ['DNS:elsewhere.example'] });
+    await using two = await secured(2);
+    two.links.setPeers([two.peer, other.peer, elsewhere.peer]);
+    await vi.waitUntil(() => two.observed.notes.length === 2);
+    const reasons = two.observed.notes.map(({ reason }) => reason).join('\n');
+    expect(reasons).toMatch(
+      /its certificate is not one of --peer-tls-ca-file, or is not valid: .*self-signed|unable to verify/,
+    );
+    expect(reasons).toMatch(/its certificate is not for 127\.0\.0\.1, by which it was dialled/);
+    expect(reasonOf(await askAdmin(elsewhere.peer, DESCRIBE, 5_000, tlsOf()))).toMatch(/is not for 127\.0\.0\.1/);
+    expect(two.reachable).toEqual([]);
+  });
+
+  it('a plain node at a port of TLS is told what is wrong, and so is whoever asks', async () => {
+    await using one = await secured(1);
+    await using two = await LinkedNode.open(placeOf(2));
+    two.links.setPeers([one.peer, two.peer]);
+    await vi.waitUntil(() => two.observed.notes.length > 0);
+    expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason: expect.stringMatching(SPEAKS_TLS) });
+    expect(reasonOf(await askAdmin(one.peer, DESCRIBE, 5_000))).toMatch(SPEAKS_TLS);
+    expect(await refusalAt(one.peer)).toMatch(SPEAKS_TLS);
+    expect(one.arrived).toEqual([]);
+  });
+
+  it('a node with TLS at a plain port is told what is wrong, and so is whoever asks', async () => {
+    await using one = await LinkedNode.open(placeOf(1));
+    await using two = await secured(2);
+    two.links.setPeers([one.peer, two.peer]);
+    await vi.waitUntil(() => two.observed.notes.length > 0);
+    expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason: expect.stringMatching(SPEAKS_NONE) });
+    expect(one.observed.notes[0]?.reason).toMatch(/it speaks TLS, and this node was started without/);
+    expect(reasonOf(await askAdmin(one.peer, DESCRIBE, 5_000, tlsOf()))).toMatch(SPEAKS_NONE);
+    expect(await refusalAt(one.peer, tlsOf())).toMatch(SPEAKS_NONE);
+    expect(await refusalAt(one.peer)).toBeUndefined();
+  });
+});
+
+describe('where TLS is preferred', () => {
+  it('nodes with and without it, and those that require it, reach each other', async () => {
+    await using plain = await LinkedNode.open(placeOf(1));
+    await using between = await secured(2, { mode: 'prefer' });
+    await using strict = await secured(3);
+    const peers = [plain.peer, between.peer, strict.peer];
+    for (const node of [plain, between, strict]) node.links.setPeers(peers);
+    await vi.waitUntil(() => between.reachable.toSorted((a, b) => a - b).join() === '1,3');
+    await vi.waitUntil(
+      () => plain.reachable.includes(between.place.node) && strict.reachable.includes(between.place.node),
+    );
+    expect([plain.reachable, strict.reachable]).toEqual([[2], [2]]);
+    for (const tls of [undefined, tlsOf(), tlsOf({ mode: 'prefer' })]) {
+      expect(await askForCluster(between.peer, 5_000, tls)).toBe(CLUSTER);
+    }
+    expect(await askForCluster(plain.peer, 5_000, tlsOf({ mode: 'prefer' }))).toBe(CLUSTER);
+    expect(await askForCluster(strict.peer, 5_000, tlsOf({ mode: 'prefer' }))).toBe(CLUSTER);
+  });
+});
+
+describe('certificates that are replaced', () => {
+  it('count for the next connection, and what is open goes on', async () => {
+    const tls = tlsOf();
+    await using one = await LinkedNode.open(placeOf(1), { tls });
+    await using two = await secured(2);
+    two.links.setPeers([one.peer, two.peer]);
+    await vi.waitUntil(() => two.reachable.length > 0);
+    expect(await askForCluster(one.peer, 5_000, tlsOf())).toBe(CLUSTER);
+    tls.use(materialOf(stranger, stranger));
+    expect(reasonOf(await askAdmin(one.peer, DESCRIBE, 5_000, tlsOf()))).toMatch(/not one of --peer-tls-ca-file/);
+    expect(await askForCluster(one.peer, 5_000, tlsOf({ by: stranger, takes: stranger }))).toBe(CLUSTER);
+    expect(two.send(one.place, 'beats', 7)).toBe(true);
+    await vi.waitUntil(() => one.numbersOf('beats').includes(7));
+    expect(two.unreachable).toEqual([]);
+  });
+});
+
+describe('connections that say nothing', () => {
+  const crowd = (port: number, count: number): Socket[] =>
+    Array.from({ length: count }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+
+  it('are closed in the time of a handshake', async () => {
+    await using one = await secured(1, {}, { limits: { ...QUICK, handshakeMs: 20 } });
+    const silent = connect(one.links.port, '127.0.0.1').resume();
+    await once(silent, 'close');
+    // TLS that has begun is no better.
+    const slow = connect(one.links.port, '127.0.0.1').resume();
+    slow.on('error', () => undefined).write(Uint8Array.of(0x16, 3, 1, 2, 0, 1));
+    await once(slow, 'close');
+    await vi.waitUntil(() => one.observed.drops.length === 2);
+    expect(one.observed.notes[0]?.reason).toMatch(/it was not through its handshake in 20 ms/);
+  });
+
+  it('make way for those who come, and leave the places of those who are served', async () => {
+    const CONNECTIONS_MAX = 20;
+    await using one = await secured(1, {}, { connectionsMax: CONNECTIONS_MAX });
+    const silent = crowd(one.links.port, 3 * CONNECTIONS_MAX);
+    await using two = await secured(2);
+    two.links.setPeers([one.peer, two.peer]);
+    await vi.waitUntil(() => (['beats', 'appends', 'bulk'] as const).every((lane) => two.send(one.place, lane, 1)));
+    expect(await askForCluster(one.peer, 5_000, tlsOf())).toBe(CLUSTER);
+    expect(silent.filter(({ destroyed }) => !destroyed).length).toBeLessThanOrEqual(CONNECTIONS_MAX / 4);
+    expect(one.observed.drops).toContain('crowded');
+    for (const socket of silent) socket.destroy();
+  });
+
+  it('begin so many handshakes in a second, and no more', async () => {
+    await using one = await secured(1, {}, { limits: { ...QUICK, handshakesPerSecondMax: 3 } });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => askForCluster(one.peer, 5_000, tlsOf())));
+    expect(answers.filter((cluster) => cluster === CLUSTER).length).toBeGreaterThan(0);
+    expect(answers).toContain(undefined);
+    expect(one.observed.drops).toContain('crowded');
+  });
+
+  it('joins that are refused are asked again', async () => {
+    await using one = await secured(1);
+    const levels = { min: 1, max: 1 };
+    const peer = { host: '127.0.0.1', port: 1 };
+    const registration = { storeId: placeOf(9).store, name: 'a', zone: 'b', peer, grpc: '', http: '', levels };
+    const request = { clusterId: undefined, registration, release: '' };
+    expect(await askToJoin(one.peer, request, 5_000)).toMatchObject({
+      kind: 'later',
+      reason: expect.stringMatching(SPEAKS_TLS),
+    });
+  });
+});
