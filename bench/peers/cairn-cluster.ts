@@ -112,8 +112,9 @@ export class CairnCluster {
 
   /** Undefined when the node does not answer. */
   async #describe(): Promise<ClusterDescription | undefined> {
+    const tls = this.#settings.filter((setting) => setting.startsWith('--peer-tls-'));
     for (const { peer } of this.#nodes.values()) {
-      const args = [entryOf(this.#build.root), 'cluster', 'status', '--json', `--at=${peer}`];
+      const args = [entryOf(this.#build.root), 'cluster', 'status', '--json', `--at=${peer}`, ...tls];
       const said = await run(process.execPath, args).catch(() => undefined);
       if (said === undefined) continue;
       const description: ClusterDescription = JSON.parse(said.stdout);
