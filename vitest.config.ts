@@ -17,6 +17,7 @@ const OF_ONE_NODE: readonly string[] = [
   'http-cluster',
   'mcp-cluster',
   'tls-between-nodes',
+  'tls-peers',
   'tokens-of-agents',
   // Budgets, quarantines and what a stream holds are each node's own, and so are spans until they are gathered.
   'component-traces',
