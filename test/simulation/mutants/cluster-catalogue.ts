@@ -314,7 +314,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       {
         file: 'src/cluster/core/cluster-work.ts',
         find: '    if (fault !== undefined) this.#ports.turns.fail(fault);\n',
-        replace: '    if (fault !== undefined && level < 0) this.#ports.turns.fail(fault);\n',
+        replace: '    if (fault !== undefined && levels.max < 0) this.#ports.turns.fail(fault);\n',
       },
     ],
     breaks: 'an entry of an unknown feature level is applied',

@@ -112,6 +112,8 @@ async function simulate(mutant: Mutant, copy: string): Promise<Verdict> {
   // What ends the simulation itself is noticed, too, but not a text that is no program.
   const failure = lines.find((line) => line.includes('Error') && !line.startsWith('SyntaxError'));
   const how = seed === undefined ? failure : `seed ${seed}: ${found}`;
+  // A name that is not there is a mistake of the catalogue, and says nothing of the simulation.
+  if (how?.includes('ReferenceError') === true) return { mutant, isKilled: false, how: `not applied: ${how}`, seconds };
   if (how === undefined) return { mutant, isKilled: false, how: `no verdict, exit code ${status}`, seconds };
   return { mutant, isKilled: true, how: how.slice(0, SHOWN_MAX), seconds };
 }
