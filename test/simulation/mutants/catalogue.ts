@@ -65,7 +65,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    disk.rename(file.path, path);\n    disk.syncDirectory(directory);',
     replace: '    disk.rename(file.path, path);',
     breaks: 'a whole segment is lost with its name',
-    first: [9],
+    first: [19],
   },
   {
     name: 'guard-not-checked',
@@ -91,7 +91,7 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: 'a flipped bit in an entry is taken for what was written',
     anchor: 'NATS #7549',
     aimed: true,
-    first: [25],
+    first: [32],
   },
   {
     name: 'damage-taken-for-torn',
@@ -132,7 +132,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '  await machines.rebuild(new SyncedStore(kv, () => Promise.resolve()), group, checkpoint);',
     breaks: 'a second power failure finds half of a rebuilt database',
     aimed: true,
-    first: [8],
+    first: [69, 1063],
   },
   {
     name: 'idempotence-forgotten',
@@ -187,7 +187,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '    await this.#ports.kv.write(turn.batch, { sync: sync && turn.entryCount < 0 });',
     breaks: 'a power failure takes databases back that were acknowledged',
     aimed: true,
-    first: [6],
+    first: [8],
   },
   {
     name: 'applied-before-written',

@@ -54,7 +54,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     anchor: 'logcabin #44',
     nodes: 3,
     aimed: true,
-    first: [23],
+    first: [4],
   },
   {
     name: 'minority-commits',
@@ -75,7 +75,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     anchor: 'raft PR #397',
     nodes: 3,
     aimed: true,
-    first: [17],
+    first: [5],
   },
   {
     name: 'read-before-own-commit',
@@ -163,7 +163,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     anchor: 'etcd #14370',
     nodes: 3,
     aimed: true,
-    first: [4],
+    first: [9],
   },
   {
     name: 'read-joins-a-round',
@@ -194,7 +194,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     anchor: 'Ongaro 2015',
     nodes: 3,
     steps: true,
-    first: [41],
+    first: [14],
   },
   {
     name: 'terms-not-compared',
@@ -271,7 +271,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '      silent = isLed() || silent >= 0 ? 0 : silent + 1;\n',
     breaks: 'a node that was away while it was removed runs on without a vote',
     nodes: 5,
-    first: [15],
+    first: [3],
   },
   {
     name: 'values-drawn-at-apply',
@@ -461,7 +461,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: 'if (placeOf(nodeOf(to)).saysBeats.isFull) return;',
     breaks: 'a leader rests while nobody would notice that a member is silent',
     nodes: 3,
-    first: [2],
+    first: [15],
   },
   {
     name: 'lead-that-nobody-hears',
