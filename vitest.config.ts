@@ -15,11 +15,14 @@ const OF_ONE_NODE: readonly string[] = [
   'components-on-every-node',
   'grpc-require-leader',
   'http-cluster',
+  'maintained-views',
   'mcp-cluster',
+  'tls',
   'tls-between-nodes',
   'tls-peers',
   'tokens-of-agents',
-  // Budgets, quarantines and what a stream holds are each node's own, and so are spans until they are gathered.
+  // Budgets, quarantines and executors are each node's own, and so are spans until they are gathered.
+  'command-failures',
   'component-traces',
   'mcp-conformance',
   'mcp-metrics',

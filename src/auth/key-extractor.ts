@@ -1,6 +1,6 @@
 /** API keys and tokens: in X-API-Key, or as a bearer token for clients that know no other, such as those of MCP. */
 import { toHex } from '#base';
-import type { Grant } from '#model';
+import { type Grant, isStillIssued } from '#model';
 import { isSameHash, type ParsedKey, parseApiKey } from './api-key.ts';
 import type { Credentials, Extractor, Found } from './extractor.ts';
 import type { Principal } from './principal.ts';
@@ -8,6 +8,7 @@ import type { Principal } from './principal.ts';
 export interface KnownSecret {
   /** SHA-256. */
   readonly hash: Uint8Array;
+  readonly createdAtMs: number;
   /** From then on it is not valid; absent: as long as its key is. */
   readonly expiresAtMs?: number | undefined;
 }
@@ -16,10 +17,11 @@ export interface KnownKey {
   readonly id: string;
   readonly name: string;
   readonly grants: readonly Grant[];
+  readonly createdAtMs: number;
   /** The id of the principal that has issued it. */
   readonly createdBy: string;
   readonly expiresAtMs?: number | undefined;
-  /** Of a token; `keyId`: the key without which it does not count. */
+  /** Of a token; `keyId`: the key that has issued it, by a secret without which it does not count. */
   readonly token?: { readonly keyId?: string | undefined } | undefined;
   readonly secrets: readonly KnownSecret[];
 }
@@ -127,15 +129,14 @@ class Judge {
     };
   }
 
-  #faultIn({ secrets, expiresAtMs, token }: KnownKey, hash: Uint8Array): string | undefined {
+  #faultIn(key: KnownKey, hash: Uint8Array): string | undefined {
     const nowMs = this.#nowMs();
-    const secret = secrets.find((each) => isSameHash(each.hash, hash));
+    const secret = key.secrets.find((each) => isSameHash(each.hash, hash));
     if (secret === undefined) return 'has another secret';
-    if (isPast(earlier(expiresAtMs, secret.expiresAtMs), nowMs)) return EXPIRED;
-    const issuer = token?.keyId;
-    return issuer !== undefined && this.#keys.find(issuer) === undefined
-      ? `was issued by ${issuer}, which is gone`
-      : undefined;
+    if (isPast(earlier(key.expiresAtMs, secret.expiresAtMs), nowMs)) return EXPIRED;
+    const issuer = key.token?.keyId;
+    if (issuer === undefined || isStillIssued(key, this.#keys.find(issuer), nowMs)) return undefined;
+    return `was issued by ${issuer}, which is gone or has another secret`;
   }
 }
 

@@ -65,6 +65,19 @@ function isBy(text: string): boolean {
   return text !== '' && text.length <= CREATED_BY_LENGTH_MAX;
 }
 
+/**
+ * Whether the key of a token has a secret that the token can have been issued with, none that is younger: a secret that
+ * another has taken the place of takes its tokens with it.
+ */
+export function isStillIssued(
+  { createdAtMs }: Pick<ApiKey, 'createdAtMs'>,
+  issuer: { readonly secrets: readonly (Pick<KeySecret, 'createdAtMs'> & Partial<KeySecret>)[] } | undefined,
+  nowMs: number,
+): boolean {
+  const counts = ({ expiresAtMs }: Partial<KeySecret>): boolean => expiresAtMs === undefined || expiresAtMs > nowMs;
+  return issuer?.secrets.some((secret) => secret.createdAtMs <= createdAtMs && counts(secret)) === true;
+}
+
 export function isKeyId(text: string): boolean {
   return ID.test(text);
 }

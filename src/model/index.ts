@@ -42,6 +42,7 @@ export {
   CREATED_BY_LENGTH_MAX,
   faultInKeyName,
   isKeyId,
+  isStillIssued,
   KEY_GRANTS_MAX,
   KEY_NAME_BYTES_MAX,
   KEY_SECRETS_MAX,

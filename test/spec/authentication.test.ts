@@ -54,8 +54,13 @@ describe('SPEC-AUTH-REQUIRED over HTTP', () => {
 
   it('a refusal is the same for what is there, what is not, and what is no route', async () => {
     const paths = [`/databases/${name}`, '/databases/absent', '/nowhere', `/db/${name}/999`, `/db//${name}`];
-    const odd = [`/databases/%2e%2e/${name}`, `/databases/${name}/../${name}`, `/health/../databases/${name}`];
-    const answers = await Promise.all([...paths, ...odd].map((path) => api.get(path)));
+    const answers = await Promise.all(paths.map((path) => api.get(path)));
+    // As they stand there: fetch would have them resolved before.
+    for (const odd of [`/databases/%2e%2e/${name}`, `/databases/${name}/../${name}`, `/health/../databases/${name}`]) {
+      const request = [`GET ${odd} HTTP/1.1`, `Host: ${new URL(server.http).host}`, 'Connection: close', '', ''];
+      const [reply] = parseReplies(await exchange(server.http, request.join('\r\n')));
+      expect([odd, reply?.status, reply?.body]).toEqual([odd, 401, answers[0]?.text]);
+    }
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(answers[0]?.status).toBe(401);
   });
@@ -107,6 +112,14 @@ describe('SPEC-AUTH-REQUIRED over HTTP', () => {
       const other = await api.get(path, { 'if-none-match': named });
       errorOf(other, UNAUTHENTICATED);
     }
+  });
+
+  it('what says nothing of keeping it is kept by nobody', async () => {
+    for (const path of ['/', '/databases', `/databases/${name}`, '/api/v1/auth/keys', '/api/v1/openapi.json']) {
+      const { headers } = await api.get(path, AS_FIRST);
+      expect([path, headers.get('cache-control')]).toEqual([path, 'no-store']);
+    }
+    expect((await api.get('/health')).headers.get('cache-control')).toBeNull();
   });
 
   it('/health/detailed says that authentication is on', async () => {

@@ -223,7 +223,7 @@ describe('SPEC-AUTH-TOKEN without a provider that answers', async () => {
     silent.answers.clear();
     await expect.poll(async () => (await cut.api.get('/databases', asked)).status, { timeout: 10_000 }).toBe(200);
     await eventually(async () => {
-      const metrics = await (await fetch(cut.server.metrics)).text();
+      const metrics = await (await fetch(cut.server.metricsOfHttp)).text();
       expect(metrics).toMatch(/^cairn_identity_keys_reads_total\{result="read"\} [1-9]/m);
       expect(metrics).toMatch(/^cairn_identity_keys_reads_total\{result="failed"\} [1-9]/m);
     });

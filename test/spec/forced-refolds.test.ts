@@ -66,7 +66,7 @@ async function foldedUntilNow(): Promise<number> {
   expect((await api.get('/', { 'x-api-key': 'wrong' })).status).toBe(401);
   refusals += 1;
   return eventually(async () => {
-    const text = await (await fetch(server.metrics)).text();
+    const text = await (await fetch(server.metricsOfHttp)).text();
     expect(Number(REFUSED.exec(text)?.[1])).toBe(refusals);
     return Number(FOLDED.exec(text)?.[1]);
   });

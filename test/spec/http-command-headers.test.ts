@@ -24,10 +24,14 @@ const TOLD = {
 const OF_THE_BODY = { 'content-type': 'application/json' };
 const KEPT = {
   authorization: 'Bearer secret',
+  'client-cert': ':secret:',
   connection: 'close, x-of-this-hop',
   cookie: 'session=secret',
   'x-api-key': 'secret',
+  'x-cairn-counted': 'secret',
   'x-cairn-relayed': 'node-9',
+  'x-forwarded-client-cert': 'secret',
+  'x-ms-token-aad-id-token': 'secret',
   'x-forwarded-access-token': 'secret',
   'x-min-revision': '0',
   'x-of-this-hop': 'secret',

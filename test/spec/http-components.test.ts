@@ -260,6 +260,9 @@ describe('SPEC-HTTP-R5', () => {
       'application/x-count',
       '2',
     ]);
+    // What a browser is shown of it is on no origin, and runs nothing.
+    expect(at.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'; /);
+    expect(at.headers.get('x-content-type-options')).toBe('nosniff');
     expect(await stateOf(at)).toEqual({ count: 3, parameters });
     await transact(database, ['4']);
     const paths = [

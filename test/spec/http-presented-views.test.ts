@@ -77,6 +77,7 @@ describe('SPEC-HTTP-R10', () => {
     const database = await presented();
     const search = '&revision=9&limit=5&effective_time_end_at=2026-01-01T00:00:00Z';
     const shown = await get(scoped(database, search));
+    expect(shown.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'; /);
     expect(await shown.text()).toBe('subject.account=a\nrevision=9\nlimit=5\n');
     const revisions = await Promise.all(
       ['', '&revision=9', '&revision=8'].map((each) => tagOf(scoped(database, each))),

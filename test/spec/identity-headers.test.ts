@@ -136,6 +136,26 @@ describe('SPEC-AUTH-BALANCER', () => {
     expect(await status(lines[0] ?? '', 'X-API-Key: x')).toBe(401);
   });
 
+  it('a page of another origin does not write by it, where the browser or the balancer adds it (TH14)', async () => {
+    const admin = said({}, { sub: 'root', groups: ['admin'] });
+    const write = async (more: Readonly<Record<string, string>>, by = admin): Promise<number> =>
+      (await api.post(`/api/v1/databases/${uniqueName()}`, undefined, { ...by, ...more })).status;
+    const { host } = new URL(server.http);
+    const foreign: readonly Readonly<Record<string, string>>[] = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ];
+    for (const headers of foreign) expect([headers, await write(headers)]).toEqual([headers, 403]);
+    for (const headers of [{}, { origin: `http://${host}` }, { 'sec-fetch-site': 'same-origin' }]) {
+      expect([headers, await write(headers)]).toEqual([headers, 201]);
+    }
+    // Whoever sends a key has it.
+    for (const headers of foreign) expect([headers, await write(headers, AS_FIRST)]).toEqual([headers, 201]);
+    for (const headers of foreign) expect((await api.get(path, { ...said(), ...headers })).status).toBe(200);
+  });
+
   it('MCP does not take it: it is not sent on with tools', async () => {
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...said() };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });

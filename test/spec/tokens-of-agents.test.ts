@@ -141,6 +141,20 @@ describe('SPEC-AUTH-TOKENS', () => {
     await expect.poll(() => statusOf(short.headers)).toBe(401);
   });
 
+  it('a token ends with the secret that it was issued with, and those of the next one count', async () => {
+    const key = await keyWith('reader:shop');
+    const token = await tokenWith(['reader:shop'], key.headers);
+    const rotate = async (seconds: number): Promise<Headers> => {
+      const answer = await there.post(`${KEYS}/${key.id}/rotate`, { overlap_seconds: seconds }, AS_FIRST);
+      return { 'x-api-key': (jsonOf(answer) as { readonly key: string }).key };
+    };
+    await rotate(60);
+    expect(await statusOf(token.headers, here)).toBe(200);
+    const latest = await rotate(0);
+    expect([await statusOf(token.headers), await statusOf(token.headers, here)]).toEqual([401, 401]);
+    expect(await statusOf((await tokenWith(['reader:shop'], latest)).headers, here)).toBe(200);
+  });
+
   it('a token ends with the key that it was issued with at the latest', async () => {
     const expiresAt = new Date(Date.now() + 30_000).toISOString();
     const body = { name: 'short', roles: ['reader:shop'], expires_at: expiresAt };

@@ -17,8 +17,10 @@ export interface TestServer extends AsyncDisposable {
   readonly peer: string;
   /** http://host:port of MCP. */
   readonly mcp: string;
-  /** The URL of the metrics. */
+  /** The URL of the metrics of the node that speaks gRPC. */
   readonly metrics: string;
+  /** The same of the node that speaks HTTP. */
+  readonly metricsOfHttp: string;
   readonly dataDir: string;
   /** host:port of gRPC of each node of it. */
   readonly nodes: readonly string[];
@@ -65,6 +67,7 @@ export async function startServerFor(
     peer: running.addresses.peer ?? '',
     mcp: running.addresses.mcp ?? '',
     dataDir,
+    metricsOfHttp: running.addresses.metrics,
     nodes: [grpc],
     port: Number(grpc.slice(grpc.lastIndexOf(':') + 1)),
     client,

@@ -17,10 +17,9 @@ export async function startServerCluster(...settings: readonly string[]): Promis
   const [two, three] = await Promise.all([start('two', `--join=${one.peer}`), start('three', `--join=${one.peer}`)]);
   await untilAllAreVoters(one, 3);
   const nodes = starting.move();
-  // Metrics are those of gRPC: its tests look at them.
-  const { http } = three;
+  const { http, metricsOfHttp } = three;
   const each = [one, two, three].flatMap((node) => node.nodes);
-  return { ...two, http, mcp: one.mcp, nodes: each, [Symbol.asyncDispose]: () => nodes.disposeAsync() };
+  return { ...two, http, metricsOfHttp, mcp: one.mcp, nodes: each, [Symbol.asyncDispose]: () => nodes.disposeAsync() };
 }
 
 /** Until then a database may get fewer copies than there are nodes. */

@@ -3,11 +3,11 @@
  *
  *   V21  A token does nothing that its issuer could not do when it was issued, ends no later than the credential that it was
  *        issued with, and not at all later than an hour; it issues nothing itself (guard.ts). One of an API key counts no
- *        longer than the key is there (#auth, key-extractor.ts).
+ *        longer than the key, and the secret, that it was issued with (#auth, key-extractor.ts).
  */
 import { issueKey } from '#auth';
 import { CATALOG_GROUP, DatabaseError, quote } from '#base';
-import { type ApiKey, Faults } from '#model';
+import { type ApiKey, Faults, isStillIssued } from '#model';
 import type { ServiceContext } from '../context.ts';
 import { addKeyFaults, NOBODY, refuseBelowLevel } from './api-keys.ts';
 import type { IssuedApiKey, IssueTokenRequest, NamedTokenRequest, TokensRequest } from './operations.ts';
@@ -35,20 +35,23 @@ export async function issueToken(context: ServiceContext, request: IssueTokenReq
   if (own.length >= TOKENS_OF_ISSUER_MAX)
     throw tooMany(`${quote(by)} has ${own.length} tokens, as many as it may have`);
   await sweep(context, tokens, nowMs);
+  // Nodes have clocks of their own: it is no older than what it was issued with.
+  const issuers = issuer?.keyId === undefined ? [] : (node.catalog.apiKey(issuer.keyId)?.secrets ?? []);
+  const createdAtMs = Math.max(nowMs, ...issuers.map((secret) => secret.createdAtMs));
   const { id, hash, text } = issueKey((bytes) => random.bytes(bytes));
   const key: ApiKey = {
     id,
     version: 1,
     name,
     grants,
-    createdAtMs: nowMs,
+    createdAtMs,
     createdBy: by,
     expiresAtMs: Math.min(
       nowMs + lifeSeconds * MS_PER_SECOND,
       Math.floor(issuer?.expiresAtMs ?? Number.POSITIVE_INFINITY),
     ),
     token: { keyId: issuer?.keyId },
-    secrets: [{ hash, createdAtMs: nowMs, expiresAtMs: undefined }],
+    secrets: [{ hash, createdAtMs, expiresAtMs: undefined }],
   };
   const outcome = await node.keepApiKey(key);
   if (outcome.kind === 'key-kept') return { key, text };
@@ -59,7 +62,7 @@ export async function issueToken(context: ServiceContext, request: IssueTokenReq
 export async function listTokens({ node, clock }: ServiceContext, { of }: TokensRequest): Promise<readonly ApiKey[]> {
   await node.latest(CATALOG_GROUP);
   const nowMs = clock.nowMs();
-  const counts = (token: ApiKey): boolean => !isPast(token, nowMs) && !isOrphan(node.catalog, token);
+  const counts = (token: ApiKey): boolean => !isPast(token, nowMs) && !isOrphan(node.catalog, token, nowMs);
   return node.catalog.apiKeys().filter((key) => isToken(key) && isOf(key, of) && counts(key));
 }
 
@@ -76,7 +79,7 @@ export async function revokeToken(context: ServiceContext, request: NamedTokenRe
 }
 
 async function sweep({ node }: ServiceContext, tokens: readonly ApiKey[], nowMs: number): Promise<void> {
-  const gone = tokens.filter((token) => isPast(token, nowMs - SWEEP_AFTER_MS) || isOrphan(node.catalog, token));
+  const gone = tokens.filter((token) => isPast(token, nowMs - SWEEP_AFTER_MS) || isOrphan(node.catalog, token, nowMs));
   for (const { id } of gone.slice(0, SWEPT_MAX)) await node.removeApiKey(id);
 }
 
@@ -92,8 +95,9 @@ function isPast({ expiresAtMs = 0 }: ApiKey, nowMs: number): boolean {
   return expiresAtMs <= nowMs;
 }
 
-function isOrphan(catalog: ServiceContext['node']['catalog'], { token }: ApiKey): boolean {
-  return token?.keyId !== undefined && catalog.apiKey(token.keyId) === undefined;
+function isOrphan(catalog: ServiceContext['node']['catalog'], token: ApiKey, nowMs: number): boolean {
+  const issuer = token.token?.keyId;
+  return issuer !== undefined && !isStillIssued(token, catalog.apiKey(issuer), nowMs);
 }
 
 function refuseFaults(request: IssueTokenRequest): void {

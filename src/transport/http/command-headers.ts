@@ -16,6 +16,10 @@ const PROOFS = [
   'cookie',
   'proxy-authorization',
   'x-api-key',
+  // Certificates of clients.
+  'client-cert',
+  'client-cert-chain',
+  'x-forwarded-client-cert',
   // Tokens and assertions of gateways; the names that these have found out are not among them.
   'cf-access-jwt-assertion',
   'x-amzn-oidc-accesstoken',
@@ -39,10 +43,17 @@ const OF_A_CONNECTION = [
 const OF_THE_BODY = ['content-encoding', 'content-length', 'content-type'];
 const OF_CAIRN = [BATCH_ID, LAST_SEEN, 'x-min-revision', RELAYED, SHOWN];
 
+/** Tokens of Azure's gateways, and what nodes say to each other: some of it proves that they are nodes. */
+const PREFIXES = ['x-ms-token-', 'x-cairn-'];
+
 const LEFT_OUT: ReadonlySet<string> = new Set([...PROOFS, ...OF_A_CONNECTION, ...OF_THE_BODY, ...OF_CAIRN]);
 
 /** In the order in which they came, with names in small letters. */
 export function commandHeaders(request: HttpRequest): Pairs {
+  const { inputs } = request.privacy();
+  // Any of them may be the one by which somebody is known here.
+  if (inputs === undefined) return [];
+  const proofs = new Set(inputs.map((name) => name.toLowerCase()));
   const ofConnection = new Set(
     request
       .header('connection')
@@ -53,7 +64,8 @@ export function commandHeaders(request: HttpRequest): Pairs {
   return request
     .headers()
     .map(([name, value]) => [name.toLowerCase(), textOf(value)] as const)
-    .filter(([name]) => !LEFT_OUT.has(name) && !ofConnection.has(name));
+    .filter(([name]) => !LEFT_OUT.has(name) && !ofConnection.has(name) && !proofs.has(name))
+    .filter(([name]) => !PREFIXES.some((prefix) => name.startsWith(prefix)));
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

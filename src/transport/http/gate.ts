@@ -10,7 +10,14 @@ import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';
 import { DatabaseError } from '#base';
 import { type Access, HeaderLines } from '../access.ts';
+import { NO_STORE } from './caching.ts';
+import type { AllowedOrigins } from './cors.ts';
+import { refusalOfOrigin } from './other-origins.ts';
+import type { HttpReply } from './reply.ts';
 import type { RouteContext } from './route.ts';
+
+const FAILED = 400;
+const NO_HEADERS = {};
 
 export class Gate {
   readonly #access: Access;
@@ -18,28 +25,43 @@ export class Gate {
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
   readonly #contexts = new WeakMap<Principal, RouteContext>();
 
+  readonly #origins: AllowedOrigins;
+
   /** `open`: the context of routes that anybody may ask. */
-  constructor(access: Access, open: RouteContext) {
+  constructor(access: Access, open: RouteContext, origins: AllowedOrigins) {
     this.#access = access;
     this.#open = open;
+    this.#origins = origins;
   }
 
   /** Goes on at once where it can; with an error: the request is refused. */
   pass(request: FastifyRequest, goOn: (refusal?: DatabaseError) => void): void {
     if (isForAnybody(request)) return goOn();
+    let refusal: DatabaseError | undefined;
     try {
       const found = this.#access.authenticator.identify(new HeaderLines(request.raw.rawHeaders));
-      if (!(found instanceof Promise)) this.#principals.set(request, found);
-      else return void this.#later(request, found, goOn);
+      if (found instanceof Promise) return void this.#later(request, found, goOn);
+      refusal = this.#let(request, found);
     } catch (failure) {
-      return goOn(refusalIn(failure));
+      refusal = refusalIn(failure);
     }
-    goOn();
+    goOn(refusal);
+  }
+
+  /** Undefined: it may go on. */
+  #let(request: FastifyRequest, principal: Principal): DatabaseError | undefined {
+    this.#principals.set(request, principal);
+    return refusalOfOrigin(request, principal, this.#origins);
   }
 
   /** Of a request that has passed; undefined where anybody may ask. */
   principalOf(request: FastifyRequest): Principal | undefined {
     return this.#principals.get(request);
+  }
+
+  /** Of an answer that says nothing of keeping it: it is for who has asked. Errors never do (SPEC-HTTP-R6). */
+  headersOf(request: FastifyRequest, { status }: HttpReply): HttpReply['headers'] {
+    return status >= FAILED || isForAnybody(request) ? NO_HEADERS : NO_STORE;
   }
 
   /** What the route of a request that has passed works with. */
@@ -60,7 +82,7 @@ export class Gate {
   ): Promise<void> {
     let refusal: DatabaseError | undefined;
     try {
-      this.#principals.set(request, await found);
+      refusal = this.#let(request, await found);
     } catch (failure) {
       refusal = refusalIn(failure);
     }

@@ -162,7 +162,7 @@ class HttpFront {
     const { gzipBytesMin: bytesMin } = options;
     this.#compression = bytesMin === undefined ? undefined : new Compression({ bytesMin, memory: this.#memory });
     this.#relaying = options.relay && new HttpRelaying(options.relay, options.rateLimits);
-    this.#gate = options.access && new Gate(options.access, this.#context);
+    this.#gate = options.access && new Gate(options.access, this.#context, options.allowedOrigins);
     this.#limiting = options.rateLimits && new RateLimiting(options.rateLimits);
     this.#privacy = options.access === undefined ? PUBLIC : privacyOf(options.access.authenticator);
     this.#traces = options.tracer && new RequestTraces(options.tracer);
@@ -365,7 +365,7 @@ class HttpFront {
     const origins = corsHeaders(this.#options.allowedOrigins, request.headers.origin);
     const limits = this.#limiting?.headersOf(request);
     const vary = varying(origins, answer.headers, this.#compression?.varies(answer) ?? NO_HEADERS);
-    reply.headers({ ...origins, ...limits, ...answer.headers, ...vary });
+    reply.headers({ ...origins, ...limits, ...this.#gate?.headersOf(request, answer), ...answer.headers, ...vary });
     if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
     reply.headers(this.#ending());
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);

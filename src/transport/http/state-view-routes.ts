@@ -39,6 +39,15 @@ export const STATE_VIEW_ROUTES: readonly Route[] = [
   { method: 'GET', path: VARIANT, takesAnyParameter: true, handle: renderNamed },
 ];
 
+/**
+ * What is rendered is of whoever published it, in a content type of his choice: a browser is to run none of it, and not
+ * on the origin of the API, where it would be whoever looks at it.
+ */
+const SANDBOXED = {
+  'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:",
+  'x-content-type-options': 'nosniff',
+} as const;
+
 type Scope = Pick<BoundStateView, 'databaseName' | 'revision'>;
 
 /** What is to be rendered, and how its URL is spelled where it names what was resolved. */
@@ -221,5 +230,9 @@ function inputsOf({ databaseId, revision, version, cut, parameters }: BoundState
 
 function headersOf(view: BoundStateView): Readonly<Record<string, string>> {
   const { cut } = view;
-  return { ...scopeHeaders(view), ...(cut !== undefined && { 'x-effective-time-end-at': formatInstant(cut) }) };
+  return {
+    ...SANDBOXED,
+    ...scopeHeaders(view),
+    ...(cut !== undefined && { 'x-effective-time-end-at': formatInstant(cut) }),
+  };
 }

@@ -54,8 +54,9 @@ const known = (more: Partial<KnownKey> = {}): KnownKey => ({
   id: key.id,
   name: 'ci',
   grants: GRANTS,
+  createdAtMs: 5,
   createdBy: 'bootstrap',
-  secrets: [{ hash: key.hash }],
+  secrets: [{ hash: key.hash, createdAtMs: 5 }],
   ...more,
 });
 
@@ -81,7 +82,12 @@ describe('a key in a request', () => {
     const headers = { 'x-api-key': key.text };
     expect(await extracted(known({ expiresAtMs: 10 }), headers, 9)).toBe(`key:${key.id}`);
     expect(await extracted(known({ expiresAtMs: 10 }), headers, 10)).toBe('refused');
-    const rotated = known({ secrets: [{ hash: other.hash }, { hash: key.hash, expiresAtMs: 10 }] });
+    const rotated = known({
+      secrets: [
+        { hash: other.hash, createdAtMs: 5 },
+        { hash: key.hash, createdAtMs: 5, expiresAtMs: 10 },
+      ],
+    });
     expect(await extracted(rotated, headers, 9)).toBe(`key:${key.id}`);
     expect(await extracted(rotated, headers, 10)).toBe('refused');
     expect(await extracted(rotated, { 'x-api-key': other.text }, 10)).toBe(`key:${key.id}`);
@@ -98,7 +104,7 @@ describe('a key in a request', () => {
     const extractor = keyExtractor(keys, () => 0);
     const found = await extractor.extract(credentialsOf({ 'x-api-key': key.text }));
     expect(found).toMatchObject({ kind: 'principal', principal: { id: `key:${key.id}` } });
-    there = known({ secrets: [{ hash: other.hash }] });
+    there = known({ secrets: [{ hash: other.hash, createdAtMs: 5 }] });
     expect(await extractor.extract(credentialsOf({ 'x-api-key': key.text }))).toMatchObject({ kind: 'principal' });
     const refused = async (): Promise<void> => Promise.reject(new DatabaseError('unavailable', 'no leader'));
     await expect(extracted(undefined, { 'x-api-key': key.text }, 0, refused)).rejects.toThrow('no leader');
@@ -126,7 +132,7 @@ describe('a key in a request', () => {
 
 describe('a token', () => {
   const token = known({ createdBy: 'key:0123456789abcdef', token: { keyId: '0123456789abcdef' }, expiresAtMs: 10 });
-  const issuer: KnownKey = { ...known(), id: '0123456789abcdef', secrets: [] };
+  const issuer: KnownKey = { ...known(), id: '0123456789abcdef', secrets: [{ hash: other.hash, createdAtMs: 5 }] };
   const extractorOf = (...all: readonly KnownKey[]): ReturnType<typeof keyExtractor> =>
     keyExtractor({ find: (id) => all.find((each) => each.id === id), refresh: async () => undefined }, () => 9);
   const headers = credentialsOf({ authorization: `Bearer ${key.text}` });
@@ -146,7 +152,7 @@ describe('a token', () => {
   it('ends with the key that has issued it (V21)', async () => {
     expect(await extractorOf(token).extract(headers)).toMatchObject({
       kind: 'refused',
-      why: expect.stringMatching(/which is gone$/),
+      why: expect.stringMatching(/which is gone or has another secret$/),
     });
     const all = [token, issuer];
     const keys = { find: (id: string) => all.find((each) => each.id === id), refresh: async () => undefined };
@@ -155,6 +161,19 @@ describe('a token', () => {
     expect(kept.principal.holds()).toBe(true);
     all.pop();
     expect(kept.principal.holds()).toBe(false);
+  });
+
+  it('ends with the secret that it was issued with, and with none that is younger (V21)', async () => {
+    const found = async (...secrets: KnownKey['secrets']): Promise<string> =>
+      (await extractorOf(token, { ...issuer, secrets }).extract(headers)).kind;
+    const [old, young] = [
+      { hash: other.hash, createdAtMs: 4 },
+      { hash: other.hash, createdAtMs: 6 },
+    ];
+    expect(await found(young, old)).toBe('principal');
+    expect(await found(young, { ...old, expiresAtMs: 10 })).toBe('principal');
+    expect(await found(young, { ...old, expiresAtMs: 9 })).toBe('refused');
+    expect(await found(young)).toBe('refused');
   });
 });
 

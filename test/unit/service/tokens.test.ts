@@ -87,6 +87,13 @@ describe('a token', () => {
     expect(removed.slice(4)).toEqual([8, 9].map((id) => tokenOf(id).id));
   });
 
+  it('is no older than the secrets of its key, which another node may have made by its own clock', async () => {
+    const secrets = [{ hash: new Uint8Array(32), createdAtMs: NOW_MS + 50, expiresAtMs: undefined }];
+    const key = tokenOf(7, { token: undefined, expiresAtMs: undefined, secrets });
+    const issued = await issueToken(world([key]).context, { ...asked, issuer: { id: 'key:7', keyId: key.id } });
+    expect(issued.key).toMatchObject({ createdAtMs: NOW_MS + 50, expiresAtMs: NOW_MS + 900_000 });
+  });
+
   it('is listed and revoked while it counts', async () => {
     const { context } = world([tokenOf(1), tokenOf(2, { expiresAtMs: NOW_MS }), tokenOf(3, { token: { keyId: 'f' } })]);
     expect((await listTokens(context, { signal })).map(({ id }) => id)).toEqual([tokenOf(1).id]);

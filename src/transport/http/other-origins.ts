@@ -1,0 +1,41 @@
+/**
+ * Requests that a page of another origin has a browser send.
+ *
+ *   TH14 Where a browser or what stands before the server says by itself who asks, as cookies and proxies do, no page of
+ *        another origin has that somebody write: unless the settings name its origin.
+ *
+ * A key or a token is no such thing: a page of another origin has to know it. What is only read stays with the browser
+ * (cors.ts).
+ */
+import type { FastifyRequest } from 'fastify';
+import type { Principal } from '#auth';
+import { DatabaseError, quote } from '#base';
+import type { AllowedOrigins } from './cors.ts';
+
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** Nobody but the code of a page sends them: browsers add no bearer token. */
+const SENT_ON_PURPOSE = ['authorization', 'x-api-key'];
+const SAME = ['same-origin', 'none'];
+
+/** Undefined: it may go on. */
+export function refusalOfOrigin(
+  { method, headers }: FastifyRequest,
+  principal: Principal,
+  allowed: AllowedOrigins,
+): DatabaseError | undefined {
+  if (SAFE.has(method)) return undefined;
+  const proof = Object.keys(principal.proof()).map((name) => name.toLowerCase());
+  if (SENT_ON_PURPOSE.some((name) => proof.includes(name))) return undefined;
+  const { origin, host, 'sec-fetch-site': site } = headers;
+  if (origin !== undefined && allowed !== '*' && allowed.includes(origin)) return undefined;
+  if (typeof site === 'string' ? SAME.includes(site) : origin === undefined || hostOf(origin) === host) {
+    return undefined;
+  }
+  const message = `A page of ${quote(origin ?? 'another origin')} may not write here as who the browser says you are; name its origin in cors-origins`;
+  return new DatabaseError('permission_denied', message, { details: { reason: 'ForeignOrigin' } });
+}
+
+/** Of what is no URL, such as `null`: none. */
+function hostOf(origin: string): string | undefined {
+  return URL.parse(origin)?.host;
+}
