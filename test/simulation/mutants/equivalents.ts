@@ -8,7 +8,7 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   {
     name: 'read-answered-in-a-later-term',
     breaks: 'a read that was confirmed in one term is answered in the next (etcd #20418)',
-    why: 'a read index is committed, and confirmed after the read came: whoever has applied it, in whatever term, has all that was acknowledged before; the core asks again all the same',
+    why: 'a read index is committed, and confirmed after the read came: whoever has applied it, in whatever term, has all that was acknowledged before; the core asks again all the same, which a unit test holds',
   },
   {
     name: 'lease-kept-during-transfer',
