@@ -53,7 +53,10 @@ export class Gate {
   }
 }
 
-/** What is sent twice has its values joined by node:http2, and is then no credential of any kind. */
+/**
+ * What is sent twice has its values joined by node:http2, and is then no credential of any kind; of `authorization` it
+ * hands on the first alone.
+ */
 class CallHeaders implements Credentials {
   readonly #call: Call;
 

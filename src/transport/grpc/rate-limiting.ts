@@ -84,7 +84,10 @@ export class RateLimiting {
   }
 }
 
-/** What is sent twice has its values joined by node:http2, and is then no credential of any kind. */
+/**
+ * What is sent twice has its values joined by node:http2, and is then no credential of any kind; of `authorization` it
+ * hands on the first alone.
+ */
 class SentHeaders implements Credentials {
   readonly #headers: IncomingHttpHeaders;
 

@@ -64,8 +64,9 @@ export class Protocol {
   }
 
   /**
-   * A page of somebody else in a browser is not to ask us, by our name or by one of its own (DNS rebinding): that is
-   * refused here.
+   * A page of somebody else in a browser is not to ask us: by our name that is refused here, and by one of its own (DNS
+   * rebinding) where this node listens on loopback alone. Elsewhere it has names that it does not know; ask for
+   * credentials there.
    */
   isExpected(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.#isLocal)
