@@ -195,10 +195,9 @@ describe('SPEC-GRPC-CANCELLATION', () => {
     const databaseName = uniqueName();
     await server.client.send('createDatabase', { databaseName });
     const data = Buffer.alloc(500_000);
-    const ids = Array.from({ length: 30 }, (_, n) => `${n}`);
-    await Promise.all(
-      ids.map((id) => server.client.send('transact', transaction(databaseName, [event({ id, data })]))),
-    );
+    for (let id = 0; id < 30; id++) {
+      await server.client.send('transact', transaction(databaseName, [event({ id: `${id}`, data })]));
+    }
     const stream = server.client.open('queryEvents', { databaseName, query: undefined, atRevision: undefined });
     stream.on('error', () => undefined);
     await new Promise((resolve) => stream.once('data', resolve));
