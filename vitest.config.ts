@@ -54,11 +54,13 @@ const config: ViteUserConfig = defineConfig({
     passWithNoTests: false,
     allowOnly: false,
     projects: [
-      { extends: true, test: { name: 'node', include: ['test/**/*.test.ts'] } },
+      { extends: true, test: { name: 'node', include: ['test/**/*.test.ts'], sequence: { groupOrder: 0 } } },
       {
         extends: true,
         test: {
           name: 'cluster',
+          // Behind the others, some of which look at the clock.
+          sequence: { groupOrder: 1 },
           include: ['test/spec/**/*.test.ts'],
           exclude: OF_ONE_NODE.map((name) => `test/spec/${name}.test.ts`),
           provide: { isClustered: true },

@@ -8,6 +8,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PORTIONED } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
+import { eventually } from '../support/eventually.ts';
 import { exchange, parseReplies, type RawReply } from '../support/raw-http.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { wat } from '../support/wasm/wat.ts';
@@ -101,27 +102,34 @@ describe('SPEC-HTTP-R11', { timeout: SLOW_MS }, () => {
     for (const portions of [
       { count: 1, bytes: 5 },
       { count: 3, bytes: 80 * KIB },
+      { count: 0, bytes: 0 },
     ]) {
-      const reply = await replyTo(portions);
+      // What takes longer than some 100 ms is sent as it comes, and on a busy machine anything may.
+      const reply = await eventually(async () => {
+        const whole = await replyTo(portions);
+        expect(whole.headers.has('content-length')).toBe(true);
+        return whole;
+      });
       expect([reply.status, reply.headers.get('content-length')]).toEqual([200, `${portions.count * portions.bytes}`]);
       expect(reply.headers.get('transfer-encoding')).toBeUndefined();
       expect(digestOf(Buffer.from(reply.body, 'latin1'))).toBe(digestOf(written(portions)));
     }
-    const nothing = await replyTo({ count: 0, bytes: 0 });
-    expect([nothing.status, nothing.headers.get('content-length'), nothing.body]).toEqual([200, '0', '']);
   });
 
   it('sends in chunks what is more, and the last of them says that it was all', async () => {
     const portions = { count: 40, bytes: 50_001 };
-    const text = await heard(portions);
+    // What is collected is 256 KiB in whole parts, less than one more; unless some 100 ms have passed before.
+    const text = await eventually(async () => {
+      const said = await heard(portions);
+      expect(chunksOf(said).sizes[0]).toBe(6 * portions.bytes);
+      return said;
+    });
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(text.slice(0, text.indexOf('\r\n\r\n')).toLowerCase()).toMatch(/transfer-encoding: chunked/);
     expect(text.toLowerCase()).not.toContain('content-length');
     expect(text.endsWith(LAST_CHUNK)).toBe(true);
     const { body, sizes } = chunksOf(text);
     expect(digestOf(body)).toBe(digestOf(written(portions)));
-    // What is collected is 256 KiB in whole parts: less than one more.
-    expect(sizes[0]).toBe(6 * portions.bytes);
     expect(sizes.at(-1)).toBe(0);
   });
 
