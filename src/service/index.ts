@@ -7,7 +7,7 @@
  *
  * Not here: any word of gRPC, HTTP or JSON; how a write becomes durable (#cluster); how an event is found (#query).
  *
- * Invariants (V13 to V20, of components, of who asks and of how often, stand where they are kept):
+ * Invariants (V13 to V21, of components, of who asks and of how often, stand where they are kept):
  *   V1  A malformed name is invalid_argument before anything is looked up by it.
  *   V2  A transaction of the right shape is judged in this order: names, database, minRevision, recorded result, size,
  *       faults (all at once), constraints (all at once). What is refused is not recorded.
