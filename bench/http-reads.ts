@@ -4,7 +4,8 @@
  *   npm run build && node --conditions=source bench/http-reads.ts [--events 20] [--clients 16] [--seconds 3] [--rounds 3]
  *
  * A page of so many events, by h2load over HTTP/1.1 with connections that stay. What is counted is the time of the
- * server's main thread, on which all of it happens; the client runs beside it.
+ * server's main thread, on which all of it happens; the client runs beside it. `made` is a page by a node that keeps
+ * none, `kept` one that is asked for again; fastify sends a text that it has, or objects that it turns into one.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -12,7 +13,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readNumber, refuse } from '../scripts/support/command-line.ts';
 import { Arena } from './arena.ts';
-import { startCairn } from './peers/cairn.ts';
+import { type CairnNode, startCairn, THIS_BUILD } from './peers/cairn.ts';
 import { hasH2load } from './support/h2load.ts';
 import { Latencies } from './support/latencies.ts';
 import { threadSeconds } from './support/process-cpu.ts';
@@ -47,21 +48,24 @@ interface Sum {
 
 await using arena = new Arena();
 await using stopping = new AsyncDisposableStack();
-const node = await startCairn(join(arena.dir, 'node'));
-stopping.defer(() => node.stop());
-await record(node.http);
-const url = `${node.http}/db/shop/1/events?limit=${eventCount}`;
-const contenders: Contender[] = [await bareFastify(await (await fetch(url)).text())];
+const node = await started('keeping', []);
+const forgetful = await started('forgetful', ['--http-page-cache-bytes=off']);
+const page = `/db/shop/1/events?limit=${eventCount}`;
+const body = await (await fetch(`${node.http}${page}`)).text();
+const contenders: Contender[] = [await bareFastify('text', body), await bareFastify('objects', body)];
 for (const [rendering, accept] of [
   ['JSON', 'application/json'],
   ['TOON', 'text/plain'],
   ['HTML', 'text/html'],
 ] as const) {
+  const url = `${node.http}${page}`;
   const tag = (await fetch(url, { headers: { accept } })).headers.get('etag') ?? '';
   const headers = [`accept: ${accept}`];
-  contenders.push({ name: rendering, pid: node.pid, url, headers, status: '200' });
-  const kept = [...headers, `if-none-match: ${tag}`];
-  contenders.push({ name: `${rendering}, 304`, pid: node.pid, url, headers: kept, status: '304' });
+  const made = { pid: forgetful.pid, url: `${forgetful.http}${page}` };
+  contenders.push({ name: `${rendering}, made`, ...made, headers, status: '200' });
+  contenders.push({ name: `${rendering}, kept`, pid: node.pid, url, headers, status: '200' });
+  const known = [...headers, `if-none-match: ${tag}`];
+  contenders.push({ name: `${rendering}, 304`, pid: node.pid, url, headers: known, status: '304' });
 }
 const sums = new Map<string, Sum>(contenders.map(({ name }) => [name, { latencies: new Latencies(), cpuSeconds: 0 }]));
 for (let round = 0; round <= rounds; round++) {
@@ -74,6 +78,13 @@ const rows = [...sums].map(([name, { latencies, cpuSeconds }]) => {
 });
 const head = ['| answer | requests/s | requests/s and core of the server | p50, p99 ms |', '|---|---|---|---|'];
 process.stdout.write(`${[...head, ...rows].join('\n')}\n`);
+
+async function started(name: string, settings: readonly string[]): Promise<CairnNode> {
+  const started = await startCairn(join(arena.dir, name), THIS_BUILD, settings);
+  stopping.defer(() => started.stop());
+  await record(started.http);
+  return started;
+}
 
 /** One transaction of events that are alike. */
 async function record(http: string): Promise<void> {
@@ -92,11 +103,11 @@ async function record(http: string): Promise<void> {
   if (sent.status !== 200) throw new Error(`the events could not be recorded: ${await sent.text()}`);
 }
 
-/** fastify alone, which sends a text that it has. */
-async function bareFastify(body: string): Promise<Contender> {
+/** fastify alone, which sends a text that it has, or turns objects into one. */
+async function bareFastify(what: 'text' | 'objects', text: string): Promise<Contender> {
   const port = await freePort();
   const code = `import { fastify } from 'fastify';
-    const body = ${JSON.stringify(body)};
+    const body = ${what === 'text' ? JSON.stringify(text) : text};
     const server = fastify();
     server.get('/page', (_request, reply) => reply.type('application/json; charset=utf-8').send(body));
     await server.listen({ host: '127.0.0.1', port: ${port} });`;
@@ -106,7 +117,13 @@ async function bareFastify(body: string): Promise<Contender> {
   });
   stopping.defer(() => stopProcess(child));
   await untilListening(port, child);
-  return { name: 'fastify', pid: child.pid ?? 0, url: `http://127.0.0.1:${port}/page`, headers: [], status: '200' };
+  return {
+    name: `fastify, ${what}`,
+    pid: child.pid ?? 0,
+    url: `http://127.0.0.1:${port}/page`,
+    headers: [],
+    status: '200',
+  };
 }
 
 function load({ pid, url: asked, headers, status, name }: Contender, sum: Sum | undefined): void {

@@ -411,9 +411,16 @@ function grpcOptions({ grpcPort, grpcGzipBytes }: Config): Pick<GrpcServerOption
   return { port: grpcPort, gzipBytesMin: grpcGzipBytes === 'off' ? undefined : grpcGzipBytes };
 }
 
-function httpOptions(config: Config): Pick<HttpServerOptions, 'port' | 'allowedOrigins' | 'gzipBytesMin'> {
-  const gzipBytesMin = config.httpGzipBytes === 'off' ? undefined : config.httpGzipBytes;
-  return { port: config.httpPort, allowedOrigins: config.corsOrigins, gzipBytesMin };
+function httpOptions(
+  config: Config,
+): Pick<HttpServerOptions, 'port' | 'allowedOrigins' | 'gzipBytesMin' | 'pageCacheBytes'> {
+  const { httpGzipBytes, httpPageCacheBytes } = config;
+  return {
+    port: config.httpPort,
+    allowedOrigins: config.corsOrigins,
+    gzipBytesMin: httpGzipBytes === 'off' ? undefined : httpGzipBytes,
+    pageCacheBytes: httpPageCacheBytes === 'off' ? 0 : httpPageCacheBytes,
+  };
 }
 
 function hostInUrl(host: string): string {

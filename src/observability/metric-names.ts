@@ -103,6 +103,7 @@ export interface CounterLabels {
   readonly grpc_server_handled_total: GrpcMethodLabels & { readonly grpc_code: string };
   readonly grpc_server_msg_received_total: GrpcMethodLabels;
   readonly grpc_server_msg_sent_total: GrpcMethodLabels;
+  readonly cairn_http_page_cache_hits_total: NoLabels;
   readonly cairn_redirects_total: { readonly reason: 'latest' | 'cached' | 'effective_time' };
   readonly cairn_connections_closed_total: NoLabels;
   readonly cairn_rejected_total: { readonly reason: 'overload' | 'draining' | 'too_large' | 'disk_full' | 'malformed' };
@@ -163,6 +164,7 @@ export interface GaugeLabels {
   readonly cairn_inflight_requests: { readonly plane: 'grpc' | 'http' };
   readonly cairn_request_memory_bytes: NoLabels;
   readonly cairn_unsent_memory_bytes: NoLabels;
+  readonly cairn_http_page_cache_bytes: NoLabels;
   readonly cairn_raft_has_leader: NoLabels;
   readonly cairn_raft_is_leader: NoLabels;
   readonly cairn_raft_term: NoLabels;

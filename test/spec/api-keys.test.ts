@@ -53,6 +53,12 @@ describe('SPEC-AUTH-KEYS', () => {
     expect(list.headers.get('cache-control')).toBe('no-store');
   });
 
+  it('a node with authentication counts its routes from 0 on', async () => {
+    const scraped = await (await fetch(server.metrics)).text();
+    const labels = 'method="DELETE",route="/api/v1/auth/tokens/{token_id}",code="204"';
+    expect(scraped).toContain(`http_server_request_duration_seconds_count{${labels}} 0\n`);
+  });
+
   it('neither the secret nor the first key is anywhere in the data directory', async () => {
     const issued = await issue({ roles: ['reader'] });
     expect(await readStatus(issued)).toBe(200);

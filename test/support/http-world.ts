@@ -69,6 +69,7 @@ export interface HttpWorldOptions {
   readonly budgets?: ByteBudgets;
   /** As of the server. */
   readonly gzipBytesMin?: number;
+  readonly pageCacheBytes?: number;
   /** Instead of those of the API. */
   readonly routes?: readonly Route[];
   readonly tracer?: Tracer;
@@ -83,6 +84,7 @@ export async function startHttpWorld({
   connectionsMax,
   budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
   gzipBytesMin,
+  pageCacheBytes = 0,
   routes,
   tracer,
 }: HttpWorldOptions = {}): Promise<HttpWorld> {
@@ -113,6 +115,7 @@ export async function startHttpWorld({
     allowedOrigins,
     budgets,
     gzipBytesMin,
+    pageCacheBytes,
     ...(connectionsMax === undefined ? {} : { connectionsMax }),
     ...(routes === undefined ? {} : { routes }),
     tracer,

@@ -35,17 +35,23 @@ const MS_PER_SECOND = 1000;
 const OVERLAP_SECONDS_DEFAULT = 86_400;
 const OVERLAP_SECONDS_MAX = 31_536_000;
 
-export const AUTH_ROUTES: readonly Route[] = [
-  { method: 'GET', path: KEYS, handle: guarded(list) },
-  { method: 'POST', path: KEYS, status: 201, handle: guarded(issue) },
-  { method: 'GET', path: `${KEYS}/{key_id}`, handle: guarded(find) },
-  { method: 'POST', path: `${KEYS}/{key_id}/rotate`, status: 201, handle: guarded(rotate) },
-  { method: 'DELETE', path: `${KEYS}/{key_id}`, handle: guarded(revoke) },
-  { method: 'GET', path: TOKENS, handle: guarded(listTokens) },
-  { method: 'POST', path: TOKENS, status: 201, handle: guarded(issueToken) },
-  { method: 'GET', path: `${TOKENS}/{token_id}`, handle: guarded(findToken) },
-  { method: 'DELETE', path: `${TOKENS}/{token_id}`, handle: guarded(revokeToken) },
+const OF_THOSE_WHO_ARE_KNOWN: readonly Route[] = [
+  { method: 'GET', path: KEYS, handle: list },
+  { method: 'POST', path: KEYS, status: 201, handle: issue },
+  { method: 'GET', path: `${KEYS}/{key_id}`, handle: find },
+  { method: 'POST', path: `${KEYS}/{key_id}/rotate`, status: 201, handle: rotate },
+  { method: 'DELETE', path: `${KEYS}/{key_id}`, handle: revoke },
+  { method: 'GET', path: TOKENS, handle: listTokens },
+  { method: 'POST', path: TOKENS, status: 201, handle: issueToken },
+  { method: 'GET', path: `${TOKENS}/{token_id}`, handle: findToken },
+  { method: 'DELETE', path: `${TOKENS}/{token_id}`, handle: revokeToken },
 ];
+
+export const AUTH_ROUTES: readonly Route[] = OF_THOSE_WHO_ARE_KNOWN.map((route) => ({
+  ...route,
+  handle: guarded(route.handle),
+  needsAuthentication: true,
+}));
 
 /** Where nobody is asked who he is, keys are not issued: anybody could lay one by for later. */
 function guarded(handle: Route['handle']): Route['handle'] {

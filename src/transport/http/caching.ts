@@ -97,19 +97,38 @@ export type Keeping = 'revision' | 'content';
  * A read at a numeric revision: its answer may be kept, each rendering under a tag of its own. What follows from the
  * revision alone is not read again for whoever has it.
  */
-export async function keptRead(
-  request: HttpRequest,
-  keeping: Keeping,
-  read: { readonly scope: () => Promise<ReplyScope>; readonly answer: () => Promise<HttpReply> | HttpReply },
-): Promise<HttpReply> {
-  if (keeping === 'revision' && request.header('if-none-match') !== undefined) {
-    const scope = scopeHeaders(await read.scope());
-    const etag = tagOf(request, scope);
-    if (tagMatch(request, etag) === 'named') return notModified(request, scope, etag);
-  }
-  const answer = await read.answer();
+export async function keptRead(request: HttpRequest, keeping: Keeping, read: ReadAtNumber): Promise<HttpReply> {
+  const answer = keeping === 'revision' ? await withoutAnswer(request, read) : undefined;
+  return answer ?? made(request, keeping, await read.answer());
+}
+
+export interface ReadAtNumber {
+  readonly scope: () => Promise<ReplyScope>;
+  readonly answer: () => Promise<HttpReply> | HttpReply;
+}
+
+/** What can be said by the tag alone: that the client has the answer, or what was answered to it before (ADR 0145). */
+async function withoutAnswer(request: HttpRequest, read: ReadAtNumber): Promise<HttpReply | undefined> {
+  const target = targetOf(request);
+  const kept = request.pages().find(target);
+  if (kept === undefined && request.header('if-none-match') === undefined) return undefined;
+  const scope = scopeHeaders(await read.scope());
+  const etag = tagOf(request, scope);
+  if (tagMatch(request, etag) === 'named') return notModified(request, scope, etag);
+  if (kept?.etag !== etag) return undefined;
+  await request.awaitRoomToSend(kept.answer.body.length);
+  request.pages().sent(target, kept);
+  return tagged(request, kept.answer, etag);
+}
+
+function made(request: HttpRequest, keeping: Keeping, answer: HttpReply): HttpReply {
   if (answer.status !== OK) return answer;
   const etag = tagOf(request, answer.headers, keeping === 'content' ? answer.body : undefined);
+  if (keeping === 'revision') request.pages().offer(targetOf(request), etag, answer);
+  return tagged(request, answer, etag);
+}
+
+function tagged(request: HttpRequest, answer: HttpReply, etag: string): HttpReply {
   if (tagMatch(request, etag) !== undefined) return notModified(request, answer.headers, etag);
   return { ...answer, headers: { ...answer.headers, ...cachingHeaders(request, etag, VARIES) } };
 }
@@ -124,9 +143,17 @@ function notModified(request: HttpRequest, headers: HttpReply['headers'], etag: 
 
 /** Of the instance, the revision and the request; the number is raised when the same JSON is written in another way. */
 function tagOf(request: HttpRequest, headers: HttpReply['headers'], content?: HttpReply['body']): string {
-  const rendering = request.rendering()?.name ?? 'json/1';
   const target = `${request.path()}${request.search()}`;
-  return weakTag([headers['x-database-id'], headers['x-revision'], rendering, target, content?.toString()]);
+  return weakTag([headers['x-database-id'], headers['x-revision'], renderingOf(request), target, content?.toString()]);
+}
+
+function renderingOf(request: HttpRequest): string {
+  return request.rendering()?.name ?? 'json/1';
+}
+
+/** What is asked for, and in what rendering. */
+function targetOf(request: HttpRequest): string {
+  return `${renderingOf(request)} ${request.path()}${request.search()}`;
 }
 
 function opaque(tag: string): string {

@@ -71,14 +71,18 @@ export class Compression {
     const bytesMax = wish === 'required' ? withOverhead(bytes.length) : Math.floor(bytes.length / 2);
     if (!this.#memory.tryPack(reply, bytesMax)) return undefined;
     this.#running += 1;
-    return this.#packed(reply, bytes, bytesMax);
+    return this.#packed(reply, bytes, { bytesMax, isShared: answer.isShared === true });
   }
 
-  async #packed(reply: FastifyReply, body: Buffer, bytesMax: number): Packing {
+  async #packed(
+    reply: FastifyReply,
+    body: Buffer,
+    { bytesMax, isShared }: { readonly bytesMax: number; readonly isShared: boolean },
+  ): Packing {
     const packed = await gzipped(body, bytesMax);
     this.#running -= 1;
     this.#memory.packed(reply, packed?.length ?? body.length);
-    if (packed !== undefined) giveBack(body);
+    if (packed !== undefined && !isShared) giveBack(body);
     return packed;
   }
 }

@@ -39,7 +39,8 @@ export class RequestMetrics {
   /** Methods and routes that were asked for. */
   readonly #used = new Set<string>();
 
-  constructor(metrics: Metrics, routes: readonly Route[]) {
+  /** What nobody may ask where everybody may do everything shows nothing there until somebody does. */
+  constructor(metrics: Metrics, routes: readonly Route[], isAuthenticated: boolean) {
     this.#metrics = metrics;
     this.#inFlight = metrics.gauge('cairn_inflight_requests', { plane: 'http' });
     this.#redirects = {
@@ -48,7 +49,9 @@ export class RequestMetrics {
       effective_time: metrics.counter('cairn_redirects_total', { reason: 'effective_time' }),
     };
     this.#templates = new Set(routes.map(({ path }) => path));
-    for (const { method, path, status = SUCCESS[method] } of routes) this.#duration(method, path, status);
+    for (const { method, path, status = SUCCESS[method], needsAuthentication = false } of routes) {
+      if (isAuthenticated || !needsAuthentication) this.#duration(method, path, status);
+    }
   }
 
   redirected(reason: RedirectReason): void {

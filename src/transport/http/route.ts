@@ -33,6 +33,8 @@ export interface Route {
   readonly isRead?: boolean;
   /** Whether it is answered without a credential, also where one is required. */
   readonly isForAnybody?: boolean;
+  /** Whether it is refused wherever everybody may do everything. */
+  readonly needsAuthentication?: boolean;
   /** Of a write: whether it has the same effect twice as once. Default: it has not. */
   readonly isRepeatable?: (request: HttpRequest) => boolean;
   /** Bytes of body, when the route takes more than most. */

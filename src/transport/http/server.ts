@@ -22,6 +22,7 @@ import { withoutEmptyFields } from './empty-fields.ts';
 import { toDatabaseError } from './framework-errors.ts';
 import { Gate } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
+import { KeptPages } from './kept-pages.ts';
 import {
   BODY_BYTES_MAX,
   CONNECTIONS_MAX,
@@ -34,12 +35,12 @@ import {
 } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
 import { HttpMemory, isBodyTooLong } from './memory.ts';
-import { type Privacy, PUBLIC, privacyOf } from './privacy.ts';
+import { PUBLIC, privacyOf } from './privacy.ts';
 import { RateLimiting } from './rate-limiting.ts';
 import { HttpRelaying } from './relaying.ts';
 import { refused } from './rendering/refusal.ts';
 import { emptyReply, type HttpReply, varying } from './reply.ts';
-import { HttpRequest, type RoutedRequest } from './request.ts';
+import { HttpRequest, type RequestLimits, type RoutedRequest } from './request.ts';
 import { headFault, isAboutServer, originForm } from './request-head.ts';
 import { RequestLines } from './request-line.ts';
 import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
@@ -65,6 +66,8 @@ export interface HttpServerOptions {
   readonly budgets: ByteBudgets;
   /** Bodies of answers that are so long are compressed for clients that accept it; undefined: none is. */
   readonly gzipBytesMin?: number | undefined;
+  /** Of pages that are kept to be sent again; none is unless given. */
+  readonly pageCacheBytes?: number;
   /** Connections at a time; `CONNECTIONS_MAX` unless given. */
   readonly connectionsMax?: number;
   /** Those of the API unless given. */
@@ -134,11 +137,10 @@ class HttpFront {
   readonly #memory: HttpMemory;
   readonly #compression: Compression | undefined;
   readonly #bodies: BodyIntake;
-  readonly #turns = new Turns();
+  readonly #limits: RequestLimits;
   readonly #relaying: HttpRelaying | undefined;
   readonly #gate: Gate | undefined;
   readonly #limiting: RateLimiting | undefined;
-  readonly #privacy: Privacy;
   readonly #traces: RequestTraces | undefined;
   readonly #fastify: FastifyInstance;
   readonly #sockets = new Set<Socket>();
@@ -153,7 +155,7 @@ class HttpFront {
       if (isFatal(failure)) onFatal(failure);
     };
     this.#context = { service, clock, goOn: (work) => void work.catch(judge) };
-    this.#metrics = new RequestMetrics(options.metrics, routes);
+    this.#metrics = new RequestMetrics(options.metrics, routes, options.access !== undefined);
     const malformed = options.metrics.counter('cairn_rejected_total', { reason: 'malformed' });
     this.#countMalformed = () => malformed.add();
     this.#memory = new HttpMemory(options.budgets, (reason) => {
@@ -164,7 +166,12 @@ class HttpFront {
     this.#relaying = options.relay && new HttpRelaying(options.relay, options.rateLimits);
     this.#gate = options.access && new Gate(options.access, this.#context, options.allowedOrigins);
     this.#limiting = options.rateLimits && new RateLimiting(options.rateLimits);
-    this.#privacy = options.access === undefined ? PUBLIC : privacyOf(options.access.authenticator);
+    this.#limits = {
+      memory: this.#memory,
+      turns: new Turns(),
+      privacy: options.access === undefined ? PUBLIC : privacyOf(options.access.authenticator),
+      pages: new KeptPages(options.pageCacheBytes ?? 0, options.metrics),
+    };
     this.#traces = options.tracer && new RequestTraces(options.tracer);
     this.#bodies = new BodyIntake(this.#memory, options.budgets.time);
     this.#fastify = this.#createFastify();
@@ -294,8 +301,7 @@ class HttpFront {
         // The router takes an empty segment for a parameter; a path that ends in a slash is not the path without it.
         if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
         this.#memory.received(reply);
-        const limits = { memory: this.#memory, turns: this.#turns, privacy: this.#privacy };
-        const routed = new HttpRequest(request, reply, limits, this.#traces?.spanOf(request));
+        const routed = new HttpRequest(request, reply, this.#limits, this.#traces?.spanOf(request));
         const filledIn = isRead(route) ? withoutEmptyFields(routed) : undefined;
         if (filledIn !== undefined) return this.#send(request, reply, filledIn);
         refuseParameters(route, routed.query(), PARAMETERS);
@@ -369,20 +375,20 @@ class HttpFront {
     if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
     reply.headers(this.#ending());
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
-    const { body, stream } = answer;
+    const { stream } = answer;
     if (stream !== undefined) return reply.send(stream);
     const packing = this.#compression?.pack(request, reply, answer);
-    if (packing === undefined) return sendBody(reply, body);
-    void this.#sendPacked(packing, reply, body);
+    if (packing === undefined) return sendBody(reply, answer);
+    void this.#sendPacked(packing, reply, answer);
     return reply;
   }
 
-  async #sendPacked(packing: Promise<Buffer | undefined>, reply: FastifyReply, body: HttpReply['body']): Promise<void> {
+  async #sendPacked(packing: Promise<Buffer | undefined>, reply: FastifyReply, answer: HttpReply): Promise<void> {
     const packed = await packing;
     // It has gone meanwhile.
     if (reply.raw.destroyed) reply.hijack();
-    else if (packed === undefined) sendBody(reply, body);
-    else sendBody(reply.header('content-encoding', 'gzip'), packed);
+    else if (packed === undefined) sendBody(reply, answer);
+    else sendBody(reply.header('content-encoding', 'gzip'), { body: packed });
   }
 
   #ending(): HttpReply['headers'] {
@@ -426,9 +432,9 @@ class HttpFront {
   }
 }
 
-function sendBody(reply: FastifyReply, body: HttpReply['body']): FastifyReply {
+function sendBody(reply: FastifyReply, { body, isShared }: Pick<HttpReply, 'body' | 'isShared'>): FastifyReply {
   // Then nobody sends it any more, and V8 would let it lie until it has much to collect.
-  if (Buffer.isBuffer(body)) reply.raw.once('close', () => giveBack(body));
+  if (Buffer.isBuffer(body) && isShared !== true) reply.raw.once('close', () => giveBack(body));
   return reply.send(body);
 }
 
