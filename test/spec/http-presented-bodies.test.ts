@@ -104,7 +104,8 @@ describe('SPEC-HTTP-R11', { timeout: SLOW_MS }, () => {
       { count: 3, bytes: 80 * KIB },
       { count: 0, bytes: 0 },
     ]) {
-      // What takes longer than some 100 ms is sent as it comes, and on a busy machine anything may.
+      // What takes longer than some 100 ms is sent as it comes, and on a busy machine anything may. To the millisecond
+      // it is held where the test has the clock: test/unit/transport/http/delivery.test.ts.
       const reply = await eventually(async () => {
         const whole = await replyTo(portions);
         expect(whole.headers.has('content-length')).toBe(true);

@@ -4,7 +4,7 @@
  * All of them run at the number in the path. A page with more behind it names the whole next request, in the member
  * `next` and as a `Link`.
  */
-import { type AskedRevision, DatabaseError, formatInstant, INSTANT_SECONDS_MAX, instantFromMs, quote } from '#base';
+import { type AskedRevision, DatabaseError, formatInstant, quote } from '#base';
 import {
   type EventQuery,
   Faults,
@@ -19,6 +19,7 @@ import {
 } from '#model';
 import type { ReadScope } from '#service';
 import { cursorBehind, cursorFrom } from './cursor.ts';
+import { nowAt } from './effective-time-cut.ts';
 import { invalidField } from './errors.ts';
 import { FILTER_PARAMETERS, filterFrom, filtersIn } from './event-filters.ts';
 import { type JsonMembers, jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
@@ -94,21 +95,13 @@ function queryOf(text: string, parameters: QueryParameters): ScopedQuery {
   return query;
 }
 
-/** The last millisecond of the year 9999. */
-const NOW_MS_MAX = INSTANT_SECONDS_MAX * 1000 + 999;
-
-/**
- * Now becomes a time that the URL names, so that the answer can be repeated (SPEC-HTTP-R2). It is never before what the
- * revision recorded: a clock that was set back hides no transaction that was answered. A clock beyond the last instant
- * that can be written means that one, before which everything is.
- */
+/** Now becomes a time that the URL names, so that the answer can be repeated (SPEC-HTTP-R2). */
 async function redirectToNow(
   request: HttpRequest,
-  { service, clock }: RouteContext,
+  context: RouteContext,
   { at, query }: { readonly at: AskedRevision; readonly query: EventQuery },
 ): Promise<HttpReply> {
-  const scope = await service.databaseAt({ ...request.read(), at });
-  const end = instantFromMs(Math.min(Math.max(clock.nowMs(), scope.revisionTimeMs), NOW_MS_MAX));
+  const { instant: end, scope } = await nowAt(request, context, at);
   const resolved = queryToParameter({ ...query, effectiveTime: { ...query.effectiveTime, end } });
   const headers = { ...scopeHeaders(scope), 'x-effective-time-end-at': formatInstant(end) };
   return redirectReply('effective_time', `${request.path()}?q=${resolved}`, headers);

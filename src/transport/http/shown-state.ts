@@ -2,18 +2,10 @@
  * The state of a State View as a part of the page of its version: laid out at a revision, and what differs from another
  * revision or version. Of text and JSON alone; whatever else it is, its own route renders it.
  */
-import {
-  type AskedRevision,
-  DatabaseError,
-  formatInstant,
-  type Instant,
-  instantFault,
-  instantFromMs,
-  parseInstant,
-  quote,
-} from '#base';
+import { type AskedRevision, DatabaseError, formatInstant, quote } from '#base';
 import { isJsonType, parseJson } from '#model';
 import type { ReadAt, ReadScope } from '#service';
+import { CUT, cutFrom, NOW, nowAt } from './effective-time-cut.ts';
 import { invalidField } from './errors.ts';
 import { type JsonMembers, jsonInteger, jsonStringIfPresent } from './json-text.ts';
 import { STATE_SHOWN_BYTES_MAX } from './limits.ts';
@@ -28,7 +20,6 @@ import type { RouteContext } from './route.ts';
 const REVISION = 'revision';
 const OTHER_REVISION = 'other_revision';
 const OTHER_VERSION = 'other_version';
-const CUT = 'effective_time_end_at';
 const OWN = [REVISION, OTHER_REVISION, OTHER_VERSION] as const;
 
 /** Beside those with a dot, which bind what the view selects. */
@@ -53,7 +44,7 @@ export async function shownState(
     if (stray !== undefined) throw invalidField(REVISION, `is missing: at which ${stray} says more of`);
     return undefined;
   }
-  const read = reader(request, context);
+  const read = await reader(request, context);
   const asked = { name: request.param('name'), version, at: atOf(REVISION, revision) };
   const own = await read(asked);
   const shown = { revision: own.revision, cut: own.cut, query: boundIn(query), state: own.text };
@@ -96,15 +87,16 @@ interface ReadState extends Pick<ReadScope, 'revision'> {
 }
 
 /** Reads states by the parameters of the request; both sides by the same time. */
-function reader(request: HttpRequest, { service, clock }: RouteContext): (asked: Asked) => Promise<ReadState> {
+async function reader(request: HttpRequest, context: RouteContext): Promise<(asked: Asked) => Promise<ReadState>> {
   const query = OWN.reduce((rest, name) => rest.without(name), request.query());
   const { cut: text, bindings } = renderParameters(query, { name: request.param('name'), isPresented: true });
-  const cut = cutFrom(text) ?? instantFromMs(clock.nowMs());
-  return async (asked) => {
-    const opened = await service.openStateView({ ...request.read(), ...asked });
+  const asked = cutFrom(text);
+  const cut = asked === NOW ? (await nowAt(request, context, laterOf(request.query()))).instant : asked;
+  return async (side) => {
+    const opened = await context.service.openStateView({ ...request.read(), ...side });
     const { definition } = opened.version;
     if (!isReadable(definition)) throw notReadable(definition);
-    const view = opened.bind({ parameters: bindings, field: 'query', cut: text === undefined ? undefined : cut });
+    const view = opened.bind({ parameters: bindings, field: 'query', cut });
     const { bytes } = await view.render({ signal: request.signal() });
     return {
       revision: opened.revision,
@@ -114,12 +106,13 @@ function reader(request: HttpRequest, { service, clock }: RouteContext): (asked:
   };
 }
 
-/** Undefined: now. */
-function cutFrom(text: string | undefined): Instant | undefined {
-  if (text === undefined || text === 'now') return undefined;
-  const cut = parseInstant(text);
-  if (cut !== undefined) return cut;
-  throw invalidField(CUT, instantFault(text) ?? 'must be a time as RFC 3339 has it, or now', text);
+/** Of the revisions of both sides. */
+function laterOf(query: QueryParameters): AskedRevision | 'latest' {
+  const sides = [REVISION, OTHER_REVISION].flatMap((name) => {
+    const text = query.get(name);
+    return text === undefined ? [] : [atOf(name, text)];
+  });
+  return sides.reduce((later, each) => (later === 'latest' || (each !== 'latest' && each <= later) ? later : each));
 }
 
 interface Shape {

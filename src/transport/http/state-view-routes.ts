@@ -2,19 +2,12 @@
  * State Views, rendered: in the revision-scoped family at a number, with a tag under which an answer may be kept; in
  * the collection-style family at what is asked for, without.
  */
-import {
-  type AskedRevision,
-  DatabaseError,
-  formatInstant,
-  type Instant,
-  instantFault,
-  instantFromMs,
-  parseInstant,
-} from '#base';
+import { type AskedRevision, DatabaseError, formatInstant } from '#base';
 import type { BoundStateView, OpenedPresenter, OpenedStateView, OpenStateViewRequest, RenderedState } from '#service';
 import { systemTimers } from '#service';
 import { cachingHeaders, NO_STORE, saysNoCache, tagMatch, weakTag } from './caching.ts';
 import { deliver } from './delivery.ts';
+import { CUT, cutFrom, NOW, nowAt } from './effective-time-cut.ts';
 import { invalidField } from './errors.ts';
 import { BUFFERED_MS_MAX, REQUEST_TIMEOUT_MS, STREAMED_MS_MAX } from './limits.ts';
 import { negotiate } from './negotiation.ts';
@@ -29,8 +22,6 @@ import { versionIn } from './version-routes.ts';
 const SCOPED = '/api/v1/db/{database}/{revision}/state-views/{name}/v{version}';
 const COLLECTION = '/databases/{database}/state-views/{name}';
 const VARIANT = '/api/v1/databases/{database}/state-views/{name}/versions/{version}';
-const CUT = 'effective_time_end_at';
-const NOW = 'now';
 const REVISION = 'revision';
 
 export const STATE_VIEW_ROUTES: readonly Route[] = [
@@ -124,17 +115,13 @@ function keepingHeaders(
   return { ...(keeping === 'refolded' && NO_STORE), ...varying({ vary: varies.join() }) };
 }
 
-/** A time, `now`, or nothing. */
-function cutFrom(text: string | undefined): Instant | typeof NOW | undefined {
-  if (text === undefined || text === NOW) return text;
-  const cut = parseInstant(text);
-  if (cut !== undefined) return cut;
-  throw invalidField(CUT, instantFault(text) ?? 'must be a time as RFC 3339 has it, or now', text);
-}
-
-function redirectToNow(request: HttpRequest, { clock }: RouteContext, scope: OpenedStateView): HttpReply {
-  const now = formatInstant(instantFromMs(clock.nowMs()));
-  const location = `${request.path()}?${request.query().with(CUT, now)}`;
+async function redirectToNow(
+  request: HttpRequest,
+  context: RouteContext,
+  { revision }: OpenedStateView,
+): Promise<HttpReply> {
+  const { instant, scope } = await nowAt(request, context, revision);
+  const location = `${request.path()}?${request.query().with(CUT, formatInstant(instant))}`;
   return redirectReply('effective_time', location, scopeHeaders(scope));
 }
 

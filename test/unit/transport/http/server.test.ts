@@ -7,6 +7,10 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assert, DatabaseError, toGroupId } from '#base';
 import { RowKeys } from '#database';
+import type { Service } from '#service';
+import type { Handler } from '../../../../src/transport/http/route.ts';
+import { ROUTES } from '../../../../src/transport/http/routes.ts';
+import { STATE_VIEW_ROUTES } from '../../../../src/transport/http/state-view-routes.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf } from '../../../support/http-client.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
@@ -325,6 +329,17 @@ describe('a clock after the year 9999', () => {
   });
 });
 
+const OTHER_ROUTES = ROUTES.filter((route) => !STATE_VIEW_ROUTES.includes(route));
+
+/** A State View in the order of effective time, of which nothing is asked but that. */
+function beforeAnyView(handle: Handler): Handler {
+  const definition = { name: 'stock', order: 'effective-time' };
+  return (request, context) => {
+    const openStateView = async () => ({ version: { definition }, revision: 1 });
+    return handle(request, { ...context, service: { ...context.service, openStateView } as unknown as Service });
+  };
+}
+
 describe('a clock that was set back', () => {
   it('hides no answered transaction from a query up to now (SPEC-HTTP-R2)', async () => {
     await using world = await startHttpWorld({ nowMs: Date.UTC(2026, 0, 1, 12) });
@@ -337,5 +352,16 @@ describe('a clock that was set back', () => {
     expect(redirect.headers.get('x-effective-time-end-at')).toBe('2026-01-01T12:00:00Z');
     const page = await world.client.get(redirect.headers.get('location') ?? '');
     expect(jsonOf(page)).toMatchObject({ events: [{ id: 'a' }] });
+  });
+
+  it('nor from a State View up to now', async () => {
+    const routes = STATE_VIEW_ROUTES.map((route) => ({ ...route, handle: beforeAnyView(route.handle) }));
+    await using world = await startHttpWorld({ nowMs: Date.UTC(2026, 0, 1, 12), routes: [...OTHER_ROUTES, ...routes] });
+    await world.client.create('shop');
+    await world.client.post('/databases/shop/events', { events: [cloudEvent('a')] });
+    world.core.nowMs -= 3_600_000;
+    const path = '/api/v1/db/shop/1/state-views/stock/v1?effective_time_end_at=';
+    const redirect = await world.client.get(`${path}now`);
+    expect(redirect.headers.get('location')).toBe(`${path}${encodeURIComponent('2026-01-01T12:00:00Z')}`);
   });
 });
