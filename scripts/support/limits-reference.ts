@@ -17,6 +17,7 @@ import {
   SMALL_PIECES_PER_SECOND,
 } from '../../src/transport/grpc/wire/senders.ts';
 import * as http from '../../src/transport/http/limits.ts';
+import { ANSWER_PACE } from '../../src/transport/http-connections.ts';
 
 export interface LimitRow {
   readonly what: string;
@@ -295,7 +296,20 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       row('Levels of JSON, those inside `data` too', count(model.JSON_DEPTH_MAX), INVALID, 'JSON_DEPTH_MAX'),
       row('Bytes of request line and headers', bytes(http.HEADER_BYTES_MAX), INVALID, 'HEADER_BYTES_MAX'),
       row('Headers', count(http.HEADERS_MAX), INVALID, 'HEADERS_MAX'),
-      row('Time in which a request arrives', ms(http.REQUEST_TIMEOUT_MS), INVALID, 'REQUEST_TIMEOUT_MS'),
+      row(
+        'Time in which a request arrives, and its headers; it is looked every',
+        `${ms(http.REQUEST_TIMEOUT_MS)}, ${ms(http.HEADERS_TIMEOUT_MS)}; ${ms(http.TIMEOUT_LOOK_MS)}`,
+        INVALID,
+        'REQUEST_TIMEOUT_MS',
+        'HEADERS_TIMEOUT_MS',
+        'TIMEOUT_LOOK_MS',
+      ),
+      row('Time in which a body of up to 16 KiB arrives', ms(http.SMALL_BODY_MS), INVALID, 'SMALL_BODY_MS'),
+      row(
+        'Pace at which an answer is taken that waits to be',
+        `${bytes(ANSWER_PACE.bytes)} in every ${ms(ANSWER_PACE.ms)}`,
+        'the connection is closed',
+      ),
       row(
         'Pace of a body of more than 16 KiB',
         `${bytes(http.BODY_PACE_BYTES)} in every ${ms(http.BODY_PACE_MS)}`,
@@ -316,7 +330,12 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'the connection ends behind them; what follows was not tried',
         'PIPELINED_MAX',
       ),
-      row('Connections of a node', count(http.CONNECTIONS_MAX), 'closed as it comes', 'CONNECTIONS_MAX'),
+      row(
+        'Connections of a node',
+        count(http.CONNECTIONS_MAX),
+        'the one that has waited longest for a whole request is closed',
+        'CONNECTIONS_MAX',
+      ),
       row('Time that an idle one is kept', ms(http.KEEP_ALIVE_TIMEOUT_MS), 'it is closed', 'KEEP_ALIVE_TIMEOUT_MS'),
       row(
         'What is read behind an answer that ends its connection',
@@ -390,6 +409,12 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'the connection is closed',
         'pingTimeoutMs',
         'pingEveryMs',
+      ),
+      row(
+        'Connections of a node',
+        count(GRPC_LIMITS.connectionsMax),
+        'the one that has waited longest for a whole request is closed',
+        'connectionsMax',
       ),
       row(
         'Time in which the settings are acknowledged',

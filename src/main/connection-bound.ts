@@ -10,6 +10,8 @@
  * The shares are of what is left of the limit behind log and store. Half of those of peers are for whoever dials this
  * node.
  *
+ * What comes beyond has the place of a connection that waits for a request (ADR 0143), if there is one.
+ *
  * LevelDB never gets over a file that it could not open: every later write fails, and the process has to end.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -68,7 +70,12 @@ export function connectionShares(filesMax: number, { hasPeers }: { readonly hasP
   return { clients, clientsOfPort: Math.floor(clients * PORT_PART), metrics, peers: Math.floor(peers / 2) };
 }
 
-export type ServerName = 'grpc' | 'http' | 'mcp' | 'metrics';
+const CLIENT_SERVERS = ['grpc', 'http', 'mcp'] as const;
+
+export type ServerName = (typeof CLIENT_SERVERS)[number] | 'metrics';
+
+/** Closes the connection of a port that is worth least; false: all are being answered. */
+export type MakeRoom = () => boolean;
 
 /** A connection that was closed as it came. */
 export interface ClosedConnection {
@@ -78,11 +85,12 @@ export interface ClosedConnection {
   readonly countMax: number;
 }
 
-/** From its making on closes connections beyond the shares as they come. */
+/** From its making on, of connections beyond the shares closes those that are worth least, or as they come. */
 export class ConnectionBound implements Disposable {
   readonly #shares: ConnectionShares;
   readonly #onClosed: (closed: ClosedConnection) => void;
   readonly #servers = new Map<number, ServerName>();
+  readonly #makesRoom = new Map<ServerName, MakeRoom>();
   readonly #open = { grpc: 0, http: 0, mcp: 0 };
   #clients = 0;
   readonly #onAccepted = (message: unknown): void => this.#accepted(message);
@@ -95,9 +103,13 @@ export class ConnectionBound implements Disposable {
     subscribe(DIALLED, this.#onDialled);
   }
 
-  /** Says whose port it is. The server of metrics bounds its connections itself. */
-  name(port: number, server: ServerName): void {
+  /**
+   * Says whose port it is, and how it makes room; absent: what comes beyond its share is closed. The server of metrics
+   * bounds its connections itself.
+   */
+  name(port: number, server: ServerName, makeRoom?: MakeRoom): void {
     this.#servers.set(port, server);
+    if (makeRoom !== undefined) this.#makesRoom.set(server, makeRoom);
   }
 
   [Symbol.dispose](): void {
@@ -112,6 +124,11 @@ export class ConnectionBound implements Disposable {
     const { clients, clientsOfPort } = this.#shares;
     const isCrowded = this.#open[server] >= clientsOfPort;
     if (isCrowded || this.#clients >= clients) {
+      // What that closes is counted out when its end is told of; it has no descriptor any more.
+      if (this.#hasMadeRoom(server, isCrowded) && !socket.destroyed) {
+        this.#count(socket, server);
+        return;
+      }
       socket.destroy();
       const reached = isCrowded
         ? ({ bound: 'of the port', countMax: clientsOfPort } as const)
@@ -119,6 +136,16 @@ export class ConnectionBound implements Disposable {
       this.#onClosed({ server, ...reached });
       return;
     }
+    this.#count(socket, server);
+  }
+
+  /** The port itself has to, if it has its share; else those with more connections may, too. */
+  #hasMadeRoom(server: Exclude<ServerName, 'metrics'>, isCrowded: boolean): boolean {
+    const others = isCrowded ? [] : CLIENT_SERVERS.filter((other) => this.#open[other] > this.#open[server]);
+    return [server, ...others].some((name) => this.#makesRoom.get(name)?.() === true);
+  }
+
+  #count(socket: Socket, server: Exclude<ServerName, 'metrics'>): void {
     this.#clients += 1;
     this.#open[server] += 1;
     socket.once('close', () => {

@@ -184,14 +184,14 @@ async function openFronts(config: Config, parts: FrontParts): Promise<Fronts> {
   await untilMine(config.grpcPort);
   const grpc = await transport.startGrpcServer({ ...shared, ...grpcOptions(config) });
   starting.defer(() => grpc.drain(graceMs));
-  bound?.name(grpc.port, 'grpc');
+  bound?.name(grpc.port, 'grpc', () => grpc.makeRoom());
   await untilMine(config.httpPort);
   const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), clock: wallClock });
   starting.defer(() => http.close(graceMs));
-  bound?.name(portOf(http.address), 'http');
+  bound?.name(portOf(http.address), 'http', () => http.makeRoom());
   const mcp = await openMcp(config, { ...shared, tls, transport, node, dial, api: reached(config, http.address) });
   starting.defer(() => mcp?.close(graceMs));
-  if (mcp !== undefined) bound?.name(portOf(mcp.address), 'mcp');
+  if (mcp !== undefined) bound?.name(portOf(mcp.address), 'mcp', () => mcp.makeRoom());
   return { grpc, http, mcp };
 }
 

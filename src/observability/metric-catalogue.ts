@@ -57,6 +57,10 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Connections closed as they came, to keep file descriptors for log and store, metrics, peers and the other port.',
     labels: NONE,
   },
+  cairn_connections_displaced_total: {
+    help: 'Connections closed for others that came when there were as many as there may be, by what they waited for. idle: another request; head: the headers of their first one, or nothing yet; body: the rest of a request.',
+    labels: { protocol: ['grpc', 'http', 'mcp'], waiting: ['idle', 'head', 'body'] },
+  },
   cairn_rejected_total: {
     help: 'Requests refused before they were tried; malformed: by headers or frames of gRPC, or bytes that are no HTTP.',
     labels: { reason: ['overload', 'draining', 'too_large', 'disk_full', 'malformed'] },

@@ -106,6 +106,10 @@ export interface CounterLabels {
   readonly cairn_http_page_cache_hits_total: NoLabels;
   readonly cairn_redirects_total: { readonly reason: 'latest' | 'cached' | 'effective_time' };
   readonly cairn_connections_closed_total: NoLabels;
+  readonly cairn_connections_displaced_total: {
+    readonly protocol: RateLimitedProtocol;
+    readonly waiting: 'idle' | 'head' | 'body';
+  };
   readonly cairn_rejected_total: { readonly reason: 'overload' | 'draining' | 'too_large' | 'disk_full' | 'malformed' };
   readonly cairn_unauthenticated_total: NoLabels;
   readonly cairn_rate_limited_total: { readonly protocol: RateLimitedProtocol; readonly by: RateLimitedBy };

@@ -65,6 +65,7 @@ export interface HttpWorldOptions {
   /** When the node starts; time stands still unless the test moves it. */
   readonly nowMs?: number;
   readonly connectionsMax?: number;
+  readonly answerPace?: { readonly bytes: number; readonly ms: number };
   /** What clients may hold; more than any test uses unless given. */
   readonly budgets?: ByteBudgets;
   /** As of the server. */
@@ -82,6 +83,7 @@ export async function startHttpWorld({
   holdsWaits = true,
   nowMs,
   connectionsMax,
+  answerPace,
   budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
   gzipBytesMin,
   pageCacheBytes = 0,
@@ -117,6 +119,7 @@ export async function startHttpWorld({
     gzipBytesMin,
     pageCacheBytes,
     ...(connectionsMax === undefined ? {} : { connectionsMax }),
+    ...(answerPace === undefined ? {} : { answerPace }),
     ...(routes === undefined ? {} : { routes }),
     tracer,
     onFatal: (failure) => fatal.push(failure),

@@ -56,6 +56,7 @@ const LIMITS: WireLimits = {
   streamsPerConnectionMax: 100,
   streamsAtFirst: 100,
   openingMs: 20_000,
+  connectionsMax: 100_000,
   callsMax: { waiting: 1_000, reading: 1_000, working: 1_000 },
   pingEveryMs: 60_000,
   pingTimeoutMs: 20_000,

@@ -90,6 +90,8 @@ export interface GrpcServer {
   /** `host:port` as bound. */
   readonly address: string;
   readonly port: number;
+  /** Closes the connection that has waited longest for a whole request; false: none waits. */
+  makeRoom(): boolean;
   /** Says NOT_SERVING from now on, while calls are still answered: before a drain, so that clients go elsewhere. */
   announceDrain(): void;
   /** Takes no more calls, ends the streams, gives the other calls `graceMs`. */
@@ -135,6 +137,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     traceOf: tracer && tracingCalls(tracer),
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),
     onConnectionEnded: endedConnections(logger, metrics),
+    onDisplaced: (waiting) => metrics.counter('cairn_connections_displaced_total', { protocol: 'grpc', waiting }).add(),
     statusOf: (failure, { method: { name }, trace }) => {
       const status = statusOfFailure(failure, {
         onBug: (error) => logger.error('grpc-call-failed', { error, ...traceFields(trace?.span) }),
@@ -156,6 +159,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   return {
     address: `${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
+    makeRoom: () => server.makeRoom(),
     announceDrain,
     drain: async (graceMs) => {
       announceDrain();

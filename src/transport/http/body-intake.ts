@@ -19,7 +19,7 @@ import type { BudgetTime } from '../byte-budget.ts';
 import { noRoom } from '../byte-budgets.ts';
 import { GatheredBytes } from '../gathered-bytes.ts';
 import { invalidField } from './errors.ts';
-import { BODY_PACE_BYTES, BODY_PACE_MS, BODY_PIECE_BYTES, BODY_SMALL_PIECES_MAX } from './limits.ts';
+import { BODY_PACE_BYTES, BODY_PACE_MS, BODY_PIECE_BYTES, BODY_SMALL_PIECES_MAX, SMALL_BODY_MS } from './limits.ts';
 import { type HttpMemory, isBodyTooLong, UNCOUNTED_BYTES } from './memory.ts';
 
 /** What comes of a body: an error, or its bytes. */
@@ -56,28 +56,27 @@ export class BodyIntake {
       received(this.#memory.refuseBody(longerThan(bytesMax, request.headers['content-length'])));
       return;
     }
+    const isSmall = Number(request.headers['content-length'] ?? bytesMax) <= UNCOUNTED_BYTES;
     const arrival = new Arrival(payload, {
       bytesMax,
+      paceBytes: isSmall ? Number.POSITIVE_INFINITY : BODY_PACE_BYTES,
+      looksMax: isSmall ? SMALL_BODY_MS / LOOK_EVERY_MS : LOOKS_PER_PACE,
       count: (bytes) => this.#memory.bodyGrown(reply, bytes),
       drop: () => this.#memory.dropBody(reply),
       tooLong: () => this.#memory.refuseBody(longerThan(bytesMax)),
       received: (failure, body) => {
-        this.#forget(arrival);
+        this.#arriving.delete(arrival);
         received(failure, body);
       },
     });
-    // A small one is bounded by the time of its request alone.
-    if (Number(request.headers['content-length'] ?? bytesMax) <= UNCOUNTED_BYTES) return;
     this.#arriving.add(arrival);
     this.#stopLooking ??= this.#time.every(LOOK_EVERY_MS, () => this.#look());
   }
 
   #look(): void {
     for (const arrival of this.#arriving) arrival.look();
-  }
-
-  #forget(arrival: Arrival): void {
-    if (!this.#arriving.delete(arrival) || this.#arriving.size > 0) return;
+    // Not as soon as there is none: nearly all come whole at once, one after the other.
+    if (this.#arriving.size > 0) return;
     this.#stopLooking?.();
     this.#stopLooking = undefined;
   }
@@ -85,6 +84,9 @@ export class BodyIntake {
 
 interface ArrivalOptions {
   readonly bytesMax: number;
+  /** It is to bring so many in so many looks, or be whole. */
+  readonly paceBytes: number;
+  readonly looksMax: number;
   /** False when there is no room for so much of it. */
   readonly count: (bytes: number) => boolean;
   /** Its bytes are not held any more. */
@@ -120,10 +122,10 @@ class Arrival {
       return;
     }
     this.#lookCount++;
-    if (this.#pieces.byteCount - this.#pacedBytes >= BODY_PACE_BYTES) {
+    if (this.#pieces.byteCount - this.#pacedBytes >= this.#options.paceBytes) {
       this.#pacedBytes = this.#pieces.byteCount;
       this.#lookCount = 0;
-    } else if (this.#lookCount > LOOKS_PER_PACE) this.#finish(tooSlow());
+    } else if (this.#lookCount > this.#options.looksMax) this.#finish(tooSlow());
   }
 
   readonly #onData = (piece: Uint8Array): void => {
@@ -177,5 +179,6 @@ function crumbled(): DatabaseError {
 }
 
 function tooSlow(): DatabaseError {
-  return invalidField('body', `must arrive with at least ${BODY_PACE_BYTES} bytes in every ${BODY_PACE_MS} ms`);
+  const pace = `must arrive with at least ${BODY_PACE_BYTES} bytes in every ${BODY_PACE_MS} ms`;
+  return invalidField('body', `${pace}; up to ${UNCOUNTED_BYTES} bytes within ${SMALL_BODY_MS} ms`);
 }

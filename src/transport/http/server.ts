@@ -7,14 +7,16 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { assert, type Clock, cut, DatabaseError, escapeUnseen, formatAddress, giveBack } from '#base';
+import { assert, type Clock, DatabaseError, formatAddress, giveBack } from '#base';
 import { type Logger, type Metrics, type Tracer, traceFields } from '#observability';
 import { isFatal, type Service, WASM_EXECUTION_ERROR } from '#service';
 import type { Access } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
+import { ANSWER_PACE, type AnswerPace, HttpConnections } from '../http-connections.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
 import type { SecurePorts } from '../secure.ts';
+import { bindingFault } from './binding-fault.ts';
 import { BodyIntake } from './body-intake.ts';
 import { Compression } from './compression.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
@@ -28,13 +30,16 @@ import {
   CONNECTIONS_MAX,
   HEADER_BYTES_MAX,
   HEADERS_MAX,
+  HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_TIMEOUT_MS,
   PIPELINED_MAX,
   REQUEST_TIMEOUT_MS,
   SMALL_ANSWER_BYTES,
+  TIMEOUT_LOOK_MS,
 } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
 import { HttpMemory, isBodyTooLong } from './memory.ts';
+import { notFound } from './not-found.ts';
 import { PUBLIC, privacyOf } from './privacy.ts';
 import { RateLimiting } from './rate-limiting.ts';
 import { HttpRelaying } from './relaying.ts';
@@ -47,7 +52,7 @@ import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
 import { RequestTraces } from './request-traces.ts';
 import type { Route, RouteContext } from './route.ts';
 import { refuseParameters } from './route-parameters.ts';
-import { allowedMethods, methodsByPath, PARAMETERS, ROUTES, SERVER_METHODS } from './routes.ts';
+import { methodsByPath, PARAMETERS, ROUTES, SERVER_METHODS } from './routes.ts';
 import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
 import { Turns } from './turns.ts';
 
@@ -70,6 +75,8 @@ export interface HttpServerOptions {
   readonly pageCacheBytes?: number;
   /** Connections at a time; `CONNECTIONS_MAX` unless given. */
   readonly connectionsMax?: number;
+  /** `ANSWER_PACE` unless given. */
+  readonly answerPace?: AnswerPace;
   /** Those of the API unless given. */
   readonly routes?: readonly Route[];
   /** Absent: what this node cannot answer is refused. */
@@ -89,6 +96,8 @@ export interface HttpServerOptions {
 export interface HttpServer {
   /** `http://host:port` as bound, or `https:`. */
   readonly address: string;
+  /** Closes the connection that has waited longest for a whole request; false: none waits. */
+  makeRoom(): boolean;
   /** Stops listening, closes idle connections, lets running requests finish until the deadline, then cuts them off. */
   close(deadlineMs: number): Promise<void>;
 }
@@ -100,7 +109,7 @@ export interface HttpServer {
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const front = new HttpFront(options);
   const address = await front.listen(options.host, options.port);
-  return { address, close: (deadlineMs) => front.close(deadlineMs) };
+  return { address, makeRoom: () => front.makeRoom(), close: (deadlineMs) => front.close(deadlineMs) };
 }
 
 declare module 'fastify' {
@@ -143,6 +152,7 @@ class HttpFront {
   readonly #limiting: RateLimiting | undefined;
   readonly #traces: RequestTraces | undefined;
   readonly #fastify: FastifyInstance;
+  readonly #connections: HttpConnections;
   readonly #sockets = new Set<Socket>();
   /** Requests whose client sends the body when it is told to, and was not told yet. */
   readonly #unsentBodies = new WeakSet<IncomingMessage>();
@@ -191,7 +201,14 @@ class HttpFront {
     this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
     for (const route of routes) this.#register(route);
     for (const [path, methods] of methodsByPath(routes)) this.#registerOptions(path, methods);
-    this.#fastify.server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
+    this.#connections = new HttpConnections(this.#fastify.server, {
+      max: options.connectionsMax ?? CONNECTIONS_MAX,
+      isSecure: options.secure !== undefined,
+      answerPace: options.answerPace ?? ANSWER_PACE,
+      onDisplaced: (waiting) => {
+        options.metrics.counter('cairn_connections_displaced_total', { protocol: 'http', waiting }).add();
+      },
+    });
     this.#fastify.server.on(options.secure === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
@@ -218,8 +235,13 @@ class HttpFront {
     }
   }
 
+  makeRoom(): boolean {
+    return this.#connections.makeRoom();
+  }
+
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
+    this.#connections.close();
     // Node takes a connection on which nothing was ever sent for a busy one, and would wait for it.
     for (const socket of this.#sockets) if (socket.bytesRead === 0 || socket.writableFinished) socket.destroy();
     const deadline = setTimeout(() => this.#fastify.server.closeAllConnections(), deadlineMs);
@@ -458,7 +480,9 @@ function createHttpServer(listener: RequestListener, secure: SecurePorts | undef
   const options = {
     maxHeaderSize: HEADER_BYTES_MAX,
     requireHostHeader: false,
+    headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_LOOK_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   };
   const server = (secure?.createHttpServer ?? createServer)(options, listener);
@@ -469,31 +493,4 @@ function createHttpServer(listener: RequestListener, secure: SecurePorts | undef
 /** `/db/{database}` as fastify writes it. */
 function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
-
-/** What keeps a server from listening, and what would be right. */
-function bindingFault(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE') return 'another process listens there; give another port, or 0 for one that is free';
-  if (code === 'EADDRNOTAVAIL')
-    return 'this machine does not have the address; give one of its own, or 0.0.0.0 for all';
-  if (code === 'EACCES') return 'this process may not; give a port from 1024 on, or the right to take lower ones';
-  return error instanceof Error ? error.message : String(error);
-}
-
-const ROUTES_RULE =
-  'there is /, and those that begin with /databases, /db, /api/v1, /health or /assets; /api/v1/docs describes them';
-/** Characters of an unknown path that its error repeats. */
-const SHOWN_PATH_LENGTH_MAX = 200;
-
-/** One answer for unknown paths and for methods that a path does not have (ADR 0011). */
-function notFound(request: FastifyRequest): HttpReply {
-  const path = request.url.split('?', 1)[0] ?? '';
-  const route = `${request.method} ${escapeUnseen(cut(path, SHOWN_PATH_LENGTH_MAX))}`;
-  const allow = allowedMethods(path);
-  if (allow === undefined)
-    return refused(request, new DatabaseError('not_found', `There is no route ${route}; ${ROUTES_RULE}.`));
-  const message = `There is no route ${route}; this path has ${allow}.`;
-  const reply = refused(request, new DatabaseError('not_found', message, { details: { reason: 'MethodNotAllowed' } }));
-  return { ...reply, headers: { ...reply.headers, allow } };
 }

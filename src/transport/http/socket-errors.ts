@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream';
 import { DatabaseError, quote } from '#base';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { errorReply, invalidField } from './errors.ts';
-import { HEADER_BYTES_MAX, HEADERS_MAX, REQUEST_TIMEOUT_MS } from './limits.ts';
+import { HEADER_BYTES_MAX, HEADERS_MAX, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from './limits.ts';
 import { endLingering } from './lingering.ts';
 import type { RequestLines } from './request-line.ts';
 
@@ -78,7 +78,8 @@ function toClientError(error: Error): DatabaseError {
     return invalidField('headers', name === undefined ? limits : `${limits}; there are more, from ${quote(name)} on`);
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return invalidField('request', `must arrive whole within ${REQUEST_TIMEOUT_MS} ms`);
+    const whole = `must arrive whole within ${REQUEST_TIMEOUT_MS} ms, and its headers within ${HEADERS_TIMEOUT_MS} ms`;
+    return invalidField('request', whole);
   }
   const { bytes, parsed } = lastBytes(error);
   if (code === 'HPE_PAUSED_H2_UPGRADE')

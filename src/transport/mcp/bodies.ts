@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Hold } from '../byte-budget.ts';
 import { type ByteBudgets, noRoom, RETRY_AFTER_MS } from '../byte-budgets.ts';
-import { BODY_BYTES_MAX } from './limits.ts';
+import { BODY_BYTES_MAX, BODY_PACE_BYTES, BODY_PACE_MS } from './limits.ts';
 import { refuse, refuseJson } from './refusals.ts';
 
 export interface Received {
@@ -39,6 +39,15 @@ export async function receive(
 async function collected(request: IncomingMessage, response: ServerResponse, hold: Hold): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
+  let pacedLength = 0;
+  const slow = setInterval(() => {
+    if (length - pacedLength >= BODY_PACE_BYTES) pacedLength = length;
+    else {
+      clearInterval(slow);
+      response.once('finish', () => request.destroy());
+      refuseLast(response, 408, `The body must bring ${BODY_PACE_BYTES} bytes in every ${BODY_PACE_MS} ms`);
+    }
+  }, BODY_PACE_MS);
   try {
     for await (const chunk of request) {
       if (!(chunk instanceof Buffer)) continue;
@@ -57,6 +66,8 @@ async function collected(request: IncomingMessage, response: ServerResponse, hol
     // The client went away, or was told to: nobody is there for an answer.
     response.destroy();
     return undefined;
+  } finally {
+    clearInterval(slow);
   }
   return Buffer.concat(chunks);
 }

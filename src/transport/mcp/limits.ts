@@ -19,9 +19,14 @@ export const INITIALIZED_WAIT_MS = 250;
 /** Messages that a session keeps for a client that comes back for them, and their bytes. */
 export const KEPT_MESSAGES_MAX = 64;
 export const KEPT_BYTES_MAX: number = MIB;
-/** Connections at a time; one more is closed as it comes. */
+/** Connections at a time; one more has the place of the one that has waited longest (ADR 0143). */
 export const CONNECTIONS_MAX = 1_000;
 /** For the headers of a request, and for all of it. */
 export const HEADERS_MS = 10_000;
 export const REQUEST_MS = 120_000;
+/** How often it is looked who has been too slow. */
+export const TIMEOUT_LOOK_MS = 1_000;
+/** A body brings so many bytes in so much time; what is left of the last of them has as long. */
+export const BODY_PACE_BYTES: number = 16 * 1024;
+export const BODY_PACE_MS = 15_000;
 export const HEADER_BYTES_MAX: number = 16 * 1024;

@@ -5,11 +5,12 @@ import { DatabaseError, formatAddress } from '#base';
 import type { Logger, Metrics, Tracer } from '#observability';
 import { type Access, HeaderLines } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
+import { ANSWER_PACE, HttpConnections } from '../http-connections.ts';
 import { COUNTED, type RateLimits } from '../rate-limits.ts';
 import type { Dial, SecurePorts } from '../secure.ts';
 import { Api } from './api.ts';
 import { receive } from './bodies.ts';
-import { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADERS_MS, REQUEST_MS } from './limits.ts';
+import { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADERS_MS, REQUEST_MS, TIMEOUT_LOOK_MS } from './limits.ts';
 import { messageCount, methodsOf } from './messages.ts';
 import { McpMeters } from './meters.ts';
 import type { Protocol } from './protocol.ts';
@@ -54,6 +55,8 @@ export interface McpServerOptions {
 export interface McpServer {
   /** `http://host:port` as bound, or `https:`. */
   readonly address: string;
+  /** Closes the connection that has waited longest for a whole request; false: none waits. */
+  makeRoom(): boolean;
   /** Stops listening, ends all sessions, and cuts off what is left at the deadline. */
   close(deadlineMs: number): Promise<void>;
 }
@@ -86,12 +89,13 @@ const ANYBODY: Caller = {};
 export async function startMcpServer(options: McpServerOptions): Promise<McpServer> {
   const front = new McpFront(options);
   const address = await front.listen();
-  return { address, close: (deadlineMs) => front.close(deadlineMs) };
+  return { address, makeRoom: () => front.makeRoom(), close: (deadlineMs) => front.close(deadlineMs) };
 }
 
 class McpFront {
   readonly #options: McpServerOptions;
   readonly #server: Server;
+  readonly #connections: HttpConnections;
   readonly #meters: McpMeters;
   readonly #relaying: McpRelaying;
   #protocol: Promise<Protocol> | undefined;
@@ -102,10 +106,21 @@ class McpFront {
     const { nodes, dial, rateLimits, metrics } = options;
     this.#meters = new McpMeters(metrics);
     this.#relaying = new McpRelaying({ nodes, dial, rateLimits, metrics });
-    const limits = { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS };
+    const times = {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: TIMEOUT_LOOK_MS,
+    };
+    const limits = { maxHeaderSize: HEADER_BYTES_MAX, ...times };
     const create = options.secure?.createHttpServer ?? createServer;
     this.#server = create(limits, (request, response) => void this.#answer(request, response));
-    this.#server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
+    this.#connections = new HttpConnections(this.#server, {
+      max: options.connectionsMax ?? CONNECTIONS_MAX,
+      isSecure: options.secure !== undefined,
+      answerPace: ANSWER_PACE,
+      onDisplaced: (waiting) =>
+        metrics.counter('cairn_connections_displaced_total', { protocol: 'mcp', waiting }).add(),
+    });
     this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_MS);
     this.#sweeping.unref();
   }
@@ -123,8 +138,13 @@ class McpFront {
     return `${secure === undefined ? 'http' : 'https'}://${formatAddress({ host, port: address.port })}`;
   }
 
+  makeRoom(): boolean {
+    return this.#connections.makeRoom();
+  }
+
   async close(deadlineMs: number): Promise<void> {
     clearInterval(this.#sweeping);
+    this.#connections.close();
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });

@@ -90,6 +90,25 @@ describe('the bound', () => {
     expect(closed.at(-1)).toEqual({ server: 'http', bound: 'of all clients', countMax: 8 });
   });
 
+  it('has the port make room that has more than others, and counts what that closes out', async () => {
+    const open: Socket[] = [];
+    const server = createServer((socket) => void open.push(socket.on('error', () => undefined)));
+    ending.defer(() => void server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    bound.name(port, 'http', () => open.shift()?.destroy() !== undefined);
+    const grpc = await listen('grpc');
+    const worker = new Worker(DIAL, { eval: true, workerData: { port, count: 20 } });
+    ending.defer(() => void worker.terminate());
+    await vi.waitUntil(() => open.length === 6);
+    await crowd(grpc, 4);
+    await vi.waitUntil(() => open.length === 4);
+    expect([open.length, openAt(grpc), closed]).toEqual([4, 4, []]);
+    await crowd(grpc, 2);
+    expect([open.length, openAt(grpc), closed.length]).toEqual([4, 4, 2]);
+  });
+
   it('takes others again when some have gone', async () => {
     const grpc = await listen('grpc');
     const worker = await crowd(grpc, 20);

@@ -4,12 +4,16 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import type { ByteBudget } from '../../byte-budget.ts';
+import { ConnectionPlaces, type Place, type Waiting } from '../../connection-places.ts';
 import type { SecurePorts } from '../../secure.ts';
 import { announceStreams } from './opening.ts';
-import { type ReadingTurns, readHandleOf } from './reading-turns.ts';
+import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
 
 export interface ConnectionsOptions {
   readonly streamsAtFirst: number;
+  readonly connectionsMax: number;
+  /** One was closed for one that came. */
+  readonly onDisplaced: (waiting: Waiting) => void;
   /** A client that has not acknowledged settings by then is gone. */
   readonly openingMs: number;
   readonly requests: ByteBudget;
@@ -19,6 +23,16 @@ export interface ConnectionsOptions {
   readonly secure?: SecurePorts | undefined;
 }
 
+/** The streams of a connection, by which it is known what it waits for. */
+interface Held {
+  readonly place: Place;
+  open: number;
+  /** Of them, those of which the request has not come whole. */
+  arriving: number;
+  /** Tells its client which calls were not looked at. */
+  end: (() => void) | undefined;
+}
+
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #server: Server;
@@ -26,9 +40,12 @@ export class Connections {
   readonly #sockets = new Set<Socket>();
   /** Those that grpc-js does not have yet. */
   readonly #opening = new Set<Socket>();
+  readonly #places: ConnectionPlaces;
+  readonly #held = new WeakMap<ReadHandle, Held>();
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
+    this.#places = new ConnectionPlaces(options.connectionsMax, options.onDisplaced);
     const accept = (socket: Socket): void => this.#accept(socket);
     this.#server = options.secure?.createServer(accept) ?? createServer({ noDelay: true }, accept);
   }
@@ -45,6 +62,25 @@ export class Connections {
     });
   }
 
+  /** Closes the connection that has waited longest for a whole request; false: none waits. */
+  makeRoom(): boolean {
+    return this.#places.makeRoom();
+  }
+
+  /** A stream has come; `end` ends its connection with a word to its client. */
+  streamCame(handle: ReadHandle, end: () => void): void {
+    this.#change(handle, { open: 1, arriving: 1, end });
+  }
+
+  /** The request of a stream is whole, or nobody reads on. */
+  streamIsWhole(handle: ReadHandle): void {
+    this.#change(handle, { open: 0, arriving: -1 });
+  }
+
+  streamClosed(handle: ReadHandle): void {
+    this.#change(handle, { open: -1, arriving: 0 });
+  }
+
   /** Takes no more. Resolves when every connection is closed. */
   close(): Promise<void> {
     for (const socket of this.#opening) socket.destroy();
@@ -58,7 +94,31 @@ export class Connections {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  #change(handle: ReadHandle, { open, arriving, end }: Pick<Held, 'open' | 'arriving'> & Partial<Held>): void {
+    const held = this.#held.get(handle);
+    if (held === undefined) return;
+    held.open += open;
+    held.arriving += arriving;
+    held.end ??= end;
+    if (held.open === 0) held.place.waits('idle');
+    else if (held.arriving < held.open) held.place.works();
+    // Whoever begins another one has not waited for less long.
+    else if (held.open === open || arriving < 0) held.place.waits('body');
+  }
+
   #accept(socket: Socket): void {
+    const holder = { end: (): void => void socket.destroy() };
+    const place = this.#places.enter(holder);
+    if (place === undefined) {
+      socket.destroy();
+      return;
+    }
+    const held: Held = { place, open: 0, arriving: 0, end: undefined };
+    holder.end = () => {
+      held.end?.();
+      socket.destroy();
+    };
+    socket.once('close', () => place.leave());
     const { streamsAtFirst: streams, openingMs: withinMs, requests, reading, onOpen } = this.#options;
     this.#sockets.add(socket);
     this.#opening.add(socket);
@@ -71,6 +131,8 @@ export class Connections {
       const handle = readHandleOf(socket);
       reading.opened(handle);
       socket.once('close', () => reading.closed(handle));
+      this.#held.set(handle, held);
+      place.waits('idle');
       onOpen(socket);
     };
     // One that is closed as it comes, for want of file descriptors, is told nothing: that is decided in this turn.

@@ -80,6 +80,8 @@ const IGNORE = (): void => undefined;
 
 export interface PeerStreamParts {
   readonly sender: Sender;
+  /** Called once: no more of the request is awaited. */
+  readonly cameWhole: () => void;
   readonly rules: FrameRules;
   readonly claim: Claim | undefined;
   /** Absent: grpc-js has the stream, too. */
@@ -98,6 +100,7 @@ export class PeerStream implements StandingRequest {
   /** What is held for it until it is gone. */
   readonly #unsent: Room[] = [];
   readonly #frames: FrameWalk;
+  #cameWhole: (() => void) | undefined;
   readonly #encoding: string | undefined;
   readonly messageBytesMax: number;
   /** What its client reads: the header `grpc-accept-encoding`. */
@@ -119,6 +122,7 @@ export class PeerStream implements StandingRequest {
   constructor(stream: ServerHttp2Stream, options: PeerStreamOptions, parts: PeerStreamParts) {
     const { rules, claim, own } = parts;
     this.#sender = parts.sender;
+    this.#cameWhole = parts.cameWhole;
     this.#stream = stream;
     this.#options = options;
     this.#frames = new FrameWalk(rules);
@@ -232,7 +236,7 @@ export class PeerStream implements StandingRequest {
 
   /** For the registry: gives back all that is held for it. */
   closed(): void {
-    this.#options.standingRequests.remove(this);
+    this.#awaitNoMore();
     this.#release();
     this.claim?.giveBack(this.#claimed);
     this.#claimed = 0;
@@ -288,7 +292,7 @@ export class PeerStream implements StandingRequest {
     this.#stream.close(constants.NGHTTP2_NO_ERROR);
     this.#own?.drop();
     this.#request?.release();
-    this.#options.standingRequests.remove(this);
+    this.#awaitNoMore();
     this.ended();
     this.#dueMs = performance.now() + Math.min(ANSWER_MS, this.#options.lingerMs);
   }
@@ -318,10 +322,16 @@ export class PeerStream implements StandingRequest {
   }
 
   #isWhole(): boolean {
-    this.#options.standingRequests.remove(this);
+    this.#awaitNoMore();
     // It may wait for its turn to be unpacked, and nobody sees it move.
     this.#request?.unwatch();
     return !this.#stream.closed && this.#isNone(this.#frames.end());
+  }
+
+  #awaitNoMore(): void {
+    this.#options.standingRequests.remove(this);
+    this.#cameWhole?.();
+    this.#cameWhole = undefined;
   }
 
   #isNone(fault: FrameFault | undefined): boolean {

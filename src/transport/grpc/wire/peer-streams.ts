@@ -11,6 +11,7 @@ import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp
 import { assert, Slots } from '#base';
 import type { Allowance, Claim } from '../../allowance.ts';
 import { CallStream } from './call-stream.ts';
+import type { Connections } from './connections.ts';
 import { headFault } from './frame-faults.ts';
 import { PeerStream, type PeerStreamOptions, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
 import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
@@ -39,6 +40,8 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingReq
   /** What streams may hold by standing open, and of their requests the first bytes. */
   readonly standing: Allowance;
   readonly reading: ReadingTurns;
+  /** Told of the streams of each. */
+  readonly connections: Pick<Connections, 'streamCame' | 'streamIsWhole' | 'streamClosed'>;
   /** Streams at a time, those included that still carry a reply away. */
   readonly streamsMax: number;
   /** The methods that are served, by path. */
@@ -138,7 +141,10 @@ export class PeerStreams {
       return;
     }
     if (isFree) this.#freeProbes += 1;
-    const peer = this.#peerOf(stream, headers, { claim, sender });
+    const { connections } = this.#options;
+    connections.streamCame(handle, () => session.destroy());
+    stream.once('close', () => connections.streamClosed(handle));
+    const peer = this.#peerOf(stream, headers, { claim, sender, cameWhole: () => connections.streamIsWhole(handle) });
     const mark = this.#streams.add(peer);
     headers[MARK] = peer.isOwn ? KEPT : String(mark);
     stream.on('close', () => {
@@ -213,7 +219,7 @@ export class PeerStreams {
   #peerOf(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    shared: Pick<PeerStreamParts, 'claim' | 'sender'>,
+    shared: Pick<PeerStreamParts, 'claim' | 'sender' | 'cameWhole'>,
   ): PeerStream {
     const { methods, expired, refusalOf } = this.#options;
     const path = headers[':path'] ?? '';

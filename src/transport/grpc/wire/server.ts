@@ -14,6 +14,7 @@ import { type Metadata, Server, ServerCredentials, type ServerOptions } from '@g
 import { assert, DatabaseError, Slots } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
+import type { Waiting as ConnectionWaiting } from '../../connection-places.ts';
 import type { FairBudget } from '../../fair-budget.ts';
 import type { SecurePorts } from '../../secure.ts';
 import { Lines } from '../../turns-by-line.ts';
@@ -42,6 +43,8 @@ export interface WireLimits {
   readonly streamsAtFirst: number;
   /** A client that has not acknowledged that by then is gone. */
   readonly openingMs: number;
+  /** One more has the place of the one that has waited longest for a whole request. */
+  readonly connectionsMax: number;
   /** Calls of each kind in flight on all connections; a connection has its share of them (T9). */
   readonly callsMax: Readonly<Record<CallKind, number>>;
   /** Every connection is pinged this often. */
@@ -112,6 +115,8 @@ export interface WireServerParts {
   readonly onRefused: (why: 'overload' | 'draining' | 'malformed' | 'too_large') => void;
   /** Told before a connection ends because of what its client sends. */
   readonly onConnectionEnded: (why: EndReason, session: Http2Session) => void;
+  /** Told of a connection that was closed for one that came. */
+  readonly onDisplaced?: (waiting: ConnectionWaiting) => void;
   /** Messages of replies that are so long are compressed for clients that accept it; undefined: none is. */
   readonly gzipBytesMin?: number | undefined;
   /** The statuses of calls that the server itself refuses or ends. */
@@ -181,11 +186,13 @@ export class WireServer {
     this.#server = new Server(optionsOf(parts.limits));
     setHttp2Options(this.#server);
     const injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
-    const { streamsAtFirst, openingMs } = parts.limits;
+    const { streamsAtFirst, openingMs, connectionsMax } = parts.limits;
     const turns = new ReadingTurns();
     this.#connections = new Connections({
       streamsAtFirst,
       openingMs,
+      connectionsMax,
+      onDisplaced: (waiting) => parts.onDisplaced?.(waiting),
       requests: parts.requests,
       reading: turns,
       onOpen: (socket) => injector.injectConnection(socket),
@@ -212,6 +219,7 @@ export class WireServer {
     const probes = new Set(parts.methods.filter(({ isProbe = false }) => isProbe).map(pathOf));
     this.#peers = new PeerStreams({
       reading: turns,
+      connections: this.#connections,
       requests: parts.requests,
       standing: parts.streams,
       streamsMax: STREAMS_PER_CALL * working,
@@ -258,6 +266,11 @@ export class WireServer {
       const message = `Cannot listen for gRPC on ${host}:${address.port}: ${cause.message}`;
       throw new DatabaseError('unavailable', message, { cause });
     }
+  }
+
+  /** Closes the connection that has waited longest for a whole request; false: none waits. */
+  makeRoom(): boolean {
+    return this.#connections.makeRoom();
   }
 
   /** Calls in flight. */

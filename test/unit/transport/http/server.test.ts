@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assert, DatabaseError, toGroupId } from '#base';
 import { RowKeys } from '#database';
@@ -56,16 +56,37 @@ function outcome(request: ClientRequest): Promise<IncomingMessage> {
 }
 
 describe('the connections', () => {
-  it('are closed as they come beyond the limit, until one of the others has gone', async () => {
-    await using world = await startHttpWorld({ connectionsMax: 1 });
+  it('beyond the limit have the places of those that wait for a request, the longest first', async () => {
+    await using world = await startHttpWorld({ connectionsMax: 2 });
     const { hostname, port } = new URL(world.server.address);
-    const only = connect(Number(port), hostname);
-    only.write('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
-    await once(only, 'data');
+    const dial = async (text: string): Promise<Socket> => {
+      const socket = connect(Number(port), hostname);
+      await once(socket, 'connect');
+      socket.write(text);
+      return socket;
+    };
+    const half = await dial('GET /health HTTP/1.1\r\n');
+    const idle = await dial('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(idle, 'data');
+    const request = 'GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+    const gone = once(idle.resume(), 'close');
+    expect(await exchange(world.server.address, request)).toMatch(/^HTTP\/1.1 200/);
+    await gone;
+    expect(half.destroyed).toBe(false);
+    expect(await countOf(world, 'cairn_connections_displaced_total{protocol="http",waiting="idle"}')).toBe(1);
+    half.destroy();
+  });
+
+  it('that are answered keep their places, and what comes then is closed', async () => {
+    await using world = await startHttpWorld({ connectionsMax: 1 });
+    await world.client.create('shop');
+    const { hostname, port } = new URL(world.server.address);
+    const asks = connect(Number(port), hostname);
+    asks.write('GET /db/shop/cached HTTP/1.1\r\nHost: a\r\nx-min-revision: 1\r\n\r\n');
+    await until(() => world.timers.count === 1);
     const request = 'GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
     expect(await exchange(world.server.address, request)).toBe('');
-    only.end();
-    await once(only.resume(), 'close');
+    asks.destroy();
     await until(async () => (await exchange(world.server.address, request)).startsWith('HTTP/1.1 200'));
   });
 });

@@ -1,0 +1,48 @@
+/**
+ * Clients that keep connections and ask slowly, by halves or not at all, in a process of their own. The first argument is
+ * a `SlowClients` as JSON. Prints `open` when all are connected, and `closed <milliseconds>` for each that was closed.
+ */
+import { connect } from 'node:net';
+
+export interface SlowClients {
+  readonly port: number;
+  readonly count: number;
+  /** Base64, sent at once. */
+  readonly begins: string;
+  /** Sent behind it, a byte at a time, for ever. */
+  readonly goesOn?: string;
+  readonly everyMs?: number;
+  /** What comes is left where it is. */
+  readonly reads?: false;
+}
+
+const { port, count, begins, goesOn, everyMs = 100, reads }: SlowClients = JSON.parse(process.argv[2] ?? '{}');
+const first = Buffer.from(begins, 'base64');
+let open = 0;
+
+function dial(): void {
+  const socket = connect(port, '127.0.0.1');
+  const beganMs = performance.now();
+  let sent = 0;
+  const sending =
+    goesOn === undefined
+      ? undefined
+      : setInterval(() => void socket.write(goesOn[sent++ % goesOn.length] ?? ''), everyMs);
+  socket.on('connect', () => {
+    if (first.length > 0) socket.write(first);
+    open += 1;
+    if (open === count) console.log('open');
+  });
+  if (reads !== false) socket.resume();
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    clearInterval(sending);
+    console.log(`closed ${Math.round(performance.now() - beganMs)}`);
+  });
+}
+
+// More at a time, and the kernel of a busy machine takes some for connected of which the server never hears.
+for (let begun = 0; begun < count; begun += 50)
+  setTimeout(() => {
+    for (let n = begun; n < Math.min(count, begun + 50); n++) dial();
+  }, begun);
