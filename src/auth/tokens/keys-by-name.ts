@@ -1,8 +1,17 @@
 /**
  * Keys of a load balancer of AWS: each is PEM at a URL that ends with its name, and stays what it is for ever.
  *
- * One is read at a time, for all who wait for it. While nobody answers nothing is asked for two seconds; a name of
- * which there is no key costs as much, so that who makes names up has one request in two seconds made for him.
+ * ```
+ *   name ── known ──> its key                          found not to be there of late ──> none
+ *     └── neither ── is read already ──> its answer
+ *                └── waits among 64 ── four at a time, ten in a second ──> read
+ *                         └── the 64 are there ── the name that fewest have asked for makes way
+ * ```
+ *
+ * Who makes names up has ten requests in a second made for him, and cannot keep a key out that others need: a name is
+ * read in the order in which it was asked for, those that more have asked for first; so one that balancers send all the
+ * time overtakes those that nobody sends twice. Of a name of which there was no key nobody asks for ten seconds, among
+ * 1,000 such names. While nobody answers nothing is asked for two seconds.
  */
 import type { KeyObject } from 'node:crypto';
 import { boundedGet, NothingThere } from './bounded-get.ts';
@@ -15,6 +24,26 @@ const NAME = /^[\da-zA-Z-]{1,64}$/;
 const KEYS_MAX = 32;
 const BOUNDS = { bytesMax: 16 * 1024, timeoutMs: 5_000 } as const;
 
+/** Names that wait to be read, those that are read at a time, and in a second. */
+const WAITING_MAX = 64;
+const READING_MAX = 4;
+const PER_SECOND = 10;
+const EVERY_MS = 1_000 / PER_SECOND;
+/** A name that was asked for waits so long to be read. */
+const PATIENCE_MS = 5_000;
+/** Of which it is remembered that there was no key. */
+const ABSENT_MAX = 1_000;
+const ABSENT_MS = 10_000;
+
+interface Wanted {
+  readonly name: string;
+  /** How often it was asked for. */
+  askedCount: number;
+  readonly answer: PromiseWithResolvers<Answer>;
+  readonly sinceMs: number;
+  isReading: boolean;
+}
+
 type Answer = { readonly kind: 'key'; readonly key: KeyObject } | { readonly kind: 'none' | 'unknown' };
 
 export class KeysByName implements KeySource {
@@ -24,7 +53,13 @@ export class KeysByName implements KeySource {
   readonly #parts: SourceParts;
   /** The oldest first. */
   readonly #known = new Map<string, KeyObject>();
-  #reading: { readonly name: string; readonly answer: Promise<Answer> } | undefined;
+  /** The longest known to be absent first, and until when. */
+  readonly #absent = new Map<string, number>();
+  /** In the order in which they were first asked for. */
+  readonly #wanted = new Map<string, Wanted>();
+  #nextMs = Number.NEGATIVE_INFINITY;
+  #readingCount = 0;
+  #timer: NodeJS.Timeout | undefined;
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
   /** `base`: a URL to which `/` and the name of a key are appended. */
@@ -37,23 +72,88 @@ export class KeysByName implements KeySource {
     if (kid === undefined || !NAME.test(kid)) return undefined;
     const known = this.#known.get(kid);
     if (known !== undefined) return known;
-    const reading = this.#reading;
-    if (reading !== undefined && reading.name !== kid) {
-      await reading.answer;
-      return this.find({ alg: 'ES256', kid, others: {} });
-    }
-    const answer = await (reading?.answer ?? this.#read(kid));
+    if (this.#isAbsent(kid)) return undefined;
+    const answer = await this.#ask(kid);
     if (answer.kind === 'unknown') throw cannotTell();
     return answer.kind === 'key' ? answer.key : undefined;
   }
 
-  #read(name: string): Promise<Answer> {
-    if (this.#parts.monotonicMs() - this.#failedAtMs < RETRY_MS) return Promise.resolve({ kind: 'unknown' });
-    const answer = this.#readOnce(name).finally(() => {
-      this.#reading = undefined;
-    });
-    this.#reading = { name, answer };
-    return answer;
+  #isAbsent(name: string): boolean {
+    const untilMs = this.#absent.get(name);
+    if (untilMs === undefined || this.#parts.monotonicMs() < untilMs) return untilMs !== undefined;
+    this.#absent.delete(name);
+    return false;
+  }
+
+  #ask(name: string): Promise<Answer> {
+    if (this.#parts.monotonicMs() - this.#failedAtMs < RETRY_MS) return Promise.resolve(UNKNOWN);
+    const wanted = this.#wanted.get(name) ?? this.#want(name);
+    wanted.askedCount += 1;
+    this.#readSome();
+    return wanted.answer.promise;
+  }
+
+  #want(name: string): Wanted {
+    if (this.#wanted.size >= WAITING_MAX) this.#giveUp(this.#least());
+    const answer = Promise.withResolvers<Answer>();
+    const wanted = { name, askedCount: 0, answer, sinceMs: this.#parts.monotonicMs(), isReading: false };
+    this.#wanted.set(name, wanted);
+    return wanted;
+  }
+
+  /** Of those that wait, the one that fewest have asked for, and of these the one that has waited longest. */
+  #least(): Wanted | undefined {
+    return this.#first((one, other) => one.askedCount < other.askedCount);
+  }
+
+  #most(): Wanted | undefined {
+    return this.#first((one, other) => one.askedCount > other.askedCount);
+  }
+
+  #first(isBefore: (one: Wanted, other: Wanted) => boolean): Wanted | undefined {
+    let first: Wanted | undefined;
+    for (const each of this.#wanted.values())
+      if (!each.isReading && (first === undefined || isBefore(each, first))) first = each;
+    return first;
+  }
+
+  #giveUp(wanted: Wanted | undefined, answer: Answer = UNKNOWN): void {
+    if (wanted === undefined) return;
+    this.#wanted.delete(wanted.name);
+    wanted.answer.resolve(answer);
+  }
+
+  /** As many as may be read now; comes back for the others. */
+  #readSome(): void {
+    const nowMs = this.#parts.monotonicMs();
+    while (this.#readingCount < READING_MAX && this.#nextMs - nowMs <= EVERY_MS * (READING_MAX - 1)) {
+      const wanted = this.#most();
+      if (wanted === undefined) return;
+      this.#nextMs = Math.max(this.#nextMs, nowMs) + EVERY_MS;
+      void this.#read(wanted);
+    }
+    if (this.#first(() => false) === undefined) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#forgetLate();
+      this.#readSome();
+    }, EVERY_MS).unref();
+  }
+
+  #forgetLate(): void {
+    const sinceMs = this.#parts.monotonicMs() - PATIENCE_MS;
+    for (const each of this.#wanted.values()) if (!each.isReading && each.sinceMs < sinceMs) this.#giveUp(each);
+  }
+
+  async #read(wanted: Wanted): Promise<void> {
+    wanted.isReading = true;
+    this.#readingCount += 1;
+    const answer = await this.#readOnce(wanted.name);
+    this.#readingCount -= 1;
+    this.#giveUp(wanted, answer);
+    // Nobody else is asked for meanwhile, and nobody has to wait to hear of it.
+    if (answer.kind === 'unknown') for (const each of this.#wanted.values()) if (!each.isReading) this.#giveUp(each);
+    this.#readSome();
   }
 
   /** Never rejects. */
@@ -62,17 +162,33 @@ export class KeysByName implements KeySource {
     try {
       const key = publicKeyIn(await boundedGet(new URL(url), BOUNDS));
       if (key === undefined) throw new Error('its answer is no public key as PEM');
-      for (const [oldest] of this.#known) {
-        if (this.#known.size < KEYS_MAX) break;
-        this.#known.delete(oldest);
-      }
-      this.#known.set(name, key);
+      keep(this.#known, { name, value: key, max: KEYS_MAX });
       this.#parts.onRead(url);
       return { kind: 'key', key };
     } catch (failure) {
-      this.#failedAtMs = this.#parts.monotonicMs();
       this.#parts.onRead(url, failure instanceof Error ? failure.message : String(failure));
-      return { kind: failure instanceof NothingThere ? 'none' : 'unknown' };
+      const nowMs = this.#parts.monotonicMs();
+      if (failure instanceof NothingThere) {
+        keep(this.#absent, { name, value: nowMs + ABSENT_MS, max: ABSENT_MAX });
+        return { kind: 'none' };
+      }
+      this.#failedAtMs = nowMs;
+      return UNKNOWN;
     }
   }
+}
+
+const UNKNOWN: Answer = { kind: 'unknown' };
+
+/** Behind all others, the first of which goes if there are too many. */
+function keep<Value>(
+  into: Map<string, Value>,
+  { name, value, max }: { readonly name: string; readonly value: Value; readonly max: number },
+): void {
+  into.delete(name);
+  for (const [oldest] of into) {
+    if (into.size < max) break;
+    into.delete(oldest);
+  }
+  into.set(name, value);
 }
