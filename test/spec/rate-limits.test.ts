@@ -9,6 +9,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { issueKey } from '#auth';
 import { nativeRandom } from '#cluster';
+import { swaggerAsset } from '../../src/transport/http/openapi/swagger-ui.ts';
 import { COUNTED } from '../../src/transport/rate-limits.ts';
 import { RELAYED } from '../../src/transport/relay.ts';
 import type { GrpcFailure } from '../support/grpc-client.ts';
@@ -108,6 +109,15 @@ describe('SPEC-LIMITS-RATE without authentication', async () => {
     expect(free.map(({ status }) => status)).toEqual([200, 204, 404, 200]);
     expect(free.map(({ headers }) => headers.get('x-ratelimit-limit'))).toEqual([null, null, null, null]);
     expect((await api.get('/databases')).status).toBe(429);
+  });
+
+  it('the files of Swagger UI are counted, and read once', async () => {
+    const page = await api.get('/api/v1/swagger-ui');
+    const [, style = ''] = /href="(\/assets\/swagger-ui[^"]+\.css)"/.exec(page.text) ?? [];
+    expect((await api.get(style)).headers.get('x-ratelimit-limit')).not.toBe(null);
+    expect(swaggerAsset(style.split('/').at(-1) ?? '')).toBe(swaggerAsset(style.split('/').at(-1) ?? ''));
+    await useUp(api);
+    expect((await api.get(style)).status).toBe(429);
   });
 
   it('what a client says of its address, of other nodes or of having been counted is not believed', async () => {

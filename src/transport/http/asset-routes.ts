@@ -1,6 +1,6 @@
 /** What pages of HTML load. Names change with what is in them, so what is there never changes. */
 import { DatabaseError, quote } from '#base';
-import { swaggerAsset } from './openapi/swagger-ui.ts';
+import { isOfSwagger, swaggerAsset } from './openapi/swagger-ui.ts';
 import { ASSETS } from './rendering/html/assets.ts';
 import type { HttpReply } from './reply.ts';
 import type { HttpRequest } from './request.ts';
@@ -8,10 +8,15 @@ import type { Route } from './route.ts';
 
 /** For anybody: they say nothing of what is stored, and the page that refuses somebody loads them, too. */
 export const ASSET_ROUTES: readonly Route[] = [
-  { method: 'GET', path: '/assets/{file}', isForAnybody: true, handle: readAsset },
+  { method: 'GET', path: '/assets/{file}', isForAnybody: true, isCounted, handle: readAsset },
 ];
 
 const HEADERS = { 'cache-control': 'public, max-age=31536000, immutable', 'x-content-type-options': 'nosniff' };
+
+/** They are a hundred times as long, and no page of ours loads them but the one of Swagger UI. */
+function isCounted({ file = '' }: Readonly<Record<string, string>>): boolean {
+  return isOfSwagger(file);
+}
 
 function readAsset(request: HttpRequest): HttpReply {
   const file = request.param('file');

@@ -119,6 +119,7 @@ declare module 'fastify' {
     /** Whether it reads, and in the rendering that is asked for. */
     readonly isRead?: boolean;
     readonly isForAnybody?: boolean;
+    readonly isCounted?: Route['isCounted'];
   }
 }
 
@@ -317,7 +318,12 @@ class HttpFront {
     this.#fastify.route<{ Params: RoutedRequest['params'] }>({
       method: route.method,
       url: routerPath(route.path),
-      config: { label: route.path, isRead: isRead(route), isForAnybody: route.isForAnybody === true },
+      config: {
+        label: route.path,
+        isRead: isRead(route),
+        isForAnybody: route.isForAnybody === true,
+        ...(route.isCounted !== undefined && { isCounted: route.isCounted }),
+      },
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
       handler: async (request, reply) => {
         // The router takes an empty segment for a parameter; a path that ends in a slash is not the path without it.

@@ -69,7 +69,7 @@ export function fullDocument(version: string, routes: readonly Route[]): OpenApi
 }
 
 function operationOf(route: Route): object {
-  const { method, path, parameters = [], isForAnybody = false } = route;
+  const { method, path, parameters = [], isForAnybody = false, isCounted } = route;
   const { status = method === 'DELETE' ? 204 : 200 } = route;
   const operation = OPERATIONS[`${method} ${path}`];
   if (operation === undefined) return { responses: { default: { $ref: '#/components/responses/Refused' } } };
@@ -86,7 +86,7 @@ function operationOf(route: Route): object {
     responses: {
       [status]: { description: summary, ...answered(operation) },
       ...(redirects && { 307: { description: 'leads to the URL that names the revision or the time' } }),
-      ...(!isForAnybody && { 429: { $ref: '#/components/responses/TooManyRequests' } }),
+      ...((!isForAnybody || isCounted !== undefined) && { 429: { $ref: '#/components/responses/TooManyRequests' } }),
       default: { $ref: '#/components/responses/Refused' },
     },
   };

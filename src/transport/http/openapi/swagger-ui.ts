@@ -1,6 +1,6 @@
 /**
- * Swagger UI over the full document. Its files are those of the package that prepares them, read when somebody asks for
- * them first; their names have its release, so browsers may keep them.
+ * Swagger UI over the full document. Its files are those of the package that prepares them, read once, when somebody asks
+ * for them first; their names have its release, so browsers may keep them.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,10 +21,21 @@ const FILES: ReadonlyMap<string, { readonly file: string; readonly contentType: 
   [BUNDLE, { file: 'swagger-ui-bundle.js', contentType: 'text/javascript; charset=utf-8' }],
 ]);
 
+export function isOfSwagger(name: string): boolean {
+  return FILES.has(name);
+}
+
+/** Those that were asked for. */
+const READ = new Map<string, Asset>();
+
 export function swaggerAsset(name: string): Asset | undefined {
+  const read = READ.get(name);
+  if (read !== undefined) return read;
   const known = FILES.get(name);
   if (known === undefined) return undefined;
-  return { contentType: known.contentType, body: readFileSync(join(PACKAGE, 'static', known.file), 'utf8') };
+  const asset = { contentType: known.contentType, body: readFileSync(join(PACKAGE, 'static', known.file), 'utf8') };
+  READ.set(name, asset);
+  return asset;
 }
 
 /** It sets styles of elements from scripts, and has icons in its style. */
