@@ -80,10 +80,10 @@ const head = ['| answer | requests/s | requests/s and core of the server | p50, 
 process.stdout.write(`${[...head, ...rows].join('\n')}\n`);
 
 async function started(name: string, settings: readonly string[]): Promise<CairnNode> {
-  const started = await startCairn(join(arena.dir, name), THIS_BUILD, settings);
-  stopping.defer(() => started.stop());
-  await record(started.http);
-  return started;
+  const made = await startCairn(join(arena.dir, name), THIS_BUILD, settings);
+  stopping.defer(() => made.stop());
+  await record(made.http);
+  return made;
 }
 
 /** One transaction of events that are alike. */

@@ -1,6 +1,6 @@
 /**
- * Clients that keep connections and ask slowly, by halves or not at all, in a process of their own. The first argument is
- * a `SlowClients` as JSON. Prints `open` when all are connected, and `closed <milliseconds>` for each that was closed.
+ * Clients that keep connections and ask slowly, by halves or not at all, in a process of their own. The first argument
+ * is a `SlowClients` as JSON. Prints `open` when all are connected, and `closed <milliseconds>` for each that was closed.
  */
 import { connect } from 'node:net';
 
@@ -31,13 +31,13 @@ function dial(): void {
   socket.on('connect', () => {
     if (first.length > 0) socket.write(first);
     open += 1;
-    if (open === count) console.log('open');
+    if (open === count) process.stdout.write('open\n');
   });
   if (reads !== false) socket.resume();
   socket.on('error', () => undefined);
   socket.on('close', () => {
     clearInterval(sending);
-    console.log(`closed ${Math.round(performance.now() - beganMs)}`);
+    process.stdout.write(`closed ${Math.round(performance.now() - beganMs)}\n`);
   });
 }
 

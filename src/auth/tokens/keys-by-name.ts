@@ -133,7 +133,8 @@ export class KeysByName implements KeySource {
       void this.#read(wanted);
     }
     if (this.#first(() => false) === undefined) return;
-    this.#timer ??= setTimeout(() => {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#forgetLate();
       this.#readSome();

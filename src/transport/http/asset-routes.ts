@@ -14,8 +14,8 @@ export const ASSET_ROUTES: readonly Route[] = [
 const HEADERS = { 'cache-control': 'public, max-age=31536000, immutable', 'x-content-type-options': 'nosniff' };
 
 /** They are a hundred times as long, and no page of ours loads them but the one of Swagger UI. */
-function isCounted({ file = '' }: Readonly<Record<string, string>>): boolean {
-  return isOfSwagger(file);
+function isCounted(params: unknown): boolean {
+  return typeof params === 'object' && params !== null && 'file' in params && isOfSwagger(String(params.file));
 }
 
 function readAsset(request: HttpRequest): HttpReply {

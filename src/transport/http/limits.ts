@@ -104,7 +104,7 @@ export const PRESENCE_ASK_MS = 250;
 /** The same of a smaller body: all of it in so much time. */
 export const SMALL_BODY_MS = 15_000;
 
-/** A client that has not sent its whole request by then is answered and dropped; and one whose headers are not there. */
+/** A client that has not sent its whole request by then is answered and dropped; or its headers. */
 export const REQUEST_TIMEOUT_MS = 60_000;
 export const HEADERS_TIMEOUT_MS = 10_000;
 
@@ -114,7 +114,7 @@ export const TIMEOUT_LOOK_MS = 1_000;
 /** An idle connection is kept this long, longer than the idle time of common load balancers (60 s). */
 export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
-/** Connections at a time, idle ones included; one more has the place of the one that has waited longest (ADR 0143). */
+/** Connections at a time; one more has the place of the one that has waited longest (ADR 0143). */
 export const CONNECTIONS_MAX = 4_096;
 /**
  * More chunks of a body than this have so many bytes on average, or the request is refused: a chunk of one byte costs

@@ -40,5 +40,5 @@ function isFree(request: FastifyRequest): boolean {
   if (!isForAnybody(request)) return false;
   const { params } = request;
   const { isCounted } = request.routeOptions.config;
-  return isCounted === undefined || !isCounted(params as Readonly<Record<string, string>>);
+  return isCounted === undefined || !isCounted(params);
 }

@@ -35,8 +35,8 @@ export interface Route {
   readonly isForAnybody?: boolean;
   /** Whether it is refused wherever everybody may do everything. */
   readonly needsAuthentication?: boolean;
-  /** Of what is for anybody: whether it counts among the requests of its client all the same. None does unless given. */
-  readonly isCounted?: (params: Readonly<Record<string, string>>) => boolean;
+  /** Of what is for anybody: whether it counts among the requests of its client. None does unless given. */
+  readonly isCounted?: (params: unknown) => boolean;
   /** Of a write: whether it has the same effect twice as once. Default: it has not. */
   readonly isRepeatable?: (request: HttpRequest) => boolean;
   /** Bytes of body, when the route takes more than most. */

@@ -16,7 +16,6 @@ import { ANSWER_PACE, type AnswerPace, HttpConnections } from '../http-connectio
 import type { RateLimits } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
 import type { SecurePorts } from '../secure.ts';
-import { bindingFault } from './binding-fault.ts';
 import { BodyIntake } from './body-intake.ts';
 import { Compression } from './compression.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
@@ -25,19 +24,9 @@ import { toDatabaseError } from './framework-errors.ts';
 import { Gate } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
 import { KeptPages } from './kept-pages.ts';
-import {
-  BODY_BYTES_MAX,
-  CONNECTIONS_MAX,
-  HEADER_BYTES_MAX,
-  HEADERS_MAX,
-  HEADERS_TIMEOUT_MS,
-  KEEP_ALIVE_TIMEOUT_MS,
-  PIPELINED_MAX,
-  REQUEST_TIMEOUT_MS,
-  SMALL_ANSWER_BYTES,
-  TIMEOUT_LOOK_MS,
-} from './limits.ts';
+import { BODY_BYTES_MAX, CONNECTIONS_MAX, HEADER_BYTES_MAX, PIPELINED_MAX, SMALL_ANSWER_BYTES } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
+import { bindingFault, createHttpServer } from './listening.ts';
 import { HttpMemory, isBodyTooLong } from './memory.ts';
 import { notFound } from './not-found.ts';
 import { PUBLIC, privacyOf } from './privacy.ts';
@@ -55,9 +44,6 @@ import { refuseParameters } from './route-parameters.ts';
 import { methodsByPath, PARAMETERS, ROUTES, SERVER_METHODS } from './routes.ts';
 import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
 import { Turns } from './turns.ts';
-
-// An import of it would also load what it offers lazily: a client for the web.
-const { createServer } = process.getBuiltinModule('node:http');
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -480,20 +466,6 @@ const NO_SCHEMAS = { buildValidator: unwanted, buildSerializer: unwanted };
 
 function unwanted(): never {
   throw new TypeError('A route has a schema, and nothing that compiles it is loaded');
-}
-
-function createHttpServer(listener: RequestListener, secure: SecurePorts | undefined): Server {
-  const options = {
-    maxHeaderSize: HEADER_BYTES_MAX,
-    requireHostHeader: false,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    connectionsCheckingInterval: TIMEOUT_LOOK_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-  };
-  const server = (secure?.createHttpServer ?? createServer)(options, listener);
-  server.maxHeadersCount = HEADERS_MAX;
-  return server;
 }
 
 /** `/db/{database}` as fastify writes it. */

@@ -8,7 +8,6 @@ import { systemTimers } from '#service';
 import { cachingHeaders, NO_STORE, saysNoCache, tagMatch, weakTag } from './caching.ts';
 import { deliver } from './delivery.ts';
 import { CUT, cutFrom, NOW, nowAt } from './effective-time-cut.ts';
-import { invalidField } from './errors.ts';
 import { BUFFERED_MS_MAX, REQUEST_TIMEOUT_MS, STREAMED_MS_MAX } from './limits.ts';
 import { negotiate } from './negotiation.ts';
 import { parseRevision, type QueryParameters } from './query-string.ts';

@@ -1,5 +1,5 @@
-// Goal: who asks slowly, by halves or not at all is cut off in the stated time, and keeps nobody out (ADR 0143). Method:
-// real nodes, and clients of sockets in a process of their own, while others come, ask and must be answered.
+// Goal: who asks slowly, by halves or not at all is cut off in the stated time, and keeps nobody out (ADR 0143).
+// Method: real nodes, and clients of sockets in a process of their own, while others come, ask and must be answered.
 import { spawn } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
@@ -83,13 +83,12 @@ async function newcomers({ http: api, mcp: tools, grpc }: TestServer): Promise<n
 }
 
 async function untilClosed(slow: readonly Slow[], count: number, { within, node }: Patience): Promise<number> {
-  const endMs = performance.now() + within;
   let slowestMs = 0;
-  while (slow.some(({ closedMs }) => closedMs.length < count) && performance.now() < endMs) {
+  const closed = async (): Promise<readonly number[]> => {
     if (node !== undefined) slowestMs = Math.max(slowestMs, await newcomers(node));
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  expect(slow.map(({ closedMs }) => closedMs.length)).toEqual(slow.map(() => count));
+    return slow.map(({ closedMs }) => closedMs.length);
+  };
+  await expect.poll(closed, { timeout: within, interval: 200 }).toEqual(slow.map(() => count));
   return slowestMs;
 }
 
@@ -150,7 +149,7 @@ describe('requests a byte at a time', () => {
       await using server = await startWireServer({ methods: [], limits: { pingEveryMs: 1_000, pingTimeoutMs: 1_000 } });
       const begins = Buffer.concat([IDLE_GRPC, HALF_HEADERS]);
       const slow = start({ port: server.port, count: 20, begins, goesOn: 'x' });
-      await untilClosed([slow], 20, { within: 10_000 });
+      expect(await untilClosed([slow], 20, { within: 10_000 })).toBe(0);
     },
     TEST_MS,
   );
@@ -185,8 +184,9 @@ describe('an answer that is read a little at a time', () => {
 });
 
 describe('more connections than there are places', () => {
-  /** Those of 10,000 idle ones are skipped where a process may not have so many files open. */
   const isWide = (openFilesMax() ?? Number.POSITIVE_INFINITY) >= 16_000;
+  /** Idle ones: as many as may be where a process may not have so many files open, which the name of the test says. */
+  const crowd = isWide ? 10_000 : 200;
 
   it(
     'that ask by halves keep no newcomer out',
@@ -202,34 +202,34 @@ describe('more connections than there are places', () => {
     TEST_MS,
   );
 
-  it.skipIf(!isWide)(
-    'that are idle, 10,000 of HTTP, leave the node answering and its memory bounded, and are let go',
+  it(
+    `that are idle, ${crowd} of HTTP, leave the node answering and its memory bounded, and are let go`,
     async () => {
       const node = await realNode();
       const server = connectionsAt(portOf(node.http));
       const before = process.memoryUsage().rss;
-      const idle = start({ port: portOf(node.http), count: 10_000, begins: '' });
+      const idle = start({ port: portOf(node.http), count: crowd, begins: '' });
       await idle.open;
       for (let asked = 0; asked < 5; asked++) expect(await newcomers(node)).toBeLessThan(ANSWERED_MS);
       expect(process.memoryUsage().rss - before).toBeLessThan(256 * MIB);
       expect(server.open).toBeLessThanOrEqual(http.CONNECTIONS_MAX);
-      expect(server.came).toBeGreaterThan(2 * http.CONNECTIONS_MAX);
+      expect(server.came).toBeGreaterThan(0.8 * crowd);
       await expect.poll(() => server.open, { timeout: 18_000 }).toBe(0);
     },
     TEST_MS,
   );
 
-  it.skipIf(!isWide)(
-    'that are idle, 10,000 of gRPC, leave the node answering and its memory bounded, and stay as long as there are places',
+  it(
+    `that are idle, ${crowd} of gRPC, leave the node answering and its memory bounded, and stay as long as there are places`,
     async () => {
       const node = await realNode();
       const server = connectionsAt(node.port);
       const before = process.memoryUsage().rss;
-      const idle = start({ port: node.port, count: 10_000, begins: IDLE_GRPC });
+      const idle = start({ port: node.port, count: crowd, begins: IDLE_GRPC });
       await idle.open;
       for (let asked = 0; asked < 5; asked++) expect(await newcomers(node)).toBeLessThan(ANSWERED_MS);
       expect(process.memoryUsage().rss - before).toBeLessThan(512 * MIB);
-      expect(server.came).toBeGreaterThan(9_000);
+      expect(server.came).toBeGreaterThan(0.9 * crowd);
       expect(server.came - server.open).toBeLessThan(20);
     },
     TEST_MS,

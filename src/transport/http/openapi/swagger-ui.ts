@@ -1,6 +1,6 @@
 /**
- * Swagger UI over the full document. Its files are those of the package that prepares them, read once, when somebody asks
- * for them first; their names have its release, so browsers may keep them.
+ * Swagger UI over the full document. Its files are those of the package that prepares them, read once, when they are
+ * asked for first; their names have its release, so browsers may keep them.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,7 +1,7 @@
 // Goal: a page that is asked for again is sent as it was, and is never another one than would be made; what is kept is
 // bounded, and what is asked for once displaces nothing (ADR 0145).
 // Method: the pages alone, beside a naive model; then the server over a whole node in one thread.
-import fc from 'fast-check';
+import { array, assert, asyncProperty, nat, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '#observability';
 import { KeptPages } from '../../../../src/transport/http/kept-pages.ts';
@@ -77,9 +77,9 @@ describe('what is kept', () => {
   });
 
   it('is never more than there is room for, and is counted to the byte', async () => {
-    const sizes = fc.array(fc.record({ target: fc.nat(8), size: fc.nat(20_000) }), { maxLength: 60 });
-    await fc.assert(
-      fc.asyncProperty(sizes, async (offers) => {
+    const sizes = array(record({ target: nat(8), size: nat(20_000) }), { maxLength: 60 });
+    await assert(
+      asyncProperty(sizes, async (offers) => {
         const { pages, used } = keptPages(50_000);
         for (const { target, size } of offers) offered(pages, `${target}`, 'x'.repeat(size), 1);
         const kept = Array.from({ length: 9 }, (_, n) => pages.find(`${n}`)).filter((page) => page !== undefined);

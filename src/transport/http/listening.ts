@@ -1,0 +1,38 @@
+/** The server of node:http beneath fastify, with the bounds on its requests, and what may keep it from listening. */
+import type { RequestListener, Server } from 'node:http';
+import type { SecurePorts } from '../secure.ts';
+import {
+  HEADER_BYTES_MAX,
+  HEADERS_MAX,
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+  TIMEOUT_LOOK_MS,
+} from './limits.ts';
+
+// An import of it would also load what it offers lazily: a client for the web.
+const { createServer } = process.getBuiltinModule('node:http');
+
+export function createHttpServer(listener: RequestListener, secure: SecurePorts | undefined): Server {
+  const options = {
+    maxHeaderSize: HEADER_BYTES_MAX,
+    requireHostHeader: false,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_LOOK_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  };
+  const server = (secure?.createHttpServer ?? createServer)(options, listener);
+  server.maxHeadersCount = HEADERS_MAX;
+  return server;
+}
+
+/** What keeps a server from listening, and what would be right. */
+export function bindingFault(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') return 'another process listens there; give another port, or 0 for one that is free';
+  if (code === 'EADDRNOTAVAIL')
+    return 'this machine does not have the address; give one of its own, or 0.0.0.0 for all';
+  if (code === 'EACCES') return 'this process may not; give a port from 1024 on, or the right to take lower ones';
+  return error instanceof Error ? error.message : String(error);
+}
