@@ -14,6 +14,7 @@ const OF_ONE_NODE: readonly string[] = [
   'client-certificates',
   'components-on-every-node',
   'grpc-require-leader',
+  'http-generated',
   'http-cluster',
   'maintained-views',
   'mcp-cluster',
