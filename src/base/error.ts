@@ -72,6 +72,15 @@ export interface GroupHolders {
   readonly nodes: readonly NodeId[];
 }
 
+/** Which attempt was refused: the latest one under the id whose refusal is kept. */
+export interface FoundRefusal {
+  readonly transactionId: string;
+  /** The leader's stamp. */
+  readonly atMs: number;
+  /** That of the database then. */
+  readonly revision: number;
+}
+
 export interface ErrorDetails {
   /** A finer, stable name inside the code, such as `RevisionNotFound`. */
   readonly reason?: string;
@@ -87,6 +96,8 @@ export interface ErrorDetails {
   /** Absent when the request came to no instance. */
   readonly scope?: ErrorScope;
   readonly retryAfterMs?: number;
+  /** Of what was refused before, and found by whoever looked it up. */
+  readonly refused?: FoundRefusal;
 }
 
 export interface ErrorContext {

@@ -2,13 +2,15 @@
  * The applied row: how far a database is, written in the same batch as everything it counts (D3).
  *
  * ```
- * u8 format = 4 or 5 | 16 bytes database_id | u8 is recovered | [16 bytes root_id] | varint created_at ms
+ * u8 format = 4, 5 or 6 | 16 bytes database_id | u8 is recovered | [16 bytes root_id] | varint created_at ms
  * applied state (applied-state.ts) | varint latest recorded time ms | varint total events
  * varint next stream id | varint next type id | varint next source id
  * format 5: varint log index of the last record of a definition | 32 bytes chain hash of definitions
+ * format 6: u8 1 and the same, or u8 0 | varint number of the last kept refusal | varint its log index
  * u32 CRC
  * ```
- * Format 5 is of feature level 2: it is written from the first definition on, and never before (ADR 0047).
+ * Format 5 is of feature level 2: it is written from the first definition on, and never before (ADR 0047);
+ * format 6 of feature level 4, from the first kept refusal on (ADR 0142).
  */
 import {
   type ByteReader,
@@ -28,6 +30,7 @@ import { closeRow, openRow, sealRow } from './corruption.ts';
 
 const FORMAT = 4;
 const FORMAT_WITH_DEFINITIONS = 5;
+const FORMAT_WITH_REFUSALS = 6;
 const UUID_BYTES = 16;
 
 /** How far the definitions of a database are: the last record, and the chain hash that it leads to (D22). */
@@ -38,6 +41,15 @@ export interface DefinitionMark {
 }
 
 export const NO_DEFINITIONS: DefinitionMark = Object.freeze({ index: toLogIndex(0), chainHash: NO_BYTES });
+
+/** How many refusals were ever kept here, and where in the log the last of them is (D25). */
+export interface RefusalMark {
+  /** 0: none. Counted on this replica: one that took the state over may have begun later. */
+  readonly number: number;
+  readonly index: LogIndex;
+}
+
+export const NO_REFUSALS: RefusalMark = Object.freeze({ number: 0, index: toLogIndex(0) });
 
 export interface Applied extends AppliedState {
   readonly databaseId: DatabaseId;
@@ -56,12 +68,15 @@ export interface Applied extends AppliedState {
   readonly nextTypeId: number;
   readonly nextSourceId: number;
   readonly definitions: DefinitionMark;
+  readonly refusals: RefusalMark;
 }
 
 export function writeApplied(into: ByteWriter, applied: Applied): void {
-  const { definitions } = applied;
+  const { definitions, refusals } = applied;
   const hasDefinitions = definitions.index > 0;
-  into.u8(hasDefinitions ? FORMAT_WITH_DEFINITIONS : FORMAT);
+  const hasRefusals = refusals.number > 0;
+  const least = hasDefinitions ? FORMAT_WITH_DEFINITIONS : FORMAT;
+  into.u8(hasRefusals ? FORMAT_WITH_REFUSALS : least);
   writeId(into, applied.databaseId);
   const isRecovered = applied.rootId !== applied.databaseId;
   into.u8(isRecovered ? 1 : 0);
@@ -73,14 +88,21 @@ export function writeApplied(into: ByteWriter, applied: Applied): void {
   into.varint(applied.nextStreamId);
   into.varint(applied.nextTypeId);
   into.varint(applied.nextSourceId);
+  if (hasRefusals) into.u8(hasDefinitions ? 1 : 0);
   if (hasDefinitions) writeDefinitionMark(into, definitions);
+  if (hasRefusals) {
+    into.varint(refusals.number);
+    into.varint(refusals.index);
+  }
   sealRow(into);
 }
 
 /** Throws when the row is corrupt. */
 export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
-  const hasDefinitions = value[0] === FORMAT_WITH_DEFINITIONS;
-  const row = openRow(key, value, hasDefinitions ? FORMAT_WITH_DEFINITIONS : FORMAT);
+  const [format] = value;
+  const hasRefusals = format === FORMAT_WITH_REFUSALS;
+  const isLater = hasRefusals || format === FORMAT_WITH_DEFINITIONS;
+  const row = openRow(key, value, isLater ? format : FORMAT);
   const databaseId = readId(row);
   const rootId = row.u8() === 1 ? readId(row) : databaseId;
   const createdAtMs = row.varint();
@@ -92,10 +114,13 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
     nextTypeId: row.varint(),
     nextSourceId: row.varint(),
   };
+  const hasDefinitions = hasRefusals ? row.u8() === 1 : isLater;
   const definitions = hasDefinitions ? readDefinitionMark(row) : NO_DEFINITIONS;
+  const refusals = hasRefusals ? readRefusalMark(row) : NO_REFUSALS;
   closeRow(key, row);
-  if (!isDatabaseId(databaseId) || !isDatabaseId(rootId) || definitions === undefined) throw noAppliedRow(key);
-  return { databaseId, rootId, createdAtMs, ...state, ...rest, definitions };
+  const isWhole = isDatabaseId(databaseId) && isDatabaseId(rootId);
+  if (!isWhole || definitions === undefined || refusals === undefined) throw noAppliedRow(key);
+  return { databaseId, rootId, createdAtMs, ...state, ...rest, definitions, refusals };
 }
 
 export function writeDefinitionMark(into: ByteWriter, { index, chainHash }: DefinitionMark): void {
@@ -108,6 +133,11 @@ export function readDefinitionMark(row: ByteReader): DefinitionMark | undefined 
   const index = row.varint();
   const chainHash = copyRange(row.bytes(HASH_BYTES));
   return isLogIndex(index) && index > 0 && chainHash.length === HASH_BYTES ? { index, chainHash } : undefined;
+}
+
+function readRefusalMark(row: ByteReader): RefusalMark | undefined {
+  const [number, index] = [row.varint(), row.varint()];
+  return number > 0 && isLogIndex(index) && index > 0 ? { number, index } : undefined;
 }
 
 function writeId(into: ByteWriter, id: DatabaseId): void {

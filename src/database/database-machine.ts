@@ -33,7 +33,7 @@ import { type CheckedRecord, DefinitionJournal } from './definition-journal.ts';
 import type { DefinitionOutcome } from './definition-ledger.ts';
 import { type NewDatabase, newDatabase } from './facts.ts';
 import type { HeadFields } from './head.ts';
-import type { HistoryUnit } from './history-import.ts';
+import type { CheckedRefusal, HistoryUnit } from './history-import.ts';
 import { KeyFilter } from './key-filter.ts';
 import { KeyHash } from './key-hash.ts';
 import type { HeadKind } from './keys.ts';
@@ -41,7 +41,10 @@ import { type HeadLookup, hasPrefix, latestOf } from './latest.ts';
 import { latestByPrefix, PREFIX_LIMITS, type PrefixLimits } from './latest-by-prefix.ts';
 import { LiveHead } from './live-head.ts';
 import type { LogPlace } from './page.ts';
+import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
+import { RefusalBook } from './refusal-book.ts';
+import type { RefusalCause } from './refusal-record.ts';
 import type { TipRow } from './small-rows.ts';
 import { warmFilter } from './warm-filter.ts';
 
@@ -94,6 +97,8 @@ export interface MachineOptions {
   readonly headsKept?: number;
   /** What prefixes may make it look at; less only in tests. Replicas with other limits would decide otherwise. */
   readonly prefixLimits?: PrefixLimits;
+  /** Refusals that are kept; fewer only in tests. */
+  readonly refusalsKept?: number;
 }
 
 /** Room for about 25 million ids, subjects and transaction ids. */
@@ -107,6 +112,7 @@ export class DatabaseMachine {
   readonly #prefixLimits: PrefixLimits;
   /** Absent until something is defined: most databases have nothing that is. */
   #definitions: DefinitionJournal | undefined;
+  readonly #refusals: RefusalBook;
   #lastDecoded: DecodedEntry | undefined;
 
   /** Takes up the state that is in the store; undefined when the group has none there. */
@@ -129,6 +135,7 @@ export class DatabaseMachine {
     const hash = new KeyHash((options.hashBits ?? 64) / 2);
     this.#writer = new DatabaseWriter({ reader, applied, filter: this.#filter, hash, headsKept: options.headsKept });
     if (applied.definitions.index > 0) this.#definitions = new DefinitionJournal(reader, applied.definitions);
+    this.#refusals = new RefusalBook(reader, applied.refusals, options.refusalsKept);
     this.#lookup = lookupOf(this.#writer);
     this.#prefixLimits = options.prefixLimits ?? PREFIX_LIMITS;
   }
@@ -188,8 +195,8 @@ export class DatabaseMachine {
     if (recorded !== undefined) return { kind: 'replayed', revision: toRevision(recorded) };
     const basis = this.revision;
     const { tooBroad, violations } = this.#judge(decoded, entry.answers ?? NO_ANSWERS);
-    if (tooBroad.length > 0) return { kind: 'too-broad', revision: basis, constraints: tooBroad };
-    if (violations.length > 0) return { kind: 'violated', revision: basis, violations };
+    if (tooBroad.length > 0) return this.#refuse(entry, decoded, { kind: 'too-broad', constraints: tooBroad });
+    if (violations.length > 0) return this.#refuse(entry, decoded, { kind: 'violated', violations });
 
     const { revision, recordedTimeMs, eventCount, storedIds } = this.#writer.append(body);
     return { kind: 'committed', revision: toRevision(revision), basis, recordedTimeMs, eventCount, storedIds };
@@ -215,7 +222,8 @@ export class DatabaseMachine {
     ]);
     for (const unit of part.units) {
       if (unit.kind === 'page') this.#writer.takePage(unit);
-      else this.#takeRecord(unit);
+      else if (unit.kind === 'record') this.#takeRecord(unit);
+      else this.#takeRefusal(unit);
     }
     this.#writer.beginLog(part.last, part.group);
   }
@@ -223,11 +231,13 @@ export class DatabaseMachine {
   /** Puts everything that is not in the store into the batch. The next flush begins after `flushed()`. */
   flushInto(batch: KvBatch): void {
     this.#definitions?.flushInto(batch);
+    this.#refusals.flushInto(batch);
     this.#writer.flushInto(batch);
   }
 
   /** The batch has been written. */
   flushed(): void {
+    this.#refusals.flushed();
     this.#writer.flushed();
   }
 
@@ -244,6 +254,35 @@ export class DatabaseMachine {
     if (!journal.install(unit, this.revision)) return;
     this.#writer.advance(unit.record.place.index, unit.record.place.term);
     this.#writer.noteDefinitions(journal.mark);
+  }
+
+  #takeRefusal(unit: CheckedRefusal): void {
+    if (!this.#refusals.install(unit)) return;
+    const { index, term } = unit.refusal.place;
+    this.#writer.advance(index, term);
+    this.#writer.noteRefusals(this.#refusals.mark);
+  }
+
+  /** Nothing is committed. That it was refused is kept where somebody will look it up (D25). */
+  #refuse(
+    { index, term }: EntryToApply,
+    { view, constraints }: DecodedEntry,
+    cause: RefusalCause,
+  ): Extract<TransactOutcome, { readonly kind: RefusalCause['kind'] }> {
+    const { revision } = this;
+    if (view.keepsRefusal) {
+      const { bytes, transactionIdStart: from, recordedTimeMs } = view.body;
+      this.#refusals.keep({
+        place: { index, term },
+        transactionId: bytes.subarray(from, from + TRANSACTION_ID_BYTES),
+        recordedTimeMs,
+        revision,
+        cause,
+        constraints: constraints.map(({ constraint }) => constraint),
+      });
+      this.#writer.noteRefusals(this.#refusals.mark);
+    }
+    return { ...cause, revision };
   }
 
   #journal(): DefinitionJournal {

@@ -20,7 +20,7 @@ import {
 } from '#base';
 import type { KvBatch } from '#kv';
 import type { StoredEventId, TransactionBodyView } from '#model';
-import { type Applied, type DefinitionMark, writeApplied } from './applied.ts';
+import { type Applied, type DefinitionMark, type RefusalMark, writeApplied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
 import type { CheckedPage } from './history-import.ts';
@@ -91,6 +91,7 @@ export class DatabaseWriter {
   #recordedTimeMs: number;
   #totalEvents: number;
   #definitions: DefinitionMark;
+  #refusals: RefusalMark;
   #current: Pending = NOTHING;
   #inFlight: Pending = NOTHING;
   #isInFlight = false;
@@ -112,6 +113,7 @@ export class DatabaseWriter {
     this.#recordedTimeMs = applied.recordedTimeMs;
     this.#totalEvents = applied.totalEvents;
     this.#definitions = applied.definitions;
+    this.#refusals = applied.refusals;
   }
 
   /** How far the state is, what is not flushed yet included. */
@@ -128,6 +130,7 @@ export class DatabaseWriter {
       recordedTimeMs: this.#recordedTimeMs,
       totalEvents: this.#totalEvents,
       definitions: this.#definitions,
+      refusals: this.#refusals,
     };
   }
 
@@ -162,6 +165,12 @@ export class DatabaseWriter {
   /** Notes the last record of a definition. No page has transactions from both sides of one (D23). */
   noteDefinitions(mark: DefinitionMark): void {
     this.#definitions = mark;
+    this.#current.pages.endPage();
+  }
+
+  /** Notes the last refusal that is kept. No page has transactions from both sides of one (D25). */
+  noteRefusals(mark: RefusalMark): void {
+    this.#refusals = mark;
     this.#current.pages.endPage();
   }
 

@@ -2,7 +2,7 @@
  * What a database was at one of its revisions, and which revision it had reached at a time.
  */
 import { type DatabaseId, parseUuid, type Sha256, toLogIndex, toRevision, toTerm } from '#base';
-import { type Applied, NO_DEFINITIONS } from './applied.ts';
+import { type Applied, NO_DEFINITIONS, NO_REFUSALS } from './applied.ts';
 import type { Page } from './page.ts';
 import type { DatabaseReader } from './reader.ts';
 
@@ -54,6 +54,7 @@ export function newDatabase(sha256: Sha256, { databaseId, rootId = databaseId, .
     nextTypeId: FIRST_ID,
     nextSourceId: FIRST_ID,
     definitions: NO_DEFINITIONS,
+    refusals: NO_REFUSALS,
   };
 }
 

@@ -18,6 +18,7 @@ import { decodeStanding, type Standing } from './history-import.ts';
 import type { LogPlace, Page } from './page.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import { componentPart, loadLedger, partKeys, partKeysOf, recordAt, recordsBehind } from './stored-definitions.ts';
+import { refusalsBehind, type StoredRefusal } from './stored-refusals.ts';
 
 /** Some pages and records, whole ones; none where there is nothing left but to say how far the log has come. */
 export interface HistoryPart {
@@ -41,6 +42,8 @@ export class HistoryExport {
   /** The entries of the records that are left, and the next of them as it is sent. */
   #records: readonly number[];
   #record: HistoryUnit | undefined;
+  /** Kept refusals that are left: their rows may have gone meanwhile. */
+  #refusals: readonly StoredRefusal[];
 
   /**
    * Begins at the page that holds the next revision of whoever stands there. The failure, as text: that history is not
@@ -53,7 +56,8 @@ export class HistoryExport {
     const from = decodeStanding(standing);
     if (from === undefined) return 'it does not say where it stands';
     // Whoever has more than this replica needs nothing of it, and there is nothing to compare.
-    if (from.revision > mark.revision) return new HistoryExport(reader, mark, { next: mark.revision + 1, records: [] });
+    if (from.revision > mark.revision)
+      return new HistoryExport(reader, mark, { next: mark.revision + 1, records: [], refusals: [] });
     const here = chainHashOf(reader, mark, from.revision);
     if (toHex(here) !== toHex(from.chainHash)) {
       return `its revision ${from.revision} has the chain hash ${toHex(from.chainHash)}, and ${toHex(here)} here`;
@@ -62,18 +66,24 @@ export class HistoryExport {
     if (typeof records === 'string') return records;
     const isWhole = from.revision === mark.revision;
     const next = isWhole ? mark.revision + 1 : reader.pageStart(from.revision + 1);
-    return new HistoryExport(reader, mark, { next, records });
+    const refusals = refusalsBehind(reader, mark.refusals, from.refusals?.index ?? 0);
+    return new HistoryExport(reader, mark, { next, records, refusals });
   }
 
   private constructor(
     reader: DatabaseReader,
     mark: Applied,
-    left: { readonly next: number; readonly records: readonly number[] },
+    left: {
+      readonly next: number;
+      readonly records: readonly number[];
+      readonly refusals: readonly StoredRefusal[];
+    },
   ) {
     this.#reader = reader;
     this.#mark = mark;
     this.#next = left.next;
     this.#records = left.records;
+    this.#refusals = left.refusals;
   }
 
   /** Who belongs to the group as of the mark. */
@@ -105,7 +115,8 @@ export class HistoryExport {
       last = unit.last;
       this.#drop(unit);
     }
-    const isLast = this.#pages.length + this.#records.length === 0 && this.#next > revision;
+    const leftCount = this.#pages.length + this.#records.length + this.#refusals.length;
+    const isLast = leftCount === 0 && this.#next > revision;
     return { data: writer.take(), last: isLast ? { index, term } : last, isLast };
   }
 
@@ -113,9 +124,15 @@ export class HistoryExport {
   #peek(): HistoryUnit | undefined {
     const [page] = this.#pages;
     const [value] = this.#values;
-    const [record] = this.#records;
-    const isRecord =
-      record !== undefined && (page === undefined ? this.#next > this.#mark.revision : record < page.last.index);
+    const [record = Number.POSITIVE_INFINITY] = this.#records;
+    const [refused] = this.#refusals;
+    const behind = this.#next > this.#mark.revision ? Number.POSITIVE_INFINITY : 0;
+    const pageIndex = page?.last.index ?? behind;
+    const refusedIndex = refused?.refusal.place.index ?? Number.POSITIVE_INFINITY;
+    if (refused !== undefined && refusedIndex < Math.min(record, pageIndex)) {
+      return { kind: 'refusal', last: refused.refusal.place, value: refused.value };
+    }
+    const isRecord = record < pageIndex;
     if (isRecord) this.#record ??= this.#readRecord(record);
     if (isRecord) return this.#record;
     return page === undefined || value === undefined ? undefined : { kind: 'page', last: page.last, value };
@@ -125,6 +142,8 @@ export class HistoryExport {
     if (kind === 'page') {
       this.#pages = this.#pages.slice(1);
       this.#values = this.#values.slice(1);
+    } else if (kind === 'refusal') {
+      this.#refusals = this.#refusals.slice(1);
     } else {
       this.#records = this.#records.slice(1);
       this.#record = undefined;
@@ -200,17 +219,23 @@ interface SentRecord {
   readonly bytes: Uint8Array;
 }
 
-type HistoryUnit = SentPage | SentRecord;
+interface SentRefusal {
+  readonly kind: 'refusal';
+  readonly last: LogPlace;
+  readonly value: Uint8Array;
+}
+
+type HistoryUnit = SentPage | SentRecord | SentRefusal;
 
 function writeUnit(writer: ByteWriter, unit: HistoryUnit): void {
-  if (unit.kind === 'record') {
-    // No page is empty.
+  if (unit.kind !== 'page') {
+    // No page is empty, and no record is of entry 0.
     writer.u8(0);
-    writer.varint(unit.last.index);
+    writer.varint(unit.kind === 'record' ? unit.last.index : 0);
   }
   writer.varint(unit.value.length);
   writer.bytes(unit.value);
-  if (unit.kind === 'page') return;
+  if (unit.kind !== 'record') return;
   writer.varint(unit.bytes.length);
   writer.bytes(unit.bytes);
 }

@@ -2,17 +2,26 @@
  * The checking of a history that another replica has sent: whether it goes on where this one stands, and is whole.
  *
  * ```
- * standing := varint revision, 32 bytes H(revision), definitions
- * part     := (varint length, page | u8 0, varint index, varint length, record, varint length, bytes)*
+ * standing := varint revision, 32 bytes H(revision), definitions, refusals
+ * part     := (varint length, page | u8 0, varint index, varint length, record, varint length, bytes
+ *                                  | u8 0, u8 0, varint length, refusal)*
  * ```
- * Definitions are what the applied row says of them, and nothing where it says nothing. Records and pages come in log
- * order. Bytes are those of a part, and none where its component was removed since.
+ * Definitions are what the applied row says of them, and nothing where it says nothing, but u8 0 where
+ * refusals follow: the log index of the last that was kept, nothing where none was. Records, refusals and pages come in
+ * log order. Bytes are those of a part, and none where its component was removed since.
  *
  * Nothing is changed here, and what is wrong is said as text: the other replica may be the one that is damaged. A
  * checked part is taken over by `DatabaseMachine.install`.
  */
-import { ByteReader, ByteWriter, compareBytes } from '#base';
-import { type DefinitionMark, NO_DEFINITIONS, readDefinitionMark, writeDefinitionMark } from './applied.ts';
+import { ByteReader, ByteWriter, compareBytes, isLogIndex } from '#base';
+import {
+  type DefinitionMark,
+  NO_DEFINITIONS,
+  NO_REFUSALS,
+  type RefusalMark,
+  readDefinitionMark,
+  writeDefinitionMark,
+} from './applied.ts';
 import { HASH_BYTES } from './applied-state.ts';
 import { corruptRecord } from './corruption.ts';
 import type { CheckedRecord } from './definition-journal.ts';
@@ -20,6 +29,7 @@ import { DefinitionLedger } from './definition-ledger.ts';
 import { hasBytes, readDefinitionRecord } from './definition-record.ts';
 import { Page } from './page.ts';
 import { DatabaseReader, type DatabaseSource, type StoredTransaction } from './reader.ts';
+import { type KeptRefusal, readRefusal } from './refusal-record.ts';
 
 /** A revision and its chain hash: with the same one, two replicas have the same history up to there. */
 export interface Standing {
@@ -27,6 +37,8 @@ export interface Standing {
   readonly chainHash: Uint8Array;
   /** Left out: nothing was ever defined there. */
   readonly definitions?: DefinitionMark | undefined;
+  /** Of the last refusal that was kept there. Left out: none was. */
+  readonly refusals?: Pick<RefusalMark, 'index'> | undefined;
 }
 
 /** A page that is right from end to end. */
@@ -36,15 +48,25 @@ export interface CheckedPage {
   readonly transactions: readonly StoredTransaction[];
 }
 
-/** What a part consists of. */
-export type HistoryUnit = CheckedPage | CheckedRecord;
+/** A kept refusal of another replica. */
+export interface CheckedRefusal {
+  readonly kind: 'refusal';
+  readonly refusal: KeptRefusal;
+  readonly value: Uint8Array;
+}
 
-export function encodeStanding({ revision, chainHash, definitions = NO_DEFINITIONS }: Standing): Uint8Array {
+/** What a part consists of. */
+export type HistoryUnit = CheckedPage | CheckedRecord | CheckedRefusal;
+
+export function encodeStanding(standing: Standing): Uint8Array {
+  const { revision, chainHash, definitions = NO_DEFINITIONS, refusals = NO_REFUSALS } = standing;
   const writer = new ByteWriter();
   writer.varint(revision);
   writer.bytes(chainHash);
   // A release that knows level 1 alone reads what is written there.
   if (definitions.index > 0) writeDefinitionMark(writer, definitions);
+  else if (refusals.index > 0) writer.varint(0);
+  if (refusals.index > 0) writer.varint(refusals.index);
   return writer.take();
 }
 
@@ -53,9 +75,17 @@ export function decodeStanding(bytes: Uint8Array): Standing | undefined {
   const reader = new ByteReader(bytes);
   const revision = reader.varint();
   const chainHash = reader.bytes(HASH_BYTES).slice();
-  const definitions = reader.left > 0 ? readDefinitionMark(reader) : NO_DEFINITIONS;
-  if (definitions === undefined || reader.failed || reader.left > 0) return undefined;
-  return { revision, chainHash, definitions };
+  const hasNone = reader.left === 0 || bytes[reader.at] === 0;
+  if (hasNone) reader.skip(Math.min(1, reader.left));
+  const definitions = hasNone ? NO_DEFINITIONS : readDefinitionMark(reader);
+  const index = reader.left > 0 ? reader.varint() : 0;
+  if (definitions === undefined || reader.failed || reader.left > 0 || !isLogIndex(index)) return undefined;
+  return { revision, chainHash, definitions, refusals: { index } };
+}
+
+interface WholeStanding extends Standing {
+  readonly definitions: DefinitionMark;
+  readonly refusals: Pick<RefusalMark, 'index'>;
 }
 
 /** Follows the pages of another replica from where this one stands. Total on whatever they are. */
@@ -64,17 +94,21 @@ export class HistoryImport {
   #revision: number;
   #chainHash: Uint8Array;
   #definitions: DefinitionMark;
+  #refusals: Pick<RefusalMark, 'index'>;
 
-  constructor(source: DatabaseSource, { revision, chainHash, definitions = NO_DEFINITIONS }: Standing) {
+  constructor(source: DatabaseSource, standing: Standing) {
+    const { revision, chainHash, definitions = NO_DEFINITIONS, refusals = NO_REFUSALS } = standing;
     this.#reader = new DatabaseReader(source);
     this.#definitions = definitions;
+    this.#refusals = refusals;
     this.#revision = revision;
     this.#chainHash = chainHash;
   }
 
   /** Up to where everything was right. */
-  get standing(): Required<Standing> & { readonly definitions: DefinitionMark } {
-    return { revision: this.#revision, chainHash: this.#chainHash, definitions: this.#definitions };
+  get standing(): WholeStanding {
+    const [revision, chainHash] = [this.#revision, this.#chainHash];
+    return { revision, chainHash, definitions: this.#definitions, refusals: this.#refusals };
   }
 
   /** What a part consists of, or what is wrong with it; then nothing of it counts. */
@@ -91,10 +125,11 @@ export class HistoryImport {
     return this.#back(before, 'it ends inside a page or a record');
   }
 
-  #back({ revision, chainHash, definitions = NO_DEFINITIONS }: Standing, fault: string): string {
+  #back({ revision, chainHash, definitions, refusals }: WholeStanding, fault: string): string {
     this.#revision = revision;
     this.#chainHash = chainHash;
     this.#definitions = definitions;
+    this.#refusals = refusals;
     return fault;
   }
 
@@ -103,7 +138,19 @@ export class HistoryImport {
     if (pageBytes > 0) return this.#takePage(part.bytes(pageBytes));
     const index = part.varint();
     const value = part.bytes(part.varint());
+    if (index === 0) return this.#takeRefusal(value);
     return this.#takeRecord(index, value, part.bytes(part.varint()));
+  }
+
+  #takeRefusal(value: Uint8Array): CheckedRefusal {
+    const key = this.#reader.keys.refusal(0).slice();
+    const refusal = readRefusal(key, value);
+    const { index } = refusal.place;
+    if (index <= this.#refusals.index) {
+      throw corruptRecord(key, `it is of entry ${index}, and ${this.#refusals.index} is the last one here`);
+    }
+    this.#refusals = { index };
+    return { kind: 'refusal', refusal, value };
   }
 
   #takeRecord(index: number, value: Uint8Array, bytes: Uint8Array): CheckedRecord {

@@ -111,7 +111,9 @@ export {
 export { type DurablePoint, rebuildDerived } from './rebuild.ts';
 export { rootOf } from './recovered-binding.ts';
 export { copyRows, type RecoveredInstance, recoverInto } from './recovered-rows.ts';
+export { type KeptRefusal, REFUSALS_KEPT, REFUSED_CONSTRAINTS_KEPT } from './refusal-record.ts';
 export { readTimeRow } from './small-rows.ts';
 export { componentPart, loadLedger, verifyDefinitions } from './stored-definitions.ts';
+export { refusalOf, verifyRefusals } from './stored-refusals.ts';
 export { type HistoryCheck, type PagesToVerify, verifyHistory, verifyPages } from './verify.ts';
 export { type HeadWalk, type PageWalk, type TimeWalk, walkHeads, walkPages, walkTimes } from './walks.ts';

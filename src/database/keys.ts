@@ -15,12 +15,14 @@
  * 01 g 08 hash                 event-id row
  * 01 g 09 second revision      effective-time row: a second, and a page by its first revision
  * 01 g 0b block                page directory: which of 256 revisions begin a page
+ * 01 g 0c transaction_id         place of the latest kept refusal of the transaction
  * 01 g 10 block                bindings of 64 groups (catalog group only)
  * 01 g 11                      nodes of the cluster (catalog group only)
  * 01 g 12                      level of the cluster (catalog group only)
  * 01 g 13 block                API keys with this first digit (catalog group only)
  * 01 g f0 index                record of a definition, by its entry in the log
  * 01 g f1 digest part          part of a component
+ * 01 g f2 number               kept refusal
  * 01 g ff revision             page; the revision is its first
  * ```
  * Nothing here knows what the values hold.
@@ -38,6 +40,7 @@ export const TABLE = {
   EVENT_ID: 0x08,
   TIME: 0x09,
   DIRECTORY: 0x0b,
+  REFUSAL_PLACE: 0x0c,
   BINDINGS: 0x10,
   NODES: 0x11,
   LEVEL: 0x12,
@@ -45,6 +48,7 @@ export const TABLE = {
   /** With the pages what others follow from: whatever is made anew has a number below. */
   DEFINITION: 0xf0,
   COMPONENT: 0xf1,
+  REFUSAL: 0xf2,
   /** Behind all others: new ones lie behind all that there is, and are merged with nothing (ADR 0093). */
   PAGE: 0xff,
 } as const;
@@ -176,6 +180,22 @@ export class RowKeys {
     return this.#numbered(TABLE.DEFINITION, index);
   }
 
+  /** The refusal that the group has counted so. */
+  refusal(number: number): Uint8Array {
+    return this.#numbered(TABLE.REFUSAL, number);
+  }
+
+  /** All kept refusals, in their order. */
+  refusals(): KeyRange {
+    return this.tables(TABLE.REFUSAL, TABLE.REFUSAL + 1);
+  }
+
+  refusalPlace(transactionId: Uint8Array): Uint8Array {
+    const key = this.#start(TABLE.REFUSAL_PLACE);
+    key.bytes(transactionId);
+    return key.view();
+  }
+
   /** The records of definitions whose entries stand in `[from, to)`. */
   definitions(from: number, to: number): KeyRange {
     return { gte: this.definition(from).slice(), lt: this.definition(to).slice() };
@@ -266,6 +286,10 @@ export function headTerm(kind: HeadKind, key: Uint8Array): Uint8Array {
 
 /** The entry that a record of a definition is of. */
 export function indexOfDefinition(key: Uint8Array): number {
+  return new ByteReader(key, PREFIX_BYTES).u64be();
+}
+
+export function numberOfRefusal(key: Uint8Array): number {
   return new ByteReader(key, PREFIX_BYTES).u64be();
 }
 

@@ -18,6 +18,7 @@ import { TABLE } from './keys.ts';
 import { Page } from './page.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import { definitionsUpTo, loadLedger, partKeys, partKeysOf } from './stored-definitions.ts';
+import { takeRefusalsBack, writeRefusalPlaces } from './stored-refusals.ts';
 import { ChainCheck } from './verify.ts';
 import { slices } from './walks.ts';
 
@@ -41,14 +42,21 @@ export async function rebuildDerived(store: KvStore, source: DatabaseSource, dur
   const above = keys.pages(durable.revision + 1, Number.MAX_SAFE_INTEGER);
   await store.clear(above.gte, above.lt);
   const definitions = await rebuildDefinitions(store, reader, durable.index);
+  const refusals = await takeRefusalsBack(store, reader, durable.index);
   const derived = keys.tables(TABLE.TRANSACTION, TABLE.DEFINITION);
   await store.clear(derived.gte, derived.lt);
+  await writeRefusalPlaces(store, reader);
   const { group: known, ...identity } = applied;
   // Who belongs to the group was decided for good, even where the state goes back behind that. What came as a snapshot
   // from beyond the durable point has no place in this log, which holds nothing of it, or something else.
   const isLogged = applied.logStart <= durable.index;
   const group = isLogged || known.index <= durable.index ? known : { ...known, index: durable.index };
-  const start = { ...newDatabase(source.sha256, { ...identity, membership: group.membership }), group, definitions };
+  const start = {
+    ...newDatabase(source.sha256, { ...identity, membership: group.membership }),
+    group,
+    definitions,
+    refusals,
+  };
   await new Rebuild(store, reader, start).run(durable);
 }
 

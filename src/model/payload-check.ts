@@ -9,7 +9,7 @@ import { decodeConstraint } from './constraint-wire.ts';
 import type { EventPlace } from './event-place.ts';
 import { walkEvent } from './event-walk.ts';
 import { Faults } from './faults.ts';
-import { PAYLOAD_FORMAT, PAYLOAD_KIND_TRANSACT } from './payload.ts';
+import { PAYLOAD_FORMAT, PAYLOAD_FORMAT_KEPT, PAYLOAD_KIND_TRANSACT } from './payload.ts';
 import { isOrigin } from './transaction.ts';
 import { decodeTransactionOptions } from './transaction-options.ts';
 import { transactionTooLarge } from './transaction-size.ts';
@@ -21,8 +21,9 @@ const TAG = { recordedTime: 0x09, transactionId: 0x12, origin: 0x18, options: 0x
 /** What is wrong with it, or undefined. Never throws, whatever the bytes are. */
 export function faultInTransactPayload(payload: Uint8Array): string | undefined {
   const [format, kind] = payload;
-  if (format !== PAYLOAD_FORMAT || kind !== PAYLOAD_KIND_TRANSACT) {
-    return `its format ${format} and kind ${kind} are not ${PAYLOAD_FORMAT} and ${PAYLOAD_KIND_TRANSACT}`;
+  const isKnown = format === PAYLOAD_FORMAT || format === PAYLOAD_FORMAT_KEPT;
+  if (!isKnown || kind !== PAYLOAD_KIND_TRANSACT) {
+    return `its format ${format} and kind ${kind} are not ${PAYLOAD_FORMAT} or ${PAYLOAD_FORMAT_KEPT} and ${PAYLOAD_KIND_TRANSACT}`;
   }
   const reader = new ProtoReader(payload, HEAD_BYTES);
   const start = reader.lengthDelimited();

@@ -2,9 +2,10 @@
  * The payload of a log entry that carries a transaction.
  *
  * ```
- * u8 format = 1 | u8 kind = 1 | varint length | constraints | TransactionBody
+ * u8 format = 1 or 4 | u8 kind = 1 | varint length | constraints | TransactionBody
  * constraints: (varint length | cairn.v1.Constraint)*
  * ```
+ * Format 4 is of feature level 4: somebody will look the outcome up, so a refusal is kept (ADR 0142). The rest is the same.
  * Raft takes it as opaque bytes. Other kinds belong to the catalog (16 and up); an unknown format or kind was written
  * by a release that knows more than this one, and the group must stop instead of guessing.
  */
@@ -20,16 +21,21 @@ import {
 } from './transaction-body.ts';
 
 export const PAYLOAD_FORMAT = 1;
+/** The same of a transaction whose refusal is kept. */
+export const PAYLOAD_FORMAT_KEPT = 4;
 export const PAYLOAD_KIND_TRANSACT = 1;
 const HEAD_BYTES = 2;
 
 export interface TransactPayload extends TransactionBody {
   readonly constraints: readonly Constraint[];
+  /** True: if it is refused, that is kept. Default false. At feature level 4 and above. */
+  readonly keepsRefusal?: boolean;
 }
 
 /** Where everything is in a payload; offsets into `bytes`. */
 export interface TransactPayloadView {
   readonly bytes: Uint8Array;
+  readonly keepsRefusal: boolean;
   readonly constraintsStart: number;
   readonly constraintsEnd: number;
   readonly body: TransactionBodyView;
@@ -41,7 +47,7 @@ const writer = new ByteWriter(64 * 1024);
 /** The recorded time is 0 until `stampPayload`. */
 export function encodeTransactPayload(payload: TransactPayload): Uint8Array {
   writer.reset();
-  writer.u8(PAYLOAD_FORMAT);
+  writer.u8(payload.keepsRefusal === true ? PAYLOAD_FORMAT_KEPT : PAYLOAD_FORMAT);
   writer.u8(PAYLOAD_KIND_TRANSACT);
   const constraints = writer.beginLength();
   for (const constraint of payload.constraints) {
@@ -67,7 +73,8 @@ export function readTransactPayload(
   to: number = bytes.length,
 ): TransactPayloadView {
   const { at, end } = constraintsReader(bytes, from, to);
-  return { bytes, constraintsStart: at, constraintsEnd: end, body: readTransactionBody(bytes, end, to) };
+  const keepsRefusal = bytes[from] === PAYLOAD_FORMAT_KEPT;
+  return { bytes, keepsRefusal, constraintsStart: at, constraintsEnd: end, body: readTransactionBody(bytes, end, to) };
 }
 
 export function constraintsOf(payload: TransactPayloadView): readonly Constraint[] {
@@ -85,7 +92,8 @@ export function constraintsOf(payload: TransactPayloadView): readonly Constraint
 /** A reader over the constraints, having checked format and kind. The body begins at its end. */
 function constraintsReader(bytes: Uint8Array, from: number, to: number): ProtoReader {
   const [format, kind] = [bytes[from], bytes[from + 1]];
-  assert(format === PAYLOAD_FORMAT, 'The format of a log entry is one that this release knows (1)', format);
+  const isKnown = format === PAYLOAD_FORMAT || format === PAYLOAD_FORMAT_KEPT;
+  assert(isKnown, 'The format of a log entry is one that this release knows (1, 4)', format);
   assert(kind === PAYLOAD_KIND_TRANSACT, 'The kind of the log entry is transact (1)', kind);
   const reader = new ProtoReader(bytes, from + HEAD_BYTES, to);
   const start = reader.lengthDelimited();

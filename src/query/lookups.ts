@@ -8,6 +8,8 @@ import {
   type DatabaseSource,
   databaseAt,
   findEvent,
+  type KeptRefusal,
+  refusalOf,
   revisionAtTime,
   type StoredEvent,
   type StoredTransaction,
@@ -38,6 +40,11 @@ export function transactionById(source: DatabaseSource, at: number, id: Uint8Arr
   const reader = new DatabaseReader(source);
   const revision = reader.transactionRevision(id);
   return revision === undefined || revision > at ? undefined : reader.transaction(revision);
+}
+
+/** The latest refusal of this id that is kept, whether or not the id was committed since. */
+export function refusalById(source: DatabaseSource, id: Uint8Array): KeptRefusal | undefined {
+  return refusalOf(new DatabaseReader(source), id);
 }
 
 /** The facts of a revision, which is applied. */

@@ -1,15 +1,24 @@
-import { formatUuid, parseUuid, toRevision } from '#base';
+import { type DatabaseError, formatUuid, parseUuid, toRevision } from '#base';
 import { Faults, optionsOfBody, parseTransactionId } from '#model';
-import { eventsOf, type StoredTransaction, transactionById } from '#query';
+import { eventsOf, type KeptRefusal, refusalById, type StoredTransaction, transactionById } from '#query';
 import { causesOf } from './causes.ts';
 import type { ServiceContext } from './context.ts';
 import { transactionNotFound } from './errors.ts';
 import { scopeOf } from './instance.ts';
-import type { FetchTransactionReply, FetchTransactionRequest, TransactionDescription } from './operations.ts';
+import type {
+  FetchTransactionReply,
+  FetchTransactionRequest,
+  ReadScope,
+  TransactionDescription,
+} from './operations.ts';
 import { openView } from './read-scope.ts';
+import { keptRefusalError } from './replies.ts';
 import { basisOf } from './transact.ts';
 
-/** The transaction that was recorded under an id, as of the latest revision; not_found when there is none. */
+/**
+ * The transaction that was recorded under an id, as of the latest revision. Where there is none it is the refusal of the
+ * latest attempt that is kept, as the error that the attempt would have been answered with (ADR 0142), or not_found.
+ */
 export async function fetchTransaction(
   context: ServiceContext,
   request: FetchTransactionRequest,
@@ -22,9 +31,13 @@ export async function fetchTransaction(
   return context.reads.read(view.binding, () => {
     const source = context.reads.source(view.binding);
     const stored = view.revision === 0 ? undefined : transactionById(source, view.revision, id);
-    if (stored === undefined) throw transactionNotFound(scopeOf(view), formatUuid(id));
+    if (stored === undefined) throw refusedOrNot(scopeOf(view), id, refusalById(source, id));
     return { ...scopeOf(view), transaction: describe(id, stored), causes: causesOf(source, stored) };
   });
+}
+
+function refusedOrNot(scope: ReadScope, id: Uint8Array, kept: KeptRefusal | undefined): DatabaseError {
+  return kept === undefined ? transactionNotFound(scope, formatUuid(id)) : keptRefusalError(scope, kept);
 }
 
 function describe(id: Uint8Array, stored: StoredTransaction): TransactionDescription {

@@ -1,8 +1,8 @@
-/** What transports read from a transaction's reply: its id mappings, and the error that a refusal is. */
-import { DatabaseError, decodeUtf8 } from '#base';
-import { eventFacts } from '#model';
-import type { StoredEvent } from '#query';
-import type { RecordedTransaction, RefusedTransaction } from './operations.ts';
+/** What is read from a transaction's reply: its id mappings, and the error that a refusal is, told at once or found. */
+import { type ConstraintViolation, DatabaseError, decodeUtf8, type ErrorDetails, formatUuid } from '#base';
+import { eventFacts, Faults } from '#model';
+import type { KeptRefusal, StoredEvent } from '#query';
+import type { ReadScope, RecordedTransaction, RefusedTransaction } from './operations.ts';
 
 export interface EventIdMapping {
   readonly clientEventId: string;
@@ -43,10 +43,53 @@ function writtenIdOf(bytes: Uint8Array): string {
 /** The error for a transport that answers refusals as errors. */
 export function refusalError(refused: RefusedTransaction): DatabaseError {
   const { violations, constraintsField, databaseId, revision } = refused;
+  return constraintsViolated({ violations, count: violations.length }, constraintsField, {
+    scope: { databaseId, revision },
+  });
+}
+
+/** What was found of a refused transaction: of some of its constraints, and how many there are. */
+export function keptRefusalError(scope: ReadScope, kept: KeptRefusal): DatabaseError {
+  const { transactionId, recordedTimeMs, revision, cause, count } = kept;
+  const details = {
+    scope: { databaseId: scope.databaseId, revision: scope.revision },
+    refused: { transactionId: formatUuid(transactionId), atMs: recordedTimeMs, revision },
+  };
+  // How its body has spelled the list is not kept.
+  if (cause.kind === 'violated') return constraintsViolated({ ...cause, count }, 'constraints', details);
+  return constraintsTooBroad({ ...cause, count }, 'constraints', details);
+}
+
+function constraintsViolated(
+  { violations, count }: { readonly violations: readonly ConstraintViolation[]; readonly count: number },
+  constraintsField: string,
+  details: ErrorDetails,
+): DatabaseError {
   const [first] = violations;
-  const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : '';
+  const more = count > 1 ? ` (and ${count - 1} more)` : '';
   const what = first === undefined ? 'a constraint' : `${constraintsField}[${first.index}]: ${first.description}`;
   return new DatabaseError('constraint_violated', `The transaction was refused by ${what}${more}`, {
-    details: { constraints: violations, constraintsField, scope: { databaseId, revision } },
+    details: { ...details, constraints: violations, constraintsField },
+  });
+}
+
+/** `count` are as many as could not be decided; some of them, by their places. */
+export function constraintsTooBroad(
+  { constraints, count }: { readonly constraints: readonly number[]; readonly count: number },
+  constraintsField: string,
+  details: ErrorDetails,
+): DatabaseError {
+  const faults = new Faults();
+  for (const index of constraints) {
+    faults.add(
+      `${constraintsField}[${index}].selector`,
+      'must have a longer prefix that fewer streams, types or subjects match, or an equality that few events meet',
+    );
+  }
+  const [first] = faults.violations;
+  const more = count > 1 ? ` (and ${count - 1} more)` : '';
+  const message = `What ${first?.field}${more} asks for cannot be found within the limits of a transaction`;
+  return new DatabaseError('too_large', message, {
+    details: { ...details, reason: 'ConstraintTooBroad', violations: faults.violations },
   });
 }

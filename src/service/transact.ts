@@ -25,9 +25,13 @@ import type { MeteredOrigin } from './meters.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
 import { proposing } from './proposing.ts';
 import { latestRevision, untilAnswered } from './read-scope.ts';
+import { constraintsTooBroad } from './replies.ts';
 import { linkCreation } from './tracing.ts';
 
 const RANDOM_BYTES = 10;
+
+/** The feature level from which on refusals are kept for whoever looks them up (ADR 0142). */
+const REFUSALS_LEVEL = 4;
 
 const RESULTS = {
   committed: 'committed',
@@ -80,10 +84,13 @@ function decide(
   bind: () => void,
 ): Promise<TransactReply> {
   const { options, constraints, events, requireLeader } = request;
+  // Whoever waits for the admission alone looks the outcome up.
+  const keepsRefusal = request.onAdmitted !== undefined && context.node.catalog.level >= REFUSALS_LEVEL;
   const origin = meteredOrigin(request.origin);
   if (refusal !== undefined) return recordedOrRefused(context, { binding, transactionId, refusal, origin });
   assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
-  const payload = encodeTransactPayload({ transactionId, origin: request.origin, options, constraints, events });
+  const parts = { transactionId, origin: request.origin, options, constraints, events, keepsRefusal };
+  const payload = encodeTransactPayload(parts);
   const onAdmitted = admissionOf(binding, transactionId, request, bind);
   if (request.span !== undefined) linkCreation(request.span, events);
   return proposing(context, binding, payload, { onAdmitted, requireLeader, span: request.span }).then(
@@ -210,28 +217,10 @@ function replyOf(context: ServiceContext, decided: Decided): TransactReply | Pro
         constraintsField: request.fields.constraints,
       };
     case 'too-broad':
-      throw constraintsTooBroad(binding, request, outcome);
+      throw constraintsTooBroad({ ...outcome, count: outcome.constraints.length }, request.fields.constraints, {
+        scope: { databaseId: scope.databaseId, revision: scope.revision },
+      });
   }
-}
-
-function constraintsTooBroad(
-  { databaseId }: Binding,
-  request: TransactRequest,
-  { constraints, revision }: Extract<TransactOutcome, { readonly kind: 'too-broad' }>,
-): DatabaseError {
-  const faults = new Faults();
-  for (const index of constraints) {
-    const field = `${request.fields.constraints}[${index}].selector`;
-    faults.add(
-      field,
-      'must have a longer prefix that fewer streams, types or subjects match, or an equality that few events meet',
-    );
-  }
-  const [first] = faults.violations;
-  const more = constraints.length > 1 ? ` (and ${constraints.length - 1} more)` : '';
-  const message = `What ${first?.field}${more} asks for cannot be found within the limits of a transaction`;
-  const details = { reason: 'ConstraintTooBroad', violations: faults.violations, scope: { databaseId, revision } };
-  return new DatabaseError('too_large', message, { details });
 }
 
 export function recordedReply(

@@ -18,8 +18,7 @@ const requests = fc
   .map((list) => list.map((request, step): OracleRequest => ({ ...request, stampedMs: stampMs(step, 0) })));
 
 function standingOf({ machine }: DatabaseHost): Uint8Array {
-  const { revision, chainHash } = machine.applied;
-  return encodeStanding({ revision, chainHash });
+  return encodeStanding(machine.applied);
 }
 
 function opened(host: DatabaseHost, standing: Uint8Array): HistoryExport {
@@ -95,7 +94,9 @@ describe('a history that is taken over', () => {
   });
 
   it('is refused where its bytes, its chain or its place are not right, and then nothing of a part counts', async () => {
-    const list = fc.sample(requests, { numRuns: 1, seed: 5 })[0] ?? [];
+    // Without refusals all of it is one page, which counts as a whole.
+    const sample = fc.sample(requests, { numRuns: 1, seed: 5 })[0] ?? [];
+    const list = sample.filter(({ constraints }) => constraints.length === 0);
     const one = await hostWith(list);
     const other = new DatabaseHost();
     const { data } = await opened(one, standingOf(other)).next(1e6);

@@ -140,12 +140,14 @@ export function stampMs(step: number, jitter: number): number {
   return CREATED_AT_MS + step * 700 + jitter;
 }
 
+/** The outcome of every other id will be looked up. */
 export function payloadOf(request: OracleRequest, data: Uint8Array = encodeUtf8('{}')): Uint8Array {
   const payload = encodeTransactPayload({
     transactionId: Uint8Array.from(request.transactionId.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)),
     origin: ORIGIN.HTTP_TRANSACTION,
     options: NO_OPTIONS,
     constraints: request.constraints,
+    keepsRefusal: /[02468ace]$/.test(request.transactionId),
     events: request.events.map(({ id, type, source, subject, time: at }) =>
       eventBytes({ id, type, source, subject, data, ...(at && { time: { instant: at } }) }),
     ),

@@ -38,6 +38,8 @@ export async function sharedContent(kv: KvReader, group?: GroupId): Promise<read
     else if (table === 0x07) shared.push([name, toHex(value)]);
     // What is defined is the same in every byte.
     else if (table === 0xf0 || table === 0xf1) shared.push([name, toHex(value)]);
+    // Each replica counts them from where it began.
+    else if (table === 0xf2) shared.push(['refusal', toHex(value)]);
     else if (table === 0x02) shared.push([name, readTransactionRow(key, value).revision]);
     else if (table === 0x06) shared.push([name, entriesOf(readChunk(key, value))]);
     else if (table === 0x08)
@@ -52,8 +54,8 @@ export async function sharedContent(kv: KvReader, group?: GroupId): Promise<read
 
 /** How the state came here, by the log or by a snapshot, is each replica's own. */
 function appliedContent(key: Uint8Array, value: Uint8Array): unknown {
-  const { group, ...shared } = readAppliedRow(key, value);
-  return { ...shared, logStart: undefined, membership: toHex(group.membership) };
+  const { group, refusals, ...shared } = readAppliedRow(key, value);
+  return { ...shared, refusedAt: refusals.index, logStart: undefined, membership: toHex(group.membership) };
 }
 
 function headContent(kind: HeadKind, key: Uint8Array, value: Uint8Array): unknown {

@@ -15,7 +15,7 @@ import {
   type TransactRequest,
 } from '#service';
 import { CoreWorld, settle } from './cluster/core-world.ts';
-import { databaseKit } from './cluster/machine-kit.ts';
+import { databaseKit, type MachineKit } from './cluster/machine-kit.ts';
 import { eventBytes } from './events.ts';
 
 /** Timers that run when the test lets time pass. */
@@ -81,7 +81,7 @@ export function transactRequest(databaseName: string, attempt: Attempt = {}): Tr
 }
 
 export class ServiceWorld {
-  readonly core: CoreWorld = new CoreWorld({}, databaseKit);
+  readonly core: CoreWorld;
   readonly timers: ManualTimers = new ManualTimers();
   readonly metrics: Metrics = createMetrics({ runtime: false });
   readonly #limits: Partial<ServiceLimits>;
@@ -89,7 +89,8 @@ export class ServiceWorld {
   #service: Service | undefined;
   #random = 1;
 
-  constructor(limits: Partial<ServiceLimits> = {}, components?: OpenComponents) {
+  constructor(limits: Partial<ServiceLimits> = {}, components?: OpenComponents, kit: MachineKit = databaseKit) {
+    this.core = new CoreWorld({}, kit);
     this.#limits = limits;
     this.#components = components;
   }

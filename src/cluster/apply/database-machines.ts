@@ -29,6 +29,7 @@ import {
   type Standing,
   verifyDefinitions,
   verifyHistory,
+  verifyRefusals,
 } from '#database';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
 import {
@@ -72,7 +73,11 @@ export const databaseMachines: Machines = {
   },
   verify: async (kv, group, durable) => {
     const reader = new DatabaseReader(sourceOf(kv, group));
-    const checks = [await verifyHistory(reader, durable.revision), await verifyDefinitions(reader, durable.index)];
+    const checks = [
+      await verifyHistory(reader, durable.revision),
+      await verifyDefinitions(reader, durable.index),
+      verifyRefusals(reader, durable.index),
+    ];
     return checks.every(({ kind }) => kind === 'whole');
   },
   rebuild: (kv, group, durable) => rebuildDerived(kv, sourceOf(kv, group), durable),
@@ -271,13 +276,14 @@ class HistoryParts implements StateImport {
   }
 
   take({ data, last }: StatePart): CheckedPart | string {
-    const { revision, definitions } = this.#history.standing;
+    const { revision, definitions, refusals } = this.#history.standing;
     const content = this.#history.take(data);
     if (typeof content === 'string') return content;
     const [first] = content;
     const basis = first?.kind === 'page' ? Math.min(revision, first.page.firstRevision - 1) : revision;
-    const hasRecords = content.some(({ kind }) => kind === 'record');
-    return { last, basis, basisIndex: hasRecords ? definitions.index : 0, bytes: data.length, content };
+    const has = (wanted: HistoryUnit['kind']): boolean => content.some(({ kind }) => kind === wanted);
+    const basisIndex = Math.max(has('record') ? definitions.index : 0, has('refusal') ? refusals.index : 0);
+    return { last, basis, basisIndex, bytes: data.length, content };
   }
 }
 

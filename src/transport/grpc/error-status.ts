@@ -9,7 +9,10 @@ import {
   cut,
   DatabaseError,
   type ErrorCode,
+  type ErrorDetails,
   type FieldViolation,
+  formatInstant,
+  instantFromMs,
   type LeaderAddress,
 } from '#base';
 import { describeFault } from '#model';
@@ -107,8 +110,8 @@ export function withLeader(status: CallStatus, leader: LeaderAddress | undefined
 }
 
 function detailsOf(error: DatabaseError): readonly Any[] {
-  const { reason, violations, constraints, constraintsField = 'constraints', retryAfterMs } = error.details;
-  const info = { reason: error.code, domain: DOMAIN, metadata: reason === undefined ? {} : { reason } };
+  const { violations, constraints, constraintsField = 'constraints', retryAfterMs } = error.details;
+  const info = { reason: error.code, domain: DOMAIN, metadata: metadataOf(error.details) };
   const details = [any('ErrorInfo', ErrorInfo.encode(info).finish())];
   if (violations !== undefined) details.push(badRequest(violations));
   if (constraints !== undefined) details.push(preconditionFailure(constraints, constraintsField));
@@ -117,6 +120,17 @@ function detailsOf(error: DatabaseError): readonly Any[] {
     details.push(any('RetryInfo', RetryInfo.encode({ retryDelay }).finish()));
   }
   return details;
+}
+
+function metadataOf({ reason, refused }: ErrorDetails): Record<string, string> {
+  const named = reason === undefined ? {} : { reason };
+  if (refused === undefined) return named;
+  return {
+    ...named,
+    transaction_id: refused.transactionId,
+    refused_at: formatInstant(instantFromMs(refused.atMs)),
+    refused_revision: String(refused.revision),
+  };
 }
 
 function badRequest(violations: readonly FieldViolation[]): Any {

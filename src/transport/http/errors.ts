@@ -5,7 +5,7 @@
  * six; `reason` inside `details` and the status tell them apart. Nothing is decided by message text.
  */
 import { challenge } from '#auth';
-import { type DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
+import { type DatabaseError, type ErrorCode, type ErrorDetails, formatInstant, instantFromMs } from '#base';
 import { Faults, type Found } from '#model';
 import { jsonReply, scopeHeaders, type TextReply } from './reply.ts';
 
@@ -77,8 +77,13 @@ function errorBody(code: WireCode, { code: ownCode, message, details }: Database
  * the six. The first fault also stands at the top as `field` and `value`, as the specification shows it.
  */
 function wireDetails(code: ErrorCode, details: ErrorDetails): Readonly<Record<string, unknown>> {
-  const { reason = code, violations, constraints, leader } = details;
+  const { reason = code, violations, constraints, leader, refused } = details;
   const first = violations?.[0];
   const faults = violations?.map(({ field, description, value }) => ({ field, description, value }));
-  return { reason, field: first?.field, value: first?.value, violations: faults, constraints, leader };
+  const lookedUp = refused && {
+    transaction_id: refused.transactionId,
+    refused_at: formatInstant(instantFromMs(refused.atMs)),
+    refused_revision: refused.revision,
+  };
+  return { reason, field: first?.field, value: first?.value, violations: faults, constraints, leader, ...lookedUp };
 }

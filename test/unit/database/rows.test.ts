@@ -17,7 +17,7 @@ import {
   uuidv7,
 } from '#base';
 import { encodeTransactPayload, NO_OPTIONS, ORIGIN, readTransactPayload } from '#model';
-import { NO_DEFINITIONS, readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
+import { NO_DEFINITIONS, NO_REFUSALS, readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
 import {
   CHUNK_ENTRIES,
   inlineEntries,
@@ -305,6 +305,10 @@ describe('the applied row', () => {
       fc.constant(NO_DEFINITIONS),
       fc.record({ index: fc.integer({ min: 1, max: 2 ** 40 }).map(toLogIndex), chainHash: hash }),
     ),
+    refusals: fc.oneof(
+      fc.constant(NO_REFUSALS),
+      fc.record({ number: fc.integer({ min: 1, max: 2 ** 40 }), index: fc.integer({ min: 1 }).map(toLogIndex) }),
+    ),
   });
 
   it('is read back as it was written', () => {
@@ -338,6 +342,7 @@ describe('the applied row', () => {
         nextTypeId: 3,
         nextSourceId: 4,
         definitions: { index: toLogIndex(11), chainHash: new Uint8Array(32).fill(0xbb) },
+        refusals: { number: 5, index: toLogIndex(10) },
       }),
     );
     expect(unnoticedFlips(row, (flipped) => readAppliedRow(KEY, flipped))).toEqual([]);

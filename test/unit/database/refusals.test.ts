@@ -1,0 +1,215 @@
+// Goal: the refusal of an entry that somebody will look up is kept, for the last 1,000 of them, whatever flushes,
+// restarts and replicas there are; and decides nothing (D25, ADR 0142). Method: a machine with everything that its owner
+// does, in which fewer are kept; rows compared, taken away, and taken back to a durable entry.
+import { describe, expect, it } from 'vitest';
+import { NO_BYTES, toLogIndex, toRevision, toTerm } from '#base';
+import {
+  DatabaseMachine,
+  encodeStanding,
+  HistoryExport,
+  HistoryImport,
+  REFUSED_CONSTRAINTS_KEPT,
+  rebuildDerived,
+  refusalOf,
+  verifyRefusals,
+} from '#database';
+import { ALL, type Constraint, encodeTransactPayload, NO_OPTIONS, ORIGIN, stampPayload } from '#model';
+import { encodeRefusal, readRefusal } from '../../../src/database/refusal-record.ts';
+import { CREATED_AT_MS, DATABASE_ID, DatabaseHost } from '../../support/database-host.ts';
+import { dump, sharedContent } from '../../support/database-rows.ts';
+import { eventBytes } from '../../support/events.ts';
+
+const NEVER: Constraint = { kind: 'min-revision', revision: 900 };
+const STAMP_MS = CREATED_AT_MS + 7;
+
+function idOf(number: number): Uint8Array {
+  return new Uint8Array(16).fill(number);
+}
+
+function payload(id: number, constraints: readonly Constraint[], keepsRefusal = true): Uint8Array {
+  const events = [eventBytes({ id: `e-${id}` })];
+  const parts = { transactionId: idOf(id), origin: ORIGIN.HTTP_TRANSACTION, options: NO_OPTIONS };
+  const bytes = encodeTransactPayload({ ...parts, constraints, events, keepsRefusal });
+  stampPayload(bytes, STAMP_MS);
+  return bytes;
+}
+
+function kept(host: DatabaseHost): readonly number[] {
+  const numbers = Array.from({ length: 30 }, (_, number) => number);
+  return numbers.filter((number) => refusalOf(host.reader(), idOf(number)) !== undefined);
+}
+
+/** Of the tables of refusals and their places. */
+async function refusalRows(host: DatabaseHost): Promise<readonly string[]> {
+  return (await dump(host.kv)).filter((row) => /^01000000070c|^0100000007f2/.test(row));
+}
+
+describe('a refused transaction', () => {
+  it('is kept if somebody will look it up, and not otherwise', async () => {
+    const host = new DatabaseHost();
+    await host.apply(payload(1, []));
+    const unique: Constraint = { kind: 'revision-range', start: 0, end: 0, selector: ALL };
+    expect(await host.apply(payload(2, [unique, { kind: 'min-revision', revision: 0, selector: ALL }, NEVER]))).toEqual(
+      {
+        kind: 'violated',
+        revision: 1,
+        violations: [expect.objectContaining({ index: 0, found: 1 }), expect.objectContaining({ index: 2, found: 1 })],
+      },
+    );
+    await host.apply(payload(3, [NEVER], false));
+    await host.flush();
+    expect(refusalOf(host.reader(), idOf(2))).toEqual({
+      place: { index: 2, term: 1 },
+      transactionId: idOf(2),
+      recordedTimeMs: STAMP_MS,
+      revision: 1,
+      count: 2,
+      cause: {
+        kind: 'violated',
+        violations: [
+          {
+            index: 0,
+            kind: 'revision-range',
+            found: 1,
+            required: 'from 0 to 0',
+            description: 'RevisionRange needs revision from 0 to 0; the latest matching event is at revision 1',
+          },
+          {
+            index: 2,
+            kind: 'min-revision',
+            found: 1,
+            required: 'exactly 900',
+            description: 'MinRevision needs revision exactly 900; the database is at revision 1',
+          },
+        ],
+      },
+    });
+    expect(kept(host)).toEqual([2]);
+    expect(host.machine.applied.refusals).toEqual({ number: 1, index: 2 });
+  });
+
+  it('is tried anew under the same id, and committed where its constraints hold then', async () => {
+    const host = new DatabaseHost();
+    const needed: Constraint = { kind: 'min-revision', revision: 1 };
+    expect(await host.apply(payload(2, [needed]))).toMatchObject({ kind: 'violated' });
+    await host.apply(payload(1, []));
+    expect(await host.apply(payload(2, [needed]))).toMatchObject({ kind: 'committed', revision: 2 });
+    expect(await host.apply(payload(2, [NEVER]))).toEqual({ kind: 'replayed', revision: 2 });
+    await host.flush();
+    expect(host.reader().transactionRevision(idOf(2))).toBe(2);
+    expect(host.machine.applied.refusals.number).toBe(1);
+  });
+
+  it('has as many constraints in its row as are kept, and the count of all', async () => {
+    const host = new DatabaseHost();
+    await host.apply(payload(2, new Array(40).fill(NEVER)));
+    await host.flush();
+    const found = refusalOf(host.reader(), idOf(2));
+    expect(found?.count).toBe(40);
+    const { cause } = found ?? {};
+    expect(cause?.kind === 'violated' && cause.violations).toHaveLength(REFUSED_CONSTRAINTS_KEPT);
+  });
+
+  it('says where its constraints were too broad to decide', () => {
+    const place = { index: toLogIndex(9), term: toTerm(2) };
+    const given = { place, transactionId: idOf(4), recordedTimeMs: 5, revision: 6 };
+    const cause = { kind: 'too-broad', constraints: [0, 3] } as const;
+    const row = encodeRefusal({ ...given, cause, constraints: [] });
+    expect(readRefusal(NO_BYTES, row)).toEqual({ ...given, cause, count: 2 });
+    for (let at = 0; at < row.length * 8; at += 1) {
+      const flipped = row.slice();
+      flipped[at >> 3] = (flipped[at >> 3] ?? 0) ^ (1 << (at & 7));
+      expect(() => readRefusal(NO_BYTES, flipped)).toThrow('corrupt');
+    }
+  });
+});
+
+describe('the refusals that are kept (D25)', () => {
+  it('are the last ones, the oldest out first; of an id that was refused again the last counts', async () => {
+    const host = new DatabaseHost({ refusalsKept: 3 });
+    for (const id of [1, 2, 3]) await host.apply(payload(id, [NEVER]));
+    await host.flush();
+    expect(kept(host)).toEqual([1, 2, 3]);
+    for (const id of [1, 4]) await host.apply(payload(id, [NEVER]));
+    await host.flush();
+    // Numbers 3 to 5 are of 3, 1 and 4: the first refusal of 1 has gone without the second.
+    expect(kept(host)).toEqual([1, 3, 4]);
+    expect(refusalOf(host.reader(), idOf(1))?.place.index).toBe(4);
+    expect(await refusalRows(host)).toHaveLength(6);
+    for (let id = 5; id < 25; id += 1) await host.apply(payload(id, [NEVER]));
+    await host.flush();
+    expect(kept(host)).toEqual([22, 23, 24]);
+    expect(await refusalRows(host)).toHaveLength(6);
+  });
+
+  it('are the same whenever the machine flushes and restarts (D8)', async () => {
+    const hosts = [1, 2, 5, 100].map((every) => ({ every, host: new DatabaseHost({ refusalsKept: 4 }) }));
+    for (const { every, host } of hosts) {
+      for (let step = 1; step <= 40; step += 1) {
+        await host.apply(payload((step * 7) % 11, step % 3 === 0 ? [] : [NEVER]));
+        if (step % every === 0) host.beginFlush();
+        if (step % (every + 1) === 0) await host.endFlush();
+        if (step % 13 === 0) expect(await host.reopen(false)).toEqual([]);
+      }
+      await host.flush();
+    }
+    const [first, ...others] = await Promise.all(hosts.map(({ host }) => sharedContent(host.kv)));
+    for (const other of others) expect(other).toEqual(first);
+    expect(JSON.stringify(first)).toContain('refusal');
+  });
+
+  it('go to a replica that takes the history over, in parts of any size, also if they are gone by then (D16)', async () => {
+    const one = new DatabaseHost({ refusalsKept: 5 });
+    const other = new DatabaseHost({ refusalsKept: 5 });
+    for (const host of [one, other]) for (const id of [1, 2]) await host.apply(payload(id, id === 1 ? [NEVER] : []));
+    for (let id = 3; id < 12; id += 1) await one.apply(payload(id, id % 2 === 0 ? [] : [NEVER]));
+    await one.flush();
+    const mark = await sharedContent(one.kv);
+    const history = HistoryExport.open(one.source, encodeStanding(other.machine.applied));
+    if (typeof history === 'string') throw new Error(history);
+    for (let id = 12; id < 20; id += 1) await one.apply(payload(id, [NEVER]));
+    await one.flush();
+    const check = new HistoryImport(other.source, other.machine.applied);
+    for (let isLast = false; !isLast; ) {
+      const part = await history.next(1);
+      const units = check.take(part.data);
+      if (typeof units === 'string') throw new Error(units);
+      other.machine.install({ units, last: part.last, group: history.group });
+      expect(other.machine.appliedIndex).toBe(part.last.index);
+      isLast = part.isLast;
+    }
+    await other.flush();
+    expect(kept(other)).toEqual([1, 3, 5, 7, 9, 11].slice(1));
+    expect(await sharedContent(other.kv)).toEqual(mark);
+  });
+
+  it('that are missing behind a durable entry are noticed, and come again by the log (D11)', async () => {
+    const host = new DatabaseHost();
+    const entries = [payload(1, []), payload(2, [NEVER]), payload(3, [NEVER]), payload(2, [NEVER]), payload(4, [])];
+    for (const entry of entries) await host.apply(entry);
+    await host.flush();
+    const whole = await sharedContent(host.kv);
+    for (const durable of [0, 1, 2, 3, 4, 5]) {
+      expect(verifyRefusals(host.reader(), toLogIndex(durable)).kind).toBe('whole');
+    }
+    const batch = host.kv.batch();
+    batch.del(host.reader().keys.refusal(2));
+    await host.kv.write(batch);
+    expect(verifyRefusals(host.reader(), toLogIndex(2))).toMatchObject({ kind: 'broken', revision: 2 });
+    expect(verifyRefusals(host.reader(), toLogIndex(4)).kind).toBe('whole');
+    const durable = { index: toLogIndex(2), term: toTerm(1), revision: toRevision(1) };
+    await rebuildDerived(host.kv, host.source, durable);
+    expect(kept(host)).toEqual([2]);
+    expect(refusalOf(host.reader(), idOf(2))?.place.index).toBe(2);
+    const machine = DatabaseMachine.open(host.source);
+    expect(machine?.applied).toMatchObject({ index: 2, databaseId: DATABASE_ID, refusals: { number: 1, index: 2 } });
+    if (machine === undefined) throw new Error('It is there');
+    for (const [at, entry] of entries.entries()) {
+      if (at >= 2) machine.apply({ index: toLogIndex(at + 1), term: toTerm(1), payload: entry });
+    }
+    const again = host.kv.batch();
+    machine.flushInto(again);
+    await host.kv.write(again);
+    expect(await sharedContent(host.kv)).toEqual(whole);
+  });
+});

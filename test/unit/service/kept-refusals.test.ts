@@ -1,0 +1,113 @@
+// Goal: whoever waits for the admission of a transaction alone finds its refusal where it is looked up, as it would have
+// been answered, until a repeat is committed; also after a restart, and from the feature level on at which refusals are
+// kept (V3, D25, ADR 0142). Method: the service over a node in one thread.
+
+import { describe, expect, it } from 'vitest';
+import { DatabaseError, LEVEL_FIRST } from '#base';
+import { or, term } from '#model';
+import { refusalError } from '#service';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
+import { type Attempt, NEVER, ServiceWorld, transactRequest } from '../../support/service-world.ts';
+
+const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
+const VIOLATED = { transactionId: ID, constraints: [{ kind: 'min-revision', revision: 9 }] } as const;
+
+/** Waits for the outcome, as nobody else does. */
+async function later(world: ServiceWorld, attempt: Attempt): Promise<void> {
+  const decided = world.service.transact({ ...transactRequest('shop', attempt), onAdmitted: () => undefined });
+  await decided.catch(() => undefined);
+  // What a read shows that is committed behind it is in the store behind it.
+  await world.transact('shop');
+}
+
+function found(world: ServiceWorld): Promise<unknown> {
+  return world.service.fetchTransaction({ databaseName: 'shop', transactionId: ID, signal: NEVER });
+}
+
+async function failureOf(work: Promise<unknown>): Promise<DatabaseError> {
+  const failure = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (failure instanceof DatabaseError) return failure;
+  throw new Error('It was not refused');
+}
+
+async function started(world = new ServiceWorld()): Promise<ServiceWorld> {
+  await world.start();
+  await world.database('shop', 1);
+  return world;
+}
+
+describe('the refusal of a transaction whose outcome nobody waited for', () => {
+  it('is found as it would have been answered, with when that was', async () => {
+    const world = await started();
+    const reply = await world.transact('shop', VIOLATED);
+    if (reply.kind !== 'refused') throw new Error('Its constraint does not hold');
+    const told = refusalError(reply);
+    expect(await failureOf(found(world))).toMatchObject({ code: 'not_found' });
+    await later(world, VIOLATED);
+    const failure = await failureOf(found(world));
+    expect([failure.code, failure.message]).toEqual([told.code, told.message]);
+    expect(failure.details).toMatchObject({
+      constraints: told.details.constraints,
+      constraintsField: 'constraints',
+      scope: { revision: 2 },
+      refused: { transactionId: ID, revision: 1 },
+    });
+  });
+
+  it('says how many constraints there were where it names some', async () => {
+    const world = await started();
+    const constraints = new Array(40).fill(VIOLATED.constraints[0]);
+    await later(world, { transactionId: ID, constraints });
+    const { message, details } = await failureOf(found(world));
+    expect(message).toContain('(and 39 more)');
+    expect(details.constraints).toHaveLength(16);
+  });
+
+  it('is found where the constraints were too broad', async () => {
+    const world = await started();
+    await world.transact('shop');
+    // The first alone would be within the limit.
+    const constraints = [0, 1, 2].map((place) => {
+      const prefixes = Array.from({ length: 200 }, (_, n) => term('by-subject-prefix', `${place}-${100 + n}-`));
+      return { kind: 'max-revision' as const, revision: 0, selector: or(prefixes) };
+    });
+    const attempt = { transactionId: ID, constraints };
+    const told = await failureOf(world.transact('shop', attempt));
+    expect(told).toMatchObject({ code: 'too_large', details: { reason: 'ConstraintTooBroad' } });
+    await later(world, attempt);
+    const failure = await failureOf(found(world));
+    expect(failure).toMatchObject({ code: 'too_large', message: told.message });
+    expect(failure.details).toMatchObject({ reason: 'ConstraintTooBroad', violations: told.details.violations });
+  });
+
+  it('is not that of a repeat, which may be committed', async () => {
+    const world = await started();
+    await later(world, { transactionId: ID, constraints: [{ kind: 'min-revision', revision: 2 }] });
+    expect(await failureOf(found(world))).toMatchObject({ code: 'constraint_violated' });
+    await later(world, { transactionId: ID, constraints: [{ kind: 'min-revision', revision: 2 }] });
+    expect(await found(world)).toMatchObject({ transaction: { revision: 3 } });
+    await later(world, VIOLATED);
+    expect(await found(world)).toMatchObject({ transaction: { revision: 3 } });
+  });
+
+  it('is there after a crash', async () => {
+    const world = await started();
+    await later(world, VIOLATED);
+    const before = await failureOf(found(world));
+    await world.core.crash();
+    world.bind();
+    expect(await failureOf(found(world))).toMatchObject({ code: before.code, details: before.details });
+  });
+
+  it('is not kept in a cluster of an earlier level, whose other releases could not read it (ADR 0047)', async () => {
+    const levels = { min: LEVEL_FIRST, max: 3 };
+    const world = await started(new ServiceWorld({}, undefined, { ...databaseKit, levels }));
+    await later(world, VIOLATED);
+    expect(await failureOf(found(world))).toMatchObject({ code: 'not_found' });
+    await later(world, { transactionId: ID });
+    expect(await found(world)).toMatchObject({ transaction: { transactionId: ID } });
+  });
+});
