@@ -5,7 +5,7 @@
  * u8 format = 1 or 4 | u8 kind = 1 | varint length | constraints | TransactionBody
  * constraints: (varint length | cairn.v1.Constraint)*
  * ```
- * Format 4 is of feature level 4: somebody will look the outcome up, so a refusal is kept (ADR 0142). The rest is the same.
+ * Format 4 is of feature level 4: somebody will look the outcome up, so a refusal is kept (ADR 0142).
  * Raft takes it as opaque bytes. Other kinds belong to the catalog (16 and up); an unknown format or kind was written
  * by a release that knows more than this one, and the group must stop instead of guessing.
  */

@@ -142,7 +142,8 @@ export interface TransactRequest extends WriteRequest {
   readonly fields: TransactFields;
   /**
    * Told when the transaction is an entry of the log, which is not durable yet: its outcome follows, whoever still
-   * waits for it. Not told of a transaction that is refused for want of room or capacity.
+   * waits for it. Not told of a transaction that is refused for want of room or capacity. Whoever wants to be told will
+   * look the outcome up, so a refusal is kept (D25).
    */
   readonly onAdmitted?: (admitted: ProposedTransaction) => void;
 }

@@ -5,13 +5,12 @@
  * decided where the entry is applied. Only a request that would be refused for its size or its faults looks first
  * whether it repeats a recorded one, because then its body does not matter (V3).
  */
-import { assert, DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
+import { assert, type DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
 import type { Binding, TransactOutcome } from '#cluster';
 import {
   asAsked,
   checkConstraints,
   encodeTransactPayload,
-  Faults,
   ORIGIN,
   type Origin,
   parseTransactionId,

@@ -1,11 +1,14 @@
 // Goal: transactions over HTTP that are answered before they are decided, and those that a header names, are kept and
-// found as the specification says. Method: a real node; each test on a database of its own.
+// found, committed or refused, as the specification says. Method: a real node; each test on a database of its own.
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { failureOf } from '../support/grpc-client.ts';
 import {
   type Answer,
   cloudEvent,
   errorOf,
+  FAILED_PRECONDITION,
   INVALID_ARGUMENT,
   jsonOf,
   NOT_FOUND,
@@ -15,7 +18,7 @@ import {
 } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
 
-const { api } = await startHttpNode();
+const { server, api } = await startHttpNode();
 let name: string;
 let databaseId: string;
 
@@ -67,14 +70,89 @@ describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
     expect(errorOf(await later({ events: tooMany }))).toMatchObject(RESOURCE_EXHAUSTED);
   });
 
-  it('does not say whether conditions hold; the look-up does', async () => {
-    const conditions = [{ min_revision: { revision: 7 } }];
-    const answer = await later({ transaction_id: ID, conditions, events: [cloudEvent('a')] });
-    expect(answer.status).toBe(202);
-    // What is committed later in the same database comes when the first is decided: it would be recorded by now.
-    const behind = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('b')] });
-    expect([behind.status, behind.headers.get('x-revision')]).toEqual([200, '1']);
-    errorOf(await api.get(answer.headers.get('location') ?? ''), NOT_FOUND);
+  describe('a transaction that its conditions refuse', () => {
+    const NEVER = [{ max_revision: { revision: 0 } }, { min_revision: { revision: 7 } }];
+    const refused = { transaction_id: ID, constraints: NEVER, events: [cloudEvent('a')] };
+
+    /** What its look-up says, once it says anything. */
+    function outcome(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+      return eventually(async () => {
+        const answer = await api.get(`/api/v1/db/${name}/transaction/${ID}`, headers);
+        expect(answer.status).not.toBe(404);
+        return answer;
+      });
+    }
+
+    it('is accepted, and its look-up answers what the transaction would have been answered', async () => {
+      await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('before')] });
+      expect((await later(refused)).status).toBe(202);
+      const answer = await outcome();
+      const told = await api.post(`/api/v1/db/${name}`, refused);
+      const { details, ...failure } = errorOf(answer, FAILED_PRECONDITION);
+      const { details: toldDetails, ...toldFailure } = errorOf(told, FAILED_PRECONDITION);
+      expect(failure).toEqual(toldFailure);
+      expect(details).toMatchObject({ ...toldDetails, transaction_id: ID, refused_revision: 1 });
+      expect(JSON.stringify(details)).toMatch(/"refused_at":"\d{4}-\d\d-\d\dT[\d:.]+Z"/);
+      expect(details?.constraints?.map(({ index, found: at }) => [index, at])).toEqual([
+        [0, 1],
+        [1, 1],
+      ]);
+      expect(answer.headers.get('x-database-id')).toBe(databaseId);
+      expect(answer.headers.get('x-revision')).toBe('1');
+    });
+
+    it('is told to people and agents in their own renderings', async () => {
+      await later(refused);
+      for (const accept of ['text/html', 'text/plain']) {
+        const answer = await outcome({ accept });
+        expect(answer.status).toBe(409);
+        expect(answer.headers.get('content-type')).toContain(accept);
+        expect(answer.text).toContain('MinRevision needs revision exactly 7; the database is at revision 0');
+      }
+    });
+
+    it('is tried anew under the same id, and then its look-up shows what was committed', async () => {
+      const holds = { ...refused, constraints: [{ min_revision: { revision: 1 } }] };
+      await later(holds);
+      errorOf(await outcome(), FAILED_PRECONDITION);
+      await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('before')] });
+      await later(holds);
+      const shown = await eventually(async () => {
+        const answer = await outcome();
+        expect(answer.status).toBe(200);
+        return answer;
+      });
+      expect(jsonOf(shown)).toMatchObject({ transaction: { transaction_id: ID, revision: 2 } });
+      await later(refused);
+      await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('behind')] });
+      expect((await outcome()).status).toBe(200);
+    });
+
+    it('is not found where its refusal was answered', async () => {
+      errorOf(await api.post(`/api/v1/db/${name}`, refused), FAILED_PRECONDITION);
+      const shown = errorOf(await api.get(`/api/v1/db/${name}/transaction/${ID}`));
+      expect(shown).toMatchObject(NOT_FOUND);
+    });
+
+    it('SPEC-GRPC-FETCH-TRANSACTION: is found so over gRPC, also on another node', async () => {
+      await later(refused);
+      await outcome();
+      const failure = await eventually(async () => {
+        const asked = await failureOf(
+          server.client.send('fetchTransaction', { databaseName: name, transactionId: ID }),
+        );
+        expect(asked.code).not.toBe('NOT_FOUND');
+        return asked;
+      });
+      expect(failure.code).toBe('FAILED_PRECONDITION');
+      expect(failure.violations.map(({ type, subject }) => [type, subject])).toEqual([
+        ['MinRevision', 'constraints[1]'],
+      ]);
+      expect(failure.info).toMatchObject({
+        reason: 'constraint_violated',
+        metadata: { transaction_id: ID, refused_revision: '0' },
+      });
+    });
   });
 });
 

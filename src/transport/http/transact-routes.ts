@@ -93,8 +93,8 @@ function transacting(toJson: (recorded: RecordedTransaction) => JsonText): Handl
 }
 
 /**
- * Answers 202 as soon as the transaction is an entry of the log, or with the refusal if it does not become one. Whether
- * its conditions hold is seen by looking it up.
+ * Answers 202 as soon as the transaction is an entry of the log, or with the refusal if it does not become one. What
+ * became of it, also that its conditions did not hold, is seen by looking it up.
  */
 async function transactWithoutWaiting(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
   const { promise: accepted, resolve: onAdmitted } = Promise.withResolvers<ProposedTransaction>();

@@ -51,7 +51,7 @@ async function refuseAll(world: ReplicaWorld, group: GroupId, ids: readonly Uint
     const member = world.up[at % world.up.length];
     if (member === undefined) throw new Error('a node runs');
     expect(await refuse(world, member, group, id)).toBe('violated');
-    await world.answer(member.transact(group, `text behind ${id}`));
+    await world.answer(member.transact(group, `text behind ${id.join()}`));
   }
 }
 

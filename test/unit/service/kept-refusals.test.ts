@@ -1,5 +1,5 @@
-// Goal: whoever waits for the admission of a transaction alone finds its refusal where it is looked up, as it would have
-// been answered, until a repeat is committed; also after a restart, and from the feature level on at which refusals are
+// Goal: whoever waits for the admission of a transaction alone finds its refusal where it is looked up, as it would
+// have been answered, until a repeat is committed; also after a restart, and from the feature level on at which refusals are
 // kept (V3, D25, ADR 0142). Method: the service over a node in one thread.
 
 import { describe, expect, it } from 'vitest';
@@ -59,7 +59,7 @@ describe('the refusal of a transaction whose outcome nobody waited for', () => {
 
   it('says how many constraints there were where it names some', async () => {
     const world = await started();
-    const constraints = new Array(40).fill(VIOLATED.constraints[0]);
+    const constraints = Array.from({ length: 40 }, () => VIOLATED.constraints[0]);
     await later(world, { transactionId: ID, constraints });
     const { message, details } = await failureOf(found(world));
     expect(message).toContain('(and 39 more)');

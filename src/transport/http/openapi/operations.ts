@@ -107,7 +107,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   'GET /api/v1/db/{database}/transaction/{transaction_id}': {
     ...transactions,
-    summary: 'looks a transaction up by its id',
+    summary: 'looks a transaction up by its id; a refusal of one sent without waiting is answered as an Error',
     answer: 'StoredTransaction',
   },
   'GET /db/{database}/{revision}/events': {
