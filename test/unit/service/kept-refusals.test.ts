@@ -97,6 +97,7 @@ describe('the refusal of a transaction whose outcome nobody waited for', () => {
     const world = await started();
     await later(world, VIOLATED);
     const before = await failureOf(found(world));
+    expect(before.code).toBe('constraint_violated');
     await world.core.crash();
     world.bind();
     expect(await failureOf(found(world))).toMatchObject({ code: before.code, details: before.details });
