@@ -41,6 +41,8 @@ export interface RunPlan {
 export interface Verdict extends Figures, Counts {
   readonly world: WorldKind;
   readonly problems: readonly string[];
+  /** How many histories of a name a check could neither explain nor rule out: of them nothing is proven. */
+  readonly undecided: number;
   readonly seconds: number;
   readonly operations: number;
   readonly acknowledged: number;
@@ -82,6 +84,7 @@ class Run {
   #prober: Prober | undefined;
   #theatre: Theatre | undefined;
   #finals: readonly FinalDatabase[] = [];
+  #undecided = 0;
 
   constructor(plan: RunPlan, { world, missing }: { readonly world: World; readonly missing: Missing }) {
     this.#plan = plan;
@@ -141,6 +144,7 @@ class Run {
     return {
       world: this.#world.kind,
       problems: this.#problems.slice(0, PROBLEMS_SHOWN),
+      undecided: this.#undecided,
       seconds: Math.round((performance.now() - this.#fromMs) / 1000),
       operations: operations.length,
       acknowledged: transacts.filter(({ outcome }) => outcome.kind === 'ok' && outcome.value.kind === 'recorded')
@@ -273,7 +277,10 @@ class Run {
 
   #check(history: History, finals: readonly FinalDatabase[], what: string): void {
     this.#finals = [...this.#finals, ...finals.map((final) => ({ ...final, transactions: [] }))];
-    for (const fault of checkAll(new Evidence(history, finals))) this.#problem(`${what}: ${fault}`);
+    const { faults, undecided } = checkAll(new Evidence(history, finals));
+    this.#undecided += undecided.length;
+    for (const each of undecided) this.#say(`${what}: ${each}`);
+    for (const fault of faults) this.#problem(`${what}: ${fault}`);
     for (const { kind, number, client, outcome } of history.operations) {
       if (outcome.kind === 'error' && outcome.code === 'internal') {
         this.#problem(`${what}: #${number} ${kind} by ${client} was answered with a bug of the server`);

@@ -5,7 +5,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checkAll } from './checks/all.ts';
 import { Evidence, type FinalDatabase } from './checks/evidence.ts';
-import { linearize, type Step } from './checks/linearizable.ts';
 import type { AnyOperation, CallKind, History, Operation, TransactionSeen } from './history.ts';
 import { runSeed } from './scenario.ts';
 
@@ -28,7 +27,8 @@ function faultsOf(change: {
   const history = structuredCopy(good.history);
   change.history?.(history);
   const finals = good.finals.map(change.finals ?? ((final) => final));
-  return checkAll(new Evidence(history, finals)).join('\n');
+  const { faults, undecided } = checkAll(new Evidence(history, finals));
+  return [...faults, ...undecided].join('\n');
 }
 
 function structuredCopy(history: History): History {
@@ -403,6 +403,33 @@ describe('check 11', () => {
     const value = { databaseId: '019b76da-0000-7000-8000-000000000001', revision: 0, createdAtMs: 0 };
     expect(create({ kind: 'ok', value })).toContain('of-which-nobody-knows');
   });
+
+  it('says of which name it has found out nothing', () => {
+    const found = faultsOf({
+      history: ({ operations }) => {
+        const one = (kind: CallKind, atUs: number, value: unknown): void => {
+          const asked = { client: 'test', isDoubled: false, session: undefined, number: 100_000 + operations.length };
+          const request = { name: 'too-busy', at: 'latest' };
+          const times = { invokedUs: atUs, returnedUs: atUs + 1 };
+          operations.push({
+            ...asked,
+            ...times,
+            kind,
+            request,
+            outcome: { kind: 'ok', value },
+          } as unknown as AnyOperation);
+        };
+        for (let number = 1; number <= 20; number += 1) {
+          const own = { databaseId: `instance ${number}`, revision: 0 };
+          one('create', 1, { ...own, createdAtMs: 0 });
+          one('delete', 1, own);
+        }
+        one('describe', 3, { databaseId: 'none of these', revision: 0, latestRevision: 0 });
+      },
+    });
+    expect(found).toContain('undecided by check 11: whether what happened to too-busy fits one order');
+    expect(found).not.toContain('no order of what happened to too-busy');
+  });
 });
 
 describe('check 11 (V12)', () => {
@@ -462,37 +489,5 @@ describe('check 11 (V12)', () => {
       expect(found({ outcome: nothing, toS: 8 }, 2, denied)).toContain('what happened to denied');
       expect(found({ outcome: done, toS: 8 }, 2, denied)).not.toContain('what happened to denied');
     });
-  });
-});
-
-describe('linearize', () => {
-  const write = (to: string, invokedUs: number, returnedUs: number): Step<string> => ({
-    name: () => `write ${to}`,
-    invokedUs,
-    returnedUs,
-    apply: () => to,
-  });
-  const read = (of: string, invokedUs: number, returnedUs: number): Step<string> => ({
-    name: () => `read ${of}`,
-    invokedUs,
-    returnedUs,
-    apply: (state) => (state === of ? state : undefined),
-  });
-  const NEVER = Number.POSITIVE_INFINITY;
-
-  it.each<[string, readonly Step<string>[], boolean]>([
-    ['reads of what was written', [write('a', 0, 1), read('a', 2, 3), write('b', 4, 5), read('b', 6, 7)], true],
-    ['a stale read', [write('a', 0, 1), write('b', 2, 3), read('a', 4, 5)], false],
-    ['a read during a write, either way', [write('a', 0, 1), write('b', 2, 9), read('a', 3, 4), read('b', 5, 6)], true],
-    [
-      'a read that goes back during a write',
-      [write('a', 0, 1), write('b', 2, 9), read('b', 3, 4), read('a', 5, 6)],
-      false,
-    ],
-    ['a write without an answer that is seen late', [write('a', 0, NEVER), read('', 1, 2), read('a', 3, 4)], true],
-    ['a write without an answer that never happened', [write('a', 0, NEVER), read('', 1, 2), read('', 3, 4)], true],
-    ['a write without an answer that is undone', [write('a', 0, NEVER), read('a', 1, 2), read('', 3, 4)], false],
-  ])('judges %s', (_what, steps, isGood) => {
-    expect(linearize(steps, '') === 'linearizable').toBe(isGood);
   });
 });

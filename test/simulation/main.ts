@@ -61,13 +61,14 @@ async function one(seed: number, options: RunOptions): Promise<number> {
     `trace ${result.traceHash}, ${result.eventCount} events, ${(result.simulatedUs / 1e6).toFixed(3)} simulated seconds`,
   );
   for (const problem of result.problems) say(`PROBLEM  ${problem}`);
+  say(`undecided: ${result.undecided}`);
   return result.problems.length === 0 ? 0 : 1;
 }
 
 async function many(seeds: readonly number[]): Promise<number> {
   const startedMs = realMs();
   let failures = 0;
-  const total = { simulatedUs: 0, operations: 0, events: 0, faults: 0 };
+  const total = { simulatedUs: 0, operations: 0, events: 0, faults: 0, undecided: 0 };
   let half = { simulated: 0, cpuSeconds: 0 };
   for (const [place, seed] of seeds.entries()) {
     if (place === seeds.length >> 1) half = { simulated: total.simulatedUs / 1e6, cpuSeconds: cpuSecondsNow() };
@@ -76,6 +77,7 @@ async function many(seeds: readonly number[]): Promise<number> {
     total.operations += result.operationCount;
     total.events += result.eventCount;
     total.faults += result.faults.length;
+    total.undecided += result.undecided;
     const isTwice = !endsAtFailure && (seed === seeds[0] || seed % TWICE_EVERY === 0);
     const leak = isTwice ? await difference(result) : undefined;
     if (isTwice) total.simulatedUs += result.simulatedUs;
@@ -88,7 +90,8 @@ async function many(seeds: readonly number[]): Promise<number> {
   const simulated = total.simulatedUs / 1e6;
   const cpuSeconds = cpuSecondsNow();
   say(
-    `${seeds.length} seeds from ${seeds[0]}: ${failures} failed; ${total.operations} operations, ${total.faults} faults, ${total.events} events`,
+    `${seeds.length} seeds from ${seeds[0]}: ${failures} failed, undecided: ${total.undecided}; ` +
+      `${total.operations} operations, ${total.faults} faults, ${total.events} events`,
   );
   say(
     `${simulated.toFixed(0)} simulated seconds in ${seconds.toFixed(1)} s (${(simulated / seconds).toFixed(1)} to 1), ` +

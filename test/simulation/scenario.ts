@@ -77,6 +77,8 @@ export interface RunResult {
   readonly steps: boolean;
   /** What is wrong; nothing, when all is well. */
   readonly problems: readonly string[];
+  /** How many histories of a name a check could neither explain nor rule out: of them nothing is proven. */
+  readonly undecided: number;
   readonly traceHash: string;
   readonly eventCount: number;
   readonly operationCount: number;
@@ -160,6 +162,7 @@ class Run {
   readonly #checksSteps: boolean;
   readonly #story: Story | undefined;
   #evidence: Evidence | undefined;
+  #undecided = 0;
   #isOver = false;
   #isListeningOver = false;
 
@@ -298,7 +301,9 @@ class Run {
     const finals = await this.#within(this.#swarm.nodeCount * 4 * SETTLE_US_MAX, () => truth.read());
     if (finals === undefined) return this.#problem('the truth cannot be read');
     this.#evidence = new Evidence(this.#history, finals);
-    for (const fault of checkAll(this.#evidence)) this.#problem(fault);
+    const { faults, undecided } = checkAll(this.#evidence);
+    this.#undecided = undecided.length;
+    for (const fault of faults) this.#problem(fault);
   }
 
   #standStill(): Promise<boolean> {
@@ -402,6 +407,7 @@ class Run {
       definitions: this.#hasDefinitions,
       steps: this.#checksSteps,
       problems: this.#problems,
+      undecided: this.#undecided,
       traceHash: this.#simulator.trace.hash,
       eventCount: this.#simulator.trace.eventCount,
       operationCount: this.#history.operations.length,

@@ -1,6 +1,6 @@
 /** Every check of a history, each with its number in the list of DESIGN.md. */
-import { catalogIsLinearizable, oldInstancesAreSilent } from './catalog.ts';
-import type { Check } from './check.ts';
+import { judgeNames, oldInstancesAreSilent } from './catalog.ts';
+import type { Check, Judgement } from './check.ts';
 import { commitsHoldTheirConstraints, refusalsAreRight } from './constraints.ts';
 import { definitionsAreWhatWasDefined } from './definitions.ts';
 import { acknowledgedIsKept } from './durability.ts';
@@ -15,7 +15,9 @@ import { readsKeepTheirFloor, sessionsNeverGoBack } from './sessions.ts';
 import { subscribersGetEverything, subscriptionsAreComplete } from './subscriptions.ts';
 import { timesNeverGoBack } from './times.ts';
 
-const CHECKS: readonly (readonly [number: number, check: Check])[] = [
+type Numbered = readonly [number: number, check: Check];
+
+const CHECKS: readonly Numbered[] = [
   [1, logIsWhole],
   [2, writesFollowWhatWasSeen],
   [3, latestReadsAreLatest],
@@ -31,7 +33,6 @@ const CHECKS: readonly (readonly [number: number, check: Check])[] = [
   [9, subscriptionsAreComplete],
   [9, subscribersGetEverything],
   [10, timesNeverGoBack],
-  [11, catalogIsLinearizable],
   [11, oldInstancesAreSilent],
   [12, nothingIsDenied],
   [13, acknowledgedIsKept],
@@ -40,13 +41,21 @@ const CHECKS: readonly (readonly [number: number, check: Check])[] = [
   [15, definitionsAreWhatWasDefined],
 ];
 
-/** What is wrong, one line each, at most a few of each check. */
-export function checkAll(evidence: Evidence): readonly string[] {
-  return CHECKS.flatMap(([number, check]) =>
-    check(evidence)
-      .slice(0, FAULTS_MAX)
-      .map((fault) => `check ${number}: ${fault}`),
-  );
+/** The one that may come to no verdict. */
+const OF_NAMES = 11;
+
+/** What is wrong, at most a few lines of each check; and of what nothing was found out. */
+export function checkAll(evidence: Evidence): Judgement {
+  const names = judgeNames(evidence);
+  const ofNames: Numbered = [OF_NAMES, () => names.faults];
+  const faults = [ofNames, ...CHECKS]
+    .toSorted(([left], [right]) => left - right)
+    .flatMap(([number, check]) =>
+      check(evidence)
+        .slice(0, FAULTS_MAX)
+        .map((fault) => `check ${number}: ${fault}`),
+    );
+  return { faults, undecided: names.undecided.map((what) => `undecided by check ${OF_NAMES}: ${what}`) };
 }
 
 const FAULTS_MAX = 5;

@@ -10,8 +10,8 @@
  * nothing: what was denied does not come back.
  */
 import type { AnyOperation, Calls, History, Scope } from '../history.ts';
-import type { Check } from './check.ts';
-import { label, scopesOf } from './evidence.ts';
+import type { Check, Judgement } from './check.ts';
+import { type Evidence, label, scopesOf } from './evidence.ts';
 import { linearize, type Step } from './linearizable.ts';
 
 /**
@@ -21,20 +21,27 @@ type Bound = string;
 const ABSENT: Bound = 'absent';
 const SOMETHING: Bound = 'something';
 
-export const catalogIsLinearizable: Check = ({ history, finals }) => {
+/** Whether there is such an order of each name; `undecided` are the names of which neither was found out in time. */
+export function judgeNames({ history, finals }: Evidence): Judgement {
   const { operations } = history;
   const known = new Set(
     history.of('create').flatMap(({ outcome }) => (outcome.kind === 'ok' ? [outcome.value.databaseId] : [])),
   );
   const names = new Set([...operations.flatMap(nameOf), ...finals.map(({ name }) => name)]);
-  return [...names].flatMap((name) => {
+  const faults: string[] = [];
+  const undecided: string[] = [];
+  for (const name of names) {
     const isDeciding = deletionsOf(history, name);
     const judged = operations.filter((each) => !(denies(each, name) && isDeciding(each)));
     const steps = judged.flatMap((operation) => stepOf(operation, name, known) ?? []);
     const verdict = linearize(steps, ABSENT);
-    return typeof verdict === 'string' ? [] : [`no order of what happened to ${name} explains ${verdict.stuckAt}`];
-  });
-};
+    if (verdict === 'undecided') undecided.push(`whether what happened to ${name} fits one order`);
+    else if (verdict !== 'linearizable') {
+      faults.push(`no order of what happened to ${name} explains ${verdict.stuckAt}`);
+    }
+  }
+  return { faults, undecided };
+}
 
 /**
  * A deletion whose client has given up is past after so long: by then it is applied, and every lease from before is

@@ -1,0 +1,134 @@
+/**
+ * Goal: the search behind check 11 says what trying every order says, also where calls have had no answer, and says
+ * so when it has found out nothing. Method: histories by hand, and drawn ones against the search that tries all orders.
+ */
+import { array, assert, constantFrom, integer, nat, oneof, property, record } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { linearize, type Step } from './checks/linearizable.ts';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+type Apply = Step<string>['apply'];
+
+function step(name: string, times: readonly [invokedUs: number, returnedUs: number], apply: Apply): Step<string> {
+  const [invokedUs, returnedUs] = times;
+  return { name: () => name, invokedUs, returnedUs, apply };
+}
+
+/** The register of a name: `-` is nothing, `?` an instance whose creation had no answer. */
+const create =
+  (id: string): Apply =>
+  (state) =>
+    state === '-' ? id : undefined;
+const createLost: Apply = (state) => (state === '-' ? '?' : state);
+const isTaken: Apply = (state) => (state === '-' ? undefined : state);
+const deleteLost: Apply = () => '-';
+const remove =
+  (id: string): Apply =>
+  (state) =>
+    state === id || state === '?' ? '-' : undefined;
+const removeLost =
+  (id: string): Apply =>
+  (state) =>
+    state === id ? '-' : state;
+const observe =
+  (id: string): Apply =>
+  (state) =>
+    state === id || (state === '?' && id !== '-') ? id : undefined;
+
+describe('linearize', () => {
+  const write = (to: string, invokedUs: number, returnedUs: number): Step<string> =>
+    step(`write ${to}`, [invokedUs, returnedUs], () => to);
+  const read = (of: string, invokedUs: number, returnedUs: number): Step<string> =>
+    step(`read ${of}`, [invokedUs, returnedUs], (state) => (state === of ? state : undefined));
+
+  it.each<[string, readonly Step<string>[], boolean]>([
+    ['reads of what was written', [write('a', 0, 1), read('a', 2, 3), write('b', 4, 5), read('b', 6, 7)], true],
+    ['a stale read', [write('a', 0, 1), write('b', 2, 3), read('a', 4, 5)], false],
+    ['a read during a write, either way', [write('a', 0, 1), write('b', 2, 9), read('a', 3, 4), read('b', 5, 6)], true],
+    [
+      'a read that goes back during a write',
+      [write('a', 0, 1), write('b', 2, 9), read('b', 3, 4), read('a', 5, 6)],
+      false,
+    ],
+    ['a read in the moment of its write', [write('a', 0, 1), read('a', 1, 2), read('', 1, 2)], true],
+    ['a write without an answer that is seen late', [write('a', 0, NEVER), read('', 1, 2), read('a', 3, 4)], true],
+    ['a write without an answer that never happened', [write('a', 0, NEVER), read('', 1, 2), read('', 3, 4)], true],
+    ['a write without an answer that is undone', [write('a', 0, NEVER), read('a', 1, 2), read('', 3, 4)], false],
+    [
+      'equal writes, of which one answer was lost',
+      [write('a', 0, NEVER), write('a', 0, 9), write('b', 0, 3), read('a', 4, 5)],
+      true,
+    ],
+  ])('judges %s', (_what, steps, isGood) => {
+    expect(linearize(steps, '') === 'linearizable').toBe(isGood);
+  });
+
+  it('says at which operation there is no order any more', () => {
+    const steps = [write('a', 0, 1), read('b', 2, 3), read('a', 4, 5)];
+    expect(linearize(steps, '')).toEqual({ stuckAt: 'read b' });
+  });
+});
+
+describe('linearize, with calls that had no answer', () => {
+  it('rules out that more of them had their effect than were sent', () => {
+    // Each of the three instances has to be deleted before the next, and two deletions were sent.
+    const created = ['a', 'b', 'c', 'd'].map((id, place) =>
+      step(`create ${id}`, [20 * place + 10, 20 * place + 11], create(id)),
+    );
+    const lost = (count: number): readonly Step<string>[] =>
+      Array.from({ length: count }, (_, place) => step('delete', [place, NEVER], deleteLost));
+    expect(linearize([...created, ...lost(2)], '-')).toEqual({ stuckAt: 'create d' });
+    expect(linearize([...created, ...lost(3)], '-')).toBe('linearizable');
+  });
+
+  it('says that it is undecided when too many different operations are under way at once', () => {
+    const writes = Array.from({ length: 20 }, (_, place) => step(`write ${place}`, [0, 10], () => `${place}`));
+    const never = step('read what nobody wrote', [20, 21], (state) => (state === 'x' ? state : undefined));
+    expect(linearize([...writes, never], '')).toBe('undecided');
+    expect(linearize([...writes.slice(0, 8), never], '')).toEqual({ stuckAt: 'read what nobody wrote' });
+  });
+});
+
+/** Tries every order that real time allows. */
+function hasOrder(left: readonly Step<string>[], state: string): boolean {
+  if (left.every(({ returnedUs }) => returnedUs === NEVER)) return true;
+  const limitUs = Math.min(...left.map(({ returnedUs }) => returnedUs));
+  return left.some((each) => {
+    const next = each.invokedUs > limitUs ? undefined : each.apply(state);
+    return (
+      next !== undefined &&
+      hasOrder(
+        left.filter((other) => other !== each),
+        next,
+      )
+    );
+  });
+}
+
+describe('linearize, against the search that tries every order', () => {
+  const id = constantFrom('a', 'b', 'c');
+  const apply = oneof(
+    id.map(create),
+    id.map(remove),
+    id.map(removeLost),
+    id.map(observe),
+    constantFrom(createLost, isTaken, deleteLost, observe('-')),
+  );
+  const drawn = record({ apply, fromUs: nat(12), forUs: nat(6), isLost: integer({ min: 0, max: 3 }) }).map((each) =>
+    step('drawn', [each.fromUs, each.isLost === 0 ? NEVER : each.fromUs + each.forUs], each.apply),
+  );
+
+  it('says the same', () => {
+    const verdicts = { good: 0, bad: 0 };
+    assert(
+      property(array(drawn, { minLength: 1, maxLength: 7 }), (steps) => {
+        const isGood = hasOrder(steps, '-');
+        verdicts[isGood ? 'good' : 'bad'] += 1;
+        expect(linearize(steps, '-') === 'linearizable').toBe(isGood);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(Math.min(verdicts.good, verdicts.bad)).toBeGreaterThan(300);
+  });
+});
