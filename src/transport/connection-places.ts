@@ -9,9 +9,9 @@
  * ```
  *
  * Who opens connections and never asks, or asks by halves, keeps nobody out: whoever comes has the place of the one
- * that has waited longest for a whole request. One that is kept between requests is worth little, because its client expects
- * it to be closed at any time, and asks again on another one. A connection that is being answered has its place until
- * it was; if all are, the one that comes is closed.
+ * that has waited longest for a whole request. One that is kept between requests is worth little, because its client
+ * expects it to be closed at any time, and asks again on another one. A connection that is being answered has its place
+ * until it was; if all are, the one that comes is closed.
  */
 import { Link, LinkedList } from '#base';
 

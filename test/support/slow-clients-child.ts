@@ -1,6 +1,7 @@
 /**
  * Clients that keep connections and ask slowly, by halves or not at all, in a process of their own. The first argument
- * is a `SlowClients` as JSON. Prints `open` when all are connected, and `closed <milliseconds>` for each that was closed.
+ * is a `SlowClients` as JSON. Prints `open` when all are connected, and `closed <milliseconds>` for each that was
+ * closed.
  */
 import { connect } from 'node:net';
 
