@@ -7,6 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** A process with many threads on a busy machine takes a while to be seized. */
 const SEIZED_WITHIN_MS = 15_000;
 const LOOK_MS = 10;
+/** It lets go of a thread at a time, each of which may stand in a call that it holds up. */
+const LETS_GO_WITHIN_MS = 30_000;
 
 /**
  * Lets the calls of all threads of a process fail, or take long, as strace says it; ends with the returned function.
@@ -45,7 +47,10 @@ export async function inject(pid: number, calls: string, how: string): Promise<(
   }
   return async () => {
     tracer.kill('SIGTERM');
+    // One that waits for a process that is already gone does not hear of it. The kernel lets go of whoever is left.
+    const kill = setTimeout(() => tracer.kill('SIGKILL'), LETS_GO_WITHIN_MS);
     await ended;
+    clearTimeout(kill);
   };
 }
 
