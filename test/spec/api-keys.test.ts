@@ -4,8 +4,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import { errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
+import { begun, LIST, READY, send } from '../support/mcp-requests.ts';
 
 const { server, api } = await startGuardedNode();
 const KEYS = '/api/v1/auth/keys';
@@ -57,6 +59,17 @@ describe('SPEC-AUTH-KEYS', () => {
     const scraped = await (await fetch(server.metrics)).text();
     const labels = 'method="DELETE",route="/api/v1/auth/tokens/{token_id}",code="204"';
     expect(scraped).toContain(`http_server_request_duration_seconds_count{${labels}} 0\n`);
+  });
+
+  it('SPEC-AUTH-MCP: a session goes on with another secret of its key, and no further when that is revoked', async () => {
+    const issued = await issue({ roles: ['reader'] });
+    const session = await begun(server.mcp, { authorization: `Bearer ${issued.key}` });
+    await send(server.mcp, READY, session);
+    expect((await send(server.mcp, LIST, session)).status).toBe(200);
+    const rotated = jsonOf(await api.post(`${KEYS}/${issued.id}/rotate`, {}, AS_FIRST)) as Issued;
+    expect((await send(server.mcp, LIST, { ...session, authorization: `Bearer ${rotated.key}` })).status).toBe(200);
+    expect((await api.send(`${KEYS}/${issued.id}`, { method: 'DELETE', headers: AS_FIRST })).status).toBe(204);
+    await eventually(async () => expect((await send(server.mcp, LIST, session)).status).toBe(401));
   });
 
   it('neither the secret nor the first key is anywhere in the data directory', async () => {

@@ -10,6 +10,7 @@ import { GrpcFailure } from '../support/grpc-client.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import { errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
 import { AUDIENCE, IdentityProvider, unsignedToken } from '../support/identity-provider.ts';
+import { begun, READY, send } from '../support/mcp-requests.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
 
 const provider = await IdentityProvider.start();
@@ -66,6 +67,23 @@ describe('SPEC-AUTH-TOKEN', () => {
     const answer = await client.callTool({ name: 'fetch', arguments: { path: `/databases/${name}` } });
     expect(JSON.stringify(answer)).toContain(name);
     await client.close();
+  });
+
+  it('SPEC-AUTH-MCP: a session goes on with another token of its principal, by which its tools ask from then on', async () => {
+    const first = await provider.token({ roles: reading });
+    const session = await begun(server.mcp, bearer(first));
+    await send(server.mcp, READY, session);
+    const read = { name: 'fetch', arguments: { path: `/databases/${name}` } };
+    const call = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: read };
+    expect((await send(server.mcp, call, session)).text).toContain('database_id');
+    const stranger = await provider.token({ roles: reading, sub: 'bob' });
+    expect((await send(server.mcp, call, { ...session, ...bearer(stranger) })).status).toBe(403);
+    const fewer = await provider.token({ roles: [] });
+    for (const headers of [{ ...session, ...bearer(fewer) }, session]) {
+      const refused = await send(server.mcp, call, headers);
+      expect([refused.status, refused.text]).toEqual([200, expect.stringContaining('status 403')]);
+    }
+    expect((await send(server.mcp, call, { ...session, ...bearer(first) })).text).toContain('database_id');
   });
 
   it('one without roles is of somebody who may do nothing', async () => {

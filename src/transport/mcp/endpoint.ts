@@ -27,15 +27,15 @@ const INTERNAL = -32_603;
 const INVALID_PARAMS = -32_602;
 const RESOURCE_NOT_FOUND = -32_002;
 
-/** `authorization`: of whoever asks. */
-export function endpoint(options: EndpointOptions, authorization: string | undefined): Server {
+/** `authorization`: of whoever asks, when it does. */
+export function endpoint(options: EndpointOptions, authorization: () => string | undefined): Server {
   const { api, version, docs, tracer } = options;
   const server = new Server(
     { name: 'cairn', title: 'Cairn, an event database', version },
     { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
   );
   const callOf = ({ mcpReq }: ServerContext, span: Span | undefined): ToolCall => {
-    return { api, authorization, signal: mcpReq.signal, span };
+    return { api, authorization: authorization(), signal: mcpReq.signal, span };
   };
   server.setRequestHandler('tools/list', () => ({ tools: TOOLS.map(({ call: _call, ...tool }) => tool) }));
   server.setRequestHandler('tools/call', ({ params }, context) => {

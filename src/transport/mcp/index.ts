@@ -14,7 +14,8 @@
  *
  * Invariants:
  *   TC1  No tool reaches anything but paths of this node's HTTP API.
- *   TC2  A session is of who began it: another Authorization than that of its initialize is refused.
+ *   TC2  A session is of who began it: another Authorization than its own is refused, unless it is the same
+ *        principal's, whose it is from then on; and what was revoked or has expired begins nothing in it.
  *   TC3  What a client may hold is bounded: the bytes of bodies together with those of the other transports, sessions in
  *        number, what a session keeps for those who come back, and the bytes of an answer.
  *   TC4  Nothing of the protocol's library is loaded before the first request.

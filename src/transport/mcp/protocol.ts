@@ -22,7 +22,7 @@ import type { Api } from './api.ts';
 import { type EndpointOptions, endpoint } from './endpoint.ts';
 import { isNotificationOf, methodsOf, wantsAnswer } from './messages.ts';
 import { refuse } from './refusals.ts';
-import { type Session, Sessions, type SessionsPorts } from './sessions.ts';
+import { type Asked, type Session, Sessions, type SessionsPorts } from './sessions.ts';
 
 export interface ProtocolOptions extends EndpointOptions, Omit<SessionsPorts, 'endpoint'> {
   /** Whether only this machine reaches it: then it is asked by a name of this machine, or not at all. */
@@ -48,7 +48,7 @@ export class Protocol {
     this.#api = api;
     this.#sessions = new Sessions({ ...options, endpoint: (authorization) => endpoint(options, authorization) });
     this.#handler = createMcpHandler(
-      ({ requestInfo }) => endpoint(options, requestInfo?.headers.get('authorization') ?? undefined),
+      ({ requestInfo }) => endpoint(options, () => requestInfo?.headers.get('authorization') ?? undefined),
       { legacy: 'reject', onerror: onFault },
     );
     this.#single = toNodeHandler(this.#handler, { onerror: onFault });
@@ -75,16 +75,16 @@ export class Protocol {
     return originValidation([host, 'localhost', '127.0.0.1', '[::1]'])(request, response);
   }
 
-  /** `body`: what was sent as JSON; undefined for methods without one. */
-  async handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
+  async handle(asked: Asked): Promise<void> {
+    const { request, response, body } = asked;
     if (!this.isExpected(request, response)) return;
     const id = request.headers[SESSION_HEADER];
-    if (typeof id === 'string') return this.#inSession(id, { request, response, body });
+    if (typeof id === 'string') return this.#inSession(id, asked);
     if (!isReceived(request) || request.method !== 'POST')
       return refuse(response, 400, `${SESSION_HEADER} is required; begin with initialize`);
     // Of 2026-07-28 is also an `initialize` that says so: a method that there is not.
     if (!(await isLegacyRequest(await toWebRequest(request, body), body))) return this.#single(request, response, body);
-    if (methodsOf(body).includes('initialize')) return this.#sessions.begin(request, response, body);
+    if (methodsOf(body).includes('initialize')) return this.#sessions.begin(asked);
     refuse(response, 400, `${SESSION_HEADER} is required but for initialize, whose answer has it`);
   }
 
@@ -98,17 +98,13 @@ export class Protocol {
     this.#api.close();
   }
 
-  async #inSession(
-    id: string,
-    { request, response, body }: { request: IncomingMessage; response: ServerResponse; body: unknown },
-  ): Promise<void> {
+  async #inSession(id: string, { request, response, body, asker }: Asked): Promise<void> {
     const session = this.#sessions.find(id);
     if (session === undefined) {
       return refuse(response, 404, `The session ${quote(id)} has ended, or never was; begin with initialize`);
     }
-    const { authorization } = request.headers;
-    if (authorization !== undefined && authorization !== session.authorization) {
-      return refuse(response, 403, 'The session began with another Authorization; begin a new one with this');
+    if (!session.admits(asker)) {
+      return refuse(response, 403, 'The session is of another Authorization; begin a new one with this');
     }
     if (isNotificationOf(body, 'notifications/initialized')) session.initialized();
     else if (!(await isAnswerable(session, body))) return refuse(response, 400, NOT_INITIALIZED);

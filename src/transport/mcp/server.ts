@@ -17,6 +17,7 @@ import type { Protocol } from './protocol.ts';
 import { refuse } from './refusals.ts';
 import { type McpNodes, McpRelaying } from './relaying.ts';
 import { sessionIdAt } from './session-ids.ts';
+import type { Asker } from './sessions.ts';
 
 // Not imported: an import would load all that it has, the client of the web among it.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -171,7 +172,7 @@ class McpFront {
       }
       if (await this.#isPassedOn({ request, response })) return;
       if (request.method === 'POST') return await this.#post({ request, response, caller });
-      await (await this.#loaded()).handle(request, response, undefined);
+      await (await this.#loaded()).handle({ request, response, body: undefined, asker: askerOf(request, caller) });
     } catch (error) {
       // The stack is exhausted by what is nested some ten thousand times, which no message is.
       if (error instanceof RangeError && !response.headersSent)
@@ -183,11 +184,11 @@ class McpFront {
   }
 
   /**
-   * Who asks. A request of a session need not say that again: the session has the Authorization that it began with
-   * (TC2), which the HTTP API judges with each tool.
+   * Who asks. A request of a session need not say that again: the session has its Authorization (TC2), which must count
+   * all the same. What a tool does with it the HTTP API judges.
    */
   async #callerOf({ headers, rawHeaders }: IncomingMessage): Promise<Caller> {
-    const { access, rateLimits } = this.#options;
+    const { access } = this.#options;
     if (access === undefined) return ANYBODY;
     const id = headers[SESSION_HEADER];
     if (id === undefined || headers.authorization !== undefined) {
@@ -195,10 +196,9 @@ class McpFront {
       // The only header that is sent on.
       return identified(access, (name) => (name === 'authorization' ? lines.values(name) : []));
     }
-    const known = rateLimits && (await this.#protocol)?.authorizationOf(id.toString());
+    const known = (await this.#protocol)?.authorizationOf(id.toString());
     if (known === undefined) return ANYBODY;
-    const { principal } = await identified(access, (name) => (name === 'authorization' ? [known] : []));
-    return principal === undefined ? ANYBODY : { principal };
+    return identified(access, (name) => (name === 'authorization' ? [known] : []));
   }
 
   /** Another node has answered it, or it is refused for that one. */
@@ -227,7 +227,8 @@ class McpFront {
       const more = messageCount(received.json) - 1;
       const refusal = more > 0 ? this.#counted(exchange, more) : undefined;
       this.#meters.asked(methodsOf(received.json));
-      if (refusal === undefined) await (await this.#loaded()).handle(request, response, received.json);
+      const asked = { request, response, body: received.json, asker: askerOf(request, exchange.caller) };
+      if (refusal === undefined) await (await this.#loaded()).handle(asked);
       else refuseCaller(response, refusal);
     } finally {
       received.release();
@@ -262,6 +263,10 @@ class McpFront {
       this.#options.logger.error('mcp-sweep-failed', { error });
     }
   }
+}
+
+function askerOf({ headers }: IncomingMessage, { principal }: Caller): Asker {
+  return { authorization: headers.authorization, principal: principal?.id };
 }
 
 /** @throws what is no refusal */

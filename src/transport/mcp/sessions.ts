@@ -8,15 +8,22 @@ import type { McpMeters } from './meters.ts';
 import { RecentMessages } from './recent-messages.ts';
 
 export interface SessionsPorts {
-  readonly endpoint: (authorization: string | undefined) => Server;
+  /** `authorization`: as it is by then. */
+  readonly endpoint: (authorization: () => string | undefined) => Server;
   readonly mintId: () => string;
   readonly monotonicMs: () => number;
   readonly meters: McpMeters;
 }
 
-export class Session {
-  /** That of its initialize. */
+/** Who sends a request. */
+export interface Asker {
   readonly authorization: string | undefined;
+  /** The id of its principal; undefined where everybody may do everything. */
+  readonly principal: string | undefined;
+}
+
+export class Session {
+  #owner: Asker;
   readonly #transport: NodeStreamableHTTPServerTransport;
   readonly #initialized = Promise.withResolvers<void>();
   #isInitialized = false;
@@ -24,15 +31,26 @@ export class Session {
   #idleSinceMs: number;
   readonly #monotonicMs: () => number;
 
-  constructor(
-    transport: NodeStreamableHTTPServerTransport,
-    authorization: string | undefined,
-    monotonicMs: () => number,
-  ) {
+  /** `owner`: who sends its initialize. */
+  constructor(transport: NodeStreamableHTTPServerTransport, owner: Asker, monotonicMs: () => number) {
     this.#transport = transport;
-    this.authorization = authorization;
+    this.#owner = owner;
     this.#monotonicMs = monotonicMs;
     this.#idleSinceMs = monotonicMs();
+  }
+
+  /** That of its initialize, or what its owner has shown since: tokens are short-lived, and sessions need not be. */
+  get authorization(): string | undefined {
+    return this.#owner.authorization;
+  }
+
+  /** Whether a request may go on in it (TC2). What its owner shows now counts from now on. */
+  admits(asker: Asker): boolean {
+    const { authorization, principal } = asker;
+    if (authorization === undefined || authorization === this.#owner.authorization) return true;
+    if (principal === undefined || principal !== this.#owner.principal) return false;
+    this.#owner = asker;
+    return true;
   }
 
   /** Infinite while a request of it is open, such as the stream of a client that listens. */
@@ -71,6 +89,14 @@ export class Session {
   }
 }
 
+/** A request with its body, as JSON; undefined for methods without one. */
+export interface Asked {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly body: unknown;
+  readonly asker: Asker;
+}
+
 export class Sessions {
   readonly #ports: SessionsPorts;
   /** Those that were used last stand last. */
@@ -92,15 +118,14 @@ export class Sessions {
     return session;
   }
 
-  /** That of its initialize; asking is no use of it. */
+  /** Of the session, as it is now; asking is no use of it. */
   authorizationOf(id: string): string | undefined {
     return this.#byId.get(id)?.authorization;
   }
 
   /** Answers an `initialize`, which begins a session unless it is refused. */
-  async begin(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
+  async begin({ request, response, body, asker }: Asked): Promise<void> {
     const { endpoint, mintId, monotonicMs, meters } = this.#ports;
-    const { authorization } = request.headers;
     const transport = new NodeStreamableHTTPServerTransport({
       sessionIdGenerator: mintId,
       eventStore: new RecentMessages(),
@@ -111,8 +136,8 @@ export class Sessions {
       },
       onsessionclosed: (id) => this.#forget(id, 'deleted'),
     });
-    const session = new Session(transport, authorization, monotonicMs);
-    await endpoint(authorization).connect(transport);
+    const session = new Session(transport, asker, monotonicMs);
+    await endpoint(() => session.authorization).connect(transport);
     await session.handle(request, response, body);
   }
 

@@ -31,7 +31,8 @@ beforeEach(async () => {
   http = createServer((request, response) => {
     const id = request.headers['mcp-session-id']?.toString();
     const known = id === undefined ? undefined : sessions.find(id);
-    if (id === undefined) request.resume().once('end', () => void sessions.begin(request, response, INITIALIZE));
+    const asked = { request, response, body: INITIALIZE, asker: { authorization: undefined, principal: undefined } };
+    if (id === undefined) request.resume().once('end', () => void sessions.begin(asked));
     else if (known === undefined) response.writeHead(404).end();
     else void known.handle(request, response, undefined);
   });
