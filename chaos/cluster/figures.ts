@@ -40,10 +40,15 @@ export function figuresOf(history: History, done: readonly Done[], spans: readon
   const sorted = [...waits].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return {
     probes: commits.length,
-    longestWriteGapMs: Math.max(0, ...silences(history).map(({ ms }) => ms)),
-    longestGapOfMajorityMs: Math.max(0, ...silences(history).map((silence) => longestWithin(silence, spans))),
+    longestWriteGapMs: longest(silences(history).map(({ ms }) => ms)),
+    longestGapOfMajorityMs: longest(silences(history).map((silence) => longestWithin(silence, spans))),
     gaps: Object.fromEntries(sorted.map(([name, each]) => [name, gapsOf(each)])),
   };
+}
+
+/** 0 of none. As many as there are writes in a long run are more than a call has room for. */
+function longest(lengths: readonly number[]): number {
+  return lengths.reduce((one, other) => Math.max(one, other), 0);
 }
 
 export interface Silence {
@@ -55,7 +60,7 @@ export interface Silence {
 export function longestWithin({ fromUs, ms }: Silence, spans: readonly Span[]): number {
   const untilUs = fromUs + ms * 1000;
   const parts = spans.map((span) => Math.min(span.toUs, untilUs) - Math.max(span.fromUs, fromUs));
-  return Math.round(Math.max(0, ...parts) / 1000);
+  return Math.round(longest(parts) / 1000);
 }
 
 /** The times between an acknowledged transaction and the next one, in milliseconds, and when each began. */

@@ -12,8 +12,14 @@ import { type AnyOperation, History } from '../simulation/history.ts';
 
 const TARGET = { isLeader: true, draw: 0 };
 
+type Times = readonly [invokedMs: number, returnedMs: number];
+
 /** A history of transactions that were acknowledged, each by its times in milliseconds. */
-function commits(...times: readonly (readonly [invokedMs: number, returnedMs: number])[]): History {
+function commits(...times: readonly Times[]): History {
+  return commitsAt(times);
+}
+
+function commitsAt(times: readonly Times[]): History {
   const history = new History();
   for (const [number, [invokedMs, returnedMs]] of times.entries()) {
     history.operations.push({
@@ -43,6 +49,20 @@ describe('figures', () => {
     expect({ probes, longestWriteGapMs }).toEqual({ probes: 4, longestWriteGapMs: 1020 });
     const wait = { count: 1, p50Ms: 1050, p99Ms: 1050, maxMs: 1050 };
     expect(gaps).toEqual({ kill: wait, 'kill-leader': wait });
+  });
+
+  it('are those of a run of any length', () => {
+    const times = Array.from({ length: 200_000 }, (_, n) => [10 * n, 10 * n + 5] as const);
+    const { probes, longestWriteGapMs, longestGapOfMajorityMs } = figuresOf(
+      commitsAt(times),
+      [],
+      [{ fromUs: 0, toUs: Number.POSITIVE_INFINITY }],
+    );
+    expect({ probes, longestWriteGapMs, longestGapOfMajorityMs }).toEqual({
+      probes: 200_000,
+      longestWriteGapMs: 10,
+      longestGapOfMajorityMs: 10,
+    });
   });
 
   it('name a kill of the leader so only when nothing else was wrong', () => {

@@ -223,6 +223,9 @@ const RARE = new Map<string, readonly string[]>([
     ['closing', 'cluster', 'crowded', 'handshake', 'lane', 'malformed', 'receiver', 'removed', 'sender', 'stranger'],
   ],
   ['cairn_relayed_requests_total protocol', ['grpc', 'http', 'mcp']],
+  // No port is full; see slow-clients.test.ts and http/server.test.ts.
+  ['cairn_connections_displaced_total protocol', ['grpc', 'http', 'mcp']],
+  ['cairn_connections_displaced_total waiting', ['idle', 'head', 'body']],
   // See spec/mcp-metrics.test.ts.
   ['cairn_mcp_sessions_ended_total reason', ['deleted', 'idle', 'displaced', 'closing']],
   ['cairn_mcp_requests_total method', [...MCP_METHODS]],
