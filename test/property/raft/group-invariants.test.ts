@@ -1,0 +1,142 @@
+// Goal: each invariant of a group as a whole is noticed when it alone is broken, and none where all is well.
+// Method: worlds by hand, of three replicas that say what they hold and what they know.
+import { describe, expect, it } from 'vitest';
+import { BrokenInvariant } from '#base';
+import { type Entry, type Membership, membershipOf, type ReplicaId, toReplicaId } from '#raft';
+import { checkGroup } from '../../support/raft/group-invariants.ts';
+import { NOTHING_YET, type World } from '../../support/raft/world.ts';
+
+const IDS = [1, 2, 3].map((n) => toReplicaId(n));
+const ALL = membershipOf(IDS, []);
+const ROOT = { index: 0, term: 0 };
+
+interface Holder {
+  /** The terms of its entries, or those entries. */
+  readonly log: readonly (number | Entry)[];
+  /** Of them those that are on its disk; all unless given. */
+  readonly onDisk?: number;
+  readonly commit?: number;
+  /** The term that it is in; that of its last entry unless given. */
+  readonly term?: number;
+  readonly leads?: boolean;
+}
+
+interface Past {
+  /** The entries that were ever committed. */
+  readonly committed?: readonly (number | Entry)[];
+  /** The terms of the leaders that committed them; those of the entries unless given. */
+  readonly committedIn?: readonly number[];
+}
+
+function entry(index: number, term: number, payload = 'p'): Entry {
+  return { index, term, payload: Buffer.from(payload) } as unknown as Entry;
+}
+
+function logOf(said: Holder['log']): readonly Entry[] {
+  return said.map((each, at) => (typeof each === 'number' ? entry(at + 1, each) : each));
+}
+
+function world(holders: readonly Holder[], { committed = [], committedIn }: Past = {}): World {
+  const replicas = holders.map(({ log: said, onDisk, commit = 0, term, leads = false }, at) => {
+    const log = logOf(said);
+    const disk = { start: ROOT, entries: log.slice(0, onDisk), machine: { last: ROOT, membership: ALL } };
+    const hardState = { term: term ?? log.at(-1)?.term ?? 0, vote: undefined };
+    const inMemory = { base: ROOT, runs: log.length === 0 ? [] : [log], persisted: onDisk ?? log.length, bytes: 0 };
+    const role = { kind: leads ? 'leader' : 'follower' };
+    const state = { role, hardState, log: inMemory, commit, membership: ALL };
+    return [IDS[at], { id: IDS[at], state, disk }] as const;
+  });
+  const entries = logOf(committed);
+  const history = {
+    ...NOTHING_YET,
+    committed: entries,
+    committedIn: committedIn ?? entries.map(({ term }) => term),
+    committers: entries.map((): readonly Membership['voters'][] => [ALL.voters]),
+  };
+  return { replicas: new Map(replicas as unknown as [ReplicaId, never][]), history } as unknown as World;
+}
+
+function brokenBy(holders: readonly Holder[], past?: Past): string {
+  try {
+    checkGroup(world(holders, past));
+    return 'nothing';
+  } catch (failure) {
+    if (failure instanceof BrokenInvariant) return failure.message.slice(0, 2);
+    throw failure;
+  }
+}
+
+/** A leader of term 2 with two followers, of which one is behind; the first two entries are committed. */
+const LEADER: Holder = { log: [1, 2, 2], commit: 2, leads: true };
+const FOLLOWER: Holder = { log: [1, 2], commit: 1, term: 2 };
+const BEHIND: Holder = { log: [1], commit: 1, term: 2 };
+const PAST: Past = { committed: [1, 2] };
+
+describe('checkGroup', () => {
+  it('finds nothing wrong with a group that is well', () => {
+    expect(brokenBy([LEADER, FOLLOWER, BEHIND], PAST)).toBe('nothing');
+  });
+
+  it('G1: of two committed logs one is a prefix of the other', () => {
+    // The same place by two terms: no vote decides between the logs, and none of them leads.
+    const one: Holder = { log: [1, 2], commit: 2 };
+    const other: Holder = { log: [1, 3], commit: 2 };
+    expect(brokenBy([one, other, BEHIND], { committed: [1, 2] })).toBe('G1');
+  });
+
+  it('G1: what is committed is what ever was', () => {
+    const all: Holder = { log: [1, 2], commit: 2 };
+    expect(brokenBy([all, all, all], { committed: [1, 1] })).toBe('G1');
+  });
+
+  it('G2: a term has one leader at a time', () => {
+    expect(brokenBy([LEADER, { ...LEADER }, BEHIND], PAST)).toBe('G2');
+    expect(brokenBy([LEADER, { log: [1], commit: 1, term: 1, leads: true }, FOLLOWER], PAST)).toBe('nothing');
+  });
+
+  it('G3: a leader holds every entry of its term', () => {
+    expect(brokenBy([{ ...LEADER, log: [1, 2] }, { ...FOLLOWER, log: [1, 2, 2] }, BEHIND], PAST)).toBe('G3');
+  });
+
+  it('G4: logs that hold the same entry are the same up to there', () => {
+    const another = { ...FOLLOWER, log: [1, entry(2, 2, 'another')] };
+    expect(brokenBy([LEADER, another, { ...BEHIND, log: [1, 2] }], PAST)).toBe('G4');
+    const parted = { ...BEHIND, log: [1, 1, 2] };
+    expect(brokenBy([LEADER, { ...FOLLOWER, log: [1, 2] }, parted], PAST)).toBe('G4');
+  });
+
+  it('G5: every quorum has a disk that holds what is committed', () => {
+    const unsaved = { ...FOLLOWER, commit: 2, onDisk: 1 };
+    const known: Holder = { log: [1, 2], commit: 2, onDisk: 1 };
+    expect(brokenBy([known, unsaved, { ...BEHIND, log: [1, 2] }], PAST)).toBe('G5');
+    expect(brokenBy([known, FOLLOWER, { ...BEHIND, log: [1, 2] }], PAST)).toBe('nothing');
+  });
+
+  it('G6: whoever would be voted for holds what the voter knows to be committed', () => {
+    const stranger: Holder = { log: [1, 3], commit: 1 };
+    expect(brokenBy([{ log: [1, 2], commit: 2 }, stranger, FOLLOWER], PAST)).toBe('G6');
+  });
+
+  it('G7: a leader holds what was committed before its term', () => {
+    const late: Holder = { log: [1], commit: 1, term: 3, leads: true };
+    expect(brokenBy([late, { ...FOLLOWER, log: [1, 2] }, { ...BEHIND, log: [1, 2] }], PAST)).toBe('G7');
+    // A leader of a later term committed it.
+    const later: Holder = { log: [1, 1], commit: 2, term: 3 };
+    const past = { committed: [1, 1], committedIn: [1, 3] };
+    expect(brokenBy([{ ...late, term: 2 }, later, later], past)).toBe('nothing');
+    expect(brokenBy([{ ...late, term: 2 }, later, later], { ...past, committedIn: [1, 1] })).toBe('G7');
+  });
+
+  it('G8: what a leader has committed is on the disks of a quorum of those who voted', () => {
+    // Every quorum of two has a holder, but those who committed it were three, of whom two hold it.
+    const alone = [LEADER, { ...FOLLOWER, onDisk: 1 }, BEHIND];
+    expect(brokenBy(alone, PAST)).toBe('G5');
+    const said = world([LEADER, FOLLOWER, BEHIND], PAST);
+    const others = membershipOf(
+      [2, 3].map((n) => toReplicaId(n)),
+      [],
+    ).voters;
+    const history = { ...said.history, committers: said.history.committed.map(() => [others]) };
+    expect(() => checkGroup({ ...said, history })).toThrow('G8');
+  });
+});
