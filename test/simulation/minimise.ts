@@ -14,8 +14,12 @@ export interface SmallRun {
 
 const RUNS_MAX = 80;
 
-/** Runs the seed `runsMax` times at most. */
-export async function minimise(failing: RunResult, runsMax: number = RUNS_MAX): Promise<SmallRun> {
+/** Runs the seed `runsMax` times at most; `run` is not the simulation where a test says what a run comes to. */
+export async function minimise(
+  failing: RunResult,
+  runsMax: number = RUNS_MAX,
+  run: typeof runSeed = runSeed,
+): Promise<SmallRun> {
   let best: SmallRun = {
     result: failing,
     faults: failing.faults.map(({ number }) => number),
@@ -25,7 +29,7 @@ export async function minimise(failing: RunResult, runsMax: number = RUNS_MAX): 
   const attempt = async (faults: readonly number[], operations: number): Promise<boolean> => {
     if (best.runs >= runsMax) return false;
     const { seed, nodes, aimed, lanes, definitions, steps } = failing;
-    const result = await runSeed(seed, { nodes, aimed, lanes, definitions, steps, faults, operations });
+    const result = await run(seed, { nodes, aimed, lanes, definitions, steps, faults, operations });
     const isSame = kindOf(result) === kindOf(failing);
     best = isSame ? { result, faults, operations, runs: best.runs + 1 } : { ...best, runs: best.runs + 1 };
     return isSame;
