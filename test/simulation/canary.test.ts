@@ -1,0 +1,43 @@
+// Goal: a node that is broken on purpose is noticed, by a check that says what is wrong: if these were not, nothing
+// would say that the seeds of the other tests can fail at all. The whole catalogue is for `npm run sim:mutants`.
+// Method: its own command over a few mutants, each of which breaks a promise of its own, by the first seeds. These are
+// good in simulation.test.ts and cluster.test.ts, where nothing is broken.
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+
+const MUTANTS_MS = 240_000;
+
+/** Each with the check or the invariant that names it, by a seed of the first three. */
+const CANARIES = {
+  'constraints-not-decided': /^check 4:/,
+  'recorded-time-of-the-clock': /^check 10:/,
+  'foreign-delete': /^check 11:/,
+  'vote-for-shorter-log': /I5/,
+} as const;
+
+async function run(script: string, ...options: readonly string[]): Promise<{ said: string; code: number | null }> {
+  const child = spawn(process.execPath, ['--conditions=source', `test/simulation/${script}`, ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { said: await text(child.stdout), code: await ended };
+}
+
+it(
+  'a broken node is noticed by the check of what it breaks',
+  async () => {
+    const names = Object.keys(CANARIES);
+    const { said, code } = await run('mutants/main.ts', '--only', names.join(','), '--seeds', '3', '--jobs', '1');
+    const found = new Map(
+      [...said.matchAll(/^([\w-]+): killed after \d+ s, seed \d+: (.*)$/gm)].map(([, name, how]) => [name, how]),
+    );
+    for (const [name, check] of Object.entries(CANARIES))
+      expect([name, found.get(name)]).toEqual([name, expect.stringMatching(check)]);
+    expect([code, said]).toEqual([
+      0,
+      expect.stringContaining(`${names.length} of ${names.length} mutants killed, 0 survive`),
+    ]);
+  },
+  MUTANTS_MS,
+);
