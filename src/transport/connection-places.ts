@@ -2,16 +2,17 @@
  * Connections at a time, and which of them makes room when there are as many as there may be and another one comes.
  *
  * ```
- *   comes ── nothing whole was asked yet: head ──┐
- *     asks, and sends on: body ──────────────────┼── full, and somebody comes: idle before head before body,
- *     is answered: works                         │   and of these the one that has waited longest ──> ended
- *     was answered, and asks nothing: idle ──────┘
+ *   comes ── nothing whole was asked yet: head ──┐   full, and somebody comes:
+ *     was answered, and asks nothing: idle ──────┼── 1. of head and idle who has waited longest, a second at least
+ *     asks, and sends on: body ──────────────────┘   2. head before idle before body, who has waited longest ──> ended
+ *     is answered: works
  * ```
  *
  * Who opens connections and never asks, or asks by halves, keeps nobody out: whoever comes has the place of the one
  * that has waited longest for a whole request. One that is kept between requests is worth little, because its client
- * expects it to be closed at any time, and asks again on another one. A connection that is being answered has its place
- * until it was; if all are, the one that comes is closed.
+ * expects it to be closed at any time, and asks again on another one. But who asks again and again waits for moments
+ * only: a crowd that comes at once has the places of one another, and not his. A connection that is being answered has
+ * its place until it was; if all are, the one that comes is closed.
  */
 import { Link, LinkedList } from '#base';
 
@@ -25,12 +26,13 @@ export interface PlaceHolder {
   isBusy?(): boolean;
 }
 
-/** In the order in which they make room. */
-const ORDER: readonly Waiting[] = ['idle', 'head', 'body'];
+/** Whoever asks does so sooner, and who is in the middle of asking again and again, too. */
+const STANDS_MS = 1_000;
 
 export class ConnectionPlaces {
   readonly #max: number;
   readonly #onEnded: (waiting: Waiting) => void;
+  readonly #nowMs: () => number;
   readonly #waiting: Readonly<Record<Waiting, LinkedList<Place>>> = {
     idle: new LinkedList<Place>(),
     head: new LinkedList<Place>(),
@@ -39,9 +41,10 @@ export class ConnectionPlaces {
   #count = 0;
 
   /** `onEnded` is told of each connection that has made room, and what it waited for. */
-  constructor(max: number, onEnded: (waiting: Waiting) => void) {
+  constructor(max: number, onEnded: (waiting: Waiting) => void, nowMs: () => number = () => performance.now()) {
     this.#max = max;
     this.#onEnded = onEnded;
+    this.#nowMs = nowMs;
   }
 
   get count(): number {
@@ -57,27 +60,38 @@ export class ConnectionPlaces {
     return place;
   }
 
-  /** Ends the connection that has waited longest; false: none waits. */
+  /** Ends the connection that is worth least; false: none waits. */
   makeRoom(): boolean {
-    for (const waiting of ORDER) {
-      const list = this.#waiting[waiting];
-      for (let place = list.first; place !== undefined; place = list.first) {
-        if (place.holder.isBusy?.() === true) place.works();
-        else {
-          place.leave();
-          this.#onEnded(waiting);
-          place.holder.end();
-          return true;
-        }
+    for (let place = this.#worthLeast(); place !== undefined; place = this.#worthLeast()) {
+      if (place.holder.isBusy?.() === true) place.works();
+      else {
+        const { waiting } = place;
+        place.leave();
+        this.#onEnded(waiting);
+        place.holder.end();
+        return true;
       }
     }
     return false;
   }
 
+  #worthLeast(): Place | undefined {
+    const { head, idle, body } = this.#waiting;
+    const untilMs = this.#nowMs() - STANDS_MS;
+    const [longest] = [head.first, idle.first]
+      .filter((place) => place !== undefined && place.sinceMs <= untilMs)
+      .toSorted((one, other) => (one?.sinceMs ?? 0) - (other?.sinceMs ?? 0));
+    return longest ?? head.first ?? idle.first ?? body.first;
+  }
+
   #moved(place: Place, wanted: Waiting | 'works' | 'gone'): void {
     place.link.list?.remove(place.link);
     if (wanted === 'gone') this.#count -= 1;
-    else if (wanted !== 'works') this.#waiting[wanted].append(place.link);
+    else if (wanted !== 'works') {
+      place.waiting = wanted;
+      place.sinceMs = this.#nowMs();
+      this.#waiting[wanted].append(place.link);
+    }
   }
 }
 
@@ -86,6 +100,9 @@ export class Place {
   /** For the places alone. */
   readonly link: Link<Place> = new Link<Place>(this);
   readonly holder: PlaceHolder;
+  /** For what, and since when, while it waits. */
+  waiting: Waiting = 'head';
+  sinceMs = 0;
   readonly #moved: (wanted: Waiting | 'works' | 'gone') => void;
   #hasLeft = false;
 

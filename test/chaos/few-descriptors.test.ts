@@ -20,10 +20,11 @@ async function start(dataDir: string, filesMax: number): Promise<NodeProcess> {
   return startNode({ dataDir, under, settings: SETTINGS, onSpawn: endWithTest });
 }
 
-/** Opens so many connections; some of them may be closed again. */
+/** Opens so many connections; some of them may be closed again, which one hears that reads what came before. */
 async function crowd(address: string, count: number): Promise<readonly Socket[]> {
   const { hostname, port } = new URL(address.includes('://') ? address : `http://${address}`);
-  const sockets = Array.from({ length: count }, () => connect(Number(port), hostname).on('error', () => undefined));
+  const dial = (): Socket => connect(Number(port), hostname).resume();
+  const sockets = Array.from({ length: count }, () => dial().on('error', () => undefined));
   await Promise.all(sockets.map(async (socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
   return sockets;
 }

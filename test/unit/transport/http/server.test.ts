@@ -69,12 +69,12 @@ describe('the connections', () => {
     const idle = await dial('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
     await once(idle, 'data');
     const request = 'GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
-    const gone = once(idle.resume(), 'close');
+    const gone = once(half.resume(), 'close');
     expect(await exchange(world.server.address, request)).toMatch(/^HTTP\/1.1 200/);
     await gone;
-    expect(half.destroyed).toBe(false);
-    expect(await countOf(world, 'cairn_connections_displaced_total{protocol="http",waiting="idle"}')).toBe(1);
-    half.destroy();
+    expect(idle.destroyed).toBe(false);
+    expect(await countOf(world, 'cairn_connections_displaced_total{protocol="http",waiting="head"}')).toBe(1);
+    idle.destroy();
   });
 
   it('that are answered keep their places, and what comes then is closed', async () => {

@@ -1,0 +1,113 @@
+// Goal: a full port has a place for whoever comes: that of the connection that has waited longest, and never that of one
+// that is being answered, nor, for a crowd that comes at once, that of one that asks again and again (ADR 0143).
+// Method: the places alone, with time in the hands of the test.
+import { describe, expect, it } from 'vitest';
+import { ConnectionPlaces, type Place, type Waiting } from '../../../src/transport/connection-places.ts';
+
+class World {
+  nowMs = 0;
+  readonly ended: string[] = [];
+  readonly waited: Waiting[] = [];
+  readonly places: ConnectionPlaces;
+  readonly #busy = new Set<string>();
+
+  constructor(max: number) {
+    const onEnded = (waiting: Waiting): void => void this.waited.push(waiting);
+    this.places = new ConnectionPlaces(max, onEnded, () => this.nowMs);
+  }
+
+  enter(name: string): Place | undefined {
+    return this.places.enter({ end: () => this.ended.push(name), isBusy: () => this.#busy.has(name) });
+  }
+
+  /** One that has come, and waits for that, or is being answered. */
+  have(name: string, waits: Waiting | 'works'): Place {
+    const place = this.enter(name);
+    if (place === undefined) throw new Error(`${name} had no place`);
+    if (waits === 'works') place.works();
+    else place.waits(waits);
+    return place;
+  }
+
+  busy(name: string): void {
+    this.#busy.add(name);
+  }
+
+  pass(ms: number): void {
+    this.nowMs += ms;
+  }
+}
+
+describe('a full port', () => {
+  it('closes the one that has waited longest for a request, its first or another', () => {
+    const world = new World(3);
+    world.have('kept', 'idle');
+    world.pass(10);
+    world.have('half', 'head');
+    world.pass(10);
+    world.have('later', 'idle');
+    world.pass(5_000);
+    for (const name of ['a', 'b', 'c']) world.have(name, 'works');
+    expect([world.ended, world.waited]).toEqual([
+      ['kept', 'half', 'later'],
+      ['idle', 'head', 'idle'],
+    ]);
+    expect(world.places.count).toBe(3);
+  });
+
+  it('has a crowd take the places of one another, and not that of one that has just been answered', () => {
+    const world = new World(3);
+    const asking = world.have('asking', 'works');
+    for (let n = 0; n < 100; n++) {
+      asking.works();
+      asking.waits('idle');
+      world.have(`crowd ${n}`, 'head');
+      world.pass(1);
+    }
+    expect(world.ended).toHaveLength(98);
+    expect(world.ended).not.toContain('asking');
+  });
+
+  it('has newcomers take what is kept for long, and not the places of one another', () => {
+    const world = new World(50);
+    for (let n = 0; n < 50; n++) world.have(`kept ${n}`, 'idle');
+    world.pass(1_000);
+    for (let n = 0; n < 50; n++) world.have(`new ${n}`, 'head');
+    expect(world.ended).toEqual(Array.from({ length: 50 }, (_, n) => `kept ${n}`));
+  });
+
+  it('closes bodies last, and among them no one that is being answered', () => {
+    const world = new World(3);
+    world.have('answered early', 'body');
+    world.busy('answered early');
+    world.have('slow', 'body');
+    world.have('half', 'head');
+    world.have('a', 'works');
+    world.have('b', 'works');
+    expect([world.ended, world.waited]).toEqual([
+      ['half', 'slow'],
+      ['head', 'body'],
+    ]);
+  });
+
+  it('closes the one that comes when all are being answered', () => {
+    const world = new World(2);
+    const [one] = [world.have('one', 'works'), world.have('two', 'works')];
+    expect(world.enter('three')).toBeUndefined();
+    expect([world.ended, world.places.count]).toEqual([[], 2]);
+    one.leave();
+    one.leave();
+    expect(world.enter('three')).toBeDefined();
+    expect(world.places.count).toBe(2);
+  });
+
+  it('knows nothing more of one that was closed', () => {
+    const world = new World(1);
+    const gone = world.have('gone', 'idle');
+    world.have('here', 'works');
+    gone.waits('idle');
+    gone.works();
+    gone.leave();
+    expect([world.ended, world.places.count, world.places.makeRoom()]).toEqual([['gone'], 1, false]);
+  });
+});
