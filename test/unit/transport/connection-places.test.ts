@@ -1,5 +1,5 @@
-// Goal: a full port has a place for whoever comes: that of the connection that has waited longest, and never that of one
-// that is being answered, nor, for a crowd that comes at once, that of one that asks again and again (ADR 0143).
+// Goal: a full port has a place for whoever comes: that of the connection that has waited longest, and never that of
+// one that is being answered, nor, for a crowd that comes at once, that of one that asks again and again (ADR 0143).
 // Method: the places alone, with time in the hands of the test.
 import { describe, expect, it } from 'vitest';
 import { ConnectionPlaces, type Place, type Waiting } from '../../../src/transport/connection-places.ts';

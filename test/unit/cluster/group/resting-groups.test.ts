@@ -181,7 +181,7 @@ describe('an idle cluster (C31)', () => {
       nodes.some((node) => node !== away && world.at(node).leads(group));
     expect(led.length).toBeGreaterThan(MANY / 4);
     const unled = (): readonly GroupId[] => [CATALOG_GROUP, ...groups].filter((group) => !leads(group, world.nodes));
-    // Two are left of three: where both stood at once, nobody was elected, and the next round decides, or the one behind.
+    // Two are left of three: where both stood at once, nobody was elected, and the next round decides, or one more.
     expect(unled().length).toBeLessThan(MANY / 10);
     await world.pass(2000);
     expect(unled().length).toBeLessThan(MANY / 50);
