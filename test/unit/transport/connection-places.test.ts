@@ -61,10 +61,10 @@ describe('a full port', () => {
     for (let n = 0; n < 100; n++) {
       asking.works();
       asking.waits('idle');
-      world.have(`crowd ${n}`, 'head');
-      world.pass(1);
+      world.pass(2);
+      for (const who of ['one', 'another', 'third']) world.have(`${who} of crowd ${n}`, 'head');
     }
-    expect(world.ended).toHaveLength(98);
+    expect(world.ended).toHaveLength(298);
     expect(world.ended).not.toContain('asking');
   });
 
