@@ -42,6 +42,9 @@ function dial(): void {
   });
 }
 
+// Sockets that are not read keep no process alive.
+setInterval(() => undefined, 1_000);
+
 // More at a time, and the kernel of a busy machine takes some for connected of which the server never hears.
 for (let begun = 0; begun < count; begun += 50)
   setTimeout(() => {

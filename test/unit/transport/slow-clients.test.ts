@@ -162,9 +162,14 @@ describe('an answer that is read a little at a time', () => {
       // Far more than the kernel takes for a client that does not read.
       const made = (): Buffer => Buffer.alloc(64 * MIB, 'x');
       const reply = { status: 200, headers: {}, contentType: 'text/plain' } as const;
-      const handle = () => Promise.resolve({ ...reply, body: made() });
+      const paceMs = 3_000;
+      const askedMs: number[] = [];
+      const handle = () => {
+        askedMs.push(performance.now());
+        return Promise.resolve({ ...reply, body: made() });
+      };
       const route = { method: 'GET', path: '/health', handle } as const;
-      await using world = await startHttpWorld({ routes: [route], answerPace: { bytes: 2 ** 16, ms: 3_000 } });
+      await using world = await startHttpWorld({ routes: [route], answerPace: { bytes: 2 ** 16, ms: paceMs } });
       const port = portOf(world.server.address);
       const slow = start({ port, count: 3, begins: `${HALF_REQUEST}\r\n`, reads: false });
       await slow.open;
@@ -174,10 +179,11 @@ describe('an answer that is read a little at a time', () => {
         const lines = body.split('\n');
         return lines.find((line) => line.startsWith('cairn_inflight_requests{plane="http"}'))?.split(' ')[1] ?? '0';
       };
-      await expect.poll(inflight, { timeout: 2_000 }).toBe('3');
+      await expect.poll(() => askedMs.length, { timeout: 10_000 }).toBe(3);
       const { text } = await world.client.get('/health');
       expect(text).toHaveLength(64 * MIB);
       await expect.poll(inflight, { timeout: 10_000 }).toBe('0');
+      expect(performance.now() - Number(askedMs[0])).toBeGreaterThan(paceMs);
     },
     TEST_MS,
   );
