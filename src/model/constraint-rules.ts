@@ -1,8 +1,11 @@
-/** The limits on all constraints of one transaction together: what apply must look at for them ends somewhere. */
+/**
+ * The limits on the constraints of one transaction: each can be read again from the log, wherever it was made, and what
+ * apply must look at for all of them together ends somewhere.
+ */
 import type { Constraint } from './constraint.ts';
 import type { Faults } from './faults.ts';
 import { CONSTRAINT_CONJUNCTIONS_MAX, CONSTRAINTS_MAX } from './limits.ts';
-import { conjunctionCount } from './selector-rules.ts';
+import { conjunctionCount, sizeFault } from './selector-rules.ts';
 
 export function checkConstraints(constraints: readonly Constraint[], field: string, faults: Faults): void {
   if (constraints.length > CONSTRAINTS_MAX) {
@@ -10,7 +13,12 @@ export function checkConstraints(constraints: readonly Constraint[], field: stri
     return;
   }
   let count = 0;
-  for (const { selector } of constraints) count += selector === undefined ? 0 : conjunctionCount(selector);
+  for (const [place, { selector }] of constraints.entries()) {
+    if (selector === undefined) continue;
+    const size = sizeFault(selector);
+    if (size !== undefined) faults.add(`${field}[${place}].selector`, size.rule, size.found);
+    count += conjunctionCount(selector);
+  }
   if (count <= CONSTRAINT_CONJUNCTIONS_MAX) return;
   const rule = `must come to at most ${CONSTRAINT_CONJUNCTIONS_MAX} alternatives together when And is spread over Or`;
   faults.add(field, rule, count);

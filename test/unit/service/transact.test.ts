@@ -173,6 +173,25 @@ describe('constraints that ask for too much (D13)', () => {
   }
 });
 
+describe('a selector that no transport would have let in', () => {
+  it('is refused before it is an entry that no replica can read', async () => {
+    const selector = or(Array.from({ length: 400 }, (_, n) => term('by-subject-prefix', `a-${n}-`)));
+    const constraints = [
+      { kind: 'max-revision', revision: 9 } as const,
+      { kind: 'max-revision' as const, revision: 0, selector },
+    ];
+    await expect(world.transact('shop', { constraints })).rejects.toMatchObject({
+      code: 'invalid_argument',
+      details: {
+        violations: [
+          { field: 'constraints[1].selector', description: 'must consist of at most 256 selectors', value: '401' },
+        ],
+      },
+    });
+    expect(await outcomeOf('shop', {})).toBe('committed');
+  });
+});
+
 describe('what is counted', () => {
   it('is every outcome, and every constraint', async () => {
     await world.transact('shop', { transactionId: ID, constraints: [{ kind: 'max-revision', revision: 9 }] });
