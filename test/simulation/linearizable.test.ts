@@ -9,10 +9,15 @@ import { linearize, type Step } from './checks/linearizable.ts';
 const NEVER = Number.POSITIVE_INFINITY;
 
 type Apply = Step<string>['apply'];
+type Effect = Pick<Step<string>, 'apply' | 'isRead' | 'effect'>;
 
-function step(name: string, times: readonly [invokedUs: number, returnedUs: number], apply: Apply): Step<string> {
+function step(
+  name: string,
+  times: readonly [invokedUs: number, returnedUs: number],
+  effect: Effect | Apply,
+): Step<string> {
   const [invokedUs, returnedUs] = times;
-  return { name: () => name, invokedUs, returnedUs, apply };
+  return { name: () => name, invokedUs, returnedUs, ...(typeof effect === 'function' ? { apply: effect } : effect) };
 }
 
 /** The register of a name: `-` is nothing, `?` an instance whose creation had no answer. */
@@ -20,27 +25,31 @@ const create =
   (id: string): Apply =>
   (state) =>
     state === '-' ? id : undefined;
-const createLost: Apply = (state) => (state === '-' ? '?' : state);
-const isTaken: Apply = (state) => (state === '-' ? undefined : state);
-const deleteLost: Apply = () => '-';
+const createLost: Effect = { apply: (state) => (state === '-' ? '?' : state), effect: 'create' };
+const isTaken: Effect = { apply: (state) => (state === '-' ? undefined : state), isRead: true };
+const deleteLost: Effect = { apply: () => '-', effect: 'delete' };
 const remove =
   (id: string): Apply =>
   (state) =>
     state === id || state === '?' ? '-' : undefined;
-const removeLost =
-  (id: string): Apply =>
-  (state) =>
-    state === id ? '-' : state;
-const observe =
-  (id: string): Apply =>
-  (state) =>
-    state === id || (state === '?' && id !== '-') ? id : undefined;
+const removeLost = (id: string): Effect => ({
+  apply: (state) => (state === id || state === '?' ? '-' : state),
+  effect: `delete ${id}`,
+});
+const isOther = (id: string): Effect => ({ apply: (state) => (state === id ? undefined : state), isRead: true });
+const observe = (id: string): Effect => ({
+  apply: (state) => (state === id || (state === '?' && id !== '-') ? id : undefined),
+  isRead: true,
+});
 
 describe('linearize', () => {
   const write = (to: string, invokedUs: number, returnedUs: number): Step<string> =>
     step(`write ${to}`, [invokedUs, returnedUs], () => to);
   const read = (of: string, invokedUs: number, returnedUs: number): Step<string> =>
-    step(`read ${of}`, [invokedUs, returnedUs], (state) => (state === of ? state : undefined));
+    step(`read ${of}`, [invokedUs, returnedUs], {
+      apply: (state) => (state === of ? state : undefined),
+      isRead: true,
+    });
 
   it.each<[string, readonly Step<string>[], boolean]>([
     ['reads of what was written', [write('a', 0, 1), read('a', 2, 3), write('b', 4, 5), read('b', 6, 7)], true],
@@ -82,6 +91,26 @@ describe('linearize, with calls that had no answer', () => {
     expect(linearize([...created, ...lost(3)], '-')).toBe('linearizable');
   });
 
+  it('is not at a loss when many of them are under way beside many reads', () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const rounds = names.flatMap((id, round) => {
+      const at = 100 * round;
+      const lost = Array.from({ length: 6 }, (_, place) => [
+        step('create', [at + place, NEVER], createLost),
+        step('delete', [at + place, NEVER], deleteLost),
+        step(`delete ${id}`, [at + 60 + place, NEVER], removeLost(id)),
+      ]);
+      const reads = Array.from({ length: 8 }, (_, place) => step('read', [at + 50, at + 60 + place], observe(id)));
+      return [step(`create ${id}`, [at + 10, at + 40], create(id)), ...lost.flat(), ...reads];
+    });
+    expect(linearize(rounds, '-')).toBe('linearizable');
+    const never = step('read what nobody made', [700, 701], {
+      apply: (state) => (state === 'x' ? state : undefined),
+      isRead: true,
+    });
+    expect(linearize([...rounds, never], '-')).toEqual({ stuckAt: 'read what nobody made' });
+  });
+
   it('says that it is undecided when too many different operations are under way at once', () => {
     const writes = Array.from({ length: 20 }, (_, place) => step(`write ${place}`, [0, 10], () => `${place}`));
     const never = step('read what nobody wrote', [20, 21], (state) => (state === 'x' ? state : undefined));
@@ -108,15 +137,16 @@ function hasOrder(left: readonly Step<string>[], state: string): boolean {
 
 describe('linearize, against the search that tries every order', () => {
   const id = constantFrom('a', 'b', 'c');
-  const apply = oneof(
+  const effect = oneof(
     id.map(create),
     id.map(remove),
     id.map(removeLost),
     id.map(observe),
+    id.map(isOther),
     constantFrom(createLost, isTaken, deleteLost, observe('-')),
   );
-  const drawn = record({ apply, fromUs: nat(12), forUs: nat(6), isLost: integer({ min: 0, max: 3 }) }).map((each) =>
-    step('drawn', [each.fromUs, each.isLost === 0 ? NEVER : each.fromUs + each.forUs], each.apply),
+  const drawn = record({ effect, fromUs: nat(12), forUs: nat(6), isLost: integer({ min: 0, max: 3 }) }).map((each) =>
+    step('drawn', [each.fromUs, each.isLost === 0 ? NEVER : each.fromUs + each.forUs], each.effect),
   );
 
   it('says the same', () => {

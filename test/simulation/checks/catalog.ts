@@ -147,14 +147,14 @@ function nameOf({ request }: AnyOperation): readonly string[] {
 
 /** What the operation does to, or says about, the name; undefined when nothing. */
 function stepOf(operation: AnyOperation, name: string, known: ReadonlySet<string>): Step<Bound> | undefined {
-  const apply = applyOf(operation, name, known);
-  if (apply === undefined) return undefined;
+  const effect = effectOf(operation, name, known);
+  if (effect === undefined) return undefined;
   const { invokedUs, returnedUs } = operation;
   return {
     name: () => `${label(operation)} → ${JSON.stringify(operation.outcome).slice(0, 200)}`,
     invokedUs,
     returnedUs: isUndecided(operation) ? Number.POSITIVE_INFINITY : returnedUs,
-    apply,
+    ...effect,
   };
 }
 
@@ -164,17 +164,17 @@ function isUndecided({ kind, outcome }: AnyOperation): boolean {
   return !isAbsent(outcome) && outcome.code !== 'already_exists';
 }
 
-type Apply = Step<Bound>['apply'];
+type Effect = Pick<Step<Bound>, 'apply' | 'isRead' | 'effect'>;
 
-function applyOf(operation: AnyOperation, name: string, known: ReadonlySet<string>): Apply | undefined {
+function effectOf(operation: AnyOperation, name: string, known: ReadonlySet<string>): Effect | undefined {
   const { kind, outcome, request } = operation;
   if (kind === 'list') {
     if (outcome.kind !== 'ok') return undefined;
     return denies(operation, name) ? observes(undefined, known) : undefined;
   }
   if (nameOf(operation)[0] !== name) return undefined;
-  if (kind === 'create') return applyCreate(outcome);
-  if (kind === 'delete') return applyDelete(request, outcome, known);
+  if (kind === 'create') return createEffect(outcome);
+  if (kind === 'delete') return deleteEffect(request, outcome, known);
   if (outcome.kind === 'ok') {
     return asksTheLeader(operation) ? observes(outcome.value.databaseId, known) : undefined;
   }
@@ -184,40 +184,40 @@ function applyOf(operation: AnyOperation, name: string, known: ReadonlySet<strin
 type DeleteOutcome = Extract<AnyOperation, { readonly kind: 'delete' }>['outcome'];
 type CreateOutcome = Extract<AnyOperation, { readonly kind: 'create' }>['outcome'];
 
-function applyCreate(outcome: CreateOutcome): Apply | undefined {
+function createEffect(outcome: CreateOutcome): Effect | undefined {
   if (outcome.kind === 'ok') {
     const { databaseId } = outcome.value;
-    return (state) => (state === ABSENT ? databaseId : undefined);
+    return { apply: (state) => (state === ABSENT ? databaseId : undefined) };
   }
   if (outcome.kind === 'error' && outcome.code === 'already_exists') {
-    return (state) => (state === ABSENT ? undefined : state);
+    return { apply: (state) => (state === ABSENT ? undefined : state), isRead: true };
   }
   if (outcome.kind === 'error' && outcome.isDefinite) return undefined;
   // It may have found the name taken.
-  return (state) => (state === ABSENT ? SOMETHING : state);
+  return { apply: (state) => (state === ABSENT ? SOMETHING : state), effect: 'create' };
 }
 
-function applyDelete(
+function deleteEffect(
   { databaseId: wanted }: Calls['delete']['request'],
   outcome: AnyOperation['outcome'],
   known: ReadonlySet<string>,
-): Apply | undefined {
+): Effect | undefined {
   if (outcome.kind === 'ok') {
     const { databaseId } = outcome.value as Calls['delete']['value'];
     // Whoever names an instance has that one deleted, or none.
-    if (databaseId !== undefined && wanted !== undefined && databaseId !== wanted) return () => undefined;
-    if (databaseId !== undefined) return (state) => (is(state, databaseId, known) ? ABSENT : undefined);
-    return (state) => (state === wanted ? undefined : state);
+    if (databaseId !== undefined && wanted !== undefined && databaseId !== wanted) return { apply: () => undefined };
+    if (databaseId !== undefined) return { apply: (state) => (is(state, databaseId, known) ? ABSENT : undefined) };
+    return { apply: (state) => (state === wanted ? undefined : state), isRead: true };
   }
   if (isAbsent(outcome)) return observes(undefined, known);
   if (outcome.kind === 'error' && outcome.isDefinite) return undefined;
-  if (wanted === undefined) return () => ABSENT;
-  return (state) => (is(state, wanted, known) ? ABSENT : state);
+  if (wanted === undefined) return { apply: () => ABSENT, effect: 'delete' };
+  return { apply: (state) => (is(state, wanted, known) ? ABSENT : state), effect: `delete ${wanted}` };
 }
 
-function observes(databaseId: string | undefined, known: ReadonlySet<string>): Apply {
-  if (databaseId === undefined) return (state) => (state === ABSENT ? state : undefined);
-  return (state) => (is(state, databaseId, known) ? databaseId : undefined);
+function observes(databaseId: string | undefined, known: ReadonlySet<string>): Effect {
+  if (databaseId === undefined) return { apply: (state) => (state === ABSENT ? state : undefined), isRead: true };
+  return { apply: (state) => (is(state, databaseId, known) ? databaseId : undefined), isRead: true };
 }
 
 /** An instance whose create had no answer is whichever nobody else has created. */

@@ -2,7 +2,13 @@
  * Whether a history of operations on one small object can be put into an order that real time allows and in which each
  * of them did what it says: the search of Wing and Gong, with Lowe's memory of the situations that led nowhere.
  *
- * An operation that never returned may come anywhere after its call, or never.
+ * An operation that never returned may come anywhere after its call, or never. Such ones make most of the work, so:
+ *
+ *   - one that would change nothing is not taken: it may as well come later, or never;
+ *   - of those that do the same, the one called first is taken first: it may come wherever another may;
+ *   - a situation is given up for an earlier one that differs in nothing but that more of them were left.
+ *
+ * And a read that fits is taken at once: wherever else it had its place, the order without it there is one as well.
  */
 
 export interface Step<State> {
@@ -13,6 +19,13 @@ export interface Step<State> {
   readonly returnedUs: number;
   /** The state after it, or undefined when it cannot have happened in this state. */
   readonly apply: (state: State) => State | undefined;
+  /**
+   * It changes nothing, or says of a state what was left open; without it everything is possible that is with it, but
+   * for steps that never returned and change nothing.
+   */
+  readonly isRead?: boolean;
+  /** The same for steps whose `apply` does the same. */
+  readonly effect?: string;
 }
 
 export type Verdict = 'linearizable' | 'undecided' | { readonly stuckAt: string };
@@ -20,76 +33,154 @@ export type Verdict = 'linearizable' | 'undecided' | { readonly stuckAt: string 
 const SITUATIONS_MAX = 200_000;
 
 export function linearize<State extends string>(steps: readonly Step<State>[], initial: State): Verdict {
-  const ordered = steps.toSorted((a, b) => a.invokedUs - b.invokedUs);
-  const seen = new Set<string>();
-  const isDone = new Uint8Array(ordered.length);
-  let furthest = 0;
-  /** The first operation that is not done: all before it are. */
-  const stack: { readonly state: State; readonly first: number; place: number; readonly taken: number }[] = [
-    { state: initial, first: 0, place: 0, taken: -1 },
-  ];
-  for (;;) {
-    const frame = stack.at(-1);
-    if (frame === undefined) return { stuckAt: ordered[furthest]?.name() ?? 'the beginning' };
-    if (restIsOptional(ordered, isDone, frame.first)) return 'linearizable';
-    const next = nextStep(ordered, isDone, frame);
-    if (next === undefined) {
-      stack.pop();
-      if (frame.taken >= 0) isDone[frame.taken] = 0;
-      continue;
+  return new Search(steps, initial).verdict();
+}
+
+/** Steps that never returned and do the same, in the order of their calls. */
+interface Lost<State> {
+  readonly apply: Step<State>['apply'];
+  readonly invokedUs: readonly number[];
+}
+
+/** Between two steps. */
+interface Frame<State> {
+  readonly state: State;
+  /** The first returned step that is not done: all before it are. */
+  readonly first: number;
+  /** How many of each kind of lost steps were taken. */
+  readonly used: readonly number[];
+  /** The returned step that led here. */
+  readonly taken: number | undefined;
+  /** Of the returned steps, then of the kinds of lost ones: where the search goes on. */
+  place: number;
+}
+
+type Next<State> = Pick<Frame<State>, 'state' | 'used' | 'taken'>;
+
+class Search<State extends string> {
+  readonly #returned: readonly Step<State>[];
+  readonly #lost: readonly Lost<State>[];
+  readonly #isDone: Uint8Array;
+  /** By what is done and the state: what was used of the lost steps each time. */
+  readonly #seen = new Map<string, (readonly number[])[]>();
+  readonly #stack: Frame<State>[];
+  #situations = 0;
+  #furthest = 0;
+
+  constructor(steps: readonly Step<State>[], initial: State) {
+    const ordered = steps.toSorted((a, b) => a.invokedUs - b.invokedUs);
+    this.#returned = ordered.filter(({ returnedUs }) => returnedUs !== Number.POSITIVE_INFINITY);
+    this.#lost = lostOf(ordered);
+    this.#isDone = new Uint8Array(this.#returned.length);
+    this.#stack = [{ state: initial, first: 0, used: this.#lost.map(() => 0), taken: undefined, place: 0 }];
+  }
+
+  verdict(): Verdict {
+    for (let frame = this.#stack.at(-1); frame !== undefined; frame = this.#stack.at(-1)) {
+      if (frame.first === this.#returned.length) return 'linearizable';
+      if (this.#situations > SITUATIONS_MAX) return 'undecided';
+      const next = this.#next(frame);
+      if (next === undefined) this.#goBack();
+      else this.#goOn(frame, next);
     }
-    isDone[next.place] = 1;
-    let { first } = frame;
-    while (isDone[first] === 1) first += 1;
-    const situation = situationOf(isDone, first, next.state);
-    if (seen.has(situation)) isDone[next.place] = 0;
-    else {
-      seen.add(situation);
-      if (seen.size > SITUATIONS_MAX) return 'undecided';
-      furthest = Math.max(furthest, first);
-      stack.push({ state: next.state, first, place: first, taken: next.place });
+    return { stuckAt: this.#returned[this.#furthest]?.name() ?? 'the beginning' };
+  }
+
+  #goBack(): void {
+    const taken = this.#stack.pop()?.taken;
+    if (taken !== undefined) this.#isDone[taken] = 0;
+  }
+
+  #goOn({ first: before }: Frame<State>, { state, used, taken }: Next<State>): void {
+    if (taken !== undefined) this.#isDone[taken] = 1;
+    let first = before;
+    while (this.#isDone[first] === 1) first += 1;
+    if (this.#isNew(first, state, used)) {
+      this.#furthest = Math.max(this.#furthest, first);
+      this.#stack.push({ state, first, used, taken, place: first });
+    } else if (taken !== undefined) this.#isDone[taken] = 0;
+  }
+
+  #isNew(first: number, state: State, used: readonly number[]): boolean {
+    let last = this.#isDone.length - 1;
+    while (last >= first && this.#isDone[last] === 0) last -= 1;
+    const situation = `${first} ${this.#isDone.subarray(first, last + 1).join('')} ${state}`;
+    const known = this.#seen.get(situation);
+    if (known?.some((each) => each.every((count, kind) => count <= (used[kind] ?? 0))) === true) return false;
+    if (known === undefined) this.#seen.set(situation, [used]);
+    else known.push(used);
+    this.#situations += 1;
+    return true;
+  }
+
+  /** A step that may come first now and fits the state; goes on where the frame has stopped. */
+  #next(frame: Frame<State>): Next<State> | undefined {
+    const limitUs = this.#earliestReturn(frame.first);
+    const count = this.#returned.length;
+    if (frame.place === frame.first) {
+      const read = this.#readThatFits(frame, limitUs);
+      if (read !== undefined) {
+        frame.place = Number.POSITIVE_INFINITY;
+        return { state: frame.state, used: frame.used, taken: read };
+      }
     }
+    for (; frame.place < count; frame.place++) {
+      const step = this.#returned[frame.place];
+      if (step === undefined || step.invokedUs > limitUs) break;
+      const state = this.#isDone[frame.place] === 1 ? undefined : step.apply(frame.state);
+      if (state === undefined) continue;
+      const taken = frame.place;
+      frame.place += 1;
+      return { state, used: frame.used, taken };
+    }
+    if (frame.place < count) frame.place = count;
+    while (frame.place < count + this.#lost.length) {
+      const next = this.#nextLost(frame, frame.place - count, limitUs);
+      frame.place += 1;
+      if (next !== undefined) return next;
+    }
+    return undefined;
+  }
+
+  #readThatFits({ state, first }: Frame<State>, limitUs: number): number | undefined {
+    for (let place = first; place < this.#returned.length; place++) {
+      const step = this.#returned[place];
+      if (step === undefined || step.invokedUs > limitUs) return undefined;
+      if (step.isRead === true && this.#isDone[place] === 0 && step.apply(state) === state) return place;
+    }
+    return undefined;
+  }
+
+  #nextLost({ state, used }: Frame<State>, kind: number, limitUs: number): Next<State> | undefined {
+    const lost = this.#lost[kind];
+    const invokedUs = lost?.invokedUs[used[kind] ?? 0];
+    if (lost === undefined || invokedUs === undefined || invokedUs > limitUs) return undefined;
+    const after = lost.apply(state);
+    if (after === undefined || after === state) return undefined;
+    return { state: after, used: used.with(kind, (used[kind] ?? 0) + 1), taken: undefined };
+  }
+
+  /** Whatever is invoked after this cannot come before the operation that returned then. */
+  #earliestReturn(first: number): number {
+    let limitUs = Number.POSITIVE_INFINITY;
+    for (let place = first; place < this.#returned.length; place += 1) {
+      const step = this.#returned[place];
+      if (step === undefined || step.invokedUs > limitUs) break;
+      if (this.#isDone[place] === 0) limitUs = Math.min(limitUs, step.returnedUs);
+    }
+    return limitUs;
   }
 }
 
-/** The next operation that may come first now and fits the state; goes on where the frame has stopped. */
-function nextStep<State>(
-  ordered: readonly Step<State>[],
-  isDone: Uint8Array,
-  frame: { readonly state: State; readonly first: number; place: number },
-): { readonly place: number; readonly state: State } | undefined {
-  const limitUs = earliestReturn(ordered, isDone, frame.first);
-  while (frame.place < ordered.length) {
-    const { place } = frame;
-    const step = ordered[place];
-    if (step === undefined || step.invokedUs > limitUs) return undefined;
-    frame.place += 1;
-    const state = isDone[place] === 1 ? undefined : step.apply(frame.state);
-    if (state !== undefined) return { place, state };
+function lostOf<State>(ordered: readonly Step<State>[]): readonly Lost<State>[] {
+  const kinds = new Map<string, { readonly apply: Step<State>['apply']; readonly invokedUs: number[] }>();
+  for (const [place, { effect, apply, invokedUs, returnedUs }] of ordered.entries()) {
+    if (returnedUs !== Number.POSITIVE_INFINITY) continue;
+    // Where nothing is said of what it does, it is of a kind of its own.
+    const key = effect ?? `step ${place}`;
+    const kind = kinds.get(key) ?? { apply, invokedUs: [] };
+    kind.invokedUs.push(invokedUs);
+    kinds.set(key, kind);
   }
-  return undefined;
-}
-
-/** Whatever is invoked after this cannot come before the operation that returned then. */
-function earliestReturn<State>(ordered: readonly Step<State>[], isDone: Uint8Array, first: number): number {
-  let limitUs = Number.POSITIVE_INFINITY;
-  for (let place = first; place < ordered.length; place += 1) {
-    const step = ordered[place];
-    if (step === undefined || step.invokedUs > limitUs) break;
-    if (isDone[place] === 0) limitUs = Math.min(limitUs, step.returnedUs);
-  }
-  return limitUs;
-}
-
-function restIsOptional<State>(ordered: readonly Step<State>[], isDone: Uint8Array, first: number): boolean {
-  for (let place = first; place < ordered.length; place += 1) {
-    if (isDone[place] === 0 && ordered[place]?.returnedUs !== Number.POSITIVE_INFINITY) return false;
-  }
-  return true;
-}
-
-function situationOf(isDone: Uint8Array, first: number, state: string): string {
-  let last = isDone.length - 1;
-  while (last >= first && isDone[last] === 0) last -= 1;
-  return `${first} ${isDone.subarray(first, last + 1).join('')} ${state}`;
+  return [...kinds.values()];
 }
