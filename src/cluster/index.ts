@@ -79,6 +79,7 @@ export {
   type StoredId,
   type TransactOutcome,
 } from './outcome.ts';
+export type { Administer, Administered, Asker } from './peer/administered.ts';
 export type { AdminReply, AdminRequest, AskAdmin } from './peer/administration.ts';
 export type { Envelope } from './peer/envelope.ts';
 export type { ForwardItem } from './peer/forward.ts';

@@ -14,7 +14,7 @@ import {
 import { CATALOG_GROUP, DatabaseError, parseAddress } from '#base';
 import { type Node, wallClock } from '#cluster';
 import type { Logger, Metrics } from '#observability';
-import { ANYBODY, auditService, guardService, type Service } from '#service';
+import { ANYBODY, type AuditRecord, auditService, guardService, type Service } from '#service';
 import type { Access } from '#transport';
 import { openAuditTrail } from './audit-trail.ts';
 import type { Config } from './settings.ts';
@@ -29,6 +29,8 @@ interface AccessParts {
 
 /** What is known before a node is there. */
 export interface AccessRules {
+  /** Notes an act of administration. */
+  readonly note: (record: AuditRecord) => void;
   /** The operations of the node for whoever is not asked who he is. */
   readonly open: (service: Service) => Service;
   /** The key of the first administrator; absent where there is none. */
@@ -46,12 +48,13 @@ export function readAccess(config: Config, { custom, logger, metrics }: AccessPa
   const open = (service: Service): Service => auditService(service, ANYBODY, note);
   if (config.auth === 'off') {
     warnOfOpenDoors(config, logger);
-    return { open, over: () => undefined };
+    return { note, open, over: () => undefined };
   }
   const bootstrap = bootstrapKeyOf(config);
   const tokens = [...(custom === undefined ? [] : [custom]), ...tokenExtractors(config, { logger, metrics })];
   const refusals = metrics.counter('cairn_unauthenticated_total', {});
   return {
+    note,
     open,
     bootstrap,
     over: (service, node, relayedBy) => {

@@ -19,7 +19,7 @@ import {
   wallClock,
 } from '#cluster';
 import { createMetrics, type Logger, type Metrics, type MetricsServer, startMetricsServer } from '#observability';
-import { createService, type Service } from '#service';
+import { type AuditRecord, createService, type Service } from '#service';
 import type * as Transport from '#transport';
 import type {
   ByteBudgetSizes,
@@ -33,6 +33,7 @@ import type {
   SecurePorts,
 } from '#transport';
 import { readAccess } from './access.ts';
+import { recordOf } from './administered.ts';
 import { closedConnections } from './closed-connections.ts';
 import { ConnectionBound, type ConnectionShares, connectionShares, openFilesMax } from './connection-bound.ts';
 import { CORE_WORKER } from './core-worker-url.ts';
@@ -104,7 +105,8 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const rules = readAccess(config, { custom, logger, metrics });
   const tracing = await openTracing(config, { logger, metrics });
   starting.defer(() => tracing?.close(0));
-  const node = await openNode({ config, logger, metrics, shares, peerTls, onToldToStop: told.resolve });
+  const { note } = rules;
+  const node = await openNode({ config, logger, metrics, note, shares, peerTls, onToldToStop: told.resolve });
   const transport = await import('#transport');
   showNode(node, metrics);
   starting.defer(() => node.drain());
@@ -338,10 +340,12 @@ interface NodeParts {
   readonly metrics: Metrics;
   readonly shares: ConnectionShares | undefined;
   readonly peerTls: NodePeerTls | undefined;
+  /** Notes an act of administration. */
+  readonly note: (record: AuditRecord) => void;
   readonly onToldToStop: () => void;
 }
 
-function openNode({ config, logger, metrics, shares, peerTls, onToldToStop }: NodeParts): Promise<Node> {
+function openNode({ config, logger, metrics, note, shares, peerTls, onToldToStop }: NodeParts): Promise<Node> {
   const { peerPort } = config;
   const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;
   return startNode({
@@ -352,6 +356,7 @@ function openNode({ config, logger, metrics, shares, peerTls, onToldToStop }: No
     logger,
     metrics,
     onRecovering: loadTransport,
+    onAdministered: (administered) => note(recordOf(administered)),
     onToldToStop,
     ...(peerPort !== 'off' && {
       beforeListening: () => untilFree({ host: peerHost, port: peerPort }, logger),

@@ -7,6 +7,11 @@ import { startMember, writeAt } from '../support/cluster-member.ts';
 import { testDir } from '../support/test-scope.ts';
 
 const DATABASE = 'shop';
+function actsIn(log: string): readonly unknown[] {
+  const lines = log.split('\n').filter((line) => line.includes('"event":"audit"'));
+  return lines.map((line): unknown => JSON.parse(line));
+}
+
 const POLL = { timeout: 120_000, interval: 250 };
 
 it('a node hands over and ends when it is told to, unless the others could not go on', {
@@ -42,6 +47,17 @@ it('a node hands over and ends when it is told to, unless the others could not g
   const gone = { code: 1, stderr: expect.stringContaining('node 1 does not answer') };
   await expect(clusterCommandAt(second.process.peer, 'drain', '1')).rejects.toMatchObject(gone);
   expect(await writeAt(second, DATABASE, 'after', POLL)).toBe(count + 1);
+
+  // Who was asked has a record of each, and so has whoever an order was passed on to.
+  const drain = { act: 'drain-node', principal: 'peer-port', from: expect.stringMatching(/^127\.0\.0\.1:\d+$/) };
+  const refusal = { ...drain, outcome: 'failed', code: 'failed_precondition', onNode: 3 };
+  const known = actsIn(second.process.log());
+  expect(known).toContainEqual(expect.objectContaining({ ...drain, outcome: 'done', onNode: 1 }));
+  expect(known).toContainEqual(
+    expect.objectContaining({ ...refusal, why: expect.stringContaining('without node 3 these stay: 2') }),
+  );
+  const passedOn = { ...drain, outcome: 'done', onNode: 1, passedOn: 'by a node' };
+  expect(actsIn(first.process.log())).toContainEqual(expect.objectContaining(passedOn));
 
   // It is the same node when it is started again, and then another one may go, itself asked.
   const again = await startMember(dir, 'node-1');

@@ -97,6 +97,9 @@ describe('SPEC-TLS-PEERS', { timeout: 120_000 }, () => {
     const old = filesIn(dir, 'old', authority, { days: [-3, -1] }).peerSettings(authority);
     expect(await refusalOf(peer, ...old)).toMatch(/CERT_HAS_EXPIRED/);
     expect((await describedAt(peer, ...words))?.nodes.length).toBe(3);
+    const unknown = { stderr: expect.stringContaining('there is no node 9') };
+    await expect(clusterCommandAt(peer, 'recommission', '9', ...words)).rejects.toMatchObject(unknown);
+    expect(one.process.log()).toMatch(/"act":"recommission-node","principal":"peer-certificate:operator"/);
 
     const cluster = await describedAt(peer, ...words);
     const leader = cluster?.nodes.find(({ node }) => node === cluster.databases[0]?.leader)?.name ?? '';

@@ -20,11 +20,12 @@ import { type CoreLimits, LIMITS } from '../limits.ts';
 import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from '../native.ts';
 import type { CatalogMirror, Node } from '../node.ts';
 import type { RegisteredNode } from '../outcome.ts';
-import { type PeerMeasures, PeerMetrics } from '../peer/peer-measures.ts';
+import type { Administered } from '../peer/administered.ts';
+import { PeerMetrics } from '../peer/peer-measures.ts';
 import { nodeRemoved } from '../requests/refusals.ts';
 import { logRecoveries } from '../rescue/recovery-log.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
-import { type CoreData, CoreThread } from '../thread/core-thread.ts';
+import { type CoreData, CoreThread, type CoreThreadListeners } from '../thread/core-thread.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
 import { watchDisk } from './disk-watch.ts';
 import { FrontNode } from './front-node.ts';
@@ -65,6 +66,8 @@ export interface NodeOptions {
   readonly beforeListening?: () => Promise<void>;
   /** Called when the thread of the core begins to recover: the caller's has nothing to do until it is done. */
   readonly onRecovering?: () => void;
+  /** Hears each order of an operator, when its outcome is known. */
+  readonly onAdministered?: (administered: Administered) => void;
   /** Called once when an operator wants the node to end: the caller's is to drain it. */
   readonly onToldToStop?: () => void;
 }
@@ -78,10 +81,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const { dataDirectory, logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory }, 'core', failure);
   const peers = new PeerMetrics(metrics, logger);
-  const onPeers = (measures: PeerMeasures): void => peers.show(measures);
-  const onStanding = observeStanding(metrics);
-  const onToldToStop = (): void => options.onToldToStop?.();
-  const listeners = { onFatal, onToldToStop, onMeasures: observeMeasures(metrics), onPeers, onStanding };
+  const listeners = { onFatal, ...ordersHeardBy(options), ...measuresShownBy(metrics, peers) };
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);
@@ -143,6 +143,24 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   logRecoveries(front, logger);
   forgetRemoved(front.catalog, peers);
   return front;
+}
+
+function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onToldToStop' | 'onAdministered'> {
+  return {
+    onToldToStop: () => options.onToldToStop?.(),
+    onAdministered: (administered) => options.onAdministered?.(administered),
+  };
+}
+
+function measuresShownBy(
+  metrics: Metrics,
+  peers: PeerMetrics,
+): Pick<CoreThreadListeners, 'onMeasures' | 'onPeers' | 'onStanding'> {
+  return {
+    onMeasures: observeMeasures(metrics),
+    onPeers: (measures) => peers.show(measures),
+    onStanding: observeStanding(metrics),
+  };
 }
 
 function forgetRemoved(catalog: CatalogMirror, peers: PeerMetrics): void {

@@ -4,7 +4,7 @@
  * Frames of a lane to one node arrive in the order in which they were taken, or not at all; lanes do not wait for one
  * another. Nothing is acknowledged: Raft finds out what is missing.
  */
-import type { AdminReply, AdminRequest } from './administration.ts';
+import type { Administer } from './administered.ts';
 import type { Envelope } from './envelope.ts';
 import type { FrameContent } from './frame.ts';
 import type { JoinReply, JoinRequest } from './join.ts';
@@ -63,7 +63,7 @@ export interface OpenPeerLinks extends PeerLinks {
   /** One listener: a store asks to join this cluster, or a node of it says where it is. */
   onJoin(listener: (request: JoinRequest) => Promise<JoinReply>): void;
   /** One listener: an operator asks something of the cluster. Absent where none can. */
-  onAdmin?(listener: (request: AdminRequest) => Promise<AdminReply>): void;
+  onAdmin?(listener: Administer): void;
 }
 
 /** Which lane a message takes. Total: a new kind of message does not compile until it is said where it goes. */

@@ -11,6 +11,7 @@ import type { RegisteredNode } from '../outcome.ts';
 import { type Peers, peersOf } from '../peers.ts';
 import { FOUNDERS } from '../placement/placement.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
+import { type Administered, noting } from './administered.ts';
 import { type AskAdmin, administration } from './administration.ts';
 import { Announcer } from './announcer.ts';
 import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest } from './join.ts';
@@ -26,6 +27,8 @@ export interface ReachPorts {
   readonly askToJoin: AskToJoin;
   /** Without it operators are not served. */
   readonly askAdmin?: AskAdmin;
+  /** Hears what operators have ordered. */
+  readonly onAdministered?: (administered: Administered) => void;
   readonly observer: PeerObserver;
   readonly random: Random;
   readonly sleep: (ms: number) => Promise<void>;
@@ -43,7 +46,7 @@ export interface Reach {
 }
 
 export async function openReach(ports: ReachPorts, identity: NodeIdentity, order: LinksOrder): Promise<Reach> {
-  const { openLinks, askToJoin, askAdmin, observer, random, sleep, noteRemoved } = ports;
+  const { openLinks, askToJoin, askAdmin, onAdministered, observer, random, sleep, noteRemoved } = ports;
   const { clusterId, node, storeId } = identity;
   const self = { node, store: toStoreId(storeId) };
   const { host, port, advertisedHost, connectionsMax, seeds = [], peers, release = '' } = order;
@@ -71,7 +74,9 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
     const isStranger = request.clusterId !== undefined && request.clusterId !== clusterId;
     return isStranger ? { kind: 'refused', reason: `this is the cluster ${clusterId}` } : answering.others(request);
   });
-  if (askAdmin !== undefined) links.onAdmin?.(administration({ core: () => core, ask: askAdmin }, clusterId));
+  if (askAdmin !== undefined) {
+    links.onAdmin?.(noting(administration({ core: () => core, ask: askAdmin }, clusterId), onAdministered ?? unnoted));
+  }
   const shown = (): RegisteredNode | undefined =>
     core?.catalog.nodes.find((each) => each.storeId === storeId && isThere(each));
   const announcer = new Announcer({
@@ -111,3 +116,5 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
 function isThere({ state }: RegisteredNode): boolean {
   return state !== 'removed';
 }
+
+function unnoted(): void {}

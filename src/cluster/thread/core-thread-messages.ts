@@ -9,6 +9,7 @@ import type { StandingMessage } from '../core/standing.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { NodeIdentity } from '../node.ts';
 import type { NodeRegistration } from '../outcome.ts';
+import type { Administered } from '../peer/administered.ts';
 import type { Joined, JoinRequest } from '../peer/join.ts';
 import type { Peer } from '../peer/links.ts';
 import type { PeerMeasures } from '../peer/peer-measures.ts';
@@ -88,6 +89,8 @@ export type FromCore =
   | { readonly kind: 'peers'; readonly measures: PeerMeasures }
   | { readonly kind: 'standing'; readonly standing: StandingMessage }
   | ReportMessage
+  /** An operator has ordered something. */
+  | { readonly kind: 'administered'; readonly administered: Administered }
   /** An operator wants the node to end. */
   | { readonly kind: 'told-to-stop' }
   /** The answer to `leave`. */

@@ -8,6 +8,7 @@ import type { CatalogState } from '../catalog/catalog-mirror.ts';
 import type { StandingMessage } from '../core/standing.ts';
 import type { Measures } from '../front/observer.ts';
 import type { NodeRegistration } from '../outcome.ts';
+import type { Administered } from '../peer/administered.ts';
 import type { Joined } from '../peer/join.ts';
 import type { PeerMeasures } from '../peer/peer-measures.ts';
 import { commandTransfers, packCommands } from './command-message.ts';
@@ -28,6 +29,7 @@ export interface CoreThreadListeners {
   readonly onFatal: (failure: Error) => void;
   /** An operator has told the node to end; called once. */
   readonly onToldToStop: () => void;
+  readonly onAdministered: (administered: Administered) => void;
   readonly onMeasures: (measures: Measures) => void;
   readonly onPeers: (measures: PeerMeasures) => void;
   /** How the core is, every second, and how many messages it was sent by then. */
@@ -176,6 +178,9 @@ export class CoreThread implements CoreLink {
         break;
       case 'standing':
         this.#listeners.onStanding(message.standing, this.#sentCount);
+        break;
+      case 'administered':
+        this.#listeners.onAdministered(message.administered);
         break;
       case 'told-to-stop':
         this.#listeners.onToldToStop();

@@ -19,6 +19,7 @@ import { unobservedSnapshots } from '../front/snapshot-observer.ts';
 import { nativeRandom, wallClock } from '../native.ts';
 import type { NodeIdentity } from '../node.ts';
 import type { NodeRegistration } from '../outcome.ts';
+import type { Administered } from '../peer/administered.ts';
 import type { AskAdmin } from '../peer/administration.ts';
 import { type AskToJoin, joinCluster } from '../peer/join.ts';
 import type { OpenPeerLinks, PeerLinksOptions } from '../peer/links.ts';
@@ -226,7 +227,8 @@ async function reachOthers(
   const observer = new PeerMeasureGatherer();
   const sleep = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
   const noteEnd = (): Promise<void> => noteRemoved(parts.store, identity);
-  const ports = { ...parts, observer, random: nativeRandom, sleep, noteRemoved: noteEnd };
+  const onAdministered = (administered: Administered): void => post(port, { kind: 'administered', administered });
+  const ports = { ...parts, observer, onAdministered, random: nativeRandom, sleep, noteRemoved: noteEnd };
   const reach = await openReach(ports, identity, order);
   const tell = (): void => {
     const measures = observer.take();

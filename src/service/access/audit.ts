@@ -4,6 +4,8 @@
  *
  *   V19  Every act has one record on the node that decided it, also one that was refused, with who did it and what came
  *        of it. A request that another node answers is noted there. No record has a secret.
+ *
+ * Orders at the port of peers do not come by here: the node that was asked notes them (ADR 0147).
  */
 import { DatabaseError } from '#base';
 import { formatGrant } from '#model';

@@ -1,6 +1,6 @@
 /** The service of operators (cairn.admin.v1) at the port of the links: its methods, and how it says no. */
-import { type handleUnaryCall, type Server, type ServiceError, status } from '@grpc/grpc-js';
-import type { AdminReply, AdminRequest } from '#cluster';
+import { type handleUnaryCall, type Server, type ServerUnaryCall, type ServiceError, status } from '@grpc/grpc-js';
+import type { Administer, AdminReply, AdminRequest, Asker } from '#cluster';
 import {
   ADMIN_METHODS,
   type AdminMethod,
@@ -14,24 +14,28 @@ import {
 } from './admin-messages.ts';
 import { readCopy, readRecovered, writeCopy, writeRecovered } from './recovery-messages.ts';
 
-/** Answers an operator. Never rejects. */
-export type Administer = (request: AdminRequest) => Promise<AdminReply>;
-
 export function addAdminMethods(server: Server, administer: Administer): void {
   for (const [method, path] of Object.entries(ADMIN_METHODS)) {
     if (!isMethod(method)) continue;
-    const handle: handleUnaryCall<AdminRequest | string, AdminReply> = ({ request }, respond) => {
+    const handle: handleUnaryCall<AdminRequest | string, AdminReply> = (call, respond) => {
+      const { request } = call;
       if (typeof request === 'string') {
         respond({ code: status.INVALID_ARGUMENT, details: request });
         return;
       }
-      void administer(request).then(
+      void administer(request, askerOf(call)).then(
         (reply) => ('reason' in reply ? respond({ code: codeOf(reply), details: reply.reason }) : respond(null, reply)),
         (error: Error) => respond({ code: status.INTERNAL, details: error.message }),
       );
     };
     server.register(path, handle, writeReply, (bytes: Buffer) => readAdminRequest(method, bytes), 'unary');
   }
+}
+
+function askerOf(call: ServerUnaryCall<unknown, unknown>): Asker {
+  const address = call.getPeer();
+  const name = call.getAuthContext().sslPeerCertificate?.subject.CN;
+  return name === undefined ? { address } : { address, certificate: [name].flat().join(', ') };
 }
 
 /** What somebody has answered. */

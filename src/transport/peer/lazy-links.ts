@@ -4,17 +4,7 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { DatabaseError, formatAddress } from '#base';
-import type {
-  AdminReply,
-  AdminRequest,
-  FrameFault,
-  JoinReply,
-  JoinRequest,
-  Lane,
-  NodeId,
-  OpenPeerLinks,
-  Peer,
-} from '#cluster';
+import type { Administer, FrameFault, JoinReply, JoinRequest, Lane, NodeId, OpenPeerLinks, Peer } from '#cluster';
 import type { LaneLinks, LinksOptions } from './lane-links.ts';
 import { PEER_LIMITS } from './limits.ts';
 import type { PeerServer } from './peer-server.ts';
@@ -49,7 +39,7 @@ class LazyPeerLinks implements OpenPeerLinks {
   #onUnreachable: (node: NodeId) => void = () => undefined;
   #onReachable: (node: NodeId) => void = () => undefined;
   #onJoin: (request: JoinRequest) => Promise<JoinReply> = async () => NOT_YET;
-  #onAdmin: (request: AdminRequest) => Promise<AdminReply> = async () => NOT_YET;
+  #onAdmin: Administer = async () => NOT_YET;
 
   constructor(options: LinksOptions) {
     this.#options = options;
@@ -104,7 +94,7 @@ class LazyPeerLinks implements OpenPeerLinks {
     this.#onJoin = listener;
   }
 
-  onAdmin(listener: (request: AdminRequest) => Promise<AdminReply>): void {
+  onAdmin(listener: Administer): void {
     this.#onAdmin = listener;
   }
 
@@ -151,7 +141,7 @@ class LazyPeerLinks implements OpenPeerLinks {
       onRefused,
       onLane: (connection, first) => links.serve(connection, first),
       onJoin: (request) => this.#onJoin(request),
-      onAdmin: (request) => this.#onAdmin(request),
+      onAdmin: (request, asker) => this.#onAdmin(request, asker),
     });
     links.onFrame((frame, lane) => this.#onFrame(frame, lane));
     links.onUnreachable((node) => this.#onUnreachable(node));

@@ -6,8 +6,8 @@
 import type { Socket } from 'node:net';
 import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { Result } from '#base';
-import type { AdminReply, FrameFault, JoinReply, JoinRequest } from '#cluster';
-import { type Administer, addAdminMethods } from './admin-methods.ts';
+import type { Administer, AdminReply, FrameFault, JoinReply, JoinRequest } from '#cluster';
+import { addAdminMethods } from './admin-methods.ts';
 import { JOIN, type Nothing, PING, readNothing, writePong } from './exchange.ts';
 import { readJoinRequest, writeJoinReply } from './join-messages.ts';
 import { HELLO_BEGINS, writeAnswer } from './lane-words.ts';
@@ -60,7 +60,9 @@ export class PeerServer {
     this.#server.register(JOIN, join, writeJoinReply, readJoinRequest, 'unary');
     this.#injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
     this.#server.register(PING, ping, writePong, readNothing, 'unary');
-    addAdminMethods(this.#server, async (request) => (this.#isClosed ? CLOSING : options.onAdmin(request)));
+    addAdminMethods(this.#server, async (request, asker) => {
+      return this.#isClosed ? CLOSING : options.onAdmin(request, asker);
+    });
   }
 
   /** Serves a connection that somebody has accepted. */

@@ -1,0 +1,67 @@
+// Goal: each order at the port of peers that changes something has a record that says who gave it, what it was about,
+// and what came of it (ADR 0147). Method: orders and answers, and what is noted of them.
+import { expect, it, test } from 'vitest';
+import { toNodeId } from '#base';
+import type { Administered, AdminReply, AdminRequest } from '#cluster';
+import { noting } from '../../../src/cluster/peer/administered.ts';
+import { recordOf } from '../../../src/main/administered.ts';
+
+const NODE = toNodeId(3);
+const OPERATOR = { address: '10.0.0.1:4711' };
+const ASKED = { asker: OPERATOR, isPassedOn: false };
+const WHOSE = { principal: 'peer-port', principalName: OPERATOR.address };
+
+it.each<[Administered['order'], string, object]>([
+  [{ kind: 'decommission', node: NODE }, 'decommission-node', { onNode: 3 }],
+  [{ kind: 'recommission', node: NODE }, 'recommission-node', { onNode: 3 }],
+  [{ kind: 'replace', node: NODE, by: undefined }, 'replace-node', { onNode: 3 }],
+  [{ kind: 'replace', node: NODE, by: toNodeId(4) }, 'replace-node', { onNode: 3, by: 4 }],
+  [{ kind: 'drain', node: NODE, isGranted: false }, 'drain-node', { onNode: 3 }],
+  [{ kind: 'finalize' }, 'finalize-upgrade', {}],
+  [
+    { kind: 'recover', name: 'shop', from: NODE, acceptRevision: 7 },
+    'recover-database',
+    { database: 'shop', onNode: 3, acceptRevision: 7 },
+  ],
+])('of %o it says what it was about', (order, act, about) => {
+  const from = OPERATOR.address;
+  expect(recordOf({ order, ...ASKED })).toEqual({ act, ...WHOSE, outcome: 'done', about: { from, ...about } });
+});
+
+test('whoever shows a certificate is known by it, and who passes on is told apart', () => {
+  const asker = { ...OPERATOR, certificate: 'node-2' };
+  const record = recordOf({ order: { kind: 'finalize' }, asker, isPassedOn: true });
+  expect(record).toMatchObject({ principal: 'peer-certificate:node-2', principalName: 'node-2' });
+  expect(record.about).toEqual({ from: OPERATOR.address, passedOn: 'by a node' });
+});
+
+it.each<[AdminReply, object]>([
+  [
+    { kind: 'faulty', code: 'not_found', reason: 'there is no node 3' },
+    { code: 'not_found', why: 'there is no node 3' },
+  ],
+  [
+    { kind: 'later', reason: 'the node is starting' },
+    { code: 'unavailable', why: 'the node is starting' },
+  ],
+])('of what was not done it says why: %o', async (reply, { code, why }: { code?: string; why?: string }) => {
+  const [noted] = await notedOf({ order: { kind: 'decommission', node: NODE }, isPassedOn: false }, reply);
+  expect(noted && recordOf(noted)).toMatchObject({ outcome: 'failed', code, about: { why } });
+});
+
+it.each<AdminRequest['order']>([{ kind: 'describe' }, { kind: 'copy', name: 'shop' }])(
+  'a look has none: %o',
+  async (order) => {
+    expect(await notedOf({ order, isPassedOn: false }, { kind: 'later', reason: 'the node is starting' })).toEqual([]);
+  },
+);
+
+async function notedOf(request: AdminRequest, reply: AdminReply): Promise<readonly Administered[]> {
+  const noted: Administered[] = [];
+  const administer = noting(
+    async () => reply,
+    (each) => noted.push(each),
+  );
+  expect(await administer(request, OPERATOR)).toBe(reply);
+  return noted;
+}
