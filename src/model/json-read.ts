@@ -45,8 +45,9 @@ export function isPresent(node: JsonNode | undefined): node is JsonNode {
 
 /** Adds a fault for each member that the object must not have: a typing error must not change what is asked. */
 export function refuseOthers(object: JsonObject, known: readonly string[], place: JsonPlace): void {
+  const rule = known.length === 0 ? 'is unknown; nothing is known here' : `is unknown; known are ${known.join(', ')}`;
   for (const name of object.members.keys()) {
-    if (!known.includes(name)) place.faults.add(inside(place, name).field, `is unknown; known are ${known.join(', ')}`);
+    if (!known.includes(name)) place.faults.add(inside(place, name).field, rule);
   }
 }
 

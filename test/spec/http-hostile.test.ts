@@ -3,6 +3,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
+import { eventually } from '../support/eventually.ts';
+import { counted, unsaid } from '../support/hostile-bodies.ts';
 import {
   ALREADY_EXISTS,
   type Answer,
@@ -191,6 +193,38 @@ const contentType = fc.oneof(
   ),
   fc.string({ maxLength: 30 }).filter((value) => /^[ -~]*$/.test(value)),
 );
+
+const WRITES = ROUTES.filter(({ method, isRead = false }) => method !== 'GET' && !isRead);
+
+/** Some that are right but for one member, if at all: of what is random nothing is ever committed. */
+const oneMember = fc.tuple(fc.constantFrom('events', 'conditions', 'commit_message', 'x'), fc.jsonValue());
+const nearlyRight = fc
+  .tuple(fc.constantFrom('a', 'b'), fc.option(oneMember, { freq: 1 }))
+  .map(([id, other]) => ({ events: [cloudEvent(id)], ...(other && { [other[0]]: other[1] }) }));
+const written = fc.oneof(
+  { weight: 2, arbitrary: fc.tuple(body, contentType) },
+  { weight: 1, arbitrary: nearlyRight.map((value) => [JSON.stringify(value), 'application/json'] as const) },
+);
+const TRANSACTING = WRITES.filter(({ path: each }) => /\{database\}(\/events|\/async)?$/.test(each));
+
+const isCreation = (route: string): boolean => ['/api/v1/db', '/databases'].includes(route);
+
+/** All that a write might change: the database, its components, and the others. */
+async function stateOf(database: string): Promise<ReturnType<typeof counted> & Record<string, unknown>> {
+  const paths = ['', '/state-views', '/state-changes'].map((rest) => `/databases/${database}${rest}`);
+  const [own, ...components] = await Promise.all(paths.map((each) => api.get(each)));
+  if (own === undefined) throw new Error('nobody answered');
+  const { databases } = jsonOf(await api.get('/databases')) as { databases: readonly { database_id: string }[] };
+  const ids = databases.map(({ database_id: id }) => id);
+  return { ...counted(own), databases: ids, components: components.map(({ text: list }) => list) };
+}
+
+/** Resolves when a transaction that was accepted is committed or refused. */
+async function decided(accepted: Answer): Promise<void> {
+  const place = accepted.headers.get('location') ?? '';
+  await eventually(async () => expect((await api.get(place)).status).not.toBe(404));
+}
+
 const minRevision = fc.constantFrom('0', '1', 'x', '-1', '9007199254740992', '1, 1');
 
 describe('SPEC-HTTP-ERRORS: hostile requests', () => {
@@ -204,17 +238,39 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
     await expectHealthy();
   });
 
-  it('of any body are answered civilly', async () => {
-    const routes = ROUTES.filter(({ method }) => method === 'POST');
-    const target = fc.constantFrom(...routes).map((route) => route.path.replace('{database}', name));
+  it('of any body are refused by what is wrong with them, on every route that writes, and change nothing', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const met = new Set<string>();
+    let committed = 0;
     await fc.assert(
-      fc.asyncProperty(target, body, contentType, async (post, content, type) => {
-        expect(
-          isCivil(await api.send(post, { method: 'POST', body: content, headers: { 'content-type': type } })),
-        ).toBe(true);
+      fc.asyncProperty(fc.constantFrom(...WRITES, ...TRANSACTING), written, async (route, [content, type]) => {
+        met.add(`${route.method} ${route.path}`);
+        // What is deleted is not there: to be deleted is no fault.
+        const names = [route.method === 'DELETE' ? 'nobody' : own, 'absent'];
+        const named = route.path.replace('{database}', names[0] ?? '').replace('{revision}', 'latest');
+        const target = named.replace('{version}', '1').replaceAll(/\{\w+\}/g, 'absent');
+        const before = await stateOf(own);
+        const sent = { method: route.method, body: content, headers: { 'content-type': type } };
+        const answer = await api.send(target, sent);
+        expect(answer.status).toBeLessThan(500);
+        if (answer.status === 202) await decided(answer);
+        const after = await stateOf(own);
+        if (answer.status >= 300) {
+          expect(isCivil(answer)).toBe(true);
+          expect(unsaid(answer, { content, type, names }), answer.text).toBeUndefined();
+          expect(after).toEqual(before);
+        } else if (!isCreation(route.path)) {
+          expect(after.databases).toEqual(before.databases);
+          const more = after.latest_revision - before.latest_revision;
+          expect(more).toBeLessThanOrEqual(1);
+          committed += more;
+        }
       }),
       { numRuns: 600 },
     );
+    expect(committed).toBeGreaterThan(10);
+    expect([...met].toSorted()).toEqual(WRITES.map(({ method, path: each }) => `${method} ${each}`).toSorted());
     await expectHealthy();
   });
 
