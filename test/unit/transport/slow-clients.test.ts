@@ -10,9 +10,13 @@ import { openFilesMax } from '../../../src/main/connection-bound.ts';
 import { GRPC_LIMITS } from '../../../src/transport/grpc/limits.ts';
 import * as http from '../../../src/transport/http/limits.ts';
 import * as mcp from '../../../src/transport/mcp/limits.ts';
+import { cloudEvent } from '../../support/http-client.ts';
 import { startHttpWorld } from '../../support/http-world.ts';
+import { ACKNOWLEDGEMENT, frameOf, grpcHeaders, PREFACE, SETTINGS_FRAME } from '../../support/http2-frames.ts';
 import { startTestNode, type TestServer } from '../../support/one-server.ts';
+import { framed, prefix, RawGrpc } from '../../support/raw-grpc.ts';
 import type { SlowClients } from '../../support/slow-clients-child.ts';
+import { HELLO, type SmallService, startSmallService } from '../../support/small-service.ts';
 import { endWithTest } from '../../support/test-scope.ts';
 import { startWireServer } from '../../support/wire-server.ts';
 
@@ -28,6 +32,8 @@ interface Slow {
   readonly open: Promise<void>;
   /** Milliseconds from the beginning of each that was closed. */
   readonly closedMs: number[];
+  /** The same of each stream of HTTP/2 that was reset. */
+  readonly resetMs: number[];
 }
 
 function start(clients: Omit<SlowClients, 'begins'> & { readonly begins: string | Buffer }): Slow {
@@ -37,13 +43,13 @@ function start(clients: Omit<SlowClients, 'begins'> & { readonly begins: string 
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   endWithTest(child);
-  const closedMs: number[] = [];
+  const [closedMs, resetMs]: [number[], number[]] = [[], []];
   const open = Promise.withResolvers<void>();
   createInterface({ input: child.stdout }).on('line', (line) => {
     if (line === 'open') open.resolve();
-    else closedMs.push(Number(line.split(' ')[1]));
+    else (line.startsWith('reset') ? resetMs : closedMs).push(Number(line.split(' ')[1]));
   });
-  return { open: open.promise, closedMs };
+  return { open: open.promise, closedMs, resetMs };
 }
 
 /** As the server has them: of a crowd the kernel lets some clients believe that they are connected. */
@@ -98,15 +104,42 @@ interface Patience {
   readonly node?: TestServer;
 }
 
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
-const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-const ACKNOWLEDGED = Buffer.from([0, 0, 0, 4, 1, 0, 0, 0, 0]);
-const IDLE_GRPC = Buffer.concat([PREFACE, SETTINGS, ACKNOWLEDGED]);
+const IDLE_GRPC = Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT]);
 /** The header of 16,384 bytes of HEADERS, which do not come. */
 const HALF_HEADERS = Buffer.from([0, 64, 0, 1, 4, 0, 0, 0, 1]);
 const HALF_REQUEST = 'GET /health HTTP/1.1\r\nHost: a\r\n';
 const bodyTo = (path: string): string =>
   `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n`;
+
+const [DATA, HEADERS, SETTINGS, WINDOW_UPDATE] = [0, 1, 4, 8];
+const [END_STREAM, END_HEADERS] = [1, 4];
+const framesOf = (type: number, flags: number, stream: number, payload: Uint8Array): Buffer =>
+  frameOf({ type, flags, stream, payload });
+const call = (path: string): Buffer => framesOf(HEADERS, END_HEADERS, 1, grpcHeaders(path));
+const ONE_OF_DATA = framesOf(DATA, 0, 1, Buffer.from('x'));
+/** A call of which the five bytes before a message are there; its message comes a byte in a frame. */
+const trickledCall = (path: string): Pick<SlowClients, 'goesOn' | 'atATime' | 'isHttp2'> & { begins: Buffer } => ({
+  begins: Buffer.concat([IDLE_GRPC, call(path), framesOf(DATA, 0, 1, prefix(9_000))]),
+  goesOn: ONE_OF_DATA.toString('latin1'),
+  atATime: ONE_OF_DATA.length,
+  isHttp2: true,
+});
+/** SETTINGS_INITIAL_WINDOW_SIZE is 0. */
+const NO_WINDOW = framesOf(SETTINGS, 0, 0, Buffer.of(0, 4, 0, 0, 0, 0));
+const ONE_OF_WINDOW = framesOf(WINDOW_UPDATE, 0, 1, Buffer.of(0, 0, 0, 1));
+/** A call whose answer its client takes a byte at a time, by the window of its stream. */
+const sippedCall = (path: string, message: Uint8Array): ReturnType<typeof trickledCall> => ({
+  begins: Buffer.concat([
+    PREFACE,
+    NO_WINDOW,
+    ACKNOWLEDGEMENT,
+    call(path),
+    framesOf(DATA, END_STREAM, 1, framed(message)),
+  ]),
+  goesOn: ONE_OF_WINDOW.toString('latin1'),
+  atATime: ONE_OF_WINDOW.length,
+  isHttp2: true,
+});
 
 async function realNode(...settings: readonly string[]): Promise<TestServer> {
   const node = await startTestNode(...settings);
@@ -132,6 +165,8 @@ describe('requests a byte at a time', () => {
         [start({ port: api, count, begins: bodyTo('/api/v1/db/a'), goesOn: ' ' }), http.SMALL_BODY_MS],
         [start({ port: tools, count, begins: bodyTo('/'), goesOn: ' ' }), mcp.BODY_PACE_MS],
       ];
+      // Has a minute, and takes nothing from others meanwhile.
+      start({ port: node.port, count, ...trickledCall('/cairn.v1.EventStore/Transact') });
       const slow = cases.map(([each]) => each);
       const slowestMs = await untilClosed(slow, count, { within: 24_000, node });
       expect(slowestMs).toBeLessThan(ANSWERED_MS);
@@ -187,6 +222,88 @@ describe('an answer that is read a little at a time', () => {
     },
     TEST_MS,
   );
+});
+
+/** Until all streams were reset, and how long the slowest call of others took meanwhile. */
+async function untilReset({ resetMs }: Slow, count: number, at: SmallService): Promise<number> {
+  let slowestMs = 0;
+  const reset = async (): Promise<number> => {
+    const beganMs = performance.now();
+    expect((await at.raw.call({ path: '/test.Service/Echo', pieces: [HELLO] })).body).toEqual(Buffer.from(HELLO));
+    slowestMs = Math.max(slowestMs, performance.now() - beganMs);
+    return resetMs.length;
+  };
+  await expect.poll(reset, { timeout: 15_000, interval: 200 }).toBe(count);
+  return slowestMs;
+}
+
+describe('calls of gRPC', () => {
+  const count = 20;
+  const statedMs = 3_000;
+
+  it.each([
+    ['whose request comes a byte at a time', { receiveMs: statedMs }, trickledCall('/test.Service/Echo')],
+    [
+      'whose reply is taken a byte at a time',
+      { lingerMs: statedMs },
+      sippedCall('/test.Service/Echo', Buffer.alloc(5_000)),
+    ],
+  ])(
+    '%s end in the stated time, and others are answered all the while',
+    async (_what, limits, asked) => {
+      await using at = await startSmallService({ limits });
+      const slow = start({ port: at.port, count, ...asked });
+      expect(await untilReset(slow, count, at)).toBeLessThan(ANSWERED_MS);
+      expect(Math.max(...slow.resetMs)).toBeLessThan(statedMs + LATE_MS);
+      expect(Math.min(...slow.resetMs)).toBeGreaterThan(statedMs / 2);
+      expect([at.server.callCount, at.budgets.requests.used, at.budgets.unsent.used]).toEqual([0, 0, 0]);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'whose stream of answers is taken a byte at a time hold what all may hold, and make way for who reads',
+    async () => {
+      const unsentBytes = 32 * MIB;
+      const node = await realNode(`--unsent-memory-bytes=${unsentBytes}`);
+      const events = 20;
+      await fill(node, events);
+      const before = process.memoryUsage().rss;
+      const database = Buffer.from([10, 4, ...Buffer.from('shop')]);
+      const path = '/cairn.v1.EventStore/QueryEvents';
+      const slow = start({ port: node.port, count: 40, ...sippedCall(path, database) });
+      await slow.open;
+      for (let asked = 0; asked < 5; asked++) expect(await newcomers(node)).toBeLessThan(ANSWERED_MS);
+      // They ask for 720 MB; small replies have a quarter more.
+      expect(await unsentBytesOf(node)).toBeGreaterThan(unsentBytes / 4);
+      const reader = new RawGrpc(node.port);
+      const { body, status } = await reader.call({ path, pieces: [framed(database)] });
+      expect([status, body.length > events * EVENT_BYTES]).toEqual([0, true]);
+      await reader.close();
+      expect(await unsentBytesOf(node)).toBeLessThanOrEqual(1.25 * unsentBytes);
+      expect(process.memoryUsage().rss - before).toBeLessThan(256 * MIB);
+      await expect.poll(() => slow.resetMs.length, { timeout: 15_000 }).toBeGreaterThan(10);
+    },
+    TEST_MS,
+  );
+
+  const EVENT_BYTES = 900_000;
+
+  async function fill({ http: api }: TestServer, events: number): Promise<void> {
+    const post = async (path: string, body: object): Promise<void> => {
+      const headers = { 'content-type': 'application/json' };
+      const { ok } = await fetch(`${api}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      expect(ok).toBe(true);
+    };
+    await post('/api/v1/db', { database_name: 'shop' });
+    const data = 'x'.repeat(EVENT_BYTES);
+    for (let n = 0; n < events; n++) await post('/databases/shop/events', { events: [cloudEvent(`e${n}`, { data })] });
+  }
+
+  async function unsentBytesOf({ metrics }: TestServer): Promise<number> {
+    const lines = (await (await fetch(metrics)).text()).split('\n');
+    return Number(lines.find((line) => line.startsWith('cairn_unsent_memory_bytes '))?.split(' ')[1]);
+  }
 });
 
 describe('more connections than there are places', () => {
