@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { NodeId } from '#base';
 import type { Node } from '#cluster';
 import type { Logger, Metrics, Tracer } from '#observability';
-import type { Access, ByteBudgets, Dial, McpServer, RateLimits, startMcpServer } from '#transport';
+import type { Access, ByteBudgets, Dial, McpServer, McpServerOptions, RateLimits, startMcpServer } from '#transport';
 import { untilFree } from './free-port.ts';
 import { PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
@@ -12,6 +12,8 @@ import type { Tls } from './tls.ts';
 
 export interface McpParts {
   readonly transport: { readonly startMcpServer: typeof startMcpServer };
+  /** Where others find what listens at an address, as a URL. */
+  readonly urlOf: (address: string) => string;
   /** Where this process reaches its HTTP API: `http://host:port`, or `https:`. */
   readonly api: string;
   readonly logger: Logger;
@@ -27,19 +29,27 @@ export interface McpParts {
 }
 
 /** Listens when the promise resolves. @throws DatabaseError when the address cannot be had. */
-export async function openMcp(
-  { host, mcpPort: port, nodeName: name }: Config,
-  parts: McpParts,
-): Promise<McpServer | undefined> {
+export async function openMcp(config: Config, parts: McpParts): Promise<McpServer | undefined> {
+  const { host, mcpPort: port, nodeName: name } = config;
   if (port === 'off') return undefined;
   const { transport, api, logger, metrics, budgets, access, rateLimits, tls, tracer, node, dial } = parts;
   await untilFree({ host, port }, logger);
   const docs = join(PACKAGE_DIR, 'docs');
   const version = RELEASE;
   const secure = { secure: tls.ports, dialApi: tls.dialSelf };
-  const shared = { budgets, logger, metrics, access, rateLimits, tracer, ...secure };
+  const resourceAt = resourceIn(config, parts);
+  const shared = { resourceAt, budgets, logger, metrics, access, rateLimits, tracer, ...secure };
   const nodes = { own: node.identity.node, name, urlOf: (other: NodeId) => mcpOf(node, other) };
   return transport.startMcpServer({ host, port, api, version, docs, nodes, dial, ...shared, mintId: randomUUID });
+}
+
+/** Only where there is a provider that gives tokens: keys and tokens of this cluster come from people. */
+function resourceIn(
+  { oidcIssuer: issuer, mcpUrl }: Config,
+  { urlOf }: Pick<McpParts, 'urlOf'>,
+): McpServerOptions['resourceAt'] {
+  if (issuer === 'none') return undefined;
+  return (address) => ({ url: mcpUrl === 'auto' ? new URL(urlOf(address)).href : mcpUrl, issuer });
 }
 
 /** By the catalog as it is here. */

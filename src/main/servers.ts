@@ -127,11 +127,10 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const { grpc, http, mcp } = await openFronts(config, fronts);
   const scrape = await scraping;
   bound?.name(scrape.address.port, 'metrics');
-  const urlOf = (address: string): string => `${schemeOf(config)}://${advertised(config, address)}`;
   node.advertise({
     grpc: advertised(config, grpc.address),
-    http: urlOf(http.address),
-    ...(mcp !== undefined && { mcp: urlOf(mcp.address) }),
+    http: urlAt(config, http.address),
+    ...(mcp !== undefined && { mcp: urlAt(config, mcp.address) }),
   });
   const kept = keepingViews(config, { service, guests, logger, onFatal });
   starting.move();
@@ -165,7 +164,7 @@ function openMetrics(): Metrics {
 }
 
 type FrontParts = Omit<GrpcServerOptions, 'port' | 'gzipBytesMin'> &
-  Omit<McpParts, 'api'> & {
+  Omit<McpParts, 'api' | 'urlOf'> & {
     /** Closes those that listen when another one cannot. */
     readonly starting: AsyncDisposableStack;
     readonly bound: ConnectionBound | undefined;
@@ -191,7 +190,8 @@ async function openFronts(config: Config, parts: FrontParts): Promise<Fronts> {
   const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), clock: wallClock });
   starting.defer(() => http.close(graceMs));
   bound?.name(portOf(http.address), 'http', () => http.makeRoom());
-  const mcp = await openMcp(config, { ...shared, tls, transport, node, dial, api: reached(config, http.address) });
+  const places = { api: reached(config, http.address), urlOf: (address: string) => urlAt(config, address) };
+  const mcp = await openMcp(config, { ...shared, tls, transport, node, dial, ...places });
   starting.defer(() => mcp?.close(graceMs));
   if (mcp !== undefined) bound?.name(portOf(mcp.address), 'mcp', () => mcp.makeRoom());
   return { grpc, http, mcp };
@@ -328,6 +328,10 @@ function reached(config: Config, address: string): string {
 /** Where others find what listens at an address. */
 function advertised(config: Config, address: string): string {
   return formatAddress({ host: advertisedHost(config), port: portOf(address) });
+}
+
+function urlAt(config: Config, address: string): string {
+  return `${schemeOf(config)}://${advertised(config, address)}`;
 }
 
 function portOf(address: string): number {

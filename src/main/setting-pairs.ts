@@ -121,10 +121,12 @@ function certificateFaults(config: Config, nameOf: NameOf): readonly string[] {
 }
 
 /** Whoever names a provider means that its tokens are asked for, and which of them. */
-function tokenFaults({ auth, oidcIssuer, oidcAudience }: Config, nameOf: NameOf): readonly string[] {
+function tokenFaults({ auth, oidcIssuer, oidcAudience, mcpUrl }: Config, nameOf: NameOf): readonly string[] {
   const [authName, issuer, audience] = [nameOf('auth'), nameOf('oidcIssuer'), nameOf('oidcAudience')];
-  if (authName === undefined || issuer === undefined || audience === undefined) return [];
+  const place = nameOf('mcpUrl');
+  if (authName === undefined || issuer === undefined || audience === undefined || place === undefined) return [];
   if (oidcIssuer === 'none') {
+    if (mcpUrl !== 'auto') return [`${place} is set, but ${issuer} is none, so nobody is told of it.`];
     return oidcAudience.length === 0 ? [] : [`${audience} is set, but ${issuer} is none, so there are no tokens.`];
   }
   if (auth === 'off') {

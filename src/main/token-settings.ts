@@ -7,6 +7,8 @@ export interface TokenSettings {
   readonly oidcAudience: readonly string[];
   readonly oidcJwksUrl: string;
   readonly oidcRolesClaim: string;
+  /** `auto`, or in normal form. */
+  readonly mcpUrl: string;
   readonly albSigner: readonly string[];
   readonly albKeysUrl: string;
   readonly albRolesClaim: string;
@@ -35,6 +37,13 @@ function isPlainUrl(text: string): boolean {
   if (parsed === null || parsed.username !== '' || parsed.password !== '') return false;
   return parsed.protocol === 'https:' || parsed.protocol === 'http:';
 }
+
+/** In the form in which clients compare it with the one that they use. */
+const placeOfClients: SettingType<string> = {
+  expects: 'a URL without a query such as https://shop.example/mcp',
+  read: (text) => (isPlainUrl(text) && !text.includes('?') ? new URL(text).href : undefined),
+  write: String,
+};
 
 const names: SettingType<readonly string[]> = {
   expects: 'none, or names separated by commas',
@@ -83,6 +92,11 @@ export const TOKEN_SETTINGS: { readonly [K in keyof TokenSettings]: Setting<Toke
   oidcRolesClaim: {
     ...rolesClaim,
     help: 'The claim of tokens that has roles, a list or one text with blanks: grants such as reader:shop-*, or the names of auth-grants-file. One inside of others is written with dots, such as realm_access.roles.',
+  },
+  mcpUrl: {
+    type: wordOr('auto', placeOfClients),
+    default: 'auto',
+    help: 'Where clients reach MCP. With oidc-issuer they are told so, and that its tokens are for this place. Behind a balancer or a proxy set it on every node to the same. auto: mcp-port at advertise-host.',
   },
   albSigner: {
     type: names,
@@ -135,6 +149,7 @@ export function readTokenSettings(read: <T>(key: string, setting: Setting<T>) =>
     oidcAudience: read('oidcAudience', TOKEN_SETTINGS.oidcAudience),
     oidcJwksUrl: read('oidcJwksUrl', TOKEN_SETTINGS.oidcJwksUrl),
     oidcRolesClaim: read('oidcRolesClaim', TOKEN_SETTINGS.oidcRolesClaim),
+    mcpUrl: read('mcpUrl', TOKEN_SETTINGS.mcpUrl),
     albSigner: read('albSigner', TOKEN_SETTINGS.albSigner),
     albKeysUrl: read('albKeysUrl', TOKEN_SETTINGS.albKeysUrl),
     albRolesClaim: read('albRolesClaim', TOKEN_SETTINGS.albRolesClaim),

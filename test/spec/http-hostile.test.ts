@@ -210,7 +210,9 @@ const TRANSACTING = WRITES.filter(({ path: each }) => /\{database\}(\/events|\/a
 const isCreation = (route: string): boolean => ['/api/v1/db', '/databases'].includes(route);
 
 /** All that a write might change: the database, its components, and the others. */
-async function stateOf(database: string): Promise<ReturnType<typeof counted> & Record<string, unknown>> {
+type State = ReturnType<typeof counted> & Readonly<Record<'databases' | 'components', readonly string[]>>;
+
+async function stateOf(database: string): Promise<State> {
   const paths = ['', '/state-views', '/state-changes'].map((rest) => `/databases/${database}${rest}`);
   const [own, ...components] = await Promise.all(paths.map((each) => api.get(each)));
   if (own === undefined) throw new Error('nobody answered');

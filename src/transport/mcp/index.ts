@@ -19,5 +19,7 @@
  *   TC3  What a client may hold is bounded: the bytes of bodies together with those of the other transports, sessions in
  *        number, what a session keeps for those who come back, and the bytes of an answer.
  *   TC4  Nothing of the protocol's library is loaded before the first request.
+ *   TC7  Where the endpoint is, and whose tokens count there, is said by the settings and by nothing that a request has
+ *        (ADR 0146).
  */
-export { type McpServer, startMcpServer } from './server.ts';
+export { type McpServer, type McpServerOptions, startMcpServer } from './server.ts';

@@ -16,6 +16,7 @@ import { McpMeters } from './meters.ts';
 import type { Protocol } from './protocol.ts';
 import { refuse } from './refusals.ts';
 import { type McpNodes, McpRelaying } from './relaying.ts';
+import { type ProtectedResource, ResourceMetadata } from './resource-metadata.ts';
 import { sessionIdAt } from './session-ids.ts';
 import type { Asker } from './sessions.ts';
 
@@ -47,6 +48,8 @@ export interface McpServerOptions {
   readonly connectionsMax?: number | undefined;
   /** Absent: everybody may ask. What he may ask for is for the HTTP API to say. */
   readonly access?: Access | undefined;
+  /** What it is to clients that have to find out whose tokens count, by the address as bound; absent: nobody's do. */
+  readonly resourceAt?: ((address: string) => ProtectedResource) | undefined;
   /** Absent: clients may ask as often as they like. */
   readonly rateLimits?: RateLimits | undefined;
   /** Absent: nothing is traced. */
@@ -100,6 +103,7 @@ class McpFront {
   readonly #meters: McpMeters;
   readonly #relaying: McpRelaying;
   #protocol: Promise<Protocol> | undefined;
+  #metadata: ResourceMetadata | undefined;
   readonly #sweeping: NodeJS.Timeout;
 
   constructor(options: McpServerOptions) {
@@ -136,7 +140,10 @@ class McpFront {
     });
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a TCP address');
-    return `${secure === undefined ? 'http' : 'https'}://${formatAddress({ host, port: address.port })}`;
+    const bound = `${secure === undefined ? 'http' : 'https'}://${formatAddress({ host, port: address.port })}`;
+    const resource = this.#options.resourceAt?.(bound);
+    this.#metadata = resource && new ResourceMetadata(resource);
+    return bound;
   }
 
   makeRoom(): boolean {
@@ -161,11 +168,14 @@ class McpFront {
   /** Never rejects. */
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      if (new URL(request.url ?? '/', 'http://a').pathname !== '/') return refuse(response, 404, 'MCP is at /');
+      const { pathname } = new URL(request.url ?? '/', 'http://a');
+      const metadata = this.#metadata?.at(pathname);
+      if (metadata !== undefined) return this.#describe(metadata, { request, response });
+      if (pathname !== '/') return refuse(response, 404, 'MCP is at /');
       const caller = await this.#callerOf(request);
       const isCounted = this.#options.rateLimits?.isCounted(request.headers[COUNTED]?.toString()) === true;
       const refusal = (isCounted ? undefined : this.#counted({ request, response, caller })) ?? caller.stranger;
-      if (refusal !== undefined) return refuseCaller(response, refusal);
+      if (refusal !== undefined) return this.#refuse(response, refusal);
       if (!METHODS.has(request.method)) {
         const allow = [...METHODS].join(', ');
         return refuse(response, 405, `MCP has the methods ${allow}`, { allow });
@@ -211,6 +221,22 @@ class McpFront {
     return true;
   }
 
+  /** Answers whoever has no token yet, which is counted as any request. */
+  #describe(metadata: string, { request, response }: Pick<Exchange, 'request' | 'response'>): void {
+    const refusal = this.#counted({ request, response, caller: ANYBODY });
+    if (refusal !== undefined) return this.#refuse(response, refusal);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return refuse(response, 405, 'This has the methods GET, HEAD', { allow: 'GET, HEAD' });
+    }
+    const length = Buffer.byteLength(metadata);
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
+    response.end(request.method === 'HEAD' ? undefined : metadata);
+  }
+
+  #refuse(response: ServerResponse, refusal: DatabaseError): void {
+    refuseCaller(response, refusal, this.#metadata?.challenge);
+  }
+
   /** Counts a request, or what it has beside its first message; undefined: it may go on. */
   #counted({ request, response, caller }: Exchange, requests?: number): DatabaseError | undefined {
     const address = request.socket.remoteAddress;
@@ -229,7 +255,7 @@ class McpFront {
       this.#meters.asked(methodsOf(received.json));
       const asked = { request, response, body: received.json, asker: askerOf(request, exchange.caller) };
       if (refusal === undefined) await (await this.#loaded()).handle(asked);
-      else refuseCaller(response, refusal);
+      else this.#refuse(response, refusal);
     } finally {
       received.release();
     }
@@ -280,11 +306,19 @@ async function identified(access: Access, values: Credentials['values']): Promis
   }
 }
 
-/** Its body is not read. */
-function refuseCaller(response: ServerResponse, { code, message, details }: DatabaseError): void {
+/** Its body is not read. A stranger is told where to have a token, if there is such a place. */
+function refuseCaller(
+  response: ServerResponse,
+  { code, message, details }: DatabaseError,
+  place: string | undefined,
+): void {
   const shared = { connection: 'close' };
   if (code === 'unauthenticated') {
-    refuse(response, 401, message, { ...shared, 'www-authenticate': challenge(details.reason) });
+    const asked = challenge(details.reason);
+    refuse(response, 401, message, {
+      ...shared,
+      'www-authenticate': place === undefined ? asked : `${asked}, ${place}`,
+    });
   } else if (code === 'rate_limited') {
     const seconds = Math.ceil((details.retryAfterMs ?? 0) / MS_PER_SECOND);
     refuse(response, 429, message, { ...shared, 'retry-after': String(seconds) });

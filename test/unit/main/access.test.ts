@@ -49,6 +49,8 @@ test('a first key without authentication is refused with the settings', () => {
 test.each([
   [['--oidc-issuer=https://i.example', '--oidc-audience=a'], /^--oidc-issuer is set, but --auth is off/],
   [['--auth=on', '--oidc-issuer=https://i.example'], /^--oidc-issuer is set, but --oidc-audience is none/],
+  [['--auth=on', '--mcp-url=https://m.example'], /^--mcp-url is set, but --oidc-issuer is none/],
+  [['--auth=on', '--mcp-url=https://m.example/?a'], /^--mcp-url is .*must be auto, or a URL without a query/],
   [['--auth=on', '--oidc-audience=a'], /^--oidc-audience is set, but --oidc-issuer is none/],
   [
     ['--auth=on', '--oidc-issuer=ftp://i.example', '--oidc-audience=a'],
