@@ -74,20 +74,20 @@ describe('SPEC-AUTH-MCP-METADATA', () => {
 
   it('is not what a request says that it came to', async () => {
     const own = new URL(server.mcp);
+    const document = JSON.stringify(describing(`${server.mcp}/`));
     const hosts = ['evil.example', `${own.host}@evil.example`, `evil.example:${own.port}`];
     const others = ['X-Forwarded-Host: evil.example', 'Forwarded: host=evil.example', 'X-Forwarded-Prefix: /evil'];
     for (const host of hosts) {
-      for (const [method, target] of [
-        ['GET', WELL_KNOWN],
-        ['GET', `http://evil.example${WELL_KNOWN}`],
-        ['POST', '/'],
-      ]) {
+      for (const [method, target, told] of [
+        ['GET', WELL_KNOWN, document],
+        ['GET', `http://evil.example${WELL_KNOWN}`, document],
+        ['POST', '/', `${server.mcp}${WELL_KNOWN}`],
+      ] as const) {
         const lines = [`${method} ${target} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...others];
         const [reply] = parseReplies(await exchange(server.mcp, [...lines, 'Content-Length: 0', '', ''].join('\r\n')));
         const said = JSON.stringify([...(reply?.headers ?? [])]) + reply?.body;
         expect(said).not.toContain('evil');
-        if (method === 'GET') expect(JSON.parse(reply?.body ?? '')).toEqual(describing(`${server.mcp}/`));
-        else expect(said).toContain(`${server.mcp}${WELL_KNOWN}`);
+        expect(said).toContain(told);
       }
     }
     // What it was told does not stay.

@@ -33,7 +33,7 @@ function unsaidOfFault({ message, details }: Failure, { content, type }: Tried):
   const [first] = details?.violations ?? [];
   if (first === undefined || !/\S/.test(first.field) || !/\S/.test(first.description)) return 'a fault';
   if (details?.field !== first.field || details.value !== first.value) return 'its first fault in front of the others';
-  if (!message.includes(first.description) || / are $/.test(first.description)) return 'what would be right';
+  if (!message.includes(first.description) || first.description.endsWith(' are ')) return 'what would be right';
   if (first.field === 'Content-Type') return first.value === cut(type.trim(), SHOWN_MAX) ? undefined : 'the type';
   const sent = parsed(content);
   // It is found by its place where there is no JSON, which is everything but a value.
