@@ -78,9 +78,10 @@ const LANE_OF: Readonly<Record<Envelope['message']['kind'], Lane>> = {
   'read-reply': 'beats',
   'timeout-now': 'beats',
   'term-notice': 'beats',
+  // Whoever is behind reads no more appends, and must hear what others have of its own all the same (ADR 0144).
+  'append-ack': 'beats',
+  'append-reject': 'beats',
   append: 'appends',
-  'append-ack': 'appends',
-  'append-reject': 'appends',
   commit: 'appends',
   // Behind the chunks of its snapshot, which it must not overtake.
   'install-snapshot': 'bulk',

@@ -217,7 +217,7 @@ describe('the messages of two nodes', () => {
     expect(south.drops.get('stranger')).toBe(1);
   });
 
-  it('with entries are not read while the core has no room, and beats are; none is lost by it (TP8)', async () => {
+  it('with entries are not read while the core has no room; beats and answers are, and none is lost by it (TP8)', async () => {
     const { north, south } = await pair();
     const room = Promise.withResolvers<void>();
     south.room = room.promise;
@@ -230,10 +230,12 @@ describe('the messages of two nodes', () => {
       north.mail.send(SOUTH.node, beats(commit));
       await eventually(() => expect(south.heard).toHaveLength(1 + 50 * commit));
     }
+    north.mail.send(SOUTH.node, [say(3, { kind: 'append-ack', term: TERM, match: previous.index })]);
+    await eventually(() => expect(south.heard).toHaveLength(1 + 50 * 5 + 1));
     expect(south.gatherer.take()?.stops).toBe(1);
     south.room = undefined;
     room.resolve();
-    await eventually(() => expect(south.heard).toHaveLength(40 + 50 * 5));
+    await eventually(() => expect(south.heard).toHaveLength(40 + 50 * 5 + 1));
     expect(south.gatherer.take()?.stops ?? 0).toBe(0);
   });
 
