@@ -119,7 +119,7 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: { result: ['won', 'lost', 'timed_out', 'not_held'] },
   },
   cairn_raft_heartbeat_send_failures_total: {
-    help: 'Frames with heartbeats, or answers to them, that were refused or lost; each has those of many groups.',
+    help: 'Frames with heartbeats, what answers them or appends, votes or reads that were refused or lost; each has those of many groups.',
     labels: NONE,
   },
   cairn_raft_leader_changes_total: { help: 'Leaders that groups on this node got.', labels: NONE },
