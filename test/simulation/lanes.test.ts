@@ -9,8 +9,11 @@ const SEEDS = Array.from({ length: 16 }, (_, place) => place + 1);
 /** Seeds whose lanes are hit where it hurts; the sixth has greetings that must not be believed. */
 const HARMED = [1, 2, 3, 4, 5, 6, 7, 8];
 const SEED_MS_MAX = 60_000;
-/** The first: a leader whose disk stood still did not hear what the others held, and led on (ADR 0144). */
-const FOUND = [91002];
+/**
+ * The first: a leader whose disk stood still did not hear what the others held, and led on (ADR 0144). The second: an
+ * operator whose order was carried out, as it had to be, when the news that he had turned back was not there yet.
+ */
+const FOUND = [91_002, 92_053];
 /** A seed in which nodes have too much to do. */
 const BEHIND = 2;
 
