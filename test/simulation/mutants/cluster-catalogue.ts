@@ -23,7 +23,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a replica votes twice in a term',
     nodes: 3,
     aimed: true,
-    first: [7],
+    first: [8],
   },
   {
     name: 'vote-for-shorter-log',
@@ -75,7 +75,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     anchor: 'raft PR #397',
     nodes: 3,
     aimed: true,
-    first: [5],
+    first: [28],
   },
   {
     name: 'read-before-own-commit',
@@ -151,7 +151,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       '  const { voters, learners } = state.membership;\n  const reached = quorumIndex({ ...voters, incoming: [...voters.incoming, ...learners] }, (voter) =>',
     breaks: 'what a learner holds counts for a commit',
     nodes: 5,
-    first: [5],
+    first: [2],
   },
   {
     name: 'completion-of-overwritten-entries',
@@ -237,7 +237,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     ],
     breaks: 'beats are put together from tables that were lost',
     nodes: 3,
-    first: [7],
+    first: [1],
   },
   {
     name: 'wiped-node-keeps-its-number',
@@ -359,7 +359,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a node that gets a copy of its own shows less than it has relayed',
     nodes: 5,
     aimed: true,
-    first: [2],
+    first: [1],
   },
   {
     name: 'next-copy-behind-the-last',
@@ -369,7 +369,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a node that has given its copy up shows less by another one than it has shown by that',
     nodes: 5,
     aimed: true,
-    first: [2],
+    first: [1],
   },
   {
     name: 'refounded-without-the-tail',
