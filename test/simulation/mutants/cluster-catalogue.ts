@@ -194,7 +194,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     anchor: 'Ongaro 2015',
     nodes: 3,
     steps: true,
-    first: [14],
+    first: [47],
   },
   {
     name: 'terms-not-compared',
@@ -213,7 +213,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a snapshot leaves a tail of another leader as it is, and commits it',
     nodes: 3,
     aimed: true,
-    first: [36],
+    first: [44],
   },
   {
     name: 'beats-that-hide-a-change',
