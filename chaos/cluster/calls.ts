@@ -1,5 +1,6 @@
 /** Each call of a client (test/simulation/history.ts) as requests to a real node, and what the node answered. */
 
+import { instantFromMs } from '#base';
 import type { Database } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import type { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
@@ -68,6 +69,11 @@ const PERFORMERS: Performers = {
     }
     const revision = await line.revisionAt(request, deadlineMs);
     const { database } = await line.grpc.send('fetchDatabaseAtRevision', { databaseName: name, revision }, options);
+    return descriptionOf(described(database));
+  },
+  asOf: async (line, { name, timeMs }, deadlineMs) => {
+    const request = { databaseName: name, atTimestamp: instantFromMs(timeMs) };
+    const { database } = await line.grpc.send('databaseEffectiveAtTimestamp', request, { deadlineMs });
     return descriptionOf(described(database));
   },
   query: async (line, request, deadlineMs) => {
@@ -199,6 +205,7 @@ interface JsonEvent {
   readonly revision: number;
   readonly index: number;
   readonly recordedtime: string;
+  readonly time?: string;
   readonly data_base64?: string;
 }
 
@@ -212,6 +219,7 @@ function eventOfJson(event: JsonEvent): EventSeen {
     stream: source.slice(source.lastIndexOf('/') + 1),
     type,
     subject,
+    timeMs: event.time === undefined ? undefined : Date.parse(event.time),
     text: data.toString('utf8', 0, textEnd),
     zeros: data.length - textEnd,
     revision,

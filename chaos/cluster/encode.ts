@@ -1,5 +1,5 @@
 /** What clients make up (test/simulation/workload/sketches.ts) in the messages of the gRPC interface. */
-import { nearestRevision } from '#base';
+import { instantFromMs, nearestRevision } from '#base';
 import type { Constraint, EventQuery, Selector, TermKind } from '#model';
 import type { EventQuery as EventQueryMessage } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { DataKind, Direction, Event, type EventSelector } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
@@ -43,11 +43,12 @@ export function constraintMessage(constraint: Constraint): ConstraintMessage {
   }
 }
 
-export function queryMessage({ selector, revisions, direction, limit, after }: EventQuery): EventQueryMessage {
+export function queryMessage(query: EventQuery): EventQueryMessage {
+  const { selector, revisions, effectiveTime, direction, limit, after } = query;
   return {
     eventSelection: selectionMessage(selector),
     revisionRange: { start: numberOf(revisions.start), end: numberOf(revisions.end) },
-    effectiveTimeRange: undefined,
+    effectiveTimeRange: effectiveTime && { start: effectiveTime.start, end: effectiveTime.end },
     direction: directionMessage(direction),
     limit: limit ?? 0,
     after,
@@ -62,13 +63,14 @@ export function directionMessage(direction: EventQuery['direction']): Direction 
   return direction === 'forward' ? Direction.DIRECTION_FORWARD : Direction.DIRECTION_REVERSE;
 }
 
-export function eventMessage({ id, stream, type, subject, text, zeros }: EventSketch): Event {
+export function eventMessage({ id, stream, type, subject, timeMs, text, zeros }: EventSketch): Event {
   return Event.fromPartial({
     id,
     specVersion: '1.0',
     ty: type,
     source: `/streams/${stream}`,
     subject,
+    ...(timeMs !== undefined && { time: instantFromMs(timeMs) }),
     data: Buffer.concat([Buffer.from(text), Buffer.alloc(zeros)]),
     dataKind: DataKind.DATA_KIND_BINARY,
   });

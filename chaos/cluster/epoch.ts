@@ -75,6 +75,7 @@ export class Epoch {
         names: isKeeper ? this.#kept : [`${this.prefix}temporary`],
         thinkUsMean: THINK_US_MEAN,
         weights: isKeeper ? TRANSACTS : CHURNS,
+        isTimed: true,
       };
       const connection = this.connect(`client-${place}`);
       const client = new Client(connection, habits, this.#random(`client ${place}`), commons);

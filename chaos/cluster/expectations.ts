@@ -52,6 +52,7 @@ const ANSWERS_A_MINUTE: Readonly<Record<AnswerKind, number>> = {
   delete: 0.34,
   list: 0.34,
   describe: 5,
+  asOf: 0.34,
   query: 5,
   fetch: 1,
   log: 0.34,

@@ -14,6 +14,8 @@ export interface EventSketch {
   readonly stream: string;
   readonly type: string;
   readonly subject?: string | undefined;
+  /** Its effective time, in milliseconds since 1970; without one the recorded time takes its place. */
+  readonly timeMs?: number | undefined;
   /** The payload: this text, then so many zeros. */
   readonly text: string;
   readonly zeros: number;
@@ -99,6 +101,11 @@ export interface Calls {
       readonly chainHash: string;
       readonly latestRevision: number;
     };
+  };
+  /** A database as it was at a recorded time. */
+  asOf: {
+    request: { readonly name: string; readonly timeMs: number };
+    value: Calls['describe']['value'];
   };
   query: {
     request: ReadRequest & { readonly query: EventQuery };

@@ -11,12 +11,14 @@
  *   npm run sim -- --seeds 200 --nodes 3 --lanes   with the real lanes between nodes, over simulated sockets
  *   npm run sim -- --seeds 200 --nodes 3 --lanes --aimed   with lanes that are hit where it hurts, and nothing else
  *   npm run sim -- --seeds 200 --definitions       with components that are defined, changed and deleted besides
+ *   npm run sim -- --seeds 200 --times             with effective times, and questions by them and by recorded times
  *   npm run sim -- --seeds 200 --steps             with the invariants of #raft checked after every step
  *
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
  */
 import { readNumber, readNumbers, readOptions, refuse, refuseAlone } from '../../scripts/support/command-line.ts';
 import { minimise, replayCommand, seedCommand } from './minimise.ts';
+import { MODES, type Modes } from './modes.ts';
 import { forbidRealWorld } from './real-world.ts';
 import { type RunOptions, type RunResult, runSeed } from './scenario.ts';
 
@@ -25,17 +27,8 @@ const PROBLEMS_SHOWN = 5;
 
 const realMs = performance.now.bind(performance);
 const texts = { seed: undefined, seeds: undefined, from: undefined, first: undefined, nodes: undefined };
-const values = readOptions({ ...texts, faults: undefined, operations: undefined }, [
-  'until-failure',
-  'aimed',
-  'lanes',
-  'definitions',
-  'steps',
-]);
-const aimed = 'aimed' in values;
-const lanes = 'lanes' in values;
-const definitions = 'definitions' in values;
-const steps = 'steps' in values;
+const values = readOptions({ ...texts, faults: undefined, operations: undefined }, ['until-failure', ...MODES]);
+const modes: Modes = Object.fromEntries(MODES.map((mode) => [mode, mode in values]));
 const endsAtFailure = 'until-failure' in values;
 if (values.seed !== undefined && values.seeds !== undefined) refuse('--seed and --seeds do not go together');
 refuseAlone(values, ['from', 'first', 'until-failure'], 'seeds');
@@ -45,7 +38,7 @@ const run =
   values.seeds === undefined
     ? {
         seed: whole('seed', values.seed ?? '1', 0),
-        options: { nodes, aimed, lanes, definitions, steps, ...optionsOf() },
+        options: { nodes, ...modes, ...optionsOf() },
       }
     : { seeds: seedsOf(values.seeds) };
 forbidRealWorld();
@@ -72,7 +65,7 @@ async function many(seeds: readonly number[]): Promise<number> {
   let half = { simulated: 0, cpuSeconds: 0 };
   for (const [place, seed] of seeds.entries()) {
     if (place === seeds.length >> 1) half = { simulated: total.simulatedUs / 1e6, cpuSeconds: cpuSecondsNow() };
-    const result = await runSeed(seed, { nodes, aimed, lanes, definitions, steps });
+    const result = await runSeed(seed, { nodes, ...modes });
     total.simulatedUs += result.simulatedUs;
     total.operations += result.operationCount;
     total.events += result.eventCount;
@@ -109,7 +102,7 @@ function cpuSecondsNow(): number {
 
 /** The same seed again: a difference means that something in it looks at the real world. */
 async function difference(result: RunResult): Promise<string | undefined> {
-  const again = await runSeed(result.seed, { nodes: result.nodes, aimed, lanes, definitions, steps });
+  const again = await runSeed(result.seed, { nodes: result.nodes, ...modes });
   if (again.traceHash === result.traceHash) return undefined;
   return `two runs of the seed differ: ${result.traceHash} and ${again.traceHash}`;
 }

@@ -2,6 +2,7 @@
  * Makes a failing run small: leaves out faults and operations as long as it goes on failing in the same way. Whatever
  * is left out moves nothing else, because every part of the world draws from a stream of its own.
  */
+import { MODES } from './modes.ts';
 import { type RunResult, runSeed } from './scenario.ts';
 
 export interface SmallRun {
@@ -28,8 +29,8 @@ export async function minimise(
   };
   const attempt = async (faults: readonly number[], operations: number): Promise<boolean> => {
     if (best.runs >= runsMax) return false;
-    const { seed, nodes, aimed, lanes, definitions, steps } = failing;
-    const result = await run(seed, { nodes, aimed, lanes, definitions, steps, faults, operations });
+    const { seed, nodes, modes } = failing;
+    const result = await run(seed, { nodes, ...modes, faults, operations });
     const isSame = kindOf(result) === kindOf(failing);
     best = isSame ? { result, faults, operations, runs: best.runs + 1 } : { ...best, runs: best.runs + 1 };
     return isSame;
@@ -60,10 +61,7 @@ export function replayCommand({ result, faults, operations }: SmallRun): string 
 }
 
 /** How to see the whole seed again. */
-export function seedCommand({ seed, nodes, aimed, lanes, definitions, steps }: RunResult): string {
-  const given = { aimed, lanes, definitions, steps };
-  const kinds = Object.entries(given)
-    .map(([kind, isGiven]) => (isGiven ? ` --${kind}` : ''))
-    .join('');
-  return `npm run sim -- --seed ${seed} --nodes ${nodes}${kinds}`;
+export function seedCommand({ seed, nodes, modes }: RunResult): string {
+  const given = MODES.filter((mode) => modes[mode] === true).map((mode) => ` --${mode}`);
+  return `npm run sim -- --seed ${seed} --nodes ${nodes}${given.join('')}`;
 }

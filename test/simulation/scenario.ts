@@ -34,6 +34,7 @@ import {
   type Swarm,
 } from './faults/swarm.ts';
 import { History } from './history.ts';
+import type { Modes } from './modes.ts';
 import { Network } from './network.ts';
 import { describe } from './node/sim-node.ts';
 import { othersGoOn } from './standstill.ts';
@@ -45,20 +46,9 @@ import { Definer } from './workload/definer.ts';
 import { Follower } from './workload/follower.ts';
 import { Sketches } from './workload/sketches.ts';
 
-export interface RunOptions {
+export interface RunOptions extends Modes {
   /** How many; absent: drawn by the seed. */
   readonly nodes?: number | undefined;
-  /**
-   * Several nodes have traps and no other faults, one has faults that aim at its next start; absent: what the seed
-   * says.
-   */
-  readonly aimed?: boolean | undefined;
-  /** Whether nodes reach each other by the real lanes, over simulated sockets; otherwise each frame travels alone. */
-  readonly lanes?: boolean | undefined;
-  /** Whether somebody defines, changes and deletes components. */
-  readonly definitions?: boolean | undefined;
-  /** Whether the invariants of #raft are checked after every step, whatever the seed says. */
-  readonly steps?: boolean;
   /** Only these faults of the plan; absent: all. */
   readonly faults?: readonly number[];
   /** Operations of clients at most; absent: as many as they get to. */
@@ -70,11 +60,8 @@ export interface RunOptions {
 export interface RunResult {
   readonly seed: number;
   readonly nodes: number;
-  readonly aimed: boolean;
-  readonly lanes: boolean;
-  readonly definitions: boolean;
-  /** As it was asked for. */
-  readonly steps: boolean;
+  /** As they were asked for. */
+  readonly modes: Modes;
   /** What is wrong; nothing, when all is well. */
   readonly problems: readonly string[];
   /** How many histories of a name a check could neither explain nor rule out: of them nothing is proven. */
@@ -156,25 +143,25 @@ class Run {
   readonly #followers: Follower[] = [];
   readonly #nemesis: Nemesis;
   readonly #problems: string[] = [];
+  readonly #modes: Modes;
   readonly #isAimed: boolean;
   readonly #hasLanes: boolean;
   readonly #hasDefinitions: boolean;
-  readonly #checksSteps: boolean;
   readonly #story: Story | undefined;
   #evidence: Evidence | undefined;
   #undecided = 0;
   #isOver = false;
   #isListeningOver = false;
 
-  constructor(seed: number, { nodes, aimed, lanes, definitions, steps, faults, operations, listener }: RunOptions) {
+  constructor(seed: number, { nodes, faults, operations, listener, ...modes }: RunOptions) {
+    this.#modes = modes;
     this.#simulator = new Simulator(seed, listener);
     const swarm = this.#simulator.random('swarm');
     const ranges = drawSwarm(swarm.split('ranges'));
     const nodeCount = nodes ?? nodesOf(seed);
     const few = nodeCount === 1 ? ranges : asCluster(ranges, nodeCount, this.#simulator.random('cluster'));
     const drawn = nodeCount < MANY_NODES ? few : asPeopled(few, this.#simulator.random('many names'));
-    this.#isAimed = aimed === true;
-    this.#checksSteps = steps === true;
+    this.#isAimed = modes.aimed === true;
     const mood = this.#simulator.random('mood');
     const isRestless = mood.chance(this.#isAimed ? 0.35 : 0.15);
     const restless = isRestless ? asRestless(drawn) : drawn;
@@ -186,11 +173,12 @@ class Run {
     this.#story = isIntercepted && this.#isAimed && nodeCount >= STORY_NODES ? 'intercepted' : drawnStory;
     const traps = isLate ? asLate(aimedAt) : aimedAt;
     const world = this.#story === undefined ? traps : STORIES[this.#story](aimedAt, story);
-    this.#hasLanes = lanes === true;
-    this.#hasDefinitions = definitions === true;
+    this.#hasLanes = modes.lanes === true;
+    this.#hasDefinitions = modes.definitions === true;
     const laned = this.#hasLanes ? asLaned(world, this.#simulator.random('lanes')) : world;
     const linked = this.#hasLanes && this.#isAimed ? asHarmed(laned, this.#simulator.random('harm')) : laned;
-    this.#swarm = this.#checksSteps ? { ...linked, node: { ...linked.node, checksSteps: true } } : linked;
+    const timed = modes.times === true ? { ...linked, habits: { ...linked.habits, isTimed: true } } : linked;
+    this.#swarm = modes.steps === true ? { ...timed, node: { ...timed.node, checksSteps: true } } : timed;
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : planned.filter(({ number }) => faults.includes(number));
     this.#network = new Network(this.#simulator);
@@ -402,10 +390,7 @@ class Run {
     return {
       seed: this.#simulator.seed,
       nodes: this.#swarm.nodeCount,
-      aimed: this.#isAimed,
-      lanes: this.#hasLanes,
-      definitions: this.#hasDefinitions,
-      steps: this.#checksSteps,
+      modes: this.#modes,
       problems: this.#problems,
       undecided: this.#undecided,
       traceHash: this.#simulator.trace.hash,

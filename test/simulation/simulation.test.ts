@@ -76,7 +76,7 @@ describe('simulation', () => {
     async () => {
       const result = await runSeed(4, { ...ONE, steps: true, operations: 20 });
       const small = await minimise({ ...result, problems: [] }, 1);
-      expect(small.result.steps).toBe(true);
+      expect(small.result.modes.steps).toBe(true);
       expect(replayCommand(small)).toContain('--seed 4 --nodes 1 --steps --faults');
     },
     SEED_MS_MAX,

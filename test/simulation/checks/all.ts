@@ -1,4 +1,5 @@
 /** Every check of a history, each with its number in the list of DESIGN.md. */
+import { pastTimesHaveTheirRevision } from './as-of.ts';
 import { judgeNames, oldInstancesAreSilent } from './catalog.ts';
 import type { Check, Judgement } from './check.ts';
 import { commitsHoldTheirConstraints, refusalsAreRight } from './constraints.ts';
@@ -39,6 +40,7 @@ const CHECKS: readonly Numbered[] = [
   [14, recoveredIsKept],
   [14, whatWasBeforeIsSilent],
   [15, definitionsAreWhatWasDefined],
+  [16, pastTimesHaveTheirRevision],
 ];
 
 /** The one that may come to no verdict. */

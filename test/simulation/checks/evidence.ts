@@ -162,7 +162,7 @@ export function scopesOf(operation: AnyOperation): readonly Scope[] {
   if (operation.kind === 'list') return outcome.value as readonly Scope[];
   if (operation.kind === 'delete') return [];
   const scope = outcome.value as Scope;
-  if (operation.kind !== 'describe') return [scope];
+  if (operation.kind !== 'describe' && operation.kind !== 'asOf') return [scope];
   const { latestRevision } = outcome.value as { readonly latestRevision: number };
   return [scope, { databaseId: scope.databaseId, revision: latestRevision }];
 }

@@ -48,11 +48,13 @@ export class DatabaseModel {
       .map(({ index, found }) => ({ index, found }));
   }
 
-  query({ selector, revisions, direction, limit, after }: EventQuery, revision: number): readonly EventSeen[] {
+  query(query: EventQuery, revision: number): readonly EventSeen[] {
+    const { selector, revisions, effectiveTime, direction, limit, after } = query;
     const { start = 0, end = Number.POSITIVE_INFINITY } = revisions;
-    const found = this.events(revision).filter(
+    const selected = this.events(revision).filter(
       (event) => event.revision >= start && event.revision <= end && selects(selector, event),
     );
+    const found = effectiveTime === undefined ? selected : inEffect(selected, effectiveTime);
     const ordered = direction === 'forward' ? found : found.toReversed();
     const isBehind = (event: EventSeen): boolean =>
       after === undefined || (direction === 'forward' ? isAfter(event, after) : isAfter(after, event));
@@ -68,6 +70,23 @@ export class DatabaseModel {
     }
     return [...first].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   }
+}
+
+/** Those that took effect in this time, in the order in which they did; at the same time, in that of their places. */
+function inEffect(
+  events: readonly EventSeen[],
+  { start, end }: NonNullable<EventQuery['effectiveTime']>,
+): readonly EventSeen[] {
+  const fromMs = start === undefined ? Number.NEGATIVE_INFINITY : millisecondsOf(start);
+  const toMs = end === undefined ? Number.POSITIVE_INFINITY : millisecondsOf(end);
+  const tookEffectMs = ({ timeMs, recordedTimeMs }: EventSeen): number => timeMs ?? recordedTimeMs;
+  return events
+    .filter((event) => tookEffectMs(event) >= fromMs && tookEffectMs(event) <= toMs)
+    .toSorted((one, other) => tookEffectMs(one) - tookEffectMs(other) || (isAfter(one, other) ? 1 : -1));
+}
+
+function millisecondsOf({ seconds, nanos }: { readonly seconds: number; readonly nanos: number }): number {
+  return seconds * 1000 + nanos / 1_000_000;
 }
 
 /** Whether the first place is behind the second. */

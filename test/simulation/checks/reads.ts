@@ -52,6 +52,7 @@ function expectedOf(operation: AnyOperation, instance: Instance): Expectation | 
       return { wanted: instance.model.query(request.query, revision), found: events };
     }
     case 'describe':
+    case 'asOf':
       return description(outcome.value, instance);
     case 'event': {
       const { event, revision } = outcome.value;

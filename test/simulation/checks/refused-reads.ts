@@ -25,6 +25,10 @@ function deniedWrongly(
   { revision }: Scope,
   instance: Instance,
 ): string | undefined {
+  if (kind === 'asOf') {
+    const createdAtMs = instance.final?.createdAtMs ?? Number.POSITIVE_INFINITY;
+    return request.timeMs < createdAtMs ? undefined : `the instance was there since ${createdAtMs}`;
+  }
   if (reason === 'RevisionNotFound') {
     const { at = 0, minRevision = 0 } = request as Partial<ReadRequest>;
     const wanted = Math.max(

@@ -12,6 +12,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { readNumber, readOptions, refuse } from '../../../scripts/support/command-line.ts';
+import { MODES } from '../modes.ts';
 import { MUTANTS } from './catalogue.ts';
 import { CLUSTER_MUTANTS } from './cluster-catalogue.ts';
 import { DEFINITION_MUTANTS } from './definition-catalogue.ts';
@@ -100,10 +101,7 @@ async function simulate(mutant: Mutant, copy: string): Promise<Verdict> {
     '--nodes',
     String(mutant.nodes ?? 1),
     '--until-failure',
-    ...(mutant.aimed === true ? ['--aimed'] : []),
-    ...(mutant.lanes === true ? ['--lanes'] : []),
-    ...(mutant.definitions === true ? ['--definitions'] : []),
-    ...(mutant.steps === true ? ['--steps'] : []),
+    ...MODES.flatMap((mode) => (mutant[mode] === true ? [`--${mode}`] : [])),
     ...(mutant.first === undefined ? [] : ['--first', mutant.first.join(',')]),
   ]);
   const seconds = (performance.now() - beganMs) / 1000;

@@ -1,4 +1,5 @@
 /** What a mutant is: a small way to break the node, as data. */
+import type { Modes } from '../modes.ts';
 
 /** Which file, which text of it (exactly once), and what instead. */
 export interface Edit {
@@ -7,7 +8,8 @@ export interface Edit {
   readonly replace: string;
 }
 
-export interface Mutant extends Edit {
+/** The modes are what of the simulation it takes. */
+export interface Mutant extends Edit, Modes {
   readonly name: string;
   readonly breaks: string;
   /** What has to be broken as well, because either of several places keeps the promise. */
@@ -16,14 +18,6 @@ export interface Mutant extends Edit {
   readonly anchor?: string;
   /** How many nodes it takes; one when it is not said. */
   readonly nodes?: number;
-  /** Whether faults that aim do better than those of the seeds. */
-  readonly aimed?: boolean;
-  /** Whether it takes the real lanes between nodes. */
-  readonly lanes?: boolean;
-  /** Whether somebody has to define components. */
-  readonly definitions?: boolean;
-  /** Whether the invariants of #raft are what notices it: they are checked after every step, then. */
-  readonly steps?: boolean;
   /** Seeds that have the rare faults that it takes; they are tried first. */
   readonly first?: readonly number[];
 }

@@ -14,6 +14,8 @@ export interface ClientHabits {
   readonly weights: Readonly<Record<Deed, number>>;
   /** Whether most reads are of what is cached. */
   readonly prefersCached?: boolean;
+  /** Whether events have effective times, queries ask for them, and somebody asks what was there at recorded times. */
+  readonly isTimed?: boolean;
 }
 
 export type Deed =
@@ -47,7 +49,12 @@ interface Known {
   /** The instance that had the name before. */
   formerId: string | undefined;
   revision: number;
+  /** When something was recorded in the instance, of which the client was told: the last few. */
+  recordedMs: readonly number[];
 }
+
+const TIMES_KEPT = 20;
+const AS_OF_SHARE = 0.4;
 
 /** A client's way to a node, simulated or real: asks, waits for what comes of it, and writes both down. */
 export interface Caller {
@@ -62,13 +69,15 @@ export class Client {
   readonly #random: Rng;
   readonly #sketches: Sketches;
   readonly #commons: Commons;
+  readonly #times: Rng | undefined;
   readonly #known = new Map<string, Known>();
 
   constructor(connection: Caller, habits: ClientHabits, random: Rng, commons: Commons) {
     this.#connection = connection;
     this.#habits = habits;
     this.#random = random;
-    this.#sketches = new Sketches(random.split('sketches'));
+    this.#sketches = new Sketches(random.split('sketches'), habits);
+    this.#times = habits.isTimed === true ? random.split('times') : undefined;
     this.#commons = commons;
   }
 
@@ -93,7 +102,7 @@ export class Client {
 
   async #do(deed: Deed): Promise<void> {
     const name = this.#random.pick(this.#habits.names);
-    const known = this.#known.get(name) ?? { databaseId: undefined, formerId: undefined, revision: 0 };
+    const known = this.#known.get(name) ?? newcomer();
     this.#known.set(name, known);
     switch (deed) {
       case 'transact':
@@ -101,6 +110,7 @@ export class Client {
       case 'repeat':
         return this.#repeat();
       case 'describe':
+        if (this.#times?.chance(AS_OF_SHARE) === true) return this.#asOf(name, known, this.#times);
         return this.#learn(known, await this.#connection.call('describe', { name, ...this.#at(known) }));
       case 'query':
         return this.#query(name, known);
@@ -135,7 +145,7 @@ export class Client {
       name,
       transactionId: this.#sketches.transactionId(),
       constraints: this.#sketches.constraints(known.revision),
-      events: random.chance(0.01) ? [] : this.#sketches.events(this.#connection.client),
+      events: random.chance(0.01) ? [] : this.#sketches.events(this.#connection.client, known.recordedMs.at(-1)),
       minRevision: random.chance(0.1) ? known.revision : undefined,
     };
     this.#commons.sent.push(request);
@@ -165,8 +175,15 @@ export class Client {
     await this.#connection.call('transact', { ...request, events });
   }
 
+  /** Around a time of which the client knows, or before all of them. */
+  async #asOf(name: string, known: Known, random: Rng): Promise<void> {
+    const recordedMs = random.pickFrom(known.recordedMs) ?? 0;
+    const timeMs = Math.max(0, recordedMs + random.pick([-60_000, -1, 0, 0, 0, 1, 60_000]));
+    await this.#connection.call('asOf', { name, timeMs });
+  }
+
   async #query(name: string, known: Known): Promise<void> {
-    const request = { name, ...this.#at(known), query: this.#sketches.query(known.revision) };
+    const request = { name, ...this.#at(known), query: this.#sketches.query(known.revision, known.recordedMs.at(-1)) };
     const operation = await this.#connection.call('query', request);
     this.#learn(known, operation);
     if (operation.outcome.kind !== 'ok') return;
@@ -218,10 +235,24 @@ export class Client {
 
   #learn(known: Known, operation: Operation<'transact' | 'describe' | 'query' | 'log' | 'create'>): void {
     if (operation.outcome.kind !== 'ok') return;
-    const { databaseId, revision } = operation.outcome.value;
+    const { value } = operation.outcome;
+    const { databaseId, revision } = value;
     const isSame = known.databaseId === databaseId;
     if (!isSame) known.formerId = known.databaseId;
+    const recordedMs = recordedMsOf(value);
+    const before = isSame ? known.recordedMs : [];
+    known.recordedMs = recordedMs === undefined ? before : [...before, recordedMs].slice(-TIMES_KEPT);
     known.revision = isSame ? Math.max(known.revision, revision) : revision;
     known.databaseId = databaseId;
   }
+}
+
+function newcomer(): Known {
+  return { databaseId: undefined, formerId: undefined, revision: 0, recordedMs: [] };
+}
+
+/** When what is answered was recorded, if the answer says so. */
+function recordedMsOf(value: object): number | undefined {
+  if ('recordedTimeMs' in value && typeof value.recordedTimeMs === 'number') return value.recordedTimeMs;
+  return 'revisionTimeMs' in value && typeof value.revisionTimeMs === 'number' ? value.revisionTimeMs : undefined;
 }

@@ -52,7 +52,7 @@ export function transactValue(reply: TransactReply): Calls['transact']['value'] 
   return { kind: 'recorded', databaseId, revision, transactionId, basis, recordedTimeMs, replayed, storedIds };
 }
 
-export function sketchOf({ id, ty, source, subject, data }: Event): EventSketch {
+export function sketchOf({ id, ty, source, subject, time, data }: Event): EventSketch {
   const end = data.indexOf(0);
   const textEnd = end === -1 ? data.length : end;
   return {
@@ -60,6 +60,7 @@ export function sketchOf({ id, ty, source, subject, data }: Event): EventSketch 
     stream: source.slice(source.lastIndexOf('/') + 1),
     type: ty,
     subject,
+    timeMs: time === undefined ? undefined : time.seconds * 1000 + time.nanos / 1_000_000,
     text: data.toString('utf8', 0, textEnd),
     zeros: data.length - textEnd,
   };

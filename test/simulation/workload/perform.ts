@@ -1,5 +1,5 @@
 /** Each call of a client as a call of the service, and its reply as the history keeps it. */
-import { encodeUtf8, type Revision, toRevision } from '#base';
+import { encodeUtf8, instantFromMs, type Revision, toRevision } from '#base';
 import { DATA_KIND, encodeEvent, Faults, NO_OPTIONS, ORIGIN } from '#model';
 import type { DatabaseDescription, ReadAt, Service, Shown } from '#service';
 import type { CallKind, Calls, EventSketch, ReadRequest, Scope } from '../history.ts';
@@ -52,6 +52,10 @@ const PERFORMERS: Performers = {
     return databases.map((database) => ({ name: database.databaseName, ...scopeOf(database) }));
   },
   describe: async (service, request, asked) => descriptionOf(await service.databaseAt(readOf(request, asked))),
+  asOf: async (service, { name, timeMs }, asked) => {
+    const request = { databaseName: name, timestamp: instantFromMs(timeMs), ...waitOf(asked) };
+    return descriptionOf(await service.databaseAtTimestamp(request));
+  },
   query: async (service, request, asked) => {
     const reply = await service.queryEvents({ ...readOf(request, asked), query: request.query });
     const events = await gathered(reply.chunks);
@@ -96,11 +100,12 @@ export function perform<Kind extends CallKind>(
   return PERFORMERS[kind](service, request, asked);
 }
 
-function encodeSketch({ id, stream, type, subject, text, zeros }: EventSketch): Uint8Array {
+function encodeSketch({ id, stream, type, subject, timeMs, text, zeros }: EventSketch): Uint8Array {
   const words = encodeUtf8(text);
   const data = new Uint8Array(words.length + zeros);
   data.set(words);
-  const event = { id, specVersion: '1.0', type, source: `/streams/${stream}`, subject };
+  const time = timeMs === undefined ? undefined : { instant: instantFromMs(timeMs) };
+  const event = { id, specVersion: '1.0', type, source: `/streams/${stream}`, subject, time };
   return encodeEvent({ ...event, data, dataKind: DATA_KIND.BINARY, extensions: new Map() });
 }
 

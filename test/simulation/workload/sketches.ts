@@ -1,6 +1,7 @@
 /**
  * What clients make up: few names, streams, types, subjects and ids, so that whatever they do meets what others do.
  */
+import { instantFromMs } from '#base';
 import { and, type Constraint, type EventQuery, NO_SUBJECT, or, type Selector, term } from '#model';
 import type { Rng } from '../engine/random.ts';
 import type { EventSketch } from '../history.ts';
@@ -9,13 +10,21 @@ const STREAMS = ['orders', 'orders-eu', 'stock'] as const;
 const TYPES = ['order.placed', 'order.paid', 'item.counted'] as const;
 const SUBJECTS = ['s1', 's2', 's22'] as const;
 const IDS = ['a', 'b', 'c'] as const;
+/** A few times long ago, of which several events share one. */
+const LONG_AGO_MS = Date.UTC(2001, 1, 3);
+const LONG_AGO_COUNT = 12;
+const LONG_AGO_STEP_MS = 250;
+const NEAR_MS = 3000;
 
 export class Sketches {
   readonly #random: Rng;
+  readonly #times: Rng | undefined;
   #made = 0;
 
-  constructor(random: Rng) {
+  /** With `isTimed` events have effective times, and queries ask for them. */
+  constructor(random: Rng, { isTimed = false }: { readonly isTimed?: boolean } = {}) {
     this.#random = random;
+    this.#times = isTimed ? random.split('times') : undefined;
   }
 
   transactionId(): string {
@@ -23,12 +32,12 @@ export class Sketches {
     return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   }
 
-  /** `author` makes the payloads of all clients different. */
-  events(author: string): readonly EventSketch[] {
+  /** `author` makes the payloads of all clients different; some happen near `recordedMs`, when something was recorded. */
+  events(author: string, recordedMs: number = 0): readonly EventSketch[] {
     const random = this.#random;
     const count = random.chance(0.05) ? random.between(5, 40) : random.between(1, 3);
     const zerosMax = count > 3 ? 100 : 3000;
-    return Array.from({ length: count }, () => this.#event(author, zerosMax));
+    return Array.from({ length: count }, () => this.#event(author, zerosMax, recordedMs));
   }
 
   constraints(revision: number): readonly Constraint[] {
@@ -60,13 +69,14 @@ export class Sketches {
     }
   }
 
-  query(revision: number): EventQuery {
+  query(revision: number, recordedMs: number = 0): EventQuery {
     const random = this.#random;
     const start = random.chance(0.3) ? random.between(0, revision) : undefined;
     const end = random.chance(0.3) ? random.between(start ?? 0, revision + 1) : undefined;
     return {
       selector: this.selector(),
       revisions: { start, end },
+      effectiveTime: this.#effectiveTime(recordedMs),
       direction: random.chance(0.7) ? 'forward' : 'reverse',
       limit: random.chance(0.4) ? random.between(1, 10) : undefined,
     };
@@ -77,7 +87,7 @@ export class Sketches {
     return { stream: this.#random.pick(STREAMS), id: this.#random.pick(IDS) };
   }
 
-  #event(author: string, zerosMax: number): EventSketch {
+  #event(author: string, zerosMax: number, recordedMs: number): EventSketch {
     const random = this.#random;
     this.#made += 1;
     const text = `${author}-${this.#made}`;
@@ -86,8 +96,19 @@ export class Sketches {
       stream: random.pick(STREAMS),
       type: random.pick(TYPES),
       subject: random.chance(0.3) ? undefined : random.pick(SUBJECTS),
+      timeMs: this.#times?.chance(0.6) === true ? timeOf(this.#times, recordedMs) : undefined,
       text,
       zeros: random.chance(0.15) ? random.between(1, zerosMax) : 0,
+    };
+  }
+
+  #effectiveTime(recordedMs: number): EventQuery['effectiveTime'] {
+    const random = this.#times;
+    if (random?.chance(0.5) !== true) return undefined;
+    const [earlier, later] = [timeOf(random, recordedMs), timeOf(random, recordedMs)].toSorted((a, b) => a - b);
+    return {
+      start: random.chance(0.5) && earlier !== undefined ? instantFromMs(earlier) : undefined,
+      end: random.chance(0.7) && later !== undefined ? instantFromMs(later) : undefined,
     };
   }
 
@@ -107,4 +128,11 @@ export class Sketches {
       }
     }
   }
+}
+
+/** Long ago or, as often, around when something was recorded: what has no time of its own is in between. */
+function timeOf(random: Rng, recordedMs: number): number {
+  return random.chance(0.5)
+    ? LONG_AGO_MS + random.between(0, LONG_AGO_COUNT) * LONG_AGO_STEP_MS
+    : recordedMs + random.between(-NEAR_MS, NEAR_MS);
 }

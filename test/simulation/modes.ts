@@ -1,0 +1,18 @@
+/** What a run can have beside what its seed says; each is an option of the command line. */
+export interface Modes {
+  /**
+   * Several nodes have traps and no other faults, one has faults that aim at its next start; absent: what the seed
+   * says.
+   */
+  readonly aimed?: boolean | undefined;
+  /** Whether nodes reach each other by the real lanes, over simulated sockets; otherwise each frame travels alone. */
+  readonly lanes?: boolean | undefined;
+  /** Whether somebody defines, changes and deletes components. */
+  readonly definitions?: boolean | undefined;
+  /** Whether events have effective times, and clients ask by them and by recorded times. */
+  readonly times?: boolean | undefined;
+  /** Whether the invariants of #raft are checked after every step, whatever the seed says. */
+  readonly steps?: boolean | undefined;
+}
+
+export const MODES: readonly (keyof Modes)[] = ['aimed', 'lanes', 'definitions', 'times', 'steps'];
