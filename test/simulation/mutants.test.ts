@@ -8,9 +8,10 @@ import { MUTANTS } from './mutants/catalogue.ts';
 import { CLUSTER_MUTANTS } from './mutants/cluster-catalogue.ts';
 import { DEFINITION_MUTANTS } from './mutants/definition-catalogue.ts';
 import { LANE_MUTANTS } from './mutants/lane-catalogue.ts';
+import { TIME_MUTANTS } from './mutants/time-catalogue.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const edits = [...MUTANTS, ...CLUSTER_MUTANTS, ...LANE_MUTANTS, ...DEFINITION_MUTANTS].flatMap(
+const edits = [...MUTANTS, ...CLUSTER_MUTANTS, ...LANE_MUTANTS, ...DEFINITION_MUTANTS, ...TIME_MUTANTS].flatMap(
   ({ name, and, ...first }) => [first, ...(and ?? [])].map((edit) => ({ name, ...edit })),
 );
 

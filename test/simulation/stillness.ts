@@ -107,8 +107,13 @@ async function nobodyLeadsAlone(led: readonly Led[], random: Rng, parts: Stillne
   });
   await lookUntil(() => beats <= 0, GIVEN_UP_US_MAX, simulator);
   stop();
-  simulator.note(`${[...others].map(({ name }) => name).join(', ')} stand still, and ${leader?.name} leads`);
   const leads = ({ group }: Led): boolean => leader?.process?.leads(group) === true;
+  if (beats > 0) {
+    // Its lead may have gone to the node that should have it: then there are no beats, and nobody stands still.
+    if (first !== undefined && leads(first)) onProblem(`${leader?.name} leads ${first.name}, and says no beats`);
+    return;
+  }
+  simulator.note(`${[...others].map(({ name }) => name).join(', ')} stand still, and ${leader?.name} leads`);
   await lookUntil(() => !led.some(leads), GIVEN_UP_US_MAX - LOOK_US, simulator);
   const alone = led.filter(leads);
   if (alone.length > 0) onProblem(`${leader?.name} goes on leading ${namesOf(alone)}, though nobody hears it`);

@@ -19,6 +19,7 @@ import { DEFINITION_MUTANTS } from './definition-catalogue.ts';
 import { EQUIVALENTS } from './equivalents.ts';
 import { LANE_MUTANTS } from './lane-catalogue.ts';
 import type { Mutant } from './mutant.ts';
+import { TIME_MUTANTS } from './time-catalogue.ts';
 
 interface Verdict {
   readonly mutant: Mutant;
@@ -31,7 +32,13 @@ const MINUTES_MAX = 10;
 const SHOWN_MAX = 160;
 const LINE = /^seed (\d+) \((\d+) nodes?\): (.*)$/;
 
-const ALL: readonly Mutant[] = [...MUTANTS, ...CLUSTER_MUTANTS, ...LANE_MUTANTS, ...DEFINITION_MUTANTS];
+const ALL: readonly Mutant[] = [
+  ...MUTANTS,
+  ...CLUSTER_MUTANTS,
+  ...LANE_MUTANTS,
+  ...DEFINITION_MUTANTS,
+  ...TIME_MUTANTS,
+];
 const root = resolve(import.meta.dirname, '../../..');
 const values = readOptions({ only: undefined, since: undefined, seeds: '100', jobs: '2' });
 const seeds = String(readNumber('seeds', values.seeds, { min: 1, isWhole: true }));

@@ -54,7 +54,9 @@ interface Known {
 }
 
 const TIMES_KEPT = 20;
-const AS_OF_SHARE = 0.4;
+/** Instead of some of these somebody asks what was there at a time. */
+const PAST_DEEDS: ReadonlySet<Deed> = new Set(['describe', 'fetch', 'event', 'names', 'list']);
+const AS_OF_SHARE = 0.5;
 
 /** A client's way to a node, simulated or real: asks, waits for what comes of it, and writes both down. */
 export interface Caller {
@@ -104,13 +106,13 @@ export class Client {
     const name = this.#random.pick(this.#habits.names);
     const known = this.#known.get(name) ?? newcomer();
     this.#known.set(name, known);
+    if (PAST_DEEDS.has(deed) && this.#times?.chance(AS_OF_SHARE) === true) return this.#asOf(name, known, this.#times);
     switch (deed) {
       case 'transact':
         return this.#transact(name, known);
       case 'repeat':
         return this.#repeat();
       case 'describe':
-        if (this.#times?.chance(AS_OF_SHARE) === true) return this.#asOf(name, known, this.#times);
         return this.#learn(known, await this.#connection.call('describe', { name, ...this.#at(known) }));
       case 'query':
         return this.#query(name, known);
@@ -178,7 +180,7 @@ export class Client {
   /** Around a time of which the client knows, or before all of them. */
   async #asOf(name: string, known: Known, random: Rng): Promise<void> {
     const recordedMs = random.pickFrom(known.recordedMs) ?? 0;
-    const timeMs = Math.max(0, recordedMs + random.pick([-60_000, -1, 0, 0, 0, 1, 60_000]));
+    const timeMs = Math.max(0, recordedMs + random.pick([-60_000, -1, 0, 0, 0, 0, 0, 1, 60_000]));
     await this.#connection.call('asOf', { name, timeMs });
   }
 

@@ -1,0 +1,32 @@
+/** Ways to break the two axes of time. They are looked for where clients ask by effective and by recorded times. */
+import type { Mutant } from './mutant.ts';
+
+export const TIME_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'end-of-times-left-out',
+    file: 'src/query/time-scan.ts',
+    find: '    (end === undefined || compareInstants(instant, end) <= 0)\n',
+    replace: '    (end === undefined || compareInstants(instant, end) < 0)\n',
+    breaks: 'what takes effect at the very end of a range is left out',
+    nodes: 3,
+    times: true,
+  },
+  {
+    name: 'ties-of-times-reversed',
+    file: 'src/query/time-place.ts',
+    find: '    left.revision - right.revision ||\n',
+    replace: '    right.revision - left.revision ||\n',
+    breaks: 'what takes effect at the same time comes in the order of nobody',
+    nodes: 3,
+    times: true,
+  },
+  {
+    name: 'recorded-at-the-time-left-out',
+    file: 'src/database/facts.ts',
+    find: '  while (revision < last && page.recordedTimeMs(revision + 1) <= timeMs) revision++;\n',
+    replace: '  while (revision < last && page.recordedTimeMs(revision + 1) < timeMs) revision++;\n',
+    breaks: 'a database as it was at a time lacks what was recorded at that time',
+    nodes: 3,
+    times: true,
+  },
+];
