@@ -219,7 +219,7 @@ function eventOfJson(event: JsonEvent): EventSeen {
     stream: source.slice(source.lastIndexOf('/') + 1),
     type,
     subject,
-    timeMs: event.time === undefined ? undefined : Date.parse(event.time),
+    ...(event.time !== undefined && { timeMs: Date.parse(event.time) }),
     text: data.toString('utf8', 0, textEnd),
     zeros: data.length - textEnd,
     revision,

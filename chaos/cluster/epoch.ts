@@ -72,7 +72,7 @@ export class Epoch {
     for (let place = 1; place <= KEEPERS + CHURNERS; place += 1) {
       const isKeeper = place <= KEEPERS;
       const habits: ClientHabits = {
-        names: isKeeper ? this.#kept : [`${this.prefix}temporary`],
+        names: isKeeper ? this.#kept : [this.#temporary],
         thinkUsMean: THINK_US_MEAN,
         weights: isKeeper ? TRANSACTS : CHURNS,
         isTimed: true,
@@ -110,6 +110,15 @@ export class Epoch {
     return new Connection({ client, members, history: this.history, random, ...habits });
   }
 
+  /** The databases that clients use; the last comes and goes. */
+  get names(): readonly string[] {
+    return [...this.#kept, this.#temporary];
+  }
+
+  get #temporary(): string {
+    return `${this.prefix}temporary`;
+  }
+
   get #kept(): ClientHabits['names'] {
     return [`${this.prefix}orders`, `${this.prefix}stock`, `${this.prefix}ledger`];
   }
@@ -119,7 +128,7 @@ export class Epoch {
     const isLasting = place < FOLLOWERS;
     return new Follower({
       client: `follower-${place}`,
-      name: isLasting ? random.pick(this.#kept) : `${this.prefix}temporary`,
+      name: isLasting ? random.pick(this.#kept) : this.#temporary,
       selector: new Sketches(random.split('selector')).selector(),
       isLasting,
       members: this.#options.members,

@@ -80,14 +80,19 @@ interface Row {
 }
 
 /**
- * Faults come in rows, which go on side by side: what ends or stops processes, what is around them, who stands still
- * for long, and who belongs there.
+ * Faults come in rows, which go on side by side: what ends processes, what stops them, what is around them, who stands
+ * still for long, and who belongs there.
  */
 export const ROWS: readonly Row[] = [
   {
-    name: 'processes',
-    cards: { kill: 19, 'kill-two': 2, 'kill-all': 2, pause: 5, restart: 1, 'rolling-restart': 1 },
+    name: 'kills',
+    cards: { kill: 19, 'kill-two': 2, 'kill-all': 2 },
     pauseMsMean: 500,
+  },
+  {
+    name: 'stops',
+    cards: { pause: 5, restart: 2, 'rolling-restart': 1 },
+    pauseMsMean: 10_000,
   },
   {
     name: 'surroundings',

@@ -12,6 +12,7 @@ import { History } from '../../test/simulation/history.ts';
 import { THEATRE } from '../components/box-office.ts';
 import { Theatre } from '../components/theatre.ts';
 import { type TheatreCounts, theatreCounts, theatreShortfalls } from '../components/theatre-counts.ts';
+import { type PageCounts, PageReaders, pageShortfalls } from '../pages/page-readers.ts';
 import { stateOf } from './cluster-state.ts';
 import { Epoch } from './epoch.ts';
 import { type Counts, countsOf, shortfalls } from './expectations.ts';
@@ -53,6 +54,8 @@ export interface Verdict extends Figures, Counts {
   readonly partitions: number;
   /** What those were told who use components. */
   readonly components: TheatreCounts;
+  /** What those were told who read pages by their tags. */
+  readonly pages: PageCounts;
   /** Faults that were not done, and why. */
   readonly missing: Missing;
 }
@@ -83,6 +86,7 @@ class Run {
   #nemesis: Nemesis | undefined;
   #prober: Prober | undefined;
   #theatre: Theatre | undefined;
+  #readers: PageReaders | undefined;
   #finals: readonly FinalDatabase[] = [];
   #undecided = 0;
 
@@ -104,6 +108,9 @@ class Run {
     this.#theatre = theatre;
     await theatre.open();
     theatre.start();
+    const readers = this.#pageReaders(fleet);
+    this.#readers = readers;
+    readers.start();
     const nemesis = new Nemesis({
       seed,
       fleet,
@@ -120,7 +127,7 @@ class Run {
     nemesis.stop();
     await faults.catch(() => undefined);
     this.#say('healed');
-    await Promise.all([prober.stop(), theatre.stop()]);
+    await Promise.all([prober.stop(), theatre.stop(), readers.stop()]);
     for (const silence of silences(prober.history).filter(({ ms }) => ms > SILENCE_MS)) {
       const from = ((silence.fromUs / 1000 - this.#fromMs) / 1000).toFixed(1);
       const withMajority = longestWithin(silence, this.#spans);
@@ -155,6 +162,7 @@ class Run {
       kills,
       partitions,
       components: this.#seats,
+      pages: this.#pages,
       ...counts,
       missing: { ...this.#missing, ...untried },
       ...figuresOf(this.#prober?.history ?? new History(), this.#done, this.#spans),
@@ -184,11 +192,25 @@ class Run {
     const { minutes, hasFaults } = this.#plan;
     const counts = countsOf(this.#histories, this.#done);
     const { problems, untried } = shortfalls(counts, { minutes, hasFaults, missing: this.#missing });
-    return { problems: [...problems, ...theatreShortfalls(this.#seats, minutes)], untried };
+    const ofUses = [...theatreShortfalls(this.#seats, minutes), ...pageShortfalls(this.#pages, minutes)];
+    return { problems: [...problems, ...ofUses], untried };
   }
 
   get #seats(): TheatreCounts {
     return theatreCounts(this.#theatre?.history ?? { sales: [], shows: [] });
+  }
+
+  get #pages(): PageCounts {
+    return this.#readers?.counts ?? { sent: 0, unchanged: 0 };
+  }
+
+  #pageReaders(fleet: Fleet): PageReaders {
+    return new PageReaders({
+      seed: this.#plan.seed,
+      places: () => fleet.active,
+      names: () => [THEATRE, ...this.#epochs.slice(-2).flatMap(({ names }) => names)],
+      onProblem: (what) => this.#problem(what),
+    });
   }
 
   get #histories(): readonly History[] {

@@ -15,7 +15,7 @@ export interface EventSketch {
   readonly type: string;
   readonly subject?: string | undefined;
   /** Its effective time, in milliseconds since 1970; without one the recorded time takes its place. */
-  readonly timeMs?: number | undefined;
+  readonly timeMs?: number;
   /** The payload: this text, then so many zeros. */
   readonly text: string;
   readonly zeros: number;

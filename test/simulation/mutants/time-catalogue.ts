@@ -28,5 +28,6 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     breaks: 'a database as it was at a time lacks what was recorded at that time',
     nodes: 3,
     times: true,
+    first: [13],
   },
 ];

@@ -60,7 +60,7 @@ export function sketchOf({ id, ty, source, subject, time, data }: Event): EventS
     stream: source.slice(source.lastIndexOf('/') + 1),
     type: ty,
     subject,
-    timeMs: time === undefined ? undefined : time.seconds * 1000 + time.nanos / 1_000_000,
+    ...(time !== undefined && { timeMs: time.seconds * 1000 + time.nanos / 1_000_000 }),
     text: data.toString('utf8', 0, textEnd),
     zeros: data.length - textEnd,
   };

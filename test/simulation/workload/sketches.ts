@@ -96,7 +96,7 @@ export class Sketches {
       stream: random.pick(STREAMS),
       type: random.pick(TYPES),
       subject: random.chance(0.3) ? undefined : random.pick(SUBJECTS),
-      timeMs: this.#times?.chance(0.6) === true ? timeOf(this.#times, recordedMs) : undefined,
+      ...(this.#times?.chance(0.6) === true && { timeMs: timeOf(this.#times, recordedMs) }),
       text,
       zeros: random.chance(0.15) ? random.between(1, zerosMax) : 0,
     };
