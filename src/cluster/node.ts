@@ -7,6 +7,7 @@
 import type { DatabaseError, DatabaseId, GroupId, LeaderAddress, NodeId, Revision } from '#base';
 import type { KvReader } from '#kv';
 import type { ApiKey } from '#model';
+import type { Traced } from '#observability';
 import type { DiskLevel } from '#storage';
 import type {
   Binding,
@@ -78,7 +79,7 @@ export interface ClientAddresses {
   readonly mcp?: string | undefined;
 }
 
-export interface WriteOptions {
+export interface WriteOptions extends Traced {
   /** Refused with `not_leader` when another node leads, instead of forwarded to it. */
   readonly requireLeader?: boolean | undefined;
 }
@@ -139,16 +140,16 @@ export interface Node {
    * Has the catalog keep an API key as it is said, if its version follows the one that it has. Refused below feature
    * level 3.
    */
-  keepApiKey(key: ApiKey): Promise<KeyOutcome>;
-  removeApiKey(id: string): Promise<KeyOutcome>;
+  keepApiKey(key: ApiKey, asked?: Traced): Promise<KeyOutcome>;
+  removeApiKey(id: string, asked?: Traced): Promise<KeyOutcome>;
 
   /**
    * The revision that a linearizable read must show, applied here: confirmed by the leader after this call, or known
    * without it, since nobody was told of a later one (C32).
    */
-  latest(group: GroupId): Promise<Revision>;
+  latest(group: GroupId, asked?: Traced): Promise<Revision>;
   /** The same by the core's word in any case: all that the core had to say before was heard by then. */
-  confirmedLatest(group: GroupId): Promise<Revision>;
+  confirmedLatest(group: GroupId, asked?: Traced): Promise<Revision>;
   /** The revision whose rows `reader` has, without asking anyone. Never goes back; 0 for a group that is gone. */
   applied(group: GroupId): Revision;
   /**

@@ -18,7 +18,14 @@ import {
   type Unfinished,
   wallClock,
 } from '#cluster';
-import { createMetrics, type Logger, type Metrics, type MetricsServer, startMetricsServer } from '#observability';
+import {
+  createMetrics,
+  type Logger,
+  type Metrics,
+  type MetricsServer,
+  startMetricsServer,
+  type Tracer,
+} from '#observability';
 import { type AuditRecord, createService, type Service } from '#service';
 import type * as Transport from '#transport';
 import type {
@@ -106,7 +113,16 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const tracing = await openTracing(config, { logger, metrics });
   starting.defer(() => tracing?.close(0));
   const { note } = rules;
-  const node = await openNode({ config, logger, metrics, note, shares, peerTls, onToldToStop: told.resolve });
+  const node = await openNode({
+    config,
+    logger,
+    metrics,
+    note,
+    shares,
+    peerTls,
+    tracer: tracing?.tracer,
+    onToldToStop: told.resolve,
+  });
   const transport = await import('#transport');
   showNode(node, metrics);
   starting.defer(() => node.drain());
@@ -346,10 +362,11 @@ interface NodeParts {
   readonly peerTls: NodePeerTls | undefined;
   /** Notes an act of administration. */
   readonly note: (record: AuditRecord) => void;
+  readonly tracer: Tracer | undefined;
   readonly onToldToStop: () => void;
 }
 
-function openNode({ config, logger, metrics, note, shares, peerTls, onToldToStop }: NodeParts): Promise<Node> {
+function openNode({ config, logger, metrics, note, shares, peerTls, tracer, onToldToStop }: NodeParts): Promise<Node> {
   const { peerPort } = config;
   const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;
   return startNode({
@@ -359,6 +376,7 @@ function openNode({ config, logger, metrics, note, shares, peerTls, onToldToStop
     name: config.nodeName,
     logger,
     metrics,
+    tracer,
     onRecovering: loadTransport,
     onAdministered: (administered) => note(recordOf(administered)),
     onToldToStop,

@@ -42,8 +42,10 @@ export { type MetricsServer, startMetricsServer } from './metrics-server.ts';
 export {
   type HeaderOf,
   inSpan,
+  type PastSpan,
   type Span,
   type SpanAttributes,
+  type SpanKind,
   type Traced,
   type TraceHeaders,
   type Tracer,

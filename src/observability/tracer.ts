@@ -44,6 +44,23 @@ export interface Span {
 export interface Tracer {
   /** The span of a request that comes in, in the trace that its headers name, or in a new one. */
   begin(name: string, from: HeaderOf, attributes?: SpanAttributes): Span;
+  /** A span that was described elsewhere, where no SDK is. Without a context that is one it is passed over. */
+  record(span: PastSpan): void;
+}
+
+/** A span that is over. Times are milliseconds since 1970. */
+export interface PastSpan {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly parent: HeaderOf;
+  /** 16 digits, in hexadecimal: other spans may name it as their parent already. */
+  readonly spanId: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes: SpanAttributes;
+  readonly events: readonly { readonly name: string; readonly atMs: number }[];
+  /** As of `failureAttributes`. */
+  readonly failure?: SpanAttributes | undefined;
 }
 
 /** What is traced of whatever has it. */

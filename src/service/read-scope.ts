@@ -12,7 +12,7 @@
  */
 import type { AskedRevision, Revision } from '#base';
 import type { Binding, Node } from '#cluster';
-import { inSpan } from '#observability';
+import { inSpan, type Traced } from '#observability';
 import type { ServiceContext } from './context.ts';
 import { revisionNotFound } from './errors.ts';
 import { assertHeld, goneFrom, onInstance, type ReadView, refusalBy, scopeOf, untilCurrent } from './instance.ts';
@@ -32,15 +32,18 @@ function viewOf(context: ServiceContext, request: ReadRequest, binding: Binding,
   const { span } = request;
   if (span === undefined) return barrier(context, request, binding, at);
   return inSpan(span, 'cairn.read_barrier', async (waiting) => {
-    const view = await barrier(context, request, binding, at);
+    const view = await barrier(context, { ...request, span: waiting }, binding, at);
     waiting?.set({ 'cairn.at': typeof at === 'string' ? at : 'revision', 'cairn.revision': view.revision });
     return view;
   });
 }
 
+/** Until when it is waited, and in which span. */
+type ReadWait = Pick<ReadRequest, 'signal' | 'span'>;
+
 /** Waits until the revision that is asked for can be read here. */
 async function barrier(context: ServiceContext, request: ReadRequest, binding: Binding, at: ReadAt): Promise<ReadView> {
-  const revision = await openRevision(context, request.signal, binding, at);
+  const revision = await openRevision(context, request, binding, at);
   if (!(await aboveFloors(context, request, binding))) return { binding, revision };
   return { binding, revision: at === 'cached' ? context.node.applied(binding.group) : revision };
 }
@@ -48,25 +51,26 @@ async function barrier(context: ServiceContext, request: ReadRequest, binding: B
 /** Waits until this node has what the request says that it must have; false: that is nothing. */
 export async function aboveFloors(
   context: ServiceContext,
-  { signal, minRevision, shown }: Pick<ReadRequest, 'signal' | 'minRevision' | 'shown'>,
+  request: Pick<ReadRequest, 'signal' | 'minRevision' | 'shown'> & Traced,
   binding: Binding,
 ): Promise<boolean> {
+  const { minRevision, shown } = request;
   const isShown = shown?.databaseId === binding.databaseId;
-  if (isShown) await untilApplied(context, signal, binding, shown.revision);
-  if (minRevision !== undefined) await untilApplied(context, signal, binding, minRevision);
+  if (isShown) await untilApplied(context, request, binding, shown.revision);
+  if (minRevision !== undefined) await untilApplied(context, request, binding, minRevision);
   return isShown || minRevision !== undefined;
 }
 
 /** The revision that is asked for, applied here. */
 export async function openRevision(
   context: ServiceContext,
-  signal: AbortSignal,
+  wait: ReadWait,
   binding: Binding,
   at: ReadAt,
 ): Promise<Revision> {
-  if (at === 'cached') return cachedRevision(context, signal, binding);
-  if (at === 'latest') return latestOf(context, signal, binding);
-  return untilApplied(context, signal, binding, at);
+  if (at === 'cached') return cachedRevision(context, wait.signal, binding);
+  if (at === 'latest') return latestOf(context, wait, binding);
+  return untilApplied(context, wait, binding, at);
 }
 
 /** The latest revision here that is not behind what anybody was told of; asks nobody. */
@@ -78,23 +82,24 @@ export async function cachedRevision(
   const { node } = context;
   const begun = binding.recovery?.revision;
   // What it was recovered with is on its way here.
-  if (begun !== undefined && node.answered(binding.group) < begun) await untilApplied(context, signal, binding, begun);
+  if (begun !== undefined && node.answered(binding.group) < begun)
+    await untilApplied(context, { signal }, binding, begun);
   const revision = node.answered(binding.group);
   if (node.applied(binding.group) < revision) await waitForRevision(context, { signal, binding, revision });
   return node.applied(binding.group);
 }
 
-async function latestOf(context: ServiceContext, signal: AbortSignal, binding: Binding): Promise<Revision> {
-  const latest = await latestRevision(context.node, binding);
+async function latestOf(context: ServiceContext, { signal, span }: ReadWait, binding: Binding): Promise<Revision> {
+  const latest = await latestRevision(context.node, binding, { span });
   signal.throwIfAborted();
   await untilCurrent(context.node, binding, signal);
   return latest;
 }
 
 /** The latest revision of an instance, by the leader's word. */
-export async function latestRevision(node: Node, binding: Binding): Promise<Revision> {
+export async function latestRevision(node: Node, binding: Binding, asked?: Traced): Promise<Revision> {
   try {
-    return await node.latest(binding.group);
+    return await node.latest(binding.group, asked);
   } catch (failure) {
     throw refusalBy(binding, failure);
   }
@@ -106,16 +111,16 @@ export async function latestRevision(node: Node, binding: Binding): Promise<Revi
  */
 async function untilApplied(
   context: ServiceContext,
-  signal: AbortSignal,
+  asked: ReadWait,
   binding: Binding,
   revision: AskedRevision,
 ): Promise<Revision> {
   if (typeof revision === 'number') {
     if (context.node.applied(binding.group) >= revision) return revision;
-    const wait = { signal, binding, revision, limitMs: context.limits.readWaitMs };
+    const wait = { signal: asked.signal, binding, revision, limitMs: context.limits.readWaitMs };
     if (await waitForRevision(context, wait)) return revision;
   }
-  const latest = await latestOf(context, signal, binding);
+  const latest = await latestOf(context, asked, binding);
   if (typeof revision === 'number' && latest >= revision) return revision;
   throw revisionNotFound(scopeOf({ binding, revision: latest }), revision);
 }
@@ -127,7 +132,7 @@ export async function untilAnswered(
   binding: Binding,
   revision: AskedRevision,
 ): Promise<void> {
-  if (context.node.answered(binding.group) < revision) await untilApplied(context, signal, binding, revision);
+  if (context.node.answered(binding.group) < revision) await untilApplied(context, { signal }, binding, revision);
 }
 
 export interface RevisionWait {

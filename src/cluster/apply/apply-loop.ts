@@ -36,6 +36,7 @@ export interface ApplyPorts {
   readonly installWritten: (group: Group, mark: AppliedMark) => void;
   /** Carries out a change of the catalog: puts what belongs to it into the turn of the entry. */
   readonly change: (change: CatalogChange, turn: ApplyTurn) => void;
+  readonly applied: (group: Group, entry: Entry) => void;
   /** Outcomes that may be told now. */
   readonly told: (settlements: readonly Settlement[]) => void;
   /** The turn's batch is in the store; writing it took so long. Ends by calling `apply` and `write`. */
@@ -182,6 +183,7 @@ export class ApplyLoop {
     const { index, term, payload, membership } = entry;
     const outcome = group.machine.apply({ index, term, payload, answers, membership });
     this.#turn.add(group, entry, outcome);
+    this.#ports.applied(group, entry);
     for (const change of outcome === undefined ? NO_CHANGES : changesOf(outcome)) {
       this.#turn.changes.push(change);
       this.#ports.change(change, this.#turn);

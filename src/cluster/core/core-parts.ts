@@ -25,6 +25,7 @@ import { spreadView } from '../placement/spread.ts';
 import { Forwards, type ForwardsPorts } from '../requests/forwards.ts';
 import { Intake } from '../requests/proposals.ts';
 import { ReadBarrier } from '../requests/read-barrier.ts';
+import { TracedCalls } from '../requests/traced-calls.ts';
 import { Snapshots } from '../snapshots/snapshots.ts';
 import type { CheckedPart } from '../snapshots/state-transfer.ts';
 import { Reporter } from '../thread/reporter.ts';
@@ -49,6 +50,7 @@ export class CoreParts {
   readonly #ports: CorePartsPorts;
   readonly catalog: CatalogMachine;
   readonly reporter: Reporter = new Reporter((token, error) => this.forwards.refused(token, error));
+  readonly calls: TracedCalls;
   readonly timers: GroupTimers;
   readonly totals: RaftTotals = new RaftTotals();
   readonly warmer: Warmer = new Warmer();
@@ -85,6 +87,9 @@ export class CoreParts {
     this.#ports = ports;
     this.memory = new NodeMemory(limits.memoryBytesMax, () => this.totals.logBytes);
     const { memory } = this;
+    const { isTraced = false } = ports;
+    this.calls = new TracedCalls({ isTraced, monotonicMs, random, told: (span) => reporter.traced(span) });
+    const { calls } = this;
     this.feed = new LogFeed(ports.log, knownLevel(ports), monotonicMs);
     const isKnown = (id: NodeId): boolean => this.cluster.isKnown(id);
     const isLeaving = (id: NodeId): boolean => this.cluster.departures.isLeaving(id);
@@ -109,7 +114,7 @@ export class CoreParts {
       { node, kv, machines, limits, reporter, monotonicMs, seed, step, waits, waiting: memory.waiting, opened },
       recovered.groups,
     );
-    const requests = { reporter, touch, absence, monotonicMs, step };
+    const requests = { reporter, touch, absence, monotonicMs, step, calls };
     this.forwards = new Forwards({ ...ports, ...this.#forwarding(), session: seed() >>> 0, ...requests });
     const { forwards } = this;
     const world = { clock, random, placement, view: () => this.#view(), level: () => this.catalog.level, disk };
@@ -145,6 +150,7 @@ export class CoreParts {
       installed: (group, part) => this.#installed(group, part),
       installWritten: (group, mark) => this.snapshots.written(group, mark),
       change: (change, turn) => this.cluster.change(change, turn),
+      applied: ({ id }, entry) => this.calls.applied(id, entry),
       told: (settlements) => this.reporter.settle(settlements),
       written: (turn, elapsedMs) => {
         this.written.tell(turn, elapsedMs);
@@ -233,6 +239,7 @@ export class CoreParts {
     this.cluster.forget(closed);
     this.replication.closed(closed);
     this.apply.closed(closed);
+    this.calls.closed(closed.id);
     this.totals.closed(closed.raft);
   }
 

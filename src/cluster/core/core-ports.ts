@@ -22,6 +22,8 @@ export interface CorePorts extends ClusterPorts {
   readonly random: Random;
   readonly observer: CoreObserver;
   readonly snapshotObserver: SnapshotObserver;
+  /** Whether spans of this node go anywhere; by default not. */
+  readonly isTraced?: boolean;
   /** Runs the work after everything that has arrived by then had its turn. */
   readonly later: (work: () => void) => void;
 }

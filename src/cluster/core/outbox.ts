@@ -7,6 +7,7 @@ import type { Message } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { Envelope } from '../peer/envelope.ts';
 import type { Refrains } from '../peer/refrain.ts';
+import type { SentContext } from '../peer/trace-context.ts';
 import type { Peers } from '../peers.ts';
 
 export class Outbox {
@@ -14,6 +15,8 @@ export class Outbox {
   #letters = new Map<NodeId, Envelope[]>();
   /** Of those to whom there is something to say. */
   #refrains = new Map<NodeId, Refrains>();
+  /** Of requests among the letters. */
+  #contexts = new Map<NodeId, SentContext[]>();
 
   constructor(peers: Peers) {
     this.#peers = peers;
@@ -32,6 +35,13 @@ export class Outbox {
     else letters.push(envelope);
   }
 
+  /** A request among the letters to a node is sent in that span. */
+  trace(to: NodeId, context: SentContext): void {
+    const contexts = this.#contexts.get(to);
+    if (contexts === undefined) this.#contexts.set(to, [context]);
+    else contexts.push(context);
+  }
+
   /** It is the time for these. */
   recite(to: NodeId, refrains: Refrains): void {
     this.#refrains.set(to, { ...this.#refrains.get(to), ...refrains });
@@ -44,6 +54,8 @@ export class Outbox {
     const refrains = this.#refrains;
     this.#letters = new Map();
     if (refrains.size > 0) this.#refrains = new Map();
-    for (const [node, messages] of letters) this.#peers.send(node, messages, refrains.get(node));
+    const contexts = this.#contexts;
+    if (contexts.size > 0) this.#contexts = new Map();
+    for (const [node, messages] of letters) this.#peers.send(node, messages, refrains.get(node), contexts.get(node));
   }
 }

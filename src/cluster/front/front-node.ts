@@ -26,6 +26,7 @@ import {
 import { encodeCatalogEntry } from '#database';
 import type { KvReader } from '#kv';
 import { type ApiKey, decodeDefinitionEntry } from '#model';
+import type { Traced, Tracer } from '#observability';
 import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
 import { CatalogLease } from '../catalog/catalog-lease.ts';
 import { type CatalogState, LiveCatalog } from '../catalog/catalog-mirror.ts';
@@ -59,8 +60,10 @@ import type {
   ReadRequest,
   Report,
   Settlement,
+  SpanFact,
   Token,
 } from '../thread/link.ts';
+import { pastSpan, traceOf } from './core-spans.ts';
 import type { FrontObserver } from './observer.ts';
 import { Revisions } from './revisions.ts';
 import {
@@ -85,6 +88,7 @@ export interface FrontPorts {
   readonly schedule: (flush: () => void) => void;
   readonly monotonicMs: () => number;
   readonly observer: FrontObserver;
+  readonly tracer?: Tracer | undefined;
   /** Those of the core. */
   readonly limits?: Pick<CoreLimits, 'leaseMs' | 'leaseRenewMs'>;
   /** Says to other nodes where clients reach this one. */
@@ -194,14 +198,17 @@ export class FrontNode implements Node {
     this.#ports.announce?.(clients);
   }
 
-  createDatabase(name: string, { requireLeader: staysHere = false }: WriteOptions = {}): Promise<CreateOutcome> {
-    const add = (token: Token): unknown => this.#turn.creates.push({ token, name, staysHere });
+  createDatabase(name: string, options: WriteOptions = {}): Promise<CreateOutcome> {
+    const { requireLeader: staysHere = false } = options;
+    const asked = { name, staysHere, ...traceOf(options) };
+    const add = (token: Token): unknown => this.#turn.creates.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: createOutcome });
   }
 
   deleteDatabase(name: string, databaseId?: DatabaseId, options: WriteOptions = {}): Promise<DeleteOutcome> {
     const { requireLeader: staysHere = false } = options;
-    const add = (token: Token): unknown => this.#turn.deletes.push({ token, name, databaseId, staysHere });
+    const asked = { name, databaseId, staysHere, ...traceOf(options) };
+    const add = (token: Token): unknown => this.#turn.deletes.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: deleteOutcome });
   }
 
@@ -211,7 +218,7 @@ export class FrontNode implements Node {
     }
     const answer = (settlement: Settlement): TransactOutcome => this.#answer(group, transactOutcome(settlement));
     const { onAdmitted, requireLeader: staysHere = false } = options;
-    const asked = { group, payload, tellsAdmission: onAdmitted !== undefined, staysHere };
+    const asked = { group, payload, tellsAdmission: onAdmitted !== undefined, staysHere, ...traceOf(options) };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
     return this.#ask('proposal', { add, answer, onAdmitted });
   }
@@ -220,28 +227,29 @@ export class FrontNode implements Node {
     // What no replica can read would end each of them, again and again: it must not get into a log.
     if (decodeDefinitionEntry(payload) === undefined) return this.#refuse('proposal', definitionUnreadable());
     const { requireLeader: staysHere = false } = options;
-    const asked = { group, payload, tellsAdmission: false, staysHere };
+    const asked = { group, payload, tellsAdmission: false, staysHere, ...traceOf(options) };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: definitionOutcome });
   }
 
-  keepApiKey(key: ApiKey): Promise<KeyOutcome> {
-    return this.#propose(encodeCatalogEntry({ kind: 'keep-key', key }));
+  keepApiKey(key: ApiKey, asked?: Traced): Promise<KeyOutcome> {
+    return this.#propose(encodeCatalogEntry({ kind: 'keep-key', key }), asked);
   }
 
-  removeApiKey(id: string): Promise<KeyOutcome> {
-    return this.#propose(encodeCatalogEntry({ kind: 'remove-key', id }));
+  removeApiKey(id: string, asked?: Traced): Promise<KeyOutcome> {
+    return this.#propose(encodeCatalogEntry({ kind: 'remove-key', id }), asked);
   }
 
-  latest(group: GroupId): Promise<Revision> {
+  latest(group: GroupId, asked?: Traced): Promise<Revision> {
     const told = this.#latestTold(group);
-    return told === undefined ? this.confirmedLatest(group) : this.#shown(group, told);
+    return told === undefined ? this.confirmedLatest(group, asked) : this.#shown(group, told);
   }
 
-  async confirmedLatest(group: GroupId): Promise<Revision> {
+  async confirmedLatest(group: GroupId, asked?: Traced): Promise<Revision> {
+    const traced = traceOf(asked);
     const shared = this.#turn.sharedReads?.get(group);
-    if (shared !== undefined) return shared;
-    const read = this.#read(group);
+    if (shared !== undefined && traced === undefined) return shared;
+    const read = this.#read(group, traced);
     this.#turn.sharedReads ??= new Map();
     this.#turn.sharedReads.set(group, read);
     return read;
@@ -308,8 +316,8 @@ export class FrontNode implements Node {
     await this.#draining;
   }
 
-  #propose(payload: Uint8Array): Promise<KeyOutcome> {
-    const asked = { group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere: false };
+  #propose(payload: Uint8Array, options?: Traced): Promise<KeyOutcome> {
+    const asked = { group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere: false, ...traceOf(options) };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: keyOutcome });
   }
@@ -343,9 +351,9 @@ export class FrontNode implements Node {
     return revision;
   }
 
-  async #read(group: GroupId): Promise<Revision> {
+  async #read(group: GroupId, traced: Pick<ReadRequest, 'trace'> | undefined): Promise<Revision> {
     const askedMs = this.#ports.monotonicMs();
-    const add = (token: Token): unknown => this.#turn.reads.push({ token, group });
+    const add = (token: Token): unknown => this.#turn.reads.push({ token, group, ...traced });
     const revision = await this.#ask('read', { add, answer: readRevision });
     if (group === CATALOG_GROUP) this.#lease.confirmed(askedMs);
     this.#revisions.advance(group, revision);
@@ -401,7 +409,7 @@ export class FrontNode implements Node {
     this.#ports.link.send(commands);
   }
 
-  #take({ catalog, catalogIndex, applied, leaders, admitted, settlements }: Report): void {
+  #take({ catalog, catalogIndex, applied, leaders, admitted, settlements, spans }: Report): void {
     for (const { group, node } of leaders) this.#leaders.set(group, node);
     for (const change of catalog) {
       const before = change.kind === 'moved' ? this.#catalog.lookup(change.binding.name) : undefined;
@@ -423,6 +431,12 @@ export class FrontNode implements Node {
     for (const token of admitted) this.#pending.get(token)?.onAdmitted?.();
     const nowMs = this.#ports.monotonicMs();
     for (const settlement of settlements) this.#settle(settlement, nowMs);
+    if (spans !== undefined) this.#record(spans);
+  }
+
+  #record(spans: readonly SpanFact[]): void {
+    const { tracer } = this.#ports;
+    if (tracer !== undefined) for (const span of spans) tracer.record(pastSpan(span, this.#catalog));
   }
 
   /** The replica of this node among those that hold a database. */

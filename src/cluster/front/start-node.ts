@@ -5,7 +5,7 @@
 import { type Address, DatabaseError, type GroupId, type NodeId, type Revision, toRevision } from '#base';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
-import type { Logger, Metrics } from '#observability';
+import type { Logger, Metrics, Tracer } from '#observability';
 import {
   compactionBytesMax,
   type DiskThresholds,
@@ -66,6 +66,8 @@ export interface NodeOptions {
   readonly beforeListening?: () => Promise<void>;
   /** Called when the thread of the core begins to recover: the caller's has nothing to do until it is done. */
   readonly onRecovering?: () => void;
+  /** By which what the core has seen of traced requests becomes spans; without one nothing is gathered. */
+  readonly tracer?: Tracer | undefined;
   /** Hears each order of an operator, when its outcome is known. */
   readonly onAdministered?: (administered: Administered) => void;
   /** Called once when an operator wants the node to end: the caller's is to drain it. */
@@ -96,7 +98,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const limits = { ...LIMITS, ...options.limits };
   const links = joining.links;
   const { copies = COPIES_DEFAULT, replaceAfterMs } = options;
-  const kept = { copies, replaceAfterMs };
+  const kept = { copies, replaceAfterMs, isTraced: options.tracer !== undefined };
   const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, ...kept, links };
   const order = { kind: 'open', ...parts } as const;
   if (links !== undefined) await options.beforeListening?.();
@@ -133,6 +135,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     monotonicMs: () => performance.now(),
     limits,
     observer: observeFront(metrics),
+    tracer: options.tracer,
     close: async () => {
       clearInterval(looking);
       await Promise.all([scrub.close(), sizes.close()]);

@@ -92,8 +92,8 @@ export function laneOf({ message }: Envelope): Lane {
 }
 
 const CONTENTS: Readonly<Record<Lane, ReadonlySet<FrameContent>>> = {
-  beats: new Set(['messages']),
-  appends: new Set(['messages', 'forwards']),
+  beats: new Set(['messages', 'contexts']),
+  appends: new Set(['messages', 'forwards', 'contexts']),
   bulk: new Set(['messages', 'letter']),
 };
 

@@ -14,6 +14,7 @@
  */
 import {
   assert,
+  CATALOG_GROUP,
   type DatabaseError,
   type GroupId,
   type LogIndex,
@@ -31,11 +32,13 @@ import { type HeldBytes, isWithinShare } from '../group/node-memory.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { Machines } from '../machine.ts';
 import type { DepartureItem, FenceItem, ForwardItem } from '../peer/forward.ts';
+import { contextBelow, type SentContext } from '../peer/trace-context.ts';
 import type { Peers } from '../peers.ts';
 import type { CreateRequest, Proposal, Token } from '../thread/link.ts';
 import type { Reporter } from '../thread/reporter.ts';
 import type { Waiting } from './group-proposals.ts';
 import { forwardsFull, malformedForward, nodeNotKnown, noLeader, outcomeUnknown, payloadTooLarge } from './refusals.ts';
+import type { OpenSpan, TracedCalls } from './traced-calls.ts';
 
 export interface ForwardsPorts {
   readonly peers: Peers;
@@ -55,6 +58,7 @@ export interface ForwardsPorts {
   readonly held: HeldBytes;
   /** Drawn anew by each process, 0 to 2^32 - 1. */
   readonly session: number;
+  readonly calls: TracedCalls;
 }
 
 /** No request of this process has this number: its answers are nobody's. */
@@ -67,12 +71,14 @@ const REQUEST_BYTES = 256;
 interface Sent extends Waiting {
   readonly to: NodeId;
   readonly sentMs: number;
+  readonly span: OpenSpan | undefined;
 }
 
 interface Asker {
   readonly node: NodeId;
   readonly session: number;
   readonly id: number;
+  readonly span: OpenSpan | undefined;
 }
 
 /** What other nodes ask for. */
@@ -100,6 +106,8 @@ export class Forwards {
   /** Refused by one node, and to be asked again. */
   #again: Waiting[] = [];
   #outgoing = new Map<NodeId, ForwardItem[]>();
+  /** Of requests among them. */
+  #contexts = new Map<NodeId, SentContext[]>();
 
   constructor(ports: ForwardsPorts) {
     this.#ports = ports;
@@ -125,8 +133,11 @@ export class Forwards {
       return;
     }
     this.#count(to, proposal, 1);
-    const id = this.#sent.add({ proposal, sinceMs, to, sentMs: monotonicMs() });
     const { group, payload, creates } = proposal;
+    const span = this.#spanOf(to, proposal);
+    const id = this.#sent.add({ proposal, sinceMs, to, sentMs: monotonicMs(), span });
+    if (span !== undefined)
+      this.#trace(to, { kind: 'forward', session, id, ...contextBelow(span.parent, span.spanId) });
     if (creates === undefined) this.post(to, { kind: 'propose', session, id, group, payload });
     else this.post(to, { kind: 'create', session, id, name: creates.name });
   }
@@ -175,13 +186,18 @@ export class Forwards {
 
   /** What another node asked for is an entry of the log. */
   accepted(token: Token, index: LogIndex, term: Term): void {
-    const { node, session, id } = this.#askerOf(token);
+    const { node, session, id, span } = this.#askerOf(token);
+    if (span !== undefined) {
+      this.#ports.calls.close(span);
+      this.#ports.calls.entered(contextBelow(span.parent, span.spanId), span.group, index, term);
+    }
     this.post(node, { kind: 'accepted', session, id, index, term });
   }
 
   /** What another node asked for is no entry, and will never be one. */
   refused(token: Token, error: DatabaseError): void {
-    const { node, session, id } = this.#askerOf(token);
+    const { node, session, id, span } = this.#askerOf(token);
+    if (span !== undefined) this.#ports.calls.close(span, error);
     this.post(node, { kind: 'refused', session, id, error });
   }
 
@@ -208,7 +224,9 @@ export class Forwards {
     if (this.#outgoing.size === 0) return;
     const outgoing = this.#outgoing;
     this.#outgoing = new Map();
-    for (const [node, items] of outgoing) this.#ports.peers.forward(node, items);
+    const contexts = this.#contexts;
+    if (contexts.size > 0) this.#contexts = new Map();
+    for (const [node, items] of outgoing) this.#ports.peers.forward(node, items, contexts.get(node));
   }
 
   /** Why it cannot be taken in: what another node asks for is not believed to be what it should be. */
@@ -226,6 +244,8 @@ export class Forwards {
     if (item.session !== this.#ports.session || this.#sent.get(item.id)?.to !== from) return;
     const sent = this.#remove(item.id);
     if (sent === undefined) return;
+    const error = item.kind === 'refused' ? item.error : undefined;
+    if (sent.span !== undefined) this.#ports.calls.close(sent.span, error);
     if (item.kind === 'accepted') this.#expect(sent.proposal, item.index, item.term);
     else if (ELSEWHERE.has(item.error.details.reason)) this.#again.push(sent);
     else this.#ports.reporter.refuse([sent.proposal.token], item.error);
@@ -246,10 +266,9 @@ export class Forwards {
     for (const [id, sent] of this.#sent.entries()) {
       if (!isLost(sent)) continue;
       this.#remove(id);
-      this.#ports.reporter.refuse(
-        [sent.proposal.token],
-        outcomeUnknown(this.#ports.titles.titleOf(sent.proposal.group)),
-      );
+      const error = outcomeUnknown(this.#ports.titles.titleOf(sent.proposal.group));
+      if (sent.span !== undefined) this.#ports.calls.close(sent.span, error);
+      this.#ports.reporter.refuse([sent.proposal.token], error);
     }
   }
 
@@ -271,8 +290,24 @@ export class Forwards {
     return this.#sentBytes.get(node) ?? 0;
   }
 
-  #tokenOf(node: NodeId, { session, id }: { readonly session: number; readonly id: number }): Token {
-    return -1 - this.#askers.add({ node, session, id });
+  #tokenOf(node: NodeId, item: Extract<ForwardItem, { readonly kind: 'propose' | 'create' }>): Token {
+    const { session, id, kind: what } = item;
+    const group = item.kind === 'create' ? CATALOG_GROUP : item.group;
+    const span = this.#ports.calls.answering(node, { session, id }, { what, group });
+    return -1 - this.#askers.add({ node, session, id, span });
+  }
+
+  /** What is asked of another node, if it is traced. */
+  #spanOf(node: NodeId, { trace, group, creates }: Proposal): OpenSpan | undefined {
+    if (trace === undefined) return undefined;
+    const what = creates === undefined ? 'propose' : 'create';
+    return this.#ports.calls.open(trace, { what, role: 'client', group, node });
+  }
+
+  #trace(to: NodeId, context: SentContext): void {
+    const contexts = this.#contexts.get(to);
+    if (contexts === undefined) this.#contexts.set(to, [context]);
+    else contexts.push(context);
   }
 
   #askerOf(token: Token): Asker {

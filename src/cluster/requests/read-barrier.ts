@@ -9,9 +9,11 @@ import type { DatabaseError } from '#base';
 import type { Effect, Input, Refusal } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
+import type { TraceContext } from '../peer/trace-context.ts';
 import type { ReadRequest, Settlement, Token } from '../thread/link.ts';
 import type { Reporter } from '../thread/reporter.ts';
 import { draining, noLeader, readsFull } from './refusals.ts';
+import { BoundedMap, type OpenSpan, type TracedCalls } from './traced-calls.ts';
 
 export interface ReadBarrierPorts {
   readonly reporter: Reporter;
@@ -20,6 +22,7 @@ export interface ReadBarrierPorts {
   readonly absence: (id: ReadRequest['group']) => DatabaseError;
   readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
+  readonly calls: TracedCalls;
 }
 
 type ReadReady = Extract<Effect, { readonly kind: 'read-ready' }>;
@@ -28,6 +31,10 @@ export class ReadBarrier {
   readonly #ports: ReadBarrierPorts;
   /** Groups of which a question was answered, and reads wait to be asked for. */
   readonly #answered = new Set<Group>();
+  /** Reads that are traced and were not asked for yet. */
+  readonly #traces = new BoundedMap<Token, TraceContext>();
+  /** Questions that are traced and have no answer yet, by group and number. */
+  readonly #questions = new BoundedMap<string, readonly OpenSpan[]>();
   #isOpen = true;
 
   constructor(ports: ReadBarrierPorts) {
@@ -41,7 +48,8 @@ export class ReadBarrier {
   /** Takes the reads of a turn; those of one group share one read index. */
   take(reads: readonly ReadRequest[]): void {
     const tokens = new Map<Group, Token[]>();
-    for (const { token, group: id } of reads) {
+    for (const { token, group: id, trace } of reads) {
+      if (trace !== undefined) this.#traces.set(token, trace);
       const group = this.#ports.touch(id);
       if (!this.#isOpen) this.#ports.reporter.refuse([token], draining());
       else if (group === undefined) this.#ports.reporter.refuse([token], this.#ports.absence(id));
@@ -79,6 +87,7 @@ export class ReadBarrier {
   /** Carries out a `read-ready` effect. */
   onReady(group: Group, { id, index, term }: ReadReady): void {
     const tokens = this.#take(group, id);
+    this.#closeSpans(group, id);
     if (group.written.index >= index) this.#answer(group, tokens);
     else group.reads.park({ tokens, index, term, sinceMs: this.#ports.monotonicMs() });
   }
@@ -86,9 +95,10 @@ export class ReadBarrier {
   /** Carries out a `read-refused` effect. */
   onRefused(group: Group, id: number, refusal: Refusal): void {
     const tokens = this.#take(group, id);
+    const error = refusal.kind === 'reads-full' ? readsFull(group.title, refusal.countMax) : noLeader(group.title);
+    this.#closeSpans(group, id, error);
     // The leader is another one, or not known yet: the read asks again.
     if (refusal.kind === 'not-leader') return this.#wait(group, tokens);
-    const error = refusal.kind === 'reads-full' ? readsFull(group.title, refusal.countMax) : noLeader(group.title);
     this.#ports.reporter.refuse(tokens, error);
   }
 
@@ -117,13 +127,27 @@ export class ReadBarrier {
   }
 
   #ask(group: Group, tokens: readonly Token[]): void {
-    this.#ports.step(group, { kind: 'read', id: group.reads.ask(tokens) });
+    const id = group.reads.ask(tokens);
+    const step = (): void => this.#ports.step(group, { kind: 'read', id });
+    if (this.#traces.size === 0) return step();
+    const traces = tokens.map((token) => this.#traces.take(token)).filter((trace) => trace !== undefined);
+    const spans = this.#ports.calls.reading(traces, step);
+    if (spans.length > 0) this.#questions.set(questionOf(group, id), spans);
+  }
+
+  #closeSpans(group: Group, id: number, error?: DatabaseError): void {
+    if (this.#questions.size === 0) return;
+    for (const span of this.#questions.take(questionOf(group, id)) ?? []) this.#ports.calls.close(span, error);
   }
 
   #answer(group: Group, tokens: readonly Token[]): void {
     const { revision } = group.written;
     this.#ports.reporter.settle(tokens.map((token): Settlement => ({ kind: 'read', token, revision })));
   }
+}
+
+function questionOf(group: Group, id: number): string {
+  return `${group.id} ${id}`;
 }
 
 /** A leader answers when it has applied its own no-op; a follower asks its leader. */

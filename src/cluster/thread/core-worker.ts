@@ -38,6 +38,7 @@ import {
   packFailure,
   type ToCore,
 } from './core-thread-messages.ts';
+import type { Report } from './link.ts';
 import { packReport } from './report-message.ts';
 
 /** How late a deadline of the core may be noticed. */
@@ -115,14 +116,13 @@ async function start(
     observer: gatherer,
     snapshotObserver: reach?.observer ?? unobservedSnapshots,
     later: setImmediate,
+    isTraced: order.isTraced,
   };
   const core = await CoreRuntime.open(ports, recovered);
   showEnds(core, port);
   showWhetherAlone(core, new Int32Array(order.alone));
   if (reach !== undefined) keep(beginReach(reach, core));
-  core.onReport((report) => {
-    post(port, packReport(report, gatherer.take(core.levels)));
-  });
+  showReports(core, port, gatherer);
   const teller = new Teller(port, core, gatherer);
   const ticking = setInterval(() => {
     teller.ticks();
@@ -164,6 +164,26 @@ function showEnds(core: CoreRuntime, port: MessagePort): void {
 function showWhetherAlone(core: CoreRuntime, shown: Int32Array): void {
   core.onCompany(() => Atomics.store(shown, 0, 0));
   Atomics.store(shown, 0, core.isAlone ? 1 : 0);
+}
+
+function showReports(core: CoreRuntime, port: MessagePort, gatherer: MeasureGatherer): void {
+  core.onReport((report) => post(port, packReport(dated(report), gatherer.take(core.levels))));
+}
+
+/** The front's clock has another beginning: times of spans are told as they are since 1970. */
+function dated(report: Report): Report {
+  const { spans } = report;
+  if (spans === undefined) return report;
+  const beganMs = wallClock.nowMs() - performance.now();
+  return {
+    ...report,
+    spans: spans.map((span) => ({
+      ...span,
+      startMs: beganMs + span.startMs,
+      endMs: beganMs + span.endMs,
+      events: span.events.map(({ name, atMs }) => ({ name, atMs: beganMs + atMs })),
+    })),
+  };
 }
 
 /** Fails when the node hears that it was removed. */

@@ -19,7 +19,7 @@ import type { PersistedFacts } from '#storage';
 import type { CoreLevels, Measures, WrittenFacts } from '../front/observer.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
-import type { AppliedRevision, GroupLeader, Report, Settlement, Token } from './link.ts';
+import type { AppliedRevision, GroupLeader, Report, Settlement, SpanFact, Token } from './link.ts';
 
 type Numbers = Float64Array<ArrayBuffer>;
 
@@ -32,6 +32,7 @@ interface FullReport {
   readonly others: readonly SentSettlement[];
   readonly catalog: readonly CatalogChange[];
   readonly catalogIndex: number;
+  readonly spans: readonly SpanFact[];
 }
 
 type SentSettlement =
@@ -54,6 +55,7 @@ const COUNTS = 6;
 const COMMITTED_NUMBERS = 5;
 const PAIR = 2;
 const REST = 10;
+const NO_SPANS: readonly SpanFact[] = [];
 
 export function packReport(report: Report, measures: Measures): ReportMessage {
   const committed: CommittedSettlement[] = [];
@@ -64,16 +66,17 @@ export function packReport(report: Report, measures: Measures): ReportMessage {
     else others.push(settlement);
   }
   const numbers = packNumbers(committed, report, measures);
-  return others.length + report.catalog.length === 0
+  const { catalog, catalogIndex, spans = NO_SPANS } = report;
+  return others.length + catalog.length + spans.length === 0
     ? numbers
-    : { kind: 'report', numbers, others, catalog: report.catalog, catalogIndex: report.catalogIndex };
+    : { kind: 'report', numbers, others, catalog, catalogIndex, spans };
 }
 
 export function unpackReport(message: ReportMessage): { readonly report: Report; readonly measures: Measures } {
   if (message instanceof Float64Array) return unpackNumbers(message, []);
-  const { numbers, others, catalog, catalogIndex } = message;
+  const { numbers, others, catalog, catalogIndex, spans } = message;
   const { report, measures } = unpackNumbers(numbers, others.map(received));
-  return { report: { ...report, catalog, catalogIndex }, measures };
+  return { report: { ...report, catalog, catalogIndex, ...(spans.length > 0 && { spans }) }, measures };
 }
 
 function packNumbers(

@@ -6,7 +6,15 @@
  */
 import type { DatabaseError, GroupId, Revision } from '#base';
 import type { CatalogChange } from '../node.ts';
-import { type AppliedRevision, type GroupLeader, isForeign, type Report, type Settlement, type Token } from './link.ts';
+import {
+  type AppliedRevision,
+  type GroupLeader,
+  isForeign,
+  type Report,
+  type Settlement,
+  type SpanFact,
+  type Token,
+} from './link.ts';
 
 export class Reporter {
   #catalog: CatalogChange[] = [];
@@ -15,6 +23,7 @@ export class Reporter {
   #leaders: GroupLeader[] = [];
   #admitted: Token[] = [];
   #settlements: Settlement[] = [];
+  #spans: SpanFact[] = [];
   #isFollowed = false;
   #listener: ((report: Report) => void) | undefined;
   readonly #refuseForeign: (token: Token, error: DatabaseError) => void;
@@ -52,6 +61,11 @@ export class Reporter {
     this.#admitted.push(token);
   }
 
+  /** What is traced hurries nobody, either. */
+  traced(span: SpanFact): void {
+    this.#spans.push(span);
+  }
+
   applied({ group, revision }: AppliedRevision): void {
     this.#applied.set(group, revision);
   }
@@ -80,7 +94,7 @@ export class Reporter {
 
   /** Sends what was gathered, if anything. */
   flushAll(): void {
-    if (this.#applied.size + this.#leaders.length > 0 || this.#hasAnswers) this.#send();
+    if (this.#applied.size + this.#leaders.length + this.#spans.length > 0 || this.#hasAnswers) this.#send();
   }
 
   get #hasAnswers(): boolean {
@@ -95,6 +109,7 @@ export class Reporter {
       leaders: this.#leaders,
       admitted: this.#admitted,
       settlements: this.#settlements,
+      ...(this.#spans.length > 0 && { spans: this.#spans }),
     };
     this.#catalog = [];
     this.#catalogIndex = 0;
@@ -103,6 +118,7 @@ export class Reporter {
     if (this.#listener !== undefined) this.#leaders = [];
     this.#admitted = [];
     this.#settlements = [];
+    if (this.#spans.length > 0) this.#spans = [];
     this.#listener?.(report);
   }
 }

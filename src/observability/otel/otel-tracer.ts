@@ -12,9 +12,11 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { type IdGenerator, RandomIdGenerator } from '@opentelemetry/sdk-trace';
 import {
   failureAttributes,
   type HeaderOf,
+  type PastSpan,
   type Span,
   type SpanAttributes,
   type SpanKind,
@@ -46,13 +48,57 @@ const SETTER: TextMapSetter<Record<string, string>> = {
   },
 };
 
-export function otelTracer(tracer: OtelTracer): Tracer {
+/** Ids of spans: drawn, but for the one of a span that has its id already. */
+export class SpanIds implements IdGenerator {
+  readonly #random = new RandomIdGenerator();
+  #next: string | undefined;
+
+  generateTraceId(): string {
+    return this.#random.generateTraceId();
+  }
+
+  generateSpanId(): string {
+    return this.#next ?? this.#random.generateSpanId();
+  }
+
+  /** Spans that the work begins have this id: it begins one. */
+  with<Result>(spanId: string, work: () => Result): Result {
+    this.#next = spanId;
+    try {
+      return work();
+    } finally {
+      this.#next = undefined;
+    }
+  }
+}
+
+/** `ids` are those of the provider of the tracer. */
+export function otelTracer(tracer: OtelTracer, ids: SpanIds): Tracer {
   return {
     begin: (name, from, attributes = {}) => {
       const remote = W3C.extract(ROOT_CONTEXT, from, GETTER);
       return begun(tracer, remote, { name, kind: 'server', attributes });
     },
+    record: (past) => {
+      const parent = parentOf(past);
+      if (parent !== undefined) ids.with(past.spanId, () => record(tracer, parent, past));
+    },
   };
+}
+
+/** Undefined: it is no trace context. What a server span is below is on another node, everything else is here. */
+function parentOf({ parent, kind }: PastSpan): Context | undefined {
+  const context = trace.getSpanContext(W3C.extract(ROOT_CONTEXT, parent, GETTER));
+  return context && trace.setSpanContext(ROOT_CONTEXT, { ...context, isRemote: kind === 'server' });
+}
+
+function record(tracer: OtelTracer, parent: Context, past: PastSpan): void {
+  const { name, kind, startMs, endMs, events, failure, attributes } = past;
+  const given = present({ ...attributes, ...failure });
+  const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: given, startTime: startMs }, parent);
+  for (const event of events) span.addEvent(event.name, event.atMs);
+  if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end(endMs);
 }
 
 interface Beginning {

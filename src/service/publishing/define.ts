@@ -11,7 +11,7 @@ export type Define = (entry: DefinitionEntry) => Promise<DefinitionOutcome>;
 /** Runs the work once the node has what the request says that it must have. */
 export function defining<Reply>(
   context: ServiceContext,
-  { databaseName, floor, requireLeader }: DefiningRequest,
+  { databaseName, floor, requireLeader, span }: DefiningRequest,
   work: (binding: Binding, define: Define) => Promise<Reply>,
 ): Promise<Reply> {
   const { node } = context;
@@ -25,7 +25,7 @@ export function defining<Reply>(
         // Said here, it names the leader of this database.
         const refusal = requireLeader ? node.notLeading(binding.group) : undefined;
         if (refusal !== undefined) throw refusal;
-        const outcome = await node.define(binding.group, encodeDefinitionEntry(entry), { requireLeader });
+        const outcome = await node.define(binding.group, encodeDefinitionEntry(entry), { requireLeader, span });
         isBound = true;
         return outcome;
       } catch (failure) {

@@ -1,0 +1,237 @@
+// Goal: what a node asks another one for a request is part of its trace: the question on the node that asks, the answer
+// on the node that is asked, and the entry of its log; a node that is not told where spans go makes none of them.
+// Method: three real nodes, a collector on loopback that reads what they export, and requests to a node that does not
+// lead.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { HttpClient } from '../support/http-client.ts';
+import { startServerIn, type TestServer } from '../support/one-server.ts';
+import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { untilAllAreVoters } from '../support/server-cluster.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+/** For three nodes to find each other on a machine with other things to do. */
+const PROCESSES_MS = 120_000;
+
+let receiver: OtlpReceiver;
+let traces = 0;
+
+beforeAll(async () => {
+  receiver = await startOtlpReceiver();
+});
+
+afterAll(async () => {
+  await receiver[Symbol.asyncDispose]();
+});
+
+interface Remote {
+  readonly traceId: string;
+  readonly headers: { readonly traceparent: string; readonly tracestate: string };
+}
+
+/** A trace that somebody else has begun. */
+function remote(flags = '01'): Remote {
+  traces += 1;
+  const traceId = traces.toString(16).padStart(32, 'c');
+  const traceparent = `00-${traceId}-${traces.toString(16).padStart(16, 'd')}-${flags}`;
+  return { traceId, headers: { traceparent, tracestate: 'vendor=3' } };
+}
+
+async function started(name: string, settings: readonly string[]): Promise<TestServer> {
+  const dir = tempDir();
+  const node = await startServerIn(dir.path, `--node-name=${name}`, '--peer-port=0', ...settings);
+  afterAll(async () => {
+    await node[Symbol.asyncDispose]();
+    dir[Symbol.dispose]();
+  });
+  return node;
+}
+
+/** `settingsOf` are those of one node alone. */
+async function startThree(settingsOf: (name: string) => readonly string[]): Promise<ReadonlyMap<string, TestServer>> {
+  const one = await started('one', settingsOf('one'));
+  const join = `--join=${one.peer}`;
+  const [two, three] = await Promise.all([
+    started('two', [join, ...settingsOf('two')]),
+    started('three', [join, ...settingsOf('three')]),
+  ]);
+  await untilAllAreVoters(one, 3);
+  return new Map([
+    ['one', one],
+    ['two', two],
+    ['three', three],
+  ]);
+}
+
+/** Once all three hold the database, and know who leads it. */
+async function leaderOf(nodes: ReadonlyMap<string, TestServer>, databaseName: string): Promise<string> {
+  return eventually(async () => {
+    const told = new Set<string>();
+    for (const { client } of nodes.values()) {
+      const { trailers } = await client.call('transact', {
+        databaseName,
+        transaction: { events: [{ id: 'x', type: 't', source: '/s/x' }] },
+      });
+      told.add(String(trailers['x-leader-node']));
+    }
+    const [leader] = told;
+    if (told.size !== 1 || leader === undefined) throw new Error(`The leader is ${[...told].join(', ')}`);
+    return leader;
+  });
+}
+
+function named(name: string, kind: ReceivedSpan['kind'], spans: readonly ReceivedSpan[]): ReceivedSpan {
+  const found = spans.find((span) => span.name === name && span.kind === kind);
+  if (found === undefined) throw new Error(`There is no ${kind} span ${name}`);
+  return found;
+}
+
+async function spansOf(traceId: string, ...names: readonly string[]): Promise<readonly ReceivedSpan[]> {
+  const ofTrace = (): readonly ReceivedSpan[] => receiver.spans.filter((span) => span.traceId === traceId);
+  const countOf = (name: string): number => ofTrace().filter((span) => span.name === name).length;
+  const wanted = new Map(names.map((name) => [name, names.filter((each) => each === name).length]));
+  await receiver.until(`${names.join(', ')} in ${traceId}`, () =>
+    [...wanted].every(([name, count]) => countOf(name) >= count),
+  );
+  return ofTrace();
+}
+
+const nodeOf = ({ resource }: ReceivedSpan): unknown => resource['service.instance.id'];
+
+const event = (id: string): object => ({ id, source: '/s/orders', specversion: '1.0', type: 'placed' });
+
+describe('SPEC-TRACE-CONTEXT between a node and the one that leads', () => {
+  let nodes: ReadonlyMap<string, TestServer>;
+  let leader: string;
+  let follower: string;
+  let api: HttpClient;
+
+  beforeAll(async () => {
+    const settings = [`--otlp-endpoint=${receiver.endpoint}`, '--trace-sample-ratio=0'];
+    nodes = await startThree(() => settings);
+    const [first] = nodes.values();
+    await new HttpClient(first?.http ?? '').create('shop');
+    leader = await leaderOf(nodes, 'shop');
+    follower = [...nodes.keys()].find((name) => name !== leader) ?? '';
+    api = new HttpClient(nodes.get(follower)?.http ?? '');
+  }, PROCESSES_MS);
+
+  it('a write that is forwarded shows the question, its answer and the entry', async () => {
+    const { traceId, headers } = remote();
+    expect((await api.post('/databases/shop/events', { events: [event('a')] }, headers)).status).toBe(200);
+    const method = 'cairn.peer/Propose';
+    const spans = await spansOf(traceId, 'cairn.propose', method, method, 'cairn.entry');
+    const [proposal, asked, answered, entry] = [
+      named('cairn.propose', 'internal', spans),
+      named(method, 'client', spans),
+      named(method, 'server', spans),
+      named('cairn.entry', 'internal', spans),
+    ];
+    expect([proposal, asked, answered, entry].map(nodeOf)).toEqual([follower, follower, leader, leader]);
+    expect([asked.parentId, answered.parentId, entry.parentId]).toEqual([
+      proposal.spanId,
+      asked.spanId,
+      answered.spanId,
+    ]);
+    expect(asked).toMatchObject({
+      isError: false,
+      attributes: {
+        'rpc.system.name': 'cairn',
+        'rpc.method': method,
+        'cairn.database': 'shop',
+        'cairn.peer.name': leader,
+        'server.address': '127.0.0.1',
+        'server.port': Number(nodes.get(leader)?.peer.split(':').at(-1)),
+      },
+    });
+    expect(answered.attributes).toMatchObject({ 'cairn.peer.name': follower, 'client.address': '127.0.0.1' });
+    expect(entry.events.toSorted()).toEqual(['cairn.committed', 'cairn.synced']);
+    expect(entry.endNs).toBeGreaterThan(entry.startNs);
+    expect(spans.filter(({ name }) => name === 'cairn.entry')).toHaveLength(1);
+  });
+
+  it('a write at the leader shows its entry alone', async () => {
+    const { traceId, headers } = remote();
+    const here = new HttpClient(nodes.get(leader)?.http ?? '');
+    expect((await here.post('/databases/shop/events', { events: [event('b')] }, headers)).status).toBe(200);
+    const spans = await spansOf(traceId, 'cairn.propose', 'cairn.entry');
+    expect(named('cairn.entry', 'internal', spans).parentId).toBe(named('cairn.propose', 'internal', spans).spanId);
+    expect(spans.filter(({ name }) => name.startsWith('cairn.peer/'))).toEqual([]);
+  });
+
+  it('a read of latest shows the question for its index', async () => {
+    const { traceId, headers } = remote();
+    const at = { databaseName: 'shop' };
+    await nodes.get(follower)?.client.send('fetchLatestDatabase', at, { metadata: headers });
+    const method = 'cairn.peer/ReadIndex';
+    const spans = await spansOf(traceId, 'cairn.read_barrier', method, method);
+    const [barrier, asked, answered] = [
+      named('cairn.read_barrier', 'internal', spans),
+      named(method, 'client', spans),
+      named(method, 'server', spans),
+    ];
+    expect([asked.parentId, answered.parentId]).toEqual([barrier.spanId, asked.spanId]);
+    expect([asked, answered].map(nodeOf)).toEqual([follower, leader]);
+    expect(answered.attributes).toMatchObject({ 'cairn.database': 'shop', 'cairn.peer.name': follower });
+  });
+
+  it('a database that is created and deleted where the catalog is not led shows both orders', async () => {
+    // One of the two does not lead the catalog.
+    for (const [name, { http }] of nodes) {
+      const { traceId, headers } = remote();
+      const created = await new HttpClient(http).post('/api/v1/db', { database_name: `of-${name}` }, headers);
+      expect(created.status).toBe(201);
+      const path = `/api/v1/db/of-${name}`;
+      const deleting = remote();
+      expect((await new HttpClient(http).send('DELETE', path, undefined, deleting.headers)).status).toBe(204);
+      const spans = await spansOf(traceId, 'cairn.create_database', 'cairn.entry');
+      const entry = named('cairn.entry', 'internal', spans);
+      const isHere = nodeOf(entry) === name;
+      if (isHere) continue;
+      const operation = named('cairn.create_database', 'internal', spans);
+      const asked = named('cairn.peer/CreateDatabase', 'client', spans);
+      const answered = named('cairn.peer/CreateDatabase', 'server', spans);
+      expect([asked.parentId, answered.parentId]).toEqual([operation.spanId, asked.spanId]);
+      expect([operation, asked, answered].map(nodeOf)).toEqual([name, name, nodeOf(entry)]);
+      const method = 'cairn.peer/Propose';
+      const after = await spansOf(deleting.traceId, 'cairn.delete_database', method, method);
+      expect(named(method, 'server', after).parentId).toBe(named(method, 'client', after).spanId);
+    }
+    const shown = receiver.spans.filter(({ name, kind }) => name === 'cairn.peer/CreateDatabase' && kind === 'server');
+    expect(shown).toHaveLength(2);
+  });
+
+  it('a request whose trace is not kept is kept by no node', async () => {
+    const { traceId, headers } = remote('00');
+    expect((await api.post('/databases/shop/events', { events: [event('c')] }, headers)).status).toBe(200);
+    // What was asked later has come from both nodes.
+    const later = remote();
+    await api.post('/databases/shop/events', { events: [event('d')] }, later.headers);
+    await spansOf(later.traceId, 'cairn.propose', 'cairn.entry');
+    expect(receiver.spans.filter((span) => span.traceId === traceId)).toEqual([]);
+  });
+});
+
+describe('SPEC-TRACE-CONTEXT between nodes of which one traces', () => {
+  it(
+    'a node that is not told where spans go makes none, and answers',
+    async () => {
+      const traced = [`--otlp-endpoint=${receiver.endpoint}`, '--trace-sample-ratio=0'];
+      const nodes = await startThree((name) => (name === 'one' ? [] : traced));
+      const [first] = nodes.values();
+      await new HttpClient(first?.http ?? '').create('half');
+      await leaderOf(nodes, 'half');
+      for (const [name, { http }] of nodes) {
+        const { traceId, headers } = remote();
+        const body = { events: [event(`of-${name}`)] };
+        expect((await new HttpClient(http).post('/databases/half/events', body, headers)).status).toBe(200);
+        if (name === 'one') continue;
+        const spans = await spansOf(traceId, 'cairn.propose');
+        expect(spans.map(nodeOf)).not.toContain('one');
+      }
+      expect(receiver.spans.filter((span) => nodeOf(span) === 'one' && span.traceId.endsWith('half'))).toEqual([]);
+    },
+    PROCESSES_MS,
+  );
+});
