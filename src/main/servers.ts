@@ -24,7 +24,7 @@ import {
   type Metrics,
   type MetricsServer,
   startMetricsServer,
-  type Tracer,
+  type Tracing,
 } from '#observability';
 import { type AuditRecord, createService, type Service } from '#service';
 import type * as Transport from '#transport';
@@ -113,16 +113,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const tracing = await openTracing(config, { logger, metrics });
   starting.defer(() => tracing?.close(0));
   const { note } = rules;
-  const node = await openNode({
-    config,
-    logger,
-    metrics,
-    note,
-    shares,
-    peerTls,
-    tracer: tracing?.tracer,
-    onToldToStop: told.resolve,
-  });
+  const node = await openNode({ config, logger, metrics, note, shares, peerTls, tracing, onToldToStop: told.resolve });
   const transport = await import('#transport');
   showNode(node, metrics);
   starting.defer(() => node.drain());
@@ -362,11 +353,11 @@ interface NodeParts {
   readonly peerTls: NodePeerTls | undefined;
   /** Notes an act of administration. */
   readonly note: (record: AuditRecord) => void;
-  readonly tracer: Tracer | undefined;
+  readonly tracing: Tracing | undefined;
   readonly onToldToStop: () => void;
 }
 
-function openNode({ config, logger, metrics, note, shares, peerTls, tracer, onToldToStop }: NodeParts): Promise<Node> {
+function openNode({ config, logger, metrics, note, shares, peerTls, tracing, onToldToStop }: NodeParts): Promise<Node> {
   const { peerPort } = config;
   const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;
   return startNode({
@@ -376,7 +367,7 @@ function openNode({ config, logger, metrics, note, shares, peerTls, tracer, onTo
     name: config.nodeName,
     logger,
     metrics,
-    tracer,
+    tracer: tracing?.tracer,
     onRecovering: loadTransport,
     onAdministered: (administered) => note(recordOf(administered)),
     onToldToStop,

@@ -1,0 +1,180 @@
+// Goal: what a core tells of traced requests, and to whom it says in which span it asks: nothing is gathered for who
+// does not trace, what is no context is passed over, and memory has a bound. Method: two of them as two nodes, whose
+// clock the test moves.
+
+import { describe, expect, it } from 'vitest';
+import { type DatabaseError, type GroupId, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
+import type { Message } from '#raft';
+import type { Group } from '../../../../src/cluster/group/group.ts';
+import type { TraceContext } from '../../../../src/cluster/peer/trace-context.ts';
+import { draining } from '../../../../src/cluster/requests/refusals.ts';
+import { type OpenSpan, TRACED_MAX, TracedCalls } from '../../../../src/cluster/requests/traced-calls.ts';
+import type { SpanFact } from '../../../../src/cluster/thread/link.ts';
+
+const GROUP = toGroupId(7);
+const TRACE = 'a'.repeat(32);
+const PARENT: TraceContext = { traceparent: `00-${TRACE}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' };
+const ASKER = toNodeId(2);
+const REQUEST = { session: 5, id: 9 };
+const group: object = { id: GROUP };
+
+interface World {
+  readonly calls: TracedCalls;
+  readonly told: SpanFact[];
+  nowMs: number;
+}
+
+function world(isTraced = true): World {
+  const told: SpanFact[] = [];
+  let drawn = 0;
+  const made: World = {
+    told,
+    nowMs: 0,
+    calls: new TracedCalls({
+      isTraced,
+      monotonicMs: () => made.nowMs,
+      random: { bytes: (length) => new Uint8Array(length).fill(++drawn) },
+      told: (span) => told.push(span),
+    }),
+  };
+  return made;
+}
+
+function answering({ calls }: World, context: TraceContext, id = REQUEST.id): OpenSpan | undefined {
+  calls.heard(ASKER, [{ kind: 'forward', session: REQUEST.session, id, ...context }]);
+  return calls.answering(ASKER, { session: REQUEST.session, id }, { what: 'propose', group: GROUP });
+}
+
+function ask({ calls }: World, message: Message): ReturnType<TracedCalls['sending']> {
+  return calls.sending(group as Group, replicaOf(ASKER), message);
+}
+
+describe('a request of another node', () => {
+  it('is told with the times of its answer, and why it was refused', () => {
+    const node = world();
+    const span = answering(node, PARENT);
+    node.nowMs = 4;
+    const error: DatabaseError = draining();
+    if (span !== undefined) node.calls.close(span, error);
+    const failure = { code: 'unavailable', reason: 'Draining' };
+    expect(node.told).toEqual([
+      expect.objectContaining({ role: 'server', node: ASKER, group: GROUP, startMs: 0, endMs: 4, failure }),
+    ]);
+    expect(node.told[0]?.parent).toMatchObject(PARENT);
+  });
+
+  it('is of no trace where spans go nowhere, or when its context is not kept or is none', () => {
+    expect(answering(world(false), PARENT)).toBeUndefined();
+    const { traceparent } = PARENT;
+    const others = [
+      traceparent.replace(/01$/, '00'),
+      traceparent.replace(/^00/, 'ff'),
+      traceparent.replaceAll('a', '0'),
+      traceparent.replaceAll('b', '0'),
+      traceparent.replace('a', 'A'),
+      `${traceparent}-1`,
+      '',
+    ];
+    for (const other of others) expect([other, answering(world(), { traceparent: other })]).toEqual([other, undefined]);
+  });
+
+  it('is of the trace that was said for it, and of no other node or request', () => {
+    const { calls } = world();
+    calls.heard(ASKER, [{ kind: 'forward', ...REQUEST, ...PARENT }]);
+    const asked = { what: 'propose', group: GROUP } as const;
+    expect(calls.answering(toNodeId(3), REQUEST, asked)).toBeUndefined();
+    expect(calls.answering(ASKER, { ...REQUEST, session: 6 }, asked)).toBeUndefined();
+    expect(calls.answering(ASKER, REQUEST, asked)).toBeDefined();
+    expect(calls.answering(ASKER, REQUEST, asked)).toBeUndefined();
+  });
+
+  it('has the place of the oldest when there are too many', () => {
+    const { calls } = world();
+    const contexts = Array.from(
+      { length: TRACED_MAX + 1 },
+      (_, id) => ({ kind: 'forward', session: 5, id, ...PARENT }) as const,
+    );
+    calls.heard(ASKER, contexts);
+    const isKnown = (id: number): boolean =>
+      calls.answering(ASKER, { session: 5, id }, { what: 'propose', group: GROUP }) !== undefined;
+    expect([isKnown(0), isKnown(1), isKnown(TRACED_MAX)]).toEqual([false, true, true]);
+  });
+});
+
+describe('a question for the index of a read', () => {
+  const question: Message = { kind: 'read-request', term: toTerm(3), id: 77 };
+
+  it('says its span to the other node, which tells its answer below it', () => {
+    const [here, there] = [world(), world()];
+    let sent: ReturnType<TracedCalls['sending']> = [];
+    const spans = here.calls.reading([PARENT], () => {
+      sent = ask(here, question);
+    });
+    const [span] = spans;
+    expect(sent).toEqual([
+      {
+        kind: 'read',
+        group: GROUP,
+        id: 77,
+        traceparent: `00-${TRACE}-${span?.spanId}-01`,
+        tracestate: PARENT.tracestate,
+      },
+    ]);
+    there.calls.heard(ASKER, sent);
+    there.nowMs = 3;
+    ask(there, { kind: 'read-reply', term: toTerm(3), id: 77, index: toLogIndex(8) });
+    expect(there.told).toEqual([expect.objectContaining({ what: 'read', role: 'server', startMs: 0, endMs: 3 })]);
+    ask(there, { kind: 'read-reply', term: toTerm(3), id: 77, index: toLogIndex(8) });
+    expect(there.told).toHaveLength(1);
+  });
+
+  it('says nothing of itself when no read of it is traced', () => {
+    const here = world();
+    expect(ask(here, question)).toEqual([]);
+    expect(here.calls.reading([], () => void ask(here, question))).toEqual([]);
+  });
+});
+
+describe('an entry', () => {
+  const entered = ({ calls }: World, id: GroupId, index: number): void =>
+    calls.entered(PARENT, id, toLogIndex(index), toTerm(3));
+
+  it('is told when it is applied, with when it was synced and committed', () => {
+    const node = world();
+    entered(node, GROUP, 8);
+    entered(node, GROUP, 9);
+    node.nowMs = 1;
+    node.calls.persisted(GROUP, toLogIndex(8));
+    node.nowMs = 2;
+    node.calls.persisted(GROUP, toLogIndex(9));
+    node.calls.committed(GROUP, toLogIndex(8));
+    node.nowMs = 3;
+    node.calls.applied(GROUP, { index: toLogIndex(8), term: toTerm(3) });
+    const events = [
+      { name: 'cairn.synced', atMs: 1 },
+      { name: 'cairn.committed', atMs: 2 },
+    ];
+    expect(node.told).toEqual([expect.objectContaining({ what: 'entry', startMs: 0, endMs: 3, events })]);
+  });
+
+  it('is not told when another one is committed in its place, or its group is gone', () => {
+    const node = world();
+    entered(node, GROUP, 8);
+    node.calls.applied(GROUP, { index: toLogIndex(8), term: toTerm(4) });
+    entered(node, GROUP, 9);
+    node.calls.closed(GROUP);
+    node.calls.applied(GROUP, { index: toLogIndex(9), term: toTerm(3) });
+    expect(node.told).toEqual([]);
+  });
+
+  it('makes room for others when it is over, and is not shown beyond the bound', () => {
+    const node = world();
+    for (let index = 1; index <= TRACED_MAX + 1; index += 1) entered(node, GROUP, index);
+    const apply = (index: number): void => node.calls.applied(GROUP, { index: toLogIndex(index), term: toTerm(3) });
+    for (let index = 1; index <= TRACED_MAX + 1; index += 1) apply(index);
+    expect(node.told).toHaveLength(TRACED_MAX);
+    entered(node, GROUP, TRACED_MAX + 2);
+    apply(TRACED_MAX + 2);
+    expect(node.told).toHaveLength(TRACED_MAX + 1);
+  });
+});
