@@ -127,7 +127,7 @@ export interface Report {
   readonly admitted: readonly Token[];
   readonly settlements: readonly Settlement[];
   /** What was seen of requests that are traced. */
-  readonly spans?: readonly SpanFact[];
+  readonly spans?: readonly SpanFact[] | undefined;
 }
 
 export interface CoreLink {

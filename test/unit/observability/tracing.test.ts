@@ -53,6 +53,40 @@ describe('the tracer', () => {
     expect(span.traceId).not.toBe(TRACE);
   });
 
+  it('makes spans of what is over, with the id and the times that they have', () => {
+    const { tracer, ended } = keptSpans(0);
+    const past = {
+      name: 'asked',
+      attributes: { 'cairn.group': 7 },
+      startMs: 1_700_000_000_001.5,
+      endMs: 1_700_000_000_004,
+    };
+    const events = [{ name: 'half', atMs: 1_700_000_000_002 }];
+    const failure = { 'error.type': 'unavailable' };
+    const parent = from({ traceparent: PARENT, tracestate: 'vendor=1' });
+    tracer.record({ ...past, kind: 'server', parent, spanId: 'c'.repeat(16), events, failure });
+    const [span] = ended;
+    expect(span?.spanContext()).toMatchObject({ traceId: TRACE, spanId: 'c'.repeat(16) });
+    expect(span?.parentSpanContext).toMatchObject({ spanId: 'b'.repeat(16), isRemote: true });
+    expect(span?.startTime).toEqual([1_700_000_000, 1_500_000]);
+    expect(span?.duration).toEqual([0, 2_500_000]);
+    expect(span?.events.map(({ name, time }) => [name, time])).toEqual([['half', [1_700_000_000, 2_000_000]]]);
+    expect(span?.attributes).toEqual({ 'cairn.group': 7, ...failure });
+    // The next one has an id of its own again.
+    const child = tracer.begin('next', parent).child('work', 'internal');
+    child.end();
+    expect(ended[1]?.spanContext().spanId).not.toBe('c'.repeat(16));
+  });
+
+  it('makes none of what is of no trace, or of one that is not kept', () => {
+    const { tracer, ended } = keptSpans();
+    const past = { name: 'asked', kind: 'client', spanId: 'c'.repeat(16), startMs: 1, endMs: 2 } as const;
+    for (const traceparent of ['', 'no context', PARENT.replace(/01$/, '00')]) {
+      tracer.record({ ...past, parent: from({ traceparent }), attributes: {}, events: [] });
+    }
+    expect(ended).toEqual([]);
+  });
+
   it('keeps its share of new traces, and of those that came what their senders keep', () => {
     const none = keptSpans(0);
     expect(none.tracer.begin('new', NO_CONTEXT).isRecorded).toBe(false);
