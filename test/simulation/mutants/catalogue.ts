@@ -309,7 +309,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'cached-below-the-floor',
     file: 'src/service/read-scope.ts',
-    find: '  if (minRevision !== undefined) await untilApplied(context, signal, binding, minRevision);\n',
+    find: '  if (minRevision !== undefined) await untilApplied(context, request, binding, minRevision);\n',
     replace: '',
     breaks: 'a read ignores the least revision that it asked for',
     nodes: 3,

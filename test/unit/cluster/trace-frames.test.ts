@@ -55,7 +55,7 @@ describe('frames of requests', () => {
     // Header, kind 2, create a database; and header, kind 1, held and the request of a read.
     expect(plain.map(([lane, frame]) => [lane, frame.slice(16, 20), frame.slice(2 * HEADER_BYTES)])).toEqual([
       ['appends', '0102', '0203040473686f70'],
-      ['beats', '0101', `01${'00'.repeat(18)}070002` + '0b034d'],
+      ['beats', '0101', `01${'00'.repeat(18)}0700020b034d`],
     ]);
     const traced = sentWith({ forwards: [FORWARD], reads: [QUESTION] });
     expect(traced.map(([lane]) => lane)).toEqual(['appends', 'appends', 'beats', 'beats']);
