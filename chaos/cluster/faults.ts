@@ -115,14 +115,20 @@ export const ROWS: readonly Row[] = [
   { name: 'members', cards: { replace: 3, 'replace-dead': 2 }, pauseMsMean: 8000 },
 ];
 
+/** So many faults of a row wait for their time at most, while others are done. */
+const WAITING_MAX = 2;
+
 /**
  * The faults of a row, one after the other: first one of each name, then as many as its cards say, again and again,
- * each time in another order. So none is long in coming.
+ * each time in another order. So none is long in coming. One that may not be done yet can let others go first.
  */
 export class Deck {
   readonly #random: Rng;
   readonly #cards: Cards;
   #left: readonly FaultName[];
+  readonly #waiting: Fault[] = [];
+  /** Whether the last one that was drawn had waited. */
+  #hadWaited = false;
 
   constructor(random: Rng, cards: Cards) {
     this.#random = random;
@@ -130,7 +136,17 @@ export class Deck {
     this.#left = this.#shuffled((count) => Math.min(count, 1));
   }
 
+  /** Takes a fault back, to be drawn after the next one. False: others wait already, and it is their turn. */
+  postpone(fault: Fault): boolean {
+    if (this.#waiting.length === WAITING_MAX) return false;
+    this.#waiting.push(fault);
+    return true;
+  }
+
   draw(): Fault {
+    const waiting = this.#hadWaited ? undefined : this.#waiting.shift();
+    this.#hadWaited = waiting !== undefined;
+    if (waiting !== undefined) return waiting;
     if (this.#left.length === 0) this.#left = this.#shuffled((count) => count);
     const [name, ...others] = this.#left;
     if (name === undefined) throw new Error('A row of faults has no cards');

@@ -39,6 +39,8 @@ export interface NemesisOptions {
 /** Enough to elect leaders, or nobody could write, and no node join, as long as another fault lasts. */
 const SETTLED_MS = 2 * LIMITS.electionWindowMs + 1000;
 const LOOK_MS = 50;
+/** What may not be done for so long lets another fault of its row go first. */
+const PATIENCE_MS = 2000;
 const DISK_FAILS_WITHIN_MS = 4000;
 /** What the disk has done may come out a little later. */
 const DISK_ECHO_MS = 3000;
@@ -79,22 +81,24 @@ export class Nemesis {
       await delay(random.exponential(pauseMsMean));
       const fault = deck.draw();
       if (this.#options.missing[nameOf(fault)] !== undefined) continue;
-      const members = await this.#whenItMay(fault);
+      const members = await this.#whenItMay(fault, (waitedMs) => waitedMs > PATIENCE_MS && deck.postpone(fault));
       if (members !== undefined) await this.#carryOut(fault, members);
     }
   }
 
   /**
    * Waits until the fault may be done; answers to whom. One that cannot be done to its target goes to another node,
-   * such as one that something is wrong with already. Undefined when the run is over before.
+   * such as one that something is wrong with already. Undefined when the run is over before, or it is given up.
    */
-  async #whenItMay(fault: Fault): Promise<readonly Member[] | undefined> {
+  async #whenItMay(fault: Fault, isGivenUp: (waitedMs: number) => boolean): Promise<readonly Member[] | undefined> {
+    const fromMs = performance.now();
     while (!this.#isOver) {
       const targeted = this.#from(fault);
       for (const first of targeted.keys()) {
         const members = membersFor(fault, [...targeted.slice(first), ...targeted.slice(0, first)]);
         if (this.#mayBeDone(fault, members)) return members;
       }
+      if (isGivenUp(performance.now() - fromMs)) return undefined;
       await delay(LOOK_MS);
     }
     return undefined;
