@@ -22,6 +22,8 @@ const NOTHING: Found = { kind: 'nothing' };
 export class Authenticator {
   /** The headers that the answers to a principal depend on; undefined: nobody has said all of them. */
   readonly inputs: readonly string[] | undefined;
+  /** What has a browser ask its user; undefined: nobody here would take what it sends then. */
+  readonly challengeToBrowsers: string | undefined;
   readonly #chain: readonly Extractor[];
   readonly #names: readonly string[];
   readonly #onRefused: (why: string) => void;
@@ -32,6 +34,7 @@ export class Authenticator {
     const declared = chain.flatMap(({ inputs = [] }) => inputs);
     this.#names = [...new Set(declared.map((name) => name.toLowerCase()))];
     this.inputs = chain.some(({ inputs }) => inputs === undefined) ? undefined : [...new Set(declared)];
+    this.challengeToBrowsers = chain.find(({ challenge: asked }) => asked !== undefined)?.challenge;
   }
 
   /**

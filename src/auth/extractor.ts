@@ -8,6 +8,8 @@ export interface Credentials {
   values(name: string): readonly string[];
   /** What the client has shown in the handshake, and is valid; absent where a connection says nothing of its client. */
   readonly certificate?: X509Certificate | undefined;
+  /** Whether a browser may have sent it, which does so on its own once its user has signed in: over HTTP. */
+  readonly mayBeBrowser?: boolean;
 }
 
 export type Found =
@@ -23,5 +25,7 @@ export interface Extractor {
    * does not say, so that no answer may be kept by anybody.
    */
   readonly inputs: readonly string[] | undefined;
+  /** What has a browser ask its user for such a credential (WWW-Authenticate); absent: nothing does. */
+  readonly challenge?: string;
   extract(credentials: Credentials): Found | Promise<Found>;
 }

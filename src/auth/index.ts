@@ -20,6 +20,7 @@
  */
 export { type IssuedKey, issueKey } from './api-key.ts';
 export { Authenticator, type AuthenticatorParts, challenge } from './authenticator.ts';
+export { basicExtractor } from './basic-extractor.ts';
 export { type BootstrapKey, bootstrapExtractor, readBootstrapKey } from './bootstrap-key.ts';
 export {
   type CertificateRule,

@@ -17,6 +17,8 @@ export interface Principal {
   readonly keyId?: string | undefined;
   /** Of whoever has shown a token: the id of the principal that has issued it, whose rights these are. */
   readonly issuer?: string | undefined;
-  /** The headers that it was identified by, for other nodes that are asked on its behalf. A function: see U4. */
+  /** Whether it is known by what a browser sends on its own: pages of others can have it send that, too (TH14). */
+  readonly isOfBrowser?: boolean;
+  /** The headers by which it is identified, for other nodes that are asked on its behalf. A function: see U4. */
   readonly proof: () => Readonly<Record<string, string>>;
 }

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import {
   Authenticator,
   type BootstrapKey,
+  basicExtractor,
   bootstrapExtractor,
   certificateExtractor,
   type Extractor,
@@ -52,6 +53,7 @@ export function readAccess(config: Config, { custom, logger, metrics }: AccessPa
   }
   const bootstrap = bootstrapKeyOf(config);
   const tokens = [...(custom === undefined ? [] : [custom]), ...tokenExtractors(config, { logger, metrics })];
+  const isBasicTaken = takesBasic(config, logger);
   const refusals = metrics.counter('cairn_unauthenticated_total', {});
   return {
     note,
@@ -59,7 +61,8 @@ export function readAccess(config: Config, { custom, logger, metrics }: AccessPa
     bootstrap,
     over: (service, node, relayedBy) => {
       const first: readonly Extractor[] = bootstrap === undefined ? [] : [bootstrapExtractor(bootstrap)];
-      const byHeaders = [...first, keyExtractor(keysOf(node), () => wallClock.nowMs()), ...tokens];
+      const keys = [...first, keyExtractor(keysOf(node), () => wallClock.nowMs())];
+      const byHeaders = [...keys, ...(isBasicTaken ? [basicExtractor(keys)] : []), ...tokens];
       const chain = [...byHeaders, ...certificatesOf(config, node, { before: byHeaders, relayedBy })];
       const onRefused = (why: string): void => {
         refusals.add();
@@ -112,6 +115,19 @@ function warnOfOpenDoors({ host }: Config, logger: Logger): void {
   if (isLoopback(host)) return;
   const message = `Authentication is off and this node listens on ${host}: everybody who reaches its ports can read, change and delete all databases. Start it with --auth on, or keep the ports from strangers`;
   logger.warn('authentication-off', { host, message });
+}
+
+/**
+ * Whether browsers may send keys as passwords. They do with every request from then on; so where anybody may listen on
+ * the way they are not asked to, unless the settings say that nobody does.
+ */
+function takesBasic({ authBasic, host, tlsCertFile }: Config, logger: Logger): boolean {
+  if (authBasic === 'off') return false;
+  if (tlsCertFile !== 'none' || isLoopback(host)) return true;
+  if (authBasic === 'auto') return false;
+  const message = `Browsers are asked for API keys as passwords, and this node listens on ${host} without TLS: whoever can listen on the way has the keys. Give it --tls-cert-file, or have what stands before it speak TLS and let nobody else reach it`;
+  logger.warn('basic-without-tls', { host, message });
+  return true;
 }
 
 function isLoopback(host: string): boolean {

@@ -17,6 +17,7 @@ export function faultsBetween(config: Config, nameOf: NameOf): readonly string[]
     ...peerHostFaults(config, nameOf),
     ...portFaults(config, nameOf),
     ...bootstrapFaults(config, nameOf),
+    ...basicFaults(config, nameOf),
     ...burstFaults(config, nameOf),
     ...tlsFaults(config, nameOf),
     ...peerTlsFaults(config, nameOf),
@@ -65,6 +66,13 @@ function bootstrapFaults({ auth, authBootstrapKeyFile }: Config, nameOf: NameOf)
   const [authName, fileName] = [nameOf('auth'), nameOf('authBootstrapKeyFile')];
   if (authName === undefined || fileName === undefined || auth === 'on' || authBootstrapKeyFile === 'none') return [];
   return [`${fileName} is set, but ${authName} is off, so nobody would be asked for a key; set ${authName} to on.`];
+}
+
+/** Whoever has people sign in means that they have to. */
+function basicFaults({ auth, authBasic }: Config, nameOf: NameOf): readonly string[] {
+  const [authName, basicName] = [nameOf('auth'), nameOf('authBasic')];
+  if (authName === undefined || basicName === undefined || auth === 'on' || authBasic !== 'on') return [];
+  return [`${basicName} is on, but ${authName} is off, so nobody would be asked to sign in; set ${authName} to on.`];
 }
 
 /** Whoever says how many at once means that there is a limit. */

@@ -49,6 +49,7 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   readonly traceSampleRatio: number;
   readonly auth: 'off' | 'on';
   readonly authBootstrapKeyFile: string;
+  readonly authBasic: 'auto' | 'off' | 'on';
   /** `log`, `off`, or a file. */
   readonly auditLog: string;
   readonly rateLimitPerSecond: number | 'off';
@@ -184,6 +185,11 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     type: wordOr('none', plainText('a file', 4096)),
     default: 'none',
     help: 'A file with one line, the key of an administrator by which the others are issued; on every node the same. Read at the start.',
+  },
+  authBasic: {
+    type: oneOf(['auto', 'off', 'on']),
+    default: 'auto',
+    help: 'Whether people sign in with a browser over HTTP: it asks for a name, which is free, and a password, which is an API key. auto: where the port speaks TLS or listens on loopback alone. on: also elsewhere, as behind a proxy that speaks TLS. off: nowhere.',
   },
   auditLog: {
     type: wordOr('log', wordOr('off', plainText('a file', 4096))),
@@ -388,6 +394,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     traceSampleRatio: read('traceSampleRatio', SETTINGS.traceSampleRatio),
     auth: read('auth', SETTINGS.auth),
     authBootstrapKeyFile: read('authBootstrapKeyFile', SETTINGS.authBootstrapKeyFile),
+    authBasic: read('authBasic', SETTINGS.authBasic),
     auditLog: read('auditLog', SETTINGS.auditLog),
     rateLimitPerSecond: read('rateLimitPerSecond', SETTINGS.rateLimitPerSecond),
     rateLimitBurst: read('rateLimitBurst', SETTINGS.rateLimitBurst),

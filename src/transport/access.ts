@@ -10,10 +10,12 @@ export interface Access {
 
 /** The headers of HTTP/1 as they came, name and value in turn: Node would join what is sent twice, or drop one. */
 export class HeaderLines implements Credentials {
+  readonly mayBeBrowser: boolean;
   readonly #lines: readonly string[];
 
-  constructor(lines: readonly string[]) {
+  constructor(lines: readonly string[], { mayBeBrowser }: Required<Pick<Credentials, 'mayBeBrowser'>>) {
     this.#lines = lines;
+    this.mayBeBrowser = mayBeBrowser;
   }
 
   values(name: string): readonly string[] {

@@ -17,7 +17,10 @@ import type { HttpReply } from './reply.ts';
 import type { RouteContext } from './route.ts';
 
 const FAILED = 400;
+const UNAUTHENTICATED = 401;
+const HTML = 'text/html';
 const NO_HEADERS = {};
+const HTTP = { mayBeBrowser: true };
 
 export class Gate {
   readonly #access: Access;
@@ -39,7 +42,7 @@ export class Gate {
     if (isForAnybody(request)) return goOn();
     let refusal: DatabaseError | undefined;
     try {
-      const found = this.#access.authenticator.identify(new HeaderLines(request.raw.rawHeaders));
+      const found = this.#access.authenticator.identify(new HeaderLines(request.raw.rawHeaders, HTTP));
       if (found instanceof Promise) return void this.#later(request, found, goOn);
       refusal = this.#let(request, found);
     } catch (failure) {
@@ -62,6 +65,18 @@ export class Gate {
   /** Of an answer that says nothing of keeping it: it is for who has asked. Errors never do (SPEC-HTTP-R6). */
   headersOf(request: FastifyRequest, { status }: HttpReply): HttpReply['headers'] {
     return status >= FAILED || isForAnybody(request) ? NO_HEADERS : NO_STORE;
+  }
+
+  /**
+   * What has a browser ask its user, before what programs are told: of the page that says to a person that a credential
+   * is needed. Programs ask for something else, and no browser has a prompt for what a script has sent.
+   */
+  challengeWith({ status, headers, contentType = '' }: HttpReply): HttpReply['headers'] {
+    const asked = this.#access.authenticator.challengeToBrowsers;
+    const others = headers['www-authenticate'];
+    const isRefusal = status === UNAUTHENTICATED && others !== undefined;
+    if (!isRefusal || asked === undefined || !contentType.startsWith(HTML)) return NO_HEADERS;
+    return { 'www-authenticate': `${asked}, ${others}` };
   }
 
   /** What the route of a request that has passed works with. */

@@ -4,8 +4,9 @@
  *   TH14 Where a browser or what stands before the server says by itself who asks, as cookies and proxies do, no page of
  *        another origin has that somebody write: unless the settings name its origin.
  *
- * A key or a token is no such thing: a page of another origin has to know it. What is only read stays with the browser
- * (cors.ts).
+ * A key or a bearer token is no such thing: a page of another origin has to know it. A password is (Basic, and whatever
+ * other scheme there may be): a browser that was told it once sends it with all that any page has it ask here. What is
+ * only read stays with the browser (cors.ts).
  */
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';
@@ -13,8 +14,8 @@ import { DatabaseError, quote } from '#base';
 import type { AllowedOrigins } from './cors.ts';
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** Nobody but the code of a page sends them: browsers add no bearer token. */
-const SENT_ON_PURPOSE = ['authorization', 'x-api-key'];
+/** Of `Authorization`, what nobody but the code of a page sends. */
+const BEARER = /^bearer /i;
 const SAME = ['same-origin', 'none'];
 
 /** Undefined: it may go on. */
@@ -24,8 +25,7 @@ export function refusalOfOrigin(
   allowed: AllowedOrigins,
 ): DatabaseError | undefined {
   if (SAFE.has(method)) return undefined;
-  const proof = Object.keys(principal.proof()).map((name) => name.toLowerCase());
-  if (SENT_ON_PURPOSE.some((name) => proof.includes(name))) return undefined;
+  if (isSentOnPurpose(principal)) return undefined;
   const { origin, host, 'sec-fetch-site': site } = headers;
   if (origin !== undefined && allowed !== '*' && allowed.includes(origin)) return undefined;
   if (typeof site === 'string' ? SAME.includes(site) : origin === undefined || hostOf(origin) === host) {
@@ -33,6 +33,12 @@ export function refusalOfOrigin(
   }
   const message = `A page of ${quote(origin ?? 'another origin')} may not write here as who the browser says you are; name its origin in cors-origins`;
   return new DatabaseError('permission_denied', message, { details: { reason: 'ForeignOrigin' } });
+}
+
+function isSentOnPurpose({ proof, isOfBrowser = false }: Principal): boolean {
+  if (isOfBrowser) return false;
+  const headers = Object.entries(proof()).map(([name, value]) => [name.toLowerCase(), value] as const);
+  return headers.some(([name, value]) => name === 'x-api-key' || (name === 'authorization' && BEARER.test(value)));
 }
 
 /** Of what is no URL, such as `null`: none. */

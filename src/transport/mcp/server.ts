@@ -202,7 +202,7 @@ class McpFront {
     if (access === undefined) return ANYBODY;
     const id = headers[SESSION_HEADER];
     if (id === undefined || headers.authorization !== undefined) {
-      const lines = new HeaderLines(rawHeaders);
+      const lines = new HeaderLines(rawHeaders, { mayBeBrowser: false });
       // The only header that is sent on.
       return identified(access, (name) => (name === 'authorization' ? lines.values(name) : []));
     }

@@ -4,7 +4,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Node } from '#cluster';
 import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
+import type { Service } from '#service';
 import { readAccess } from '../../../src/main/access.ts';
 import { readInvocation } from '../../../src/main/config.ts';
 import type { Config } from '../../../src/main/settings.ts';
@@ -39,10 +41,40 @@ test.each(['0.0.0.0', '::', '10.0.0.7', 'cairn-0.cairn', '1270.example'])(
   },
 );
 
+test.each([
+  ['127.0.0.1', [], 'auto', true],
+  ['0.0.0.0', [], 'auto', false],
+  ['0.0.0.0', ['--tls-cert-file=/c', '--tls-key-file=/k'], 'auto', true],
+  ['0.0.0.0', ['--tls-cert-file=/c', '--tls-key-file=/k'], 'on', true],
+  ['127.0.0.1', [], 'off', false],
+  ['127.0.0.1', [], 'on', true],
+])('on %s with %j browsers are asked for keys when it is %s: %s', (host, tls, basic, isAsked) => {
+  const { over } = readAccess(configOf('--auth=on', `--host=${host}`, `--auth-basic=${basic}`, ...tls), {
+    logger: { ...silentLogger, warn: () => expect.unreachable() },
+    metrics: createMetrics({ runtime: false }),
+  });
+  const { authenticator } = over({} as Service, {} as Node, 'x') ?? {};
+  expect(authenticator?.challengeToBrowsers?.slice(0, 6)).toBe(isAsked ? 'Basic ' : undefined);
+});
+
+test('that keys are asked for as passwords without TLS is said', () => {
+  const message = expect.stringMatching(/whoever can listen on the way has the keys.*--tls-cert-file/);
+  const lines = warnings('--auth=on', '--host=0.0.0.0', '--auth-basic=on');
+  expect(lines).toEqual([['basic-without-tls', { host: '0.0.0.0', message }]]);
+  expect(warnings('--auth=on', '--host=0.0.0.0')).toEqual([]);
+});
+
 test('a first key without authentication is refused with the settings', () => {
   expect(readInvocation(['--auth-bootstrap-key-file=/k'], {})).toEqual({
     kind: 'failure',
     reason: [expect.stringMatching(/^--auth-bootstrap-key-file is set, but --auth is off/)],
+  });
+});
+
+test('signing in without authentication is refused with the settings', () => {
+  expect(readInvocation(['--auth-basic=on'], {})).toEqual({
+    kind: 'failure',
+    reason: [expect.stringMatching(/^--auth-basic is on, but --auth is off/)],
   });
 });
 

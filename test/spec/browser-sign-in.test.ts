@@ -1,0 +1,214 @@
+// Goal: a person signs in with a browser, by a key as the password of HTTP Basic, and does what the roles of that key
+// allow; programs are not asked in that way, and pages of other origins do not write by it.
+// Method: real nodes, requests as browsers send them, and Chromium with a name and a password.
+import { createServer } from 'node:http';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openPage, startBrowser } from '../support/browser.ts';
+import { basic } from '../support/credentials.ts';
+import { GrpcFailure } from '../support/grpc-client.ts';
+import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
+import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
+import { INITIALIZE, send } from '../support/mcp-requests.ts';
+import { lacksTool } from '../support/needed-tools.ts';
+
+const { server, api } = await startGuardedNode();
+const name = uniqueName();
+await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
+await api.post(`/databases/${name}/events`, { events: [cloudEvent('first')] }, AS_FIRST);
+
+interface Issued {
+  readonly id: string;
+  readonly key: string;
+}
+
+async function issued(...roles: readonly string[]): Promise<Issued> {
+  return jsonOf(await api.post('/api/v1/auth/keys', { name: 'ann', roles }, AS_FIRST)) as Issued;
+}
+
+const reader = await issued(`reader:${name}`);
+const writer = await issued(`writer:${name}`);
+const signedIn = ({ key }: Issued, user = 'ann'): { readonly authorization: string } => ({
+  authorization: basic(user, key),
+});
+const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+const BOTH = 'Basic realm="cairn", charset="UTF-8", Bearer realm="cairn"';
+const challengeOf = ({ headers }: { readonly headers: Headers }): string | null => headers.get('www-authenticate');
+
+describe('SPEC-AUTH-BASIC', () => {
+  it('a page that says that a credential is needed has a browser ask for it, whatever there is', async () => {
+    for (const path of ['/', `/db/${name}/1`, '/db/absent/1', '/nowhere']) {
+      const answer = await api.get(path, html);
+      expect([path, answer.status, challengeOf(answer)]).toEqual([path, 401, BOTH]);
+      expect(answer.headers.get('vary')?.toLowerCase()).toContain('accept');
+      expect(answer.headers.get('cache-control')).toBeNull();
+    }
+    const wrong = await api.get('/', { ...html, authorization: basic('ann', 'swordfish') });
+    expect([wrong.status, challengeOf(wrong)]).toEqual([401, `${BOTH}, error="invalid_token"`]);
+    expect(wrong.text).not.toMatch(/swordfish|YW5u/);
+  });
+
+  it('programs are not asked so, over no interface', async () => {
+    for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }, { accept: 'text/plain' }])
+      expect(challengeOf(await api.get('/', headers))).toBe('Bearer realm="cairn"');
+    expect(challengeOf(await api.post('/api/v1/db', {}, html))).toBe('Bearer realm="cairn"');
+    expect((await api.get('/', { ...html, ...signedIn(reader) })).headers.has('www-authenticate')).toBe(false);
+    const overMcp = await fetch(server.mcp, { method: 'POST', headers: html });
+    expect(challengeOf(overMcp)).toBe('Bearer realm="cairn"');
+  });
+
+  it('who has signed in does what the roles of the key allow, and is known as it', async () => {
+    expect((await api.get(`/db/${name}/1`, { ...html, ...signedIn(reader) })).status).toBe(200);
+    const refused = await api.post(`/databases/${name}/events`, { events: [cloudEvent('no')] }, signedIn(reader));
+    expect(errorOf(refused).details?.reason).toBe('RightLacking');
+    const transaction_id = crypto.randomUUID();
+    const body = { transaction_id, events: [cloudEvent('by-ann')] };
+    expect((await api.post(`/api/v1/db/${name}`, body, signedIn(writer, ''))).status).toBe(200);
+    const looked = await api.get(`/api/v1/db/${name}/transaction/${transaction_id}`, AS_FIRST);
+    expect(jsonOf(looked)).toMatchObject({
+      transaction: { principal_attributes: { 'cairn.id': `key:${writer.id}`, 'cairn.name': 'ann' } },
+    });
+    // Names of databases are gathered from all nodes on behalf of whoever asks.
+    expect(jsonOf(await api.get('/', signedIn(reader)))).toMatchObject({ databases: [name] });
+    expect((await api.get('/databases', { authorization: basic('root', FIRST_KEY) })).status).toBe(200);
+  });
+
+  it('what is read so is for nobody else (SPEC-HTTP-R6)', async () => {
+    const answer = await api.get(`/db/${name}/1`, { ...html, ...signedIn(reader) });
+    expect(answer.headers.get('cache-control')).toBe('private, max-age=60');
+    expect(answer.headers.get('vary')).toContain('Authorization');
+  });
+
+  it('a key that is revoked ends it', async () => {
+    const gone = await issued('reader');
+    expect((await api.get('/', signedIn(gone))).status).toBe(200);
+    await api.send(`/api/v1/auth/keys/${gone.id}`, { method: 'DELETE', headers: AS_FIRST });
+    const answer = await api.get('/', { ...html, ...signedIn(gone) });
+    expect([answer.status, challengeOf(answer)]).toEqual([401, `${BOTH}, error="invalid_token"`]);
+  });
+
+  it('a page of another origin does not write by it, and a key in a header of its own does (TH14)', async () => {
+    const write = async (more: Readonly<Record<string, string>>, by = signedIn(writer)): Promise<number> =>
+      (await api.post(`/databases/${name}/events`, { events: [cloudEvent(uniqueName())] }, { ...by, ...more })).status;
+    const { host } = new URL(server.http);
+    const foreign: readonly Readonly<Record<string, string>>[] = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ];
+    for (const headers of foreign) expect([headers, await write(headers)]).toEqual([headers, 403]);
+    for (const headers of [{}, { origin: `http://${host}` }, { 'sec-fetch-site': 'same-origin' }])
+      expect([headers, await write(headers)]).toEqual([headers, 200]);
+    const bearer = { authorization: `Bearer ${writer.key}` };
+    for (const headers of foreign) expect([headers, await write(headers, bearer)]).toEqual([headers, 200]);
+  });
+
+  it('is not taken where no browser asks: over gRPC and MCP', async () => {
+    const call = server.client.send('fetchCatalog', {}, { metadata: signedIn(reader) });
+    const failure = await call.catch((cause: unknown) => cause);
+    if (!(failure instanceof GrpcFailure)) throw new Error('not refused');
+    expect([failure.code, failure.info?.metadata['reason']]).toEqual(['UNAUTHENTICATED', 'CredentialRefused']);
+    expect((await send(server.mcp, INITIALIZE, signedIn(reader))).status).toBe(401);
+    expect((await send(server.mcp, INITIALIZE, { authorization: `Bearer ${reader.key}` })).status).toBe(200);
+  });
+
+  it('counts among the requests of its key, and what is wrong for the address', async () => {
+    const limits = ['--rate-limit-per-second=1', '--rate-limit-burst=6'];
+    const { api: limited } = await startGuardedNode(...limits);
+    const left = async (headers: Readonly<Record<string, string>>): Promise<readonly [number, string | null]> => {
+      const answer = await limited.get('/databases', headers);
+      return [answer.status, answer.headers.get('x-ratelimit-remaining')];
+    };
+    expect(await left({ authorization: basic('a', FIRST_KEY) })).toEqual([200, '5']);
+    const statuses = [];
+    for (let at = 0; at < 8; at++) statuses.push((await left({ authorization: basic('a', `wrong-${at}`) }))[0]);
+    expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
+    expect((await left(AS_FIRST))[0]).toBe(200);
+  });
+
+  it('is off where the settings say so', async () => {
+    const off = await startGuardedNode('--auth-basic=off');
+    expect(challengeOf(await off.api.get('/', html))).toBe('Bearer realm="cairn"');
+    const answer = await off.api.get('/', { ...html, authorization: basic('a', FIRST_KEY) });
+    expect([answer.status, challengeOf(answer)]).toEqual([401, 'Bearer realm="cairn", error="invalid_token"']);
+  });
+});
+
+/** A browser is started, on a machine with other things to do. */
+const BROWSER_MS = 120_000;
+
+describe.skipIf(lacksTool('chromium'))('SPEC-AUTH-BASIC: a browser', { timeout: BROWSER_MS }, () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await startBrowser();
+  });
+
+  async function signIn({ key }: Issued): Promise<Page> {
+    const { page } = await openPage(browser, { httpCredentials: { username: 'ann', password: key } });
+    await page.goto(`${server.http}/`);
+    await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    return page;
+  }
+
+  async function transact(page: Page): Promise<void> {
+    await page.locator('summary .name', { hasText: /^transact$/ }).click();
+    await page.getByLabel('body, in JSON').fill(JSON.stringify({ events: [cloudEvent(uniqueName())] }));
+    await page.getByRole('button', { name: 'transact' }).click();
+  }
+
+  it('opens the catalog, follows a link, and commits what a form of the page says', async () => {
+    const before = await api.get(`/databases/${name}`, AS_FIRST);
+    const page = await signIn(writer);
+    await transact(page);
+    await page.getByText(/^200 .*1 event committed, as revision/).waitFor();
+    const after = await api.get(`/databases/${name}`, AS_FIRST);
+    const [was, is] = [before, after].map(({ headers }) => Number(headers.get('x-revision')));
+    expect(is).toBe((was ?? 0) + 1);
+  });
+
+  it('is told that a reader may not write', async () => {
+    const page = await signIn(reader);
+    await transact(page);
+    const told = page.getByText(/^403[^]*lacks the right to write/);
+    await told.waitFor();
+    expect(await told.textContent()).toContain(`"ann" (key:${reader.id})`);
+  });
+
+  it('does not write what a page of another origin has it send (TH14)', async () => {
+    const evil = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<title>evil</title>');
+    });
+    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
+    afterAll(() => evil.close());
+    const { page } = await openPage(browser, { httpCredentials: { username: 'root', password: FIRST_KEY } });
+    await page.goto(`${server.http}/`);
+    const statuses: number[] = [];
+    page.on('response', (response) => {
+      if (response.request().method() === 'POST') statuses.push(response.status());
+    });
+    const create = (database: string, more = ''): string =>
+      `fetch('${server.http}/api/v1/databases/${database}', { method: 'POST'${more} }).then(() => undefined)`;
+    const [own, foreign] = [uniqueName(), uniqueName()];
+    await page.evaluate(create(own));
+    const address = evil.address();
+    if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a TCP address');
+    await page.goto(`http://127.0.0.1:${address.port}/`);
+    await page.evaluate(create(foreign, ", mode: 'no-cors', credentials: 'include'"));
+    const there = await Promise.all([own, foreign].map((each) => api.get(`/databases/${each}`, AS_FIRST)));
+    // 403: the browser has sent the password; 401 it would be without.
+    expect([statuses, there.map(({ status }) => status)]).toEqual([
+      [201, 403],
+      [200, 404],
+    ]);
+  });
+
+  it('asks its user, who is nobody here, and shows a page where nobody may sign in so', async () => {
+    const { page } = await openPage(browser);
+    await expect(page.goto(`${server.http}/`)).rejects.toThrow('ERR_INVALID_AUTH_CREDENTIALS');
+    const off = await startGuardedNode('--auth-basic=off');
+    expect((await page.goto(`${off.server.http}/`))?.status()).toBe(401);
+    await page.getByText('requires a credential').first().waitFor();
+  });
+});
