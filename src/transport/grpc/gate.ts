@@ -28,12 +28,18 @@ export class Gate {
   /** @throws DatabaseError unauthenticated, or rate_limited where that was not known before; also as a rejection */
   readonly handlerFor = (call: Call, method: Method): Method | Promise<Method> => {
     if (method.service !== EVENT_STORE) return method;
+    const { untilKnown } = call.repeated;
+    if (untilKnown !== undefined) return untilKnown.then(() => this.handlerFor(call, method));
     const found = this.#known(call) ?? this.#access.authenticator.identify(new CallHeaders(call));
     return found instanceof Promise ? found.then((principal) => this.#of(principal, method)) : this.#of(found, method);
   };
 
-  /** Found out when the call was opened. The message may have taken its time, and the credential have ended. */
+  /**
+   * Found out when the call was opened. The message may have taken its time, and the credential have ended; and of what
+   * was sent twice one was looked at.
+   */
   #known(call: Call): Principal | Promise<Principal> | undefined {
+    if (call.repeated.isAny) return undefined;
     const caller = this.#limiting?.callerOf(call.opening);
     return caller === undefined || caller instanceof Promise || caller.holds() ? caller : undefined;
   }
@@ -53,10 +59,7 @@ export class Gate {
   }
 }
 
-/**
- * What is sent twice has its values joined by node:http2, and is then no credential of any kind; of `authorization` it
- * hands on the first alone.
- */
+/** As they were sent (U2). */
 class CallHeaders implements Credentials {
   readonly #call: Call;
 
@@ -65,8 +68,9 @@ class CallHeaders implements Credentials {
   }
 
   values(name: string): readonly string[] {
+    const several = this.#call.repeated.values(name);
     const value = this.#call.header(name);
-    return value === undefined ? [] : [value];
+    return several.length > 0 || value === undefined ? several : [value];
   }
 
   get certificate(): X509Certificate | undefined {

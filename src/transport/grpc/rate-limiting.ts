@@ -86,7 +86,7 @@ export class RateLimiting {
 
 /**
  * What is sent twice has its values joined by node:http2, and is then no credential of any kind; of `authorization` it
- * hands on the first alone.
+ * hands on the first alone. For that one the call is counted, and then refused (Gate).
  */
 class SentHeaders implements Credentials {
   readonly #headers: IncomingHttpHeaders;

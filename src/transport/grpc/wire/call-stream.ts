@@ -21,6 +21,7 @@ import { Metadata } from '@grpc/grpc-js';
 import { GatheredBytes } from '../../gathered-bytes.ts';
 import { timeoutMs } from './frame-faults.ts';
 import { FRAME_HEADER_BYTES, giveBackFrames, giveBackWhole, PIECE_BYTES } from './framing.ts';
+import { RepeatedHeaders } from './repeated-headers.ts';
 import { type CallStatus, type Fields, headersOf, OK, trailersOf } from './status.ts';
 
 /** Who works on the message. */
@@ -81,6 +82,7 @@ export class CallStream {
   request: Uint8Array = NO_MESSAGE;
   /** Told once, unless the call has been answered. */
   listener: CallListener | undefined;
+  readonly repeated: RepeatedHeaders = new RepeatedHeaders();
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
   readonly #expired: (timeout: string) => CallStatus;

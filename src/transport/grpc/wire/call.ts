@@ -21,6 +21,7 @@ import { PIECE_BYTES } from './framing.ts';
 import type { CallTrace, MethodMeter, MethodTraits } from './method-traits.ts';
 import type { Packer } from './packing.ts';
 import type { PeerStream, Room } from './peer-stream.ts';
+import type { RepeatedHeaders } from './repeated-headers.ts';
 import type { Waiting } from './rounds.ts';
 import type { Place } from './shares.ts';
 import type { SliceTurns } from './slice-turns.ts';
@@ -133,6 +134,11 @@ export class Call {
   /** The object of the headers that it was opened with. */
   get opening(): object {
     return this.#stream.opening;
+  }
+
+  /** Which of them were sent more than once. */
+  get repeated(): RepeatedHeaders {
+    return this.#stream.repeated;
   }
 
   /** What its client has shown in the handshake. */

@@ -82,6 +82,8 @@ export class PeerStreams {
   readonly #senders: Senders;
   /** Those that are kept, and what is read of each. */
   readonly #sessions = new WeakMap<Http2Session, ReadHandle>();
+  /** Those that grpc-js does not get, by their streams. */
+  readonly #own = new WeakMap<object, CallStream>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
   readonly #sweeping: NodeJS.Timeout;
   /** Streams of other servers of the process are none of this one's. */
@@ -209,9 +211,11 @@ export class PeerStreams {
     const [handOn, ...others] = session.listeners('stream');
     assert(handOn !== undefined && others.length === 0, 'Streams are handed on by one listener', others.length);
     session.removeAllListeners('stream');
-    session.on('stream', (stream: unknown, headers: IncomingHttpHeaders, flags: unknown, raw: unknown) => {
-      if (headers[MARK] === KEPT) delete headers[MARK];
-      else Reflect.apply(handOn, session, [stream, headers, flags, raw]);
+    session.on('stream', (stream: object, headers: IncomingHttpHeaders, flags: unknown, raw: readonly string[]) => {
+      if (headers[MARK] === KEPT) {
+        delete headers[MARK];
+        this.#own.get(stream)?.repeated.handOn(headers, raw);
+      } else Reflect.apply(handOn, session, [stream, headers, flags, raw]);
     });
   }
 
@@ -235,6 +239,7 @@ export class PeerStreams {
       bytesMax,
     };
     const own = messages === 'one' || isAnswered ? new CallStream(stream, headers, expired) : undefined;
+    if (own !== undefined) this.#own.set(stream, own);
     const accepted = headers['grpc-accept-encoding'];
     const peer = new PeerStream(stream, this.#options, { rules, own, accepted, ...shared });
     if (fault !== undefined) peer.refuse(fault);

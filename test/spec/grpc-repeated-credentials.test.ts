@@ -1,0 +1,85 @@
+// Goal: over gRPC a credential that is sent twice is refused as over HTTP, whatever stands in it, and nothing is done
+// for it, also where the request was there before the headers were looked at (U2).
+// Method: real nodes, a client of HTTP/2 that sends a header as often as it is told, and frames in one piece.
+import { connect } from 'node:http2';
+import { describe, expect, it } from 'vitest';
+import { CreateDatabaseRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
+import { uniqueName } from '../support/http-client.ts';
+import { ACKNOWLEDGEMENT, dialFrames, frameOf, grpcHeaders, PREFACE, SETTINGS_FRAME } from '../support/http2-frames.ts';
+import { framed, RawGrpc, type RawReply, richStatusOf } from '../support/raw-grpc.ts';
+
+const CREATE = '/cairn.v1.EventStore/CreateDatabase';
+const [HEADERS, DATA, END_STREAM, END_HEADERS] = [1, 0, 1, 4];
+const BEARER = `Bearer ${FIRST_KEY}`;
+const guarded = await startGuardedNode();
+const limited = await startGuardedNode('--rate-limit-per-second=100');
+
+const creating = (name: string): Buffer =>
+  framed(CreateDatabaseRequest.encode(CreateDatabaseRequest.fromPartial({ databaseName: name })).finish());
+
+async function called(grpc: string, credentials: Readonly<Record<string, string | string[]>>): Promise<RawReply> {
+  // Node would have us send what has one value once.
+  const options: object = { strictSingleValueFields: false };
+  const client = new RawGrpc(connect(`http://${grpc}`, options));
+  const headers = credentials as Record<string, string>;
+  const reply = await client.call({ path: CREATE, headers, pieces: [creating(uniqueName())] });
+  await client.close();
+  return reply;
+}
+
+/** UNAUTHENTICATED. */
+const REFUSED = 16;
+
+describe.each([
+  ['a node', guarded],
+  ['one that limits how often', limited],
+])('SPEC-AUTH-GRPC: by %s', (_what, { server: { grpc }, api }) => {
+  it.each([
+    [{ authorization: BEARER }],
+    [{ 'x-api-key': FIRST_KEY }],
+    // Neither is the credential, and pieces of a cookie are one.
+    [{ authorization: BEARER, 'x-other': ['a', 'b'], cookie: ['a=1', 'b=2'] }],
+  ])('what is sent once is taken: %j', async (credentials) => {
+    expect((await called(grpc, credentials)).status).toBe(0);
+  });
+
+  it.each([
+    ['the same', { authorization: [BEARER, BEARER] }],
+    ['a wrong one behind a right one', { authorization: [BEARER, 'Bearer x'] }],
+    ['a right one behind a wrong one', { authorization: ['Bearer x', BEARER] }],
+    ['another scheme', { authorization: [BEARER, 'Basic eDp4'] }],
+    ['nothing behind it', { authorization: [BEARER, ''] }],
+    ['the same key', { 'x-api-key': [FIRST_KEY, FIRST_KEY] }],
+    ['beside a key', { 'x-api-key': FIRST_KEY, authorization: [BEARER, BEARER] }],
+  ])('what is sent twice is refused: %s', async (_how, credentials) => {
+    const reply = await called(grpc, credentials);
+    expect([reply.status, reply.message]).toEqual([REFUSED, 'The credential of this request is not valid']);
+    expect(richStatusOf(reply)?.infos[0]?.metadata).toMatchObject({ reason: 'CredentialRefused' });
+  });
+
+  it('is refused as well when all came at once, before the connection was open', async () => {
+    const statusOf = async (credentials: readonly string[]): Promise<number> => {
+      const database = uniqueName();
+      await using frames = await dialFrames(Number(grpc.split(':').at(-1)));
+      const sent = credentials.map((value) => field('authorization', value));
+      const block = Buffer.concat([grpcHeaders(CREATE), ...sent]);
+      const head = frameOf({ type: HEADERS, flags: END_HEADERS, stream: 1, payload: block });
+      const body = frameOf({ type: DATA, flags: END_STREAM, stream: 1, payload: creating(database) });
+      frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT, ACKNOWLEDGEMENT, head, body]));
+      await eventually(() => {
+        const answered = ({ type, flags }: { readonly type: number; readonly flags: number }): boolean =>
+          type === HEADERS && (flags & END_STREAM) !== 0;
+        expect(frames.received.some(answered)).toBe(true);
+      });
+      return (await api.get(`/databases/${database}`, AS_FIRST)).status;
+    };
+    expect([await statusOf([BEARER]), await statusOf([BEARER, 'Bearer x'])]).toEqual([200, 404]);
+  });
+});
+
+/** As a literal whose name is shorter than 127 bytes (RFC 7541, 5.1). */
+function field(name: string, value: string): Buffer {
+  return Buffer.concat([Buffer.of(0, name.length), Buffer.from(name), Buffer.of(value.length), Buffer.from(value)]);
+}
