@@ -16,7 +16,7 @@ export interface SignParts {
 export class IdentityProvider implements AsyncDisposable {
   readonly issuer: string;
   readonly jwksUrl: string;
-  /** What it answers beside its configuration, by path; of its keys, too, where a test says so. */
+  /** What it answers beside its configuration, by path, with its query or without; of its keys, too, where a test says so. */
   readonly answers: Map<string, Answer> = new Map();
   /** Paths, as they were asked for. */
   readonly asked: string[] = [];
@@ -76,7 +76,7 @@ export class IdentityProvider implements AsyncDisposable {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const path = request.url ?? '/';
     this.asked.push(path);
-    const answer = this.answers.get(path);
+    const answer = this.answers.get(path) ?? this.answers.get(path.split('?', 1)[0] ?? path);
     if (answer !== undefined) return answer(request, response);
     if (path === '/keys') return sendJson(response, { keys: this.#keys });
     if (path === '/.well-known/openid-configuration') {

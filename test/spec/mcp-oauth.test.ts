@@ -1,0 +1,206 @@
+// Goal: a client of MCP that knows nothing but the URL comes to a token by the authorization of the protocol, works with
+// it, and gets another one when it has ended; a token for another place is of no use.
+// Method: both SDKs of the protocol with their own ways of OAuth, an authorization server on loopback, a node behind a
+// proxy that serves MCP below a path, and a clock that a test moves.
+import { createServer, request as forward, type Server } from 'node:http';
+import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OlderTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AuthorizationServer } from '../support/authorization-server.ts';
+import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { uniqueName } from '../support/http-client.ts';
+import { IdentityProvider } from '../support/identity-provider.ts';
+import { INITIALIZE, send } from '../support/mcp-requests.ts';
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource/mcp';
+const REDIRECT = 'http://127.0.0.1:9/callback';
+
+/** Serves MCP at `/mcp`, and passes on where tokens come from, as docs/mcp.md says. */
+const proxy = createServer();
+const place = `${await listening(proxy)}/mcp`;
+const provider = await IdentityProvider.start();
+const authorization = new AuthorizationServer(provider);
+const settings = [`--oidc-issuer=${provider.issuer}`, `--oidc-audience=${place}`, `--mcp-url=${place}`];
+const { server, api } = await startGuardedNode(...settings);
+proxy.on('request', (request, response) => {
+  const { url = '', method = '', headers } = request;
+  const path = url === '/mcp' ? '/' : url;
+  const { host: _ofProxy, ...rest } = headers;
+  const passed = forward(`${server.mcp}${path}`, { method, headers: rest }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  passed.on('error', () => response.destroy());
+  response.on('close', () => passed.destroy());
+  request.pipe(passed);
+});
+const name = uniqueName();
+await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
+afterAll(async () => {
+  vi.useRealTimers();
+  proxy.closeAllConnections();
+  await new Promise((resolve) => proxy.close(resolve));
+  await provider[Symbol.asyncDispose]();
+});
+
+const may = { roles: [`reader:${name}`] };
+beforeEach(() => {
+  authorization.claims = may;
+  authorization.grants.length = 0;
+  authorization.faults.length = 0;
+  provider.asked.length = 0;
+});
+
+async function listening(each: Server): Promise<string> {
+  await new Promise<void>((resolve) => each.listen(0, '127.0.0.1', resolve));
+  const address = each.address();
+  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a TCP address');
+  return `http://127.0.0.1:${address.port}`;
+}
+
+type Told = Required<OAuthClientProvider>;
+type Known = { readonly [K in 'clientInformation' | 'tokens' | 'discoveryState']: Awaited<ReturnType<Told[K]>> };
+
+/** Keeps what it is told, and shows nobody the page of the authorization server. */
+class Remembering implements OAuthClientProvider {
+  readonly redirectUrl = REDIRECT;
+  readonly clientMetadata = { client_name: 'test', redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' };
+  sentTo: URL | undefined;
+  #client: Known['clientInformation'];
+  #tokens: Known['tokens'];
+  #discovered: Known['discoveryState'];
+  #verifier = '';
+
+  state(): string {
+    return 'state-of-the-test';
+  }
+
+  clientInformation(): Known['clientInformation'] {
+    return this.#client;
+  }
+
+  saveClientInformation(client: Known['clientInformation']): void {
+    this.#client = client;
+  }
+
+  tokens(): Known['tokens'] {
+    return this.#tokens;
+  }
+
+  saveTokens(tokens: Known['tokens']): void {
+    this.#tokens = tokens;
+  }
+
+  redirectToAuthorization(url: URL): void {
+    this.sentTo = url;
+  }
+
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier;
+  }
+
+  codeVerifier(): string {
+    return this.#verifier;
+  }
+
+  saveDiscoveryState(state: Known['discoveryState']): void {
+    this.#discovered = state;
+  }
+
+  discoveryState(): Known['discoveryState'] {
+    return this.#discovered;
+  }
+}
+
+interface Connected {
+  call(): Promise<string>;
+  close(): Promise<void>;
+}
+
+interface Sdk {
+  /** Throws where a person is needed. */
+  readonly connect: (memory: Remembering) => Promise<Connected>;
+  /** With what the redirect has brought. */
+  readonly finish: (memory: Remembering, brought: URLSearchParams) => Promise<void>;
+}
+
+const READ = { name: 'fetch', arguments: { path: `/databases/${name}` } };
+const ME = { name: 'test', version: '1' };
+
+const SDKS: readonly (readonly [string, Sdk])[] = [
+  [
+    'of today',
+    {
+      connect: async (memory) => {
+        const client = new Client(ME);
+        await client.connect(new StreamableHTTPClientTransport(new URL(place), { authProvider: memory }));
+        return { call: async () => JSON.stringify(await client.callTool(READ)), close: () => client.close() };
+      },
+      finish: (memory, brought) =>
+        new StreamableHTTPClientTransport(new URL(place), { authProvider: memory }).finishAuth(brought),
+    },
+  ],
+  [
+    'before it',
+    {
+      connect: async (memory) => {
+        const client = new OlderClient(ME);
+        await client.connect(new OlderTransport(new URL(place), { authProvider: memory }));
+        return { call: async () => JSON.stringify(await client.callTool(READ)), close: () => client.close() };
+      },
+      finish: (memory, brought) =>
+        new OlderTransport(new URL(place), { authProvider: memory }).finishAuth(brought.get('code') ?? ''),
+    },
+  ],
+];
+
+/** What a person's browser does: it is sent back with a code. */
+async function consented({ sentTo }: Remembering): Promise<URLSearchParams> {
+  const answer = await fetch(sentTo ?? '', { redirect: 'manual' });
+  return new URL(answer.headers.get('location') ?? '').searchParams;
+}
+
+describe.each(SDKS)('SPEC-AUTH-MCP-OAUTH: the SDK %s', (_which, { connect, finish }) => {
+  it('comes from a refusal to a token for this place, calls a tool, and goes on with another when it has ended', async () => {
+    const memory = new Remembering();
+    await expect(connect(memory)).rejects.toThrow(/unauthorized/i);
+    expect(provider.asked).toEqual(['/.well-known/oauth-authorization-server', '/register']);
+    const asked = memory.sentTo?.searchParams;
+    expect([asked?.get('resource'), asked?.get('code_challenge_method')]).toEqual([place, 'S256']);
+    await finish(memory, await consented(memory));
+    const client = await connect(memory);
+    expect(await client.call()).toContain(name);
+    expect(authorization.grants).toEqual([{ kind: 'authorization_code', resource: place }]);
+    const first = memory.tokens()?.access_token ?? '';
+    // Five minutes, ten seconds for clocks that differ, and one more.
+    vi.setSystemTime(Date.now() + 311_000);
+    expect((await send(place, INITIALIZE, { authorization: `Bearer ${first}` })).status).toBe(401);
+    expect(await client.call()).toContain(name);
+    expect(authorization.grants.slice(1)).toEqual([{ kind: 'refresh_token', resource: place }]);
+    expect([memory.tokens()?.access_token === first, authorization.faults]).toEqual([false, []]);
+    await client.close();
+  });
+
+  it('does not come in with a token for another place', async () => {
+    const memory = new Remembering();
+    await expect(connect(memory)).rejects.toThrow(/unauthorized/i);
+    const brought = await consented(memory);
+    authorization.claims = { ...may, aud: 'https://other.example/mcp' };
+    await finish(memory, brought);
+    await expect(connect(memory)).rejects.toThrow(/401 after|unauthorized/i);
+    const { status, headers } = await send(place, INITIALIZE, {
+      authorization: `Bearer ${memory.tokens()?.access_token}`,
+    });
+    const origin = new URL(place).origin;
+    expect([status, headers.get('www-authenticate')]).toEqual([
+      401,
+      `Bearer realm="cairn", error="invalid_token", resource_metadata="${origin}${WELL_KNOWN}"`,
+    ]);
+    authorization.claims = may;
+    await finish(memory, await consented(memory));
+    const client = await connect(memory);
+    expect(await client.call()).toContain(name);
+    await client.close();
+  });
+});
