@@ -45,6 +45,7 @@ describe('SPEC-AUTH-BASIC', () => {
     }
     const wrong = await api.get('/', { ...html, authorization: basic('ann', 'swordfish') });
     expect([wrong.status, challengeOf(wrong)]).toEqual([401, `${BOTH}, error="invalid_token"`]);
+    expect(wrong.text).toContain('has expired, or was replaced or revoked');
     expect(wrong.text).not.toMatch(/swordfish|YW5u/);
   });
 
@@ -174,6 +175,26 @@ describe.skipIf(lacksTool('chromium'))('SPEC-AUTH-BASIC: a browser', { timeout: 
     const told = page.getByText(/^403[^]*lacks the right to write/);
     await told.waitFor();
     expect(await told.textContent()).toContain(`"ann" (key:${reader.id})`);
+  });
+
+  it('says what to do when the key ends while a page is open', async () => {
+    const gone = await issued(`writer:${name}`);
+    const page = await signIn(gone);
+    await page.goto(`${server.http}/db/${name}/1/events`);
+    const tail = page.getByRole('region', { name: 'New events', exact: true });
+    await tail.getByRole('button', { name: 'follow' }).click();
+    await tail.getByText('the latest revision is').waitFor();
+    await api.send(`/api/v1/auth/keys/${gone.id}`, { method: 'DELETE', headers: AS_FIRST });
+    await tail.getByText('reload the page to sign in again').waitFor();
+    expect(await tail.getByRole('button', { name: 'follow' }).count()).toBe(1);
+    // So it is with one whose secret was replaced.
+    const rotated = await issued(`writer:${name}`);
+    const other = await signIn(rotated);
+    await api.post(`/api/v1/auth/keys/${rotated.id}/rotate`, { overlap_seconds: 0 }, AS_FIRST);
+    await transact(other);
+    const said = other.getByText(/^401[^]*not valid; reload the page to sign in again/);
+    await said.waitFor();
+    expect(await said.count()).toBe(1);
   });
 
   it('does not write what a page of another origin has it send (TH14)', async () => {

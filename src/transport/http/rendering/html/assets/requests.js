@@ -48,7 +48,7 @@ async function send(form, fields, output) {
     output.replaceChildren(
       `${response.status} ${response.statusText} `,
       told(answer),
-      ' ',
+      response.status === 401 ? '; reload the page to sign in again. ' : ' ',
       ...linksOf(response, answer),
     );
     if (text !== '') {

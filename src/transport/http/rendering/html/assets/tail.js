@@ -71,6 +71,8 @@ async function advance(tail, rows) {
   const accept = { headers: { accept: 'application/json' } };
   const { status, ok, headers } = await fetch(tail.latest, { ...accept, method: 'HEAD' });
   if (status === 404) return { said: 'The database is gone.' };
+  // Asking on would be asking in vain, again and again.
+  if (status === 401) return { said: 'Who you are is not known any more; reload the page to sign in again.' };
   if (!ok) throw new Error(`status ${status}`);
   const databaseId = headers.get('x-database-id') ?? '';
   if (tail.databaseId !== '' && tail.databaseId !== databaseId) return { said: 'The database is another one by now.' };
