@@ -1,16 +1,16 @@
 /**
  * API keys and tokens as passwords of HTTP Basic (RFC 7617): the one way in which a browser asks its user by itself.
  *
- * The name is whatever the user likes. The password is judged as the same text would be as a bearer token, so that there
- * is one place that knows keys; what is no key is left to others, who may take passwords of their own. Where nothing
- * but programs ask, over gRPC and MCP, nobody is identified so.
+ * The name is whatever the user likes. The password is judged as the same text would be as a bearer token, so that
+ * there is one place that knows keys; what is no key is left to others, who may take passwords of their own. Where
+ * nothing but programs ask, over gRPC and MCP, nobody is identified so.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Credentials, Extractor, Found } from './extractor.ts';
 import type { Principal } from './principal.ts';
 
 /** What has a browser ask its user. It is to send in UTF-8 what the user types (RFC 7617, section 2.1). */
-export const BASIC_CHALLENGE = 'Basic realm="cairn", charset="UTF-8"';
+const BASIC_CHALLENGE = 'Basic realm="cairn", charset="UTF-8"';
 
 /** No key is nearly as long, and names are short. */
 const LENGTH_MAX = 4_096;

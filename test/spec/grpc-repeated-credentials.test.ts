@@ -35,7 +35,7 @@ const REFUSED = 16;
 describe.each([
   ['a node', guarded],
   ['one that limits how often', limited],
-])('SPEC-AUTH-GRPC: by %s', (_what, { server: { grpc }, api }) => {
+])('SPEC-AUTH-KEY over gRPC: %s', (_what, { server: { grpc }, api }) => {
   it.each([
     [{ authorization: BEARER }],
     [{ 'x-api-key': FIRST_KEY }],

@@ -1,5 +1,5 @@
-// Goal: a client of MCP that knows nothing but the URL comes to a token by the authorization of the protocol, works with
-// it, and gets another one when it has ended; a token for another place is of no use.
+// Goal: a client of MCP that knows nothing but the URL comes to a token by the authorization of the protocol, works
+// with it, and gets another one when it has ended; a token for another place is of no use.
 // Method: both SDKs of the protocol with their own ways of OAuth, an authorization server on loopback, a node behind a
 // proxy that serves MCP below a path, and a clock that a test moves.
 import { createServer, request as forward, type Server } from 'node:http';
@@ -161,7 +161,7 @@ async function consented({ sentTo }: Remembering): Promise<URLSearchParams> {
   return new URL(answer.headers.get('location') ?? '').searchParams;
 }
 
-describe.each(SDKS)('SPEC-AUTH-MCP-OAUTH: the SDK %s', (_which, { connect, finish }) => {
+describe.each(SDKS)('SPEC-AUTH-MCP-METADATA: the SDK %s', (_which, { connect, finish }) => {
   it('comes from a refusal to a token for this place, calls a tool, and goes on with another when it has ended', async () => {
     const memory = new Remembering();
     await expect(connect(memory)).rejects.toThrow(/unauthorized/i);

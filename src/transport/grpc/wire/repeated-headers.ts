@@ -1,7 +1,7 @@
 /**
- * Which headers a client has sent more than once. In what node:http2 makes of them, of `authorization` and its like there
- * is the first alone, and other values are joined. What came in truth it says when it hands the stream on: mostly before
- * the request has come, and behind it where both were there when the connection began.
+ * Which headers a client has sent more than once. In what node:http2 makes of them, of `authorization` and its like
+ * there is the first alone, and other values are joined. What came in truth it says when it hands the stream on, which
+ * may be when the request has come already.
  */
 export class RepeatedHeaders {
   /** Undefined once it was handed on. */
@@ -18,9 +18,7 @@ export class RepeatedHeaders {
   /** `headers`: what was made of the names and values in `raw`. */
   handOn(headers: object, raw: readonly string[]): void {
     const pairs = raw.length / 2;
-    let names = 0;
-    for (const _name in headers) names += 1;
-    if (pairs > names) this.#raw = raw;
+    if (pairs > Object.keys(headers).length) this.#raw = raw;
     const waiting = this.#handedOn;
     this.#handedOn = undefined;
     if (waiting !== 'awaited') waiting?.resolve();
@@ -31,7 +29,7 @@ export class RepeatedHeaders {
     return this.#raw !== undefined;
   }
 
-  /** All values in turn, by a lowercase name; none if it was sent once. A cookie may come in pieces (RFC 9113, 8.2.3). */
+  /** All values, by a lowercase name; none if it was sent once. A cookie may come in pieces (RFC 9113, 8.2.3). */
   values(name: string): readonly string[] {
     if (this.#raw === undefined || name === 'cookie') return [];
     const values = this.#raw.filter((_value, at, raw) => at % 2 === 1 && raw[at - 1] === name);
