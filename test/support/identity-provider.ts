@@ -16,7 +16,7 @@ export interface SignParts {
 export class IdentityProvider implements AsyncDisposable {
   readonly issuer: string;
   readonly jwksUrl: string;
-  /** What it answers beside its configuration, by path, with a query or without; of its keys, too, if a test says so. */
+  /** What it answers beside its configuration, by path, with a query or without; of its keys, too, if so told. */
   readonly answers: Map<string, Answer> = new Map();
   /** Paths, as they were asked for. */
   readonly asked: string[] = [];
