@@ -287,6 +287,8 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'COMMAND_REQUEST_BYTES_MAX',
       ),
       row('Bytes of any other body', bytes(http.BODY_BYTES_MAX), TOO_LARGE, 'BODY_BYTES_MAX'),
+      row('Bytes of a form of a page', bytes(http.FORM_BYTES_MAX), TOO_LARGE, 'FORM_BYTES_MAX'),
+      row('Fields of one', count(http.FORM_FIELDS_MAX), INVALID, 'FORM_FIELDS_MAX'),
       row(
         'Values in its JSON, each `data` counting as one',
         count(model.JSON_VALUES_MAX),

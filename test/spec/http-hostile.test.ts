@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { eventually } from '../support/eventually.ts';
+import { sendForm, shownForm } from '../support/forms.ts';
 import { counted, unsaid } from '../support/hostile-bodies.ts';
 import {
   ALREADY_EXISTS,
@@ -187,6 +188,7 @@ const contentType = fc.oneof(
   fc.constantFrom(
     'application/cloudevents+json',
     'application/cloudevents-batch+json',
+    'application/x-www-form-urlencoded',
     'text/plain',
     'a',
     ';',
@@ -194,6 +196,8 @@ const contentType = fc.oneof(
   ),
   fc.string({ maxLength: 30 }).filter((value) => /^[ -~]*$/.test(value)),
 );
+
+const FIELD_NAMES = ['database_name', 'events', 'conditions', 'transaction_id', 'body', 'method', 'path', 'x-batch-id'];
 
 const WRITES = ROUTES.filter(({ method, isRead = false }) => method !== 'GET' && !isRead);
 
@@ -283,6 +287,44 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
     );
     expect(committed).toBeGreaterThan(10);
     expect([...met].toSorted()).toEqual(WRITES.map(({ method, path: each }) => `${method} ${each}`).toSorted());
+    await expectHealthy();
+  });
+
+  it('of any form are answered by a page, and change nothing unless it leads to what was made', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const offered = ROUTES.filter(({ offered: each }) => each !== undefined);
+    const value = fc.oneof(
+      text,
+      transaction.map((each) => JSON.stringify(each.events)),
+      fc.constant(own),
+    );
+    const fieldName = fc.oneof(fc.constantFrom(...FIELD_NAMES), text);
+    const fields = fc
+      .array(fc.tuple(fieldName, value), { maxLength: 6 })
+      .map((pairs) =>
+        pairs.map((pair) => pair.map((each) => encodeURIComponent(each.toWellFormed())).join('=')).join('&'),
+      );
+    const sent = fc.oneof({ weight: 4, arbitrary: fields }, { weight: 1, arbitrary: fc.oneof(text, fc.uint8Array()) });
+    const seen = new Set<number>();
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...offered), sent, async (route, content) => {
+        const named = route.path.replace('{database}', own).replace('{revision}', 'latest');
+        const target = named.replace('{version}', '1').replaceAll(/\{\w+\}/g, 'absent');
+        const before = await stateOf(own);
+        const answer = await sendForm(api, target, content);
+        seen.add(answer.status);
+        if (answer.status === 303) return;
+        expect(await stateOf(own)).toEqual(before);
+        // In fields what is wanted in parts is no form.
+        const isInParts = /\/(?:state-views|state-changes|presenters)$/.test(route.path);
+        const said = isInParts ? errorOf(answer, INVALID_ARGUMENT).message : shownForm(answer).title;
+        expect([200, 400, 404, 409]).toContain(answer.status);
+        expect(said).not.toBe('');
+      }),
+      { numRuns: 400 },
+    );
+    expect([200, 400, 404].filter((status) => !seen.has(status))).toEqual([]);
     await expectHealthy();
   });
 

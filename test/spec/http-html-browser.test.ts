@@ -256,14 +256,14 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     await page.goto(`${url}/db/${own}/0`);
     await unfold(page, 'transact');
     const event = { id: 'a', source: '/s', specversion: '1.0', type: 't', data: { n: 1 } };
-    await page.getByLabel('body, in JSON').fill(JSON.stringify({ events: [event] }));
+    await page.getByLabel('events, in JSON').fill(JSON.stringify([event]));
     await page.getByRole('button', { name: 'transact' }).click();
     await page.getByText(/^200 .*1 event committed, as revision 1\./).waitFor();
     expect((await api.get(`/databases/${own}`)).headers.get('x-revision')).toBe('1');
-    await page.getByLabel('body, in JSON').fill('{"events":[]}');
+    await page.getByLabel('events, in JSON').fill('[]');
     await page.getByRole('button', { name: 'transact' }).click();
     await page.getByText(/^400[^]*at least one event/).waitFor();
-    await page.getByLabel('body, in JSON').fill(JSON.stringify({ events: [event] }));
+    await page.getByLabel('events, in JSON').fill(JSON.stringify([event]));
     await page.getByRole('button', { name: 'transact' }).click();
     await page.getByRole('link', { name: 'what has changed' }).click();
     await page.waitForURL(`**/db/${own}/2?since=1`);

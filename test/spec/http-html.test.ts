@@ -93,7 +93,7 @@ describe('SPEC-HTTP-HTML: what a page may do', () => {
   it('is kept for ever when its name says what is in it', async () => {
     const { text } = await api.get('/', HTML);
     const files = [...text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file = '']) => file);
-    expect(files).toHaveLength(6);
+    expect(files).toHaveLength(5);
     for (const file of files) {
       const { status, headers } = await api.get(file);
       expect([file, status, headers.get('cache-control')]).toEqual([file, 200, 'public, max-age=31536000, immutable']);

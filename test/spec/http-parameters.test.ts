@@ -86,8 +86,13 @@ function pathOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, (_whole, place: string) => PLACES[place] ?? '');
 }
 
-/** Those of which what a parameter is for follows from a definition: a State View's or a State Change's own. */
-const OWN = ROUTES.filter(({ takesAnyParameter }) => takesAnyParameter !== true);
+/**
+ * Those of which what a parameter is for follows from a definition, a State View's or a State Change's own, are others;
+ * and the page on which a query is put together, of whose parameters none is about the page itself.
+ */
+const OWN = ROUTES.filter(
+  ({ path, takesAnyParameter }) => takesAnyParameter !== true && !path.endsWith('/query-builder'),
+);
 
 const CASES = OWN.flatMap(({ method, path }) =>
   Object.entries(VALUES).map(([parameter, value]) => {

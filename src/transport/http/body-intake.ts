@@ -19,6 +19,7 @@ import type { BudgetTime } from '../byte-budget.ts';
 import { noRoom } from '../byte-budgets.ts';
 import { GatheredBytes } from '../gathered-bytes.ts';
 import { invalidField } from './errors.ts';
+import { bodyBytesMax } from './form-request.ts';
 import { BODY_PACE_BYTES, BODY_PACE_MS, BODY_PIECE_BYTES, BODY_SMALL_PIECES_MAX, SMALL_BODY_MS } from './limits.ts';
 import { type HttpMemory, isBodyTooLong, UNCOUNTED_BYTES } from './memory.ts';
 
@@ -51,7 +52,7 @@ export class BodyIntake {
   /** Reads the body of a request that was let in. */
   receive(request: FastifyRequest, payload: IncomingMessage, received: Received): void {
     const reply = this.#replies.get(request.raw);
-    const bytesMax = request.routeOptions.bodyLimit ?? 0;
+    const bytesMax = bodyBytesMax(request);
     if (reply === undefined || isBodyTooLong(request)) {
       received(this.#memory.refuseBody(longerThan(bytesMax, request.headers['content-length'])));
       return;

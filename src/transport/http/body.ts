@@ -16,6 +16,7 @@ import {
   parseJson,
   refuseOthers,
 } from '#model';
+import { charsetFault, contentTypeOf } from './content-type.ts';
 import { invalidField } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 
@@ -76,11 +77,9 @@ function bodyType(request: HttpRequest): BodyType {
   assertNotEncoded(request);
   const contentType = request.header('content-type');
   if (contentType === undefined) throw invalidField('Content-Type', `${TYPE_RULE}; it is missing`);
-  const [essence = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
-  const charsets = parameters.filter((parameter) => /^charset\s*=/.test(parameter));
-  if (!charsets.every((charset) => /^charset=(?:utf-?8|"utf-?8")$/.test(charset))) {
-    throw invalidField('Content-Type', 'must have the charset utf-8 or none', contentType);
-  }
+  const fault = charsetFault(contentType);
+  if (fault !== undefined) throw invalidField('Content-Type', fault, contentType);
+  const { essence } = contentTypeOf(contentType);
   if (essence === CLOUDEVENT) return 'cloudevent';
   if (essence === CLOUDEVENT_BATCH) return 'cloudevent-batch';
   if (essence === 'application/json' || essence.endsWith('+json')) return 'json';

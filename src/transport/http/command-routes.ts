@@ -34,6 +34,8 @@ import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString } from '.
 import { COMMAND_REQUEST_BYTES_MAX } from './limits.ts';
 import { eventsJson } from './page.ts';
 import { parseRevision } from './query-string.ts';
+import { executeCommand, runCommand } from './rendering/actions.ts';
+import type { NamedVersion } from './rendering/paths.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import { parseSegment } from './revision-segment.ts';
@@ -52,12 +54,14 @@ export const COMMAND_ROUTES: readonly Route[] = [
     path: '/api/v1/db/{database}/{revision}/state-changes/{name}/v{version}',
     takesAnyParameter: true,
     handle: runAtRevision,
+    offered: ({ database = '', ...change }) => runCommand({ databaseName: database }, namedIn(change)),
   },
   {
     ...COMMON,
     path: '/api/v1/db/{database}/state-changes/{name}/v{version}/execute',
     parameters: [DRY_RUN],
     handle: runDescribed,
+    offered: ({ database = '', ...change }) => executeCommand({ databaseName: database }, namedIn(change)),
   },
   {
     ...COMMON,
@@ -67,6 +71,11 @@ export const COMMAND_ROUTES: readonly Route[] = [
   },
   { ...COMMON, path: '/databases/{database}/state-changes/{name}/process', handle: processCommand },
 ];
+
+/** Of what is shown again, whose path is known. */
+function namedIn({ name = '' }: Readonly<Record<string, string>>): NamedVersion {
+  return { name, version: 0 };
+}
 
 /** What was committed under an id is answered with what was recorded. */
 function namesBatch(request: HttpRequest): boolean {

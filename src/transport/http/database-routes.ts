@@ -11,6 +11,7 @@ import { databaseMetadata, databaseObject, singleDatabaseObject } from './databa
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { parseRevision } from './query-string.ts';
+import { CREATE_DATABASE } from './rendering/actions.ts';
 import { catalogPage, collectionPage, databasePage } from './rendering/database-pages.ts';
 import { listBody, objectBody } from './rendering/reply-body.ts';
 import { show } from './rendering/show.ts';
@@ -24,7 +25,7 @@ const INSTANCE = 'database_id';
 
 export const DATABASE_ROUTES: readonly Route[] = [
   { method: 'GET', path: '/', parameters: CUT_PARAMETERS, handle: listNames },
-  { method: 'POST', path: '/api/v1/db', status: 201, handle: createByBody },
+  { method: 'POST', path: '/api/v1/db', status: 201, handle: createByBody, offered: () => CREATE_DATABASE },
   { method: 'POST', path: '/api/v1/databases/{database}', status: 201, handle: createByPath },
   { method: 'DELETE', path: '/api/v1/db/{database}', parameters: [INSTANCE], handle: deleteDatabase },
   {

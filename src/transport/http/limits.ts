@@ -27,6 +27,13 @@ export const COMMAND_REQUEST_BYTES_MAX: number = COMMAND_BODY_BYTES_MAX + 64 * 1
 /** Bytes of any other body: a query with the largest selector, spelled at length. */
 export const BODY_BYTES_MAX: number = 512 * 1024;
 
+/**
+ * Bytes of a form of a page, whose fields are typed by somebody and shown again where one is wrong, and fields of one,
+ * which have ten names at most.
+ */
+export const FORM_BYTES_MAX: number = 256 * 1024;
+export const FORM_FIELDS_MAX = 32;
+
 /** Bytes of request line and headers together, so that `q` can carry the largest selector in a URL. */
 export const HEADER_BYTES_MAX: number = 128 * 1024;
 

@@ -7,6 +7,7 @@ import { DatabaseError } from '#base';
 import type { Hold } from '../byte-budget.ts';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
 import type { Taker } from '../fair-budget.ts';
+import { bodyBytesMax } from './form-request.ts';
 import { SMALL_ANSWER_BYTES } from './limits.ts';
 
 /** Bodies and answers up to this size are not counted: the bound on connections bounds them. */
@@ -239,8 +240,8 @@ function release({ body, answer }: Held): void {
 }
 
 /** Whether the headers announce more than the route takes, so that the body is refused without being read. */
-export function isBodyTooLong({ headers, routeOptions }: FastifyRequest): boolean {
-  return Number(headers['content-length'] ?? 0) > (routeOptions.bodyLimit ?? 0);
+export function isBodyTooLong(request: FastifyRequest): boolean {
+  return Number(request.headers['content-length'] ?? 0) > bodyBytesMax(request);
 }
 
 /** Unknown, and taken for none, of a body without a length; one that is too long is refused without being read. */

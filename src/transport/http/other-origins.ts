@@ -7,7 +7,12 @@
  * A key or a bearer token is no such thing: a page of another origin has to know it. A password is (Basic, and whatever
  * other scheme there may be): a browser that was told it once sends it with all that any page has it ask here. What is
  * only read stays with the browser (cors.ts).
+ *
+ * Forms are sent by any page without being asked for first. They are taken from pages of this server alone, also where
+ * everybody may do everything, and only where the browser says so: one that says nothing of where a form stood is too
+ * old to be believed, and programs send JSON (ADR 0149).
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';
 import { DatabaseError, quote } from '#base';
@@ -26,12 +31,34 @@ export function refusalOfOrigin(
 ): DatabaseError | undefined {
   if (SAFE.has(method)) return undefined;
   if (isSentOnPurpose(principal)) return undefined;
-  const { origin, host, 'sec-fetch-site': site } = headers;
-  if (origin !== undefined && allowed !== '*' && allowed.includes(origin)) return undefined;
-  if (typeof site === 'string' ? SAME.includes(site) : origin === undefined || hostOf(origin) === host) {
-    return undefined;
-  }
-  const message = `A page of ${quote(origin ?? 'another origin')} may not write here as who the browser says you are; name its origin in cors-origins`;
+  if (whereFrom(headers, allowed) !== 'elsewhere') return undefined;
+  return foreign(
+    `A page of ${quote(headers.origin ?? 'another origin')} may not write here as who the browser says you are; name its origin in cors-origins`,
+  );
+}
+
+/** Of a form. Undefined: it may go on. */
+export function refusalOfForm({ headers }: FastifyRequest, allowed: AllowedOrigins): DatabaseError | undefined {
+  const from = whereFrom(headers, allowed);
+  if (from === 'here') return undefined;
+  return foreign(
+    from === 'elsewhere'
+      ? `A page of ${quote(headers.origin ?? 'another origin')} may not send forms here; name its origin in cors-origins`
+      : 'A form must come from a page of this server, which Origin or Sec-Fetch-Site says; send JSON, or accept it',
+  );
+}
+
+function whereFrom(
+  { origin, host, 'sec-fetch-site': site }: IncomingHttpHeaders,
+  allowed: AllowedOrigins,
+): 'here' | 'elsewhere' | 'unsaid' {
+  if (origin !== undefined && allowed !== '*' && allowed.includes(origin)) return 'here';
+  if (typeof site === 'string') return SAME.includes(site) ? 'here' : 'elsewhere';
+  if (origin === undefined) return 'unsaid';
+  return hostOf(origin) === host ? 'here' : 'elsewhere';
+}
+
+function foreign(message: string): DatabaseError {
   return new DatabaseError('permission_denied', message, { details: { reason: 'ForeignOrigin' } });
 }
 

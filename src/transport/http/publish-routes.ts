@@ -5,6 +5,7 @@ import { readOptionalJsonObject } from './body.ts';
 import { versionMembers } from './component-json.ts';
 import { jsonInteger, jsonObject } from './json-text.ts';
 import { readParts } from './multipart.ts';
+import { expireSnapshots as expireAction, publish } from './rendering/actions.ts';
 import { type ComponentSegment, versionPath } from './rendering/paths.ts';
 import { emptyReply, type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
@@ -28,6 +29,7 @@ const PUBLISHING: readonly Route[] = (['state-views', 'state-changes', 'presente
   // The same kind, name, bytes and metadata again are the same version.
   isRepeatable: () => true,
   handle: publishing(segment),
+  offered: ({ database = '' }) => publish({ databaseName: database }, segment),
 }));
 
 export const PUBLISH_ROUTES: readonly Route[] = [
@@ -36,6 +38,7 @@ export const PUBLISH_ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/db/{database}/state-views/{name}/expire-snapshots',
     handle: expireSnapshots,
+    offered: ({ database = '', name = '' }) => expireAction({ databaseName: database }, name),
   },
   { method: 'DELETE', path: '/databases/{database}/state-views/{name}', handle: deleteStateView },
 ];
@@ -46,7 +49,7 @@ function publishing(segment: ComponentSegment): Handler {
     const parts = await readParts(request, ['metadata', 'wasm']);
     const faults = new Faults();
     const definition = definitionFromJson(kind, withoutMark(parts.get('metadata') ?? NO_BYTES), faults);
-    const publish = {
+    const asked = {
       databaseName: request.param('database'),
       definition,
       faults,
@@ -55,7 +58,7 @@ function publishing(segment: ComponentSegment): Handler {
       floor: request.floor(),
       ...request.traced(),
     };
-    const published = await lettingGo(request.body(), 0, () => service.publishComponent(publish));
+    const published = await lettingGo(request.body(), 0, () => service.publishComponent(asked));
     const { version, databaseName } = published;
     // The page of the version, which whoever has published it goes to.
     const location = versionPath(databaseName, segment, { name: version.definition.name, version: version.version });

@@ -73,22 +73,34 @@ const NO_PARAMETERS: QueryParameters = new QueryParameters(new Map());
 /** Reads the part of a URL after `?`. `+` is a space, as forms and URLSearchParams write it. */
 export function parseQueryString(text: string): QueryParameters {
   if (text === '') return NO_PARAMETERS;
+  return new QueryParameters(parseFields(text, { place: 'query string', countMax: Number.POSITIVE_INFINITY }));
+}
+
+interface FieldsOptions {
+  /** Where they stand in the request. */
+  readonly place: string;
+  readonly countMax: number;
+}
+
+/** Names and values as forms write them, each name once. */
+export function parseFields(text: string, { place, countMax }: FieldsOptions): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   for (const pair of text.split('&')) {
     if (pair === '') continue;
+    if (values.size === countMax) throw invalidField(place, `must have at most ${countMax} fields`);
     const equals = pair.indexOf('=');
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
-    const value = equals < 0 ? '' : decode(pair.slice(equals + 1));
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals), place);
+    const value = equals < 0 ? '' : decode(pair.slice(equals + 1), place);
     if (values.has(name)) throw invalidField(name, 'must be given once', value);
     values.set(name, value);
   }
-  return new QueryParameters(values);
+  return values;
 }
 
-function decode(text: string): string {
+function decode(text: string, place: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw invalidField('query string', 'must have percent encodings of UTF-8, such as %C3%A9', text);
+    throw invalidField(place, 'must have percent encodings of UTF-8, such as %C3%A9', text);
   }
 }

@@ -7,6 +7,7 @@ import type { DatabaseError } from '#base';
 import type { Span, Traced } from '#observability';
 import type { ReadRequest, RevisionFloor } from '#service';
 import { shownBy } from '../relay.ts';
+import type { SaidByForm } from './form-request.ts';
 import type { KeptPages } from './kept-pages.ts';
 import { type AnswerRoom, type HttpMemory, UNCOUNTED_BYTES } from './memory.ts';
 import type { Privacy } from './privacy.ts';
@@ -33,6 +34,7 @@ export class HttpRequest {
   readonly #reply: FastifyReply;
   readonly #limits: RequestLimits;
   readonly #traced: Traced;
+  #said: SaidByForm | undefined;
   #controller: AbortController | undefined;
   #query: QueryParameters | undefined;
   /** Looked up once: the header may be long. */
@@ -94,7 +96,13 @@ export class HttpRequest {
     return this.#query;
   }
 
+  /** From now on it is what its form says. */
+  fillIn(said: SaidByForm): void {
+    this.#said = said;
+  }
+
   header(name: string): string | undefined {
+    if (this.#said?.headers.has(name) === true) return this.#said.headers.get(name);
     const value = this.#request.headers[name];
     return Array.isArray(value) ? value.join(', ') : value;
   }
@@ -138,6 +146,7 @@ export class HttpRequest {
 
   /** The bytes of the body, empty when there is none. */
   body(): Uint8Array {
+    if (this.#said !== undefined) return this.#said.body;
     const body: unknown = this.#request.body;
     return body instanceof Uint8Array ? body : NO_BODY;
   }

@@ -3,6 +3,7 @@
  */
 import type { Clock } from '#base';
 import type { Service } from '#service';
+import type { Action } from './rendering/description.ts';
 import type { HttpReply } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 
@@ -39,6 +40,8 @@ export interface Route {
   readonly isCounted?: (params: unknown) => boolean;
   /** Of a write: whether it has the same effect twice as once. Default: it has not. */
   readonly isRepeatable?: (request: HttpRequest) => boolean;
+  /** What pages offer to do by it: then it takes their forms, too. */
+  readonly offered?: (params: Readonly<Record<string, string>>) => Action;
   /** Bytes of body, when the route takes more than most. */
   readonly bodyBytesMax?: number;
   /** Bytes that there must be room for before the answer is made, when it may become large and is no page of events. */

@@ -20,6 +20,8 @@ import { BodyIntake } from './body-intake.ts';
 import { Compression } from './compression.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { withoutEmptyFields } from './empty-fields.ts';
+import { shownToForm, takeForm } from './form-answer.ts';
+import { formOf } from './form-request.ts';
 import { toDatabaseError } from './framework-errors.ts';
 import { Gate } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
@@ -29,6 +31,7 @@ import { lingerAfterAnswer } from './lingering.ts';
 import { bindingFault, createHttpServer } from './listening.ts';
 import { HttpMemory, isBodyTooLong } from './memory.ts';
 import { notFound } from './not-found.ts';
+import { refusalOfForm } from './other-origins.ts';
 import { PUBLIC, privacyOf } from './privacy.ts';
 import { RateLimiting } from './rate-limiting.ts';
 import { HttpRelaying } from './relaying.ts';
@@ -106,6 +109,7 @@ declare module 'fastify' {
     readonly isRead?: boolean;
     readonly isForAnybody?: boolean;
     readonly isCounted?: Route['isCounted'];
+    readonly offered?: Route['offered'];
   }
 }
 
@@ -247,13 +251,19 @@ class HttpFront {
       reply.hijack();
       return;
     }
-    const refusal = this.#limiting?.refusal(request, this.#gate?.principalOf(request)) ?? stranger;
+    const refusal =
+      this.#limiting?.refusal(request, this.#gate?.principalOf(request)) ?? stranger ?? this.#stray(request);
     if (refusal === undefined) this.#let(request, reply, done);
     else {
       if (!request.raw.complete) reply.raw.shouldKeepAlive = false;
       if (refusal.code === 'internal') void this.#fail(refusal, request, reply);
       else this.#send(request, reply, refused(request, refusal));
     }
+  }
+
+  /** The refusal of a form that is of no page of this server, whoever sends it. */
+  #stray(request: FastifyRequest): DatabaseError | undefined {
+    return formOf(request) && refusalOfForm(request, this.#options.allowedOrigins);
   }
 
   #let(request: FastifyRequest, reply: FastifyReply, done: Entering['done']): void {
@@ -309,6 +319,7 @@ class HttpFront {
         isRead: isRead(route),
         isForAnybody: route.isForAnybody === true,
         ...(route.isCounted !== undefined && { isCounted: route.isCounted }),
+        ...(route.offered !== undefined && { offered: route.offered }),
       },
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
       handler: async (request, reply) => {
@@ -319,6 +330,8 @@ class HttpFront {
         const filledIn = isRead(route) ? withoutEmptyFields(routed) : undefined;
         if (filledIn !== undefined) return this.#send(request, reply, filledIn);
         refuseParameters(route, routed.query(), PARAMETERS);
+        const unsent = await takeForm(request, routed);
+        if (unsent !== undefined) return this.#send(request, reply, unsent);
         let answer: HttpReply;
         try {
           answer = await this.#answer(route, routed, this.#gate?.contextOf(request) ?? this.#context);
@@ -373,7 +386,8 @@ class HttpFront {
     });
   }
 
-  #send(request: FastifyRequest, reply: FastifyReply, built: HttpReply): FastifyReply {
+  #send(request: FastifyRequest, reply: FastifyReply, made: HttpReply): FastifyReply {
+    const built = shownToForm(request, made);
     const fault = this.#memory.send(request, reply, heldBytes(built));
     if (fault !== undefined) built.stream?.destroy();
     const answer = fault === undefined ? built : refused(request, fault);

@@ -41,6 +41,7 @@ import type { JsonText } from './json-text.ts';
 import { ITEM_ANSWER_BYTES, PIECE_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
 import { firstOf } from './page.ts';
 import { relatedTransactions } from './related-transactions.ts';
+import { transact } from './rendering/actions.ts';
 import { transactionPage } from './rendering/event-pages.ts';
 import { show } from './rendering/show.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
@@ -55,6 +56,7 @@ export const TRANSACT_ROUTES: readonly Route[] = [
     bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
     isRepeatable: namesTransaction,
     handle: transacting(transactionRecord),
+    offered: ({ database = '' }) => transact({ databaseName: database }),
   },
   {
     method: 'POST',

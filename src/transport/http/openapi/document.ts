@@ -2,13 +2,14 @@
  * The documents of the interface: OpenAPI 3.1, with the schemas alone, as the specification has it, and with all
  * routes, for tools that need them.
  */
+import type { Action, FormField } from '../rendering/description.ts';
 import type { Route } from '../route.ts';
 import { ACCESS_SCHEMAS } from './access-schemas.ts';
 import { COMPONENT_SCHEMAS } from './component-schemas.ts';
 import { DATABASE_SCHEMAS } from './database-schemas.ts';
 import { EVENT_SCHEMAS } from './event-schemas.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
-import { ANYTHING, list, ref, type Schema, text } from './schema.ts';
+import { ANYTHING, list, ref, request, type Schema, text } from './schema.ts';
 
 export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ...DATABASE_SCHEMAS,
@@ -69,11 +70,12 @@ export function fullDocument(version: string, routes: readonly Route[]): OpenApi
 }
 
 function operationOf(route: Route): object {
-  const { method, path, parameters = [], isForAnybody = false, isCounted } = route;
+  const { method, path, parameters = [], isForAnybody = false, isCounted, offered } = route;
   const { status = method === 'DELETE' ? 204 : 200 } = route;
   const operation = OPERATIONS[`${method} ${path}`];
   if (operation === undefined) return { responses: { default: { $ref: '#/components/responses/Refused' } } };
   const { summary, tag, body, headers = [], redirects = false } = operation;
+  const leads = offered === undefined ? operation.leads : 'leads to what was made, in answer to a form of a page';
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => parameter('path', name));
   const inQuery = parameters.map((name) => parameter('query', name));
   const inHeaders = ['x-min-revision', ...headers].map((name) => parameter('header', name));
@@ -82,15 +84,38 @@ function operationOf(route: Route): object {
     summary,
     tags: [tag],
     parameters: [...inPath, ...inQuery, ...inHeaders],
-    ...(body !== undefined && { requestBody: { content: contents(body) } }),
+    ...bodies(route, body),
     responses: {
       [status]: { description: summary, ...answered(operation) },
+      ...(leads !== undefined && { 303: { description: leads } }),
       ...(redirects && { 307: { description: 'leads to the URL that names the revision or the time' } }),
       ...((!isForAnybody || isCounted !== undefined) && { 429: { $ref: '#/components/responses/TooManyRequests' } }),
       default: { $ref: '#/components/responses/Refused' },
     },
   };
 }
+
+function bodies({ offered }: Route, body: Operation['body']): object {
+  const form = offered === undefined ? {} : formContent(offered({}));
+  const content = { ...contents(body ?? {}), ...form };
+  return Object.keys(content).length === 0 ? {} : { requestBody: { content } };
+}
+
+/** What a form of a page says in fields. In parts it says what every client does. */
+function formContent({ form, contentType }: Action): object {
+  if (form === undefined || contentType !== undefined) return {};
+  const fields = Object.entries(form.fields).map(([name, { becomes }]) => [name, text(BECOMES[becomes])] as const);
+  const schema = { ...request({}, Object.fromEntries(fields)), description: 'A form of a page that asks for HTML.' };
+  return { 'application/x-www-form-urlencoded': { schema } };
+}
+
+const BECOMES: Readonly<Record<FormField['becomes'], string>> = {
+  text: 'A member of the JSON.',
+  json: 'A member of the JSON, in JSON.',
+  body: 'The body, in JSON.',
+  header: 'The header of this name.',
+  file: 'A file.',
+};
 
 function answered({ answer, contentType }: Operation): object {
   if (answer !== undefined) return { content: json(answer) };

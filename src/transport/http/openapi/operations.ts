@@ -11,6 +11,8 @@ export interface Operation {
   readonly contentType?: string;
   /** What succeeds beside the status of the route: a redirect. */
   readonly redirects?: boolean;
+  /** Where it leads with 303, if it does. */
+  readonly leads?: string;
   /** Names of request headers that it heeds beside those that all do. */
   readonly headers?: readonly string[];
 }
@@ -137,6 +139,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /databases/{database}/query-builder': {
     ...events,
     summary: 'a page on which a query is put together',
+    leads: 'leads to the events that are found, where a query is given',
     contentType: 'text/html',
   },
   'GET /db/{database}/{revision}/events/{event_revision}': {

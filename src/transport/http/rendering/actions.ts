@@ -3,6 +3,7 @@
  * test sends each of them.
  */
 import type { Action, Parts } from './description.ts';
+import { BUTTON_FORM, CREATE_FORM, EXECUTE_FORM, PUBLISH_FORM, RUN_FORM, TRANSACT_FORM } from './forms.ts';
 import {
   belowDatabase,
   type ComponentSegment,
@@ -21,9 +22,11 @@ export const CREATE_DATABASE: Action = {
   path: CREATE_PATH,
   does: 'creates a database at revision 0',
   body: { database_name: '1 to 63 lowercase letters, digits, and hyphens inside' },
+  form: CREATE_FORM,
 };
 
-export function transact({ databaseName }: Place, revision: number): Action {
+/** `revision`: the one of which the reader knows. */
+export function transact({ databaseName }: Pick<Place, 'databaseName'>, revision: number | 'r' = 'r'): Action {
   return {
     name: 'transact',
     method: 'POST',
@@ -39,6 +42,7 @@ export function transact({ databaseName }: Place, revision: number): Action {
       transaction_id: 'optional UUID, which makes a repeat safe: it is answered with what was recorded',
       commit_message: 'optional text',
     },
+    form: TRANSACT_FORM,
   };
 }
 
@@ -115,7 +119,7 @@ const METADATA: Readonly<Record<ComponentSegment, string>> = {
   presenters: 'JSON: {presenter_name, content_types: list, settings?, description?}',
 };
 
-export function publish({ databaseName }: Place, segment: ComponentSegment): Action {
+export function publish({ databaseName }: Pick<Place, 'databaseName'>, segment: ComponentSegment): Action {
   const kind = segment.slice(0, -1).replace('-', '_');
   return {
     name: `publish_${kind}`,
@@ -124,6 +128,7 @@ export function publish({ databaseName }: Place, segment: ComponentSegment): Act
     does: 'publishes a WebAssembly component as the next version of its name',
     contentType: 'multipart/form-data',
     body: { metadata: METADATA[segment], wasm: 'the bytes of the component' },
+    form: PUBLISH_FORM,
   };
 }
 
@@ -131,7 +136,7 @@ export function publish({ databaseName }: Place, segment: ComponentSegment): Act
 const TRIAL = { trial: 'dry_run', query: { dry_run: 'optional: true decides and commits nothing' } };
 const BATCH: Parts = { 'x-batch-id': 'optional UUID, which makes a repeat safe' };
 
-export function runCommand(place: Place, change: NamedVersion): Action {
+export function runCommand(place: Pick<Place, 'databaseName'>, change: NamedVersion): Action {
   return {
     name: 'run_command',
     method: 'POST',
@@ -140,10 +145,11 @@ export function runCommand(place: Place, change: NamedVersion): Action {
     ...TRIAL,
     headers: BATCH,
     body: 'the command, as the component reads it',
+    form: RUN_FORM,
   };
 }
 
-export function executeCommand({ databaseName }: Place, { name, version }: NamedVersion): Action {
+export function executeCommand({ databaseName }: Pick<Place, 'databaseName'>, { name, version }: NamedVersion): Action {
   return {
     name: 'execute_command',
     method: 'POST',
@@ -155,6 +161,7 @@ export function executeCommand({ databaseName }: Place, { name, version }: Named
       'x-last-seen-revision': 'optional revision since which nothing may have been committed',
     },
     body: { method: 'such as POST', path: 'such as /accounts/a/deposits', body: 'the command in JSON' },
+    form: EXECUTE_FORM,
   };
 }
 
@@ -179,12 +186,13 @@ export function showState({ databaseName }: Place, view: NamedVersion, needed: P
   };
 }
 
-export function expireSnapshots({ databaseName }: Place, name: string): Action {
+export function expireSnapshots({ databaseName }: Pick<Place, 'databaseName'>, name: string): Action {
   return {
     name: 'expire_snapshots',
     method: 'POST',
     path: `${CREATE_PATH}/${databaseName}/state-views/${encodeURIComponent(name)}/expire-snapshots`,
     does: 'forgets what was folded, so that the next read folds from the first event',
+    form: BUTTON_FORM,
   };
 }
 

@@ -4,6 +4,7 @@ import type { ReadScope } from '#service';
 import { deleteView, executeCommand, expireSnapshots, publish, renderView, runCommand, showState } from './actions.ts';
 import { contextLinks, moreBehind, textIn } from './database-pages.ts';
 import type { Action, Description, Links, Parts, RowView } from './description.ts';
+import { onceOnly } from './forms.ts';
 import {
   belowDatabase,
   type ComponentSegment,
@@ -163,7 +164,7 @@ function actionsOf(scope: Place, version: DefinedVersion): readonly Action[] {
         deleteView(scope, definition.name),
       ];
     case 'state-change':
-      return [runCommand(scope, named), executeCommand(scope, named)];
+      return [runCommand(scope, named), executeCommand(scope, named)].map(onceOnly);
     case 'presenter':
       return [];
   }

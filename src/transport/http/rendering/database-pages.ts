@@ -4,6 +4,7 @@ import type { JsonNode } from '#model';
 import type { DatabaseDescription } from '#service';
 import { CREATE_DATABASE, compareRevisions, deleteDatabase, publish, queryEvents, transact } from './actions.ts';
 import type { Description, Links, RowView } from './description.ts';
+import { onceOnly } from './forms.ts';
 import {
   type Attribute,
   attributePath,
@@ -128,7 +129,7 @@ export function collectionPage(database: DatabaseDescription): Description {
       all_state_changes: `${collectionPath(database.databaseName)}/state-changes`,
       ...page.links,
     },
-    actions: [...page.actions, ...published],
+    actions: [...page.actions.map(onceOnly), ...published],
   };
 }
 

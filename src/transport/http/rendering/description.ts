@@ -70,4 +70,31 @@ export interface Action {
   readonly body?: Parts | string;
   /** Of the body, where that is not JSON: the content type, whose parts `body` names. */
   readonly contentType?: string;
+  /** As a form of a page says it; without one only modules of the page send it. */
+  readonly form?: Form;
+  readonly filled?: Filled;
+}
+
+/** What a form of a page sends (ADR 0149). */
+export interface Form {
+  /** By their names; the parts of what is sent in parts. */
+  readonly fields: Readonly<Record<string, FormField>>;
+  /** The field with the id by which what is sent twice is told from what is sent anew. */
+  readonly once?: string;
+}
+
+export interface FormField {
+  /** A member of the body, as a text or as JSON, the body itself, a header, or a file of what is sent in parts. */
+  readonly becomes: 'text' | 'json' | 'body' | 'header' | 'file';
+  /** What stands in it at first. */
+  readonly start?: string;
+}
+
+/** What stands in the fields of a form, by their names. */
+export interface Filled {
+  readonly values: Readonly<Record<string, string>>;
+  /** What is wrong with it. */
+  readonly faults?: Readonly<Record<string, string>>;
+  /** Whether somebody has filled it in. */
+  readonly isTyped?: boolean;
 }

@@ -53,6 +53,17 @@ export interface Rendering {
   readonly renderNow: (body: ReplyBody, description: Description) => string;
 }
 
+/** The one of which the pages are that have forms. */
+export const HTML_RENDERING: Rendering = {
+  name: `html/2-${ASSETS_TAG}`,
+  contentType: 'text/html; charset=utf-8',
+  sizes: { itemsDefault: HTML_PAGE_SIZE_DEFAULT, itemsMax: HTML_PAGE_SIZE_MAX, bytesMax: HTML_PAGE_BYTES_MAX },
+  hasForms: true,
+  headers: PAGE_HEADERS,
+  render: renderHtml,
+  renderNow: renderHtmlNow,
+};
+
 /** Those beside JSON, the preferred one first where they are equally welcome. */
 const RENDERINGS: readonly Rendering[] = [
   {
@@ -64,15 +75,7 @@ const RENDERINGS: readonly Rendering[] = [
     render: renderToon,
     renderNow: renderToonNow,
   },
-  {
-    name: `html/1-${ASSETS_TAG}`,
-    contentType: 'text/html; charset=utf-8',
-    sizes: { itemsDefault: HTML_PAGE_SIZE_DEFAULT, itemsMax: HTML_PAGE_SIZE_MAX, bytesMax: HTML_PAGE_BYTES_MAX },
-    hasForms: true,
-    headers: PAGE_HEADERS,
-    render: renderHtml,
-    renderNow: renderHtmlNow,
-  },
+  HTML_RENDERING,
 ];
 
 const OFFERS: readonly string[] = ['application/json; charset=utf-8', ...RENDERINGS.map((each) => each.contentType)];

@@ -18,6 +18,11 @@ export async function show(request: HttpRequest, { body, headers, describe }: Sh
   const rendering = request.rendering();
   const varying = { ...headers, vary: VARIES };
   if (rendering === undefined) return jsonReply(200, bodyJson(body), varying);
-  const text = await rendering.render(body, describe(), (work) => request.inTurn(work));
-  return { status: 200, headers: { ...varying, ...rendering.headers }, contentType: rendering.contentType, body: text };
+  const description = describe();
+  // A form with an id in it is for whoever has asked.
+  const isForOne = rendering.hasForms && description.actions.some(({ filled }) => filled !== undefined);
+  const keeping = isForOne ? { 'cache-control': 'no-store' } : {};
+  const text = await rendering.render(body, description, (work) => request.inTurn(work));
+  const all = { ...varying, ...rendering.headers, ...keeping };
+  return { status: 200, headers: all, contentType: rendering.contentType, body: text };
 }

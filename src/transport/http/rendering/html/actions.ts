@@ -1,8 +1,9 @@
 /**
- * What can be done, each folded until somebody wants it: a form that reads works as it is; what changes something is
- * sent by a module of the page (assets/requests.ts), or by the command that stands beside it.
+ * What can be done, each folded until somebody wants it: forms that work as they are (ADR 0149). A module of the page
+ * sends those that change something without leaving it (assets/requests.js). What a form cannot send, only the module
+ * does, and the command that stands beside it.
  */
-import type { Action, Parts } from '../description.ts';
+import type { Action, Filled, Form, FormField, Parts } from '../description.ts';
 import { words } from './data.ts';
 import { html, type Markup, NOTHING } from './markup.ts';
 
@@ -12,83 +13,96 @@ export function actionsMarkup(actions: readonly Action[]): Markup {
 }
 
 function actionMarkup(action: Action): Markup {
-  const { name, does } = action;
-  return html`<details class="action"><summary><span class="name">${words(name)}</span> <span class="does">${does}</span></summary>${formOf(action)}</details>`;
+  const { name, does, filled } = action;
+  const inside = html`<summary><span class="name">${words(name)}</span> <span class="does">${does}</span></summary>${formOf(action)}`;
+  return filled?.isTyped === true
+    ? html`<details class="action" open>${inside}</details>`
+    : html`<details class="action">${inside}</details>`;
 }
 
 function formOf(action: Action): Markup {
-  const { name, method, path, query = {}, trial } = action;
-  const asked = fields(name, Object.fromEntries(Object.entries(query).filter(([each]) => each !== trial)));
+  const { name, method, path, query = {}, form } = action;
   if (method === 'GET') {
+    const asked = Object.entries(query).map((each) => queryField(name, each));
     return html`<form method="get" action="${path}">${asked}<button>${words(name)}</button></form>`;
   }
-  return html`<form class="request" method="post" action="${path}" data-method="${method}" data-type="${typeOf(action)}">${asked}${bodyField(action)}${headerFields(action)}${trialButton(trial)}<button disabled>${words(name)}</button><output></output></form>
-<pre class="command" tabindex="0">${commandOf(action)}</pre>`;
+  const command = html`<pre class="command" tabindex="0">${commandOf(action)}</pre>`;
+  return html`${form === undefined ? scriptedForm(action) : writingForm(action, form)}
+${command}`;
+}
+
+/** Forms have no other method than GET and POST. */
+function scriptedForm({ name, method, path }: Action): Markup {
+  return html`<form class="request" method="post" action="${path}" data-method="${method}"><button disabled>${words(name)}</button><p class="scripted">This button needs scripts: forms have no method ${method}. The command below does without.</p><output></output></form>`;
+}
+
+function writingForm(action: Action, form: Form): Markup {
+  const { name, method, path, trial, contentType } = action;
+  const fields = Object.entries(form.fields).map((field) => writtenField(action, field));
+  const button = html`<button>${words(name)}</button><output></output>`;
+  const inside = html`${fields}${trialButton(path, trial)}${button}`;
+  return contentType === undefined
+    ? html`<form class="request" method="post" action="${path}" data-method="${method}" data-once="${form.once}">${inside}</form>`
+    : html`<form class="request" method="post" action="${path}" data-method="${method}" enctype="${contentType}">${inside}</form>`;
 }
 
 /** Stands first, so that it is what the return key does. */
-function trialButton(trial: string | undefined): Markup {
+function trialButton(path: string, trial: string | undefined): Markup {
   if (trial === undefined) return NOTHING;
-  return html`<button class="trial" name="${trial}" value="true" disabled>${words(trial)}</button>`;
+  return html`<button class="trial" formaction="${path}?${trial}=true">${words(trial)}</button>`;
 }
 
-function typeOf({ body, contentType }: Action): string {
-  if (body === undefined) return '';
-  return contentType ?? 'application/json';
-}
-
-function fields(action: string, parts: Parts, attribute = ''): readonly Markup[] {
-  return Object.entries(parts).map(([name, what]) => {
-    const id = `${action}-${attribute}${name}`;
-    return html`<p class="field"><label for="${id}">${words(name)}</label><input id="${id}" name="${attribute}${name}" aria-describedby="${id}-what" autocomplete="off"><small id="${id}-what">${what}</small></p>`;
-  });
-}
-
-function headerFields({ name, headers = {} }: Action): readonly Markup[] {
-  return fields(name, headers, 'header:');
-}
-
-function bodyField({ name, body, contentType }: Action): Markup {
-  if (body === undefined) return NOTHING;
-  const id = `${name}-body`;
-  if (contentType !== undefined && typeof body !== 'string')
-    return html`${Object.entries(body).map((part) => partField(name, part))}`;
-  const parts = typeof body === 'string' ? [['', body] as const] : Object.entries(body);
-  const terms = parts.map(
-    ([part, what]) => html`<li>${part === '' ? NOTHING : html`<code>${part}</code>: `}${what}</li>`,
-  );
-  const start = typeof body === 'string' ? '{}' : skeleton(body);
-  return html`<p class="field"><label for="${id}">body, in JSON</label><textarea id="${id}" name="body" rows="8" spellcheck="false" aria-describedby="${id}-what">${start}</textarea></p><ul class="parts" id="${id}-what">${terms}</ul>`;
-}
-
-/** Of a body in parts: bytes are a file, everything else is text. */
-function partField(action: string, [name, what]: readonly [string, string]): Markup {
+function queryField(action: string, [name, what]: readonly [string, string]): Markup {
   const id = `${action}-${name}`;
-  const input =
-    name === 'wasm'
-      ? html`<input type="file" id="${id}" name="part:${name}" aria-describedby="${id}-what">`
-      : html`<textarea id="${id}" name="part:${name}" rows="6" spellcheck="false" aria-describedby="${id}-what">{}</textarea>`;
-  return html`<p class="field"><label for="${id}">${words(name)}</label>${input}<small id="${id}-what">${what}</small></p>`;
+  return html`<p class="field"><label for="${id}">${words(name)}</label><input id="${id}" name="${name}" aria-describedby="${id}-what" autocomplete="off"><small id="${id}-what">${what}</small></p>`;
 }
 
-/** The members that are not optional, to be filled in. */
-function skeleton(body: Parts): string {
-  const needed = Object.entries(body).filter(([, what]) => !what.startsWith('optional'));
-  return JSON.stringify(
-    Object.fromEntries(needed.map(([name, what]) => [name, what.startsWith('list') ? [] : ''])),
-    undefined,
-    2,
-  );
+function writtenField(action: Action, [name, field]: readonly [string, FormField]): Markup {
+  const { filled } = action;
+  const id = `${action.name}-${name}`;
+  const fault = filled?.faults?.[name];
+  const label = field.becomes === 'json' || field.becomes === 'body' ? `${words(name)}, in JSON` : words(name);
+  const said =
+    fault === undefined ? NOTHING : html`<strong class="fault" id="${id}-fault">${words(name)} ${fault}</strong>`;
+  return html`<p class="field"><label for="${id}">${label}</label>${said}${control({ id, name, field, fault, filled })}<small id="${id}-what">${whatIs(action, name)}</small></p>`;
+}
+
+interface Control {
+  readonly id: string;
+  readonly name: string;
+  readonly field: FormField;
+  readonly fault: string | undefined;
+  readonly filled: Filled | undefined;
+}
+
+function control({ id, name, field, fault, filled }: Control): Markup {
+  const { becomes, start = '' } = field;
+  const value = filled?.values[name] ?? (filled?.isTyped === true ? '' : start);
+  const described = fault === undefined ? `${id}-what` : `${id}-fault ${id}-what`;
+  const isInvalid = String(fault !== undefined);
+  if (becomes === 'file') {
+    return html`<input type="file" id="${id}" name="${name}" aria-describedby="${described}" aria-invalid="${isInvalid}">`;
+  }
+  if (becomes === 'text' || becomes === 'header') {
+    return html`<input id="${id}" name="${name}" value="${value}" data-becomes="${becomes}" aria-describedby="${described}" aria-invalid="${isInvalid}" autocomplete="off" spellcheck="false">`;
+  }
+  // Parsers take one line break behind the tag for none.
+  return html`<textarea id="${id}" name="${name}" rows="8" data-becomes="${becomes}" aria-describedby="${described}" aria-invalid="${isInvalid}" autocomplete="off" spellcheck="false">
+${value}</textarea>`;
+}
+
+function whatIs({ body, headers }: Action, name: string): string | undefined {
+  if (typeof body === 'string' && name === 'body') return body;
+  return (typeof body === 'string' ? undefined : body?.[name]) ?? headers?.[name];
 }
 
 function commandOf({ method, path, body, contentType }: Action): string {
   const start = `curl -X ${method} 'http://<node>${path}'`;
   if (body === undefined) return start;
-  if (contentType !== undefined && typeof body !== 'string') {
-    const parts = Object.keys(body).map(
-      (name) => ` -F ${name}=@${name === 'wasm' ? 'component.wasm' : `${name}.json`}`,
-    );
-    return `${start}${parts.join('')}`;
-  }
+  if (contentType !== undefined && typeof body !== 'string') return `${start}${partsOf(body).join('')}`;
   return `${start} -H 'content-type: application/json' -d @body.json`;
+}
+
+function partsOf(body: Parts): readonly string[] {
+  return Object.keys(body).map((name) => ` -F ${name}=@${name === 'wasm' ? 'component.wasm' : `${name}.json`}`);
 }

@@ -18,7 +18,7 @@ const TAG_LENGTH = 12;
 
 const STYLE = readAsset('cairn.css', 'text/css; charset=utf-8');
 const ICON = readAsset('cairn.svg', 'image/svg+xml');
-const MODULES = ['time-machine.js', 'requests.js', 'query-builder.js', 'tail.js'].map((file) =>
+const MODULES = ['time-machine.js', 'requests.js', 'tail.js'].map((file) =>
   readAsset(file, 'text/javascript; charset=utf-8'),
 );
 

@@ -1,59 +1,105 @@
 /**
- * A page on which a query is put together that filters cannot say: prefixes, alternatives, a cut of effective time. A
- * module of the page writes it as `q` (assets/query-builder.js); the filters below work without it.
+ * A page on which a query is put together that filters cannot say: prefixes, alternatives, a cut of effective time. Its
+ * form asks for the page itself, which leads to the events, or says at the fields what is wrong with them.
  */
 import type { ReadScope } from '#service';
 import { filterEvents, queryEvents } from '../actions.ts';
 import { contextLinks } from '../database-pages.ts';
-import { belowDatabase } from '../paths.ts';
-import { html, type Markup } from './markup.ts';
+import type { Filled } from '../description.ts';
+import { belowDatabase, queryBuilderPath } from '../paths.ts';
+import { words } from './data.ts';
+import { html, type Markup, NOTHING } from './markup.ts';
 import { pageOf } from './page.ts';
 
-const ROWS = [1, 2, 3, 4, 5] as const;
+type Options = readonly (readonly [value: string, text: string])[];
 
-const ATTRIBUTES = [
-  ['stream', 'stream'],
-  ['eventType', 'event type'],
-  ['subject', 'subject'],
-  ['source', 'source'],
-] as const;
-const OPERATORS = [
-  ['equals', 'is'],
-  ['startsWith', 'begins with'],
-] as const;
+export const BUILDER_ROWS: readonly number[] = [1, 2, 3, 4, 5];
 
-export function queryBuilderPage(scope: ReadScope): string {
+/** What there is to choose from, by the name of the field without the number of its row; the first unless chosen. */
+export const BUILDER_CHOICES: Readonly<Record<string, Options>> = {
+  join: [
+    ['and', 'all of these hold'],
+    ['or', 'any of these holds'],
+  ],
+  attribute: [
+    ['stream', 'stream'],
+    ['eventType', 'event type'],
+    ['subject', 'subject'],
+    ['source', 'source'],
+  ],
+  operator: [
+    ['equals', 'is'],
+    ['startsWith', 'begins with'],
+  ],
+  direction: [
+    ['FORWARD', 'oldest first'],
+    ['REVERSE', 'newest first'],
+  ],
+};
+
+const EMPTY: Filled = { values: {} };
+
+export function queryBuilderPage(scope: ReadScope, filled: Filled = EMPTY): string {
   const { databaseName, revision } = scope;
   const path = belowDatabase(scope, 'events');
+  const wrong = Object.keys(filled.faults ?? {}).map(words);
   const description = {
-    title: 'Query builder',
-    summary: `Finds events of the database ${databaseName}, as of revision ${revision}.`,
+    title: wrong.length > 0 ? 'That did not work' : 'Query builder',
+    summary:
+      wrong.length > 0
+        ? `The query is malformed: see ${wrong.join(', ')}.`
+        : `Finds events of the database ${databaseName}, as of revision ${revision}.`,
     links: { events: path, ...contextLinks(scope) },
     actions: [filterEvents(path), queryEvents(scope)],
     place: { databaseName, revision },
   };
-  return pageOf(description, builder(path));
+  return pageOf(description, builder(queryBuilderPath(databaseName), filled));
 }
 
-function builder(path: string): Markup {
-  return html`<form class="builder" action="${path}">
-<p class="field"><label for="join">Events of which</label><select id="join" name="join"><option value="and">all of these hold</option><option value="or">any of these holds</option></select></p>
-${ROWS.map(termRow)}
-<fieldset><legend>Revisions, both inclusive</legend>${field('start', 'from')}${field('end', 'to')}</fieldset>
-<fieldset><legend>Effective time, which is then the order, too</legend>${field('from', 'from', '2026-01-31T00:00:00Z')}${field('until', 'to', '2026-02-28T00:00:00Z')}</fieldset>
-<fieldset><legend>Page</legend>${field('limit', 'limit')}<p class="field"><label for="direction">direction</label><select id="direction" name="direction"><option value="FORWARD">oldest first</option><option value="REVERSE">newest first</option></select></p></fieldset>
-<button disabled>find events</button></form>`;
+function builder(path: string, filled: Filled): Markup {
+  const chosen = (name: string, label: string): Markup => choice(name, label, filled);
+  const typed = (name: string, label: string, example = ''): Markup => field({ name, label, example, filled });
+  const rows = BUILDER_ROWS.map(
+    (row) =>
+      html`<fieldset class="term"><legend>Condition ${row}</legend>${chosen(`attribute${row}`, 'attribute')}${chosen(`operator${row}`, 'operator')}${typed(`value${row}`, 'value')}</fieldset>`,
+  );
+  return html`<form class="builder" method="get" action="${path}">
+${chosen('join', 'Events of which')}
+${rows}
+<fieldset><legend>Revisions, both inclusive</legend>${typed('start', 'from')}${typed('end', 'to')}</fieldset>
+<fieldset><legend>Effective time, which is then the order, too</legend>${typed('from', 'from', '2026-01-31T00:00:00Z')}${typed('until', 'to', '2026-02-28T00:00:00Z')}</fieldset>
+<fieldset><legend>Page</legend>${typed('limit', 'limit')}${chosen('direction', 'direction')}</fieldset>
+<button>find events</button></form>`;
 }
 
-function termRow(row: number): Markup {
-  return html`<fieldset class="term"><legend>Condition ${row}</legend>${choice(`attribute${row}`, 'attribute', ATTRIBUTES)}${choice(`operator${row}`, 'operator', OPERATORS)}${field(`value${row}`, 'value')}</fieldset>`;
+function choice(name: string, label: string, { values, faults }: Filled): Markup {
+  const options = (BUILDER_CHOICES[name.replace(/\d$/, '')] ?? []).map(([value, text]) =>
+    value === values[name]
+      ? html`<option value="${value}" selected>${text}</option>`
+      : html`<option value="${value}">${text}</option>`,
+  );
+  const { said, described } = faultIn(name, faults);
+  return html`<p class="field"><label for="${name}">${label}</label>${said}<select id="${name}" name="${name}"${described}>${options}</select></p>`;
 }
 
-function choice(name: string, label: string, options: readonly (readonly [value: string, text: string])[]): Markup {
-  const shown = options.map(([value, text]) => html`<option value="${value}">${text}</option>`);
-  return html`<p class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}">${shown}</select></p>`;
+interface Typed {
+  readonly name: string;
+  readonly label: string;
+  readonly example: string;
+  readonly filled: Filled;
 }
 
-function field(name: string, label: string, example = ''): Markup {
-  return html`<p class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" placeholder="${example}" autocomplete="off" spellcheck="false"></p>`;
+function field({ name, label, example, filled: { values, faults } }: Typed): Markup {
+  const { said, described } = faultIn(name, faults);
+  return html`<p class="field"><label for="${name}">${label}</label>${said}<input id="${name}" name="${name}" value="${values[name]}" placeholder="${example}"${described} autocomplete="off" spellcheck="false"></p>`;
+}
+
+/** What stands beside a field with a fault, and in it. */
+function faultIn(name: string, faults: Filled['faults']): { readonly said: Markup; readonly described: Markup } {
+  const fault = faults?.[name];
+  if (fault === undefined) return { said: NOTHING, described: NOTHING };
+  return {
+    said: html`<strong class="fault" id="${name}-fault">${fault}</strong>`,
+    described: html` aria-describedby="${name}-fault" aria-invalid="true"`,
+  };
 }

@@ -1,12 +1,9 @@
 /**
- * Sends the requests of forms that change something, as the API takes them: JSON or parts in the body, headers, a query.
- * What is empty is not sent.
+ * Sends the requests of forms that change something, as the API takes them: JSON or parts in the body, and headers. The
+ * page stays, and shows what was answered. What is empty is not sent.
  */
 
 /** @typedef {readonly (readonly [name: string, value: FormDataEntryValue])[]} Fields */
-
-const HEADER = 'header:';
-const PART = 'part:';
 
 for (const form of document.querySelectorAll('form')) {
   if (form.classList.contains('request')) arm(form);
@@ -19,6 +16,7 @@ function arm(form) {
   const output = form.querySelector('output');
   if (output === null) return;
   for (const button of buttons) button.disabled = false;
+  form.querySelector('.scripted')?.remove();
   form.addEventListener('submit', (submitted) => {
     submitted.preventDefault();
     const { submitter } = submitted;
@@ -27,7 +25,8 @@ function arm(form) {
     // Read before the buttons are disabled: one that is says nothing.
     const fields = filledFields(form, submitter);
     for (const button of buttons) button.disabled = true;
-    void send(form, fields, output).finally(() => {
+    const path = submitter?.getAttribute('formaction') ?? form.getAttribute('action') ?? '';
+    void send(form, { path, fields, output }).finally(() => {
       for (const button of buttons) button.disabled = false;
     });
   });
@@ -35,16 +34,16 @@ function arm(form) {
 
 /**
  * @param {HTMLFormElement} form
- * @param {Fields} fields
- * @param {HTMLOutputElement} output
+ * @param {{ readonly path: string, readonly fields: Fields, readonly output: HTMLOutputElement }} what
  */
-async function send(form, fields, output) {
+async function send(form, { path, fields, output }) {
   output.textContent = 'Sending …';
   try {
     const request = { method: form.dataset['method'] ?? 'POST', ...contentOf(form, fields) };
-    const response = await fetch(urlOf(form, fields), request);
+    const response = await fetch(path, request);
     const text = await response.text();
     const answer = parsed(text);
+    if (objectOf(answer)['transaction'] !== undefined) beginAnew(form);
     output.replaceChildren(
       `${response.status} ${response.statusText} `,
       told(answer),
@@ -129,16 +128,27 @@ function parsed(text) {
 }
 
 /**
+ * What was sent is committed: what is sent next is another transaction, with an id of its own.
  * @param {HTMLFormElement} form
- * @param {Fields} fields
  */
-function urlOf(form, fields) {
-  const url = new URL(form.getAttribute('action') ?? '', location.href);
-  for (const [name, value] of fields) {
-    const isQuery = name !== 'body' && !name.startsWith(HEADER) && !name.startsWith(PART);
-    if (isQuery && typeof value === 'string') url.searchParams.set(name, value);
-  }
-  return url;
+function beginAnew(form) {
+  const field = fieldIn(form, form.dataset['once'] ?? '');
+  if (field === undefined || field.value === '') return;
+  // A UUID of version 4; browsers make one by themselves in what they take for secure alone.
+  const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
+  bytes[6] = 0x40 | (Number(bytes[6]) & 0x0f);
+  bytes[8] = 0x80 | (Number(bytes[8]) & 0x3f);
+  const digits = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  field.value = digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {string} name
+ */
+function fieldIn(form, name) {
+  const field = form.elements.namedItem(name);
+  return field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement ? field : undefined;
 }
 
 /**
@@ -148,21 +158,34 @@ function urlOf(form, fields) {
  */
 function contentOf(form, fields) {
   const headers = new Headers({ accept: 'application/json' });
-  const parts = new FormData();
+  if (form.enctype === 'multipart/form-data') return { headers, body: partsOf(fields) };
+  /** @type {string[]} */
+  const members = [];
   /** @type {string | undefined} */
   let body;
   for (const [name, value] of fields) {
-    if (name.startsWith(PART)) parts.set(name.slice(PART.length), value);
-    else if (typeof value !== 'string') continue;
-    else if (name === 'body') body = value;
-    else if (name.startsWith(HEADER)) headers.set(name.slice(HEADER.length), value);
+    if (typeof value !== 'string') continue;
+    const becomes = fieldIn(form, name)?.dataset['becomes'];
+    if (becomes === 'header') headers.set(name, value);
+    else if (becomes === 'body') body = value;
+    // JSON stays as it was written.
+    else members.push(`${JSON.stringify(name)}:${becomes === 'json' ? value : JSON.stringify(value)}`);
   }
-  const type = form.dataset['type'] ?? '';
-  // The browser writes the boundary between the parts into the header.
-  if (type.startsWith('multipart/')) return { headers, body: parts };
+  const isObject = form.querySelector('[data-becomes="text"], [data-becomes="json"]') !== null;
+  if (isObject) body = `{${members.join()}}`;
   if (body === undefined) return { headers };
-  headers.set('content-type', type);
+  headers.set('content-type', 'application/json');
   return { headers, body };
+}
+
+/**
+ * The browser writes the boundary between them into the header.
+ * @param {Fields} fields
+ */
+function partsOf(fields) {
+  const parts = new FormData();
+  for (const [name, value] of fields) parts.set(name, value);
+  return parts;
 }
 
 /**

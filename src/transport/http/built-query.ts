@@ -1,0 +1,94 @@
+/**
+ * A query as the page says on which one is put together: in fields, of which those that are empty say nothing. It
+ * becomes the JSON of `q`, and is judged as that; what is wrong with it is said of the fields.
+ */
+import { type DatabaseError, encodeUtf8, toBase64Url } from '#base';
+import { Faults, parseJson, scopedQueryFromJson } from '#model';
+import type { QueryParameters } from './query-string.ts';
+import { BUILDER_CHOICES, BUILDER_ROWS } from './rendering/html/query-builder.ts';
+
+/** What the page sends. */
+export const BUILDER_PARAMETERS: readonly string[] = [
+  'join',
+  ...BUILDER_ROWS.flatMap((row) => [`attribute${row}`, `operator${row}`, `value${row}`]),
+  'start',
+  'end',
+  'from',
+  'until',
+  'limit',
+  'direction',
+];
+
+export type BuiltQuery =
+  | { readonly kind: 'query'; readonly q: string }
+  | { readonly kind: 'malformed'; readonly faults: Faults; readonly error: DatabaseError };
+
+export function builtQuery(fields: QueryParameters): BuiltQuery {
+  const said = new Faults();
+  const rows = BUILDER_ROWS.filter((row) => (fields.get(`value${row}`) ?? '') !== '');
+  const terms = rows.map((row) => termOf(fields, row, said));
+  const join = choice(fields, 'join', said);
+  const text = JSON.stringify({
+    selector: terms.length > 1 ? { [join]: terms } : terms[0],
+    range: { revision: bounds(fields, 'start', 'end'), effectiveTime: timesOf(fields) },
+    direction: choice(fields, 'direction', said),
+    limit: filled(fields, 'limit'),
+  });
+  const bytes = encodeUtf8(text);
+  const node = parseJson(bytes);
+  const faults = new Faults();
+  if (node.kind !== 'fault') scopedQueryFromJson(node, 'q', faults);
+  for (const { field, description, value } of faults.violations) said.add(fieldOf(field, rows), description, value);
+  if (said.none) return { kind: 'query', q: toBase64Url(bytes) };
+  return { kind: 'malformed', faults: said, error: said.toError('The query is malformed') };
+}
+
+function filled(fields: QueryParameters, name: string): string | undefined {
+  const value = fields.get(name)?.trim();
+  return value === '' ? undefined : value;
+}
+
+function bounds(fields: QueryParameters, start: string, end: string): object {
+  return { startAt: filled(fields, start), endAt: filled(fields, end) };
+}
+
+/** A cut is needed: that of now, where none is given. */
+function timesOf(fields: QueryParameters): object | undefined {
+  const [from, until] = [filled(fields, 'from'), filled(fields, 'until')];
+  if (from === undefined && until === undefined) return undefined;
+  return { startAt: from, ...(until === undefined ? { endAtNow: true } : { endAt: until }) };
+}
+
+function termOf(fields: QueryParameters, row: number, faults: Faults): object {
+  const attribute = choice(fields, `attribute${row}`, faults);
+  const operator = choice(fields, `operator${row}`, faults);
+  const value = fields.get(`value${row}`) ?? '';
+  const isSubject = attribute === 'subject' && operator === 'equals';
+  return { [operator]: { [attribute]: isSubject ? { hasValue: true, value } : value } };
+}
+
+/** The first one, unless another is named. */
+function choice(fields: QueryParameters, name: string, faults: Faults): string {
+  const options = BUILDER_CHOICES[name.replace(/\d$/, '')] ?? [];
+  const [first = ''] = options.map(([value]) => value);
+  const chosen = filled(fields, name) ?? first;
+  if (options.some(([value]) => value === chosen)) return chosen;
+  faults.add(name, `must be one of ${options.map(([value]) => value).join(', ')}`, chosen);
+  return first;
+}
+
+const FIELDS: Readonly<Record<string, string>> = {
+  'q.range.revision.startAt': 'start',
+  'q.range.revision.endAt': 'end',
+  'q.range.revision': 'end',
+  'q.range.effectiveTime.startAt': 'from',
+  'q.range.effectiveTime.endAt': 'until',
+  'q.range.effectiveTime': 'until',
+  'q.limit': 'limit',
+};
+
+/** Of what a fault of the query is a fault; terms stand in it in the order of their rows. */
+function fieldOf(path: string, rows: readonly number[]): string {
+  const [, index = '0'] = /^q\.selector\.(?:and|or)\[(\d+)\]/.exec(path) ?? [];
+  return FIELDS[path] ?? `value${rows[Number(index)] ?? 1}`;
+}

@@ -1,0 +1,67 @@
+/**
+ * What the forms of pages send, by the names of their fields, and what becomes of each: the same request that a client
+ * says in JSON and headers, so that it is judged by the same rules (ADR 0149). Pages draw their forms from these
+ * tables, routes read what comes by them, and the documents of the interface are made of them.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Action, Form, FormField } from './description.ts';
+
+const TEXT: FormField = { becomes: 'text' };
+const HEADER: FormField = { becomes: 'header' };
+
+const EVENT = `[
+  {
+    "id": "",
+    "source": "",
+    "specversion": "1.0",
+    "type": "",
+    "data": {}
+  }
+]`;
+
+export const CREATE_FORM: Form = { fields: { database_name: TEXT } };
+
+export const TRANSACT_FORM: Form = {
+  fields: {
+    events: { becomes: 'json', start: EVENT },
+    conditions: { becomes: 'json' },
+    commit_message: TEXT,
+    transaction_id: TEXT,
+  },
+  once: 'transaction_id',
+};
+
+const BATCH_ID = 'x-batch-id';
+
+export const RUN_FORM: Form = {
+  fields: { body: { becomes: 'body', start: '{}' }, [BATCH_ID]: HEADER },
+  once: BATCH_ID,
+};
+
+export const EXECUTE_FORM: Form = {
+  fields: {
+    method: TEXT,
+    path: TEXT,
+    body: { becomes: 'json', start: '{}' },
+    [BATCH_ID]: HEADER,
+    'x-last-seen-revision': HEADER,
+  },
+  once: BATCH_ID,
+};
+
+/** In parts, as every client sends it. */
+export const PUBLISH_FORM: Form = {
+  fields: { metadata: { becomes: 'json', start: '{}' }, wasm: { becomes: 'file' } },
+};
+
+export const BUTTON_FORM: Form = { fields: {} };
+
+/**
+ * With an id of its own, so that it is done once, however often it is sent. Whoever shows it may let nobody keep it:
+ * two who had the same id would have one transaction.
+ */
+export function onceOnly(action: Action): Action {
+  const { form, filled } = action;
+  if (form?.once === undefined) return action;
+  return { ...action, filled: { ...filled, values: { ...filled?.values, [form.once]: randomUUID() } } };
+}

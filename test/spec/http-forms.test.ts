@@ -1,0 +1,473 @@
+// Goal: what pages offer to do is done by their forms alone (TH15): each says what JSON would, is judged as that, shows
+// what is wrong at its field, and is done once; no page of another origin sends one (TH14). Method: a real node, forms
+// as browsers send them, and what they did read from the API; hostile forms by a table.
+import { describe, expect, it } from 'vitest';
+import { ROUTES } from '../../src/transport/http/routes.ts';
+import { BROWSER, FORM_TYPE, FROM_HERE, sendForm, shownForm, valuesOf } from '../support/forms.ts';
+import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import {
+  type Answer,
+  cloudEvent,
+  errorOf,
+  HttpClient,
+  INVALID_ARGUMENT,
+  jsonOf,
+  uniqueName,
+} from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { exchange, parseReplies } from '../support/raw-http.ts';
+import { createToonDatabase, LAST_REVISION, toonComponents } from '../support/toon-node.ts';
+import { startTwoNodes } from '../support/two-nodes.ts';
+
+const { api } = await startHttpNode('--guest-executors=1');
+const name = uniqueName();
+const components = await toonComponents();
+await createToonDatabase(api, name, components);
+
+const EVENT = cloudEvent('a', { data: { n: 12345678901234567890n.toString() } });
+const EVENTS = JSON.stringify([EVENT]);
+const RUN = `/api/v1/db/${name}/latest/state-changes/decides/v1`;
+const EXECUTE = `/api/v1/db/${name}/state-changes/decides/v1/execute`;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+async function created(): Promise<string> {
+  const own = uniqueName();
+  await api.create(own);
+  return own;
+}
+
+const transact = (own: string, fields: Readonly<Record<string, string>>): Promise<Answer> =>
+  sendForm(api, `/api/v1/db/${own}`, fields);
+const placeOf = ({ status, headers }: Answer): unknown => [status, headers.get('location')];
+
+describe('SPEC-HTTP-FORMS: a database', () => {
+  it('is created, and shown', async () => {
+    const own = uniqueName();
+    const answer = await sendForm(api, '/api/v1/db', { database_name: own });
+    expect(placeOf(answer)).toEqual([303, `/db/${own}/latest`]);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(await api.latestRevision(own)).toBe(0);
+    const again = await sendForm(api, '/api/v1/db', { database_name: own });
+    expect([again.status, shownForm(again).values]).toEqual([409, { database_name: own }]);
+  });
+
+  it.each(['', 'Not A Name', '"><script>'])('named %j is refused, at the field', async (database_name) => {
+    const answer = await sendForm(api, '/api/v1/db', { database_name });
+    const { title, summary, values, faults } = shownForm(answer);
+    const { message } = errorOf(await api.post('/api/v1/db', database_name === '' ? {} : { database_name }));
+    expect([answer.status, title, summary]).toEqual([400, 'That did not work', `The request failed: ${message}`]);
+    expect([values, faults.length, answer.headers.has('cache-control')]).toEqual([{ database_name }, 1, false]);
+  });
+});
+
+describe('SPEC-HTTP-FORMS: a transaction', () => {
+  it('is committed once, with what stands in the fields, and shown', async () => {
+    const own = await created();
+    const page = await api.get(`/databases/${own}`, BROWSER);
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    const { transaction_id = '' } = valuesOf(page, 'transact');
+    expect(transaction_id).toMatch(UUID);
+    const conditions = JSON.stringify([{ min_revision: { revision: 0 } }]);
+    const fields = { events: EVENTS.replace('{', '{\r\n'), conditions, commit_message: 'von Käthe', transaction_id };
+    const place = `/api/v1/db/${own}/transaction/${transaction_id}`;
+    expect(placeOf(await transact(own, fields))).toEqual([303, place]);
+    expect(jsonOf(await api.get(place))).toMatchObject({
+      transaction: { revision: 1, commit_message: 'von Käthe' },
+      events: [EVENT],
+    });
+    expect((await api.get(place, BROWSER)).text).toContain('von Käthe');
+  });
+
+  it('that is sent twice is not committed twice, and what is sent anew has another id', async () => {
+    const own = await created();
+    const transaction_id = crypto.randomUUID();
+    await transact(own, { events: EVENTS, transaction_id });
+    const events = JSON.stringify([cloudEvent('b')]);
+    const again = await transact(own, { events, transaction_id });
+    const { title, summary, values } = shownForm(again);
+    expect([again.status, title]).toEqual([200, 'Sent before']);
+    expect(summary).toContain('committed as revision 1. Nothing more has been committed');
+    expect(await api.latestRevision(own)).toBe(1);
+    expect([values['events'], values['transaction_id'] === transaction_id]).toEqual([events, false]);
+    expect((await transact(own, values)).status).toBe(303);
+    expect(await api.latestRevision(own)).toBe(2);
+  });
+
+  it('without an id is not committed before it has one', async () => {
+    const own = await created();
+    const answer = await transact(own, { events: EVENTS, transaction_id: '' });
+    const { title, values } = shownForm(answer);
+    expect([answer.status, title, await api.latestRevision(own)]).toEqual([200, 'Not sent yet', 0]);
+    expect([values['events'], UUID.test(values['transaction_id'] ?? '')]).toEqual([EVENTS, true]);
+    expect((await transact(own, values)).status).toBe(303);
+  });
+
+  it('has no id on a page that somebody keeps, and one of its own on every other', async () => {
+    const own = await created();
+    const at = await api.get(`/db/${own}/0`, BROWSER);
+    expect([valuesOf(at, 'transact')['transaction_id'], at.headers.get('cache-control')]).toEqual([
+      '',
+      'public, max-age=60',
+    ]);
+    for (const path of [`/databases/${own}`, `/db/${name}/state-changes/decides/v1`]) {
+      const pages = await Promise.all([api.get(path, BROWSER), api.get(path, BROWSER)]);
+      const ids = pages.map(({ text }) => text.match(/value="[0-9a-f-]{36}"/)?.[0]);
+      expect([path, ids[0] === ids[1], ids.includes(undefined)]).toEqual([path, false, false]);
+      for (const { headers } of pages) expect(headers.get('cache-control')).toBe('no-store');
+      expect((await api.get(path)).headers.has('cache-control')).toBe(false);
+    }
+  });
+
+  it.each([
+    ['events', '[{"id":"a"}]', /^events at \[0\]\.specversion is required.*; at \[0\]\.source is/],
+    ['events', '[1,', /^events must be JSON: .*line 1, column 4/],
+    ['events', '[], "conditions": []', /^events must be JSON/],
+    ['events', '{}', /^events must be a/],
+    ['events', '', /^events must have at least one event/],
+    ['conditions', '[{"min_revision":{}}]', /^conditions at \[0\]/],
+    ['transaction_id', 'no UUID', /^transaction id must be .*; found "no UUID"/],
+    ['commit_message', 'x'.repeat(65_537), /^commit message must/],
+  ])('is refused for what is wrong in %s (%#)', async (field, value, fault) => {
+    const fields: Readonly<Record<string, string>> = {
+      events: EVENTS,
+      transaction_id: crypto.randomUUID(),
+      [field]: value,
+    };
+    const own = await created();
+    const answer = await transact(own, fields);
+    const { values, faults } = shownForm(answer);
+    expect([answer.status, faults]).toEqual([400, [expect.stringMatching(fault)]]);
+    expect(values).toEqual({ conditions: '', commit_message: '', ...fields });
+    expect(await api.latestRevision(own)).toBe(0);
+  });
+
+  it('whose condition does not hold, or whose database there is not, is kept as it was typed', async () => {
+    const own = await created();
+    const fields = {
+      events: EVENTS,
+      conditions: '[{"min_revision":{"revision":7}}]',
+      commit_message: '',
+      transaction_id: crypto.randomUUID(),
+    };
+    for (const [database, status] of [
+      [own, 409],
+      ['nobody', 404],
+    ] as const) {
+      const answer = await transact(database, fields);
+      expect([answer.status, shownForm(answer).values]).toEqual([status, fields]);
+      expect(answer.headers.has('cache-control')).toBe(false);
+    }
+  });
+});
+
+describe('SPEC-HTTP-FORMS: components', () => {
+  it('decide alone where that is asked for, without an id', async () => {
+    for (const [path, fields] of [
+      [RUN, { body: '{}', 'x-batch-id': '' }],
+      [EXECUTE, { method: 'POST', path: '/x', body: '{"a":1}', 'x-batch-id': '', 'x-last-seen-revision': '' }],
+    ] as const) {
+      const answer = await sendForm(api, `${path}?dry_run=true`, fields);
+      const { title, summary, values } = shownForm(answer);
+      expect([path, answer.status, title, summary]).toEqual([
+        path,
+        200,
+        'Dry run',
+        `As of revision ${LAST_REVISION} 0 events would be committed; nothing has been.`,
+      ]);
+      expect(values).toEqual({ ...fields, 'x-batch-id': expect.stringMatching(UUID) });
+      expect(answer.text).toContain(`action="${path}"`);
+      const run = await sendForm(api, path, values);
+      expect([run.status, shownForm(run).title]).toEqual([200, 'Nothing to commit']);
+    }
+  });
+
+  it.each([
+    [RUN, { 'x-batch-id': 'no UUID' }, /^x-batch-id must/],
+    [EXECUTE, { path: 'no path' }, /^path must/],
+    [EXECUTE, { body: '{' }, /^body must be JSON/],
+    [EXECUTE, { 'x-last-seen-revision': '-1' }, /^x-last-seen-revision must/],
+  ])('say what is wrong with a command: %s %j', async (path, wrong, fault) => {
+    const answer = await sendForm(api, path, { 'x-batch-id': crypto.randomUUID(), ...wrong });
+    const { values, faults } = shownForm(answer);
+    expect([answer.status, values]).toEqual([400, expect.objectContaining(wrong)]);
+    expect(faults[0]).toMatch(fault);
+  });
+
+  it('are published, and lead to their version', async () => {
+    const own = await created();
+    const sent = async (metadata: object): Promise<Answer> => {
+      const form = new FormData();
+      form.append('metadata', JSON.stringify(metadata));
+      form.append('wasm', new Blob([new Uint8Array(components.change)]), 'component.wasm');
+      const url = `${api.address}/api/v1/db/${own}/state-changes`;
+      const reply = await fetch(url, { method: 'POST', body: form, headers: FROM_HERE, redirect: 'manual' });
+      return { status: reply.status, headers: reply.headers, text: await reply.text() };
+    };
+    const metadata = { state_change_name: 'own' };
+    const place = `/db/${own}/state-changes/own/v1`;
+    for (let n = 0; n < 2; n++) expect(placeOf(await sent(metadata))).toEqual([303, place]);
+    const refused = await sent({});
+    const { title, summary } = shownForm(refused);
+    expect([refused.status, title, summary.includes('state_change_name')]).toEqual([400, 'That did not work', true]);
+  });
+
+  it('forget what they have folded', async () => {
+    const answer = await sendForm(api, `/api/v1/db/${name}/state-views/all/expire-snapshots`, '');
+    expect([answer.status, shownForm(answer).title]).toEqual([200, 'Forgotten']);
+    expect(shownForm(answer).summary).toMatch(/the fold epoch is \d+/);
+  });
+});
+
+describe('SPEC-HTTP-FORMS: a request', () => {
+  it('is a form where its route is offered, and where it asks for a page', async () => {
+    const offered = ROUTES.filter((route) => route.offered !== undefined).map(
+      ({ method, path }) => `${method} ${path}`,
+    );
+    expect(offered.toSorted()).toEqual([
+      'POST /api/v1/db',
+      'POST /api/v1/db/{database}',
+      'POST /api/v1/db/{database}/presenters',
+      'POST /api/v1/db/{database}/state-changes',
+      'POST /api/v1/db/{database}/state-changes/{name}/v{version}/execute',
+      'POST /api/v1/db/{database}/state-views',
+      'POST /api/v1/db/{database}/state-views/{name}/expire-snapshots',
+      'POST /api/v1/db/{database}/{revision}/state-changes/{name}/v{version}',
+    ]);
+    const own = await created();
+    const fields = { events: EVENTS, transaction_id: crypto.randomUUID() };
+    for (const accept of ['application/json', '*/*', 'text/plain', 'application/json, text/html;q=0.5']) {
+      const answer = await sendForm(api, `/api/v1/db/${own}`, fields, { ...FROM_HERE, accept });
+      expect(errorOf(answer, INVALID_ARGUMENT).details?.field).toBe('Content-Type');
+    }
+    for (const path of ['/databases', `/databases/${own}/events`, `/api/v1/db/${own}/async`]) {
+      expect(errorOf(await sendForm(api, path, fields), INVALID_ARGUMENT).details?.field).toBe('Content-Type');
+    }
+    // In fields what is wanted in parts.
+    const parts = await sendForm(api, `/api/v1/db/${own}/presenters`, { metadata: '{}' });
+    expect(errorOf(parts, INVALID_ARGUMENT).details?.field).toBe('Content-Type');
+    // JSON that asks for a page is JSON.
+    const json = await api.post(`/api/v1/db/${own}`, { events: [EVENT] }, FROM_HERE);
+    expect([json.status, jsonOf(json)]).toMatchObject([200, { transaction: { revision: 1 } }]);
+  });
+
+  it('to a command in another form than that of a page is the command, as it was', async () => {
+    const { 'sec-fetch-site': _site, ...elsewhere } = FROM_HERE;
+    const sent = await sendForm(api, RUN, 'a=%', { ...elsewhere, accept: '*/*' });
+    expect([sent.status, jsonOf(sent)]).toMatchObject([200, { revision: LAST_REVISION }]);
+  });
+});
+
+describe('SPEC-HTTP-FORMS: a node without a copy', () => {
+  it('has another one answer a form, as that answers its own', async () => {
+    const { other } = await startTwoNodes('held');
+    const away = new HttpClient(other.http);
+    const fields = { events: EVENTS, conditions: '', commit_message: '', transaction_id: crypto.randomUUID() };
+    const path = '/api/v1/db/held';
+    const place = `${path}/transaction/${fields.transaction_id}`;
+    expect(placeOf(await sendForm(away, path, fields))).toEqual([303, place]);
+    expect((await away.get(place, BROWSER)).status).toBe(200);
+    expect(shownForm(await sendForm(away, path, fields)).title).toBe('Sent before');
+    const wrong = { ...fields, events: '{', transaction_id: crypto.randomUUID() };
+    const answer = await sendForm(away, path, wrong);
+    expect([answer.status, shownForm(answer).values]).toEqual([400, wrong]);
+    const foreign = await sendForm(away, path, wrong, { ...BROWSER, origin: 'https://evil.example' });
+    expect(foreign.status).toBe(403);
+    expect(await away.latestRevision('held')).toBe(1);
+  });
+});
+
+describe('SPEC-HTTP-FORMS: of where', () => {
+  const host = new URL(api.address).host;
+  const foreign: readonly Readonly<Record<string, string>>[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    // A browser that does not say where a form stood, and a program that names no key.
+    {},
+  ];
+  const own: readonly Readonly<Record<string, string>>[] = [
+    { origin: `http://${host}` },
+    { 'sec-fetch-site': 'same-origin' },
+    { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
+  ];
+
+  it('they are sent counts, also where everybody may do everything (TH14)', async () => {
+    for (const from of foreign) {
+      const database_name = uniqueName();
+      const answer = await sendForm(api, '/api/v1/db', { database_name }, { ...BROWSER, ...from });
+      expect([from, answer.status, shownForm(answer).title]).toEqual([from, 403, 'That did not work']);
+      expect((await api.get(`/databases/${database_name}`)).status).toBe(404);
+      const expired = await sendForm(api, `/api/v1/db/${name}/state-views/all/expire-snapshots`, '', {
+        ...BROWSER,
+        ...from,
+      });
+      expect([from, expired.status]).toEqual([from, 403]);
+    }
+    for (const from of own) {
+      const answer = await sendForm(api, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, ...from });
+      expect([from, answer.status]).toEqual([from, 303]);
+    }
+  });
+
+  it('parts are sent counts as well', async () => {
+    for (const [from, status] of [
+      [{ origin: 'https://evil.example' }, 403],
+      [{ 'sec-fetch-site': 'same-origin' }, 400],
+    ] as const) {
+      const headers = { ...BROWSER, ...from };
+      const url = `${api.address}/api/v1/db/${name}/state-changes`;
+      const reply = await fetch(url, { method: 'POST', body: new FormData(), headers });
+      expect([from, reply.status]).toEqual([from, status]);
+    }
+  });
+
+  it('origins may be named', async () => {
+    const { api: named } = await startHttpNode('--cors-origins=https://ours.example');
+    const status = async (origin: string): Promise<number> =>
+      (await sendForm(named, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, origin })).status;
+    expect([await status('https://ours.example'), await status('https://evil.example')]).toEqual([303, 403]);
+  });
+
+  it('somebody is known by, a form needs both: who he is, and a page of the node', async () => {
+    const { api: guarded } = await startGuardedNode();
+    const status = async (headers: Readonly<Record<string, string>>): Promise<unknown> => {
+      const answer = await sendForm(guarded, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, ...headers });
+      return [
+        answer.status,
+        answer.headers.get('www-authenticate') !== null,
+        answer.text.startsWith('<!doctype html>'),
+      ];
+    };
+    expect(await status({ 'sec-fetch-site': 'same-origin' })).toEqual([401, true, true]);
+    expect(await status({ ...AS_FIRST, origin: 'https://evil.example' })).toEqual([403, false, true]);
+    expect(await status({ ...AS_FIRST, 'sec-fetch-site': 'same-origin' })).toEqual([303, false, false]);
+  });
+});
+
+describe('SPEC-HTTP-FORMS: hostile forms', () => {
+  const bytes = (...parts: readonly (string | readonly number[])[]): Uint8Array =>
+    Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+  const deep = `${'['.repeat(2000)}${']'.repeat(2000)}`;
+
+  it.each([
+    ['a percent sign alone', 'events=%', 'must have percent encodings of UTF-8'],
+    ['half of a percent encoding', 'events=%4', 'must have percent encodings of UTF-8'],
+    ['no hexadecimal digits', 'events=%zz', 'must have percent encodings of UTF-8'],
+    ['a byte that is no UTF-8', 'commit_message=%ff', 'must have percent encodings of UTF-8'],
+    ['half of a surrogate pair', 'commit_message=%ed%a0%80', 'must have percent encodings of UTF-8'],
+    ['raw bytes that are no UTF-8', bytes('commit_message=', [0xff, 0xfe]), 'must be fields in UTF-8'],
+    ['a name that is none', '%ff=1', 'must have percent encodings of UTF-8'],
+    ['a field twice', 'events=[]&events=[]', 'events must be given once'],
+    ['a field nobody knows', 'event=[]', 'event is no field of this form: it has events, conditions'],
+    ['a field of every object', '__proto__=1', '__proto__ is no field of this form'],
+    ['the body of another form', 'body={}', 'body is no field of this form'],
+    [
+      'thousands of fields',
+      Array.from({ length: 5000 }, (_, at) => `f${at}=1`).join('&'),
+      'must have at most 32 fields',
+    ],
+    ['thousands of one field', 'events=1&'.repeat(5000), 'events must be given once'],
+    ['a depth that nobody needs', `events=${encodeURIComponent(deep)}`, 'events must be JSON'],
+    ['JSON as it stands', '{"events":[]}', 'is no field of this form'],
+  ])('with %s are refused by what is wrong with them', async (_what, body, message) => {
+    const own = await created();
+    const answer = await sendForm(api, `/api/v1/db/${own}`, body);
+    const { title, summary } = shownForm(answer);
+    expect([answer.status, title, summary]).toEqual([400, 'That did not work', expect.stringContaining(message)]);
+    expect(await api.latestRevision(own)).toBe(0);
+  });
+
+  it('of nothing but separators are empty', async () => {
+    const answer = await sendForm(api, '/api/v1/db', '&'.repeat(10_000));
+    expect([answer.status, shownForm(answer).faults]).toEqual([400, ['database name is missing']]);
+  });
+
+  it('in another charset, or compressed, are refused', async () => {
+    const fields = { events: EVENTS, transaction_id: crypto.randomUUID() };
+    for (const [headers, field] of [
+      [{ 'content-type': `${FORM_TYPE['content-type']}; charset=iso-8859-1` }, 'Content-Type'],
+      [{ 'content-encoding': 'gzip' }, 'Content-Encoding'],
+    ] as const) {
+      const answer = await sendForm(api, `/api/v1/db/${name}`, fields, { ...FROM_HERE, ...headers });
+      expect([answer.status, shownForm(answer).summary]).toEqual([400, expect.stringContaining(`${field} must`)]);
+    }
+    const utf8 = { ...FROM_HERE, 'content-type': `${FORM_TYPE['content-type']}; charset=UTF-8` };
+    expect((await sendForm(api, `/api/v1/db/${await created()}`, fields, utf8)).status).toBe(303);
+  });
+
+  it('of more than 256 KiB are refused, whether they say so or not, and smaller ones are taken whole', async () => {
+    const own = await created();
+    const filler = 'x'.repeat(262_144 - 400);
+    const fields = { events: JSON.stringify([cloudEvent('a', { data: filler })]), transaction_id: crypto.randomUUID() };
+    expect((await transact(own, fields)).status).toBe(303);
+    const long = await transact(own, { ...fields, commit_message: 'x'.repeat(400) });
+    expect([long.status, shownForm(long).summary]).toEqual([413, expect.stringContaining('at most 262144 bytes')]);
+    const lines = Object.entries({ ...FROM_HERE, ...FORM_TYPE, host: new URL(api.address).host, connection: 'close' });
+    const head = `POST /api/v1/db/${own} HTTP/1.1\r\n${lines.map(([key, value]) => `${key}: ${value}\r\n`).join('')}`;
+    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`.repeat(5);
+    const chunked = `${head}transfer-encoding: chunked\r\n\r\n${chunk}0\r\n\r\n`;
+    const [reply] = parseReplies(await exchange(api.address, chunked));
+    expect([reply?.status, reply?.body.includes('That did not work')]).toEqual([413, true]);
+    expect(await api.latestRevision(own)).toBe(1);
+  });
+});
+
+describe('SPEC-HTTP-FORMS: the query builder', () => {
+  const builder = `/databases/${name}/query-builder`;
+  const asked = async (query: string, headers = BROWSER): Promise<Answer> => api.get(`${builder}?${query}`, headers);
+  const qOf = (answer: Answer): unknown => {
+    const [path, text = ''] = answer.headers.get('location')?.split('?q=') ?? [];
+    expect([answer.status, path]).toEqual([303, `/db/${name}/${LAST_REVISION}/events`]);
+    return JSON.parse(Buffer.from(text, 'base64url').toString());
+  };
+
+  it.each([
+    ['value1=orders', { selector: { equals: { stream: 'orders' } } }],
+    ['attribute1=subject&value1=ada', { selector: { equals: { subject: { hasValue: true, value: 'ada' } } } }],
+    [
+      'join=or&attribute2=eventType&operator2=startsWith&value2=a.&value5=b',
+      { selector: { or: [{ startsWith: { eventType: 'a.' } }, { equals: { stream: 'b' } }] } },
+    ],
+    ['start=2&end=+3+', { range: { revision: { startAt: '2', endAt: '3' } } }],
+    ['from=2026-01-01T00:00:00Z', { range: { effectiveTime: { startAt: '2026-01-01T00:00:00Z', endAtNow: true } } }],
+    ['until=2026-01-01T00:00:00Z', { range: { effectiveTime: { endAt: '2026-01-01T00:00:00Z' } } }],
+    ['limit=3&direction=REVERSE', { limit: '3', direction: 'REVERSE' }],
+  ])('leads from %s to the events', async (query, expected) => {
+    const answer = await asked(query, { accept: '*/*' });
+    expect(qOf(answer)).toMatchObject(expected);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const found = await api.get(answer.headers.get('location') ?? '');
+    expect([200, 307]).toContain(found.status);
+  });
+
+  it.each([
+    ['attribute3=source&operator3=startsWith&value3=a', 'value3', /must|unknown/],
+    ['value2=a&attribute4=eventType&value4=%00', 'value4', /must/],
+    ['attribute1=nothing&value1=a', 'attribute1', /must be one of stream, eventType/],
+    ['join=xor&value1=a&value2=b', 'join', /must be one of and, or; found "xor"/],
+    ['start=x', 'start', /must/],
+    ['start=4&end=3', 'end', /must/],
+    ['from=yesterday', 'from', /must/],
+    ['from=2026-02-01T00:00:00Z&until=2026-01-01T00:00:00Z', 'until', /must/],
+    ['limit=0', 'limit', /must/],
+    ['direction=UP', 'direction', /must be one of FORWARD, REVERSE/],
+  ])('says what is wrong with %s at the field', async (query, field, fault) => {
+    const answer = await asked(query);
+    const faults = [...answer.text.matchAll(/<strong class="fault" id="([^"]*)-fault">([^<]*)</g)];
+    expect([answer.status, faults.map(([, id]) => id)]).toEqual([400, [field]]);
+    expect(faults[0]?.[2]?.replaceAll('&quot;', '"')).toMatch(fault);
+    // What was typed stands there; of what there is to choose from, what is none of it does not.
+    const typed = `name="${field}" value="${new URLSearchParams(query).get(field)}"`;
+    expect(answer.text.includes(typed)).toBe(/^(?:value|start|end|from|until|limit)/.test(field));
+    // To programs as everywhere.
+    const { details } = errorOf(await asked(query, { accept: 'application/json' }), INVALID_ARGUMENT);
+    expect(details?.field).toBe(field);
+  });
+
+  it('is led to without the fields that are empty', async () => {
+    const answer = await asked('value1=orders&start=&end=');
+    expect(placeOf(answer)).toEqual([307, `${builder}?value1=orders`]);
+    expect((await api.get(builder, BROWSER)).status).toBe(200);
+  });
+});
