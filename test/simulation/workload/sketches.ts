@@ -32,7 +32,7 @@ export class Sketches {
     return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   }
 
-  /** `author` makes the payloads of all clients different; some happen near `recordedMs`, when something was recorded. */
+  /** `author` makes the payloads of all clients different; some happen near `recordedMs`, when one was recorded. */
   events(author: string, recordedMs: number = 0): readonly EventSketch[] {
     const random = this.#random;
     const count = random.chance(0.05) ? random.between(5, 40) : random.between(1, 3);
