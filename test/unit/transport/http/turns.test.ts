@@ -60,18 +60,18 @@ describe('a large page', () => {
       await world.client.post('/databases/shop/events', { transaction_id: transactionId, events });
     }
     const socket = await dial(world.server.address);
-    const beganAt = performance.now();
+    const beganUs = busyUs();
     socket.write(`GET /databases/shop/events?limit=1000 HTTP/1.1\r\nHost: a\r\n\r\n`);
-    let longestMs = 0;
-    let lastAt = beganAt;
+    let longestUs = 0;
+    let lastUs = beganUs;
     await until(() => {
-      const nowAt = performance.now();
-      longestMs = Math.max(longestMs, nowAt - lastAt);
-      lastAt = nowAt;
+      const nowUs = busyUs();
+      longestUs = Math.max(longestUs, nowUs - lastUs);
+      lastUs = nowUs;
       return socket.bytesRead > 0;
     });
     socket.destroy();
-    expect(longestMs).toBeLessThan((lastAt - beganAt) / 3);
+    expect(longestUs).toBeLessThan((lastUs - beganUs) / 3);
   });
 });
 
@@ -80,4 +80,10 @@ async function dial(address: string): Promise<Socket> {
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
   return socket.resume();
+}
+
+/** What this thread has had of a processor: it stands still while others have them. */
+function busyUs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
 }
