@@ -155,7 +155,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-AUTH-BASIC: a browser', { timeout: 
 
   async function transact(page: Page): Promise<void> {
     await page.locator('summary .name', { hasText: /^transact$/ }).click();
-    await page.getByLabel('body, in JSON').fill(JSON.stringify({ events: [cloudEvent(uniqueName())] }));
+    await page.getByLabel('events, in JSON').fill(JSON.stringify([cloudEvent(uniqueName())]));
     await page.getByRole('button', { name: 'transact' }).click();
   }
 
