@@ -58,6 +58,14 @@ describe('SPEC-AUTH-BASIC', () => {
     expect(challengeOf(overMcp)).toBe('Bearer realm="cairn"');
   });
 
+  it('neither are scripts and frames of pages that want HTML', async () => {
+    for (const dest of ['empty', 'iframe', 'image', 'object', 'worker']) {
+      const answer = await api.get('/', { ...html, 'sec-fetch-dest': dest });
+      expect([dest, answer.status, challengeOf(answer)]).toEqual([dest, 401, 'Bearer realm="cairn"']);
+    }
+    expect(challengeOf(await api.get('/', { ...html, 'sec-fetch-dest': 'document' }))).toBe(BOTH);
+  });
+
   it('who has signed in does what the roles of the key allow, and is known as it', async () => {
     expect((await api.get(`/db/${name}/1`, { ...html, ...signedIn(reader) })).status).toBe(200);
     const refused = await api.post(`/databases/${name}/events`, { events: [cloudEvent('no')] }, signedIn(reader));

@@ -4,7 +4,6 @@
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { BROWSER, FORM_TYPE, FROM_HERE, sendForm, shownForm, valuesOf } from '../support/forms.ts';
-import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import {
   type Answer,
   cloudEvent,
@@ -273,75 +272,6 @@ describe('SPEC-HTTP-FORMS: a node without a copy', () => {
     const foreign = await sendForm(away, path, wrong, { ...BROWSER, origin: 'https://evil.example' });
     expect(foreign.status).toBe(403);
     expect(await away.latestRevision('held')).toBe(1);
-  });
-});
-
-describe('SPEC-HTTP-FORMS: of where', () => {
-  const host = new URL(api.address).host;
-  const foreign: readonly Readonly<Record<string, string>>[] = [
-    { origin: 'https://evil.example' },
-    { origin: 'null' },
-    { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
-    { 'sec-fetch-site': 'same-site' },
-    // A browser that does not say where a form stood, and a program that names no key.
-    {},
-  ];
-  const own: readonly Readonly<Record<string, string>>[] = [
-    { origin: `http://${host}` },
-    { 'sec-fetch-site': 'same-origin' },
-    { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
-  ];
-
-  it('they are sent counts, also where everybody may do everything (TH14)', async () => {
-    for (const from of foreign) {
-      const database_name = uniqueName();
-      const answer = await sendForm(api, '/api/v1/db', { database_name }, { ...BROWSER, ...from });
-      expect([from, answer.status, shownForm(answer).title]).toEqual([from, 403, 'That did not work']);
-      expect((await api.get(`/databases/${database_name}`)).status).toBe(404);
-      const expired = await sendForm(api, `/api/v1/db/${name}/state-views/all/expire-snapshots`, '', {
-        ...BROWSER,
-        ...from,
-      });
-      expect([from, expired.status]).toEqual([from, 403]);
-    }
-    for (const from of own) {
-      const answer = await sendForm(api, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, ...from });
-      expect([from, answer.status]).toEqual([from, 303]);
-    }
-  });
-
-  it('parts are sent counts as well', async () => {
-    for (const [from, status] of [
-      [{ origin: 'https://evil.example' }, 403],
-      [{ 'sec-fetch-site': 'same-origin' }, 400],
-    ] as const) {
-      const headers = { ...BROWSER, ...from };
-      const url = `${api.address}/api/v1/db/${name}/state-changes`;
-      const reply = await fetch(url, { method: 'POST', body: new FormData(), headers });
-      expect([from, reply.status]).toEqual([from, status]);
-    }
-  });
-
-  it('origins may be named', async () => {
-    const { api: named } = await startHttpNode('--cors-origins=https://ours.example');
-    const status = async (origin: string): Promise<number> =>
-      (await sendForm(named, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, origin })).status;
-    expect([await status('https://ours.example'), await status('https://evil.example')]).toEqual([303, 403]);
-  });
-
-  it('somebody is known by, a form needs both: who he is, and a page of the node', async () => {
-    const { api: guarded } = await startGuardedNode();
-    const status = async (headers: Readonly<Record<string, string>>): Promise<unknown> => {
-      const answer = await sendForm(guarded, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, ...headers });
-      return [
-        answer.status,
-        answer.headers.get('www-authenticate') !== null,
-        answer.text.startsWith('<!doctype html>'),
-      ];
-    };
-    expect(await status({ 'sec-fetch-site': 'same-origin' })).toEqual([401, true, true]);
-    expect(await status({ ...AS_FIRST, origin: 'https://evil.example' })).toEqual([403, false, true]);
-    expect(await status({ ...AS_FIRST, 'sec-fetch-site': 'same-origin' })).toEqual([303, false, false]);
   });
 });
 

@@ -7,6 +7,7 @@
  *   sent before         ──> says so, and has the form with another id: what stands in it may be something else by now
  *   tried, or nothing   ──> what was found, and the form as it was
  *   refused             ──> what is wrong, at its field, and the form as it was, with the id that it had
+ *   of another origin   ──> so much, and no form
  *   without an id       ──> nothing is done yet: the form as it was, with one
  * ```
  */
@@ -14,6 +15,7 @@ import type { FastifyRequest } from 'fastify';
 import { DatabaseError, quote } from '#base';
 import { fieldsIn, formOf, saidBy } from './form-request.ts';
 import { PIECE_BYTES } from './limits.ts';
+import { FOREIGN_ORIGIN } from './other-origins.ts';
 import { counted } from './rendering/database-pages.ts';
 import type { Action, Description, Filled, Form, Links } from './rendering/description.ts';
 import { onceOnly } from './rendering/forms.ts';
@@ -66,9 +68,14 @@ export function shownToForm(request: FastifyRequest, reply: HttpReply): HttpRepl
   const description = {
     ...saidOf(answer),
     links: placesIn(request, answer),
-    actions: [shownAgain(request, { isAnew, answer })],
+    // Sent from the page of its refusal it would be from here, by one click of whoever was led to it.
+    actions: isForeign(answer) ? [] : [shownAgain(request, { isAnew, answer })],
   };
   return page({ status, headers }, body.length > PIECE_BYTES ? '{}' : body, description);
+}
+
+function isForeign({ error }: Members): boolean {
+  return objectOf(objectOf(error)['details'])['reason'] === FOREIGN_ORIGIN;
 }
 
 /** Of what is there now, and was not before. */

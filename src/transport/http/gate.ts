@@ -19,6 +19,8 @@ import type { RouteContext } from './route.ts';
 const FAILED = 400;
 const UNAUTHENTICATED = 401;
 const HTML = 'text/html';
+/** Of `Sec-Fetch-Dest`; older browsers do not say what they ask for. */
+const WHOLE_PAGE = 'document';
 const NO_HEADERS = {};
 const HTTP = { mayBeBrowser: true };
 
@@ -69,13 +71,16 @@ export class Gate {
 
   /**
    * What has a browser ask its user, before what programs are told: of the page that says to a person that a credential
-   * is needed. Programs ask for something else, and no browser has a prompt for what a script has sent.
+   * is needed. Programs ask for something else, and no browser has a prompt for what a script has sent, or a frame in a
+   * page of others, who may ask for HTML as well.
    */
-  challengeWith({ status, headers, contentType = '' }: HttpReply): HttpReply['headers'] {
+  challengeWith(request: FastifyRequest, { status, headers, contentType = '' }: HttpReply): HttpReply['headers'] {
     const asked = this.#access.authenticator.challengeToBrowsers;
     const others = headers['www-authenticate'];
     const isRefusal = status === UNAUTHENTICATED && others !== undefined;
     if (!isRefusal || asked === undefined || !contentType.startsWith(HTML)) return NO_HEADERS;
+    const { 'sec-fetch-dest': shownAs = WHOLE_PAGE } = request.headers;
+    if (shownAs !== WHOLE_PAGE) return NO_HEADERS;
     return { 'www-authenticate': `${asked}, ${others}` };
   }
 

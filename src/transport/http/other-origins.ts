@@ -22,6 +22,8 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Of `Authorization`, what nobody but the code of a page sends. */
 const BEARER = /^bearer /i;
 const SAME = ['same-origin', 'none'];
+/** Of every such refusal. */
+export const FOREIGN_ORIGIN = 'ForeignOrigin';
 
 /** Undefined: it may go on. */
 export function refusalOfOrigin(
@@ -55,11 +57,13 @@ function whereFrom(
   if (origin !== undefined && allowed !== '*' && allowed.includes(origin)) return 'here';
   if (typeof site === 'string') return SAME.includes(site) ? 'here' : 'elsewhere';
   if (origin === undefined) return 'unsaid';
-  return hostOf(origin) === host ? 'here' : 'elsewhere';
+  const named = hostOf(origin);
+  // A request of HTTP/1.0 may name no host: then nothing is known to be of here.
+  return named !== undefined && named === host ? 'here' : 'elsewhere';
 }
 
 function foreign(message: string): DatabaseError {
-  return new DatabaseError('permission_denied', message, { details: { reason: 'ForeignOrigin' } });
+  return new DatabaseError('permission_denied', message, { details: { reason: FOREIGN_ORIGIN } });
 }
 
 function isSentOnPurpose({ proof, isOfBrowser = false }: Principal): boolean {
@@ -68,7 +72,8 @@ function isSentOnPurpose({ proof, isOfBrowser = false }: Principal): boolean {
   return headers.some(([name, value]) => name === 'x-api-key' || (name === 'authorization' && BEARER.test(value)));
 }
 
-/** Of what is no URL, such as `null`: none. */
+/** Of what is no URL of the web, such as `null` and what apps call their own pages: none. */
 function hostOf(origin: string): string | undefined {
-  return URL.parse(origin)?.host;
+  const url = URL.parse(origin);
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url.host : undefined;
 }

@@ -400,7 +400,7 @@ class HttpFront {
     const limits = this.#limiting?.headersOf(request);
     const vary = varying(origins, answer.headers, this.#compression?.varies(answer) ?? NO_HEADERS);
     reply.headers({ ...origins, ...limits, ...this.#gate?.headersOf(request, answer), ...answer.headers, ...vary });
-    reply.headers(this.#gate?.challengeWith(answer) ?? NO_HEADERS);
+    reply.headers(this.#gate?.challengeWith(request, answer) ?? NO_HEADERS);
     if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
     reply.headers(this.#ending());
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);

@@ -97,7 +97,9 @@ function whatIs({ body, headers }: Action, name: string): string | undefined {
 }
 
 function commandOf({ method, path, body, contentType }: Action): string {
-  const start = `curl -X ${method} 'http://<node>${path}'`;
+  // The end of a text for a shell, and the same character for whoever reads the address.
+  const quotable = path.replaceAll("'", '%27');
+  const start = `curl -X ${method} 'http://<node>${quotable}'`;
   if (body === undefined) return start;
   if (contentType !== undefined && typeof body !== 'string') return `${start}${partsOf(body).join('')}`;
   return `${start} -H 'content-type: application/json' -d @body.json`;

@@ -1,0 +1,122 @@
+// Goal: a form is taken from pages of the node itself and of origins that are named, also where everybody may do
+// everything (TH14), and the page of a refusal helps nobody to have it sent after all.
+// Method: a real node, forms with what browsers say of where they stood, and what they did read from the API.
+import { describe, expect, it } from 'vitest';
+import { BROWSER, FORM_TYPE, sendForm, shownForm } from '../support/forms.ts';
+import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { unescaped } from '../support/html-pages.ts';
+import { uniqueName } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { exchange, parseReplies } from '../support/raw-http.ts';
+import { createToonDatabase, toonComponents } from '../support/toon-node.ts';
+
+const { api } = await startHttpNode('--guest-executors=1');
+const name = uniqueName();
+await createToonDatabase(api, name, await toonComponents());
+
+describe('SPEC-HTTP-FORMS: of where', () => {
+  const host = new URL(api.address).host;
+  const foreign: readonly Readonly<Record<string, string>>[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    // A browser that does not say where a form stood, and a program that names no key.
+    {},
+  ];
+  const own: readonly Readonly<Record<string, string>>[] = [
+    { origin: `http://${host}` },
+    { 'sec-fetch-site': 'same-origin' },
+    { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
+  ];
+
+  it('they are sent counts, also where everybody may do everything (TH14)', async () => {
+    for (const from of foreign) {
+      const database_name = uniqueName();
+      const answer = await sendForm(api, '/api/v1/db', { database_name }, { ...BROWSER, ...from });
+      expect([from, answer.status, shownForm(answer).title]).toEqual([from, 403, 'That did not work']);
+      expect((await api.get(`/databases/${database_name}`)).status).toBe(404);
+      const expired = await sendForm(api, `/api/v1/db/${name}/state-views/all/expire-snapshots`, '', {
+        ...BROWSER,
+        ...from,
+      });
+      expect([from, expired.status]).toEqual([from, 403]);
+    }
+    for (const from of own) {
+      const answer = await sendForm(api, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, ...from });
+      expect([from, answer.status]).toEqual([from, 303]);
+    }
+  });
+
+  it('they are sent is not said by an origin that is none, to a request that names no host', async () => {
+    const lines = (origin: string, database_name: string): string => {
+      const body = `database_name=${database_name}`;
+      const headers = { ...BROWSER, ...FORM_TYPE, origin, 'content-length': String(body.length) };
+      const head = Object.entries(headers).map(([key, value]) => `${key}: ${value}\r\n`);
+      return `POST /api/v1/db HTTP/1.0\r\n${head.join('')}\r\n${body}`;
+    };
+    for (const origin of ['null', 'file:///', 'https://evil.example']) {
+      const database_name = uniqueName();
+      const [reply] = parseReplies(await exchange(api.address, lines(origin, database_name)));
+      expect([origin, reply?.status]).toEqual([origin, 403]);
+      expect((await api.get(`/databases/${database_name}`)).status).toBe(404);
+    }
+  });
+
+  it('they are sent is this server, not an app that calls its own pages by the same name', async () => {
+    const fields = { database_name: uniqueName() };
+    const answer = await sendForm(api, '/api/v1/db', fields, { ...BROWSER, origin: `app://${host}` });
+    expect([answer.status, (await api.get(`/databases/${fields.database_name}`)).status]).toEqual([403, 404]);
+  });
+
+  it('nothing is sent by one click on the page that refuses it', async () => {
+    const path = `/api/v1/db/${name}/state-views/all/expire-snapshots`;
+    for (const from of foreign) {
+      const answer = await sendForm(api, path, '', { ...BROWSER, ...from });
+      expect([from, answer.status, answer.text.includes('<form')]).toEqual([from, 403, false]);
+    }
+    // What is refused for another reason may be mended, and sent again.
+    const absent = await sendForm(api, path.replace('/all/', '/absent/'), '');
+    expect([absent.status, absent.text.includes('<form')]).toEqual([404, true]);
+  });
+
+  it('a page shows a command, it is one word for a shell whatever the path has', async () => {
+    const answer = await sendForm(api, "/api/v1/db/x';id;'", { events: '[]' });
+    const [, command = ''] = /<pre class="command" tabindex="0">([^<]*)</.exec(answer.text) ?? [];
+    expect(unescaped(command)).toContain("'http://<node>/api/v1/db/x%27;id;%27' -H");
+  });
+
+  it('parts are sent counts as well', async () => {
+    for (const [from, status] of [
+      [{ origin: 'https://evil.example' }, 403],
+      [{ 'sec-fetch-site': 'same-origin' }, 400],
+    ] as const) {
+      const headers = { ...BROWSER, ...from };
+      const url = `${api.address}/api/v1/db/${name}/state-changes`;
+      const reply = await fetch(url, { method: 'POST', body: new FormData(), headers });
+      expect([from, reply.status]).toEqual([from, status]);
+    }
+  });
+
+  it('origins may be named', async () => {
+    const { api: named } = await startHttpNode('--cors-origins=https://ours.example');
+    const status = async (origin: string): Promise<number> =>
+      (await sendForm(named, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, origin })).status;
+    expect([await status('https://ours.example'), await status('https://evil.example')]).toEqual([303, 403]);
+  });
+
+  it('somebody is known by, a form needs both: who he is, and a page of the node', async () => {
+    const { api: guarded } = await startGuardedNode();
+    const status = async (headers: Readonly<Record<string, string>>): Promise<unknown> => {
+      const answer = await sendForm(guarded, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, ...headers });
+      return [
+        answer.status,
+        answer.headers.get('www-authenticate') !== null,
+        answer.text.startsWith('<!doctype html>'),
+      ];
+    };
+    expect(await status({ 'sec-fetch-site': 'same-origin' })).toEqual([401, true, true]);
+    expect(await status({ ...AS_FIRST, origin: 'https://evil.example' })).toEqual([403, false, true]);
+    expect(await status({ ...AS_FIRST, 'sec-fetch-site': 'same-origin' })).toEqual([303, false, false]);
+  });
+});
