@@ -240,6 +240,7 @@ export class CoreParts {
     this.replication.closed(closed);
     this.apply.closed(closed);
     this.calls.closed(closed.id);
+    this.reads.closed(closed);
     this.totals.closed(closed.raft);
   }
 

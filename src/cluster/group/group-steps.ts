@@ -77,7 +77,10 @@ export class GroupSteps {
   persisted(through: BatchId, facts: PersistedFacts): void {
     this.#ports.observer.synced(facts);
     this.#parts.feed.persisted(through, (group, completion) => {
-      if (completion.kind === 'snapshot-installed') this.#parts.replication.restarted(group);
+      if (completion.kind === 'snapshot-installed') {
+        this.#parts.replication.restarted(group);
+        this.#parts.calls.closed(group.id);
+      }
       if (completion.kind === 'persisted') this.#parts.calls.persisted(group.id, completion.index);
       this.step(group, completion);
     });

@@ -49,11 +49,11 @@ export class ReadBarrier {
   take(reads: readonly ReadRequest[]): void {
     const tokens = new Map<Group, Token[]>();
     for (const { token, group: id, trace } of reads) {
-      if (trace !== undefined) this.#traces.set(token, trace);
       const group = this.#ports.touch(id);
       if (!this.#isOpen) this.#ports.reporter.refuse([token], draining());
       else if (group === undefined) this.#ports.reporter.refuse([token], this.#ports.absence(id));
       else {
+        if (trace !== undefined) this.#traces.set(token, trace);
         const theirs = tokens.get(group);
         if (theirs === undefined) tokens.set(group, [token]);
         else theirs.push(token);
@@ -102,11 +102,22 @@ export class ReadBarrier {
     this.#ports.reporter.refuse(tokens, error);
   }
 
+  /** The group is gone, and the next one with its number counts its questions anew: none of these is answered. */
+  closed(group: Group): void {
+    if (this.#questions.size === 0) return;
+    const error = this.#ports.absence(group.id);
+    const prefix = questionOf(group, '');
+    for (const question of this.#questions.keys()) {
+      if (question.startsWith(prefix)) this.#closeQuestion(question, error);
+    }
+  }
+
   /** Those that may wait with the others; the rest is refused. */
   #within(group: Group, tokens: readonly Token[]): readonly Token[] {
     const { limits, reporter } = this.#ports;
     const room = Math.max(0, limits.pendingReadsMax - group.reads.count);
     if (tokens.length <= room) return tokens;
+    for (const token of tokens.slice(room)) this.#traces.take(token);
     reporter.refuse(tokens.slice(room), readsFull(group.title, limits.pendingReadsMax));
     return tokens.slice(0, room);
   }
@@ -136,8 +147,11 @@ export class ReadBarrier {
   }
 
   #closeSpans(group: Group, id: number, error?: DatabaseError): void {
-    if (this.#questions.size === 0) return;
-    for (const span of this.#questions.take(questionOf(group, id)) ?? []) this.#ports.calls.close(span, error);
+    if (this.#questions.size > 0) this.#closeQuestion(questionOf(group, id), error);
+  }
+
+  #closeQuestion(question: string, error: DatabaseError | undefined): void {
+    for (const span of this.#questions.take(question) ?? []) this.#ports.calls.close(span, error);
   }
 
   #answer(group: Group, tokens: readonly Token[]): void {
@@ -146,7 +160,7 @@ export class ReadBarrier {
   }
 }
 
-function questionOf(group: Group, id: number): string {
+function questionOf(group: Group, id: number | ''): string {
   return `${group.id} ${id}`;
 }
 

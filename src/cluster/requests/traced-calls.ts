@@ -42,6 +42,7 @@ export const TRACED_MAX = 1_024;
 const SPAN_ID_BYTES = 8;
 const HEX = 16;
 const NONE: readonly OpenSpan[] = [];
+const NO_CONTEXTS: readonly SentContext[] = [];
 
 export class TracedCalls {
   readonly #ports: TracedCallsPorts;
@@ -101,7 +102,7 @@ export class TracedCalls {
   /** A group sends a message: of a question returns what is to be said ahead of it. */
   sending(group: Group, to: ReplicaId, message: Message): readonly SentContext[] {
     if (message.kind === 'read-reply' && this.#heard.size > 0) this.#replied(group, nodeOf(to), message);
-    if (message.kind !== 'read-request' || this.#reading.length === 0) return [];
+    if (message.kind !== 'read-request' || this.#reading.length === 0) return NO_CONTEXTS;
     const { id } = message;
     const node = nodeOf(to);
     this.#asked = this.#reading.map((parent) =>
@@ -137,7 +138,8 @@ export class TracedCalls {
   applied(group: GroupId, { index, term }: { readonly index: LogIndex; readonly term: Term }): void {
     if (this.#entryCount === 0) return;
     const entries = this.#entries.get(group) ?? [];
-    const left = entries.filter((entry) => entry.index > index);
+    // Terms of a log never go back: behind an entry of a later term there is none of an earlier one, and never will be.
+    const left = entries.filter((entry) => entry.index > index && entry.term >= term);
     if (left.length === entries.length) return;
     this.#entryCount -= entries.length - left.length;
     if (left.length > 0) this.#entries.set(group, left);
@@ -146,6 +148,7 @@ export class TracedCalls {
     for (const entry of entries) if (entry.index === index && entry.term === term) this.close(entry.span);
   }
 
+  /** The group is gone from here, or begins anew behind a snapshot: its entries are applied nowhere that is seen. */
   closed(group: GroupId): void {
     this.#entryCount -= this.#entries.get(group)?.length ?? 0;
     this.#entries.delete(group);
@@ -194,9 +197,16 @@ export class BoundedMap<Key, Value> {
   }
 
   set(key: Key, value: Value): void {
+    // What is said again is not old.
+    this.#values.delete(key);
     const [oldest] = this.#values.size < TRACED_MAX ? [] : this.#values.keys();
     if (oldest !== undefined) this.#values.delete(oldest);
     this.#values.set(key, value);
+  }
+
+  /** Each key may be taken meanwhile. */
+  keys(): Iterable<Key> {
+    return this.#values.keys();
   }
 
   take(key: Key): Value | undefined {

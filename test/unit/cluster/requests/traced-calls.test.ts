@@ -101,6 +101,19 @@ describe('a request of another node', () => {
   });
 });
 
+describe('a context that is said again', () => {
+  it('takes the place of the one before, and no other one, and is the newest', () => {
+    const { calls } = world();
+    const said = (id: number): void => calls.heard(ASKER, [{ kind: 'forward', session: 5, id, ...PARENT }]);
+    for (let id = 0; id < TRACED_MAX; id += 1) said(id);
+    said(1);
+    said(TRACED_MAX);
+    const isKnown = (id: number): boolean =>
+      calls.answering(ASKER, { session: 5, id }, { what: 'propose', group: GROUP }) !== undefined;
+    expect([isKnown(0), isKnown(1), isKnown(2)]).toEqual([false, true, true]);
+  });
+});
+
 describe('a question for the index of a read', () => {
   const question: Message = { kind: 'read-request', term: toTerm(3), id: 77 };
 
@@ -176,5 +189,15 @@ describe('an entry', () => {
     entered(node, GROUP, TRACED_MAX + 2);
     apply(TRACED_MAX + 2);
     expect(node.told).toHaveLength(TRACED_MAX + 1);
+  });
+
+  it('makes room when its lead was lost and it never came to a majority, also behind the last entry of the next', () => {
+    const node = world();
+    for (let index = 10; index < 10 + TRACED_MAX; index += 1) entered(node, GROUP, index);
+    const next = toTerm(4);
+    node.calls.applied(GROUP, { index: toLogIndex(10), term: next });
+    for (const index of [11, 12]) node.calls.entered(PARENT, GROUP, toLogIndex(index), next);
+    for (const index of [11, 12]) node.calls.applied(GROUP, { index: toLogIndex(index), term: next });
+    expect(node.told).toHaveLength(2);
   });
 });
