@@ -7,12 +7,12 @@ import { startMember, writeAt } from '../support/cluster-member.ts';
 import { testDir } from '../support/test-scope.ts';
 
 const DATABASE = 'shop';
+const POLL = { timeout: 120_000, interval: 250 };
+
 function actsIn(log: string): readonly unknown[] {
   const lines = log.split('\n').filter((line) => line.includes('"event":"audit"'));
   return lines.map((line): unknown => JSON.parse(line));
 }
-
-const POLL = { timeout: 120_000, interval: 250 };
 
 it('a node hands over and ends when it is told to, unless the others could not go on', {
   timeout: 300_000,
