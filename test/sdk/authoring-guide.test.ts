@@ -1,19 +1,16 @@
 // Goal: an agent that does what the authoring guide says, with the code that stands in it, has components that work.
 // Method: the guide as a node serves it; its modules, unchanged, in the projects and by the commands that it names,
 // published by its tool, and run.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cairnIn } from '../support/author-command.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { testDir } from '../support/test-scope.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const FROM_SOURCE = ['--conditions=source', '--disable-warning=ExperimentalWarning', join(ROOT, 'src/main/main.ts')];
 /** What was built of the same source is left as it is, and building takes seconds. */
 const KEPT = join(ROOT, 'node_modules/.cache/guide');
 /** Two builds by an engine that starts, on a machine with other things to do. */
@@ -45,12 +42,8 @@ async function called(name: string, given: Record<string, unknown>): Promise<str
 }
 
 async function cairn(folder: string, ...args: readonly string[]): Promise<string> {
-  const { npm_lifecycle_event: _, ...env } = process.env;
-  const child = spawn(process.execPath, [...FROM_SOURCE, ...args], { cwd: folder, env });
-  const ended = once(child, 'exit');
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  await ended;
-  if (child.exitCode !== 0) throw new Error(`cairn ${args.join(' ')} ends with ${child.exitCode}: ${err}`);
+  const { code, out, err } = await cairnIn(folder, ...args);
+  if (code !== 0) throw new Error(`cairn ${args.join(' ')} ends with ${code}: ${err}`);
   return out;
 }
 

@@ -1,17 +1,13 @@
 // Goal: whoever writes a component comes from nothing to a version in a database by `cairn init`, `build`, `test` and
 // `publish`, and is told what is wrong. Method: the command as a user runs it, in new folders, and a real node.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cairnIn, type Ended } from '../support/author-command.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { testDir } from '../support/test-scope.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** A fresh clone has nothing else: `npm start` builds the bundle, and the tests do not. */
-const FROM_SOURCE = ['--conditions=source', '--disable-warning=ExperimentalWarning', join(ROOT, 'src/main/main.ts')];
 const KEPT = join(ROOT, 'node_modules/.cache/projects');
 /** Built by an engine that starts, on a machine with other things to do. */
 const BUILD_MS = 300_000;
@@ -27,26 +23,11 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function cairn(folder: string, ...args: readonly string[]): Promise<Ended> {
-  const { npm_lifecycle_event: _, ...env } = process.env;
-  const child = spawn(process.execPath, [...FROM_SOURCE, ...args], { cwd: folder, env });
-  const ended = once(child, 'exit');
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  await ended;
-  return { code: child.exitCode, out, err };
-}
-
 /** A project with what was built of it before, by this test: building takes seconds. */
 async function project(kind: string): Promise<string> {
   const dir = testDir();
   const name = `my-${kind}`;
-  expect(await cairn(dir, 'init', kind, name)).toMatchObject({ code: 0, err: '' });
+  expect(await cairnIn(dir, 'init', kind, name)).toMatchObject({ code: 0, err: '' });
   const kept = join(KEPT, `${kind}.wasm`);
   if (existsSync(kept)) cpSync(kept, join(dir, name, 'component.wasm'));
   return join(dir, name);
@@ -66,15 +47,15 @@ const KINDS = [
 describe.each(KINDS)('a new %s', (kind, route) => {
   it('is built, tested and published as it is, and the same again is the same', { timeout: BUILD_MS }, async () => {
     const folder = await project(kind);
-    const tested = await cairn(folder, 'test');
+    const tested = await cairnIn(folder, 'test');
     expect([tested.code, tested.out]).toEqual([0, expect.stringMatching(/what was built[\s\S]*fail 0\n/)]);
     keep(folder, kind);
     const bytes = readFileSync(join(folder, 'component.wasm'));
-    const again = await cairn(folder, 'build');
+    const again = await cairnIn(folder, 'build');
     expect([again.code, again.out]).toEqual([0, `component.wasm: ${kind}, ${bytes.length} bytes, unchanged\n`]);
     const page = `${server.http}/db/shop/${route}/my-${kind}/v1\n`;
     for (let time = 0; time < 2; time++) {
-      const published = await cairn(folder, 'publish', '--database', 'shop', '--url', server.http);
+      const published = await cairnIn(folder, 'publish', '--database', 'shop', '--url', server.http);
       expect([published.code, published.out.endsWith(page), published.err]).toEqual([0, true, '']);
     }
     const { status } = await fetch(page.trim());
@@ -88,7 +69,7 @@ describe('what was published', () => {
       const folder = await project(kind);
       const asked = ['--database', 'shop', '--url', server.http, '--name', `tasks-${kind}`];
       if (kind === 'state-view') present(folder, 'tasks-presenter');
-      expect(await cairn(folder, 'publish', ...asked)).toMatchObject({ code: 0 });
+      expect(await cairnIn(folder, 'publish', ...asked)).toMatchObject({ code: 0 });
     }
     const headers = { 'content-type': 'application/json' };
     const body = JSON.stringify({ method: 'POST', path: '/tasks/a', body: { title: 'R & D' } });
@@ -111,28 +92,28 @@ describe('whoever errs', () => {
     const dir = testDir();
     const malformed = [[], ['view'], ['state-view', 'Big'], ['state-view', 'a', 'b'], ['state-view', '--x']];
     for (const args of malformed) {
-      const { code, out, err } = await cairn(dir, 'init', ...args);
+      const { code, out, err } = await cairnIn(dir, 'init', ...args);
       expect([args, code, out, err.split('\n')]).toEqual([args, 2, '', [expect.any(String), HELP_LINE('init'), '']]);
     }
     mkdirSync(join(dir, 'full'));
     writeFileSync(join(dir, 'full/file'), '');
-    const full = await cairn(dir, 'init', 'presenter', 'full');
+    const full = await cairnIn(dir, 'init', 'presenter', 'full');
     expect([full.code, full.err]).toEqual([1, expect.stringContaining('not empty')]);
   });
 
   it('is told by cairn build what is not there, and what does not fit', { timeout: BUILD_MS }, async () => {
     const dir = testDir();
-    const empty = await cairn(dir, 'build');
+    const empty = await cairnIn(dir, 'build');
     expect([empty.code, empty.err]).toEqual([1, expect.stringContaining('has no component.ts; cairn init')]);
-    const absent = await cairn(dir, 'build', 'absent.ts');
+    const absent = await cairnIn(dir, 'build', 'absent.ts');
     expect([absent.code, absent.err]).toEqual([1, expect.stringContaining('absent.ts is not there')]);
     writeFileSync(join(dir, 'none.ts'), 'export const other = 1;');
-    const none = await cairn(dir, 'build', 'none.ts');
+    const none = await cairnIn(dir, 'build', 'none.ts');
     expect([none.code, none.err]).toEqual([1, expect.stringContaining('exports no component')]);
     const folder = await project('state-view');
     const module = join(folder, 'component.ts');
     writeFileSync(module, readFileSync(module, 'utf8').replace('event.data.title', 'event.data.titel'));
-    const typed = await cairn(folder, 'test');
+    const typed = await cairnIn(folder, 'test');
     expect([typed.code, typed.err]).toEqual([1, expect.stringMatching(/component\.ts.*titel[\s\S]*faults of types/)]);
   });
 
@@ -140,7 +121,7 @@ describe('whoever errs', () => {
     const folder = await project('state-view');
     const tests = join(folder, 'component.test.ts');
     writeFileSync(tests, readFileSync(tests, 'utf8').replace("task: 'a', title: 'Write it'", "task: 'b', title: ''"));
-    const failed = await cairn(folder, 'test');
+    const failed = await cairnIn(folder, 'test');
     expect([failed.code, failed.out]).toEqual([1, expect.stringMatching(/✖ a task is open/)]);
   });
 
@@ -148,7 +129,7 @@ describe('whoever errs', () => {
     const folder = testDir();
     writeFileSync(join(folder, 'c.wasm'), 'no component');
     writeFileSync(join(folder, 'definition.json'), JSON.stringify({ state_view_name: 'v', content_type: 'no' }));
-    const publish = (...args: readonly string[]): Promise<Ended> => cairn(folder, 'publish', 'c.wasm', ...args);
+    const publish = (...args: readonly string[]): Promise<Ended> => cairnIn(folder, 'publish', 'c.wasm', ...args);
     const to = ['--database', 'shop', '--url', server.http];
     expect(await publish()).toMatchObject({ code: 2, err: expect.stringContaining('--database is missing') });
     const malformed = await publish(...to);
