@@ -145,6 +145,31 @@ describe('an append', () => {
   });
 });
 
+describe('acknowledgements of appends (ADR 0144)', () => {
+  const framesOf = (groups: number): readonly Uint8Array[] => {
+    const acks = Array.from({ length: groups }, (_, group) =>
+      reply(group + 1, { kind: 'append-ack', term: toTerm(3), match: toLogIndex(100_000) }),
+    );
+    const frames = codecOf(SOUTH).encode(NORTH, acks);
+    expect(frames.map(({ lane }) => lane)).toEqual(frames.map(() => 'beats'));
+    return frames.map(({ frame }) => frame);
+  };
+  const bytesOf = (groups: number): number => framesOf(groups).reduce((bytes, { length }) => bytes + length, 0);
+
+  it('are about 100 bytes alone, 18 of them for tables, and nine for each further group', () => {
+    const [only] = framesOf(1);
+    expect(only).toHaveLength(103);
+    // Behind header and flags: which tables the sender holds.
+    expect(toHex(only?.slice(76, 76 + 1 + 18) ?? new Uint8Array(0))).toBe(`01${'00'.repeat(18)}`);
+    expect(bytesOf(10_000) - bytesOf(9_999)).toBe(9);
+  });
+
+  it('of ten thousand groups are 90 KB in two frames', () => {
+    expect(framesOf(10_000)).toHaveLength(2);
+    expect(Math.round(bytesOf(10_000) / 1_000)).toBe(90);
+  });
+});
+
 describe('tables of beats', () => {
   it('say nothing twice once the other end has said what it holds, and all again when it may be lost', () => {
     const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
