@@ -12,7 +12,8 @@ export interface Issued {
 }
 
 export interface Subject {
-  readonly cn: string;
+  /** Or several of them. */
+  readonly cn: string | readonly string[];
   /** `DNS:shop.example`, `IP:127.0.0.1`, `URI:spiffe://shop/api`. */
   readonly names?: readonly string[];
   /** Days from now, of its beginning and its end. */
@@ -88,8 +89,9 @@ function identifier(hex: string): Buffer {
   return der(0x06, Buffer.from(hex, 'hex'));
 }
 
-function nameOf(cn: string): Buffer {
-  return sequence(der(0x31, sequence(identifier(COMMON_NAME), der(0x0c, Buffer.from(cn)))));
+function nameOf(cn: Subject['cn']): Buffer {
+  const names = [cn].flat();
+  return sequence(...names.map((name) => der(0x31, sequence(identifier(COMMON_NAME), der(0x0c, Buffer.from(name))))));
 }
 
 function extension(id: string, value: Uint8Array): Buffer {

@@ -32,7 +32,8 @@ export function addAdminMethods(server: Server, administer: Administer): void {
   }
 }
 
-function askerOf(call: ServerUnaryCall<unknown, unknown>): Asker {
+/** A certificate may have several common names: Node gives a list of them then, and all are named. */
+export function askerOf(call: Pick<ServerUnaryCall<unknown, unknown>, 'getPeer' | 'getAuthContext'>): Asker {
   const address = call.getPeer();
   const name = call.getAuthContext().sslPeerCertificate?.subject.CN;
   return name === undefined ? { address } : { address, certificate: [name].flat().join(', ') };
