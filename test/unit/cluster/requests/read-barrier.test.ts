@@ -78,7 +78,7 @@ interface TracedWorld {
 }
 
 /** Groups whose leader is another node, and never answers by itself. */
-function tracedWorld(pendingReadsMax = 10): TracedWorld {
+function tracedWorld(limits = { pendingReadsMax: 10 }): TracedWorld {
   const told: SpanFact[] = [];
   const calls = new TracedCalls({
     isTraced: true,
@@ -98,7 +98,7 @@ function tracedWorld(pendingReadsMax = 10): TracedWorld {
   const leader = replicaOf(toNodeId(2));
   const ports: object = {
     reporter: { settle: () => undefined, refuse: () => undefined },
-    limits: { pendingReadsMax },
+    limits,
     touch: () => (made.isHere ? group : undefined),
     absence: (): DatabaseError => noLeader({ name: 'shop' } as never),
     monotonicMs: () => 0,
@@ -141,17 +141,15 @@ describe('what is traced of a read', () => {
   });
 
   it('is forgotten when it is refused: nobody looks for it among those that come', () => {
-    const world = tracedWorld(0);
-    world.groupAnew();
-    world.barrier.take([TRACED]);
-    world.isHere = false;
-    world.barrier.take([{ ...TRACED, token: 8 }]);
-    const other = tracedWorld();
-    other.groupAnew();
-    other.isHere = false;
-    other.barrier.take([TRACED]);
-    other.isHere = true;
-    other.barrier.take([READ]);
-    expect(other.lookedAt()).toBe(0);
+    const limits = { pendingReadsMax: 0 };
+    const made = tracedWorld(limits);
+    made.groupAnew();
+    made.barrier.take([TRACED]);
+    limits.pendingReadsMax = 10;
+    made.isHere = false;
+    made.barrier.take([{ ...TRACED, token: 8 }]);
+    made.isHere = true;
+    made.barrier.take([{ ...READ, token: 9 }]);
+    expect(made.lookedAt()).toBe(0);
   });
 });

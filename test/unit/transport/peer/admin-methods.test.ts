@@ -10,7 +10,7 @@ const ADDRESS = '127.0.0.1:4';
 
 function askedWith(cn: string | readonly string[]): ReturnType<typeof askerOf> {
   const sslPeerCertificate = new X509Certificate(AUTHORITY.issue({ cn }).cert).toLegacyObject();
-  return askerOf({ getPeer: () => ADDRESS, getAuthContext: () => ({ sslPeerCertificate }) as never });
+  return askerOf({ getPeer: () => ADDRESS, getAuthContext: () => ({ sslPeerCertificate }) });
 }
 
 it('who asks is named by the common names of his certificate, by all that it has', () => {
