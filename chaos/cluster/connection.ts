@@ -7,6 +7,7 @@ import type { Rng } from '../../test/simulation/engine/random.ts';
 import type { AnyOperation, CallKind, Calls, History, Operation, Outcome } from '../../test/simulation/history.ts';
 import type { Caller } from '../../test/simulation/workload/client.ts';
 import { GrpcFailure } from '../../test/support/grpc-client.ts';
+import { isLostFetch } from '../support/lost-fetch.ts';
 import { instanceOf, perform, scopeOf } from './calls.ts';
 import type { Members } from './fleet.ts';
 import { HttpFailure, Line } from './line.ts';
@@ -36,8 +37,6 @@ const DEFINITE_CODES: ReadonlySet<string> = new Set([
   'not_leader',
 ]);
 const DEFINITE_REASONS: ReadonlySet<string> = new Set(['NoLeader', 'NotCommitted']);
-/** How fetch says that the connection was lost before the answer, or within it. */
-const LOST_FETCHES: ReadonlySet<string> = new Set(['fetch failed', 'terminated']);
 /** Who was sent away by a node that does not hold the database. */
 const ELSEWHERE = 'NotReplica';
 
@@ -139,8 +138,7 @@ function outcomeOf(failure: unknown): Outcome<never> {
     return { kind: 'error', code, reason, isDefinite: true, scope };
   }
   if (failure instanceof GrpcFailure) return outcomeOfGrpc(failure);
-  if (failure instanceof TypeError && LOST_FETCHES.has(failure.message)) return { kind: 'unknown' };
-  if (failure instanceof Error && failure.name === 'TimeoutError') return { kind: 'unknown' };
+  if (isLostFetch(failure)) return { kind: 'unknown' };
   throw failure;
 }
 

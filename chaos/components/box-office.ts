@@ -8,6 +8,7 @@ import {
 } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { GrpcFailure } from '../../test/support/grpc-client.ts';
 import { type Address, Line } from '../cluster/line.ts';
+import { isLostFetch } from '../support/lost-fetch.ts';
 import { CHANGE, commandPath, PARAMETER, VIEW } from './seats.ts';
 import type { NoAnswer, SaleOutcome, ShowOutcome } from './seats-history.ts';
 
@@ -134,10 +135,7 @@ function refusalOf(failure: unknown): Refusal | undefined {
     if (info === undefined) return undefined;
     return { status: code, reason: info.metadata['reason'], message, revision: Number(trailers['x-revision']) };
   }
-  if (failure instanceof TypeError && (failure.message === 'fetch failed' || failure.message === 'terminated')) {
-    return undefined;
-  }
-  if (failure instanceof Error && failure.name === 'TimeoutError') return undefined;
+  if (isLostFetch(failure)) return undefined;
   throw failure;
 }
 

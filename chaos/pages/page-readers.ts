@@ -9,6 +9,7 @@ import { Rng } from '../../test/simulation/engine/random.ts';
 import { THEATRE } from '../components/box-office.ts';
 import type { Place } from '../components/final-seats.ts';
 import { PARAMETER, VIEW } from '../components/seats.ts';
+import { isLostFetch } from '../support/lost-fetch.ts';
 import { TagBook } from './tag-book.ts';
 
 export interface PageReadersOptions {
@@ -134,10 +135,7 @@ async function tried(url: string, request: RequestInit): Promise<Reply | undefin
     const reply = await fetch(url, { ...request, signal: AbortSignal.timeout(DEADLINE_MS) });
     return { status: reply.status, headers: reply.headers, body: Buffer.from(await reply.arrayBuffer()) };
   } catch (failure) {
-    if (failure instanceof TypeError && (failure.message === 'fetch failed' || failure.message === 'terminated')) {
-      return undefined;
-    }
-    if (failure instanceof Error && failure.name === 'TimeoutError') return undefined;
+    if (isLostFetch(failure)) return undefined;
     throw failure;
   }
 }

@@ -126,6 +126,15 @@ describe('a deck of faults', () => {
     }
   });
 
+  it('gives back what was postponed after the next one, and takes no more than two', () => {
+    const deck = new Deck(new Rng(7, 'faults'), { kill: 3, 'kill-two': 3 });
+    const [first, second] = [deck.draw(), deck.draw()];
+    expect([deck.postpone(first), deck.postpone(second), deck.postpone(second)]).toEqual([true, true, false]);
+    const [third, fourth, fifth] = [deck.draw(), deck.draw(), deck.draw()];
+    expect([third, fifth]).toEqual([first, second]);
+    expect([first, second]).not.toContain(fourth);
+  });
+
   it('has every name in one of the rows', () => {
     expect(ROWS.flatMap(({ cards }) => Object.keys(cards)).toSorted()).toEqual(NAMES.toSorted());
   });
