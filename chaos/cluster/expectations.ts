@@ -15,7 +15,11 @@ export interface Counts {
   readonly faults: Readonly<Record<FaultName, number>>;
   /** What clients were told; `shown` are events of subscriptions. */
   readonly answers: Readonly<Record<AnswerKind, number>>;
+  readonly totals: Readonly<Record<Total, number>>;
 }
+
+/** Processes that were killed, each for itself; partitions of every kind. */
+type Total = 'kills' | 'partitions';
 
 /**
  * Of each so many a minute at least: far below what a run comes to, also one on a machine that has much else to do. One
@@ -63,6 +67,11 @@ const ANSWERS_A_MINUTE: Readonly<Record<AnswerKind, number>> = {
   heartbeat: 5,
 };
 
+/** A run of so many minutes is one that speaks for a release: it goes on until it has had this of each. */
+const LONG_MINUTES = 30;
+const LONG_RUN: Readonly<Record<Total, number>> = { kills: 300, partitions: 100 };
+const TOTALS = ['kills', 'partitions'] as const satisfies readonly Total[];
+
 export function countsOf(histories: readonly History[], done: readonly Done[]): Counts {
   const faults = zeros(FAULTS_A_MINUTE);
   for (const { fault } of done) faults[nameOf(fault)] += 1;
@@ -77,7 +86,12 @@ export function countsOf(histories: readonly History[], done: readonly Done[]): 
       else answers.shown += item.events.length;
     }
   }
-  return { faults, answers };
+  return { faults, answers, totals: totalsOf(done) };
+}
+
+function totalsOf(done: readonly Done[]): Counts['totals'] {
+  const killed = done.flatMap(({ fault, nodes }) => (fault.kind === 'kill' ? nodes : []));
+  return { kills: killed.length, partitions: done.filter(({ fault }) => fault.kind === 'partition').length };
 }
 
 export interface Expected {
@@ -88,7 +102,7 @@ export interface Expected {
 
 /** What there was too little of, and what the run was too short for. */
 export function shortfalls(
-  { faults, answers }: Counts,
+  { faults, answers, totals }: Counts,
   { minutes, hasFaults, missing }: Expected,
 ): { readonly problems: readonly string[]; readonly untried: Missing } {
   const names = hasFaults ? NAMES.filter((name) => missing[name] === undefined) : [];
@@ -97,9 +111,11 @@ export function shortfalls(
   const ofAnswers = kinds.map(([kind, rate]) =>
     shortfall(`answers of the kind ${kind}`, answers[kind], rate * minutes),
   );
+  const isLong = hasFaults && minutes >= LONG_MINUTES;
+  const ofLong = isLong ? TOTALS.map((total) => shortfall(total, totals[total], LONG_RUN[total])) : [];
   const untried = names.filter((name) => faults[name] === 0 && FAULTS_A_MINUTE[name] * minutes < 1);
   return {
-    problems: [...ofFaults, ...ofAnswers].filter((each) => each !== undefined),
+    problems: [...ofFaults, ...ofAnswers, ...ofLong].filter((each) => each !== undefined),
     untried: Object.fromEntries(untried.map((name) => [name, `did not come up in ${minutes} minutes`])),
   };
 }

@@ -109,9 +109,10 @@ export const ROWS: readonly Row[] = [
       'full-disk': 2,
       clock: 2,
     },
-    pauseMsMean: 2000,
+    pauseMsMean: 2500,
   },
-  { name: 'sleepers', cards: { sleep: 1 }, pauseMsMean: 25_000 },
+  // While a node sleeps, a kill of another takes the majority away, and waits for its turn.
+  { name: 'sleepers', cards: { sleep: 1 }, pauseMsMean: 50_000 },
   { name: 'members', cards: { replace: 3, 'replace-dead': 2 }, pauseMsMean: 8000 },
 ];
 

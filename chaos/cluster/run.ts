@@ -50,8 +50,6 @@ export interface Verdict extends Figures, Counts {
   readonly unknown: number;
   readonly databases: number;
   readonly revisions: number;
-  readonly kills: number;
-  readonly partitions: number;
   /** What those were told who use components. */
   readonly components: TheatreCounts;
   /** What those were told who read pages by their tags. */
@@ -145,8 +143,6 @@ class Run {
     const { problems, untried } = this.#shortfalls();
     // A run that was ended early has less of everything.
     if (this.#problems.length === 0) for (const problem of problems) this.#problem(problem);
-    const kills = this.#done.flatMap(({ fault, nodes }) => (fault.kind === 'kill' ? nodes : [])).length;
-    const partitions = this.#done.filter(({ fault }) => fault.kind === 'partition').length;
     if (this.#problems.length > 0) this.#keep(histories);
     return {
       world: this.#world.kind,
@@ -159,8 +155,6 @@ class Run {
       unknown: operations.filter(({ outcome }) => outcome.kind === 'unknown').length,
       databases: this.#finals.length,
       revisions: this.#finals.reduce((sum, { revision }) => sum + revision, 0),
-      kills,
-      partitions,
       components: this.#seats,
       pages: this.#pages,
       ...counts,

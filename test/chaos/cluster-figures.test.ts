@@ -152,10 +152,11 @@ describe('what a run must have had', () => {
   const nothing = countsOf([], []);
   const plenty = Object.fromEntries(Object.keys(nothing.answers).map((kind) => [kind, 1000])) as Counts['answers'];
   const faulty = Object.fromEntries(NAMES.map((name) => [name, 100])) as Counts['faults'];
+  const totals = { kills: 300, partitions: 100 };
 
   it('is some of every fault and of every answer', () => {
     const all = { minutes: 10, hasFaults: true, missing: {} };
-    expect(shortfalls({ faults: faulty, answers: plenty }, all)).toEqual({ problems: [], untried: {} });
+    expect(shortfalls({ faults: faulty, answers: plenty, totals }, all)).toEqual({ problems: [], untried: {} });
     const { problems } = shortfalls(nothing, all);
     expect(problems).toHaveLength(NAMES.length + Object.keys(plenty).length);
     expect(problems[0]).toBe('kill: 0 in the run, which was to have 10 or more');
@@ -165,9 +166,21 @@ describe('what a run must have had', () => {
   it('is no fault that cannot be done, and none that a short run has no time for, which is named', () => {
     const missing = { clock: 'no library' };
     const faults = { ...faulty, clock: 0, replace: 0, 'sync-error': 0 };
-    const { problems, untried } = shortfalls({ faults, answers: plenty }, { minutes: 3, hasFaults: true, missing });
+    const counts = { faults, answers: plenty, totals };
+    const { problems, untried } = shortfalls(counts, { minutes: 3, hasFaults: true, missing });
     expect(problems).toEqual(['sync-error: 0 in the run, which was to have 1 or more']);
     expect(untried).toEqual({ replace: 'did not come up in 3 minutes' });
+  });
+
+  it('is 300 kills and 100 partitions in thirty minutes, and less in fewer', () => {
+    const few = { faults: faulty, answers: plenty, totals: { kills: 299, partitions: 99 } };
+    const of = (minutes: number) => shortfalls(few, { minutes, hasFaults: true, missing: {} }).problems;
+    expect(of(29)).toEqual([]);
+    expect(of(30)).toEqual([
+      'kills: 299 in the run, which was to have 300 or more',
+      'partitions: 99 in the run, which was to have 100 or more',
+    ]);
+    expect(shortfalls({ ...few, totals }, { minutes: 30, hasFaults: true, missing: {} }).problems).toEqual([]);
   });
 
   it('is no fault at all without faults', () => {
@@ -176,7 +189,8 @@ describe('what a run must have had', () => {
   });
 
   it('is counted from what was begun and what was answered', () => {
-    const { faults, answers } = countsOf([commits([0, 10], [20, 30])], [kill(5, 'node-1', 'node-1')]);
+    const { faults, answers, totals: had } = countsOf([commits([0, 10], [20, 30])], [kill(5, 'node-1', 'node-1')]);
+    expect(had).toEqual({ kills: 1, partitions: 0 });
     expect([faults.kill, faults['kill-two'], answers.recorded, answers.refused]).toEqual([1, 0, 2, 0]);
   });
 });
