@@ -157,6 +157,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
       await guests[Symbol.asyncDispose]();
       await Promise.all([node.drain(), tracing?.close(graceMs)]);
       await scrape.close();
+      bound?.[Symbol.dispose]();
       tls[Symbol.dispose]();
       peerTls?.[Symbol.dispose]();
     },

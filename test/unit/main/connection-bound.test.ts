@@ -1,5 +1,6 @@
 // Goal: no port takes the file descriptors of another one, nor those of log and store. Method: the shares of many
 // limits, and servers of plain sockets in front of which more connections come than they may have.
+import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
@@ -11,6 +12,7 @@ import {
   connectionShares,
   type ServerName,
 } from '../../../src/main/connection-bound.ts';
+import { startTestNode } from '../../support/one-server.ts';
 
 const LOG_AND_STORE = 128;
 
@@ -136,5 +138,15 @@ describe('the bound', () => {
     ending.defer(() => dialled.forEach((socket) => void socket.destroy()));
     await crowd(grpc, 20);
     expect(openAt(grpc)).toBe(3);
+  });
+});
+
+describe('a node', () => {
+  it('counts connections until it has drained', async () => {
+    const counters = ['net.client.socket', 'net.server.socket'].map((name) => channel(name));
+    const node = await startTestNode();
+    expect(counters.every(({ hasSubscribers }) => hasSubscribers)).toBe(true);
+    await node[Symbol.asyncDispose]();
+    expect(counters.some(({ hasSubscribers }) => hasSubscribers)).toBe(false);
   });
 });
