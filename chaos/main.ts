@@ -2,16 +2,18 @@
  * npm run chaos: real nodes, real faults, and a verdict over everything that clients were told.
  *
  *   npm run chaos -- [--minutes 3] [--nodes 3] [--seed N] [--world namespaces|loopback] [--quiet] [--calm] [--keep]
+ *                    [--before ../earlier]
  *   npm run chaos -- --kills 200 [--writers 16] [--seed 1]
  *
  * The first is a cluster, and all that can happen to it; with --calm nothing does, and with --keep the logs stay. It is
- * in namespaces of its own, or on loopback behind proxies where those are not allowed. The second is one node that is
- * killed again and again.
+ * in namespaces of its own, or on loopback behind proxies where those are not allowed. With --before, a checkout of an
+ * earlier release that was built, every other process of a node is of that one. The second is one node that is killed
+ * again and again.
  */
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { readNumber, readOptions, refuse } from '../scripts/support/command-line.ts';
 import { setup } from '../test/support/build-product.ts';
 import { endAll } from './cluster/member.ts';
@@ -36,21 +38,30 @@ const values = readOptions(
     quiet: undefined,
     calm: undefined,
     keep: undefined,
+    before: undefined,
   },
   ['quiet', 'calm', 'keep'],
 );
 const isForOne = values.kills !== undefined || values.writers !== undefined;
-if (isForOne && [values.minutes, values.nodes, values.world].some((value) => value !== undefined)) {
-  refuse('--kills and --writers are for one node, --minutes, --nodes and --world for a cluster: not both');
+if (isForOne && [values.minutes, values.nodes, values.world, values.before].some((value) => value !== undefined)) {
+  refuse('--kills and --writers are for one node, --minutes, --nodes, --world and --before for a cluster: not both');
 }
 const kills = readNumber('kills', values.kills ?? '200', { min: 1, isWhole: true });
 const writers = readNumber('writers', values.writers ?? '16', { min: 1, isWhole: true });
 const minutes = readNumber('minutes', values.minutes ?? '3', { min: 0.1, isWhole: false });
 const nodes = readNumber('nodes', values.nodes ?? '3', { min: NODES_MIN, isWhole: true });
+const before = values.before === undefined ? undefined : builtIn(values.before);
 const seed = readNumber('seed', values.seed ?? String(randomInt(SEEDS)), { min: 0, isWhole: true });
 if (isForOne) await one();
 else if (isInside()) await cluster('namespaces');
 else await outside();
+
+/** The entry of what was built in a checkout. */
+function builtIn(checkout: string): string {
+  const entry = resolve(checkout, 'dist/main.js');
+  if (!existsSync(entry)) refuse(`--before takes a checkout that was built, and there is no ${entry}: npm run build`);
+  return entry;
+}
 
 async function one(): Promise<void> {
   const end = buildProduct();
@@ -93,7 +104,7 @@ async function cluster(world: WorldKind): Promise<void> {
   say(`seed ${seed}: ${nodes} nodes for ${minutes} minutes, ${world === 'loopback' ? 'on loopback' : 'in namespaces'}`);
   const report = values.quiet === undefined ? say : (): void => undefined;
   const hasFaults = values.calm === undefined;
-  const verdict = await runCluster({ seed, nodes, minutes, hasFaults, world, fakeTime, dir, report });
+  const verdict = await runCluster({ seed, nodes, minutes, hasFaults, world, fakeTime, before, dir, report });
   process.stdout.write(`${JSON.stringify({ seed, nodes, ...verdict })}\n`);
   const isKept = verdict.problems.length > 0 || values.keep !== undefined;
   await endAll();

@@ -19,6 +19,8 @@ export interface MemberOptions {
   readonly disk: Disk;
   /** The library that shifts the clock of a process; absent: clocks stay. */
   readonly fakeTime: string | undefined;
+  /** The entry of the bundle of a release before, of which every other process is; absent: all are of this one. */
+  readonly before: string | undefined;
   /** Where its log goes. */
   readonly dir: string;
   /** Hears of an end that nobody has asked for. */
@@ -67,6 +69,8 @@ export class Member {
   readonly address: Address;
   readonly peer: string;
   readonly disk: Disk;
+  /** How many processes of this release it has had, and of the one before. */
+  readonly started: Record<'now' | 'before', number> = { now: 0, before: 0 };
   readonly #options: MemberOptions;
   readonly #log: WriteStream;
   readonly #clockFile: string;
@@ -116,7 +120,9 @@ export class Member {
     const { host, disk } = this.#options;
     this.#incarnation += 1;
     this.#allowed.clear();
-    this.#log.write(`--- process ${this.#incarnation}\n`);
+    const product = this.#product;
+    this.started[product === undefined ? 'now' : 'before'] += 1;
+    this.#log.write(`--- process ${this.#incarnation}${product === undefined ? '' : `, ${product}`}\n`);
     const node = await startNode({
       dataDir: disk.dataDir,
       ports: Object.entries(host.ports).map(([name, port]) => `--${name}-port=${port}`),
@@ -129,6 +135,7 @@ export class Member {
         ...(this.#seeds.length === 0 ? [] : [`--join=${this.#seeds.join(',')}`]),
       ],
       nodeOptions: [...host.nodeOptions, ...this.#reports],
+      product,
       under: [...host.under, ...this.#clockCommand()],
       onSpawn: (child) => this.#keepLog(child),
     });
@@ -199,6 +206,11 @@ export class Member {
     if (!this.disk.isOwn) return this.inject('pwrite64,pwritev,fallocate', 'error=ENOSPC');
     await this.disk.fill(leftBytes);
     return async () => this.disk.empty();
+  }
+
+  /** The first node begins with the release before, so that the cluster has its level. */
+  get #product(): string | undefined {
+    return (this.number + this.#incarnation) % 2 === 0 ? this.#options.before : undefined;
   }
 
   get #reports(): readonly string[] {

@@ -34,6 +34,8 @@ export interface RunPlan {
   readonly world: WorldKind;
   /** The library that shifts clocks; absent: no fault of clocks. */
   readonly fakeTime: string | undefined;
+  /** The entry of the bundle of a release before, of which every other process of a node is. */
+  readonly before: string | undefined;
   /** Logs of the nodes go here, and the histories when something is wrong. */
   readonly dir: string;
   readonly report: (line: string) => void;
@@ -50,6 +52,8 @@ export interface Verdict extends Figures, Counts {
   readonly unknown: number;
   readonly databases: number;
   readonly revisions: number;
+  /** Processes of nodes, by their release. */
+  readonly processes: Member['started'];
   /** What those were told who use components. */
   readonly components: TheatreCounts;
   /** What those were told who read pages by their tags. */
@@ -80,6 +84,7 @@ class Run {
   readonly #missing: Missing;
   readonly #problems: string[] = [];
   readonly #epochs: Epoch[] = [];
+  readonly #members: Member[] = [];
   readonly #fromMs = performance.now();
   #nemesis: Nemesis | undefined;
   #prober: Prober | undefined;
@@ -155,6 +160,7 @@ class Run {
       unknown: operations.filter(({ outcome }) => outcome.kind === 'unknown').length,
       databases: this.#finals.length,
       revisions: this.#finals.reduce((sum, { revision }) => sum + revision, 0),
+      processes: this.#processes,
       components: this.#seats,
       pages: this.#pages,
       ...counts,
@@ -188,6 +194,12 @@ class Run {
     const { problems, untried } = shortfalls(counts, { minutes, hasFaults, missing: this.#missing });
     const ofUses = [...theatreShortfalls(this.#seats, minutes), ...pageShortfalls(this.#pages, minutes)];
     return { problems: [...problems, ...ofUses], untried };
+  }
+
+  get #processes(): Member['started'] {
+    const sum = (release: keyof Member['started']): number =>
+      this.#members.reduce((count, { started }) => count + started[release], 0);
+    return { now: sum('now'), before: sum('before') };
   }
 
   get #seats(): TheatreCounts {
@@ -233,15 +245,18 @@ class Run {
   }
 
   async #host(number: number): Promise<Member> {
-    const { minutes, fakeTime, dir } = this.#plan;
-    return new Member({
+    const { minutes, fakeTime, before, dir } = this.#plan;
+    const member = new Member({
       number,
       host: await this.#world.network.add(number),
       disk: await this.#world.disk(`node-${number}`, DISK_BYTES + Math.ceil(minutes * DISK_BYTES_A_MINUTE)),
       fakeTime,
+      before,
       dir,
       onMisbehaviour: (what) => this.#problem(what),
     });
+    this.#members.push(member);
+    return member;
   }
 
   async #runEpoch(fleet: Fleet, durationMs: number): Promise<void> {

@@ -32,6 +32,8 @@ export interface NodeOptions {
   /** The settings of the ports; absent: free ones, and none for other nodes. */
   readonly ports?: readonly string[];
   readonly nodeOptions?: readonly string[];
+  /** The entry of another bundle than the one that tests run. */
+  readonly product?: string | undefined;
   /** A program that runs the node, such as strace, with its arguments. */
   readonly under?: readonly string[];
   /** Is given the process before it is ready: who ends it if it never gets so far. */
@@ -60,7 +62,7 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     ...(options.under ?? []),
     process.execPath,
     ...(options.nodeOptions ?? []),
-    ...productArgs(),
+    ...productArgs(options.product),
     `--data-dir=${options.dataDir}`,
     ...(options.ports ?? FREE_PORTS),
     ...(options.settings ?? []),

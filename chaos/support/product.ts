@@ -8,8 +8,7 @@ export const PRODUCT_VARIABLE = 'TEST_PRODUCT';
 
 const SOURCE = resolve(import.meta.dirname, '../../src/main/main.ts');
 
-/** The arguments with which Node runs the command `cairn`. */
-export function productArgs(): readonly string[] {
-  const bundle = process.env[PRODUCT_VARIABLE];
+/** The arguments with which Node runs the command `cairn`, of this bundle if there is another one. */
+export function productArgs(bundle: string | undefined = process.env[PRODUCT_VARIABLE]): readonly string[] {
   return bundle === undefined ? ['--conditions=source', '--disable-warning=ExperimentalWarning', SOURCE] : [bundle];
 }
