@@ -1,6 +1,6 @@
 // Goal: the documents of the interface are true. Method: the full one against the grammar of OpenAPI and the routing
 // table; every answer of a walk over all reads, and every request and answer of docs/http.md, against the schema that
-// it has there, in which no member may be missing; requests that their schema refuses, sent.
+// it has there, in which no member may be missing. What schemas say of requests is in http-request-schemas.test.ts.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/transport/http/openapi/operations.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
-import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
+import { jsonOf, uniqueName } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
 import { entriesOf, routeOf } from '../support/page-walker.ts';
 import { createToonDatabase, toonComponents } from '../support/toon-node.ts';
@@ -161,56 +161,6 @@ describe('SPEC-HTTP-OPENAPI', () => {
     );
     expect(checked.filter(({ faults }) => faults.length > 0)).toEqual([]);
     expect(checked.length).toBeGreaterThan(30);
-  });
-});
-
-describe('SPEC-HTTP-OPENAPI: what a schema refuses', () => {
-  const event = cloudEvent('a');
-  const good: Readonly<Record<string, readonly [target: string, body: Readonly<Record<string, unknown>>]>> = {
-    NewDatabase: ['/api/v1/db', { database_name: uniqueName() }],
-    NewNamedDatabase: ['/databases', { name: uniqueName() }],
-    NewTransaction: [
-      `/api/v1/db/${name}`,
-      {
-        events: [event],
-        conditions: [
-          { min_revision: { revision: 0 } },
-          { max: { selector: { equals: { stream: 'none' } }, revision: 0 } },
-        ],
-        transaction_id: crypto.randomUUID(),
-        commit_message: 'said',
-        principal_attributes: { user: 'ada' },
-      },
-    ],
-    Query: [`/databases/${name}/query`, { selectors: [{ event_type: 't' }], direction: 'reverse', limit: 5 }],
-  };
-  /** The body with one member changed. */
-  const changes = (body: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] => [
-    ['an unknown member', { ...body, unheard_of: 1 }],
-    ['no object', [body]],
-    ...Object.keys(body).flatMap((member) => [
-      [`${member} is 5.5`, { ...body, [member]: 5.5 }] as const,
-      [`${member} is missing`, Object.fromEntries(Object.entries(body).filter(([each]) => each !== member))] as const,
-    ]),
-  ];
-
-  /** A repeat of what was recorded would be answered, whatever else it says. */
-  const anew = (body: unknown): unknown => {
-    const isNamed = typeof body === 'object' && body !== null && 'transaction_id' in body;
-    if (!isNamed || typeof body.transaction_id !== 'string') return body;
-    return { ...body, transaction_id: crypto.randomUUID() };
-  };
-
-  it.each(Object.keys(good))('of %s is refused, and what it takes is taken', async (schema) => {
-    const [target, body] = good[schema] ?? ['', {}];
-    for (const [what, wanted] of [['as it is', body] as const, ...changes(body)]) {
-      const changed = anew(wanted);
-      // A list of events alone is a transaction, too, which the schema of another content type says.
-      if (schema === 'NewTransaction' && Array.isArray(changed)) continue;
-      const { status } = await api.post(target, changed);
-      const isTaken = status < 300 || status === 409;
-      expect([what, isTaken]).toEqual([what, faultsOf(schema, changed).length === 0]);
-    }
   });
 });
 

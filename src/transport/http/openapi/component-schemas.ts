@@ -30,24 +30,32 @@ const SHOWN_STATE = {
   state: text('JSON over lines, or the text as it is.'),
 };
 
+/** That a member is there, and is not null. */
+function has(member: string, type: string): Schema {
+  return { required: [member], properties: { [member]: { type } } };
+}
+
 export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
-  StateViewMetadata: request(
-    {
-      state_view_name: NAME,
-      content_type: text(),
-      query_temporality: { enum: ['revision', 'effective_timestamp'] },
-    },
-    {
-      ...ABOUT,
-      events: list(text('An event type.')),
-      event_selector: ANYTHING,
-      content_schema: ANYTHING,
-      priority: text(),
-      presenter: { anyOf: [text(), request({ name: text() }, { version: VERSION })] },
-      key_type: text(),
-      reduce_fn: text(),
-    },
-  ),
+  StateViewMetadata: {
+    ...request(
+      {
+        state_view_name: NAME,
+        content_type: text(),
+        query_temporality: { enum: ['revision', 'effective_timestamp'] },
+      },
+      {
+        ...ABOUT,
+        events: list(text('An event type.')),
+        event_selector: ANYTHING,
+        content_schema: ANYTHING,
+        priority: text(),
+        presenter: { anyOf: [text(), request({ name: text() }, { version: VERSION })] },
+        key_type: text(),
+        reduce_fn: text(),
+      },
+    ),
+    anyOf: [has('events', 'array'), has('event_selector', 'object')],
+  },
   StateChangeMetadata: request({ state_change_name: NAME }, { ...ABOUT, state_view_names: list(text()) }),
   PresenterMetadata: request(
     { presenter_name: NAME, content_types: list(OFFER, { minItems: 1 }) },

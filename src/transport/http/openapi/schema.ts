@@ -19,6 +19,7 @@ export const TIME: Schema = text('A time of RFC 3339.', { format: 'date-time' })
 export const UUID: Schema = text(undefined, { format: 'uuid' });
 export const FLAG: Schema = { type: 'boolean' };
 export const ANYTHING: Schema = {};
+const NULL: Schema = { type: 'null' };
 
 export function list(items: Schema, rules: Schema = {}): Schema {
   return { type: 'array', items, ...rules };
@@ -29,9 +30,16 @@ export function answer(required: Properties, optional: Properties = {}): Schema 
   return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) };
 }
 
-/** What a request may have, and nothing else: unknown members are refused. */
+/** What a request may have, and nothing else: unknown members are refused. null is as if a member were left out. */
 export function request(required: Properties, optional: Properties = {}): Schema {
-  return { ...answer(required, optional), additionalProperties: false };
+  const left = Object.entries(optional).map(([name, schema]) => [name, nullable(schema)] as const);
+  return { ...answer(required, Object.fromEntries(left)), additionalProperties: false };
+}
+
+function nullable(schema: Schema): Schema {
+  const { type } = schema;
+  if (typeof type === 'string') return { ...schema, type: [type, 'null'] };
+  return schema === ANYTHING ? ANYTHING : { anyOf: [schema, NULL] };
 }
 
 /** One of the named schemas. */

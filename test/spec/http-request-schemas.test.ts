@@ -1,0 +1,149 @@
+// Goal: what a schema says of a request is what the node takes, no more and no less (ADR 0155). Method: of every schema
+// of a body one that is good, and the same with a member that is unknown, missing, or of another type, sent to a node
+// and held against the schema as it is served.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { describe, expect, it } from 'vitest';
+import { OPERATIONS } from '../../src/transport/http/openapi/operations.ts';
+import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
+import { toonComponents } from '../support/toon-node.ts';
+
+const { api } = await startGuardedNode('--guest-executors=1');
+const name = uniqueName();
+const path = `/api/v1/db/${name}`;
+const components = await toonComponents();
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** A body that is good, and whether the node takes another one in its place. */
+interface Request {
+  readonly body: () => Body;
+  readonly takes: (body: unknown) => Promise<boolean>;
+}
+
+async function send(target: string, body: string | FormData): Promise<Response> {
+  const type = typeof body === 'string' ? { 'content-type': 'application/json' } : {};
+  return fetch(`${api.address}${target}`, { method: 'POST', headers: { ...AS_FIRST, ...type }, body });
+}
+
+/** A conflict is no fault of a body: what it says was understood. */
+function posted(target: string): Request['takes'] {
+  return async (body) => {
+    const { status } = await send(target, JSON.stringify(body));
+    return status < 300 || status === 409;
+  };
+}
+
+function published(kind: string, wasm: Uint8Array): Request['takes'] {
+  return async (metadata) => {
+    const form = new FormData();
+    form.append('metadata', JSON.stringify(metadata));
+    form.append('wasm', new Blob([new Uint8Array(wasm)]));
+    return (await send(`${path}/${kind}`, form)).status < 300;
+  };
+}
+
+await posted('/databases')({ name });
+const presented = { presenter_name: 'shows', content_types: ['text/csv'] };
+await published('presenters', components.presenter)(presented);
+await published('state-changes', components.change)({ state_change_name: 'decides' });
+const made = await api.post('/api/v1/auth/keys', { name: 'rotated', roles: ['reader'] }, AS_FIRST);
+const { id: key } = jsonOf(made) as { readonly id: string };
+const decides = `${path}/state-changes/decides/v1/execute`;
+
+/** By the name of the schema. */
+const REQUESTS: Readonly<Record<string, Request>> = {
+  NewDatabase: { body: () => ({ database_name: uniqueName() }), takes: posted('/api/v1/db') },
+  NewNamedDatabase: { body: () => ({ name: uniqueName() }), takes: posted('/databases') },
+  NewTransaction: {
+    body: () => ({
+      events: [cloudEvent('a')],
+      conditions: [
+        { min_revision: { revision: 0 } },
+        { max: { selector: { equals: { stream: 'none' } }, revision: 0 } },
+      ],
+      // A repeat of what was recorded would be answered, whatever else it says.
+      transaction_id: crypto.randomUUID(),
+      commit_message: 'said',
+      principal_attributes: { user: 'ada' },
+    }),
+    takes: posted(path),
+  },
+  Query: {
+    body: () => ({ selectors: [{ event_type: 't' }], direction: 'reverse', limit: 5 }),
+    takes: posted(`/databases/${name}/query`),
+  },
+  NewApiKey: {
+    body: () => ({ name: 'made', roles: ['reader'], expires_at: '2999-01-01T00:00:00Z' }),
+    takes: posted('/api/v1/auth/keys'),
+  },
+  Rotation: { body: () => ({ overlap_seconds: 0 }), takes: posted(`/api/v1/auth/keys/${key}/rotate`) },
+  NewToken: {
+    body: () => ({ name: 'made', roles: ['reader'], expires_in_seconds: 60 }),
+    takes: posted('/api/v1/auth/tokens'),
+  },
+  DescribedCommand: { body: () => ({ method: 'POST', path: '/a', body: { n: 1 } }), takes: posted(decides) },
+  ProcessedCommand: {
+    body: () => ({ command: { n: 1 }, parameters: { of: 'a' } }),
+    takes: posted(`/databases/${name}/state-changes/decides/process`),
+  },
+  StateViewMetadata: {
+    body: () => ({
+      state_view_name: uniqueName(),
+      content_type: 'application/x-count',
+      query_temporality: 'revision',
+      description: 'counts',
+      events: ['order.placed'],
+      presenter: { name: 'shows', version: 1 },
+    }),
+    takes: published('state-views', components.view),
+  },
+  StateChangeMetadata: {
+    body: () => ({ state_change_name: uniqueName(), description: 'decides', state_view_names: [] }),
+    takes: published('state-changes', components.change),
+  },
+  PresenterMetadata: {
+    body: () => ({ ...presented, presenter_name: uniqueName(), settings: { of: 'a' } }),
+    takes: published('presenters', components.presenter),
+  },
+};
+
+const document = jsonOf(await api.get('/api/v1/openapi.full.json', AS_FIRST)) as { readonly components: object };
+const ajv = new Ajv2020({ strict: false });
+formats.default(ajv);
+ajv.addSchema({ $id: 'document', components: document.components });
+
+/** The body with one member changed. */
+function changed(body: Body): readonly (readonly [what: string, body: unknown])[] {
+  return [
+    ['as it is', body],
+    ['an unknown member', { ...body, unheard_of: 1 }],
+    ['no object', [body]],
+    ...Object.keys(body).flatMap((member) => [
+      [`${member} is 5.5`, { ...body, [member]: 5.5 }] as const,
+      [`${member} is null`, { ...body, [member]: null }] as const,
+      [`${member} is missing`, Object.fromEntries(Object.entries(body).filter(([each]) => each !== member))] as const,
+    ]),
+  ];
+}
+
+describe('SPEC-HTTP-OPENAPI: what a schema says of a request', () => {
+  it('is tried for every body', () => {
+    const bodies = Object.values(OPERATIONS).flatMap(({ body = {} }) => Object.values(body));
+    const tried = new Set([...Object.keys(REQUESTS), 'StateViewPublication', 'StateChangePublication']);
+    // Any JSON is a command, and events of their own content types are tried in http-transactions.test.ts.
+    for (const each of ['PresenterPublication', 'Command', 'NewEvent', 'NewEvents']) tried.add(each);
+    expect(bodies.filter((each) => !tried.has(each))).toEqual([]);
+  });
+
+  it.each(Object.entries(REQUESTS))('%s: what it takes is taken, what it refuses is refused', async (schema, given) => {
+    const fits = ajv.compile({ $ref: `document#/components/schemas/${schema}` });
+    for (const what of changed(given.body()).map(([each]) => each)) {
+      const [, body] = changed(given.body()).find(([each]) => each === what) ?? [];
+      // A list of events alone is a transaction, too, which the schema of another content type says.
+      if (schema === 'NewTransaction' && Array.isArray(body)) continue;
+      expect([what, await given.takes(body)]).toEqual([what, fits(body)]);
+    }
+  });
+});
