@@ -18,16 +18,16 @@ const TAG_LENGTH = 12;
 
 const STYLE = readAsset('cairn.css', 'text/css; charset=utf-8');
 const ICON = readAsset('cairn.svg', 'image/svg+xml');
-const MODULES = ['time-machine.js', 'requests.js', 'tail.js'].map((file) =>
-  readAsset(file, 'text/javascript; charset=utf-8'),
-);
+/** What modules load. */
+const LIBRARY = readModule('json-text.js');
+const MODULES = ['time-machine.js', 'requests.js', 'tail.js'].map((file) => readModule(file, LIBRARY));
 
 /** Of the page that shows Swagger UI alone. */
-const SWAGGER_MODULE = readAsset('swagger.js', 'text/javascript; charset=utf-8');
+const SWAGGER_MODULE = readModule('swagger.js');
 
 /** By the name that stands in its path. */
 export const ASSETS: ReadonlyMap<string, Asset> = new Map(
-  [STYLE, ICON, ...MODULES, SWAGGER_MODULE].map(({ file, asset }) => [file, asset]),
+  [STYLE, ICON, LIBRARY, ...MODULES, SWAGGER_MODULE].map(({ file, asset }) => [file, asset]),
 );
 
 export const STYLE_PATH: string = pathOf(STYLE);
@@ -39,14 +39,26 @@ export const SWAGGER_MODULE_PATH: string = pathOf(SWAGGER_MODULE);
 export const ASSETS_TAG: string = tagOf([...ASSETS.keys()].join(' '));
 
 interface Named {
+  /** As it lies in the folder. */
+  readonly source: string;
   readonly file: string;
   readonly asset: Asset;
 }
 
 function readAsset(file: string, contentType: string): Named {
-  const body = readFileSync(join(FOLDER, file), 'utf8');
-  const dot = file.lastIndexOf('.');
-  return { file: `${file.slice(0, dot)}-${tagOf(body)}${file.slice(dot)}`, asset: { contentType, body } };
+  return named(file, { contentType, body: readFileSync(join(FOLDER, file), 'utf8') });
+}
+
+/** A module names what it loads as it lies beside it; a browser finds that under another name. */
+function readModule(file: string, ...libraries: readonly Named[]): Named {
+  let body = readFileSync(join(FOLDER, file), 'utf8');
+  for (const library of libraries) body = body.replaceAll(`'./${library.source}'`, `'./${library.file}'`);
+  return named(file, { contentType: 'text/javascript; charset=utf-8', body });
+}
+
+function named(source: string, asset: Asset): Named {
+  const dot = source.lastIndexOf('.');
+  return { source, file: `${source.slice(0, dot)}-${tagOf(asset.body)}${source.slice(dot)}`, asset };
 }
 
 function tagOf(text: string): string {

@@ -2,6 +2,7 @@
  * Sends the requests of forms that change something, as the API takes them: JSON or parts in the body, and headers. The
  * page stays, and shows what was answered. What is empty is not sent.
  */
+import { laidOut } from './json-text.js';
 
 /** @typedef {readonly (readonly [name: string, value: FormDataEntryValue])[]} Fields */
 
@@ -53,7 +54,7 @@ async function send(form, { path, fields, output }) {
     if (text !== '') {
       const whole = document.createElement('pre');
       whole.tabIndex = 0;
-      whole.textContent = answer === undefined ? text : JSON.stringify(answer, undefined, 2);
+      whole.textContent = answer === undefined ? text : laidOut(text);
       output.append(whole);
     }
   } catch (failure) {

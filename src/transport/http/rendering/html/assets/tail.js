@@ -2,6 +2,7 @@
  * Shows events as they come: asks for the latest revision every second, and for the events behind what was shown when
  * there is another. It rests while somebody has paused it or nobody sees the page, and holds a bounded number of rows.
  */
+import { partsOf } from './json-text.js';
 
 const ASK_MS = 1000;
 /** After a failure. */
@@ -58,7 +59,8 @@ function arm(section) {
   section.hidden = false;
 }
 
-/** @typedef {{ readonly events: readonly Readonly<Record<string, unknown>>[], readonly has_more: boolean }} Page */
+/** Members of an event as the texts that were sent. @typedef {ReadonlyMap<string, string>} SentEvent */
+/** @typedef {{ readonly events: readonly SentEvent[], readonly hasMore: boolean }} Page */
 /** @typedef {{ readonly latest: string, readonly events: string, seen: number, databaseId: string, shown: number }} Tail */
 
 /**
@@ -87,9 +89,7 @@ async function advance(tail, rows) {
     const path = tail.events.replace('{revision}', String(latest));
     const answer = await fetch(`${path}${path.includes('?') ? '&' : '?'}${range}`, accept);
     if (!answer.ok) throw new Error(`status ${answer.status}`);
-    /** @type {unknown} */
-    const page = await answer.json();
-    if (!isPage(page)) throw new Error('it is no list of events');
+    const page = pageOf(await answer.text());
     show(rows, page, { path, since: tail.seen });
     tail.seen = latest;
     tail.shown += page.events.length;
@@ -98,11 +98,17 @@ async function advance(tail, rows) {
 }
 
 /**
- * @param {unknown} value
- * @returns {value is Page}
+ * @param {string} text
+ * @returns {Page}
  */
-function isPage(value) {
-  return typeof value === 'object' && value !== null && 'events' in value && Array.isArray(value.events);
+function pageOf(text) {
+  const members = new Map(partsOf(text));
+  const events = members.get('events');
+  if (events?.startsWith('[') !== true) throw new Error('it is no list of events');
+  return {
+    events: partsOf(events).map(([, event]) => new Map(partsOf(event))),
+    hasMore: members.get('has_more') === 'true',
+  };
 }
 
 /**
@@ -111,7 +117,7 @@ function isPage(value) {
  * @param {Page} page
  * @param {{ readonly path: string, readonly since: number }} where
  */
-function show(rows, { events, has_more: hasMore }, { path, since }) {
+function show(rows, { events, hasMore }, { path, since }) {
   const base = path.split('?', 1)[0];
   const fresh = events.map((event) => {
     const row = document.createElement('tr');
@@ -125,19 +131,19 @@ function show(rows, { events, has_more: hasMore }, { path, since }) {
 }
 
 /**
- * @param {Readonly<Record<string, unknown>>} event
+ * @param {SentEvent} event
  * @param {string} column
  * @param {string} base
  */
 function cellOf(event, column, base) {
   const cell = document.createElement('td');
-  const value = event[column];
-  const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
+  const value = event.get(column) ?? '';
+  const text = value.startsWith('"') ? String(JSON.parse(value)) : value;
   const shown = text.slice(0, CHARACTERS_MAX).toWellFormed();
   if (column !== 'revision') cell.textContent = shown;
   else {
     const link = document.createElement('a');
-    link.href = `${base}/${shown}?index=${String(event['index'])}`;
+    link.href = `${base}/${shown}?index=${event.get('index')}`;
     link.textContent = shown;
     cell.append(link);
   }
