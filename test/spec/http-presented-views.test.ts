@@ -9,6 +9,34 @@ import { uniqueName } from '../support/grpc-requests.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { wat } from '../support/wasm/wat.ts';
 
+/** One of each kind of proxy that says whom it has let in. */
+const IDENTITIES = [
+  'X-Forwarded-User',
+  'X-Forwarded-Groups',
+  'X-Auth-Request-Groups',
+  'Remote-User',
+  'X-Remote-Extra-Scopes',
+  'Client-Cert',
+  'Client-Cert-Chain',
+  'X-Client-Cert',
+  'X-Forwarded-Client-Cert',
+  'X-Forwarded-Tls-Client-Cert-Info',
+  'X-SSL-Client-S-DN',
+  'Ssl-Client-Subject-Dn',
+  'X-Amzn-OIDC-Identity',
+  'X-Amzn-Mtls-Clientcert-Subject',
+  'X-Goog-IAP-JWT-Assertion',
+  'X-Apigateway-Api-Userinfo',
+  'X-MS-Client-Principal-Name',
+  'X-ARR-ClientCert',
+  'Cf-Access-Jwt-Assertion',
+  'X-Consumer-Username',
+  'X-Pomerium-Jwt-Assertion',
+  'Tailscale-User-Login',
+];
+/** What proxies say of the request alone. */
+const OTHERS = { 'x-forwarded-for': '10.0.0.1', 'x-forwarded-proto': 'https', 'x-request-id': 'a', forwarded: 'for=a' };
+
 const BY_ACCOUNT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
 
 let server: TestServer;
@@ -194,14 +222,14 @@ describe('SPEC-HTTP-R6', () => {
   it('is private to whom a gateway has let in, and varies on what that one says of them', async () => {
     const database = await presented();
     const path = scoped(database, '');
-    for (const name of ['X-Forwarded-User', 'X-Amzn-OIDC-Identity', 'X-Goog-IAP-JWT-Assertion', 'Remote-User']) {
+    for (const name of IDENTITIES) {
       const { headers } = await get(path, { [name]: 'ada' });
       expect([headers.get('cache-control'), headers.get('vary')]).toEqual([
         'private, max-age=60',
-        `accept, Authorization, Cookie, X-API-Key, ${name}`,
+        `accept, Authorization, Cookie, X-API-Key, ${name.toLowerCase()}`,
       ]);
     }
-    const { headers } = await get(path);
+    const { headers } = await get(path, OTHERS);
     expect([headers.get('cache-control'), headers.get('vary')]).toEqual(['public, max-age=60', 'accept']);
   });
 });

@@ -3,41 +3,10 @@
  * which weak tag.
  */
 import { hash } from 'node:crypto';
+import { CREDENTIALS, isIdentity } from './identities.ts';
 import { type HttpReply, type ReplyScope, scopeHeaders, varying } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 
-/** By which somebody says who it is: an answer to one is not for others. */
-const CREDENTIALS = ['Authorization', 'Cookie', 'X-API-Key'] as const;
-/** By which load balancers, gateways and their authenticating proxies say who it is that they let in. */
-const IDENTITIES = [
-  // OAuth2 Proxy, Traefik's and nginx's forwarded authentication
-  'X-Forwarded-User',
-  'X-Forwarded-Email',
-  'X-Forwarded-Preferred-Username',
-  'X-Forwarded-Access-Token',
-  'X-Auth-Request-User',
-  'X-Auth-Request-Email',
-  'X-Auth-Request-Access-Token',
-  // Authelia, Apache and what is set by hand
-  'Remote-User',
-  'X-Remote-User',
-  // AWS Application Load Balancer
-  'X-Amzn-OIDC-Identity',
-  'X-Amzn-OIDC-Data',
-  'X-Amzn-OIDC-AccessToken',
-  // Google Identity-Aware Proxy
-  'X-Goog-Authenticated-User-Email',
-  'X-Goog-Authenticated-User-ID',
-  'X-Goog-IAP-JWT-Assertion',
-  // Azure App Service and Container Apps
-  'X-MS-Client-Principal',
-  'X-MS-Client-Principal-ID',
-  // Cloudflare Access
-  'Cf-Access-Authenticated-User-Email',
-  'Cf-Access-JWT-Assertion',
-] as const;
-/** All of them, as they are written and as they are looked up. */
-const PROOFS = [...CREDENTIALS, ...IDENTITIES].map((name) => [name, name.toLowerCase()] as const);
 const KEPT_SECONDS = 60;
 const TAG_LENGTH = 27;
 
@@ -53,11 +22,13 @@ export function cachingHeaders(
   etag: string,
   varies: readonly string[] = [],
 ): Readonly<Record<string, string>> {
-  const sent = PROOFS.filter(([, header]) => request.header(header) !== undefined);
+  const identities = request.headerNames().filter(isIdentity);
   const { isRequired, inputs } = request.privacy();
-  const isPrivate = isRequired || sent.length > 0;
-  const named = [...CREDENTIALS, ...sent.map(([name]) => name), ...(inputs ?? [])];
-  const vary = isPrivate ? new Set([...varies, ...named]) : varies;
+  const hasCredential = CREDENTIALS.some((name) => request.header(name.toLowerCase()) !== undefined);
+  const isPrivate = isRequired || hasCredential || identities.length > 0;
+  const named = [...CREDENTIALS, ...(inputs ?? [])];
+  const others = identities.filter((each) => !named.some((name) => name.toLowerCase() === each)).toSorted();
+  const vary = isPrivate ? new Set([...varies, ...named, ...others]) : varies;
   return {
     etag,
     'cache-control': lifetime(isPrivate, inputs),

@@ -107,6 +107,11 @@ export class HttpRequest {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
+  /** Of all headers that came, in lower case. */
+  headerNames(): readonly string[] {
+    return Object.keys(this.#request.headers);
+  }
+
   /** In which a read is answered; undefined: JSON. */
   rendering(): Rendering | undefined {
     this.#rendering ??= { found: renderingFor(this.header('accept')) };
