@@ -5,12 +5,14 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { WAYS } from '../../scripts/support/permissions-reference.ts';
-import { RIGHTS_OF_ROLE, ROLES, type Role } from '../../src/model/access.ts';
-import { OPERATIONS, type Operation, PERMISSIONS } from '../../src/service/access/permissions.ts';
+import { ROLES } from '../../src/model/access.ts';
+import { OPERATIONS, type Operation } from '../../src/service/access/permissions.ts';
 import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import { ROUTES } from '../../src/transport/http/routes.ts';
 import { GrpcFailure, type StreamName, type UnaryName } from '../support/grpc-client.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import { type Answer, cloudEvent, errorOf, jsonOf, type Sent } from '../support/http-client.ts';
+import { ROLE_NAMES, ROLE_TABLE, type RoleName } from '../support/role-table.ts';
 
 const { server, api } = await startGuardedNode();
 const ABSENT = 'absent-one';
@@ -26,7 +28,7 @@ const CREATES = 'createDatabase';
 const keys = new Map<string, string>();
 beforeAll(async () => {
   for (const each of [THERE, IN_USE]) await api.post('/api/v1/db', { database_name: each }, AS_FIRST);
-  for (const role of ROLES) {
+  for (const role of ROLE_NAMES) {
     for (const grant of [`${role}:absent-*`, role]) {
       const answer = await api.post('/api/v1/auth/keys', { name: role, roles: [grant] }, AS_FIRST);
       keys.set(grant, (jsonOf(answer) as { readonly key: string }).key);
@@ -37,12 +39,12 @@ beforeAll(async () => {
 /** What names no database is asked for with a grant on all of them. */
 const isOnAll = (operation: Operation): boolean => /(?:ApiKey|Token)s?$/.test(operation);
 
-function keyOf(role: Role, operation: Operation): string {
+function keyOf(role: RoleName, operation: Operation): string {
   return keys.get(isOnAll(operation) ? role : `${role}:absent-*`) ?? '';
 }
 
-function may(role: Role, operation: Operation): boolean {
-  return RIGHTS_OF_ROLE[role].includes(PERMISSIONS[operation]);
+function may(role: RoleName, operation: Operation): boolean {
+  return ROLE_TABLE[operation].roles.includes(role);
 }
 
 /** Of what is answered otherwise than that there is no such database. */
@@ -52,6 +54,15 @@ const STATUSES: Partial<Record<Operation, readonly number[]>> = {
   // Faults of what is published come before whether there is a database for it.
   publishComponent: [400],
 };
+
+/** They need a credential of any role, and say nothing of what is stored. */
+const OF_THE_NODE: ReadonlySet<string> = new Set([
+  'GET /health/detailed',
+  'GET /api/v1/openapi.json',
+  'GET /api/v1/openapi.full.json',
+  'GET /api/v1/docs',
+  'GET /api/v1/swagger-ui',
+]);
 
 const COMMAND = { method: 'POST', path: '/x', body: {} };
 const TRANSACTION = { events: [cloudEvent('1')] };
@@ -102,7 +113,30 @@ function send(route: string, database: string, key: string): Promise<Answer> {
   return api.send(pathOf(path, database), { ...sent, body: `${part('metadata', '{}')}${part('wasm', 'x')}--b--\r\n` });
 }
 
-describe.each(ROLES)('SPEC-AUTH-ROLES over HTTP: %s', (role) => {
+describe('SPEC-AUTH-ROLES', () => {
+  it('are tried for each role, each route and each call', () => {
+    expect(ROLES.toSorted()).toEqual(ROLE_NAMES.toSorted());
+    const ways = OPERATIONS.map((operation) => WAYS[operation]);
+    const routes = ROUTES.filter(({ isForAnybody }) => isForAnybody !== true);
+    const untried = routes
+      .map(({ method, path }) => `${method} ${path}`)
+      .filter((route) => !OF_THE_NODE.has(route) && !ways.some(({ http }) => http.includes(route)));
+    expect(untried).toEqual([]);
+    const calls = Object.values(EventStoreService).map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
+    expect(calls.filter((each) => !ways.some(({ grpc }) => grpc.includes(each)))).toEqual([]);
+  });
+
+  it.each([...OF_THE_NODE])('of any kind have %s, and nobody else has', async (route) => {
+    const [, path = ''] = route.split(' ');
+    for (const role of ROLE_NAMES) {
+      const headers = { 'x-api-key': keys.get(`${role}:absent-*`) ?? '' };
+      expect([role, (await api.get(path, headers)).status]).toEqual([role, 200]);
+    }
+    expect((await api.get(path)).status).toBe(401);
+  });
+});
+
+describe.each(ROLE_NAMES)('SPEC-AUTH-ROLES over HTTP: %s', (role) => {
   const routes = OPERATIONS.flatMap((operation) => WAYS[operation].http.map((route) => [route, operation] as const));
 
   it.each(routes.filter(([, operation]) => may(role, operation)))('may %s', async (route, operation) => {
@@ -115,7 +149,7 @@ describe.each(ROLES)('SPEC-AUTH-ROLES over HTTP: %s', (role) => {
   it.each(routes.filter(([, operation]) => !may(role, operation)))('may not %s', async (route, operation) => {
     const { details, message } = errorOf(await send(route, ABSENT, keyOf(role, operation)), DENIED);
     expect(details?.reason).toBe('RightLacking');
-    expect(message).toContain(`lacks the right to ${PERMISSIONS[operation]}`);
+    expect(message).toContain(`lacks the right to ${ROLE_TABLE[operation].right}`);
   });
 
   it.each(routes.filter(([route]) => route.includes('{database}')))(
@@ -177,7 +211,7 @@ function codeOf(operation: Operation): RegExp {
   return operation === 'publishComponent' ? /^INVALID_ARGUMENT / : /^NOT_FOUND DatabaseNotFound$/;
 }
 
-describe.each(ROLES)('SPEC-AUTH-ROLES over gRPC: %s', (role) => {
+describe.each(ROLE_NAMES)('SPEC-AUTH-ROLES over gRPC: %s', (role) => {
   const calls = OPERATIONS.flatMap((operation) => WAYS[operation].grpc.map((name) => [name, operation] as const));
 
   it.each(calls)('may, or may not, %s as the table says', async (name, operation) => {
@@ -192,7 +226,7 @@ describe.each(ROLES)('SPEC-AUTH-ROLES over gRPC: %s', (role) => {
 /** What was published is no component, which is looked at behind the right. */
 const DONE = /^done$|InvalidComponent/;
 
-describe.each(ROLES)('SPEC-AUTH-ROLES over MCP: %s', (role) => {
+describe.each(ROLE_NAMES)('SPEC-AUTH-ROLES over MCP: %s', (role) => {
   const command = { database: IN_USE, state_change: 'c', version: 1, command: {} };
   const component = {
     database: IN_USE,
