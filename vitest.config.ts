@@ -14,7 +14,6 @@ const OF_ONE_NODE: readonly string[] = [
   'client-certificates',
   'components-on-every-node',
   'grpc-require-leader',
-  'http-generated',
   'http-cluster',
   'maintained-views',
   'mcp-cluster',
@@ -22,6 +21,8 @@ const OF_ONE_NODE: readonly string[] = [
   'tls-between-nodes',
   'tls-peers',
   'tokens-of-agents',
+  // They start a process of their own.
+  'secrets',
   // Budgets, quarantines and executors are each node's own, and so are spans until they are gathered.
   'command-failures',
   'component-traces',

@@ -1,7 +1,7 @@
 /**
- * The headers by which somebody says who asks: an answer to one is not for others (SPEC-HTTP-R6). With authentication off
- * no word of them is believed (ADR 0131), and yet a cache in front of this node must not hand on what a proxy has let
- * somebody in for.
+ * The headers by which somebody says who asks: an answer to one is not for others (SPEC-HTTP-R6). With authentication
+ * off no word of them is believed (ADR 0131), and yet a cache in front of this node must not hand on what a proxy has
+ * let somebody in for.
  */
 
 /** What clients send themselves. */
