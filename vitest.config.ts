@@ -46,8 +46,8 @@ const config: ViteUserConfig = defineConfig({
     environment: 'node',
     pool: 'forks',
     maxWorkers: 2,
-    // A process for each of six hundred files would take a third of the time, to load the same packages again and again.
-    // So what a file starts it ends, and what it changes of its process it puts back.
+    // A process for each of six hundred files would take a third of the time, to load the same packages again and
+    // again. So what a file starts it ends, and what it changes of its process it puts back.
     isolate: false,
     execArgv: [`--conditions=${SOURCE}`],
     // A process that a test starts need not compile again what one before it has compiled.
