@@ -23,7 +23,7 @@ export async function startServerCluster(...settings: readonly string[]): Promis
 }
 
 /** Until then a database may get fewer copies than there are nodes. */
-export async function untilAllAreVoters(node: TestServer, count: number): Promise<void> {
+export async function untilAllAreVoters(node: Pick<TestServer, 'metrics'>, count: number): Promise<void> {
   await eventually(async () => {
     const metrics = await (await fetch(node.metrics)).text();
     const voters = /^cairn_raft_members\{role="voter"\} (\d+)$/m.exec(metrics)?.[1];
