@@ -4,73 +4,22 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checkAll } from './checks/all.ts';
-import { Evidence, type FinalDatabase } from './checks/evidence.ts';
-import type { AnyOperation, CallKind, History, Operation, TransactionSeen } from './history.ts';
-import { runSeed } from './scenario.ts';
-
-/** A seed with transactions of every outcome, queries, subscriptions and a database that lives to the end. */
-const SEED = 24;
+import { Evidence } from './checks/evidence.ts';
+import { type Change, falsify, faultsOf, first, goodEvidence, succeeded, withTransactions } from './falsified.ts';
+import { type AnyOperation, type CallKind, History, type Operation } from './history.ts';
 
 let good: Evidence;
 
 beforeAll(async () => {
-  const { problems, evidence } = await runSeed(SEED, { nodes: 1 });
-  if (evidence === undefined || problems.length > 0) throw new Error(`The seed goes well, not: ${problems.join('; ')}`);
-  good = evidence;
+  good = await goodEvidence();
 }, 60_000);
-
-/** The faults that are found when the evidence is this. */
-function faultsOf(change: {
-  readonly finals?: (final: FinalDatabase) => FinalDatabase;
-  readonly history?: (history: History) => void;
-}): string {
-  const history = structuredCopy(good.history);
-  change.history?.(history);
-  const finals = good.finals.map(change.finals ?? ((final) => final));
-  const { faults, undecided } = checkAll(new Evidence(history, finals));
-  return [...faults, ...undecided].join('\n');
-}
-
-function structuredCopy(history: History): History {
-  const { operations, subscriptions, recoveries, refoundings } = history;
-  const copy = structuredClone({ operations, subscriptions, recoveries, refoundings });
-  return Object.assign(Object.create(Object.getPrototypeOf(history) as object) as History, copy);
-}
-
-type Ok<Kind extends CallKind> = Extract<Operation<Kind>['outcome'], { readonly kind: 'ok' }>['value'];
-
-/** The operations of a kind that succeeded, to be falsified in place. */
-function succeeded<Kind extends CallKind>(
-  history: History,
-  kind: Kind,
-): readonly { operation: AnyOperation; value: Ok<Kind> }[] {
-  return history.of(kind).flatMap((operation) => {
-    const { outcome } = operation;
-    return outcome.kind === 'ok' ? [{ operation: operation as unknown as AnyOperation, value: outcome.value }] : [];
-  });
-}
-
-function first<Item>(items: readonly Item[]): Item {
-  const [item] = items;
-  if (item === undefined) throw new Error('The seed has what the test falsifies');
-  return item;
-}
-
-/** Values of the history are read-only for the checks; a test that falsifies one writes through this. */
-function falsify<Value extends object>(value: Value, by: Partial<Record<keyof Value, unknown>>): void {
-  Object.assign(value, by);
-}
-
-function withTransactions(change: (transactions: TransactionSeen[]) => readonly TransactionSeen[]) {
-  return (final: FinalDatabase): FinalDatabase => ({ ...final, transactions: change([...final.transactions]) });
-}
 
 describe('checks', () => {
   it('find nothing in a run that went well', () => {
-    expect(faultsOf({})).toBe('');
+    expect(faultsOf(good, {})).toBe('');
   });
 
-  it.each<[number, string, Parameters<typeof faultsOf>[0]]>([
+  it.each<[number, string, Change]>([
     [1, 'a revision that is missing', { finals: withTransactions((all) => all.toSpliced(2, 1)) }],
     [
       1,
@@ -376,13 +325,13 @@ describe('checks', () => {
       },
     ],
   ])('number %i finds %s', (number, _what, change) => {
-    expect(faultsOf(change)).toContain(`check ${number}:`);
+    expect(faultsOf(good, change)).toContain(`check ${number}:`);
   });
 });
 
 describe('check 11', () => {
   const create = (outcome: AnyOperation['outcome']): string =>
-    faultsOf({
+    faultsOf(good, {
       history: ({ operations }) => {
         const asked = { client: 'test', isDoubled: false, session: undefined };
         const request = { name: 'of-which-nobody-knows' };
@@ -405,7 +354,7 @@ describe('check 11', () => {
   });
 
   it('says of which name it has found out nothing', () => {
-    const found = faultsOf({
+    const found = faultsOf(good, {
       history: ({ operations }) => {
         const one = (kind: CallKind, atUs: number, value: unknown): void => {
           const asked = { client: 'test', isDoubled: false, session: undefined, number: 100_000 + operations.length };
@@ -452,7 +401,7 @@ describe('check 11 (V12)', () => {
     denied = error,
     at = 'cached',
   ): string =>
-    faultsOf({
+    faultsOf(good, {
       history: ({ operations }) => {
         const one = (kind: CallKind, fromS: number, toS: number, outcome: unknown): void => {
           // Behind everything that the seed asks.

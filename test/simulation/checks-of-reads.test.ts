@@ -1,0 +1,157 @@
+/**
+ * Every part of the checks of reads, sessions, subscriptions and times can fail by itself: each falsification is one that
+ * no other part of the same check would find.
+ */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Evidence } from './checks/evidence.ts';
+import { type Change, falsify, faultsOf, first, goodEvidence, succeeded } from './falsified.ts';
+import type { CallKind, FollowItem, History, Operation } from './history.ts';
+
+let good: Evidence;
+
+beforeAll(async () => {
+  good = await goodEvidence();
+}, 60_000);
+
+/** Falsifies the value of the first success of a kind of which something can be said. */
+function value<Kind extends CallKind>(
+  kind: Kind,
+  by: (
+    value: Parameters<typeof falsify>[0] & ReturnType<typeof succeeded<Kind>>[number]['value'],
+  ) => object | undefined,
+): Change {
+  return {
+    history: (history) => {
+      for (const { value: each } of succeeded(history, kind)) {
+        const change = by(each);
+        if (change === undefined) continue;
+        falsify(each, change);
+        return;
+      }
+      throw new Error(`The seed has no ${kind} to falsify`);
+    },
+  };
+}
+
+/** Changes what the first subscription that was delivered two events has got. */
+function delivered(by: (items: FollowItem[], place: number) => void): Change {
+  return {
+    history: (history: History) => {
+      for (const { items } of history.subscriptions) {
+        const place = items.findIndex((item) => item.kind === 'events' && item.events.length > 0);
+        if (place >= 0) return by(items, place);
+      }
+      throw new Error('The seed has no subscription that was delivered anything');
+    },
+  };
+}
+
+/** Two answers of an instance that is gone to one question. */
+const OF_THE_GONE: Change = {
+  history: (history) => {
+    const { operation, value: answer } = first(
+      succeeded(history, 'query').filter(({ value: { events } }) => events.length > 0),
+    );
+    const again = structuredClone(operation) as Operation<'query'>;
+    const gone = { databaseId: '019b76da-0000-7000-8000-00000000dead' };
+    falsify(answer, gone);
+    if (again.outcome.kind === 'ok') falsify(again.outcome.value, { ...gone, events: answer.events.slice(1) });
+    history.operations.push({ ...again, number: 100_000 });
+  },
+};
+
+const BELOW_ITS_FLOOR: Change = {
+  history: (history) => {
+    const cached = history
+      .of('describe')
+      .filter(({ request, outcome }) => request.at === 'cached' && outcome.kind === 'ok');
+    falsify(first(cached).request, { minRevision: 1_000_000 });
+  },
+};
+
+describe('a part of a check', () => {
+  it.each<[RegExp, string, Change]>([
+    [
+      /check 7: .*describe.* answers/,
+      'a description with another count',
+      value('describe', ({ eventCount }) => ({ eventCount: eventCount + 1 })),
+    ],
+    [
+      /check 7: .*describe.* answers/,
+      'a description with another hash',
+      value('describe', ({ revision }) => (revision > 0 ? { chainHash: 'other' } : undefined)),
+    ],
+    [
+      /check 7: .*describe.* answers/,
+      'a description with another time',
+      value('describe', ({ revisionTimeMs }) => ({ revisionTimeMs: revisionTimeMs + 1 })),
+    ],
+    [
+      /check 7: .*event.* answers/,
+      'an event that is another one',
+      value('event', ({ event }) => ({ event: { ...event, text: 'other' } })),
+    ],
+    [
+      /check 7: .*names.* answers/,
+      'a name that is left out',
+      value('names', ({ names }) => (names.length > 0 ? { names: names.slice(1) } : undefined)),
+    ],
+    [
+      /check 7: .*fetch.* answers/,
+      'a transaction with another body',
+      value('fetch', ({ transaction }) => ({ transaction: { ...transaction, body: 'other' } })),
+    ],
+    [
+      /check 7: .*log.* answers/,
+      'a log without a transaction',
+      value('log', ({ transactions }) =>
+        transactions.length > 0 ? { transactions: transactions.slice(1) } : undefined,
+      ),
+    ],
+    [
+      /check 7: .*log.* answers/,
+      'a log in another order',
+      value('log', ({ transactions }) =>
+        transactions.length > 1 ? { transactions: transactions.toReversed() } : undefined,
+      ),
+    ],
+    [/check 7: .* have different answers/, 'an answer of a deleted instance that changes', OF_THE_GONE],
+    [/check 8: .*below its floor/, 'a read below its floor', BELOW_ITS_FLOOR],
+    [
+      /check 9: .*delivers/,
+      'an event that is delivered twice',
+      delivered((items, place) => {
+        const item = items[place];
+        if (item !== undefined) items.splice(place, 0, item);
+      }),
+    ],
+    [
+      /check 9: .*delivers/,
+      'an event that was changed on its way',
+      delivered((items, place) => {
+        const item = items[place];
+        if (item?.kind === 'events')
+          items[place] = { ...item, events: item.events.map((event) => ({ ...event, text: 'other' })) };
+      }),
+    ],
+    [
+      /check 9: .*a heartbeat at/,
+      'a heartbeat ahead of what was delivered',
+      delivered((items, place) => {
+        items.splice(place, 0, {
+          kind: 'heartbeat',
+          atUs: 0,
+          revision: 0,
+          position: { revision: 1_000_000, index: 0 },
+        });
+      }),
+    ],
+    [
+      /check 10: .*created at/,
+      'an instance that was created at another time than its id says',
+      { finals: (final) => ({ ...final, createdAtMs: final.createdAtMs - 1 }) },
+    ],
+  ])('%s finds %s', (fault, _what, change) => {
+    expect(faultsOf(good, change)).toMatch(fault);
+  });
+});

@@ -1,0 +1,65 @@
+/** A run that went well, to be falsified a little: the check that is meant must say so. */
+import { checkAll } from './checks/all.ts';
+import { Evidence, type FinalDatabase } from './checks/evidence.ts';
+import type { AnyOperation, CallKind, History, Operation, TransactionSeen } from './history.ts';
+import { runSeed } from './scenario.ts';
+
+/** A seed with transactions of every outcome, queries, subscriptions and a database that lives to the end. */
+const SEED = 24;
+
+/** What the run shows. */
+export async function goodEvidence(): Promise<Evidence> {
+  const { problems, evidence } = await runSeed(SEED, { nodes: 1 });
+  if (evidence === undefined || problems.length > 0) throw new Error(`The seed goes well, not: ${problems.join('; ')}`);
+  return evidence;
+}
+
+export interface Change {
+  readonly finals?: (final: FinalDatabase) => FinalDatabase;
+  readonly history?: (history: History) => void;
+}
+
+/** The faults that are found when the evidence is this. */
+export function faultsOf(good: Evidence, change: Change): string {
+  const history = structuredCopy(good.history);
+  change.history?.(history);
+  const finals = good.finals.map(change.finals ?? ((final) => final));
+  const { faults, undecided } = checkAll(new Evidence(history, finals));
+  return [...faults, ...undecided].join('\n');
+}
+
+function structuredCopy(history: History): History {
+  const { operations, subscriptions, recoveries, refoundings } = history;
+  const copy = structuredClone({ operations, subscriptions, recoveries, refoundings });
+  return Object.assign(Object.create(Object.getPrototypeOf(history) as object) as History, copy);
+}
+
+type Ok<Kind extends CallKind> = Extract<Operation<Kind>['outcome'], { readonly kind: 'ok' }>['value'];
+
+/** The operations of a kind that succeeded, to be falsified in place. */
+export function succeeded<Kind extends CallKind>(
+  history: History,
+  kind: Kind,
+): readonly { operation: AnyOperation; value: Ok<Kind> }[] {
+  return history.of(kind).flatMap((operation) => {
+    const { outcome } = operation;
+    return outcome.kind === 'ok' ? [{ operation: operation as unknown as AnyOperation, value: outcome.value }] : [];
+  });
+}
+
+export function first<Item>(items: readonly Item[]): Item {
+  const [item] = items;
+  if (item === undefined) throw new Error('The seed has what the test falsifies');
+  return item;
+}
+
+/** Values of the history are read-only for the checks; a test that falsifies one writes through this. */
+export function falsify<Value extends object>(value: Value, by: Partial<Record<keyof Value, unknown>>): void {
+  Object.assign(value, by);
+}
+
+export function withTransactions(
+  change: (transactions: TransactionSeen[]) => readonly TransactionSeen[],
+): (final: FinalDatabase) => FinalDatabase {
+  return (final) => ({ ...final, transactions: change([...final.transactions]) });
+}
