@@ -1,7 +1,7 @@
 // Goal: no work for clients delays a beat, whatever it is: consensus and the links between nodes have a thread of
-// their own. Method: three real nodes whose fronts are all on the thread of this test. It stands still for longer than
-// any follower waits for a leader, and is then flooded by large transactions and scans; the leads stay where they were.
-// Three processes, of which the leading one stands still as a whole for as long, lose the lead: the time is long enough.
+// their own. Method: three real nodes whose fronts are all on the thread of this test. It stands still for longer
+// than any follower waits for a leader, and is then flooded by large transactions and scans; the leads stay where
+// they were. That the time is long enough is shown by a process that stands still as a whole: it leads no more.
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pauseNode, startNode } from '../../chaos/support/node-process.ts';

@@ -1,5 +1,6 @@
 /** Clusters of five and seven nodes, and faults that aim at three nodes or at one, as part of the suite. */
 import { describe, expect, it } from 'vitest';
+import { runChecked } from './run-checked.ts';
 import { runSeed } from './scenario.ts';
 
 const SEEDS = Array.from({ length: 10 }, (_, place) => place + 31);
@@ -43,7 +44,7 @@ describe('simulation of five nodes', () => {
   it.each(SEEDS)(
     'holds every check with seed %i',
     async (seed) => {
-      const { problems } = await runSeed(seed, { nodes: 5, steps: true });
+      const { problems } = await runChecked(seed, { nodes: 5 });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,
@@ -55,7 +56,7 @@ describe('simulation of five nodes of which one is removed while it is down', ()
     'has it end by itself when it comes back, and again when it is started once more (C39)',
     async () => {
       const lines: string[] = [];
-      const { problems } = await runSeed(ABSENT, { nodes: 5, listener: (line) => lines.push(line) });
+      const { problems } = await runChecked(ABSENT, { nodes: 5, listener: (line) => lines.push(line) });
       expect(problems).toEqual([]);
       expect(lines.some((line) => /operator: node-\d stays away/.test(line))).toBe(true);
       expect(lines.filter((line) => /ends: .*Node \d was removed from its cluster/.test(line)).length).toBeGreaterThan(
@@ -70,7 +71,7 @@ describe('simulation of seven nodes with many databases', () => {
   it.each(MANY)(
     'holds every check with seed %i, aimed: %s',
     async (seed, aimed) => {
-      const { problems, nodes } = await runSeed(seed, { nodes: 7, aimed, steps: true });
+      const { problems, nodes } = await runChecked(seed, { nodes: 7, aimed });
       expect(problems).toEqual([]);
       expect(nodes).toBe(7);
     },
@@ -83,7 +84,7 @@ describe('simulation of five nodes of which two are given up', () => {
     'goes on with a recovered database with seed %i (C24, C25)',
     async (seed) => {
       const lines: string[] = [];
-      const { problems } = await runSeed(seed, { nodes: 5, steps: true, listener: (line) => lines.push(line) });
+      const { problems } = await runChecked(seed, { nodes: 5, listener: (line) => lines.push(line) });
       expect(problems).toEqual([]);
       expect(lines.some((line) => /recovery of \w+ is done at revision \d+/.test(line))).toBe(true);
     },
@@ -95,7 +96,7 @@ describe('simulation of five nodes of which clients see copies move, or one is l
   it.each(STORIES)(
     'holds every check with seed %i',
     async (seed) => {
-      const { problems } = await runSeed(seed, { nodes: 5, aimed: true, steps: true });
+      const { problems } = await runChecked(seed, { nodes: 5, aimed: true });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,
@@ -105,7 +106,7 @@ describe('simulation of five nodes of which clients see copies move, or one is l
     'has a copy begin where another one has just ended (C17)',
     async () => {
       const lines: string[] = [];
-      const { problems } = await runSeed(RETURNED, { nodes: 5, aimed: true, listener: (line) => lines.push(line) });
+      const { problems } = await runChecked(RETURNED, { nodes: 5, aimed: true, listener: (line) => lines.push(line) });
       expect(problems).toEqual([]);
       expect(lines.some((line) => /\w+ has come back to node-\d/.test(line))).toBe(true);
     },
@@ -115,7 +116,7 @@ describe('simulation of five nodes of which clients see copies move, or one is l
   it(
     'has names come and go whose databases other nodes show (C30)',
     async () => {
-      const { problems, tally } = await runSeed(DELETED, { nodes: 5, aimed: true });
+      const { problems, tally } = await runChecked(DELETED, { nodes: 5, aimed: true });
       expect(problems).toEqual([]);
       expect(tally.get('delete ok')).toBeGreaterThan(1);
     },
@@ -128,7 +129,7 @@ describe('simulation of five nodes of which clients see copies move, or one is l
       const { seed, ...options } = INTERCEPTED;
       const lines: string[] = [];
       const listener = (line: string): void => void lines.push(line);
-      const { problems, tally } = await runSeed(seed, { nodes: 5, ...options, listener });
+      const { problems, tally } = await runChecked(seed, { nodes: 5, ...options, listener });
       expect(problems).toEqual([]);
       expect(lines.some((line) => /a write of node-\d that node-\d has answered is intercepted/.test(line))).toBe(true);
       expect(tally.get('transact unavailable OutcomeUnknown')).toBe(1);
@@ -140,7 +141,7 @@ describe('simulation of five nodes of which clients see copies move, or one is l
     'goes on with one node whose recovery a power failure has cut short (C28)',
     async () => {
       const lines: string[] = [];
-      const { problems } = await runSeed(REFOUNDED, { nodes: 5, aimed: true, listener: (line) => lines.push(line) });
+      const { problems } = await runChecked(REFOUNDED, { nodes: 5, aimed: true, listener: (line) => lines.push(line) });
       expect(problems).toEqual([]);
       expect(lines.some((line) => /the recovery of node-\d is cut short/.test(line))).toBe(true);
       expect(lines.some((line) => /refounder: [1-9]\d* databases go on/.test(line))).toBe(true);
@@ -153,7 +154,7 @@ describe('simulation of five nodes that come back late', () => {
   it.each(GIVEN_UP)(
     'holds every check with seed %i',
     async (seed) => {
-      const { problems } = await runSeed(seed, { nodes: 5, steps: true });
+      const { problems } = await runChecked(seed, { nodes: 5 });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,
@@ -164,7 +165,7 @@ describe('simulation of one node with faults that hit what a restart must get ri
   it.each(ALONE_SEEDS)(
     'holds every check with seed %i',
     async (seed) => {
-      const { problems } = await runSeed(seed, { nodes: 1, aimed: true });
+      const { problems } = await runChecked(seed, { nodes: 1, aimed: true });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,
@@ -175,7 +176,7 @@ describe('simulation with traps alone', () => {
   it.each(AIMED_SEEDS)(
     'holds every check with seed %i',
     async (seed) => {
-      const { problems } = await runSeed(seed, { nodes: 3, aimed: true, steps: true });
+      const { problems } = await runChecked(seed, { nodes: 3, aimed: true });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,

@@ -1,6 +1,6 @@
 /**
- * Every part of the checks of reads, sessions, subscriptions and times can fail by itself: each falsification is one that
- * no other part of the same check would find.
+ * Every part of the checks of reads, sessions, subscriptions and times can fail by itself: each falsification is one
+ * that no other part of the same check would find.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Evidence } from './checks/evidence.ts';

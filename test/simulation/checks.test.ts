@@ -3,10 +3,9 @@
  * that is meant must say so.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checkAll } from './checks/all.ts';
-import { Evidence } from './checks/evidence.ts';
+import type { Evidence } from './checks/evidence.ts';
 import { type Change, falsify, faultsOf, first, goodEvidence, succeeded, withTransactions } from './falsified.ts';
-import { type AnyOperation, type CallKind, History, type Operation } from './history.ts';
+import type { AnyOperation, CallKind, Operation } from './history.ts';
 
 let good: Evidence;
 

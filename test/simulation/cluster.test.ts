@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { RaftWatch, type SaidMessage } from './invariants/raft-watch.ts';
+import { runChecked } from './run-checked.ts';
 import { nodesOf, runSeed } from './scenario.ts';
 
 const SEEDS = Array.from({ length: 70 }, (_, place) => [place + 1, 3] as const);
@@ -44,7 +45,7 @@ describe('simulation of a cluster', () => {
   it.each([...SEEDS, ...FOUND])(
     'holds every check with seed %i on %i nodes',
     async (seed, nodes) => {
-      const { problems } = await runSeed(seed, { nodes, steps: true });
+      const { problems } = await runChecked(seed, { nodes });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,
@@ -64,7 +65,7 @@ describe('simulation of a cluster', () => {
     'has a node that drains hand everything over within a second, although an heir stands still (C33)',
     async () => {
       const notes: string[] = [];
-      const { problems } = await runSeed(DRAINED, { nodes: 3, listener: (note) => notes.push(note) });
+      const { problems } = await runChecked(DRAINED, { nodes: 3, listener: (note) => notes.push(note) });
       expect(problems).toEqual([]);
       const after = (what: RegExp): number => Number.parseFloat(notes.find((note) => what.test(note)) ?? '');
       const beganS = after(/node-3 \{"kind":"drain","deaf":\[1\],"deafUs":2366000,/);
@@ -79,7 +80,7 @@ describe('simulation of a cluster', () => {
     'has leads stay and go as they should while groups rest with seed %i: %s (C31)',
     async (seed, still) => {
       const lines: string[] = [];
-      const { problems } = await runSeed(seed, { nodes: 3, listener: (line) => lines.push(line) });
+      const { problems } = await runChecked(seed, { nodes: 3, listener: (line) => lines.push(line) });
       expect(problems).toEqual([]);
       expect(lines.some((line) => still.test(line))).toBe(true);
     },
@@ -90,7 +91,7 @@ describe('simulation of a cluster', () => {
     'has a volume emptied, and its node come back as another one while the old one leaves',
     async () => {
       const lines: string[] = [];
-      const { problems } = await runSeed(EMPTIED, { nodes: 3, listener: (line) => lines.push(line) });
+      const { problems } = await runChecked(EMPTIED, { nodes: 3, listener: (line) => lines.push(line) });
       expect(problems).toEqual([]);
       expect(lines.some((line) => line.includes('is emptied'))).toBe(true);
       expect(lines.some((line) => /operator: decommission \d+ is done/.test(line))).toBe(true);
@@ -102,7 +103,7 @@ describe('simulation of a cluster', () => {
     'has a cluster upgraded, and the upgrade ended when all nodes are there',
     async () => {
       const lines: string[] = [];
-      const { problems } = await runSeed(UPGRADED, { nodes: 3, listener: (line) => lines.push(line) });
+      const { problems } = await runChecked(UPGRADED, { nodes: 3, listener: (line) => lines.push(line) });
       expect(problems).toEqual([]);
       expect(lines.some((line) => line.includes('"kind":"upgrade"'))).toBe(true);
       expect(lines.filter((line) => line.includes('operator: finalize is done'))).toHaveLength(1);

@@ -3,6 +3,7 @@
  * found something, and the proof that connections are broken, and nodes stop reading, in some of them.
  */
 import { describe, expect, it } from 'vitest';
+import { runChecked } from './run-checked.ts';
 import { runSeed } from './scenario.ts';
 
 const SEEDS = Array.from({ length: 16 }, (_, place) => place + 1);
@@ -19,7 +20,7 @@ const BEHIND = 2;
 
 async function linesOf(seed: number): Promise<readonly string[]> {
   const lines: string[] = [];
-  const { problems } = await runSeed(seed, { nodes: 3, lanes: true, listener: (line) => lines.push(line) });
+  const { problems } = await runChecked(seed, { nodes: 3, lanes: true, listener: (line) => lines.push(line) });
   expect(problems).toEqual([]);
   return lines;
 }
@@ -28,7 +29,7 @@ describe('simulation of a cluster with lanes', () => {
   it.each([...SEEDS, ...FOUND])(
     'holds every check with seed %i on 3 nodes',
     async (seed) => {
-      const { problems } = await runSeed(seed, { nodes: 3, lanes: true, steps: true });
+      const { problems } = await runChecked(seed, { nodes: 3, lanes: true });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,
@@ -37,7 +38,7 @@ describe('simulation of a cluster with lanes', () => {
   it.each(HARMED)(
     'holds every check with seed %i on 3 nodes whose connections are hit where it hurts',
     async (seed) => {
-      const { problems } = await runSeed(seed, { nodes: 3, lanes: true, aimed: true });
+      const { problems } = await runChecked(seed, { nodes: 3, lanes: true, aimed: true });
       expect(problems).toEqual([]);
     },
     SEED_MS_MAX,
