@@ -57,6 +57,7 @@ export class SimDisk implements Disk {
   storeBytes = 0;
   /** What it holds durably of a log. */
   readonly held: DiskLog = new DiskLog();
+  readonly #seen: (bytes: Uint8Array) => void;
   #hasLied = false;
   #hasLost = false;
   /** Calls that failed since somebody last asked. */
@@ -64,8 +65,10 @@ export class SimDisk implements Disk {
   /** The process has ended: what its last call still has on the stack does nothing any more. */
   #isCut = false;
 
-  constructor(random: Rng) {
+  /** `seen` is shown what is written, whatever becomes of it. */
+  constructor(random: Rng, seen: (bytes: Uint8Array) => void = () => undefined) {
     this.#random = random;
+    this.#seen = seen;
   }
 
   get availableBytes(): number {
@@ -201,6 +204,7 @@ export class SimDisk implements Disk {
 
   /** For the files of this disk. */
   write(inode: Inode, path: string, bytes: Uint8Array, at: number): void {
+    this.#seen(bytes);
     const mishap = this.#step('write', path);
     const room = this.availableBytes;
     const grows = Math.max(0, at + bytes.length - inode.size);

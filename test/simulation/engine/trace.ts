@@ -2,6 +2,7 @@
  * What happened, as one number and, when somebody wants to read it, as lines. Two runs of a seed have equal hashes, or
  * something inside them looked at the real world.
  */
+import { crc32 } from 'node:zlib';
 import { hashText } from './random.ts';
 
 export class Trace {
@@ -32,6 +33,11 @@ export class Trace {
       this.#labels.set(label, number);
     }
     this.#mix(number ^ atUs);
+  }
+
+  /** What was sent, or written to a disk: part of the hash, so that equal ones speak of equal bytes, too. */
+  bytes(content: Uint8Array): void {
+    this.#mix(crc32(content));
   }
 
   /** Something worth reading; `text` is only asked when somebody does. */

@@ -93,7 +93,7 @@ export class SimNode {
     this.#random = simulator.random(name);
     this.#settings = settings;
     this.#listener = listener;
-    this.#disk = new SimDisk(simulator.random(`${name} disk`));
+    this.#disk = this.#emptyDisk(`${name} disk`);
     this.#store = new SimStore(simulator.random(`${name} store`));
     this.#store.hasRoom = () => this.disk.availableBytes > 0;
     this.clock = new SimClock(simulator, settings.clockPpm);
@@ -272,13 +272,18 @@ export class SimNode {
     if (this.#holds === 0) this.#restart();
   }
 
+  #emptyDisk(name: string): SimDisk {
+    const { trace } = this.#simulator;
+    return new SimDisk(this.#simulator.random(name), (bytes) => trace.bytes(bytes));
+  }
+
   /** Its volume is emptied. What starts on it asks the others (`seeds`) to join, as a store that nobody knows. */
   wipe(seeds: readonly string[]): void {
     this.hold();
     this.#wipes += 1;
     this.#isRemoved = false;
     this.#simulator.note(`${this.name} is emptied`);
-    this.#disk = new SimDisk(this.#simulator.random(`${this.name} disk ${this.#wipes}`));
+    this.#disk = this.#emptyDisk(`${this.name} disk ${this.#wipes}`);
     this.#store = new SimStore(this.#simulator.random(`${this.name} store ${this.#wipes}`));
     this.#store.hasRoom = () => this.disk.availableBytes > 0;
     this.#place = this.#place && { ...this.#place, seeds };

@@ -64,8 +64,16 @@ export class PeerExchange {
   /** What lanes were given, and what they have handed on. */
   readonly ledger: FrameLedger = new FrameLedger();
 
+  readonly #trace: Simulator['trace'];
+
   constructor(simulator: Simulator) {
     this.#random = simulator.random('peer network');
+    this.#trace = simulator.trace;
+  }
+
+  /** A frame was sent, whatever becomes of it. */
+  saw(frame: Uint8Array): void {
+    this.#trace.bytes(frame);
   }
 
   get random(): Rng {
@@ -151,6 +159,7 @@ export class PeerExchange {
     const { lossShare, duplicateShare, reorderShare, flipShare } = this.conditions;
     const random = this.#random;
     const { nowUs } = from.thread;
+    this.saw(letter.frame);
     if (!this.isOpen(from.host, to) || random.chance(lossShare)) return notBeforeUs;
     const copies = letter.mayStray && random.chance(duplicateShare) ? 2 : 1;
     let lastUs = notBeforeUs;

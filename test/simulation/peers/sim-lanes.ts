@@ -62,7 +62,9 @@ export class SimLanes implements OpenPeerLinks, Station {
   }
 
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {
-    const { ledger } = this.#parts.exchange;
+    const { exchange } = this.#parts;
+    const { ledger } = exchange;
+    exchange.saw(frame);
     const digest = nativeCrc32(frame);
     ledger.offered(digest);
     const isTaken = this.#links.send(to, lane, frame);
