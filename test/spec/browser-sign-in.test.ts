@@ -11,6 +11,7 @@ import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.t
 import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
 import { INITIALIZE, send } from '../support/mcp-requests.ts';
 import { lacksTool } from '../support/needed-tools.ts';
+import { foreignOrigins, ownOrigins } from '../support/origins.ts';
 
 const { server, api } = await startGuardedNode();
 const name = uniqueName();
@@ -100,15 +101,9 @@ describe('SPEC-AUTH-BASIC', () => {
     const write = async (more: Readonly<Record<string, string>>, by = signedIn(writer)): Promise<number> =>
       (await api.post(`/databases/${name}/events`, { events: [cloudEvent(uniqueName())] }, { ...by, ...more })).status;
     const { host } = new URL(server.http);
-    const foreign: readonly Readonly<Record<string, string>>[] = [
-      { origin: 'https://evil.example' },
-      { origin: 'null' },
-      { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
-      { 'sec-fetch-site': 'same-site' },
-    ];
+    const foreign = foreignOrigins(host);
     for (const headers of foreign) expect([headers, await write(headers)]).toEqual([headers, 403]);
-    for (const headers of [{}, { origin: `http://${host}` }, { 'sec-fetch-site': 'same-origin' }])
-      expect([headers, await write(headers)]).toEqual([headers, 200]);
+    for (const headers of [{}, ...ownOrigins(host)]) expect([headers, await write(headers)]).toEqual([headers, 200]);
     const bearer = { authorization: `Bearer ${writer.key}` };
     for (const headers of foreign) expect([headers, await write(headers, bearer)]).toEqual([headers, 200]);
   });

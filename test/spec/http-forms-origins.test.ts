@@ -7,6 +7,7 @@ import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import { unescaped } from '../support/html-pages.ts';
 import { uniqueName } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
+import { foreignOrigins, ownOrigins } from '../support/origins.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
 import { createToonDatabase, toonComponents } from '../support/toon-node.ts';
 
@@ -16,19 +17,8 @@ await createToonDatabase(api, name, await toonComponents());
 
 describe('SPEC-HTTP-FORMS: of where', () => {
   const host = new URL(api.address).host;
-  const foreign: readonly Readonly<Record<string, string>>[] = [
-    { origin: 'https://evil.example' },
-    { origin: 'null' },
-    { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
-    { 'sec-fetch-site': 'same-site' },
-    // A browser that does not say where a form stood, and a program that names no key.
-    {},
-  ];
-  const own: readonly Readonly<Record<string, string>>[] = [
-    { origin: `http://${host}` },
-    { 'sec-fetch-site': 'same-origin' },
-    { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
-  ];
+  // And a browser that does not say where a form stood, and a program that names no key.
+  const foreign = [...foreignOrigins(host), {}];
 
   it('they are sent counts, also where everybody may do everything (TH14)', async () => {
     for (const from of foreign) {
@@ -42,7 +32,7 @@ describe('SPEC-HTTP-FORMS: of where', () => {
       });
       expect([from, expired.status]).toEqual([from, 403]);
     }
-    for (const from of own) {
+    for (const from of ownOrigins(host)) {
       const answer = await sendForm(api, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, ...from });
       expect([from, answer.status]).toEqual([from, 303]);
     }

@@ -12,6 +12,7 @@ import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import { errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
 import { AUDIENCE, IdentityProvider, unsignedToken } from '../support/identity-provider.ts';
 import { balancerKey, balancerToken } from '../support/load-balancer.ts';
+import { foreignOrigins, ownOrigins } from '../support/origins.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
 import { startTestServer } from '../support/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -141,14 +142,9 @@ describe('SPEC-AUTH-BALANCER', () => {
     const write = async (more: Readonly<Record<string, string>>, by = admin): Promise<number> =>
       (await api.post(`/api/v1/databases/${uniqueName()}`, undefined, { ...by, ...more })).status;
     const { host } = new URL(server.http);
-    const foreign: readonly Readonly<Record<string, string>>[] = [
-      { origin: 'https://evil.example' },
-      { origin: 'null' },
-      { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
-      { 'sec-fetch-site': 'same-site' },
-    ];
+    const foreign = foreignOrigins(host);
     for (const headers of foreign) expect([headers, await write(headers)]).toEqual([headers, 403]);
-    for (const headers of [{}, { origin: `http://${host}` }, { 'sec-fetch-site': 'same-origin' }]) {
+    for (const headers of [{}, ...ownOrigins(host)]) {
       expect([headers, await write(headers)]).toEqual([headers, 201]);
     }
     // Whoever sends a key has it.
