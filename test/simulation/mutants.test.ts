@@ -4,15 +4,11 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { MUTANTS } from './mutants/catalogue.ts';
-import { CLUSTER_MUTANTS } from './mutants/cluster-catalogue.ts';
-import { DEFINITION_MUTANTS } from './mutants/definition-catalogue.ts';
-import { LANE_MUTANTS } from './mutants/lane-catalogue.ts';
-import { TIME_MUTANTS } from './mutants/time-catalogue.ts';
+import { ALL_MUTANTS } from './mutants/all.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const edits = [...MUTANTS, ...CLUSTER_MUTANTS, ...LANE_MUTANTS, ...DEFINITION_MUTANTS, ...TIME_MUTANTS].flatMap(
-  ({ name, and, ...first }) => [first, ...(and ?? [])].map((edit) => ({ name, ...edit })),
+const edits = ALL_MUTANTS.flatMap(({ name, and, ...first }) =>
+  [first, ...(and ?? [])].map((edit) => ({ name, ...edit })),
 );
 
 it.each(edits)('$name finds its text once in $file', ({ file, find, replace }) => {

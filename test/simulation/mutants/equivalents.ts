@@ -38,17 +38,12 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   {
     name: 'corrupt-snapshot-installed',
     breaks: 'a part of a snapshot in which a bit was flipped (NATS #7556)',
-    why: 'frames, rows and the chain of hashes are each enough to refuse it; of these, frame-checksum-ignored and chain-without-its-past are broken',
+    why: 'frames, rows and the chain of hashes are each enough to refuse it; with all three broken seed 5 shows the frame that was believed, before any part of a snapshot could: that is frame-checksum-ignored',
   },
   {
     name: 'frame-of-a-removed-incarnation',
     breaks: 'what a node said before it was removed or replaced is taken',
     why: 'a connection names cluster, node and store at both ends, and replica ids are never given twice; who does not vote is not counted',
-  },
-  {
-    name: 'two-snapshots-at-once',
-    breaks: 'a second snapshot is begun while the first is installed (etcd #18055)',
-    why: 'the receiver hands a snapshot to its group only when that has nothing else to do (C15): the second check in #raft is for whoever else might',
   },
   {
     name: 'term-behind-its-entries',

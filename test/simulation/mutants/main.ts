@@ -13,13 +13,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { readNumber, readOptions, refuse } from '../../../scripts/support/command-line.ts';
 import { MODES } from '../modes.ts';
-import { MUTANTS } from './catalogue.ts';
-import { CLUSTER_MUTANTS } from './cluster-catalogue.ts';
-import { DEFINITION_MUTANTS } from './definition-catalogue.ts';
+import { ALL_MUTANTS } from './all.ts';
 import { EQUIVALENTS } from './equivalents.ts';
-import { LANE_MUTANTS } from './lane-catalogue.ts';
 import type { Mutant } from './mutant.ts';
-import { TIME_MUTANTS } from './time-catalogue.ts';
 
 interface Verdict {
   readonly mutant: Mutant;
@@ -32,13 +28,6 @@ const MINUTES_MAX = 10;
 const SHOWN_MAX = 160;
 const LINE = /^seed (\d+) \((\d+) nodes?\): (.*)$/;
 
-const ALL: readonly Mutant[] = [
-  ...MUTANTS,
-  ...CLUSTER_MUTANTS,
-  ...LANE_MUTANTS,
-  ...DEFINITION_MUTANTS,
-  ...TIME_MUTANTS,
-];
 const root = resolve(import.meta.dirname, '../../..');
 const values = readOptions({ only: undefined, since: undefined, seeds: '100', jobs: '2' });
 const seeds = String(readNumber('seeds', values.seeds, { min: 1, isWhole: true }));
@@ -53,11 +42,11 @@ report();
 function chosen(): readonly Mutant[] {
   const only = values.only?.split(',');
   const stranger = [...(only ?? []), ...(values.since === undefined ? [] : [values.since])].find((name) =>
-    ALL.every((mutant) => mutant.name !== name),
+    ALL_MUTANTS.every((mutant) => mutant.name !== name),
   );
   if (stranger !== undefined) refuse(`--only ${JSON.stringify(stranger)} is no mutant of test/simulation/mutants`);
-  const since = ALL.findIndex(({ name }) => name === values.since);
-  return ALL.slice(Math.max(0, since)).filter(({ name }) => only === undefined || only.includes(name));
+  const since = ALL_MUTANTS.findIndex(({ name }) => name === values.since);
+  return ALL_MUTANTS.slice(Math.max(0, since)).filter(({ name }) => only === undefined || only.includes(name));
 }
 
 /** Takes one mutant after the other, in a copy of its own. */
@@ -142,7 +131,7 @@ async function run(
 }
 
 function report(): void {
-  const ordered = ALL.flatMap(({ name }) => verdicts.filter(({ mutant }) => mutant.name === name));
+  const ordered = ALL_MUTANTS.flatMap(({ name }) => verdicts.filter(({ mutant }) => mutant.name === name));
   const survivors = ordered.filter(({ isKilled }) => !isKilled);
   say('\n| mutant | what it breaks | verdict | s |\n|---|---|---|---|');
   for (const { mutant, isKilled, how, seconds } of ordered) {

@@ -1,0 +1,17 @@
+/** All mutants, in the order in which they are tried. */
+import { MUTANTS } from './catalogue.ts';
+import { CLUSTER_MUTANTS } from './cluster-catalogue.ts';
+import { DEFINITION_MUTANTS } from './definition-catalogue.ts';
+import { GUARDED_MUTANTS } from './guarded-catalogue.ts';
+import { LANE_MUTANTS } from './lane-catalogue.ts';
+import type { Mutant } from './mutant.ts';
+import { TIME_MUTANTS } from './time-catalogue.ts';
+
+export const ALL_MUTANTS: readonly Mutant[] = [
+  ...MUTANTS,
+  ...CLUSTER_MUTANTS,
+  ...LANE_MUTANTS,
+  ...DEFINITION_MUTANTS,
+  ...TIME_MUTANTS,
+  ...GUARDED_MUTANTS,
+];
