@@ -6,7 +6,8 @@ const SOURCE = 'source';
 
 /**
  * The clauses of the specification run twice: on one node, and on a cluster of three that hold every database, where
- * each protocol is spoken by another of them (test/support/server-cluster.ts). On clusters there are not:
+ * each protocol is spoken by another of them (test/support/server-cluster.ts). On clusters there are not these, each of
+ * which docs/spec/README.md tells with what it alone shows (test/tidy/clauses.ts):
  */
 const OF_ONE_NODE: readonly string[] = [
   // They start clusters of their own, with roles for each node.
@@ -17,22 +18,22 @@ const OF_ONE_NODE: readonly string[] = [
   'http-cluster',
   'maintained-views',
   'mcp-cluster',
-  'tls',
   'tls-between-nodes',
   'tls-peers',
   'tokens-of-agents',
-  // They start a process of their own.
+  // They look at one process: what it has written, and the certificate of its ports, which is each node's own.
   'secrets',
-  // Budgets, quarantines and executors are each node's own, and so are spans until they are gathered.
+  'tls',
+  // Budgets, quarantines, executors, sessions and spans that were gathered are each node's own.
   'command-failures',
   'component-traces',
-  'mcp-conformance',
   'mcp-metrics',
   'quarantined-components',
   'rate-limits',
   'traces',
-  // They draw in a browser what other files compare.
+  // They take long, and show in a browser, or by the protocol's suite, what other files compare on clusters.
   'http-html-browser',
+  'mcp-conformance',
 ];
 
 const config: ViteUserConfig = defineConfig({

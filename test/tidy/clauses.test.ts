@@ -1,7 +1,7 @@
 // Goal: no clause of the specification loses its test unseen, and no test names a clause that is none.
 // Method: pages and tests of a few lines.
 import { describe, expect, it } from 'vitest';
-import { clausesAreClosed } from './clauses.ts';
+import { clausesAreClosed, filesOfOneNodeAreTold } from './clauses.ts';
 import { treeOf } from './tree.ts';
 
 const HEAD = '| section | part | clauses |\n|---|---|---|\n';
@@ -55,5 +55,44 @@ describe('clausesAreClosed', () => {
     ],
   ])('finds %s', (_what, changes, fault) => {
     expect(clausesAreClosed(treeOf({ ...WHOLE, ...changes }))).toContain(fault);
+  });
+});
+
+describe('filesOfOneNodeAreTold', () => {
+  const TOLD = {
+    'vitest.config.ts': "const OF_ONE_NODE: readonly string[] = [\n  // Why.\n  'tls',\n];\n",
+    'docs/spec/README.md': '| file | why |\n|---|---|\n| `tls` | It has its own nodes: SPEC-TLS-CLI. |\n',
+    'test/spec/tls.test.ts': "it('SPEC-TLS-CLI') it('SPEC-HTTP-R6')",
+    'test/spec/a.test.ts': "it('SPEC-HTTP-R6')",
+  };
+
+  it('passes files that have a row with the clauses that they alone show', () => {
+    expect(filesOfOneNodeAreTold(treeOf(TOLD))).toEqual([]);
+  });
+
+  it.each<readonly [string, Readonly<Record<string, string>>, string]>([
+    ['a file without a row', { 'docs/spec/README.md': '' }, 'docs/spec/README.md: tls runs once, and no row says why'],
+    [
+      'a row of a file that runs on clusters',
+      { 'docs/spec/README.md': `${TOLD['docs/spec/README.md']}| \`a\` | Why. |\n` },
+      'docs/spec/README.md: a runs on clusters (vitest.config.ts)',
+    ],
+    [
+      'a clause that nothing else shows',
+      { 'test/spec/a.test.ts': '' },
+      'docs/spec/README.md: tls alone shows SPEC-HTTP-R6, on one node',
+    ],
+    [
+      'a clause that another file shows',
+      { 'test/spec/a.test.ts': "it('SPEC-HTTP-R6') it('SPEC-TLS-CLI')" },
+      'docs/spec/README.md: SPEC-TLS-CLI is not shown by tls alone',
+    ],
+  ])('finds %s', (_what, changed, fault) => {
+    expect(filesOfOneNodeAreTold(treeOf({ ...TOLD, ...changed }))).toEqual([fault]);
+  });
+
+  it('finds a file that there is not', () => {
+    const { 'test/spec/tls.test.ts': _gone, ...rest } = TOLD;
+    expect(filesOfOneNodeAreTold(treeOf(rest))).toContain('vitest.config.ts: there is no test/spec/tls.test.ts');
   });
 });
