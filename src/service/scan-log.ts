@@ -7,19 +7,19 @@ import { openView } from './read-scope.ts';
 import { countOfEvents, meteredSlices } from './streams.ts';
 import { tracedSlices } from './tracing.ts';
 
-/** The log as events, up to the latest revision when the scan began. */
+/** The log as events, up to the revision that is asked for, or the latest when the scan began. */
 export async function scanLog(context: ServiceContext, request: ScanLogRequest): Promise<QueryEventsReply> {
   const { signal } = request;
-  const view = await openView(context, request, 'latest');
+  const view = await openView(context, request, request.at ?? 'latest');
   const slices = scanLogEvents(context.reads.source(view.binding), scanOf(view, request));
   const chunks = meteredSlices(context, { view, op: 'scan', signal, slices, eventCountOf: countOfEvents });
   return { ...scopeOf(view), chunks: tracedSlices(request.span, chunks, countOfEvents) };
 }
 
-/** The log as whole transactions in their stored form, up to the latest revision when the scan began. */
+/** The same as whole transactions in their stored form. */
 export async function scanLogBatches(context: ServiceContext, request: ScanLogRequest): Promise<ScanLogBatchesReply> {
   const { signal } = request;
-  const view = await openView(context, request, 'latest');
+  const view = await openView(context, request, request.at ?? 'latest');
   const slices = batchesOfSource(context.reads.source(view.binding), scanOf(view, request));
   const metered = meteredSlices(context, {
     view,

@@ -1,5 +1,5 @@
-// Goal: whoever looks at an event is led to its transaction, to what that came of, and from a transaction to what came
-// of it. Method: a real node; a chain of transactions that name one another, and some that only seem to.
+// Goal: whoever looks at an event or a transaction is led to what it came of, to what came of it, and to what has the
+// same correlation id, as of the revision. Method: a real node; a chain of transactions that name one another, and some that only seem to.
 import { describe, expect, it } from 'vitest';
 import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
@@ -24,6 +24,11 @@ async function databaseOf(all: readonly Said[]): Promise<string> {
     expect(status).toBe(200);
   }
   return name;
+}
+
+/** Of transactions behind it, and of those of its correlation id. */
+async function relatedOf(path: string): Promise<readonly (readonly [string, string])[]> {
+  return Object.entries(await linksOf(path)).filter(([each]) => /^(?:caused|correlated)_\d/.test(each));
 }
 
 async function linksOf(path: string): Promise<Readonly<Record<string, string>>> {
@@ -52,9 +57,7 @@ describe('SPEC-HTTP-CAUSES', () => {
       {},
     ]);
     const path = (revision: number): string => `GET /api/v1/db/${name}/transaction/${idOf(revision)}`;
-    const links = await linksOf(`/api/v1/db/${name}/transaction/${idOf(1)}`);
-    const related = Object.entries(links).filter(([each]) => /^(?:caused|correlated)_/.test(each));
-    expect(related).toEqual([
+    expect(await relatedOf(`/api/v1/db/${name}/transaction/${idOf(1)}`)).toEqual([
       ['caused_2', path(2)],
       ['correlated_4', path(4)],
     ]);
@@ -62,6 +65,37 @@ describe('SPEC-HTTP-CAUSES', () => {
       'with the correlation id "c"',
     );
     expect(jsonOf(await api.get(`/api/v1/db/${name}/transaction/${idOf(1)}`))).not.toHaveProperty('related');
+  });
+
+  it('leads from an event to what came of it, and to others of its correlation id, as of the revision', async () => {
+    const name = await databaseOf([
+      { correlation_id: 'c' },
+      { correlation_id: 'c' },
+      { correlation_id: 'c', causation_id: idOf(2) },
+      { causation_id: idOf(3).toUpperCase() },
+      { correlation_id: 'c' },
+      { causation_id: idOf(3) },
+    ]);
+    const path = (revision: number): string => `GET /api/v1/db/${name}/transaction/${idOf(revision)}`;
+    const before = ['correlated_1', path(1)];
+    const behind = [
+      ['caused_4', path(4)],
+      ['correlated_5', path(5)],
+      ['caused_6', path(6)],
+    ];
+    // The second is its cause, and said to be that alone.
+    expect(await relatedOf(`/db/${name}/6/events/3`)).toEqual([before, ...behind]);
+    expect(await relatedOf(`/db/${name}/5/events/3`)).toEqual([before, ...behind.slice(0, 2)]);
+    expect(await relatedOf(`/db/${name}/3/events/3`)).toEqual([before]);
+    const three = [1, 2, 3].map((each) => [`correlated_${each}`, path(each)]);
+    expect(await relatedOf(`/db/${name}/6/events/5`)).toEqual(three);
+    const { id } = jsonOf(await api.get(`/db/${name}/3/events/3`)) as { readonly id: string };
+    expect(await relatedOf(`/db/${name}/6/events/orders/${id}`)).toEqual([before, ...behind]);
+    expect(await relatedOf(`/databases/${name}/events/3`)).toEqual([before, ...behind]);
+    expect(await relatedOf(`/api/v1/db/${name}/transaction/${idOf(3)}`)).toEqual([before, ...behind]);
+    const html = (await api.get(`/db/${name}/6/events/3`, { accept: 'text/html' })).text;
+    expect(html).toContain(`<a href="/api/v1/db/${name}/transaction/${idOf(4)}">caused 4</a>`);
+    expect(jsonOf(await api.get(`/db/${name}/6/events/3`))).toEqual(jsonOf(await api.get(`/db/${name}/3/events/3`)));
   });
 
   it.each<[string, readonly Said[]]>([
@@ -80,7 +114,7 @@ describe('SPEC-HTTP-CAUSES', () => {
     const name = await databaseOf([...chain, ...Array.from({ length: 18 }, () => ({ causation_id: idOf(10) }))]);
     const back = Object.keys(await linksOf(`/db/${name}/10/events/10`)).filter((each) => each.startsWith('caused_by'));
     expect(back).toHaveLength(8);
-    const onward = Object.keys(await linksOf(`/api/v1/db/${name}/transaction/${idOf(10)}`));
-    expect(onward.filter((each) => /^caused_\d/.test(each))).toHaveLength(16);
+    expect(await relatedOf(`/api/v1/db/${name}/transaction/${idOf(10)}`)).toHaveLength(16);
+    expect(await relatedOf(`/db/${name}/28/events/10`)).toHaveLength(16);
   });
 });

@@ -1,34 +1,58 @@
 /**
- * Which later transactions belong to one: those that name it as their cause, and those of its correlation id. Neither
- * is an index of a database; they are looked for in the log behind it, as far as a page may look.
+ * Which other transactions belong to one: later ones that name it as their cause, and those of its correlation id.
+ * Neither is an index of a database; they are looked for in the log on both sides of it, as far as a page may look.
  */
-import { ProtoReader } from '#base';
+import { ProtoReader, toRevision } from '#base';
 import { type LoggedTransactionView, optionsOfBody, readLoggedTransaction, transactionIdOfBody } from '#model';
-import type { FetchTransactionReply } from '#service';
+import type { Cause, ReadScope } from '#service';
 import { PAGE_BYTES_MAX, RELATED_MAX, RELATED_TRANSACTIONS_MAX } from './limits.ts';
 import type { Related } from './rendering/event-pages.ts';
 import type { HttpRequest } from './request.ts';
 import type { RouteContext } from './route.ts';
 
-/** In the order of their revisions. */
+/** The transaction of `revision`, as it is seen in `scope`: what was committed behind that is no part of it. */
+export interface Seen {
+  readonly scope: ReadScope;
+  readonly revision: number;
+  readonly transactionId: string;
+  readonly correlationId: string | undefined;
+  readonly causes: readonly Cause[];
+}
+
+/** In the order of their revisions, without its causes. JSON names nothing but what is stored. */
 export async function relatedTransactions(
   request: HttpRequest,
-  { service }: RouteContext,
-  { transaction, revision: latest }: FetchTransactionReply,
+  context: RouteContext,
+  seen: Seen,
 ): Promise<readonly Related[]> {
-  if (transaction.revision >= latest) return [];
-  const { batches } = await service.scanLogBatches({
+  if (request.rendering() === undefined) return [];
+  // An effect is behind its cause.
+  const before = seen.correlationId === undefined ? [] : await search(request, context, seen, 'reverse');
+  const behind = seen.revision >= seen.scope.revision ? [] : await search(request, context, seen, 'forward');
+  return [...before.toReversed(), ...behind];
+}
+
+async function search(
+  request: HttpRequest,
+  { service }: RouteContext,
+  seen: Seen,
+  direction: 'forward' | 'reverse',
+): Promise<readonly Related[]> {
+  const { databaseId, batches } = await service.scanLogBatches({
     ...request.read(),
-    startRevision: transaction.revision,
-    direction: 'forward',
+    at: seen.scope.revision,
+    startRevision: toRevision(seen.revision),
+    direction,
     limit: RELATED_TRANSACTIONS_MAX + 1,
   });
+  // The name means another instance by now.
+  if (databaseId !== seen.scope.databaseId) return [];
   const related: Related[] = [];
   let byteCount = 0;
   for await (const slice of batches) {
     for (const bytes of slice) {
       byteCount += bytes.length;
-      const found = await request.inTurn(() => transactionsIn(bytes).flatMap((each) => relationOf(each, transaction)));
+      const found = await request.inTurn(() => transactionsIn(bytes).flatMap((each) => relationOf(each, seen)));
       related.push(...found.slice(0, RELATED_MAX - related.length));
     }
     if (related.length === RELATED_MAX || byteCount > PAGE_BYTES_MAX) break;
@@ -50,15 +74,12 @@ function transactionsIn(bytes: Uint8Array): readonly LoggedTransactionView[] {
   return found;
 }
 
-/** None: it has nothing to do with it. */
-function relationOf(
-  { revision, body }: LoggedTransactionView,
-  to: FetchTransactionReply['transaction'],
-): readonly Related[] {
-  if (revision === to.revision) return [];
+/** None: it has nothing to do with it, or is one of its causes. */
+function relationOf({ revision, body }: LoggedTransactionView, seen: Seen): readonly Related[] {
+  if (revision === seen.revision || seen.causes.some((cause) => cause.revision === revision)) return [];
   const { causationId, correlationId } = optionsOfBody(body);
-  const isCaused = causationId?.toLowerCase() === to.transactionId;
-  const isCorrelated = correlationId !== undefined && correlationId === to.options.correlationId;
+  const isCaused = revision > seen.revision && causationId?.toLowerCase() === seen.transactionId;
+  const isCorrelated = correlationId !== undefined && correlationId === seen.correlationId;
   if (!isCaused && !isCorrelated) return [];
   return [{ transactionId: transactionIdOfBody(body), revision, how: isCaused ? 'caused' : 'correlated' }];
 }

@@ -6,6 +6,7 @@ import type { SingleEventReply } from '#service';
 import { ITEM_ANSWER_BYTES } from './limits.ts';
 import { eventJson } from './page.ts';
 import { parseRevision, type QueryParameters } from './query-string.ts';
+import { relatedTransactions } from './related-transactions.ts';
 import { eventPage } from './rendering/event-pages.ts';
 import { textBody } from './rendering/reply-body.ts';
 import { show } from './rendering/show.ts';
@@ -20,9 +21,9 @@ const INDEX_BOUNDS = { min: 0, max: 0xffff };
 /** The parameter that says which event of the transaction. */
 const INDEX = 'index';
 
-const eventById: Handler = numeric(async (request, { service }, at) => {
+const eventById: Handler = numeric(async (request, context, at) => {
   const event = { kind: 'id', stream: request.param('stream'), id: request.param('event_id') } as const;
-  return eventReply(request, await service.singleEvent({ ...request.read(), at, event }));
+  return eventReply(request, context, await context.service.singleEvent({ ...request.read(), at, event }));
 });
 
 export const SINGLE_EVENT_ROUTES: readonly Route[] = [
@@ -52,13 +53,13 @@ export const SINGLE_EVENT_ROUTES: readonly Route[] = [
 
 async function eventAtPosition(
   request: HttpRequest,
-  { service }: RouteContext,
+  context: RouteContext,
   { at, segment }: { readonly at: AskedRevision | 'latest'; readonly segment: string },
 ): Promise<HttpReply> {
   const revision = parseRevision(segment, request.param(segment));
   const position = { revision, index: eventIndex(request.query()) };
-  const reply = await service.singleEvent({ ...request.read(), at, event: { kind: 'position', position } });
-  return eventReply(request, reply, position.index + 1);
+  const reply = await context.service.singleEvent({ ...request.read(), at, event: { kind: 'position', position } });
+  return eventReply(request, context, reply, position.index + 1);
 }
 
 function eventIndex(query: QueryParameters): number {
@@ -66,15 +67,22 @@ function eventIndex(query: QueryParameters): number {
 }
 
 /** `nextIndex` is named by a link when the transaction has an event there (decisions 2.6). */
-async function eventReply(request: HttpRequest, reply: SingleEventReply, nextIndex?: number): Promise<HttpReply> {
+async function eventReply(
+  request: HttpRequest,
+  context: RouteContext,
+  reply: SingleEventReply,
+  nextIndex?: number,
+): Promise<HttpReply> {
   const more = nextIndex !== undefined && nextIndex < reply.eventCount;
   const link = more
     ? { link: `<${request.path()}?${request.query().with(INDEX, String(nextIndex))}>; rel="next"` }
     : {};
+  const { revision } = reply.event.position;
+  const related = await relatedTransactions(request, context, { ...reply, scope: reply, revision });
   const body = await request.inTurn(() => eventJson(reply.event));
   return show(request, {
     body: textBody(body),
     headers: { ...scopeHeaders(reply), ...link },
-    describe: () => eventPage(reply),
+    describe: () => eventPage(reply, related),
   });
 }

@@ -252,8 +252,9 @@ async function lookUp(request: HttpRequest, context: RouteContext): Promise<Http
   });
   const { events } = reply.transaction;
   const shown = request.rendering() === undefined ? events : firstOf(events, request.listSizes());
-  // JSON names nothing but what is stored.
-  const related = request.rendering() === undefined ? [] : await relatedTransactions(request, context, reply);
+  const { transactionId, revision, options } = reply.transaction;
+  const seen = { scope: reply, revision, transactionId, correlationId: options.correlationId, causes: reply.causes };
+  const related = await relatedTransactions(request, context, seen);
   return show(request, {
     body: await request.inTurn(() => storedTransaction(reply, shown)),
     headers: scopeHeaders(reply),

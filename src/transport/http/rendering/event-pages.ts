@@ -86,7 +86,7 @@ function numberIn(row: ReadonlyMap<string, JsonNode>, member: string): number | 
   return node?.kind === 'number' ? Number(node.text) : undefined;
 }
 
-export function eventPage(reply: SingleEventReply): Description {
+export function eventPage(reply: SingleEventReply, related: readonly Related[]): Description {
   const { event, eventCount, databaseName, correlationId } = reply;
   const { revision, index } = event.position;
   const last = eventCount - 1;
@@ -98,6 +98,7 @@ export function eventPage(reply: SingleEventReply): Description {
       previous: index > 0 ? eventPath(reply, { revision, index: index - 1 }) : undefined,
       transaction: transactionPath(databaseName, reply.transactionId),
       ...causeLinks(databaseName, reply.causes),
+      ...relatedLinks(databaseName, related),
       transaction_events: queryPath(reply, { selector: ALL, revisions: { start: revision, end: revision } }),
       ...attributeLinks(reply),
       ...contextLinks(reply),
@@ -121,6 +122,15 @@ function causeLinks(databaseName: string, causes: readonly Cause[]): Links {
   );
 }
 
+function relatedLinks(databaseName: string, related: readonly Related[]): Links {
+  return Object.fromEntries(
+    related.map(({ how, revision, transactionId }) => [
+      `${how}_${revision}`,
+      transactionPath(databaseName, transactionId),
+    ]),
+  );
+}
+
 /** Other events that have something in common with it. */
 function attributeLinks({ event: { bytes }, ...scope }: SingleEventReply): Links {
   const facts = eventFacts(bytes, 0, bytes.length);
@@ -133,7 +143,7 @@ function attributeLinks({ event: { bytes }, ...scope }: SingleEventReply): Links
   };
 }
 
-/** A later transaction that names this one as its cause, or has the same correlation id. */
+/** A later transaction that names this one as its cause, or one that has the same correlation id. */
 export interface Related {
   readonly transactionId: string;
   readonly revision: number;
@@ -159,12 +169,7 @@ export function transactionPage(
       next_events: shownCount < events.length ? queryPath(scope, rest) : undefined,
       first_event: eventPath(scope, { revision, index: 0 }),
       ...causeLinks(reply.databaseName, reply.causes),
-      ...Object.fromEntries(
-        related.map((each) => [
-          `${each.how}_${each.revision}`,
-          transactionPath(reply.databaseName, each.transactionId),
-        ]),
-      ),
+      ...relatedLinks(reply.databaseName, related),
       before: databasePath({ ...scope, revision: reply.transaction.basis }),
       after: databasePath(scope),
       latest: databasePath({ ...scope, revision: 'latest' }),
