@@ -169,7 +169,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'CHANGED_EVENTS_MAX',
       ),
       row(
-        'Transactions that are told as caused by one, and revisions behind it that are searched for them',
+        'Transactions that are told as caused by one or of its `correlation_id`, and revisions on either side of it that are searched for them',
         `${count(http.RELATED_MAX)} of ${count(http.RELATED_TRANSACTIONS_MAX)}, and ${bytes(http.PAGE_BYTES_MAX)}`,
         'those behind are not told',
         'RELATED_MAX',

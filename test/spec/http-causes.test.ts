@@ -1,5 +1,6 @@
 // Goal: whoever looks at an event or a transaction is led to what it came of, to what came of it, and to what has the
-// same correlation id, as of the revision. Method: a real node; a chain of transactions that name one another, and some that only seem to.
+// same correlation id, as of the revision.
+// Method: a real node; a chain of transactions that name one another, and some that only seem to.
 import { describe, expect, it } from 'vitest';
 import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';

@@ -63,7 +63,7 @@ export const HTML_PAGE_BYTES_MAX: number = 64 * 1024;
 /** Events in which is counted what has changed between two revisions, of as many bytes as a page. */
 export const CHANGED_EVENTS_MAX = 10_000;
 
-/** Transactions on each side of one that are searched for what belongs to it, within the bytes of a page; those told. */
+/** Transactions on a side of one that are searched for what belongs to it, within the bytes of a page; those told. */
 export const RELATED_TRANSACTIONS_MAX = 1_000;
 export const RELATED_MAX = 16;
 
