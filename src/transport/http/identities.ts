@@ -28,7 +28,9 @@ const BEGINNINGS = [
   // Azure: App Service, Container Apps, and the certificates that they forward
   'x-ms-(?:client-principal|token-)',
   'x-arr-clientcert',
-  'cf-access-',
+  // Cloudflare: Access, and certificates of clients; Akamai
+  'cf-(?:access|cert|client-cert)-',
+  'client-to-edge',
   // Kong
   'x-(?:consumer|credential|authenticated)-',
   'x-(?:authentik|pomerium|vouch)-',
