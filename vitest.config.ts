@@ -18,6 +18,7 @@ const OF_ONE_NODE: readonly string[] = [
   'http-cluster',
   'maintained-views',
   'mcp-cluster',
+  'tags-before-folds',
   'tls-between-nodes',
   'tls-peers',
   'tokens-of-agents',
