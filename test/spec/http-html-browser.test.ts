@@ -196,6 +196,13 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     await form.getByLabel('x-batch-id').press('Enter');
     await form.getByText(/^200 .*0 events would be committed/).waitFor();
     expect(sent.at(-1)).toBe('?dry_run=true');
+    // TH5: an answer with numbers that JavaScript cannot hold.
+    const [contentType, body] = ['application/json', '{"n":9007199254740993,"price":19.90}'];
+    await page.route('**/state-changes/**', (route) => route.fulfill({ contentType, body }));
+    await form.getByRole('button', { name: 'run command' }).click();
+    const shown = form.locator('pre', { hasText: '"n"' });
+    await shown.waitFor();
+    expect(await shown.textContent()).toBe('{\n  "n": 9007199254740993,\n  "price": 19.90\n}');
   });
 
   it('shows events as they come, and rests when it is paused or not seen', async () => {
