@@ -55,7 +55,7 @@ export interface Rendering {
 
 /** The one of which the pages are that have forms. */
 export const HTML_RENDERING: Rendering = {
-  name: `html/2-${ASSETS_TAG}`,
+  name: `html/3-${ASSETS_TAG}`,
   contentType: 'text/html; charset=utf-8',
   sizes: { itemsDefault: HTML_PAGE_SIZE_DEFAULT, itemsMax: HTML_PAGE_SIZE_MAX, bytesMax: HTML_PAGE_BYTES_MAX },
   hasForms: true,
@@ -67,7 +67,7 @@ export const HTML_RENDERING: Rendering = {
 /** Those beside JSON, the preferred one first where they are equally welcome. */
 const RENDERINGS: readonly Rendering[] = [
   {
-    name: 'toon/2',
+    name: 'toon/3',
     contentType: 'text/plain; charset=utf-8',
     sizes: { itemsDefault: TOON_PAGE_SIZE_DEFAULT, itemsMax: TOON_PAGE_SIZE_MAX, bytesMax: TOON_PAGE_BYTES_MAX },
     hasForms: false,
