@@ -129,12 +129,12 @@ async function askByMcp(key: string): Promise<void> {
   const requestInit = { headers: { authorization: `Bearer ${key}` } };
   const agent = new Client({ name: 'test', version: '1' });
   await agent.connect(new StreamableHTTPClientTransport(new URL(node.mcp), { requestInit }));
-  const calls = [
-    { path: `/databases?${DATA}=1` },
-    { path: KEYS, method: 'POST', body: { name: 'by-mcp', roles: ['reader'] } },
-    { path: '/databases', headers: { 'x-api-key': DATA } },
-  ];
-  for (const given of calls) await agent.callTool({ name: 'fetch', arguments: given }).catch(() => undefined);
+  const ask = (given: Record<string, unknown>): Promise<unknown> =>
+    agent.callTool({ name: 'fetch', arguments: given }).catch(() => undefined);
+  await ask({ path: `/databases?${DATA}=1` });
+  await ask({ path: '/databases', headers: { 'x-api-key': DATA } });
+  const issued = JSON.stringify(await ask({ path: KEYS, method: 'POST', body: { name: 'mcp', roles: ['reader'] } }));
+  secret('a key that an agent has issued', /\bkey\W+([\w.-]{30,})/.exec(issued)?.[1] ?? `none in ${issued}`);
   await agent.close();
 }
 
@@ -165,6 +165,7 @@ describe('SPEC-AUTH-SECRETS', () => {
     const all = await credentials();
     for (const [number, headers] of all.entries()) await askEverything(headers, number);
     await askByMcp(FIRST);
+    expect(secrets.get('a key that an agent has issued')).not.toContain('none in');
     const metrics = await (await fetch(node.metrics)).text();
     const spans = await receiver.until('each request', (them) => them.length > all.length * 10);
     const audit = readFileSync(files.audit, 'utf8');
