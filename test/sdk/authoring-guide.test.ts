@@ -1,6 +1,6 @@
-// Goal: an agent that does what the authoring guide says, with the code that stands in it, has components that work.
-// Method: the guide as a node serves it; its modules, unchanged, in the projects and by the commands that it names,
-// published by its tool, and run.
+// Goal: an agent that does what the authoring guide says, with the code that stands in it, has components that work: one
+// transcript from an empty node to what its own code decides and folds. Method: the guide as a node serves it; its
+// modules, unchanged, in the projects and by the commands that it names, published by its tool, and run.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -103,20 +103,26 @@ describe('the code of the authoring guide', () => {
     await published('state_view', view);
     await published('state_change', change);
     expect(await state(view.name)).toEqual({});
+    // What it commits itself, once: the condition holds of an empty database alone.
+    const note = { id: 'n', specversion: '1.0', type: 'note.taken', source: 'notes', data: { text: 'we begin' } };
+    const body = { events: [note], conditions: [{ max: { revision: 0 } }] };
+    const transact = { method: 'POST', path: `/api/v1/db/${DATABASE}`, body };
+    expect(await called('fetch', transact)).toContain('"revision":1');
+    await expect(called('fetch', transact)).rejects.toThrow(/status 409: .*MaxRevision/s);
     const place = (order: string, body?: object): Promise<string> => {
       const command = { method: 'POST', path: `/orders/${order}`, ...(body && { body }) };
       const given = { database: DATABASE, state_change: change.name, version: 1, command };
       return called('execute_state_change', given);
     };
     expect(JSON.parse(await place('o-1', { items: 2 }))).toMatchObject({
-      transaction: { revision: 1, event_count: 1 },
+      transaction: { revision: 2, event_count: 1 },
     });
     await expect(place('o-1', { items: 3 })).rejects.toThrow(/status 400: .*placed already/s);
     expect(JSON.parse(await place('o%202', { items: 1 }))).toMatchObject({
-      transaction: { revision: 2, event_count: 1 },
+      transaction: { revision: 3, event_count: 1 },
     });
     expect(await state(view.name)).toEqual({ 'o-1': 1, 'o 2': 1 });
-    const events = await called('fetch', { path: `/db/${DATABASE}/2/events` });
-    expect(events).toMatch(/order\.placed[\s\S]*order\.placed/);
+    const events = await called('fetch', { path: `/db/${DATABASE}/3/events` });
+    expect(events).toMatch(/note\.taken[\s\S]*order\.placed[\s\S]*order\.placed/);
   });
 });
