@@ -87,6 +87,18 @@ describe('SPEC-AUTH-REQUIRED over HTTP', () => {
     expect(await twice(`X_API_Key: ${FIRST_KEY}`)).toBe(401);
   });
 
+  it('SPEC-AUTH-KEY: of two headers the key counts, whatever the other one says, over HTTP and gRPC', async () => {
+    const basic = `Basic ${Buffer.from('ann:wrong').toString('base64')}`;
+    for (const authorization of ['Bearer wrong', basic, 'Digest wrong', `Bearer ${FIRST_KEY}`]) {
+      const asked = { ...AS_FIRST, authorization };
+      expect([authorization, (await api.get('/databases', asked)).status]).toEqual([authorization, 200]);
+      await server.client.send('fetchCatalog', {}, { metadata: asked });
+      const wrong = { 'x-api-key': 'wrong', authorization };
+      errorOf(await api.get('/databases', wrong), UNAUTHENTICATED);
+      await expect(server.client.send('fetchCatalog', {}, { metadata: wrong })).rejects.toThrow(GrpcFailure);
+    }
+  });
+
   it('the body of a request without a credential is not asked for', async () => {
     const { host } = new URL(server.http);
     const head = [
