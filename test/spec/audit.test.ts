@@ -1,7 +1,8 @@
-// Goal: whoever administers leaves a record of it, over HTTP and gRPC, with authentication on and off; reads and
+// Goal: whoever administers leaves a record of it, over HTTP, gRPC and MCP, with authentication on and off; reads and
 // transactions leave none. Method: real nodes that write theirs to a file.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, describe, expect, it } from 'vitest';
 import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
 import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
@@ -66,6 +67,34 @@ describe('SPEC-AUTH-AUDIT', () => {
     ]);
     const text = readFileSync(files.on, 'utf8');
     for (const secret of [FIRST_KEY, issued.key.slice(-72)]) expect(text).not.toContain(secret);
+  });
+
+  it('is of whoever an agent is, over MCP', async () => {
+    const name = uniqueName();
+    const before = recordsIn(files.on).length;
+    const made = await api.post('/api/v1/auth/keys', { name: 'agent', roles: [`admin:${name}`] }, AS_FIRST);
+    const { id, key } = jsonOf(made) as { readonly id: string; readonly key: string };
+    const requestInit = { headers: { authorization: `Bearer ${key}` } };
+    const agent = new Client({ name: 'test', version: '1' });
+    await agent.connect(new StreamableHTTPClientTransport(new URL(server.mcp), { requestInit }));
+    const create = (database: string): Promise<unknown> => {
+      const given = { method: 'POST', path: '/api/v1/db', body: { database_name: database } };
+      return agent.callTool({ name: 'fetch', arguments: given }).catch(() => undefined);
+    };
+    await create(name);
+    await create('of-somebody-else');
+    await agent.close();
+    const principal = { act: 'create-database', principal: `key:${id}`, principalName: 'agent' };
+    expect(recordsIn(files.on).slice(before + 1)).toEqual([
+      { ...principal, outcome: 'done', database: name, databaseId: expect.any(String) },
+      {
+        ...principal,
+        outcome: 'denied',
+        code: 'permission_denied',
+        reason: 'RightLacking',
+        database: 'of-somebody-else',
+      },
+    ]);
   });
 
   it('is of anybody where nobody is asked who he is', async () => {
