@@ -105,8 +105,8 @@ describe('the code of the authoring guide', () => {
     expect(await state(view.name)).toEqual({});
     // What it commits itself, once: the condition holds of an empty database alone.
     const note = { id: 'n', specversion: '1.0', type: 'note.taken', source: 'notes', data: { text: 'we begin' } };
-    const body = { events: [note], conditions: [{ max: { revision: 0 } }] };
-    const transact = { method: 'POST', path: `/api/v1/db/${DATABASE}`, body };
+    const noted = { events: [note], conditions: [{ max: { revision: 0 } }] };
+    const transact = { method: 'POST', path: `/api/v1/db/${DATABASE}`, body: noted };
     expect(await called('fetch', transact)).toContain('"revision":1');
     await expect(called('fetch', transact)).rejects.toThrow(/status 409: .*MaxRevision/s);
     const place = (order: string, body?: object): Promise<string> => {
