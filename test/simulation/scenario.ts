@@ -18,6 +18,7 @@ import {
   drawTraps,
   type Fault,
 } from './faults/plan.ts';
+import { drawStoreCuts } from './faults/store-cuts.ts';
 import {
   asAimed,
   asCluster,
@@ -208,6 +209,14 @@ class Run {
   }
 
   #plan(random: Rng): readonly Fault[] {
+    const faults = this.#planOthers(random);
+    if (this.#modes.cuts !== true) return faults;
+    const { safetyUs, nodeCount } = this.#swarm;
+    const cuts = drawStoreCuts(this.#simulator.random('store cuts'), { safetyUs, nodeCount, first: faults.length });
+    return [...faults, ...cuts];
+  }
+
+  #planOthers(random: Rng): readonly Fault[] {
     const { cluster, safetyUs, traps: mood } = this.#swarm;
     if (this.#story === 'refounded') return this.#planEnd(random);
     const faults = drawFaults(random, this.#swarm);

@@ -6,6 +6,7 @@
  *   log file without a sync, and a synced batch in the next file may survive an earlier one that is lost.
  * - A failed write may be there after the next start; until then every later write fails, too.
  * - A flipped bit in a table is a wrong value without an error.
+ * - A log that was cut has lost its last writes, synced or not, without a word.
  *
  * Writes go one after the other, each with its own delay, and become visible a moment before they are acknowledged.
  * It outlives the process of its node; each thread has its own handle, whose waiting is the thread's own.
@@ -46,6 +47,8 @@ export class SimStore {
   #movedCount = 0;
   #syncedCount = 0;
   #flips: readonly Flip[] = [];
+  /** What was there before the log was cut, until a process serves on what is left. */
+  #whole: { readonly visible: ReturnType<typeof memoryKv>; readonly writes: readonly Write[] } | undefined;
   readonly #random: Rng;
   #freeUs = 0;
   slowness = 1;
@@ -62,7 +65,7 @@ export class SimStore {
   }
 
   get isDamaged(): boolean {
-    return this.#flips.length > 0;
+    return this.#flips.length > 0 || this.#whole !== undefined;
   }
 
   takeErrors(): number {
@@ -81,6 +84,11 @@ export class SimStore {
     this.#strike = strike && { left: writes, strike };
   }
 
+  /** A process serves: what a cut has taken is made up for, and no backup would be. */
+  serves(): void {
+    this.#whole = undefined;
+  }
+
   /** A process has ended; the next one opens the store anew. */
   endProcess(): void {
     this.#isBroken = false;
@@ -97,11 +105,29 @@ export class SimStore {
     this.#movedCount += this.#writes.length;
     this.#writes = [];
     this.#visible = memoryKv();
+    await this.#showDurable();
+  }
+
+  async #showDurable(): Promise<void> {
     const rows = await rowsOf(this.#durable);
     put(
       this.#visible,
       rows.map((row) => ({ kind: 'put', ...row })),
     );
+  }
+
+  /** The last writes are gone; answers how many. No process has it open. */
+  async cut(writes: number): Promise<number> {
+    const kept = this.#writes.slice(0, Math.max(0, this.#writes.length - writes));
+    const lost = this.#writes.length - kept.length;
+    if (lost === 0) return 0;
+    this.#whole ??= { visible: this.#visible, writes: this.#writes };
+    this.#writes = kept;
+    this.#syncedCount = Math.min(this.#syncedCount, this.#movedCount + kept.length);
+    this.#visible = memoryKv();
+    await this.#showDurable();
+    for (const { operations } of kept) put(this.#visible, operations);
+    return lost;
   }
 
   /** Flips a bit in the value of some row; undefined when there is no row. */
@@ -122,12 +148,24 @@ export class SimStore {
    * well.
    */
   restore(): void {
+    this.#restoreCut();
     for (const flip of this.#flips) {
       const right = (value: Uint8Array): Uint8Array | undefined => mended(value, flip);
       this.#replace(flip.key, right);
       this.#writes = this.#writes.map((write) => mendedWrite(write, flip.key, right));
     }
     this.#flips = [];
+  }
+
+  /** A backup has what was there, and is durable. */
+  #restoreCut(): void {
+    const whole = this.#whole;
+    if (whole === undefined) return;
+    this.#whole = undefined;
+    this.#visible = whole.visible;
+    for (const { operations } of whole.writes) put(this.#durable, operations);
+    this.#writes = [];
+    this.#movedCount = Math.max(this.#movedCount, this.#syncedCount);
   }
 
   /** The store as one thread of a process has it open. */

@@ -14,6 +14,7 @@ import type { Fault, FaultAction } from './plan.ts';
 import { Recoverer } from './recovery.ts';
 import { Refounder } from './refounding.ts';
 import { Returner } from './returning.ts';
+import type { StoreCut } from './store-cuts.ts';
 import { Trapper } from './traps.ts';
 
 export type Watchers = Pick<ClusterPlace, 'watch' | 'durability'>;
@@ -147,6 +148,8 @@ export class Nemesis {
         return this.#drain(action, node);
       case 'rot':
         return this.#rot(action, node);
+      case 'store-cut':
+        return this.#cutStore(action, node);
       case 'network':
       case 'one-way':
       case 'partition':
@@ -237,6 +240,16 @@ export class Nemesis {
     else simulator.note(`spoiled: ${node.disk.flip(where === 'log' ? '.wal' : 'guard')}`);
     if (ending !== undefined && where !== 'lost') this.#later(20_000, 'after rot', () => node.crash(ending));
     this.#later(durationUs, 'repair', () => this.#repair(node));
+  }
+
+  #cutStore({ writes, durationUs }: StoreCut, node: SimNode): void {
+    const { simulator, onBug } = this.#parts;
+    node.hold();
+    node.store.cut(writes).then((lost) => simulator.note(`the log of the store is cut: ${lost} writes`), onBug);
+    node.release();
+    this.#later(durationUs, 'repair', () => {
+      if (node.store.isDamaged) this.#repair(node);
+    });
   }
 
   /** The power comes back, and goes again when the next process has written a little. */

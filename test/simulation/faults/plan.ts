@@ -13,6 +13,7 @@ import { drawAbsence, drawOperatorAction, drawUpgradeSteps, type OperatorAction 
 import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawRefounding, type Refounding } from './refounding.ts';
 import { drawReturn, type Return } from './returning.ts';
+import type { StoreCut } from './store-cuts.ts';
 import { drawTrap, type Trap, type TrapMood } from './traps.ts';
 
 export const FAULT_KINDS = [
@@ -97,6 +98,7 @@ export type FaultAction =
   | OperatorAction
   | Recovery
   | Refounding
+  | StoreCut
   /** The disk spoils what it has and says nothing; after a while it is put right from a backup. */
   | {
       readonly kind: 'rot';

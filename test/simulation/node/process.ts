@@ -208,7 +208,7 @@ export class NodeProcess {
     });
     const guard = DiskGuard.open(DIRECTORY, { disk, probe, thresholds: settings.disk });
     const rows = store.openIn(this.front);
-    const identity = (await this.#seat?.identity(rows)) ?? ALONE;
+    const identity = (await this.#seat?.identity(rows, () => disk.list(`${DIRECTORY}/log`).length > 0)) ?? ALONE;
     if (this.#seat !== undefined) settleLog(DIRECTORY, identity.storeId, disk.places);
     const { log, recovered } = SimLog.open({
       directory: `${DIRECTORY}/log`,

@@ -2,7 +2,7 @@
  * The seat of one process in a cluster: who its store is, how it reaches the others, and what its core is told of both.
  * The parts are the real ones (own-identity.ts, peer/join.ts, peer/reach.ts, spread.ts), as the real threads join them.
  */
-import { type Address, CATALOG_GROUP, NO_BYTES } from '#base';
+import { type Address, CATALOG_GROUP, DatabaseError, NO_BYTES } from '#base';
 import {
   type ClientAddresses,
   type CorePorts,
@@ -86,15 +86,18 @@ export class Seat {
     this.#parts = parts;
   }
 
-  /** Who the store is; a new one becomes somebody first. */
-  async identity(store: KvStore): Promise<NodeIdentity> {
+  /** Who the store is; a new one becomes somebody first, unless there is a log beside it. */
+  async identity(store: KvStore, hasLog: () => boolean): Promise<NodeIdentity> {
     const { clock, random, seeds } = this.#parts;
     const identity = await ownIdentity(store, {
       place: 'data',
       nowMs: clock.nowMs(),
       random,
       join: seeds.length === 0 ? undefined : (storeId) => this.#join(storeId),
-      checkNew: () => Promise.resolve(),
+      // As src/cluster/store/data-directory.ts: a store that was lost must not ask to be taken in as another one.
+      checkNew: async () => {
+        if (hasLog()) throw new DatabaseError('internal', 'There is a log, and a store that is new beside it');
+      },
     });
     this.#storeId = identity.storeId;
     this.#store = store;

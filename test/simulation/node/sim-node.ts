@@ -149,6 +149,7 @@ export class SimNode {
     this.#simulator.note(`${this.name} starts`);
     process.start(() => {
       this.#isUp = true;
+      this.store.serves();
       this.#simulator.note(`${this.name} is up`);
       this.#listener.onUp();
     });

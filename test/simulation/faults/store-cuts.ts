@@ -1,0 +1,44 @@
+/**
+ * A log of LevelDB is cut, as one whose end cannot be read any more: what the store wrote last is gone, synced or not,
+ * and nothing says so. The process had ended before, and another one starts on what is left.
+ *
+ * Whoever starts so either applies again what its own log still has, or refuses to, since what is gone is nowhere else
+ * (`#cluster`, recovery.ts); then its files are restored from a backup after a while. What is gone is told apart from
+ * what a power failure takes: that leaves every synced write.
+ */
+import type { Rng } from '../engine/random.ts';
+import type { Fault } from './plan.ts';
+
+export interface StoreCut {
+  readonly kind: 'store-cut';
+  /** How many of the last writes are gone; of fewer all. */
+  readonly writes: number;
+  /** Until an operator restores what there was, if the node has not gone on. */
+  readonly durationUs: number;
+}
+
+interface Ranges {
+  readonly safetyUs: number;
+  readonly nodeCount: number;
+  /** The number of the first. */
+  readonly first: number;
+}
+
+const CUT_US_MEAN = 4_000_000;
+const WRITES = [1, 3, 10, 30, 100, 300, 1000] as const;
+const DURATION_US = { min: 500_000, max: 4_000_000 } as const;
+
+/** In a stream and with numbers of their own, so that the other faults stay what they were. */
+export function drawStoreCuts(random: Rng, { safetyUs, nodeCount, first }: Ranges): readonly Fault[] {
+  const faults: Fault[] = [];
+  for (let atUs = random.exponential(CUT_US_MEAN); atUs < safetyUs; atUs += random.exponential(CUT_US_MEAN)) {
+    const action: StoreCut = {
+      kind: 'store-cut',
+      writes: random.pick(WRITES),
+      durationUs: random.between(DURATION_US.min, DURATION_US.max),
+    };
+    const node = random.between(0, nodeCount - 1);
+    faults.push({ number: first + faults.length, atUs: Math.round(atUs), node, action });
+  }
+  return faults;
+}
