@@ -15,10 +15,10 @@ import {
   drawOperatorFaults,
   drawRecoveries,
   drawRefoundings,
+  drawStoreCuts,
   drawTraps,
   type Fault,
 } from './faults/plan.ts';
-import { drawStoreCuts } from './faults/store-cuts.ts';
 import {
   asAimed,
   asCluster,

@@ -13,7 +13,7 @@ import { drawAbsence, drawOperatorAction, drawUpgradeSteps, type OperatorAction 
 import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawRefounding, type Refounding } from './refounding.ts';
 import { drawReturn, type Return } from './returning.ts';
-import type { StoreCut } from './store-cuts.ts';
+import { drawStoreCut, type StoreCut } from './store-cuts.ts';
 import { drawTrap, type Trap, type TrapMood } from './traps.ts';
 
 export const FAULT_KINDS = [
@@ -141,6 +141,25 @@ export function drawFaults(random: Rng, ranges: FaultRanges): readonly Fault[] {
     const node = drawn.between(0, ranges.nodeCount - 1);
     faults.push({ number: faults.length, atUs: Math.round(atUs), node, action });
     atUs += random.exponential(ranges.faultUsMean);
+  }
+  return faults;
+}
+
+/** Only with `--cuts`. */
+const CUT_US_MEAN = 4_000_000;
+
+interface CutRanges extends Pick<FaultRanges, 'safetyUs' | 'nodeCount'> {
+  /** The number of the first. */
+  readonly first: number;
+}
+
+/** Stores that are cut have a stream and numbers of their own, so that the other faults stay what they were. */
+export function drawStoreCuts(random: Rng, { safetyUs, nodeCount, first }: CutRanges): readonly Fault[] {
+  const faults: Fault[] = [];
+  for (let atUs = random.exponential(CUT_US_MEAN); atUs < safetyUs; atUs += random.exponential(CUT_US_MEAN)) {
+    const action = drawStoreCut(random);
+    const node = random.between(0, nodeCount - 1);
+    faults.push({ number: first + faults.length, atUs: Math.round(atUs), node, action });
   }
   return faults;
 }

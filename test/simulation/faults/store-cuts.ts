@@ -7,7 +7,6 @@
  * what a power failure takes: that leaves every synced write.
  */
 import type { Rng } from '../engine/random.ts';
-import type { Fault } from './plan.ts';
 
 export interface StoreCut {
   readonly kind: 'store-cut';
@@ -17,28 +16,13 @@ export interface StoreCut {
   readonly durationUs: number;
 }
 
-interface Ranges {
-  readonly safetyUs: number;
-  readonly nodeCount: number;
-  /** The number of the first. */
-  readonly first: number;
-}
-
-const CUT_US_MEAN = 4_000_000;
 const WRITES = [1, 3, 10, 30, 100, 300, 1000] as const;
 const DURATION_US = { min: 500_000, max: 4_000_000 } as const;
 
-/** In a stream and with numbers of their own, so that the other faults stay what they were. */
-export function drawStoreCuts(random: Rng, { safetyUs, nodeCount, first }: Ranges): readonly Fault[] {
-  const faults: Fault[] = [];
-  for (let atUs = random.exponential(CUT_US_MEAN); atUs < safetyUs; atUs += random.exponential(CUT_US_MEAN)) {
-    const action: StoreCut = {
-      kind: 'store-cut',
-      writes: random.pick(WRITES),
-      durationUs: random.between(DURATION_US.min, DURATION_US.max),
-    };
-    const node = random.between(0, nodeCount - 1);
-    faults.push({ number: first + faults.length, atUs: Math.round(atUs), node, action });
-  }
-  return faults;
+export function drawStoreCut(random: Rng): StoreCut {
+  return {
+    kind: 'store-cut',
+    writes: random.pick(WRITES),
+    durationUs: random.between(DURATION_US.min, DURATION_US.max),
+  };
 }
