@@ -41,10 +41,19 @@ export class Faults {
 
   /** `description` says what would be right ("must be 1 to 255 bytes of UTF-8"). Returns undefined, for `return`. */
   add(path: string, description: string, found?: Found): undefined {
+    this.#keep(path, found === undefined ? { description } : { description, ...shown(found) });
+  }
+
+  /** What others have found wrong, said of another field. */
+  readd(path: string, violation: FieldViolation): void {
+    this.#keep(path, violation);
+  }
+
+  #keep(path: string, violation: Omit<FieldViolation, 'field'>): void {
     this.#count++;
-    if (this.#violations.length >= FAULTS_MAX) return;
-    const field = cut(path, FAULT_FIELD_LENGTH_MAX);
-    this.#violations.push(found === undefined ? { field, description } : { field, description, ...shown(found) });
+    if (this.#violations.length < FAULTS_MAX) {
+      this.#violations.push({ ...violation, field: cut(path, FAULT_FIELD_LENGTH_MAX) });
+    }
   }
 
   /** An invalid_argument error with all of them; `what` begins its message ("The transaction is malformed"). */

@@ -58,7 +58,7 @@ export function queryFromParameter(q: string, faults: Faults): ScopedQuery | und
   const bytes = fromBase64Url(q);
   if (bytes === undefined) return faults.add('q', 'must be URL-safe base64 without padding', q);
   const node = parseJson(bytes);
-  if (node.kind === 'fault') return faults.add('q', `must hold JSON: ${node.message}`);
+  if (node.kind === 'fault') return faults.add('q', `must hold JSON, in URL-safe base64: ${node.message}`, q);
   return scopedQueryFromJson(node, 'q', faults);
 }
 

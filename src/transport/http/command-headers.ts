@@ -4,6 +4,7 @@
  * component is anybody's code, what it is told may end in events. Nor is it told what is of a connection or of this
  * server alone, and is not the same when a command is sent again, or on by another node.
  */
+import { decodeUtf8 } from '#base';
 import type { Pairs } from '#model';
 import { RELAYED, SHOWN } from '../relay.ts';
 import type { HttpRequest } from './request.ts';
@@ -68,13 +69,7 @@ export function commandHeaders(request: HttpRequest): Pairs {
     .filter(([name]) => !PREFIXES.some((prefix) => name.startsWith(prefix)));
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
 /** Node gives bytes as characters; most who send others than those of ASCII mean UTF-8. */
 function textOf(value: string): string {
-  try {
-    return utf8.decode(Buffer.from(value, 'latin1'));
-  } catch {
-    return value;
-  }
+  return decodeUtf8(Buffer.from(value, 'latin1')) ?? value;
 }

@@ -187,13 +187,19 @@ describe('a query of the revision-scoped family', () => {
       '{"range":{"effectiveTime":{"startAt":"1970-01-01T00:00:06Z","endAt":"1970-01-01T00:00:05Z"}}}',
       'q.range.effectiveTime must have its start at or before its end',
     ],
-    ['{', 'q must hold JSON: line 1, column 2: expected a member name in quotes'],
+    ['{', 'q must hold JSON, in URL-safe base64: line 1, column 2: expected a member name in quotes'],
   ])('must not be %s', (json, expected) => {
     expect(JSON.stringify(read(json))).toContain(expected);
   });
 
   it.each(['e30=', 'e3 0', 'ä', 'abcde'])('must not be spelled %j', (q) => {
     expect(outcome((faults) => queryFromParameter(q, faults))).toEqual(['q must be URL-safe base64 without padding']);
+  });
+
+  it('is shown as it was sent where it holds no JSON', () => {
+    const faults = new Faults();
+    queryFromParameter('9007199254740993', faults);
+    expect(faults.violations).toMatchObject([{ field: 'q', value: '9007199254740993' }]);
   });
 
   it('is written so that it is read back equal', () => {
