@@ -36,6 +36,8 @@ const SYNC_US_MEAN = 600;
 const CLEAR_ROWS = 100;
 /** Bytes on either side of a flipped one by which it is known again in a row that was written anew. */
 const AROUND = 8;
+/** What a write is seen to begin with. */
+const [SYNCED, UNSYNCED] = [Uint8Array.of(1), Uint8Array.of(0)];
 
 export class SimStore {
   #visible = memoryKv();
@@ -50,6 +52,7 @@ export class SimStore {
   /** What was there before the log was cut, until a process serves on what is left. */
   #whole: { readonly visible: ReturnType<typeof memoryKv>; readonly writes: readonly Write[] } | undefined;
   readonly #random: Rng;
+  readonly #seen: (bytes: Uint8Array) => void;
   #freeUs = 0;
   slowness = 1;
   /** Whether there is room for a write. */
@@ -60,8 +63,10 @@ export class SimStore {
   #errors = 0;
   byteLength = 0;
 
-  constructor(random: Rng) {
+  /** `seen` is shown every write, in the order in which they become visible. */
+  constructor(random: Rng, seen: (bytes: Uint8Array) => void = () => undefined) {
     this.#random = random;
+    this.#seen = seen;
   }
 
   get isDamaged(): boolean {
@@ -202,7 +207,13 @@ export class SimStore {
   #apply(operations: readonly Operation[], isDurable: boolean): void {
     put(this.#visible, operations);
     this.#writes.push({ operations, isDurable });
-    for (const operation of operations) if (operation.kind === 'put') this.byteLength += operation.value.length;
+    this.#seen(isDurable ? SYNCED : UNSYNCED);
+    for (const operation of operations) {
+      this.#seen(operation.key);
+      if (operation.kind === 'del') continue;
+      this.#seen(operation.value);
+      this.byteLength += operation.value.length;
+    }
     this.#countDown();
   }
 

@@ -22,4 +22,20 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     nodes: 3,
     aimed: true,
   },
+  {
+    name: 'store-behind-its-checkpoint',
+    file: 'src/cluster/core/recovery.ts',
+    find: '  if (applied.index < from || applied.index > last) {',
+    replace: '  if (applied.index > last) {',
+    and: [
+      {
+        file: 'src/cluster/core/group-lifecycle.ts',
+        find: "  assert(checkpoint.index <= applied.index, 'The store is not behind its checkpoint', [checkpoint, applied]);\n",
+        replace: '',
+      },
+    ],
+    breaks: 'a store that has lost what its checkpoint stands for is gone on with',
+    nodes: 3,
+    cuts: true,
+  },
 ];

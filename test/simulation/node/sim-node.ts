@@ -94,8 +94,7 @@ export class SimNode {
     this.#settings = settings;
     this.#listener = listener;
     this.#disk = this.#emptyDisk(`${name} disk`);
-    this.#store = new SimStore(simulator.random(`${name} store`));
-    this.#store.hasRoom = () => this.disk.availableBytes > 0;
+    this.#store = this.#emptyStore(`${name} store`);
     this.clock = new SimClock(simulator, settings.clockPpm);
   }
 
@@ -278,6 +277,13 @@ export class SimNode {
     return new SimDisk(this.#simulator.random(name), (bytes) => trace.bytes(bytes));
   }
 
+  #emptyStore(name: string): SimStore {
+    const { trace } = this.#simulator;
+    const store = new SimStore(this.#simulator.random(name), (bytes) => trace.bytes(bytes));
+    store.hasRoom = () => this.disk.availableBytes > 0;
+    return store;
+  }
+
   /** Its volume is emptied. What starts on it asks the others (`seeds`) to join, as a store that nobody knows. */
   wipe(seeds: readonly string[]): void {
     this.hold();
@@ -285,8 +291,7 @@ export class SimNode {
     this.#isRemoved = false;
     this.#simulator.note(`${this.name} is emptied`);
     this.#disk = this.#emptyDisk(`${this.name} disk ${this.#wipes}`);
-    this.#store = new SimStore(this.#simulator.random(`${this.name} store ${this.#wipes}`));
-    this.#store.hasRoom = () => this.disk.availableBytes > 0;
+    this.#store = this.#emptyStore(`${this.name} store ${this.#wipes}`);
     this.#place = this.#place && { ...this.#place, seeds };
     this.release();
   }

@@ -35,7 +35,7 @@ it.each([
   ['a byte order mark', '\u00ef\u00bb\u00bfmark', '\ufeffmark'],
   ['letters of UTF-8', 'J\u00c3\u00bcrgen', 'J\u00fcrgen'],
   ['bytes that are no UTF-8', 'J\u00fcrgen', 'J\u00fcrgen'],
-])('it is told %s as they were sent', (_, sent, expected) => {
+])('a component is told %s as they were sent', (_, sent, expected) => {
   const request: object = {
     header: () => undefined,
     headers: () => [['x-name', sent]],
