@@ -33,7 +33,7 @@ export async function deleteDatabase(
 /** Where the name means no instance, or not the one that was named, no revision is asked for. */
 async function untilAtFloor(
   context: ServiceContext,
-  { databaseName, floor }: DeleteDatabaseRequest,
+  { databaseName, floor, span }: DeleteDatabaseRequest,
   databaseId: string | undefined,
 ): Promise<void> {
   if (floor === undefined) return;
@@ -44,7 +44,7 @@ async function untilAtFloor(
   if (databaseId !== undefined && binding.databaseId !== databaseId) return;
   assertHeld(context.node, binding);
   try {
-    await untilAnswered(context, floor.signal, binding, floor.minRevision);
+    await untilAnswered(context, { signal: floor.signal, span }, binding, floor.minRevision);
   } catch (failure) {
     // An instance that went away meanwhile is nothing to delete by its id.
     const isThere = context.node.catalog.lookup(databaseName)?.databaseId === binding.databaseId;

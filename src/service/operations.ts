@@ -92,7 +92,7 @@ export type DeleteDatabaseReply =
   | { readonly kind: 'deleted'; readonly databaseId: DatabaseId }
   | { readonly kind: 'nothing-deleted' };
 
-export interface ListDatabasesRequest {
+export interface ListDatabasesRequest extends Traced {
   /** Leaves out what this node holds no copy of. */
   readonly heldOnly?: boolean;
   /** By which other nodes know on whose behalf they are asked; absent: they need not know. */

@@ -128,11 +128,15 @@ async function untilApplied(
 /** The same for a write, which needs no rows: what was answered was applied. */
 export async function untilAnswered(
   context: ServiceContext,
-  signal: AbortSignal,
+  { signal, span }: ReadWait,
   binding: Binding,
   revision: AskedRevision,
 ): Promise<void> {
-  if (context.node.answered(binding.group) < revision) await untilApplied(context, { signal }, binding, revision);
+  if (context.node.answered(binding.group) >= revision) return;
+  await inSpan(span, 'cairn.read_barrier', async (waiting) => {
+    waiting?.set({ 'cairn.at': 'revision' });
+    await untilApplied(context, { signal, span: waiting }, binding, revision);
+  });
 }
 
 export interface RevisionWait {

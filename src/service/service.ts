@@ -84,7 +84,7 @@ export function createService(parts: ServiceParts): Service {
   return {
     createDatabase: traced('create_database', context, createDatabase),
     deleteDatabase: traced('delete_database', context, deleteDatabase),
-    listDatabases: (request) => listDatabases(context, request),
+    listDatabases: traced('list_databases', context, listDatabases),
     databaseAt: traced('database_at', context, databaseAt),
     databaseAtTimestamp: traced('database_at_timestamp', context, databaseAtTimestamp),
     awaitDatabase: traced('await_database', context, awaitDatabase),

@@ -15,7 +15,7 @@ import type { HeaderOf, Span, Traced } from '#observability';
 import type { ServiceContext } from './context.ts';
 
 /** An operation that has a span of its own whenever its request has one. */
-export function traced<Request extends Traced & { readonly databaseName: string }, Reply extends object>(
+export function traced<Request extends Traced & { readonly databaseName?: string }, Reply extends object>(
   operation: string,
   context: ServiceContext,
   run: (context: ServiceContext, request: Request) => Promise<Reply>,
@@ -33,7 +33,7 @@ interface Operation<Request, Reply> {
   readonly run: (context: ServiceContext, request: Request) => Promise<Reply>;
 }
 
-async function operate<Request extends { readonly databaseName: string }, Reply extends object>(
+async function operate<Request extends { readonly databaseName?: string }, Reply extends object>(
   parent: Span,
   { operation, context, request, run }: Operation<Request, Reply>,
 ): Promise<Reply> {
@@ -55,7 +55,7 @@ async function operate<Request extends { readonly databaseName: string }, Reply 
 }
 
 /** What is no name of a database may be anything. */
-function nameOf({ databaseName }: { readonly databaseName: string }): string | undefined {
+function nameOf({ databaseName = '' }: { readonly databaseName?: string }): string | undefined {
   return isDatabaseName(databaseName) ? databaseName : undefined;
 }
 

@@ -69,10 +69,10 @@ function transactIn(
   judged: Judged,
   bind: () => void,
 ): Promise<TransactReply> {
-  const { floor } = judged.request;
+  const { floor, span } = judged.request;
   assertHeld(context.node, binding);
   if (floor === undefined) return decide(context, binding, judged, bind);
-  const shown = untilAnswered(context, floor.signal, binding, floor.minRevision);
+  const shown = untilAnswered(context, { signal: floor.signal, span }, binding, floor.minRevision);
   return shown.then(() => decide(context, binding, judged, bind));
 }
 

@@ -290,7 +290,54 @@ describe('the guides', () => {
   });
 });
 
+/** Of the protocol's optional parts, and for each a request that would be right. */
+const NOT_OFFERED: Readonly<Record<string, object>> = {
+  'prompts/list': {},
+  'prompts/get': { name: 'any' },
+  'completion/complete': {
+    ref: { type: 'ref/resource', uri: 'service://db/{name}' },
+    argument: { name: 'name', value: '' },
+  },
+  'logging/setLevel': { level: 'debug' },
+  'resources/subscribe': { uri: 'service://databases' },
+  'resources/unsubscribe': { uri: 'service://databases' },
+  'tasks/list': {},
+};
+
+interface Reply {
+  readonly result?: { readonly capabilities?: object; readonly content?: readonly object[] };
+  readonly error?: { readonly code: number };
+}
+
+/** The messages of an answer, in their order. */
+function repliesOf({ text }: Sent): readonly Reply[] {
+  return [...text.matchAll(/^data: (.+)$/gm)].map(([, data = '']) => JSON.parse(data) as Reply);
+}
+
 describe('SPEC-MCP-REVISIONS', () => {
+  it('promise tools and resources, and know no method of what is not offered', async () => {
+    const [begins] = repliesOf(await send(INITIALIZE));
+    expect(begins?.result?.capabilities).toEqual({ tools: {}, resources: {} });
+    const headers = await begun();
+    await send(READY, headers);
+    const codes: [string, ...unknown[]][] = [];
+    for (const [method, params] of Object.entries(NOT_OFFERED)) {
+      const replies = repliesOf(await send({ jsonrpc: '2.0', id: 7, method, params }, headers));
+      codes.push([method, ...replies.map(({ error }) => error?.code)]);
+    }
+    expect(codes).toEqual(Object.keys(NOT_OFFERED).map((method) => [method, -32_601]));
+  });
+
+  it('have a tool answer with text alone, and ask nothing of its client, whatever that could do', async () => {
+    const able = { sampling: {}, elicitation: {}, roots: { listChanged: true } };
+    const { session } = await send({ ...INITIALIZE, params: { ...INITIALIZE.params, capabilities: able } });
+    const headers = { 'mcp-session-id': session ?? '' };
+    await send(READY, headers);
+    const params = { name: 'fetch', arguments: { path: '/' }, _meta: { progressToken: 'p' } };
+    const replies = repliesOf(await send({ jsonrpc: '2.0', id: 8, method: 'tools/call', params }, headers));
+    expect(replies).toMatchObject([{ id: 8, result: { content: [{ type: 'text' }] } }]);
+  });
+
   it.each(['legacy', 'auto', '2026-07-28'] as const)(
     'answer the client of the second SDK, in the way %s',
     async (way) => {

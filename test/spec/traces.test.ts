@@ -131,6 +131,34 @@ describe('SPEC-TRACE-CONTEXT over HTTP', () => {
     expect(named('cairn.read_slices', spans).attributes).toMatchObject({ 'cairn.events': 1 });
   });
 
+  it('a list of databases has its operation, over HTTP and gRPC', async () => {
+    const ways: (readonly string[])[] = [];
+    for (const ask of [
+      (traceparent: string) => api.get('/databases', { traceparent }),
+      (traceparent: string) => server.client.send('fetchCatalog', {}, { metadata: { traceparent } }),
+    ]) {
+      const { traceId, traceparent } = remote();
+      await ask(traceparent);
+      ways.push(wayTo('cairn.list_databases', await traceWith(traceId, 'cairn.list_databases')));
+    }
+    expect(ways).toEqual([
+      ['GET /databases', 'cairn.list_databases'],
+      ['cairn.v1.EventStore/FetchCatalog', 'cairn.list_databases'],
+    ]);
+  });
+
+  it('a write shows the wait for the revision that its node must have', async () => {
+    const { traceId, traceparent } = remote();
+    const headers = { traceparent, 'x-min-revision': '1000' };
+    expect((await api.post('/databases/shop/events', { events: [event('floor')] }, headers)).status).toBe(404);
+    const spans = await traceWith(traceId, 'cairn.read_barrier', 'cairn.transact');
+    expect(wayTo('cairn.read_barrier', spans).slice(-2)).toEqual(['cairn.transact', 'cairn.read_barrier']);
+    expect(named('cairn.read_barrier', spans)).toMatchObject({
+      isError: true,
+      attributes: { 'cairn.at': 'revision', 'cairn.error.reason': 'RevisionNotFound' },
+    });
+  });
+
   it('a refusal is told by its code, and is no fault of the node', async () => {
     const { traceId, traceparent } = remote();
     expect((await api.get('/db/nothing/latest', { traceparent })).status).toBe(404);

@@ -25,8 +25,11 @@ function one(...scenarios: readonly string[]): Outcomes {
   return Object.fromEntries(scenarios.map((scenario) => [scenario, [scenario]]));
 }
 
+/** That ours answer with text, say what was wrong and ask nothing of a client: SPEC-MCP-TOOLS, SPEC-MCP-REVISIONS. */
 const NO_TOOL = 'calls tools of the suite, such as test_simple_text';
+/** That ours and the template are read: SPEC-MCP-RESOURCES. */
 const NO_RESOURCE = 'reads resources of the suite, such as test://static-text';
+/** That methods of these two are refused as unknown: SPEC-MCP-REVISIONS. */
 const NO_PROMPTS = 'needs prompts, of which Cairn has none: they are no capability of its';
 const NOT_OFFERED = 'needs what Cairn does not offer, nor says that it does: completions, log levels, subscriptions';
 const NO_TASKS = 'is of the extension for tasks, which Cairn does not have';

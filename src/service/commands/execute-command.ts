@@ -40,7 +40,7 @@ async function execute(
 ): Promise<ExecuteCommandReply> {
   const { floor, faults, command, signal, origin, options, requireLeader = false, span } = request;
   assertHeld(context.node, binding);
-  if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
+  if (floor !== undefined) await untilAnswered(context, { signal: floor.signal, span }, binding, floor.minRevision);
   const transactionId = transactionIdOf(context, request);
   // Whatever the command says now: it may be another one, or one of a version that is gone.
   // Asked for once, however much of what follows wants it.

@@ -19,7 +19,7 @@ export function defining<Reply>(
   let isBound = false;
   const run = async (binding: Binding): Promise<Reply> => {
     assertHeld(node, binding);
-    if (floor !== undefined) await untilAnswered(context, floor.signal, binding, floor.minRevision);
+    if (floor !== undefined) await untilAnswered(context, { signal: floor.signal, span }, binding, floor.minRevision);
     return work(binding, async (entry) => {
       try {
         // Said here, it names the leader of this database.

@@ -66,7 +66,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
       { name: 'FetchCatalog', parse: decoding(Empty, 'Empty'), reply: FetchCatalogReply },
       async (_request, call) => {
         const heldOnly = call.header(RELAYED) !== undefined;
-        const databases = await service.listDatabases({ signal: call.signal, heldOnly });
+        const databases = await service.listDatabases({ signal: call.signal, heldOnly, ...tracedAs(call) });
         return { message: { databases: databases.map(messageOf) } };
       },
     ),

@@ -131,7 +131,7 @@ async function listed(
   { service }: RouteContext,
   entry: (database: DatabaseDescription) => JsonText,
 ): Promise<HttpReply> {
-  const all = await service.listDatabases({ signal: request.signal() });
+  const all = await service.listDatabases({ signal: request.signal(), ...request.traced() });
   const { shown, next } = cutList(request, all, BY_NAME);
   return show(request, {
     body: listBody('databases', shown.map(entry), { last: { next: jsonStringIfPresent(next) } }),

@@ -325,17 +325,20 @@ describe('more connections than there are places', () => {
     TEST_MS,
   );
 
-  it(
-    `that are idle, ${crowd} of HTTP, leave the node answering and its memory bounded, and are let go`,
-    async () => {
+  it.each([
+    { of: 'HTTP', at: 'http', placesMax: http.CONNECTIONS_MAX },
+    { of: 'MCP', at: 'mcp', placesMax: mcp.CONNECTIONS_MAX },
+  ] as const)(
+    `that are idle, ${crowd} of $of, leave the node answering and its memory bounded, and are let go`,
+    async ({ at, placesMax }) => {
       const node = await realNode();
-      const server = connectionsAt(portOf(node.http));
+      const server = connectionsAt(portOf(node[at]));
       const before = process.memoryUsage().rss;
-      const idle = start({ port: portOf(node.http), count: crowd, begins: '' });
+      const idle = start({ port: portOf(node[at]), count: crowd, begins: '' });
       await idle.open;
       for (let asked = 0; asked < 5; asked++) expect(await newcomers(node)).toBeLessThan(ANSWERED_MS);
       expect(process.memoryUsage().rss - before).toBeLessThan(256 * MIB);
-      expect(server.open).toBeLessThanOrEqual(http.CONNECTIONS_MAX);
+      expect(server.open).toBeLessThanOrEqual(placesMax);
       expect(server.came).toBeGreaterThan(0.8 * crowd);
       await expect.poll(() => server.open, { timeout: 18_000 }).toBe(0);
     },
