@@ -1,6 +1,6 @@
 // Goal: whoever lacks a right is told the same of versions, events, transactions and keys that there are as of those
 // that there are not. Method: a real node with one of each, and readers of this database and of another; pairs of
-// requests of which the names alone differ, whose refusals are compared byte for byte, with all that stands around them.
+// requests of which the names alone differ, whose refusals are compared byte for byte, with what stands around them.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GrpcFailure, type UnaryName } from '../support/grpc-client.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
