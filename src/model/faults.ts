@@ -44,8 +44,8 @@ export class Faults {
     this.#keep(path, found === undefined ? { description } : { description, ...shown(found) });
   }
 
-  /** What others have found wrong, said of another field. */
-  readd(path: string, violation: FieldViolation): void {
+  /** What another collection has found wrong, as a fault of this field. */
+  addAs(path: string, violation: FieldViolation): void {
     this.#keep(path, violation);
   }
 

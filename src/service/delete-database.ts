@@ -4,7 +4,7 @@ import type { ServiceContext } from './context.ts';
 import { databaseNotFound } from './errors.ts';
 import { assertHeld, lookUpAnywhere } from './instance.ts';
 import type { DeleteDatabaseReply, DeleteDatabaseRequest } from './operations.ts';
-import { untilAnswered } from './read-scope.ts';
+import { untilAtFloor } from './read-scope.ts';
 
 /**
  * By name alone: deletes whatever instance the name means, not_found when there is none. With database_id: deletes that
@@ -22,7 +22,7 @@ export async function deleteDatabase(
     faults.add('database_id', 'must be a UUIDv7', request.databaseId);
   }
   faults.throwIfAny('The request is malformed');
-  await untilAtFloor(context, request, databaseId);
+  await untilInstanceAtFloor(context, request, databaseId);
   const isById = databaseId !== undefined && isDatabaseId(databaseId);
   const outcome = await context.node.deleteDatabase(databaseName, isById ? databaseId : undefined, request);
   if (outcome.kind === 'deleted') return { kind: 'deleted', databaseId: outcome.binding.databaseId };
@@ -31,11 +31,12 @@ export async function deleteDatabase(
 }
 
 /** Where the name means no instance, or not the one that was named, no revision is asked for. */
-async function untilAtFloor(
+async function untilInstanceAtFloor(
   context: ServiceContext,
-  { databaseName, floor, span }: DeleteDatabaseRequest,
+  request: DeleteDatabaseRequest,
   databaseId: string | undefined,
 ): Promise<void> {
+  const { databaseName, floor } = request;
   if (floor === undefined) return;
   // The leader of the catalog deletes what the name means there, so the floor is that of the same instance (V9).
   const binding = await lookUpAnywhere(context.node, databaseName, floor.signal);
@@ -44,7 +45,7 @@ async function untilAtFloor(
   if (databaseId !== undefined && binding.databaseId !== databaseId) return;
   assertHeld(context.node, binding);
   try {
-    await untilAnswered(context, { signal: floor.signal, span }, binding, floor.minRevision);
+    await untilAtFloor(context, request, binding);
   } catch (failure) {
     // An instance that went away meanwhile is nothing to delete by its id.
     const isThere = context.node.catalog.lookup(databaseName)?.databaseId === binding.databaseId;

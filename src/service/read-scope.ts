@@ -16,7 +16,7 @@ import { inSpan, type Traced } from '#observability';
 import type { ServiceContext } from './context.ts';
 import { revisionNotFound } from './errors.ts';
 import { assertHeld, goneFrom, onInstance, type ReadView, refusalBy, scopeOf, untilCurrent } from './instance.ts';
-import type { ReadAt, ReadRequest } from './operations.ts';
+import type { ReadAt, ReadRequest, RevisionFloor } from './operations.ts';
 
 export async function openView(context: ServiceContext, request: ReadRequest, at: ReadAt): Promise<ReadView> {
   request.signal.throwIfAborted();
@@ -125,17 +125,18 @@ async function untilApplied(
   throw revisionNotFound(scopeOf({ binding, revision: latest }), revision);
 }
 
-/** The same for a write, which needs no rows: what was answered was applied. */
-export async function untilAnswered(
+/**
+ * Waits until this node has what a write says that it must have. It needs no rows: what was answered was applied.
+ */
+export async function untilAtFloor(
   context: ServiceContext,
-  { signal, span }: ReadWait,
+  { floor, span }: Traced & { readonly floor?: RevisionFloor | undefined },
   binding: Binding,
-  revision: AskedRevision,
 ): Promise<void> {
-  if (context.node.answered(binding.group) >= revision) return;
+  if (floor === undefined || context.node.answered(binding.group) >= floor.minRevision) return;
   await inSpan(span, 'cairn.read_barrier', async (waiting) => {
     waiting?.set({ 'cairn.at': 'revision' });
-    await untilApplied(context, { signal, span: waiting }, binding, revision);
+    await untilApplied(context, { signal: floor.signal, span: waiting }, binding, floor.minRevision);
   });
 }
 

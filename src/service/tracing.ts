@@ -55,8 +55,8 @@ async function operate<Request extends { readonly databaseName?: string }, Reply
 }
 
 /** What is no name of a database may be anything. */
-function nameOf({ databaseName = '' }: { readonly databaseName?: string }): string | undefined {
-  return isDatabaseName(databaseName) ? databaseName : undefined;
+function nameOf({ databaseName }: { readonly databaseName?: string }): string | undefined {
+  return databaseName !== undefined && isDatabaseName(databaseName) ? databaseName : undefined;
 }
 
 /** What the reply of any operation says of where it was answered, and how. */

@@ -23,7 +23,7 @@ import { assertHeld, onInstance, type ReadView, refusalBy } from './instance.ts'
 import type { MeteredOrigin } from './meters.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
 import { proposing } from './proposing.ts';
-import { latestRevision, untilAnswered } from './read-scope.ts';
+import { latestRevision, untilAtFloor } from './read-scope.ts';
 import { constraintsTooBroad } from './replies.ts';
 import { linkCreation } from './tracing.ts';
 
@@ -69,10 +69,10 @@ function transactIn(
   judged: Judged,
   bind: () => void,
 ): Promise<TransactReply> {
-  const { floor, span } = judged.request;
+  const { floor } = judged.request;
   assertHeld(context.node, binding);
   if (floor === undefined) return decide(context, binding, judged, bind);
-  const shown = untilAnswered(context, { signal: floor.signal, span }, binding, floor.minRevision);
+  const shown = untilAtFloor(context, judged.request, binding);
   return shown.then(() => decide(context, binding, judged, bind));
 }
 

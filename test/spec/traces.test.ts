@@ -147,12 +147,18 @@ describe('SPEC-TRACE-CONTEXT over HTTP', () => {
     ]);
   });
 
-  it('a write shows the wait for the revision that its node must have', async () => {
+  it.each([
+    ['POST', '/databases/shop/events', { events: [event('floor')] }, 'cairn.transact'],
+    ['DELETE', '/databases/shop', undefined, 'cairn.delete_database'],
+    ['DELETE', '/databases/shop/state-views/any', undefined, 'cairn.delete_versions'],
+    ['POST', '/api/v1/db/shop/state-changes/any/v1/execute', { method: 'POST', path: '/' }, 'cairn.execute_command'],
+  ])('a write shows the wait for what its node must have: %s %s', async (method, path, body, operation) => {
     const { traceId, traceparent } = remote();
     const headers = { traceparent, 'x-min-revision': '1000' };
-    expect((await api.post('/databases/shop/events', { events: [event('floor')] }, headers)).status).toBe(404);
-    const spans = await traceWith(traceId, 'cairn.read_barrier', 'cairn.transact');
-    expect(wayTo('cairn.read_barrier', spans).slice(-2)).toEqual(['cairn.transact', 'cairn.read_barrier']);
+    const sent = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    expect((await api.send(path, sent)).status).toBe(404);
+    const spans = await traceWith(traceId, 'cairn.read_barrier', operation);
+    expect(wayTo('cairn.read_barrier', spans).slice(-2)).toEqual([operation, 'cairn.read_barrier']);
     expect(named('cairn.read_barrier', spans)).toMatchObject({
       isError: true,
       attributes: { 'cairn.at': 'revision', 'cairn.error.reason': 'RevisionNotFound' },

@@ -13,7 +13,7 @@ import { parseTransactionId } from '#model';
 import type { ServiceContext } from '../context.ts';
 import { assertHeld, onInstance, type ReadView, refusalBy, scopeOf, unlessAborted } from '../instance.ts';
 import type { ReadScope } from '../operations.ts';
-import { latestRevision, openRevision, untilAnswered } from '../read-scope.ts';
+import { latestRevision, openRevision, untilAtFloor } from '../read-scope.ts';
 import { recordedReply, recordedUnder } from '../transact.ts';
 import { openDecision } from './decision-ask.ts';
 import { decisionLog } from './decision-log.ts';
@@ -38,9 +38,9 @@ async function execute(
   request: ExecuteCommandRequest,
   onOutcome: () => void,
 ): Promise<ExecuteCommandReply> {
-  const { floor, faults, command, signal, origin, options, requireLeader = false, span } = request;
+  const { faults, command, signal, origin, options, requireLeader = false, span } = request;
   assertHeld(context.node, binding);
-  if (floor !== undefined) await untilAnswered(context, { signal: floor.signal, span }, binding, floor.minRevision);
+  await untilAtFloor(context, request, binding);
   const transactionId = transactionIdOf(context, request);
   // Whatever the command says now: it may be another one, or one of a version that is gone.
   // Asked for once, however much of what follows wants it.

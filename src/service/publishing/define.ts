@@ -3,7 +3,7 @@ import type { Binding, DefinitionOutcome } from '#cluster';
 import { type DefinitionEntry, encodeDefinitionEntry } from '#model';
 import type { ServiceContext } from '../context.ts';
 import { assertHeld, onInstance, refusalBy } from '../instance.ts';
-import { untilAnswered } from '../read-scope.ts';
+import { untilAtFloor } from '../read-scope.ts';
 import type { DefiningRequest } from './operations.ts';
 
 export type Define = (entry: DefinitionEntry) => Promise<DefinitionOutcome>;
@@ -19,7 +19,7 @@ export function defining<Reply>(
   let isBound = false;
   const run = async (binding: Binding): Promise<Reply> => {
     assertHeld(node, binding);
-    if (floor !== undefined) await untilAnswered(context, { signal: floor.signal, span }, binding, floor.minRevision);
+    await untilAtFloor(context, { floor, span }, binding);
     return work(binding, async (entry) => {
       try {
         // Said here, it names the leader of this database.

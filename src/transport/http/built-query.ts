@@ -38,7 +38,7 @@ export function builtQuery(fields: QueryParameters): BuiltQuery {
   const node = parseJson(bytes);
   const faults = new Faults();
   if (node.kind !== 'fault') scopedQueryFromJson(node, 'q', faults);
-  for (const violation of faults.violations) said.readd(fieldOf(violation.field, rows), violation);
+  for (const violation of faults.violations) said.addAs(fieldOf(violation.field, rows), violation);
   if (said.none) return { kind: 'query', q: toBase64Url(bytes) };
   return { kind: 'malformed', faults: said, error: said.toError('The query is malformed') };
 }
