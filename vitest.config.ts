@@ -44,7 +44,7 @@ const config: ViteUserConfig = defineConfig({
     // Its package has TypeScript under the condition by which ours are found, which Node strips in no package.
     server: { deps: { inline: ['@modelcontextprotocol/sdk', '@modelcontextprotocol/client', 'eventsource'] } },
     globalSetup: ['test/support/build-product.ts'],
-    setupFiles: ['test/support/property-seed.ts'],
+    setupFiles: ['test/support/file-scope.ts', 'test/support/property-seed.ts'],
     environment: 'node',
     pool: 'forks',
     maxWorkers: 2,

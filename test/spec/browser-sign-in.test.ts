@@ -3,7 +3,7 @@
 // Method: real nodes, requests as browsers send them, and Chromium with a name and a password.
 import { createServer } from 'node:http';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openPage, startBrowser } from '../support/browser.ts';
 import { basic } from '../support/credentials.ts';
 import { GrpcFailure } from '../support/grpc-client.ts';
@@ -12,6 +12,7 @@ import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.
 import { INITIALIZE, send } from '../support/mcp-requests.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 import { foreignOrigins, ownOrigins } from '../support/origins.ts';
+import { endWithFile } from '../support/test-scope.ts';
 
 const { server, api } = await startGuardedNode();
 const name = uniqueName();
@@ -206,7 +207,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-AUTH-BASIC: a browser', { timeout: 
       response.writeHead(200, { 'content-type': 'text/html' }).end('<title>evil</title>');
     });
     await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
-    afterAll(() => evil.close());
+    endWithFile(() => void evil.close());
     const { page } = await openPage(browser, { httpCredentials: { username: 'root', password: FIRST_KEY } });
     await page.goto(`${server.http}/`);
     const statuses: number[] = [];

@@ -1,6 +1,6 @@
 // Goal: a write that is for the leader alone is taken by the leader alone, and any other write by whichever node it
 // comes to. Method: three real nodes in this process, each of which is asked the same.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   ActivateStateViewRequest,
   ComponentKind,
@@ -23,6 +23,7 @@ import { eventually } from '../support/eventually.ts';
 import { type CallOptions, GrpcFailure } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { endWithFile } from '../support/test-scope.ts';
 import { wat } from '../support/wasm/wat.ts';
 
 const FOR_THE_LEADER: CallOptions = { metadata: { 'x-require-leader': 'true' } };
@@ -45,7 +46,7 @@ beforeAll(async () => {
 
 async function started(...settings: readonly string[]): Promise<TestServer> {
   const server = await startTestServer('--peer-port=0', ...settings);
-  afterAll(() => server[Symbol.asyncDispose]());
+  endWithFile(() => server[Symbol.asyncDispose]());
   nodes.push(server);
   return server;
 }

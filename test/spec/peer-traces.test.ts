@@ -11,6 +11,7 @@ import { startServerIn, type TestServer } from '../support/one-server.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { untilAllAreVoters } from '../support/server-cluster.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { endWithFile } from '../support/test-scope.ts';
 
 /** For three nodes to find each other on a machine with other things to do. */
 const PROCESSES_MS = 120_000;
@@ -42,7 +43,7 @@ function remote(flags = '01'): Remote {
 async function started(name: string, settings: readonly string[]): Promise<TestServer> {
   const dir = tempDir();
   const node = await startServerIn(dir.path, `--node-name=${name}`, '--peer-port=0', ...settings);
-  afterAll(async () => {
+  endWithFile(async () => {
     await node[Symbol.asyncDispose]();
     dir[Symbol.dispose]();
   });

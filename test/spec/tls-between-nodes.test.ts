@@ -9,6 +9,7 @@ import { askHttps } from '../support/https.ts';
 import { BOTH, INITIALIZE, READY } from '../support/mcp-requests.ts';
 import { startServerIn, type TestServer } from '../support/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { endWithFile } from '../support/test-scope.ts';
 import { channelOf, LOOPBACK_NAMES, TlsFiles } from '../support/tls-files.ts';
 
 const authority = new Authority();
@@ -23,7 +24,7 @@ async function cluster(
   const started = async (...settings: readonly string[]): Promise<TestServer> => {
     const dir = tempDir();
     const server = await startServerIn(dir.path, '--peer-port=0', '--copies=1', ...settings);
-    afterAll(async () => {
+    endWithFile(async () => {
       await server[Symbol.asyncDispose]();
       dir[Symbol.dispose]();
     });
@@ -41,7 +42,7 @@ async function cluster(
 /** The one that speaks as the node does. */
 function clientOf({ grpc }: TestServer, settings: readonly string[]): TestClient {
   const client = settings.length === 0 ? new TestClient(grpc) : new TestClient(grpc, {}, channelOf(authority));
-  afterAll(() => client[Symbol.asyncDispose]());
+  endWithFile(() => client[Symbol.asyncDispose]());
   return client;
 }
 
@@ -105,7 +106,7 @@ describe('SPEC-TLS-RELAY', { timeout: 60_000 }, () => {
 
   it('a node whose certificate is for somebody else is not asked', async () => {
     const elsewhere = tempDir();
-    afterAll(() => elsewhere[Symbol.dispose]());
+    endWithFile(() => elsewhere[Symbol.dispose]());
     const wrong = new TlsFiles(elsewhere.path);
     wrong.put(authority.issue({ cn: 'node', names: ['DNS:localhost', 'DNS:elsewhere.example'] }));
     const serving = [...files.settings, `--tls-ca-file=${caFile}`];

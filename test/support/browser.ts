@@ -1,12 +1,12 @@
 /** Chromium without a window, for the tests of a file. It is ended with them. */
 import { source } from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { afterAll } from 'vitest';
+import { endWithFile } from './test-scope.ts';
 
 export async function startBrowser(): Promise<Browser> {
   // As root, as CI runs, there is no sandbox; it shows what the test itself serves.
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
-  afterAll(() => browser.close());
+  endWithFile(() => browser.close());
   return browser;
 }
 

@@ -1,7 +1,7 @@
 /** A real node for the tests of one file, and a client that sends any bytes to its gRPC port. */
-import { afterAll } from 'vitest';
 import { RawGrpc } from './raw-grpc.ts';
 import { startTestServer, type TestServer } from './server.ts';
+import { endWithFile } from './test-scope.ts';
 
 export interface GrpcNode {
   readonly server: TestServer;
@@ -12,7 +12,7 @@ export interface GrpcNode {
 export async function startGrpcNode(...settings: readonly string[]): Promise<GrpcNode> {
   const server = await startTestServer(...settings);
   const raw = new RawGrpc(server.port);
-  afterAll(async () => {
+  endWithFile(async () => {
     await raw.close();
     await server[Symbol.asyncDispose]();
   });

@@ -1,10 +1,10 @@
 /** A real node with authentication on, for the tests of one file, and the first key. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { HttpClient } from './http-client.ts';
 import { startTestServer, type TestServer } from './server.ts';
 import { tempDir } from './temp-dir.ts';
+import { endWithFile } from './test-scope.ts';
 
 export const FIRST_KEY = 'first-key-of-the-tests-0123456789abcdef';
 
@@ -22,7 +22,7 @@ export async function startGuardedNode(...settings: readonly string[]): Promise<
   const file = join(dir.path, 'first-key');
   writeFileSync(file, `${FIRST_KEY}\n`);
   const server = await startTestServer('--auth=on', `--auth-bootstrap-key-file=${file}`, ...settings);
-  afterAll(async () => {
+  endWithFile(async () => {
     await server[Symbol.asyncDispose]();
     dir[Symbol.dispose]();
   });

@@ -1,7 +1,7 @@
 /** A real node for the tests of one file, and a client of its HTTP API. */
-import { afterAll } from 'vitest';
 import { HttpClient } from './http-client.ts';
 import { startTestServer, type TestServer } from './server.ts';
+import { endWithFile } from './test-scope.ts';
 
 export interface HttpNode {
   readonly server: TestServer;
@@ -11,6 +11,6 @@ export interface HttpNode {
 /** Runs when the promise resolves, until the last test of the file is over. Settings are those of the command line. */
 export async function startHttpNode(...settings: readonly string[]): Promise<HttpNode> {
   const server = await startTestServer(...settings);
-  afterAll(async () => server[Symbol.asyncDispose]());
+  endWithFile(() => server[Symbol.asyncDispose]());
   return { server, api: new HttpClient(server.http) };
 }

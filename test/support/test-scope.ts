@@ -1,5 +1,5 @@
 /**
- * What a test owns until it is over. Vitest ends it in reverse order, also after a timeout: a process or a store is
+ * What a test owns until it is over, or a file until its last test is. Vitest ends it in reverse order, also after a timeout: a process or a store is
  * given its folder, so it is registered after that, and is over when the folder goes.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -22,4 +22,21 @@ export function endWithTest(child: ChildProcess): void {
     child.kill('SIGKILL');
     await gone;
   });
+}
+
+let file = new AsyncDisposableStack();
+
+/**
+ * Has it done when the last test of the file is over, after its own hooks, the latest first. It may be said anywhere:
+ * an `afterAll` of a test or a hook that runs already is forgotten by Vitest, without a word.
+ */
+export function endWithFile(end: () => PromiseLike<void> | void): void {
+  file.defer(end);
+}
+
+/** Ends what the file owns. */
+export async function endFile(): Promise<void> {
+  const ending = file;
+  file = new AsyncDisposableStack();
+  await ending.disposeAsync();
 }

@@ -1,11 +1,11 @@
 /** Two real nodes in this process, one of which holds no copy of a database: what is asked of it is relayed. */
 import type { ChannelCredentials } from '@grpc/grpc-js';
-import { afterAll } from 'vitest';
 import { RELAYED } from '../../src/transport/relay.ts';
 import { eventually } from './eventually.ts';
 import { GrpcFailure } from './grpc-client.ts';
 import { startServerFor, type TestServer } from './server.ts';
 import { tempDir } from './temp-dir.ts';
+import { endWithFile } from './test-scope.ts';
 
 export interface TwoNodes {
   readonly holder: TestServer;
@@ -55,7 +55,7 @@ export async function startTwo(
 async function started(channel: ChannelCredentials | undefined, ...settings: readonly string[]): Promise<TestServer> {
   const dir = tempDir();
   const server = await startServerFor(channel, dir.path, ...settings);
-  afterAll(async () => {
+  endWithFile(async () => {
     await server[Symbol.asyncDispose]();
     dir[Symbol.dispose]();
   });

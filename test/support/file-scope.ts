@@ -1,0 +1,18 @@
+/**
+ * Files share a process, so each leaves nothing running there: it would take memory and time from all that come after
+ * it, and connections of theirs would be counted by nodes of its own.
+ */
+import { channel } from 'node:diagnostics_channel';
+import { afterAll } from 'vitest';
+import { endFile } from './test-scope.ts';
+
+/** Whether a node runs in this process: each looks at all connections that come (src/main/connection-bound.ts). */
+const hasNode = (): boolean => channel('net.server.socket').hasSubscribers;
+
+const hadNode = hasNode();
+
+// Hooks run the latest first, so this one is behind those of the file.
+afterAll(async () => {
+  await endFile();
+  if (!hadNode && hasNode()) throw new Error('The file leaves a node running: have it end by `endWithFile`');
+});
