@@ -42,9 +42,15 @@ export interface Span {
 }
 
 export interface Tracer {
-  /** The span of a request that comes in, in the trace that its headers name, or in a new one. */
-  begin(name: string, from: HeaderOf, attributes?: SpanAttributes): Span;
-  /** A span that was described elsewhere, where no SDK is. Without a context that is one it is passed over. */
+  /**
+   * The span of a request that comes in, in the trace that its headers name, or in a new one. `startMs`: when it came,
+   * in milliseconds since 1970; absent: now.
+   */
+  begin(name: string, from: HeaderOf, attributes?: SpanAttributes, startMs?: number): Span;
+  /**
+   * A span that is over: of elsewhere, where no SDK is, or of before its request was known. Without a context that is
+   * one it is passed over.
+   */
   record(span: PastSpan): void;
 }
 
@@ -53,8 +59,8 @@ export interface PastSpan {
   readonly name: string;
   readonly kind: SpanKind;
   readonly parent: HeaderOf;
-  /** 16 digits, in hexadecimal: other spans may name it as their parent already. */
-  readonly spanId: string;
+  /** 16 digits, in hexadecimal, where other spans may name it as their parent already. */
+  readonly spanId?: string;
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: SpanAttributes;

@@ -1,9 +1,10 @@
 /** The cluster as the leader of its catalog knows it, by the question that operators ask (`cairn cluster status`). */
 import { DatabaseError, parseAddress } from '#base';
 import type { AskAdmin, ClusterDescription } from '#cluster';
+import type { Traced } from '#observability';
 import type { ServiceContext } from './context.ts';
 
-export interface DescribeClusterRequest {
+export interface DescribeClusterRequest extends Traced {
   readonly signal: AbortSignal;
 }
 

@@ -15,7 +15,7 @@ import type { HeaderOf, Span, Traced } from '#observability';
 import type { ServiceContext } from './context.ts';
 
 /** An operation that has a span of its own whenever its request has one. */
-export function traced<Request extends Traced & { readonly databaseName?: string }, Reply extends object>(
+export function traced<Request extends Traced & { readonly databaseName?: string }, Reply extends object | void>(
   operation: string,
   context: ServiceContext,
   run: (context: ServiceContext, request: Request) => Promise<Reply>,
@@ -33,7 +33,7 @@ interface Operation<Request, Reply> {
   readonly run: (context: ServiceContext, request: Request) => Promise<Reply>;
 }
 
-async function operate<Request extends { readonly databaseName?: string }, Reply extends object>(
+async function operate<Request extends { readonly databaseName?: string }, Reply extends object | void>(
   parent: Span,
   { operation, context, request, run }: Operation<Request, Reply>,
 ): Promise<Reply> {
@@ -44,7 +44,7 @@ async function operate<Request extends { readonly databaseName?: string }, Reply
   });
   try {
     const reply = await run(context, { ...request, span });
-    span.set(factsOf(reply));
+    if (reply !== undefined) span.set(factsOf(reply));
     return reply;
   } catch (failure) {
     span.fail(failure);

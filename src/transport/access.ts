@@ -1,11 +1,20 @@
 /** What every transport is given with authentication on; without it there is none. */
 import type { Authenticator, Credentials, Principal } from '#auth';
+import { inSpan, type Span } from '#observability';
 import type { Service } from '#service';
 
 export interface Access {
   readonly authenticator: Authenticator;
   /** As the principal sees it: what it may not do is refused there (V16). */
   readonly serviceOf: (principal: Principal) => Service;
+}
+
+/** Of the time until it is known who asks, where that is not known at once. */
+export const AUTHENTICATE = 'cairn.authenticate';
+
+/** The wait until it is known who asks, in a span below that of the request. */
+export function authenticating(found: Promise<Principal>, span: Span | undefined): Promise<Principal> {
+  return span === undefined ? found : inSpan(span, AUTHENTICATE, () => found);
 }
 
 /** The headers of HTTP/1 as they came, name and value in turn: Node would join what is sent twice, or drop one. */

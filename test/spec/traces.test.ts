@@ -10,7 +10,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { event as grpcEvent, transaction } from '../support/grpc-requests.ts';
 import { HttpClient, jsonOf } from '../support/http-client.ts';
+import { begun, READY, send, untilPassedOn } from '../support/mcp-requests.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { named, remote, spansOf as spansOfTrace, traceWith as traceIn, wayTo } from '../support/remote-traces.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { startTwoNodes, type TwoNodes } from '../support/two-nodes.ts';
 
@@ -22,7 +24,6 @@ const NS_A_MS = 1_000_000n;
 let receiver: OtlpReceiver;
 let server: TestServer;
 let api: HttpClient;
-let traces = 0;
 
 beforeAll(async () => {
   receiver = await startOtlpReceiver();
@@ -36,53 +37,13 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-interface Remote {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly traceparent: string;
-}
-
-/** A trace that somebody else has begun, and keeps unless told otherwise. */
-function remote(flags = '01'): Remote {
-  traces += 1;
-  const traceId = traces.toString(16).padStart(32, 'a');
-  const spanId = traces.toString(16).padStart(16, 'b');
-  return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-${flags}` };
-}
-
 const event = (id: string, extensions: Readonly<Record<string, string>> = {}): object => {
   return { id, source: '/s/orders', specversion: '1.0', type: 'placed', subject: SECRET, ...extensions };
 };
 
-function spansOf(traceId: string): readonly ReceivedSpan[] {
-  return receiver.spans.filter((span) => span.traceId === traceId);
-}
-
-/** The spans of a trace, once these are among them. */
-async function traceWith(traceId: string, ...names: readonly string[]): Promise<readonly ReceivedSpan[]> {
-  await receiver.until(`${names.join(' and ')} in ${traceId}`, () => {
-    const known = spansOf(traceId).map(({ name }) => name);
-    return names.every((name) => known.includes(name));
-  });
-  return spansOf(traceId);
-}
-
-/** The names from the beginning of the trace down to a span. */
-function wayTo(name: string, spans: readonly ReceivedSpan[]): readonly string[] {
-  const way: string[] = [];
-  for (let span = spans.find((each) => each.name === name); span !== undefined; ) {
-    way.unshift(span.name);
-    const { parentId } = span;
-    span = spans.find(({ spanId }) => spanId === parentId);
-  }
-  return way;
-}
-
-function named(name: string, spans: readonly ReceivedSpan[]): ReceivedSpan {
-  const found = spans.find((span) => span.name === name);
-  if (found === undefined) throw new Error(`there is no span ${name}`);
-  return found;
-}
+const spansOf = (traceId: string): readonly ReceivedSpan[] => spansOfTrace(receiver, traceId);
+const traceWith = (traceId: string, ...names: readonly string[]): Promise<readonly ReceivedSpan[]> =>
+  traceIn(receiver, traceId, ...names);
 
 describe('SPEC-TRACE-CONTEXT over HTTP', () => {
   it('a transaction is one trace, from the context of the request to its entry and its outcome', async () => {
@@ -361,5 +322,41 @@ describe('SPEC-TRACE-CONTEXT between nodes', () => {
       'cairn.database_at',
       'cairn.read_barrier',
     ]);
+  });
+
+  it('a call of MCP whose session another node has is one trace over both nodes', async () => {
+    const { holder, other } = nodes;
+    await untilPassedOn(other.mcp, holder.mcp);
+    const session = await begun(holder.mcp);
+    await send(holder.mcp, READY, session);
+    const { traceId, spanId, traceparent } = remote();
+    const params = { name: 'fetch', arguments: { path: '/db/far/latest' } };
+    const call = { jsonrpc: '2.0', id: 3, method: 'tools/call', params };
+    expect((await send(other.mcp, call, { ...session, traceparent })).status).toBe(200);
+    const spans = await traceWith(traceId, 'POST /', 'cairn.relay', 'tools/call fetch', 'GET', 'cairn.database_at');
+    expect(wayTo('cairn.database_at', spans)).toEqual([
+      'POST /',
+      'cairn.relay',
+      'tools/call fetch',
+      'GET',
+      'GET /db/{database}/{revision}',
+      'cairn.database_at',
+    ]);
+    const [came, relay, called] = ['POST /', 'cairn.relay', 'tools/call fetch'].map((name) => named(name, spans));
+    expect(came).toMatchObject({ parentId: spanId, kind: 'server', attributes: { 'http.response.status_code': 200 } });
+    expect(relay).toMatchObject({
+      kind: 'client',
+      attributes: { 'cairn.relay.protocol': 'mcp', 'cairn.relay.result': 'answered', 'server.address': '127.0.0.1' },
+    });
+    const nodeOf = (span: ReceivedSpan | undefined): unknown => span?.resource['service.instance.id'];
+    expect(nodeOf(came)).toBe(nodeOf(relay));
+    expect(nodeOf(called)).not.toBe(nodeOf(relay));
+
+    const byMeta = remote();
+    const ofMeta = { ...call, params: { ...params, _meta: { traceparent: byMeta.traceparent } } };
+    await send(other.mcp, ofMeta, { ...session, traceparent });
+    const apart = await traceWith(byMeta.traceId, 'tools/call fetch');
+    const linked = named('tools/call fetch', apart);
+    expect([linked.parentId, linked.links]).toEqual([byMeta.spanId, [expect.objectContaining({ traceId })]]);
   });
 });

@@ -75,13 +75,15 @@ export class SpanIds implements IdGenerator {
 /** `ids` are those of the provider of the tracer. */
 export function otelTracer(tracer: OtelTracer, ids: SpanIds): Tracer {
   return {
-    begin: (name, from, attributes = {}) => {
+    begin: (name, from, attributes = {}, startMs) => {
       const remote = W3C.extract(ROOT_CONTEXT, from, GETTER);
-      return begun(tracer, remote, { name, kind: 'server', attributes });
+      return begun(tracer, remote, { name, kind: 'server', attributes, startMs });
     },
     record: (past) => {
       const parent = parentOf(past);
-      if (parent !== undefined) ids.with(past.spanId, () => record(tracer, parent, past));
+      if (parent === undefined) return;
+      if (past.spanId === undefined) record(tracer, parent, past);
+      else ids.with(past.spanId, () => record(tracer, parent, past));
     },
   };
 }
@@ -105,10 +107,12 @@ interface Beginning {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes: SpanAttributes;
+  readonly startMs?: number | undefined;
 }
 
-function begun(tracer: OtelTracer, parent: Context, { name, kind, attributes }: Beginning): Span {
-  const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: present(attributes) }, parent);
+function begun(tracer: OtelTracer, parent: Context, { name, kind, attributes, startMs }: Beginning): Span {
+  const since = startMs === undefined ? {} : { startTime: startMs };
+  const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: present(attributes), ...since }, parent);
   return new RunningSpan(tracer, span);
 }
 

@@ -16,7 +16,13 @@ import {
   type KeySecret,
 } from '#model';
 import type { ServiceContext } from '../context.ts';
-import type { IssueApiKeyRequest, IssuedApiKey, NamedKeyRequest, RotateApiKeyRequest } from './operations.ts';
+import type {
+  ApiKeysRequest,
+  IssueApiKeyRequest,
+  IssuedApiKey,
+  NamedKeyRequest,
+  RotateApiKeyRequest,
+} from './operations.ts';
 
 /** From which on a cluster keeps keys. */
 const LEVEL = 3;
@@ -34,18 +40,19 @@ export async function issueApiKey(context: ServiceContext, request: IssueApiKeyR
   const { id, hash, text } = issueKey((bytes) => random.bytes(bytes));
   const secrets = [{ hash, createdAtMs: nowMs, expiresAtMs: undefined }];
   const key: ApiKey = { id, version: 1, name, grants, createdAtMs: nowMs, createdBy: issuedBy, expiresAtMs, secrets };
-  const outcome = await node.keepApiKey(key);
+  const outcome = await node.keepApiKey(key, request);
   if (outcome.kind === 'key-kept') return { key, text };
   throw outcome.kind === 'key-unmoved' && outcome.isFull ? keysFull() : overtaken();
 }
 
-export async function listApiKeys({ node }: ServiceContext): Promise<readonly ApiKey[]> {
-  await node.latest(CATALOG_GROUP);
+export async function listApiKeys({ node }: ServiceContext, request: ApiKeysRequest): Promise<readonly ApiKey[]> {
+  await node.latest(CATALOG_GROUP, request);
   return node.catalog.apiKeys().filter(isKey);
 }
 
-export async function findApiKey({ node }: ServiceContext, { id }: NamedKeyRequest): Promise<ApiKey> {
-  await node.latest(CATALOG_GROUP);
+export async function findApiKey({ node }: ServiceContext, request: NamedKeyRequest): Promise<ApiKey> {
+  const { id } = request;
+  await node.latest(CATALOG_GROUP, request);
   const key = node.catalog.apiKey(id);
   if (key === undefined || !isKey(key)) throw keyNotFound(id);
   return key;
@@ -60,16 +67,18 @@ export async function rotateApiKey(context: ServiceContext, request: RotateApiKe
     const latest = { hash, createdAtMs: nowMs, expiresAtMs: undefined };
     const secrets = [latest, ...kept].slice(0, KEY_SECRETS_MAX);
     const key = { ...before, version: before.version + 1, secrets };
-    const outcome = await context.node.keepApiKey(key);
+    const outcome = await context.node.keepApiKey(key, request);
     if (outcome.kind === 'key-kept') return { key, text };
   }
   throw overtaken();
 }
 
-export async function revokeApiKey(context: ServiceContext, { id }: NamedKeyRequest): Promise<void> {
+export async function revokeApiKey(context: ServiceContext, request: NamedKeyRequest): Promise<void> {
+  const { node } = context;
+  const { id } = request;
   refuseBelowLevel(context);
-  const known = await context.node.latest(CATALOG_GROUP).then(() => context.node.catalog.apiKey(id));
-  const outcome: KeyOutcome | undefined = known && isKey(known) ? await context.node.removeApiKey(id) : undefined;
+  const known = await node.latest(CATALOG_GROUP, request).then(() => node.catalog.apiKey(id));
+  const outcome: KeyOutcome | undefined = known && isKey(known) ? await node.removeApiKey(id, request) : undefined;
   if (outcome?.kind !== 'key-removed') throw keyNotFound(id);
 }
 

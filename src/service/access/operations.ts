@@ -1,7 +1,8 @@
 /** Requests and replies of the operations on API keys and tokens. */
 import type { ApiKey, Grant } from '#model';
+import type { Traced } from '#observability';
 
-export interface ApiKeysRequest {
+export interface ApiKeysRequest extends Traced {
   /** Ends the wait. */
   readonly signal: AbortSignal;
 }

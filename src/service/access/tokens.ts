@@ -28,13 +28,13 @@ export async function issueToken(context: ServiceContext, request: IssueTokenReq
   const { name, grants, lifeSeconds, issuer } = request;
   refuseFaults(request);
   refuseBelowLevel(context, 'Tokens');
-  await node.latest(CATALOG_GROUP);
+  await node.latest(CATALOG_GROUP, request);
   const tokens = node.catalog.apiKeys().filter(isToken);
   const by = issuer?.id ?? NOBODY;
   const own = tokens.filter((token) => token.createdBy === by && !isPast(token, nowMs));
   if (own.length >= TOKENS_OF_ISSUER_MAX)
     throw tooMany(`${quote(by)} has ${own.length} tokens, as many as it may have`);
-  await sweep(context, tokens, nowMs);
+  for (const past of swept(context, tokens, nowMs)) await node.removeApiKey(past.id, request);
   // Nodes have clocks of their own: it is no older than what it was issued with.
   const issuers = issuer?.keyId === undefined ? [] : (node.catalog.apiKey(issuer.keyId)?.secrets ?? []);
   const createdAtMs = Math.max(nowMs, ...issuers.map((secret) => secret.createdAtMs));
@@ -53,17 +53,17 @@ export async function issueToken(context: ServiceContext, request: IssueTokenReq
     token: { keyId: issuer?.keyId },
     secrets: [{ hash, createdAtMs, expiresAtMs: undefined }],
   };
-  const outcome = await node.keepApiKey(key);
+  const outcome = await node.keepApiKey(key, request);
   if (outcome.kind === 'key-kept') return { key, text };
   throw tooMany('There are as many tokens as there may be, 1000');
 }
 
 /** Those that count, of this issuer or of all. */
-export async function listTokens({ node, clock }: ServiceContext, { of }: TokensRequest): Promise<readonly ApiKey[]> {
-  await node.latest(CATALOG_GROUP);
+export async function listTokens({ node, clock }: ServiceContext, request: TokensRequest): Promise<readonly ApiKey[]> {
+  await node.latest(CATALOG_GROUP, request);
   const nowMs = clock.nowMs();
   const counts = (token: ApiKey): boolean => !isPast(token, nowMs) && !isOrphan(node.catalog, token, nowMs);
-  return node.catalog.apiKeys().filter((key) => isToken(key) && isOf(key, of) && counts(key));
+  return node.catalog.apiKeys().filter((key) => isToken(key) && isOf(key, request.of) && counts(key));
 }
 
 export async function findToken(context: ServiceContext, request: NamedTokenRequest): Promise<ApiKey> {
@@ -74,13 +74,14 @@ export async function findToken(context: ServiceContext, request: NamedTokenRequ
 
 export async function revokeToken(context: ServiceContext, request: NamedTokenRequest): Promise<void> {
   const { id } = await findToken(context, request);
-  const outcome = await context.node.removeApiKey(id);
+  const outcome = await context.node.removeApiKey(id, request);
   if (outcome.kind !== 'key-removed') throw tokenNotFound(id);
 }
 
-async function sweep({ node }: ServiceContext, tokens: readonly ApiKey[], nowMs: number): Promise<void> {
-  const gone = tokens.filter((token) => isPast(token, nowMs - SWEEP_AFTER_MS) || isOrphan(node.catalog, token, nowMs));
-  for (const { id } of gone.slice(0, SWEPT_MAX)) await node.removeApiKey(id);
+function swept({ node }: ServiceContext, tokens: readonly ApiKey[], nowMs: number): readonly ApiKey[] {
+  return tokens
+    .filter((token) => isPast(token, nowMs - SWEEP_AFTER_MS) || isOrphan(node.catalog, token, nowMs))
+    .slice(0, SWEPT_MAX);
 }
 
 function isToken({ token }: ApiKey): boolean {

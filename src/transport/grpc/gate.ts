@@ -5,7 +5,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Credentials, Principal } from '#auth';
 import type { Service } from '#service';
-import type { Access } from '../access.ts';
+import { type Access, authenticating } from '../access.ts';
 import { EVENT_STORE } from './context.ts';
 import type { RateLimiting } from './rate-limiting.ts';
 import type { Call } from './wire/call.ts';
@@ -31,7 +31,8 @@ export class Gate {
     const { untilKnown } = call.repeated;
     if (untilKnown !== undefined) return untilKnown.then(() => this.handlerFor(call, method));
     const found = this.#known(call) ?? this.#access.authenticator.identify(new CallHeaders(call));
-    return found instanceof Promise ? found.then((principal) => this.#of(principal, method)) : this.#of(found, method);
+    if (!(found instanceof Promise)) return this.#of(found, method);
+    return authenticating(found, call.trace?.span).then((principal) => this.#of(principal, method));
   };
 
   /**

@@ -18,7 +18,7 @@ import {
   ROLES,
   textFrom,
 } from '#model';
-import type { IssuedApiKey } from '#service';
+import type { ApiKeysRequest, IssuedApiKey } from '#service';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
 import { NO_STORE } from './caching.ts';
 import { type JsonText, jsonArray, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
@@ -64,12 +64,12 @@ function guarded(handle: Route['handle']): Route['handle'] {
 }
 
 async function list(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
-  const keys = await service.listApiKeys({ signal: request.signal() });
+  const keys = await service.listApiKeys(asked(request));
   return jsonReply(200, jsonObject({ keys: jsonArray(keys.map(keyObject)) }), NO_STORE);
 }
 
 async function find(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
-  const key = await service.findApiKey({ id: request.param('key_id'), signal: request.signal() });
+  const key = await service.findApiKey({ id: request.param('key_id'), ...asked(request) });
   return jsonReply(200, keyObject(key), NO_STORE);
 }
 
@@ -82,16 +82,16 @@ async function issue(request: HttpRequest, { service }: RouteContext): Promise<H
   const expiresAt = expiry && instantFrom(expiry, place);
   faults.throwIfAny('The API key is malformed');
   const expiresAtMs = expiresAt && instantToMs(expiresAt);
-  return issuedReply(await service.issueApiKey({ ...named, expiresAtMs, signal: request.signal() }));
+  return issuedReply(await service.issueApiKey({ ...named, expiresAtMs, ...asked(request) }));
 }
 
 async function listTokens(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
-  const tokens = await service.listTokens({ signal: request.signal() });
+  const tokens = await service.listTokens(asked(request));
   return jsonReply(200, jsonObject({ tokens: jsonArray(tokens.map(tokenObject)) }), NO_STORE);
 }
 
 async function findToken(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
-  const token = await service.findToken({ id: request.param('token_id'), signal: request.signal() });
+  const token = await service.findToken({ id: request.param('token_id'), ...asked(request) });
   return jsonReply(200, tokenObject(token), NO_STORE);
 }
 
@@ -103,15 +103,20 @@ async function issueToken(request: HttpRequest, { service }: RouteContext): Prom
   const life = member(body, [LIFE], place);
   const lifeSeconds = life === undefined ? LIFE_SECONDS_DEFAULT : (countFrom(life, place) ?? 0);
   faults.throwIfAny('The token is malformed');
-  const { key, text } = await service.issueToken({ ...named, lifeSeconds, signal: request.signal() });
+  const { key, text } = await service.issueToken({ ...named, lifeSeconds, ...asked(request) });
   const headers = { ...NO_STORE, location: `${TOKENS}/${key.id}` };
   return jsonReply(201, jsonObject({ token: jsonString(text), ...shownMembers(key) }), headers);
 }
 
 async function revokeToken(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   readOptionalJsonObject(request, []);
-  await service.revokeToken({ id: request.param('token_id'), signal: request.signal() });
+  await service.revokeToken({ id: request.param('token_id'), ...asked(request) });
   return emptyReply();
+}
+
+/** What every request says that is about keys or tokens. */
+function asked(request: HttpRequest): ApiKeysRequest {
+  return { signal: request.signal(), ...request.traced() };
 }
 
 type JsonMembers = Record<string, JsonText | undefined>;
@@ -141,12 +146,12 @@ async function rotate(request: HttpRequest, { service }: RouteContext): Promise<
     place.faults.add(OVERLAP, `must be at most ${OVERLAP_SECONDS_MAX}, a year`, seconds);
   place.faults.throwIfAny('The request is malformed');
   const id = request.param('key_id');
-  return issuedReply(await service.rotateApiKey({ id, overlapMs: seconds * MS_PER_SECOND, signal: request.signal() }));
+  return issuedReply(await service.rotateApiKey({ id, overlapMs: seconds * MS_PER_SECOND, ...asked(request) }));
 }
 
 async function revoke(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   readOptionalJsonObject(request, []);
-  await service.revokeApiKey({ id: request.param('key_id'), signal: request.signal() });
+  await service.revokeApiKey({ id: request.param('key_id'), ...asked(request) });
   return emptyReply();
 }
 

@@ -9,7 +9,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';
 import { DatabaseError } from '#base';
-import { type Access, HeaderLines } from '../access.ts';
+import type { Span } from '#observability';
+import { type Access, authenticating, HeaderLines } from '../access.ts';
 import { NO_STORE } from './caching.ts';
 import type { AllowedOrigins } from './cors.ts';
 import { refusalOfOrigin } from './other-origins.ts';
@@ -39,13 +40,13 @@ export class Gate {
     this.#origins = origins;
   }
 
-  /** Goes on at once where it can; with an error: the request is refused. */
-  pass(request: FastifyRequest, goOn: (refusal?: DatabaseError) => void): void {
+  /** Goes on at once where it can; with an error: the request is refused. `span`: that of the request. */
+  pass(request: FastifyRequest, span: Span | undefined, goOn: (refusal?: DatabaseError) => void): void {
     if (isForAnybody(request)) return goOn();
     let refusal: DatabaseError | undefined;
     try {
       const found = this.#access.authenticator.identify(new HeaderLines(request.raw.rawHeaders, HTTP));
-      if (found instanceof Promise) return void this.#later(request, found, goOn);
+      if (found instanceof Promise) return void this.#later(request, authenticating(found, span), goOn);
       refusal = this.#let(request, found);
     } catch (failure) {
       refusal = refusalIn(failure);

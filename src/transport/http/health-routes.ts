@@ -31,7 +31,7 @@ async function readHealth(request: HttpRequest, { service }: RouteContext): Prom
   };
   if (!isOfCluster(request))
     return show(request, { body: objectBody(own), headers: {}, describe: () => nodePage(health) });
-  const cluster = await service.describeCluster({ signal: request.signal() });
+  const cluster = await service.describeCluster({ signal: request.signal(), ...request.traced() });
   return show(request, {
     body: objectBody({ ...clusterMembers(cluster, request.listSizes().itemsMax), ...own }),
     headers: { 'cache-control': 'no-store' },

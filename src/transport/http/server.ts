@@ -187,7 +187,10 @@ class HttpFront {
         this.#send(request, reply, refused(request, this.#limiting?.refusal(request) ?? fault));
       } else if (isAboutServer(request)) this.#send(request, reply, emptyReply({ allow: SERVER_METHODS }));
       else if (this.#gate === undefined) this.#passed(undefined, { request, reply, done });
-      else this.#gate.pass(request, (refusal) => this.#passed(refusal, { request, reply, done }));
+      else {
+        const span = this.#traces?.spanOf(request);
+        this.#gate.pass(request, span, (refusal) => this.#passed(refusal, { request, reply, done }));
+      }
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
     for (const route of routes) this.#register(route);

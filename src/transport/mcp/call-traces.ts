@@ -1,9 +1,11 @@
 /**
  * What a trace shows of a call of MCP: a server span for each, in the trace that its `_meta` names (`traceparent`), or
- * else the HTTP request that it came with. Of what was asked it tells the tool, and nothing of its arguments.
+ * else the HTTP request that it came with; where both name one it has a link to the other. Of what was asked it tells
+ * the tool, and nothing of its arguments.
  */
 import { ProtocolError, type ServerContext } from '@modelcontextprotocol/server';
 import type { HeaderOf, Span, Tracer } from '#observability';
+import { handedOn, recordWait } from './waits.ts';
 
 export interface TracedCall {
   readonly context: CallContext;
@@ -20,9 +22,14 @@ export async function inCallSpan<Answer>(
   work: (span: Span | undefined) => Promise<Answer>,
 ): Promise<Answer> {
   if (tracer === undefined) return work(undefined);
-  const { method } = context.mcpReq;
+  const { mcpReq, http } = context;
+  const { method } = mcpReq;
   const attributes = { 'mcp.method.name': method, 'gen_ai.tool.name': tool };
-  const span = tracer.begin(tool === undefined ? method : `${method} ${tool}`, contextOf(context), attributes);
+  const name = tool === undefined ? method : `${method} ${tool}`;
+  const waited = handedOn(http?.authInfo);
+  const span = tracer.begin(name, contextOf(context), attributes, waited?.startMs);
+  if (isOfMeta(context)) span.link(headerOf(context));
+  recordWait(tracer, span, waited);
   try {
     return await work(span);
   } catch (error) {
@@ -35,10 +42,19 @@ export async function inCallSpan<Answer>(
 }
 
 /** Both headers from the same place: a state is one of its parent. */
-function contextOf({ mcpReq: { _meta: meta = {} }, http }: CallContext): HeaderOf {
-  if (typeof meta['traceparent'] !== 'string') return (name) => http?.req?.headers.get(name) ?? undefined;
+function contextOf(context: CallContext): HeaderOf {
+  if (!isOfMeta(context)) return headerOf(context);
+  const { _meta: meta = {} } = context.mcpReq;
   return (name) => {
     const value = meta[name];
     return typeof value === 'string' ? value : undefined;
   };
+}
+
+function isOfMeta({ mcpReq: { _meta: meta = {} } }: CallContext): boolean {
+  return typeof meta['traceparent'] === 'string';
+}
+
+function headerOf({ http }: CallContext): HeaderOf {
+  return (name) => http?.req?.headers.get(name) ?? undefined;
 }

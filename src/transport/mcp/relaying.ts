@@ -17,14 +17,16 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type NodeId, quote } from '#base';
-import type { Count, Metrics, RelayResult } from '#observability';
+import type { Count, Metrics, RelayResult, TraceHeaders, Tracer } from '#observability';
 import { faultInPassing, isOfConnection, type OtherNode, OtherNodes, passedHeaders, Sending } from '../passing.ts';
 import { countedHeader, type RateLimits } from '../rate-limits.ts';
 import { RELAYED } from '../relay.ts';
 import type { Dial } from '../secure.ts';
 import { RELAYED_ANSWER_MS } from './limits.ts';
 import { refuse } from './refusals.ts';
+import { inRelaySpan } from './relay-traces.ts';
 import { nodeOfSession } from './session-ids.ts';
+import type { Wait } from './waits.ts';
 
 // An import of it would also load what it offers lazily: a client for the web.
 const { request: send } = process.getBuiltinModule('node:http');
@@ -44,11 +46,14 @@ export interface McpRelayingParts {
   readonly dial: Dial;
   readonly rateLimits: RateLimits | undefined;
   readonly metrics: Metrics;
+  readonly tracer: Tracer | undefined;
 }
 
 export interface McpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** Until it was known who asks. */
+  readonly waited?: Wait | undefined;
 }
 
 const LOST = 503;
@@ -76,17 +81,13 @@ export class McpRelaying {
 
   /** Resolves when the client has its answer, or has gone. */
   async pass(session: string, node: OtherNode, exchange: McpExchange): Promise<void> {
-    const result = await this.#pass(node, exchange);
-    this.#count(result);
-    if (result !== 'unreached' && result !== 'lost') return;
-    const { request, response } = exchange;
-    request.unpipe();
-    // What is left of the body is for nobody, and stands before the next request of the connection.
-    const headers: Readonly<Record<string, string>> = request.complete ? {} : { connection: 'close' };
-    request.resume();
-    const which = `The node of the session ${quote(session)}`;
-    if (result === 'unreached') refuse(response, 404, `${which} is not reached; begin with initialize`, headers);
-    else refuse(response, LOST, `${which} has the request, and its answer was lost: it may be done or not`, headers);
+    const { request, response, waited } = exchange;
+    await inRelaySpan(this.#parts.tracer, { request, response, waited, place: node.place }, async (trace) => {
+      const result = await this.#pass(node, exchange, trace);
+      this.#count(result);
+      if (result === 'unreached' || result === 'lost') refuseFor(session, result, exchange);
+      return result;
+    });
   }
 
   /** Streams that clients listen to end; what is under way goes on. */
@@ -98,13 +99,13 @@ export class McpRelaying {
     this.#others.close();
   }
 
-  async #pass({ place, pulse }: OtherNode, exchange: McpExchange): Promise<RelayResult> {
+  async #pass({ place, pulse }: OtherNode, exchange: McpExchange, trace: TraceHeaders): Promise<RelayResult> {
     const { request, response } = exchange;
     const isThere = await pulse.isThere();
     if (response.destroyed) return 'abandoned';
     if (!isThere) return 'unreached';
     const { nodes, rateLimits } = this.#parts;
-    const headers = { ...passedHeaders(request), [RELAYED]: nodes.name, ...countedHeader(rateLimits) };
+    const headers = { ...passedHeaders(request), ...trace, [RELAYED]: nodes.name, ...countedHeader(rateLimits) };
     const isPost = request.method === 'POST';
     // Others have none; a length or a body without one would be the beginning of another request.
     if (!isPost) delete headers['content-length'];
@@ -153,4 +154,14 @@ export class McpRelaying {
     this.#counts.set(result, count);
     count.add();
   }
+}
+
+function refuseFor(session: string, result: 'unreached' | 'lost', { request, response }: McpExchange): void {
+  request.unpipe();
+  // What is left of the body is for nobody, and stands before the next request of the connection.
+  const headers: Readonly<Record<string, string>> = request.complete ? {} : { connection: 'close' };
+  request.resume();
+  const which = `The node of the session ${quote(session)}`;
+  if (result === 'unreached') refuse(response, 404, `${which} is not reached; begin with initialize`, headers);
+  else refuse(response, LOST, `${which} has the request, and its answer was lost: it may be done or not`, headers);
 }

@@ -19,6 +19,7 @@ import { type McpNodes, McpRelaying } from './relaying.ts';
 import { type ProtectedResource, ResourceMetadata } from './resource-metadata.ts';
 import { sessionIdAt } from './session-ids.ts';
 import type { Asker } from './sessions.ts';
+import { handOn, type Wait } from './waits.ts';
 
 // Not imported: an import would load all that it has, the client of the web among it.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -76,6 +77,8 @@ interface Caller {
   readonly principal?: Principal;
   /** Why nobody is let in with it. */
   readonly stranger?: DatabaseError;
+  /** Until that was known. */
+  readonly waited?: Wait;
 }
 
 interface Exchange {
@@ -108,9 +111,9 @@ class McpFront {
 
   constructor(options: McpServerOptions) {
     this.#options = options;
-    const { nodes, dial, rateLimits, metrics } = options;
+    const { nodes, dial, rateLimits, metrics, tracer } = options;
     this.#meters = new McpMeters(metrics);
-    this.#relaying = new McpRelaying({ nodes, dial, rateLimits, metrics });
+    this.#relaying = new McpRelaying({ nodes, dial, rateLimits, metrics, tracer });
     const times = {
       headersTimeout: HEADERS_MS,
       requestTimeout: REQUEST_MS,
@@ -180,7 +183,7 @@ class McpFront {
         const allow = [...METHODS].join(', ');
         return refuse(response, 405, `MCP has the methods ${allow}`, { allow });
       }
-      if (await this.#isPassedOn({ request, response })) return;
+      if (await this.#isPassedOn({ request, response, caller })) return;
       if (request.method === 'POST') return await this.#post({ request, response, caller });
       await (await this.#loaded()).handle({ request, response, body: undefined, asker: askerOf(request, caller) });
     } catch (error) {
@@ -212,12 +215,12 @@ class McpFront {
   }
 
   /** Another node has answered it, or it is refused for that one. */
-  async #isPassedOn({ request, response }: Pick<Exchange, 'request' | 'response'>): Promise<boolean> {
+  async #isPassedOn({ request, response, caller: { waited } }: Exchange): Promise<boolean> {
     const session = request.headers[SESSION_HEADER]?.toString();
     const node = session === undefined ? undefined : this.#relaying.elsewhere(session, request);
     if (session === undefined || node === undefined) return false;
     const isExpected = (await this.#loaded()).isExpected(request, response);
-    if (isExpected) await this.#relaying.pass(session, node, { request, response });
+    if (isExpected) await this.#relaying.pass(session, node, { request, response, waited });
     return true;
   }
 
@@ -246,14 +249,15 @@ class McpFront {
   }
 
   async #post(exchange: Exchange): Promise<void> {
-    const { request, response } = exchange;
+    const { request, response, caller } = exchange;
     const received = await receive(request, response, this.#options.budgets);
     if (received === undefined) return;
     try {
       const more = messageCount(received.json) - 1;
       const refusal = more > 0 ? this.#counted(exchange, more) : undefined;
       this.#meters.asked(methodsOf(received.json));
-      const asked = { request, response, body: received.json, asker: askerOf(request, exchange.caller) };
+      if (caller.waited !== undefined) handOn(request, caller.waited);
+      const asked = { request, response, body: received.json, asker: askerOf(request, caller) };
       if (refusal === undefined) await (await this.#loaded()).handle(asked);
       else this.#refuse(response, refusal);
     } finally {
@@ -297,8 +301,11 @@ function askerOf({ headers }: IncomingMessage, { principal }: Caller): Asker {
 
 /** @throws what is no refusal */
 async function identified(access: Access, values: Credentials['values']): Promise<Caller> {
+  const startMs = Date.now();
   try {
-    return { principal: await access.authenticator.identify({ values }) };
+    const found = access.authenticator.identify({ values });
+    if (!(found instanceof Promise)) return { principal: found };
+    return { principal: await found, waited: { startMs, endMs: Date.now() } };
   } catch (failure) {
     // Whether a key is valid may be what this node cannot find out now.
     if (failure instanceof DatabaseError) return { stranger: failure };

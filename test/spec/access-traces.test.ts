@@ -1,0 +1,176 @@
+// Goal: who may do what is in the trace of whoever asks: the wait until it is known who asks, below each request, and
+// each operation on keys and tokens down to its entry. Method: real nodes with authentication on, a provider that
+// answers when the test says so, and a collector on loopback.
+import type { ServerResponse } from 'node:http';
+import { afterAll, describe, expect, it } from 'vitest';
+import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
+import { jsonOf, uniqueName } from '../support/http-client.ts';
+import { AUDIENCE, IdentityProvider, sendJson } from '../support/identity-provider.ts';
+import { begun, READY, send } from '../support/mcp-requests.ts';
+import { startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { named, type RemoteTrace, remote, traceWith, wayTo } from '../support/remote-traces.ts';
+
+const provider = await IdentityProvider.start();
+afterAll(() => provider[Symbol.asyncDispose]());
+const receiver = await startOtlpReceiver();
+afterAll(() => receiver[Symbol.asyncDispose]());
+const { server, api } = await startGuardedNode(
+  `--otlp-endpoint=${receiver.endpoint}`,
+  '--trace-sample-ratio=0',
+  `--oidc-issuer=${provider.issuer}`,
+  `--oidc-audience=${AUDIENCE}`,
+);
+const name = uniqueName();
+await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
+
+const WAIT = 'cairn.authenticate';
+const NS_A_MS = 1_000_000n;
+const CALL = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'fetch', arguments: { path: '/' } } };
+
+/** Nobody has shown it yet. */
+async function asAnybody(trace: RemoteTrace): Promise<Readonly<Record<'authorization' | 'traceparent', string>>> {
+  const token = await provider.token({ roles: [`reader:${name}`], sub: uniqueName() });
+  return { authorization: `Bearer ${token}`, traceparent: trace.traceparent };
+}
+
+describe('SPEC-TRACE-CONTEXT: the wait until it is known who asks', () => {
+  it('is as long as the provider takes, below the request', async () => {
+    const asked = Promise.withResolvers<ServerResponse>();
+    provider.answers.set('/.well-known/openid-configuration', (_request, response) => asked.resolve(response));
+    const trace = remote();
+    const answer = api.get(`/databases/${name}`, await asAnybody(trace));
+    const response = await asked.promise;
+    const askedNs = BigInt(Date.now()) * NS_A_MS;
+    sendJson(response, { issuer: provider.issuer, jwks_uri: provider.jwksUrl });
+    expect((await answer).status).toBe(200);
+    const spans = await traceWith(receiver, trace.traceId, WAIT, 'GET /databases/{database}');
+    expect(wayTo(WAIT, spans)).toEqual(['GET /databases/{database}', WAIT]);
+    const wait = named(WAIT, spans);
+    expect(wait.startNs).toBeLessThanOrEqual(askedNs);
+    expect(wait.endNs).toBeGreaterThanOrEqual(askedNs - NS_A_MS);
+    expect([wait.isError, wait.attributes]).toEqual([false, {}]);
+    provider.answers.clear();
+  });
+
+  it('is below the call over gRPC', async () => {
+    const trace = remote();
+    const metadata = await asAnybody(trace);
+    await server.client.send('fetchLatestDatabase', { databaseName: name }, { metadata });
+    const spans = await traceWith(receiver, trace.traceId, WAIT, 'cairn.v1.EventStore/FetchLatestDatabase');
+    expect(wayTo(WAIT, spans)).toEqual(['cairn.v1.EventStore/FetchLatestDatabase', WAIT]);
+  });
+
+  it('is below the call over MCP, which it comes before', async () => {
+    const owner = await asAnybody(remote());
+    const session = await begun(server.mcp, owner);
+    await send(server.mcp, READY, session);
+    const trace = remote();
+    // Another token of the same principal: the session goes on with it.
+    const token = await provider.token({ roles: [`reader:${name}`], sub: subjectOf(owner.authorization) });
+    const headers = { ...session, authorization: `Bearer ${token}`, traceparent: trace.traceparent };
+    const sentNs = BigInt(Date.now()) * NS_A_MS;
+    expect((await send(server.mcp, CALL, headers)).status).toBe(200);
+    const spans = await traceWith(receiver, trace.traceId, WAIT, 'tools/call fetch', 'GET /');
+    expect(wayTo(WAIT, spans)).toEqual(['tools/call fetch', WAIT]);
+    const [wait, call] = [named(WAIT, spans), named('tools/call fetch', spans)];
+    expect(call.parentId).toBe(trace.spanId);
+    expect(wait.startNs).toBeGreaterThanOrEqual(sentNs);
+    expect(wait.startNs).toBe(call.startNs);
+    expect(wait.endNs).toBeLessThanOrEqual(call.endNs + NS_A_MS);
+    // The API knows the token by then, and waits for nobody.
+    expect(spans.filter((span) => span.name === WAIT)).toHaveLength(1);
+  });
+
+  it('is told as a refusal where nobody is let in', async () => {
+    const trace = remote();
+    const token = await provider.token({ aud: 'somebody else' });
+    const headers = { authorization: `Bearer ${token}`, traceparent: trace.traceparent };
+    expect((await api.get(`/databases/${name}`, headers)).status).toBe(401);
+    const spans = await traceWith(receiver, trace.traceId, WAIT);
+    expect(named(WAIT, spans)).toMatchObject({
+      isError: true,
+      attributes: { 'error.type': 'unauthenticated', 'cairn.error.reason': 'CredentialRefused' },
+    });
+    expect(JSON.stringify(spans, withoutBigints)).not.toContain(token);
+  });
+
+  it('is none where a key is known', async () => {
+    const trace = remote();
+    await api.get(`/databases/${name}`, { ...AS_FIRST, traceparent: trace.traceparent });
+    const spans = await traceWith(receiver, trace.traceId, 'GET /databases/{database}');
+    expect(spans.map((span) => span.name)).not.toContain(WAIT);
+  });
+});
+
+function subjectOf(authorization: string): string {
+  const [, claims = ''] = authorization.split('.');
+  const { sub } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { readonly sub: string };
+  return sub;
+}
+
+function withoutBigints(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+describe('SPEC-TRACE-CONTEXT: operations on keys and tokens', () => {
+  const KEYS = '/api/v1/auth/keys';
+  const TOKENS = '/api/v1/auth/tokens';
+  const WANTED = { name: 'of a trace', roles: [`reader:${name}`] };
+
+  interface Done {
+    readonly operation: string;
+    readonly traceId: string;
+    readonly json: Readonly<Record<string, string>>;
+  }
+
+  async function done(operation: string, method: string, path: string, body?: object): Promise<Done> {
+    const { traceId, traceparent } = remote();
+    const headers = { ...AS_FIRST, traceparent };
+    const sent = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
+    const answer = await api.send(path, sent);
+    if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.status}`);
+    const json = (answer.status === 204 ? {} : jsonOf(answer)) as Done['json'];
+    return { operation, traceId, json };
+  }
+
+  it('each is a span below its request, and a change has its entry', async () => {
+    const key = await done('cairn.issue_api_key', 'POST', KEYS, WANTED);
+    const ofKey = `${KEYS}/${key.json['id']}`;
+    const token = await done('cairn.issue_token', 'POST', TOKENS, WANTED);
+    const ofToken = `${TOKENS}/${token.json['id']}`;
+    const reads = [
+      await done('cairn.list_api_keys', 'GET', KEYS),
+      await done('cairn.find_api_key', 'GET', ofKey),
+      await done('cairn.list_tokens', 'GET', TOKENS),
+      await done('cairn.find_token', 'GET', ofToken),
+    ];
+    const changes = [
+      key,
+      token,
+      await done('cairn.rotate_api_key', 'POST', `${ofKey}/rotate`),
+      await done('cairn.revoke_token', 'DELETE', ofToken),
+      await done('cairn.revoke_api_key', 'DELETE', ofKey),
+    ];
+    for (const { operation, traceId } of reads) {
+      const way = wayTo(operation, await traceWith(receiver, traceId, operation));
+      expect(way).toEqual([expect.stringMatching(/^GET /), operation]);
+    }
+    for (const { operation, traceId, json } of changes) {
+      const spans = await traceWith(receiver, traceId, operation, 'cairn.entry');
+      expect(wayTo('cairn.entry', spans)).toContain(operation);
+      const secret = json['key'] ?? json['token'] ?? FIRST_KEY;
+      expect(JSON.stringify(spans, withoutBigints)).not.toContain(secret);
+    }
+  });
+
+  it('one that is refused says why', async () => {
+    const trace = remote();
+    const headers = { ...AS_FIRST, traceparent: trace.traceparent };
+    expect((await api.get(`${KEYS}/nobody`, headers)).status).toBe(404);
+    const spans = await traceWith(receiver, trace.traceId, 'cairn.find_api_key');
+    expect(named('cairn.find_api_key', spans)).toMatchObject({
+      isError: true,
+      attributes: { 'db.operation.name': 'find_api_key', 'error.type': 'not_found' },
+    });
+  });
+});

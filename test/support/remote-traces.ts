@@ -1,0 +1,52 @@
+/** Traces that a client has begun, and what a collector has heard of them. */
+import type { OtlpReceiver, ReceivedSpan } from './otlp-receiver.ts';
+
+export interface RemoteTrace {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceparent: string;
+}
+
+let count = 0;
+
+/** A trace that somebody else has begun, and keeps unless told otherwise. */
+export function remote(flags = '01'): RemoteTrace {
+  count += 1;
+  const traceId = count.toString(16).padStart(32, 'a');
+  const spanId = count.toString(16).padStart(16, 'b');
+  return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-${flags}` };
+}
+
+export function spansOf(receiver: OtlpReceiver, traceId: string): readonly ReceivedSpan[] {
+  return receiver.spans.filter((span) => span.traceId === traceId);
+}
+
+/** The spans of a trace, once these are among them. */
+export async function traceWith(
+  receiver: OtlpReceiver,
+  traceId: string,
+  ...names: readonly string[]
+): Promise<readonly ReceivedSpan[]> {
+  await receiver.until(`${names.join(' and ')} in ${traceId}`, () => {
+    const known = spansOf(receiver, traceId).map(({ name }) => name);
+    return names.every((name) => known.includes(name));
+  });
+  return spansOf(receiver, traceId);
+}
+
+/** The names from the beginning of the trace down to a span. */
+export function wayTo(name: string, spans: readonly ReceivedSpan[]): readonly string[] {
+  const way: string[] = [];
+  for (let span = spans.find((each) => each.name === name); span !== undefined; ) {
+    way.unshift(span.name);
+    const { parentId } = span;
+    span = spans.find(({ spanId }) => spanId === parentId);
+  }
+  return way;
+}
+
+export function named(name: string, spans: readonly ReceivedSpan[]): ReceivedSpan {
+  const found = spans.find((span) => span.name === name);
+  if (found === undefined) throw new Error(`there is no span ${name}`);
+  return found;
+}

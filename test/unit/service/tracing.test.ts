@@ -1,0 +1,43 @@
+// Goal: no operation that anybody may ask for is missing in traces. Method: each is asked for in a span, over the node
+// in one thread; what comes of it is of no matter.
+import { describe, expect, it } from 'vitest';
+import type { Span } from '#observability';
+import { OPERATIONS, type Operation, type Service } from '#service';
+import { ServiceWorld } from '../../support/service-world.ts';
+
+const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The names of the spans that begin below it. */
+function watched(): { readonly span: Span; readonly names: readonly string[] } {
+  const names: string[] = [];
+  const nothing = (): void => undefined;
+  const span: Span = {
+    traceId: 'a'.repeat(32),
+    isRecorded: true,
+    child: (name) => {
+      names.push(name);
+      return span;
+    },
+    set: nothing,
+    event: nothing,
+    link: nothing,
+    headers: () => ({}),
+    fail: nothing,
+    end: nothing,
+  };
+  return { span, names };
+}
+
+function begin(service: Service, operation: Operation, request: object): void {
+  const run = service[operation] as (request: object) => Promise<unknown>;
+  run(request).catch(() => undefined);
+}
+
+describe('each operation', () => {
+  it.each(OPERATIONS)('has its span, which begins with it: %s', async (operation) => {
+    const { span, names } = watched();
+    const { service } = await new ServiceWorld().start();
+    begin(service, operation, { span, signal: AbortSignal.abort() });
+    expect(names[0]).toBe(`cairn.${snakeCase(operation)}`);
+  });
+});
