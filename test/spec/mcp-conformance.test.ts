@@ -1,11 +1,12 @@
 // Goal: the endpoint conforms to the protocol by its own suite, in each revision that the suite knows, and works with
-// the inspector's command line. Method: a real node; the suite's scenarios for servers, and the outcome of each, so
-// that one that begins to fail is seen and one that begins to pass, too; the inspector as a process.
+// the inspector's command line. Method: a real node; the suite's scenarios for servers, and the outcome of each, by the
+// clauses that it is about, so that one that begins to fail is seen and one that begins to pass, too; the inspector as
+// a process.
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, it } from 'vitest';
-import { conformance, EXPECTED, expectedOutcomes } from '../support/mcp-conformance.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { conformance, EXPECTED, type Outcomes } from '../support/mcp-conformance.ts';
 import { startTestServer } from '../support/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -23,13 +24,26 @@ afterAll(async () => {
 });
 
 /** Scenarios one after the other, some of which wait for what should not come. */
-describe('SPEC-MCP-REVISIONS: the conformance suite', { timeout: 60_000 }, () => {
-  it.concurrent.each(['2025-11-25', '2026-07-28'] as const)(
-    '%s has the outcomes that are expected',
-    async (revision) => {
-      const results = tempDir();
-      using _ = results;
-      expect(await conformance(server.mcp, revision, results.path)).toEqual(expectedOutcomes(EXPECTED[revision]));
+const SUITE_MS = 60_000;
+
+describe.each(['2025-11-25', '2026-07-28'] as const)('the conformance suite of %s', (revision) => {
+  let outcomes: Outcomes = {};
+  beforeAll(async () => {
+    const results = tempDir();
+    using _ = results;
+    outcomes = await conformance(server.mcp, revision, results.path);
+  }, SUITE_MS);
+
+  it('SPEC-MCP-REVISIONS: has the scenarios that are expected, and each has one outcome', () => {
+    const scenarios = EXPECTED[revision].flatMap((each) => Object.keys(each.outcomes));
+    expect(Object.keys(outcomes).toSorted()).toEqual(scenarios.toSorted());
+  });
+
+  it.each(EXPECTED[revision].map((each) => [each.clauses.join(), each.why ?? 'passes', each.outcomes] as const))(
+    '%s: %s',
+    (_clauses, _why, expected) => {
+      const found = Object.keys(expected).map((scenario) => [scenario, outcomes[scenario]] as const);
+      expect(Object.fromEntries(found)).toEqual(expected);
     },
   );
 });

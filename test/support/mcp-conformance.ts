@@ -14,10 +14,18 @@ const SUITE_MS = 55_000;
 /** By scenario the checks of it that fail. */
 export type Outcomes = Readonly<Record<string, readonly string[]>>;
 
-/** What fails, by its reason; everything else passes, and is named, so that what is new in a suite is looked at. */
+type Clause = `SPEC-${string}`;
+
+/**
+ * Scenarios with the clauses of the specification that they are about: those that pass show these, and where some fail
+ * they say what holds instead, which other tests show (test/tidy/clauses.ts). All are named, so that what is new in a
+ * suite is looked at, and no scenario is without a clause.
+ */
 interface Expected {
-  readonly passes: readonly string[];
-  readonly fails: Readonly<Record<string, Outcomes>>;
+  readonly clauses: readonly [Clause, ...Clause[]];
+  /** Why checks of these fail; absent: none does. */
+  readonly why?: string;
+  readonly outcomes: Outcomes;
 }
 
 /** Scenarios with one check besides that of the schema, which has the same name. */
@@ -25,14 +33,34 @@ function one(...scenarios: readonly string[]): Outcomes {
   return Object.fromEntries(scenarios.map((scenario) => [scenario, [scenario]]));
 }
 
-/** That ours answer with text, say what was wrong and ask nothing of a client: SPEC-MCP-TOOLS, SPEC-MCP-REVISIONS. */
-const NO_TOOL = 'calls tools of the suite, such as test_simple_text';
-/** That ours and the template are read: SPEC-MCP-RESOURCES. */
-const NO_RESOURCE = 'reads resources of the suite, such as test://static-text';
-/** That methods of these two are refused as unknown: SPEC-MCP-REVISIONS. */
-const NO_PROMPTS = 'needs prompts, of which Cairn has none: they are no capability of its';
-const NOT_OFFERED = 'needs what Cairn does not offer, nor says that it does: completions, log levels, subscriptions';
-const NO_TASKS = 'is of the extension for tasks, which Cairn does not have';
+/** That pass. */
+function none(...scenarios: readonly string[]): Outcomes {
+  return Object.fromEntries(scenarios.map((scenario) => [scenario, []]));
+}
+
+/** Ours answer with text, say what was wrong and ask nothing of a client. */
+const NO_TOOL = {
+  clauses: ['SPEC-MCP-TOOLS', 'SPEC-MCP-REVISIONS'],
+  why: 'calls tools of the suite, such as test_simple_text',
+} as const;
+/** Ours and the template are read. */
+const NO_RESOURCE = {
+  clauses: ['SPEC-MCP-RESOURCES'],
+  why: 'reads resources of the suite, such as test://static-text',
+} as const;
+/** Methods of these are refused as unknown. */
+const NO_PROMPTS = {
+  clauses: ['SPEC-MCP-REVISIONS'],
+  why: 'needs prompts, of which Cairn has none: they are no capability of its',
+} as const;
+const NOT_OFFERED = {
+  clauses: ['SPEC-MCP-REVISIONS'],
+  why: 'needs what Cairn does not offer, nor says that it does: completions, log levels, subscriptions',
+} as const;
+const NO_TASKS = {
+  clauses: ['SPEC-MCP-REVISIONS'],
+  why: 'is of the extension for tasks, which Cairn does not have',
+} as const;
 
 const PROMPTS = one(
   'prompts-list',
@@ -55,47 +83,53 @@ const TOOLS: Outcomes = {
   'json-schema-2020-12': ['json-schema-2020-12-tool-found'],
 };
 
-export const EXPECTED: Readonly<Record<'2025-11-25' | '2026-07-28', Expected>> = {
-  '2025-11-25': {
-    passes: [
-      'dns-rebinding-protection',
-      'ping',
-      'resources-list',
-      'server-initialize',
-      'server-session-lifecycle',
-      'server-sse-multiple-streams',
-      'server-sse-polling',
-      'tools-list',
-    ],
-    fails: {
-      [NO_TOOL]: {
+export const EXPECTED: Readonly<Record<'2025-11-25' | '2026-07-28', readonly Expected[]>> = {
+  '2025-11-25': [
+    {
+      clauses: ['SPEC-MCP-HANDSHAKE'],
+      outcomes: none('server-initialize', 'server-session-lifecycle', 'ping', 'dns-rebinding-protection'),
+    },
+    { clauses: ['SPEC-MCP-TOOLS'], outcomes: none('tools-list') },
+    { clauses: ['SPEC-MCP-RESOURCES'], outcomes: none('resources-list') },
+    { clauses: ['SPEC-MCP-REVISIONS'], outcomes: none('server-sse-multiple-streams', 'server-sse-polling') },
+    {
+      ...NO_TOOL,
+      outcomes: {
         ...TOOLS,
         ...one('tools-call-sampling', 'tools-call-elicitation', 'tools-call-with-logging'),
         'elicitation-sep1034-defaults': ['elicitation-sep1034-general'],
         'elicitation-sep1330-enums': ['elicitation-sep1330-general'],
       },
-      [NO_RESOURCE]: RESOURCES,
-      [NO_PROMPTS]: PROMPTS,
-      [NOT_OFFERED]: one('completion-complete', 'logging-set-level', 'resources-subscribe', 'resources-unsubscribe'),
     },
-  },
-  '2026-07-28': {
-    passes: [
-      'dns-rebinding-protection',
-      'resources-list',
-      'sep-2164-resource-not-found',
-      'server-sse-multiple-streams',
-      'tools-list',
+    { ...NO_RESOURCE, outcomes: RESOURCES },
+    { ...NO_PROMPTS, outcomes: PROMPTS },
+    {
+      ...NOT_OFFERED,
+      outcomes: one('completion-complete', 'logging-set-level', 'resources-subscribe', 'resources-unsubscribe'),
+    },
+  ],
+  '2026-07-28': [
+    { clauses: ['SPEC-MCP-TOOLS'], outcomes: none('tools-list') },
+    { clauses: ['SPEC-MCP-RESOURCES'], outcomes: none('resources-list', 'sep-2164-resource-not-found') },
+    {
+      clauses: ['SPEC-MCP-REVISIONS'],
+      outcomes: none('dns-rebinding-protection', 'server-sse-multiple-streams'),
+    },
+    {
       // These find nothing wrong with an error for a tool that there is not.
-      'input-required-result-ignore-extra-params',
-      'input-required-result-missing-input-response',
-      'input-required-result-unsupported-methods',
-      'input-required-result-validate-input',
-      // It has nothing but what it skips.
-      'tasks-status-notifications',
-    ],
-    fails: {
-      [NO_TOOL]: {
+      clauses: ['SPEC-MCP-TOOLS'],
+      outcomes: none(
+        'input-required-result-ignore-extra-params',
+        'input-required-result-missing-input-response',
+        'input-required-result-unsupported-methods',
+        'input-required-result-validate-input',
+      ),
+    },
+    // It has nothing but what it skips.
+    { clauses: NO_TASKS.clauses, outcomes: none('tasks-status-notifications') },
+    {
+      ...NO_TOOL,
+      outcomes: {
         ...TOOLS,
         'server-stateless': [
           'sep-2575-server-rejects-undeclared-capability',
@@ -122,14 +156,20 @@ export const EXPECTED: Readonly<Record<'2025-11-25' | '2026-07-28', Expected>> =
         'input-required-result-result-type': ['sep-2322-result-type-included'],
         'input-required-result-tampered-state': ['sep-2322-reject-tampered-state'],
       },
-      [NO_RESOURCE]: RESOURCES,
-      [NO_PROMPTS]: {
+    },
+    { ...NO_RESOURCE, outcomes: RESOURCES },
+    {
+      ...NO_PROMPTS,
+      outcomes: {
         ...PROMPTS,
         'input-required-result-non-tool-request': ['sep-2322-non-tool-incomplete'],
         caching: ['sep-2549-prompts-list-caching-hints'],
       },
-      [NOT_OFFERED]: one('completion-complete'),
-      [NO_TASKS]: {
+    },
+    { ...NOT_OFFERED, outcomes: one('completion-complete') },
+    {
+      ...NO_TASKS,
+      outcomes: {
         'tasks-capability-negotiation': [
           'tasks-extension-advertised',
           'sep-2663-tasks-methods-non-declaring',
@@ -174,14 +214,8 @@ export const EXPECTED: Readonly<Record<'2025-11-25' | '2026-07-28', Expected>> =
         ],
       },
     },
-  },
+  ],
 };
-
-/** The same as `conformance` tells it. */
-export function expectedOutcomes({ passes, fails }: Expected): Outcomes {
-  const passing: Outcomes = Object.fromEntries(passes.map((scenario) => [scenario, []]));
-  return Object.assign({}, passing, ...Object.values(fails)) as Outcomes;
-}
 
 /** Runs all that the revision asks of a server; `directory` is empty. */
 export async function conformance(url: string, revision: string, directory: string): Promise<Outcomes> {
