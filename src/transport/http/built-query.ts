@@ -4,7 +4,7 @@
  */
 import { type DatabaseError, encodeUtf8, toBase64Url } from '#base';
 import { Faults, parseJson, scopedQueryFromJson } from '#model';
-import type { QueryParameters } from './query-string.ts';
+import { type QueryParameters, withoutBlanks } from './query-string.ts';
 import { BUILDER_CHOICES, BUILDER_ROWS } from './rendering/html/query-builder.ts';
 
 /** What the page sends. */
@@ -43,8 +43,9 @@ export function builtQuery(fields: QueryParameters): BuiltQuery {
   return { kind: 'malformed', faults: said, error: said.toError('The query is malformed') };
 }
 
+/** Of a number, a time and a choice, which have no blanks around them; what is looked for stays as it was typed. */
 function filled(fields: QueryParameters, name: string): string | undefined {
-  const value = fields.get(name)?.trim();
+  const value = withoutBlanks(fields.get(name) ?? '');
   return value === '' ? undefined : value;
 }
 

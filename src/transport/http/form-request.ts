@@ -13,7 +13,7 @@ import { charsetFault, contentTypeOf } from './content-type.ts';
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonObject, jsonString } from './json-text.ts';
 import { FORM_BYTES_MAX, FORM_FIELDS_MAX } from './limits.ts';
-import { parseFields } from './query-string.ts';
+import { parseFields, withoutBlanks } from './query-string.ts';
 import type { Action, Form, FormField } from './rendering/description.ts';
 import { renderingFor } from './rendering/renderings.ts';
 
@@ -80,7 +80,7 @@ export function saidBy({ fields }: Form, given: ReadonlyMap<string, string>): Sa
     if (field === undefined) faults.add(name, `is no field of this form: it has ${namesOf(fields)}`);
     // Browsers send what nobody has filled in as well.
     else if (value === '') continue;
-    else if (field.becomes === 'header') headers.set(name, value.trim());
+    else if (field.becomes === 'header') headers.set(name, withoutBlanks(value));
     else if (field.becomes === 'body') body = Buffer.from(asTyped(value));
     else members.set(name, field.becomes === 'json' ? jsonIn(name, asTyped(value), faults) : jsonString(value));
   }

@@ -104,3 +104,16 @@ function decode(text: string, place: string): string {
     throw invalidField(place, 'must have percent encodings of UTF-8, such as %C3%A9', text);
   }
 }
+
+const BLANKS = ' \t';
+
+/**
+ * Without the spaces and tabs at its ends, as HTTP takes a header. What else looks like them stays, and is judged: a
+ * no-break space, or a mark of byte order, is part of a value.
+ */
+export function withoutBlanks(text: string): string {
+  let [from, to] = [0, text.length];
+  while (from < to && BLANKS.includes(text.charAt(from))) from++;
+  while (to > from && BLANKS.includes(text.charAt(to - 1))) to--;
+  return text.slice(from, to);
+}

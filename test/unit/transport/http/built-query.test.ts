@@ -1,4 +1,5 @@
-// Goal: what the query builder finds wrong names the field of the page, and shows the value once in quotes.
+// Goal: what the query builder finds wrong names the field of the page, and shows the value once in quotes; of what was
+// typed it leaves nothing out but blanks around numbers and times.
 import { expect, it } from 'vitest';
 import { type BuiltQuery, builtQuery } from '../../../../src/transport/http/built-query.ts';
 import { QueryParameters } from '../../../../src/transport/http/query-string.ts';
@@ -10,9 +11,32 @@ function built(...fields: readonly (readonly [string, string])[]): BuiltQuery {
 it.each<[string, string, object]>([
   ['start', '1\u0000', { value: '"1\\u0000"', found: '"1\\u0000"' }],
   ['limit', 'many', { value: '"many"', found: '"many"' }],
+  ['start', '\uFEFF1', { value: '"\\ufeff1"' }],
+  ['end', '2\u00A0', { value: '"2\u00A0"' }],
+  ['until', '2024-01-01T00:00:00Z\uFEFF', {}],
+  ['direction', '\uFEFFREVERSE', { value: '\uFEFFREVERSE' }],
   ['join', 'xor', { value: 'xor', found: '"xor"' }],
 ])('shows what %s was, %j, in quotes', (field, value, shown) => {
   const query = built([field, value]);
   const violations = query.kind === 'malformed' ? query.faults.violations : [];
   expect(violations).toMatchObject([{ field, ...shown }]);
+});
+
+function queryIn(...fields: readonly (readonly [string, string])[]): unknown {
+  const query = built(...fields);
+  if (query.kind === 'malformed') throw query.error;
+  return JSON.parse(Buffer.from(query.q, 'base64url').toString());
+}
+
+it('takes a number with spaces and tabs around it, and nothing but these for a number that is not given', () => {
+  expect(queryIn(['start', ' 1\t'], ['limit', '\t '])).toEqual({
+    range: { revision: { startAt: '1' } },
+    direction: 'FORWARD',
+  });
+});
+
+it.each([' a ', '\uFEFFa', 'a\u00A0'])('looks for %j as it was typed', (value) => {
+  expect(queryIn(['attribute1', 'eventType'], ['operator1', 'equals'], ['value1', value])).toMatchObject({
+    selector: { equals: { eventType: value } },
+  });
 });
