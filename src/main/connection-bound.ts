@@ -148,7 +148,7 @@ export class ConnectionBound implements Disposable {
   #count(socket: Socket, server: Exclude<ServerName, 'metrics'>): void {
     this.#clients += 1;
     this.#open[server] += 1;
-    socket.once('close', () => {
+    whenClosed(socket, () => {
       this.#clients -= 1;
       this.#open[server] -= 1;
     });
@@ -159,10 +159,29 @@ export class ConnectionBound implements Disposable {
     const socket = socketOf(message);
     if (socket === undefined) return;
     this.#clients += 1;
-    socket.once('close', () => {
+    whenClosed(socket, () => {
       this.#clients -= 1;
     });
   }
+}
+
+const leaving = new WeakMap<Socket, (() => void)[]>();
+
+/**
+ * Every node of a process counts what any of them dials. They share one listener on each socket: Node warns of a leak
+ * where one has more than ten.
+ */
+function whenClosed(socket: Socket, leave: () => void): void {
+  const known = leaving.get(socket);
+  if (known !== undefined) {
+    known.push(leave);
+    return;
+  }
+  const all = [leave];
+  leaving.set(socket, all);
+  socket.once('close', () => {
+    for (const each of all) each();
+  });
 }
 
 function socketOf(message: unknown): Socket | undefined {

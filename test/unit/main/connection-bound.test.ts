@@ -127,6 +127,31 @@ describe('the bound', () => {
     expect(openAt(metrics)).toBe(2);
   });
 
+  it('listens to a socket once, however many nodes count what this process dials, and each counts it out', async () => {
+    const http = await listen('http');
+    const listenersOf = (socket: Socket): number => socket.listenerCount('close');
+    const dialled = async (count: number): Promise<readonly Socket[]> => {
+      const before = sockets.length;
+      const all = Array.from({ length: count }, () => connect(http, '127.0.0.1').on('error', () => undefined));
+      await vi.waitUntil(() => sockets.length === before + count);
+      return all;
+    };
+    const [alone] = await dialled(1);
+    const closedByLast: ClosedConnection[] = [];
+    const others = Array.from({ length: 12 }, () =>
+      ending.use(new ConnectionBound(SHARES, (one) => closedByLast.push(one))),
+    );
+    others.at(-1)?.name(http, 'http');
+    const [together] = await dialled(1);
+    if (alone === undefined || together === undefined) throw new Error('one was dialled each time');
+    expect(listenersOf(together)).toBe(listenersOf(alone));
+    alone.destroy();
+    together.destroy();
+    await vi.waitUntil(() => openAt(http) === 0);
+    await crowd(http, 6);
+    expect([openAt(http), closedByLast]).toEqual([6, []]);
+  });
+
   it('counts what is dialled', async () => {
     const grpc = await listen('grpc');
     const other = createServer().listen(0, '127.0.0.1');
