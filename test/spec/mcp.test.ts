@@ -7,6 +7,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exchange, HALF_CLOSE, parseReplies } from '../support/raw-http.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 
@@ -104,6 +105,7 @@ describe('SPEC-MCP-HANDSHAKE', () => {
     ['a session that never was', () => send(LIST, { 'mcp-session-id': 'x' }), 404, /\\"x\\" has ended, or never was/],
     ['what is no JSON', () => send('{'), 400, /-32700/],
     ['what is nested without end', () => send('['.repeat(100_000) + ']'.repeat(100_000)), 400, /nested too deep/],
+    ['more values than a body has', () => send(`[${'{},'.repeat(2 ** 19)}{}]`), 413, /at most 1048576 values/],
     ['what is no message', () => send('5'), 400, /-32600/],
     ['what is no UTF-8 JSON', () => send('"\ud800"'), 400, /error/],
     ['another content type', () => send(LIST, { 'content-type': 'text/plain' }), 415, /application\/json/],
@@ -111,6 +113,37 @@ describe('SPEC-MCP-HANDSHAKE', () => {
   ])('refuses %s', async (_what, ask, status, message) => {
     const answer = await ask();
     expect([answer.status, answer.text]).toEqual([status, expect.stringMatching(message)]);
+  });
+
+  it('refuses a session that never was before it has the body', async () => {
+    const head = `POST / HTTP/1.1\r\nhost: localhost\r\nmcp-session-id: x\r\ncontent-type: application/json\r\n`;
+    const [refused, behind] = parseReplies(
+      await exchange(server.mcp, `${head}content-length: 20000000\r\n\r\n`, 'x'.repeat(20_000_000), HALF_CLOSE),
+    );
+    expect([refused?.status, refused?.body, behind]).toEqual([404, expect.stringMatching(/never was/), undefined]);
+  });
+
+  it('takes many values inside of texts for none', async () => {
+    const text = '[{\\",'.repeat(900_000);
+    expect((await send(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":"${text}"}}}`)).status).toBe(
+      400,
+    );
+    const headers = await begun();
+    const ping = await send(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":"${text}"}}}`, headers);
+    expect(ping.status).toBe(200);
+  });
+
+  it('asks for the body of whoever waits to be asked', async () => {
+    const head = `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\n`;
+    const expecting = `${head}expect: 100-continue\r\ncontent-length: 1\r\n\r\n`;
+    const replies = parseReplies(await exchange(server.mcp, expecting, '{'));
+    expect(replies.map(({ status }) => status)).toEqual([100, 400]);
+  });
+
+  it.each(['//[', '//', 'http://a:99999/'])('has nothing at %s', async (target) => {
+    const head = `POST ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
+    const [reply] = parseReplies(await exchange(server.mcp, head));
+    expect(reply?.status).toBe(404);
   });
 
   it('has one path and three methods', async () => {
@@ -163,6 +196,8 @@ describe('SPEC-MCP-TOOLS', () => {
     expect(await called(agent, 'fetch', transact)).toContain('"revision":1');
     const page = await called(agent, 'fetch', { path: '/db/by-agent/latest' });
     expect(page).toMatch(/\n---\nLinks:\n/);
+    const long = called(agent, 'fetch', { path: '/db/by-agent/latest', query_params: { other: 'x'.repeat(40_000) } });
+    expect(await long).toContain('by-agent');
     const q = { selector: { equals: { subject: { hasValue: true, value: 's1' } } } };
     expect(await called(agent, 'fetch', { path: '/db/by-agent/1/events', query_params: { q } })).toContain(
       'order.placed',
@@ -188,6 +223,15 @@ describe('SPEC-MCP-TOOLS', () => {
   ])('fetch refuses %j', async (given, message) => {
     await using agent = await client();
     await expect(called(agent, 'fetch', given)).rejects.toThrow(message);
+  });
+
+  it('fetch refuses a body that is nested without end', async () => {
+    const headers = await begun();
+    await send(READY, headers);
+    const given = `{"path":"/","method":"POST","body":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`;
+    const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":${given}}}`;
+    const { status, text } = await send(call, headers);
+    expect([status, text]).toEqual([200, expect.stringMatching(/-32602.*The arguments are nested too deep/)]);
   });
 
   it('publish_component and execute_state_change say what is wrong', async () => {

@@ -3,7 +3,7 @@ import type { Agent, IncomingMessage } from 'node:http';
 import { quote } from '#base';
 import { COUNTED } from '../rate-limits.ts';
 import { type Dial, secureAgent } from '../secure.ts';
-import { ANSWER_BYTES_MAX, ANSWER_MS } from './limits.ts';
+import { ANSWER_BYTES_MAX, ANSWER_HEADER_BYTES_MAX, ANSWER_MS } from './limits.ts';
 
 /** A request whose path is known to be one of the API (paths.ts). */
 export interface ApiRequest {
@@ -86,6 +86,7 @@ export class Api {
         method,
         path,
         signal,
+        maxHeaderSize: ANSWER_HEADER_BYTES_MAX,
         headers: {
           ...headers,
           accept,

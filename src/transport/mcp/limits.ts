@@ -4,8 +4,12 @@ const MIB = 2 ** 20;
 
 /** Of a body: a component of 64 MiB in base64, and what stands around it. */
 export const BODY_BYTES_MAX: number = 88 * MIB;
+/** Of a body's JSON: more than a transaction of numbers has, of which one takes two bytes of a million. */
+export const BODY_VALUES_MAX: number = 2 ** 20;
 /** Of what the HTTP API answers to a tool; more is refused, and the tool says how to ask for less. */
 export const ANSWER_BYTES_MAX: number = 4 * MIB;
+/** Of the headers of that: a redirect repeats the query, which may be as long as the HTTP API takes one. */
+export const ANSWER_HEADER_BYTES_MAX: number = 256 * 1024;
 /** How long the HTTP API may take; longer than it takes for anything itself. */
 export const ANSWER_MS: number = 120_000;
 /** To the headers of an answer of the node that has the session: it may read all of a request first, and then ask. */

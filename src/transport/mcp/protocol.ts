@@ -75,6 +75,17 @@ export class Protocol {
     return originValidation([host, 'localhost', '127.0.0.1', '[::1]'])(request, response);
   }
 
+  /**
+   * False: the session that a request names is none, and it is answered so. Its body need not be read for that: whoever
+   * names one has not shown yet who he is.
+   */
+  hasSession(request: IncomingMessage, response: ServerResponse): boolean {
+    const id = request.headers[SESSION_HEADER];
+    if (typeof id !== 'string' || this.#sessions.has(id)) return true;
+    if (this.isExpected(request, response)) refuseSession(response, id);
+    return false;
+  }
+
   async handle(asked: Asked): Promise<void> {
     const { request, response, body } = asked;
     if (!this.isExpected(request, response)) return;
@@ -100,9 +111,7 @@ export class Protocol {
 
   async #inSession(id: string, { request, response, body, asker }: Asked): Promise<void> {
     const session = this.#sessions.find(id);
-    if (session === undefined) {
-      return refuse(response, 404, `The session ${quote(id)} has ended, or never was; begin with initialize`);
-    }
+    if (session === undefined) return refuseSession(response, id);
     if (!session.admits(asker)) {
       return refuse(response, 403, 'The session is of another Authorization; begin a new one with this');
     }
@@ -110,6 +119,10 @@ export class Protocol {
     else if (!(await isAnswerable(session, body))) return refuse(response, 400, NOT_INITIALIZED);
     await session.handle(request, response, body);
   }
+}
+
+function refuseSession(response: ServerResponse, id: string): void {
+  refuse(response, 404, `The session ${quote(id)} has ended, or never was; begin with initialize`);
 }
 
 /** What came over a socket has both. */

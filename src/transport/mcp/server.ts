@@ -67,6 +67,8 @@ export interface McpServer {
 }
 
 const SESSION_HEADER = 'mcp-session-id';
+/** How the protocol's library begins what it says of a request that it has refused. */
+const REJECTED = 'Rejected inbound request';
 const SWEEP_MS = 60_000;
 const MS_PER_SECOND = 1_000;
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'POST', 'DELETE']);
@@ -122,6 +124,11 @@ class McpFront {
     const limits = { maxHeaderSize: HEADER_BYTES_MAX, ...times };
     const create = options.secure?.createHttpServer ?? createServer;
     this.#server = create(limits, (request, response) => void this.#answer(request, response));
+    // Its connections listen for these, too, so that Node no longer answers them by itself.
+    this.#server.on('checkContinue', (request, response) => {
+      response.writeContinue();
+      void this.#answer(request, response);
+    });
     this.#connections = new HttpConnections(this.#server, {
       max: options.connectionsMax ?? CONNECTIONS_MAX,
       isSecure: options.secure !== undefined,
@@ -171,8 +178,8 @@ class McpFront {
   /** Never rejects. */
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const { pathname } = new URL(request.url ?? '/', 'http://a');
-      const metadata = this.#metadata?.at(pathname);
+      const pathname = URL.parse(request.url ?? '/', 'http://a')?.pathname;
+      const metadata = pathname === undefined ? undefined : this.#metadata?.at(pathname);
       if (metadata !== undefined) return this.#describe(metadata, { request, response });
       if (pathname !== '/') return refuse(response, 404, 'MCP is at /');
       const caller = await this.#callerOf(request);
@@ -250,6 +257,7 @@ class McpFront {
 
   async #post(exchange: Exchange): Promise<void> {
     const { request, response, caller } = exchange;
+    if (!(await this.#loaded()).hasSession(request, response)) return;
     const received = await receive(request, response, this.#options.budgets);
     if (received === undefined) return;
     try {
@@ -282,7 +290,8 @@ class McpFront {
       meters: this.#meters,
       isLocal: LOOPBACK.has(host),
       monotonicMs: () => performance.now(),
-      onFault: (error) => logger.warn('mcp-fault', { error }),
+      // What a client has sent that is no message of the protocol it has been told, and is nobody else's fault.
+      onFault: (error) => logger[error.message.startsWith(REJECTED) ? 'debug' : 'warn']('mcp-fault', { error }),
     });
   }
 

@@ -110,6 +110,11 @@ export class Sessions {
     return this.#byId.size;
   }
 
+  /** Asking is no use of it. */
+  has(id: string): boolean {
+    return this.#byId.has(id);
+  }
+
   find(id: string): Session | undefined {
     const session = this.#byId.get(id);
     if (session === undefined) return undefined;
