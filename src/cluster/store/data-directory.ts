@@ -38,6 +38,7 @@ import type { Joined } from '../peer/join.ts';
 import { clockFault } from '../requests/refusals.ts';
 import { logDirectoryOf, settleLog } from '../rescue/next-log.ts';
 import { sentenceOnStoreLogs } from './store-logs.ts';
+import { checkUsable } from './usable-files.ts';
 import { makeWritableDirectory } from './writable-directory.ts';
 
 const STORE = 'store';
@@ -85,6 +86,8 @@ export async function openDataDirectory(directory: string, options: DataDirector
   const logDirectory = logDirectoryOf(directory);
   await makeWritableDirectory(directory);
   await makeWritableDirectory(logDirectory);
+  if (existsSync(storeDirectory)) await makeWritableDirectory(storeDirectory);
+  for (const each of [directory, logDirectory, storeDirectory]) if (existsSync(each)) await checkUsable(each);
   const isSuspect = hasDamageNote(directory);
   options.onSuspicion?.(isSuspect);
   const places = { directory, storeDirectory, logDirectory, isSuspect };

@@ -2,7 +2,16 @@
 // that tries to open the first one's.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -50,6 +59,23 @@ describe('the directory', () => {
       details: { reason },
     });
     expect(existsSync(path)).toBe(false);
+  });
+
+  it.each([
+    ['store/CURRENT', 'must be a file', mkdirSync],
+    ['store/LOCK', 'must be a file', mkdirSync],
+    ['ballast', 'must be a file', mkdirSync],
+    ['log/guard', 'cannot be written: ELOOP', (path: string) => symlinkSync('guard', path)],
+    ['log/000000000001.wal', 'cannot be written: ELOOP', (path: string) => symlinkSync('000000000001.wal', path)],
+    ['store/000005.ldb', 'cannot be read: ELOOP', (path: string) => symlinkSync('000005.ldb', path)],
+    ['store', 'it, or a part of its path, is a file', (path: string) => writeFileSync(path, '')],
+  ])('is refused by the name of %s, which %s', async (name, fault, make) => {
+    for (const each of name.startsWith('store/') ? ['log', 'store'] : ['log']) mkdirSync(join(directory, each));
+    make(join(directory, name));
+    const found = await openDataDirectory(directory, OPTIONS).catch((failure: unknown) => failure);
+    expect(found).toMatchObject({ details: { reason: 'DataDirectoryUnusable' } });
+    expect(String(found)).toContain(join(directory, name));
+    expect(String(found)).toContain(fault);
   });
 
   it('is refused when the place of the note of damage is taken by something else', async () => {
