@@ -4,7 +4,7 @@
  * It has no timer: whoever owns it calls `check` a few times a second, and asks `level` before it takes a write. Open
  * it before LevelDB: a full disk keeps LevelDB from opening at all, and the ballast is released here.
  */
-import { statfsSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ballast } from './ballast.ts';
 import { type Disk, nodeDisk } from './disk.ts';
@@ -18,6 +18,7 @@ import {
   defaultThresholds,
 } from './disk-level.ts';
 import { compactionBytesMax } from './level-store.ts';
+import { gone } from './storage-failure.ts';
 import { SEGMENT_BYTES_DEFAULT } from './wal.ts';
 
 const BALLAST_NAME = 'ballast';
@@ -32,6 +33,8 @@ export interface DiskGuardOptions {
   /** Default: the file system that holds the directory. */
   readonly probe?: (directory: string) => DiskSpace;
   readonly disk?: Disk;
+  /** Directories that must be there for as long as the guard is. */
+  readonly directories?: readonly string[];
 }
 
 export interface DiskReport extends DiskSpace {
@@ -42,6 +45,7 @@ export interface DiskReport extends DiskSpace {
 export class DiskGuard {
   readonly #directory: string;
   readonly #probe: (directory: string) => DiskSpace;
+  readonly #directories: readonly string[];
   readonly #thresholds: DiskThresholds;
   /** The smallest disk on which users can write with these settings. */
   readonly capacityNeededBytes: number;
@@ -49,10 +53,11 @@ export class DiskGuard {
   #report: DiskReport;
 
   private constructor(directory: string, options: DiskGuardOptions) {
-    const { disk = nodeDisk, probe = probeFileSystem } = options;
+    const { disk = nodeDisk, probe = probeFileSystem, directories = [] } = options;
     const space = probe(directory);
     this.#directory = directory;
     this.#probe = probe;
+    this.#directories = directories;
     const needs = { ...defaultNeeds(), ...options.needs };
     this.#thresholds = defaultThresholds(space.capacityBytes, needs, options.thresholds);
     this.capacityNeededBytes = capacityNeeded(needs, options.thresholds);
@@ -85,8 +90,12 @@ export class DiskGuard {
     return this.#thresholds;
   }
 
-  /** Looks at the disk and acts on it. Throws when the disk fails in another way than by being full. */
+  /**
+   * Looks at the disk and acts on it.
+   * @throws StorageFailure when the disk fails in another way than by being full, or one of its directories is gone.
+   */
   check(): DiskReport {
+    for (const each of this.#directories) checkThere(each);
     if (this.#ballast.failure !== undefined) throw this.#ballast.failure;
     const wasReleased = this.#decide();
     // What the release has brought is only seen by looking again.
@@ -112,6 +121,15 @@ export class DiskGuard {
 
 function defaultNeeds(): DiskNeeds {
   return { segmentBytes: SEGMENT_BYTES_DEFAULT, compactionBytes: compactionBytesMax() };
+}
+
+/** The files of a directory that was removed can be written and synced as before, and are lost with the process. */
+function checkThere(directory: string): void {
+  try {
+    statSync(directory);
+  } catch (cause) {
+    throw gone(directory, cause);
+  }
 }
 
 function probeFileSystem(directory: string): DiskSpace {

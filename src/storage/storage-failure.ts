@@ -72,6 +72,15 @@ export function unwritten(path: string, cause: unknown): StorageFailure {
   return new StorageFailure('unwritten', message, { path, cause });
 }
 
+/** A directory that was there when it was opened: what goes on to be written into its files is seen by nobody. */
+export function gone(path: string, cause: unknown): StorageFailure {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const message =
+    `${path} is not there any more (${reason}): it was removed, moved or unmounted while the node ran. ` +
+    'Bring it back as it was, then start the node again; an empty one would begin anew.';
+  return new StorageFailure('unwritten', message, { path, cause });
+}
+
 /** Does the work; a failure of it becomes `unwritten`. */
 export function orUnwritten<Value>(path: string, work: () => Value): Value {
   try {

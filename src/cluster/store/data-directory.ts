@@ -92,7 +92,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
   options.onSuspicion?.(isSuspect);
   const places = { directory, storeDirectory, logDirectory, isSuspect };
   // First of all: on a full disk its ballast is what lets the store open.
-  const guard = DiskGuard.open(directory, options.disk);
+  const guard = DiskGuard.open(directory, { ...options.disk, directories: [directory, logDirectory] });
   try {
     const { store, seen, storeLogs } = await openStore(places, options).catch((failure: unknown) => {
       if (failure instanceof StorageFailure || guard.check().level !== 'read-only') throw failure;

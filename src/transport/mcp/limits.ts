@@ -4,7 +4,10 @@ const MIB = 2 ** 20;
 
 /** Of a body: a component of 64 MiB in base64, and what stands around it. */
 export const BODY_BYTES_MAX: number = 88 * MIB;
-/** Of a body's JSON. What makes the most of them, objects that have no name in common, takes tenths of a second then. */
+/**
+ * Of a body's JSON: a transaction of as many events as one may have, each with a hundred values. The thread that all
+ * clients share takes all of them apart, three times: itself, the library of the protocol, and a tool.
+ */
 export const BODY_VALUES_MAX: number = 2 ** 17;
 /** Of what the HTTP API answers to a tool; more is refused, and the tool says how to ask for less. */
 export const ANSWER_BYTES_MAX: number = 4 * MIB;

@@ -1,10 +1,13 @@
 // Goal: the guard makes, keeps and releases its ballast on a disk that fills up, and says so in time (W15). Method: a
 // disk in memory whose free space the test sets; what the ballast holds is taken off it.
 
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DiskGuard, type DiskThresholds } from '#storage';
 import { fileError } from '../../support/file-names.ts';
 import { MemoryDisk } from '../../support/memory-disk.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 
 const MIB = 1024 * 1024;
 const BALLAST = 'data/ballast';
@@ -54,6 +57,21 @@ describe('the disk guard', () => {
     expect(guard.check().level).toBe('refusing-writes');
     small.free = 40 * MIB;
     expect(guard.check().level).toBe('open');
+  });
+
+  it('says that a directory is not there any more, by its name', async () => {
+    using directory = tempDir();
+    const log = join(directory.path, 'log');
+    mkdirSync(log);
+    const probe = (): { availableBytes: number; capacityBytes: number } => ({
+      availableBytes: 100 * MIB,
+      capacityBytes: 1000 * MIB,
+    });
+    const disk = new MemoryDisk();
+    const guard = DiskGuard.open('data', { thresholds: THRESHOLDS, disk, probe, directories: [log] });
+    expect(guard.check().level).toBe('open');
+    rmSync(log, { recursive: true });
+    expect(() => guard.check()).toThrow(`${log} is not there any more (ENOENT`);
   });
 
   it('gives the ballast back at the hard level, and lets users write only when it has it again (W15)', async () => {
