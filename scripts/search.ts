@@ -3,7 +3,7 @@
  * the shortest ways to a broken invariant if there is one. With --replay it follows such a way again, from a file.
  *
  *   npm run search -- [--voters 3] [--learners 0] [--terms 3] [--proposals 3] [--crashes 1]
- *                     [--change 1,2 [--change-learners 3]] [--disks any|prompt] [--states 1000000] [--replay way.txt]
+ *                     [--change 1,2 [--change-learners 3]] [--disks any|prompt] [--late 1] [--states 1000000] [--replay way.txt]
  */
 import { readFileSync } from 'node:fs';
 import { toReplicaId } from '#raft';
@@ -20,7 +20,13 @@ const DEFAULTS = {
   states: '1000000',
 };
 
-const values = readOptions({ ...DEFAULTS, change: undefined, 'change-learners': undefined, replay: undefined });
+const values = readOptions({
+  ...DEFAULTS,
+  change: undefined,
+  'change-learners': undefined,
+  late: undefined,
+  replay: undefined,
+});
 refuseAlone(values, ['change-learners'], 'change');
 const scope: Scope = {
   voters: count('voters', 1),
@@ -30,6 +36,7 @@ const scope: Scope = {
   crashes: count('crashes', 0),
   change: values.change === undefined ? undefined : { voters: ids('change'), learners: ids('change-learners') },
   disks: disks(),
+  late: values.late === undefined ? undefined : readNumber('late', values.late, { min: 0, isWhole: true }),
   statesMax: count('states', 1),
 };
 if (values.replay === undefined) searchAll();

@@ -23,6 +23,7 @@ const BASE: Scope = {
   crashes: 0,
   change: undefined,
   disks: 'any',
+  late: undefined,
   statesMax: 1_000_000,
 };
 const CHANGE = { voters: [1, 2].map(toReplicaId), learners: [] };
@@ -38,6 +39,11 @@ const SMALL: readonly (readonly [string, Scope])[] = [
   [
     'two voters, two terms and a crash, with prompt disks',
     { ...BASE, voters: 2, terms: 2, crashes: 1, disks: 'prompt' },
+  ],
+  ['three voters and two terms, two messages late, with prompt disks', { ...BASE, terms: 2, disks: 'prompt', late: 2 }],
+  [
+    'two voters that become one, with a crash, a message late',
+    { ...BASE, voters: 2, crashes: 1, change: ALONE, late: 1 },
   ],
 ];
 const LARGE: Scope = { ...BASE, terms: 3, proposals: 3, crashes: 1, change: CHANGE };
@@ -66,6 +72,17 @@ describe('a search with reductions', () => {
     expect(prompt.size).toBeGreaterThan(10);
     expect(prompt.size).toBeLessThan(all.size);
     expect([...prompt].filter((state) => !all.has(state))).toEqual([]);
+  });
+
+  it('comes with few late messages only to states that it comes to with any', { timeout: 60_000 }, () => {
+    const scope: Scope = { ...BASE, voters: 2, crashes: 1, change: ALONE };
+    const all = statesOf(scope, EVERY_REDUCTION, withoutLate);
+    const counts = [0, 1, 2].map((late) => {
+      const some = statesOf({ ...scope, late }, EVERY_REDUCTION, withoutLate);
+      expect([...some].filter((state) => !all.has(state))).toEqual([]);
+      return some.size;
+    });
+    expect(counts).toEqual([...new Set([...counts, all.size])].toSorted((one, other) => one - other).slice(0, 3));
   });
 
   it('forgets a vote that is counted, but not while another membership may count it again', () => {
@@ -109,12 +126,12 @@ function fateOfCounted(entries: readonly Entry[]): Fate {
 }
 
 /** What the replicas come to, whoever is who. */
-function statesOf(scope: Scope, reductions: Reductions): ReadonlySet<string> {
+function statesOf(scope: Scope, reductions: Reductions, budget = everyBudget): ReadonlySet<string> {
   const keys = new Keys(renamings(scope));
   const states = new Set<string>();
   let last = 0;
-  const visit = (world: World, { proposals, crashes, changes }: Left): void => {
-    const { high, low } = keys.of({ ...world, network: [], history: NOTHING_YET }, [proposals, crashes, changes]);
+  const visit = (world: World, left: Left): void => {
+    const { high, low } = keys.of({ ...world, network: [], due: [], history: NOTHING_YET }, budget(left));
     states.add(`${high} ${low}`);
     last = Math.max(last, ...Array.from(world.replicas.values(), ({ state }) => state?.hardState.term ?? 0));
   };
@@ -124,12 +141,20 @@ function statesOf(scope: Scope, reductions: Reductions): ReadonlySet<string> {
   return states;
 }
 
+function everyBudget({ proposals, crashes, changes, late }: Left): readonly number[] {
+  return [proposals, crashes, changes, late];
+}
+
+function withoutLate({ proposals, crashes, changes }: Left): readonly number[] {
+  return [proposals, crashes, changes];
+}
+
 /** The search that the other one is a faster form of. */
 function countWorlds(scope: Scope): number {
   const keys = new Keys(renamings(scope));
   const seen = new Set<string>();
-  const isNew = (world: World, { proposals, crashes, changes }: Left): boolean => {
-    const { high, low } = keys.of(world, [proposals, crashes, changes]);
+  const isNew = (world: World, left: Left): boolean => {
+    const { high, low } = keys.of(world, everyBudget(left));
     return seen.size < seen.add(`${high} ${low}`).size;
   };
   const start = beginning(scope);

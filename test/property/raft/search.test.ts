@@ -31,10 +31,22 @@ const BASE: Scope = {
   crashes: 1,
   change: undefined,
   disks: 'any',
+  late: undefined,
   statesMax: 200_000,
 };
 const ALONE = { voters: [toReplicaId(1)], learners: [] };
 const CHANGE = { voters: [1, 2].map(toReplicaId), learners: [] };
+
+/** All that the other scopes have one by one; whole as far as few messages are late. */
+const EVERYTHING: Scope = {
+  ...BASE,
+  terms: 3,
+  proposals: 3,
+  change: CHANGE,
+  disks: 'prompt',
+  statesMax: 300_000,
+};
+const NOTHING_ASKED = { proposals: 0, change: undefined };
 
 /** Each is seen to its end. */
 const WHOLE: readonly (readonly [string, Scope])[] = [
@@ -52,6 +64,8 @@ const WHOLE: readonly (readonly [string, Scope])[] = [
   ['two terms and a proposal, with prompt disks', { ...BASE, crashes: 0, disks: 'prompt' }],
   ['three voters that become two', { ...BASE, terms: 1, proposals: 0, crashes: 0, change: CHANGE }],
   ['two voters that become one', { ...BASE, voters: 2, terms: 1, proposals: 0, crashes: 0, change: ALONE }],
+  ['everything at once, with prompt disks and no message late', { ...EVERYTHING, late: 0 }],
+  ['the same in two terms with one proposal, a message late', { ...EVERYTHING, terms: 2, proposals: 1, late: 1 }],
 ];
 
 /** Of each the first states are seen. */
@@ -90,6 +104,21 @@ const BROKEN: readonly (readonly [string, Core, Scope, string])[] = [
   ],
 ];
 
+/** With prompt disks a core cannot be wrong about them. */
+const BROKEN_WITHOUT_DISKS: readonly (readonly [string, Core, Scope, string])[] = [
+  ['votes for whoever asks', votesTwice, { ...EVERYTHING, late: 1 }, 'R7'],
+  ['acknowledges what no append has verified', acknowledgesUnverified, { ...EVERYTHING, late: 1 }, 'R10'],
+  ['votes for any log', votesForAnyLog, { ...EVERYTHING, late: 1 }, 'G6'],
+  ['asks one half only while a change is under way', asksOneHalf, { ...EVERYTHING, late: 1 }, 'R11'],
+  ['commits an entry of an earlier term', commitsEarlierTerms, { ...EVERYTHING, ...NOTHING_ASKED, late: 2 }, 'R4'],
+  [
+    'changes members before it has committed in its term',
+    changesEarly,
+    { ...EVERYTHING, terms: 2, proposals: 0, crashes: 0, late: 3 },
+    'R11',
+  ],
+];
+
 describe('search', () => {
   it.each(WHOLE)('finds nothing broken in any state of %s', { timeout: 60_000 }, (_, scope) => {
     const found = search(scope);
@@ -108,6 +137,18 @@ describe('search', () => {
     expect(broken?.message).toContain(invariant);
     expect(replay(scope, broken?.path ?? [], core)).toBe(broken?.message);
   });
+});
+
+describe('search in which few messages are late', () => {
+  it.each(BROKEN_WITHOUT_DISKS)(
+    'finds the way to a core that %s, which can be gone again',
+    { timeout: 60_000 },
+    (_, core, scope, invariant) => {
+      const { broken } = search(scope, { core });
+      expect(broken?.message).toContain(invariant);
+      expect(replay(scope, broken?.path ?? [], core)).toBe(broken?.message);
+    },
+  );
 });
 
 describe('the invariants of a group', () => {

@@ -68,6 +68,18 @@ export class Table<T extends object> {
     for (let at = 0; at < sums.length; at += 1) sums[at] = (sums[at] ?? 0) + (this.#hashes[from + at] ?? 0);
   }
 
+  /** Adds the hashes of parts whose order counts: to each those of its place. */
+  addInOrder(sums: Uint32Array, numbers: readonly number[]): void {
+    for (const [place, number] of numbers.entries()) {
+      const from = number * sums.length;
+      // Odd factors, so that no two hashes become one; that of what has no place is 1.
+      const factor = 2 * place + 3;
+      for (let at = 0; at < sums.length; at += 1) {
+        sums[at] = (sums[at] ?? 0) + Math.imul(this.#hashes[from + at] ?? 0, factor);
+      }
+    }
+  }
+
   takeFrom(sums: Uint32Array, number: number): void {
     const from = number * sums.length;
     for (let at = 0; at < sums.length; at += 1) sums[at] = (sums[at] ?? 0) - (this.#hashes[from + at] ?? 0);
@@ -121,6 +133,8 @@ export class Keys {
     const sums = this.#tables.noSums();
     for (const each of world.replicas.values()) replicas.addTo(sums, replicas.numberOf(each));
     for (const each of world.network) envelopes.addTo(sums, envelopes.numberOf(each));
+    const due = world.due?.map((each) => envelopes.numberOf(each)) ?? [];
+    envelopes.addInOrder(sums, due);
     histories.addTo(sums, histories.numberOf(world.history));
     const key = new Uint32Array(2);
     keyInto(key, sums, rest);

@@ -8,7 +8,7 @@ import { checkGroup } from './group-invariants.ts';
 import { fateOf, floorOf, noticeOf, remembering } from './inert.ts';
 import { hashInto, keyInto, Table, type Tables } from './keys.ts';
 import type { LocalStep, LocalSteps } from './local-steps.ts';
-import type { Left } from './search-moves.ts';
+import { delayOf, type Left } from './search-moves.ts';
 import { SEEN_HISTORY, SEEN_REPLICA } from './state-key.ts';
 import { KeySet } from './visited.ts';
 import type { History, Replica, World } from './world.ts';
@@ -18,6 +18,8 @@ export interface Place {
   readonly replicas: readonly number[];
   /** No two are the same. */
   readonly network: readonly number[];
+  /** Messages that arrive before anything else happens, in this order. */
+  readonly due: readonly number[];
   readonly history: number;
   /** One object for what is equal. */
   readonly left: Left;
@@ -36,12 +38,20 @@ export interface Reductions {
 interface Draft extends Place {
   replicas: number[];
   network: number[];
+  due: number[];
   history: number;
   left: Left;
 }
 
+interface Limits {
+  readonly terms: number;
+  readonly late: number | undefined;
+}
+
 /** More than a search has. */
 const TERMS_MAX = 16;
+/** Of the moves of a message that is due: the first is that it arrives. */
+const DELAY = 1;
 
 interface Route {
   readonly from: number;
@@ -50,12 +60,13 @@ interface Route {
 }
 
 /** A place for longer than until the next move. */
-export function kept({ replicas, network, history, left, sums }: Place): Place {
-  return { replicas: [...replicas], network: [...network], history, left, sums: sums.slice() };
+export function kept({ replicas, network, due, history, left, sums }: Place): Place {
+  return { replicas: [...replicas], network: [...network], due: [...due], history, left, sums: sums.slice() };
 }
 
 export class Places {
   readonly #terms: number;
+  readonly #isDueAtOnce: boolean;
   readonly #tables: Tables;
   readonly #steps: LocalSteps;
   readonly #forgets: boolean;
@@ -66,13 +77,14 @@ export class Places {
   readonly #routes: Route[] = [];
   readonly #remembered = new Map<number, number>();
 
-  constructor({ terms }: { readonly terms: number }, tables: Tables, steps: LocalSteps, { messages }: Reductions) {
+  constructor({ terms, late }: Limits, tables: Tables, steps: LocalSteps, { messages }: Reductions) {
     this.#terms = terms;
+    this.#isDueAtOnce = late !== undefined;
     this.#tables = tables;
     this.#steps = steps;
     this.#forgets = messages;
-    const left = { proposals: 0, crashes: 0, changes: 0 };
-    this.#draft = { replicas: [], network: [], history: 0, left, sums: tables.noSums() };
+    const left = { proposals: 0, crashes: 0, changes: 0, late: 0 };
+    this.#draft = { replicas: [], network: [], due: [], history: 0, left, sums: tables.noSums() };
     this.#all = tables.noSums();
   }
 
@@ -84,15 +96,18 @@ export class Places {
     const numbers = Array.from(world.replicas.values(), (each) => replicas.numberOf(each));
     for (const number of numbers) replicas.addTo(sums, number);
     const history = histories.numberOf(world.history);
-    return { replicas: numbers, network: [], history, left: this.#same(left), sums };
+    return { replicas: numbers, network: [], due: [], history, left: this.#same(left), sums };
   }
 
-  /** Moves are numbered: those of each replica, then the arrivals. */
-  countFrom({ replicas, network, left }: Place): number {
+  /** Moves are numbered: those of each replica, then the arrivals; or what may happen to the first that is due. */
+  countFrom({ replicas, network, due, left }: Place): number {
+    if (due.length > 0) return left.late > 0 ? 2 : 1;
     return replicas.reduce((count, replica) => count + this.#steps.own(replica, left).length, network.length);
   }
 
   labelOf(place: Place, move: number): string {
+    const [first] = place.due;
+    if (first !== undefined && move === DELAY) return delayOf(this.#tables.envelopes.partOf(first));
     return this.#stepAt(place, move).step.label();
   }
 
@@ -101,14 +116,16 @@ export class Places {
    * nothing.
    */
   follow(place: Place, move: number): Place | string | undefined {
+    const [first] = place.due;
+    if (first !== undefined && move === DELAY) return this.#delayed(place, first);
     const { who, step, isArrival } = this.#stepAt(place, move);
     const before = place.replicas[who] ?? 0;
     const outcome = this.#steps.take(step, before, place.history);
     if (typeof outcome === 'string') return outcome;
     const { replica, sends, history = place.history } = outcome;
     const left = isArrival ? place.left : this.#same(step.left);
-    const isSame = replica === before && history === place.history && left === place.left;
-    if (isSame && sends.every((each) => place.network.includes(each))) return undefined;
+    const isSame = replica === before && history === place.history && left === place.left && first === undefined;
+    if (isSame && sends.every((each) => !this.#isDueAtOnce && place.network.includes(each))) return undefined;
     const next = this.#draft;
     next.replicas.length = 0;
     next.replicas.push(...place.replicas);
@@ -122,16 +139,32 @@ export class Places {
     return next;
   }
 
-  keyInto(key: Uint32Array, { sums, history, left }: Place): void {
+  keyInto(key: Uint32Array, { sums, due, history, left }: Place): void {
     this.#all.set(sums);
     this.#tables.histories.addTo(this.#all, history);
-    keyInto(key, this.#all, [left.proposals, left.crashes, left.changes]);
+    this.#tables.envelopes.addInOrder(this.#all, due);
+    keyInto(key, this.#all, [left.proposals, left.crashes, left.changes, left.late]);
+  }
+
+  /** The first message that was due is in the network. */
+  #delayed(place: Place, first: number): Place {
+    const next = this.#draft;
+    next.replicas = [...place.replicas];
+    next.network = [...place.network];
+    next.due = place.due.slice(1);
+    next.history = place.history;
+    next.left = this.#same({ ...place.left, late: place.left.late - 1 });
+    next.sums.set(place.sums);
+    this.#send(first);
+    return next;
   }
 
   #stepAt(
-    { replicas, network, left }: Place,
+    { replicas, network, due, left }: Place,
     move: number,
   ): { readonly who: number; readonly step: LocalStep; readonly isArrival: boolean } {
+    const [first] = due;
+    if (first !== undefined) return this.#arrivalOf(first, replicas, left);
     let at = move;
     for (let who = 0; who < replicas.length; who += 1) {
       const own = this.#steps.own(replicas[who] ?? 0, left);
@@ -141,6 +174,14 @@ export class Places {
     }
     const envelope = network[at];
     assert(envelope !== undefined, 'There is such a move', move);
+    return this.#arrivalOf(envelope, replicas, left);
+  }
+
+  #arrivalOf(
+    envelope: number,
+    replicas: Place['replicas'],
+    left: Left,
+  ): { readonly who: number; readonly step: LocalStep; readonly isArrival: boolean } {
     const who = this.#routeOf(envelope).to - 1;
     return { who, step: this.#steps.delivery(replicas[who] ?? 0, envelope, left), isArrival: true };
   }
@@ -159,6 +200,12 @@ export class Places {
       if (left === each) next.network.push(each);
       else if (left !== undefined && !place.network.includes(left)) this.#send(left);
     }
+    next.due.length = 0;
+    for (const each of [...place.due.slice(1), ...(this.#isDueAtOnce ? sends : [])]) {
+      const left = this.#leftOf(each);
+      if (left !== undefined) next.due.push(left);
+    }
+    if (this.#isDueAtOnce) return;
     for (const each of sends) {
       const left = this.#leftOf(each);
       if (left !== undefined) this.#send(left);
@@ -172,9 +219,9 @@ export class Places {
     this.#tables.envelopes.addTo(sums, envelope);
   }
 
-  /** The message, or the one that stands for it; undefined when it is forgotten. */
+  /** The message, or the one that stands for it; undefined when it is forgotten (`settled` says where none is). */
   #leftOf(envelope: number): number | undefined {
-    if (!this.#forgets) return envelope;
+    if (!this.#forgets || this.#isDueAtOnce) return envelope;
     const { replicas, left } = this.#draft;
     const { from, to, notice } = this.#routeOf(envelope);
     const receiver = replicas[to - 1];
@@ -217,7 +264,7 @@ export class Places {
   }
 
   #same(left: Left): Left {
-    const key = `${left.proposals} ${left.crashes} ${left.changes}`;
+    const key = `${left.proposals} ${left.crashes} ${left.changes} ${left.late}`;
     const known = this.#lefts.get(key);
     if (known === undefined) this.#lefts.set(key, left);
     return known ?? left;
@@ -244,12 +291,13 @@ export class Groups {
     this.#logs = new Table(SEEN_HISTORY, names);
   }
 
-  worldOf({ replicas, network, history }: Place): World {
+  worldOf({ replicas, network, due, history }: Place): World {
     const parts = replicas.map((each) => this.#tables.replicas.partOf(each));
     return {
       ...this.#world,
       replicas: new Map(parts.map((part) => [part.id, part])),
       network: network.map((each) => this.#tables.envelopes.partOf(each)),
+      due: due.map((each) => this.#tables.envelopes.partOf(each)),
       history: this.#tables.histories.partOf(history),
     };
   }

@@ -7,10 +7,14 @@
  *   write 1                                 the disk completes its oldest write
  *   crash 1 torn=1                          with so many of its unfinished writes on disk; it starts again at once
  *   deliver 1 -> 2 append term 1 ...        a message arrives, and stays to arrive again
+ *   delay 1 -> 2 append term 1 ...          one that was due may arrive at any time, or never
  *
  * The network is the set of all messages that were ever sent. That is the widest that #raft promises to live with:
  * a message that is lost is one that never arrives, a doubled one arrives again, a late one arrives late. So it needs
  * no moves and no budgets for any of them. A replica that is down for long is one whom nothing reaches.
+ *
+ * Where only so many messages of a path may be late, all others arrive before anything else happens, once, in the order
+ * in which they were sent. One that is late is in the network for good: whatever is lost, doubled or overtaken is late.
  *
  * A campaign is neither pre-voted nor refused for a leader's sake: both only keep some elections from happening. In the
  * last term nobody campaigns: the order of a leader that gives way in it is lost.
@@ -21,13 +25,28 @@ import { type ReplicaId, type Target, toReplicaId } from '#raft';
 import { describeMessage } from './describe.ts';
 import { type Fate, fateOf, type Horizon, noticeOf, remembering } from './inert.ts';
 import type { Keys } from './keys.ts';
-import { answer, apply, crash, deliver, type Envelope, give, replicaOf, start, type World, write } from './world.ts';
+import {
+  answer,
+  apply,
+  crash,
+  delay,
+  deliver,
+  deliverDue,
+  type Envelope,
+  give,
+  replicaOf,
+  start,
+  type World,
+  write,
+} from './world.ts';
 
 /** What may happen on one path, and how often. */
 export interface Left {
   readonly proposals: number;
   readonly crashes: number;
   readonly changes: number;
+  /** Messages that may still be late. */
+  readonly late: number;
 }
 
 export interface Bounds {
@@ -48,6 +67,8 @@ export interface Move {
 
 /** Always the same moves in the same order for the same world. */
 export function movesFrom(world: World, left: Left, bounds: Bounds): readonly Move[] {
+  const [due] = world.due ?? [];
+  if (due !== undefined) return arrivals(world, left, due);
   const moves: Move[] = [];
   for (const id of world.replicas.keys()) {
     moves.push(...campaigns(world, left, id, bounds.terms), ...wishes(world, left, id, bounds));
@@ -71,7 +92,10 @@ export function calmed(moved: World, { terms, disks }: Pick<Bounds, 'terms' | 'd
     while (replicaOf(world, id).asked.length > 0) world = answer(world, id).world;
   }
   const leadsOut = ({ message }: Envelope): boolean => message.kind === 'timeout-now' && message.term >= terms;
-  return world.network.some(leadsOut) ? { ...world, network: world.network.filter((each) => !leadsOut(each)) } : world;
+  const { network, due } = world;
+  if (!network.some(leadsOut) && due?.some(leadsOut) !== true) return world;
+  const staysIn = (each: Envelope): boolean => !leadsOut(each);
+  return { ...world, network: network.filter(staysIn), due: due?.filter(staysIn) };
 }
 
 function written(moved: World, id: ReplicaId): World {
@@ -82,7 +106,10 @@ function written(moved: World, id: ReplicaId): World {
 
 /** A world as the search knows it: calm, its network a set, and without what can change nothing any more. */
 export function settled(moved: World, keys: Keys, horizon: Horizon & Pick<Bounds, 'disks'>): World {
-  const world = asSet(calmed(moved, horizon), keys, (envelope, calm) => fateIn(calm, envelope, horizon));
+  // What arrives at once may bring about what can still do something: nothing is forgotten before that.
+  const isDueAtOnce = moved.due !== undefined;
+  const fate = (envelope: Envelope, calm: World): Fate => (isDueAtOnce ? 'kept' : fateIn(calm, envelope, horizon));
+  const world = asSet(calmed(moved, horizon), keys, fate);
   return { ...world, history: remembering(world.history, [...world.replicas.values()], horizon) };
 }
 
@@ -92,15 +119,17 @@ export function unforgetting(moved: World, keys: Keys, bounds: Pick<Bounds, 'ter
 }
 
 function asSet(world: World, keys: Keys, fateOfEach: (envelope: Envelope, world: World) => Fate): World {
-  const network = new Map<number, Envelope>();
-  for (const envelope of world.network) {
+  const leftOf = (envelope: Envelope): readonly Envelope[] => {
     const fate = fateOfEach(envelope, world);
-    if (fate === 'forgotten') continue;
-    const left = fate === 'notice' ? noticeOf(envelope) : envelope;
+    if (fate === 'forgotten') return [];
+    return [fate === 'notice' ? noticeOf(envelope) : envelope];
+  };
+  const network = new Map<number, Envelope>();
+  for (const left of world.network.flatMap(leftOf)) {
     const key = keys.ofEnvelope(left);
     if (!network.has(key)) network.set(key, left);
   }
-  return { ...world, network: [...network.values()] };
+  return { ...world, network: [...network.values()], due: world.due?.flatMap(leftOf) };
 }
 
 /** Who does not belong to the group hears nothing. */
@@ -110,8 +139,24 @@ export function fateIn({ replicas }: World, envelope: Envelope, horizon: Horizon
   return receiver === undefined || sender === undefined ? 'forgotten' : fateOf(envelope, receiver, sender, horizon);
 }
 
-export function deliveryOf({ from, to, message }: Envelope): string {
-  return `deliver ${from} -> ${to} ${describeMessage(message)}`;
+export function deliveryOf(envelope: Envelope): string {
+  return `deliver ${wayOf(envelope)}`;
+}
+
+export function delayOf(envelope: Envelope): string {
+  return `delay ${wayOf(envelope)}`;
+}
+
+function wayOf({ from, to, message }: Envelope): string {
+  return `${from} -> ${to} ${describeMessage(message)}`;
+}
+
+/** What can happen to the first message that is due. */
+function arrivals(world: World, left: Left, due: Envelope): readonly Move[] {
+  const arrival: Move = { label: () => deliveryOf(due), left, go: () => deliverDue(world).world };
+  if (left.late === 0) return [arrival];
+  const later = { ...left, late: left.late - 1 };
+  return [arrival, { label: () => delayOf(due), left: later, go: () => delay(world) }];
 }
 
 function campaigns(world: World, left: Left, id: ReplicaId, terms: number): readonly Move[] {

@@ -9,11 +9,13 @@
  * Reductions, none of which hides a state but one that another state stands for. search-reductions.test.ts holds each
  * against a search without it.
  *   messages    Those that can change nothing any more are forgotten, and so is what of the history nothing can be held
- *               against any more (inert.ts).
+ *               against any more (inert.ts). No message is where they are due: to bring about at once what another
+ *               that was sent before may bring about later is something else there.
  *   symmetry    Two worlds that differ in who is who are one (keys.ts). No action is left out. The core knows a replica
  *               only by comparing its id with others, so that renaming the replicas of a world renames what comes of
  *               each step, if the renaming keeps the membership. One place reads the order of ids: to whom a leader
- *               that was removed hands over. So nobody is renamed in a scope with a change.
+ *               that was removed hands over. So nobody is renamed in a scope with a change; nor where messages arrive
+ *               in the order in which they were sent, which is that of ids when one replica sends to several.
  *
  * What makes it fast is not a reduction: each state of a single replica, each message and each history is a number,
  * what a move does to them is run by the core once, checked once and then looked up (local-steps.ts), and a key is
@@ -44,6 +46,11 @@ export interface Scope {
   /** What the group may be asked to become, once. */
   readonly change: Target | undefined;
   readonly disks: Disks;
+  /**
+   * How many messages of a path may be late, so that they arrive at any time, again and again, or never; all others
+   * arrive at once. Undefined: any number.
+   */
+  readonly late: number | undefined;
   /** States after which the search ends without having seen everything. */
   readonly statesMax: number;
 }
@@ -101,8 +108,8 @@ export function replay(scope: Scope, schedule: readonly string[], core?: Core): 
 
 /** The renamings under which a group of this scope behaves alike; the first changes nothing. */
 export function renamings(scope: Scope): readonly Permutation[] {
-  const { voters, learners, change } = scope;
-  if (change !== undefined) return [identity(scope)];
+  const { voters, learners, change, late } = scope;
+  if (change !== undefined || late !== undefined) return [identity(scope)];
   const names = identity(scope).slice(1);
   return permutations(names.slice(0, voters)).flatMap((first) =>
     permutations(names.slice(voters, voters + learners)).map((second) => [0, ...first, ...second]),
@@ -208,7 +215,7 @@ class Search {
 }
 
 export function beginning(
-  { voters, learners, proposals, crashes, change }: Scope,
+  { voters, learners, proposals, crashes, change, late }: Scope,
   core?: Core,
 ): { readonly world: World; readonly left: Left } {
   const ids = Array.from({ length: voters + learners }, (_, at) => toReplicaId(at + 1));
@@ -217,7 +224,8 @@ export function beginning(
     ids.map((self) => ({ config: configOf(self), membership })),
     core,
   );
-  return { world, left: { proposals, crashes, changes: change === undefined ? 0 : 1 } };
+  const left = { proposals, crashes, changes: change === undefined ? 0 : 1, late: late ?? 0 };
+  return { world: { ...world, due: late === undefined ? undefined : [] }, left };
 }
 
 function configOf(self: ReplicaId): Config {

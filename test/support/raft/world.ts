@@ -95,7 +95,10 @@ export interface World {
   readonly core: Core;
   readonly nowMs: number;
   readonly replicas: ReadonlyMap<ReplicaId, Replica>;
+  /** On their way, to arrive at any time, in any order. */
   readonly network: readonly Envelope[];
+  /** What arrives before anything else happens, in this order; undefined: everything that is sent is in the network. */
+  readonly due?: readonly Envelope[] | undefined;
   readonly history: History;
 }
 
@@ -163,9 +166,8 @@ export function give(world: World, id: ReplicaId, input: Input): Turn {
   );
   return {
     world: {
-      ...world,
+      ...sent(world, envelopes),
       replicas: new Map(world.replicas).set(id, next),
-      network: envelopes.length === 0 ? world.network : [...world.network, ...envelopes],
       history: remembered(world.history, { before: replica.state, after: result.state }, result.effects),
     },
     events: result.effects.map((effect) => ({ replica: id, effect })),
@@ -180,6 +182,21 @@ export function deliver(world: World, at: number, keep = false): Turn {
   const { from, to, message } = envelope;
   if (!world.replicas.has(to)) return { world: { ...world, network }, events: [] };
   return give({ ...world, network }, to, { kind: 'receive', from, message });
+}
+
+/** Delivers the first message that is due. */
+export function deliverDue(world: World): Turn {
+  const [envelope, ...due] = world.due ?? [];
+  assert(envelope !== undefined, 'A message is due');
+  const { from, to, message } = envelope;
+  return give({ ...world, due }, to, { kind: 'receive', from, message });
+}
+
+/** The first message that is due may arrive at any time from now on. */
+export function delay(world: World): World {
+  const [envelope, ...due] = world.due ?? [];
+  assert(envelope !== undefined, 'A message is due');
+  return { ...world, network: [...world.network, envelope], due };
 }
 
 export function drop(world: World, at: number): World {
@@ -223,8 +240,8 @@ export function answer(world: World, id: ReplicaId): Turn {
   if (oldest.kind === 'load-entries') return give(rest, id, loaded(replica.disk, oldest));
   const { to, term } = oldest;
   const message: Message = { kind: 'install-snapshot', term, snapshot: replica.machine };
-  const sent = { ...rest, network: [...rest.network, { from: id, to, message }] };
-  return give(sent, id, { kind: 'snapshot-sent', replica: to, index: replica.machine.last.index });
+  const sending = sent(rest, [{ from: id, to, message }]);
+  return give(sending, id, { kind: 'snapshot-sent', replica: to, index: replica.machine.last.index });
 }
 
 /** The process ends: of the writes under way the first `torn` reached the disk although nobody was told. */
@@ -251,6 +268,12 @@ export function compact(world: World, id: ReplicaId, through: LogIndex): World {
 
 export function withReplica(world: World, replica: Replica): World {
   return { ...world, replicas: new Map(world.replicas).set(replica.id, replica) };
+}
+
+function sent(world: World, envelopes: readonly Envelope[]): World {
+  if (envelopes.length === 0) return world;
+  if (world.due === undefined) return { ...world, network: [...world.network, ...envelopes] };
+  return { ...world, due: [...world.due, ...envelopes] };
 }
 
 function idOf({ index, term }: EntryId): EntryId {
