@@ -4,7 +4,8 @@
  * ```
  *   decommission   active -> leaving; what it holds moves, then it is removed
  *   recommission   leaving -> active
- *   replace        the same as decommission, once the node that is to take its place has joined and answers
+ *   replace        the same as decommission, once a node is ready, for each database, that has no copy of it; a node that
+ *                  is named has none of one of them
  * ```
  * What is so already is no fault, so that each may be repeated.
  *
@@ -14,7 +15,7 @@
 import { type GroupId, type NodeId, nodeOf } from '#base';
 import type { Membership } from '#raft';
 import { catalogTarget } from '../catalog/catalog-voters.ts';
-import type { NodeState } from '../outcome.ts';
+import type { Binding, NodeState } from '../outcome.ts';
 import type { NodeView, PlacementView } from '../placement/placement.ts';
 import { planPlacements } from '../placement/placement-plan.ts';
 import { answers, canTake } from '../placement/spread.ts';
@@ -60,7 +61,7 @@ export function faultInOrder(order: NodeOrder, cluster: ClusterState): OrderFaul
 
 function faultInSuccessor(
   { node, by }: NodeOrder & { readonly kind: 'replace' },
-  { nodes }: ClusterState,
+  { nodes, bindings }: ClusterState,
 ): OrderFault | undefined {
   if (by === node) return failed(`node ${node} cannot take its own place`);
   const next = nodes.find((each) => each.node === by);
@@ -72,8 +73,33 @@ function faultInSuccessor(
       `node ${by} cannot take the place of node ${node}: it is ${next.state} and ${next.liveness}; ask again when it is active and ready`,
     );
   }
-  if (next !== undefined || nodes.some((each) => each.node !== node && canTake(each))) return undefined;
-  return failed(`no node is there that could take the place of node ${node}; start one with --join, and ask again`);
+  const ready = nodes.filter((each) => each.node !== node && canTake(each)).map((each) => each.node);
+  if (ready.length === 0) return noneFree(node, '');
+  const held = bindings.filter((binding) => holds(binding, node));
+  // Whoever takes the place need not take everything: what went to it when it joined goes to others now.
+  const full = held.filter((binding) => ready.every((each) => holds(binding, each)));
+  if (full.length > 0) {
+    const are =
+      ready.length === 1
+        ? `node ${ready.join()}, which is ready, holds`
+        : `nodes ${ready.join(', ')}, which are ready, hold`;
+    return noneFree(node, `: ${are} ${named(full)} already`);
+  }
+  if (by === undefined || held.length === 0 || held.some((binding) => !holds(binding, by))) return undefined;
+  return failed(
+    `node ${by} cannot take the place of node ${node}: it holds all that node ${node} does, ${named(held)}; name another one, or ask without --by`,
+  );
+}
+
+function noneFree(node: NodeId, why: string): OrderFault {
+  return failed(
+    `no node is there that could take the place of node ${node}${why}; start one with --join, and ask again`,
+  );
+}
+
+/** Whether the node has a copy that is to stay there, as long as the node does. */
+function holds({ replicas, leaving }: Binding, node: NodeId): boolean {
+  return replicas.some((replica) => nodeOf(replica) === node && !leaving.includes(replica));
 }
 
 function faultInLeaving(node: NodeView, { membership, copies, ...view }: ClusterState): OrderFault | undefined {
@@ -92,18 +118,20 @@ function faultInLeaving(node: NodeView, { membership, copies, ...view }: Cluster
   const moving = new Set<GroupId>(
     planPlacements({ ...view, nodes }, { copies, movesMax: Number.POSITIVE_INFINITY }).map(({ group }) => group),
   );
-  const stuck = view.bindings.filter(({ group, replicas, leaving }) => {
-    const staying = replicas.filter((replica) => !leaving.includes(replica));
-    return staying.some((replica) => nodeOf(replica) === node.node) && !moving.has(group);
-  });
+  const stuck = view.bindings.filter((binding) => holds(binding, node.node) && !moving.has(binding.group));
   if (stuck.length === 0) return undefined;
-  const named = stuck
+  return failed(
+    `without node ${node.node} there would be no quorum of ${named(stuck)}: of the others answer ${up.join(', ')}`,
+  );
+}
+
+/** The first of them, with who holds them. */
+function named(bindings: readonly Binding[]): string {
+  const first = bindings
     .slice(0, NAMED_MAX)
     .map(({ name, replicas }) => `${name} (on ${replicas.map(nodeOf).join(', ')})`);
-  const more = stuck.length > NAMED_MAX ? `, and ${stuck.length - NAMED_MAX} more` : '';
-  return failed(
-    `without node ${node.node} there would be no quorum of ${named.join(', ')}${more}: of the others answer ${up.join(', ')}`,
-  );
+  const more = bindings.length > NAMED_MAX ? `, and ${bindings.length - NAMED_MAX} more` : '';
+  return first.join(', ') + more;
 }
 
 function notThere(node: NodeId, { nodes }: ClusterState): OrderFault {

@@ -24,6 +24,14 @@ function fault(order: NodeOrder, layout: Layout, voters: readonly number[] = [1]
 
 const THREE: Layout = { zones: 'aaa', held: [[1, 2, 3]] };
 const FOUR: Layout = { zones: 'aaaa', held: [[1, 2, 3]] };
+/** The fourth has got one of them since it joined. */
+const EVENED: Layout = {
+  zones: 'aaaa',
+  held: [
+    [1, 2, 3],
+    [2, 3, 4],
+  ],
+};
 
 describe('an order of an operator (C20)', () => {
   it.each<[string, NodeOrder, Layout, readonly number[]]>([
@@ -38,6 +46,9 @@ describe('an order of an operator (C20)', () => {
     ['a node stays that stays', recommission(3), THREE, [1, 2]],
     ['a node takes the place of another', replace(3, 4), FOUR, [1, 2, 3]],
     ['any node takes the place of another', replace(3), FOUR, [1, 2, 3]],
+    ['a node that holds some of it takes the place of another', replace(3, 4), EVENED, [1, 2, 3]],
+    ['any node takes the place of one that is lost', replace(3), { ...EVENED, lost: [3] }, [1, 2, 3]],
+    ['a node takes the place of one that holds nothing', replace(4, 1), FOUR, [1, 2, 3]],
     ['a place is taken again', replace(3, 4), { ...FOUR, leaving: [3] }, [1, 2, 4]],
     ['a place was taken', replace(3, 4), { ...FOUR, removed: [3] }, [1, 2, 4]],
   ])('is carried out: %s', (_name, order, layout, voters) => {
@@ -94,7 +105,35 @@ describe('an order of an operator (C20)', () => {
     ['the other has not joined', replace(3, 5), FOUR, [1], /^not_found: node 5 has not joined; start it with --join/],
     ['the other does not answer', replace(3, 4), { ...FOUR, silent: [4] }, [1], /it is active and silent/],
     ['the other leaves', replace(3, 4), { ...FOUR, leaving: [4] }, [1], /it is leaving and ready/],
-    ['nobody could take the place', replace(1), { zones: 'aa', silent: [2] }, [1], /no node is there that could take/],
+    [
+      'nobody could take the place',
+      replace(1),
+      { zones: 'aa', silent: [2] },
+      [1],
+      /: no node is there that could take the place of node 1; start one with --join, and ask again$/,
+    ],
+    [
+      'the others hold it already',
+      replace(3),
+      THREE,
+      [1, 2, 3],
+      /: no node is there that could take the place of node 3: nodes 1, 2, which are ready, hold db-1 \(on 1, 2, 3\) already; start one with --join, and ask again$/,
+    ],
+    ['the other holds it already', replace(3, 1), THREE, [1, 2, 3], /nodes 1, 2, which are ready, hold db-1 .*--join/],
+    [
+      'who holds not all of it does not answer',
+      replace(3),
+      { ...EVENED, silent: [1] },
+      [1, 2, 3],
+      /nodes 2, 4, which are ready, hold db-2 \(on 2, 3, 4\) already/,
+    ],
+    [
+      'the other holds it, and one that is free was not named',
+      replace(3, 1),
+      FOUR,
+      [1, 2, 3],
+      /node 1 cannot .* of node 3: it holds all that node 3 does, db-1 \(on 1, 2, 3\); name another one, or ask without --by$/,
+    ],
   ])('is refused with the reason: %s', (...[, order, layout, voters, reason]) => {
     expect(fault(order, layout, voters)).toMatch(reason);
   });
