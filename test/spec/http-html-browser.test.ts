@@ -127,6 +127,40 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect(await page.locator('.empty').count()).toBe(1);
   });
 
+  it('goes on once no key has moved the slider for a moment, which then has the focus', async () => {
+    const { page } = await openPage(browser);
+    const at = LAST_REVISION - 3;
+    const visited: string[] = [];
+    await page.goto(`${url}${AT}/events`);
+    page.on('framenavigated', (frame) => visited.push(new URL(frame.url()).pathname));
+    const slider = page.getByRole('slider');
+    await slider.focus();
+    for (let key = 0; key < 3; key++) await page.keyboard.press('ArrowLeft');
+    await page.waitForURL(`**/db/${name}/${at}/events`);
+    await page.locator('input[type="range"]:focus').waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await Promise.all([page.waitForURL(`**/db/${name}/${at - 1}/events`), page.keyboard.press('Enter')]);
+    expect(visited).toEqual([at, at - 1].map((revision) => `/db/${name}/${revision}/events`));
+    // It counts once.
+    await page.locator('input[type="range"]:focus').waitFor();
+    await page.reload();
+    await slider.waitFor();
+    expect(await page.locator('input[type="range"]:focus').count()).toBe(0);
+  });
+
+  it('goes on at once by a pointer, and when the slider is left', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}${AT}/events`);
+    const slider = page.getByRole('slider');
+    await slider.focus();
+    await page.keyboard.press('ArrowLeft');
+    await Promise.all([page.waitForURL(`**/db/${name}/${LAST_REVISION - 1}/events`), page.keyboard.press('Tab')]);
+    await slider.click({ position: { x: 1, y: 5 } });
+    await page.waitForURL(`**/db/${name}/0/events`);
+    await slider.waitFor();
+    expect(await page.locator('input[type="range"]:focus').count()).toBe(0);
+  });
+
   it('puts a query together', async () => {
     const { page } = await openPage(browser);
     await page.goto(`${url}${AT}`);

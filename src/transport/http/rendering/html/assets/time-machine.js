@@ -1,4 +1,13 @@
-/** A slider over all revisions of a database, above the links that are there without it. */
+/**
+ * A slider over all revisions of a database, above the links that are there without it. By a pointer it leads on when it
+ * is let go; by the keyboard when no key has moved it for a moment, because each key is a change to browsers, and the
+ * page behind has it in focus again.
+ */
+
+/** After the last key, before the page is left. */
+const REST_MS = 500;
+/** The path of the page on which the slider is to have the focus. */
+const FOCUS_MARK = 'cairn-slider';
 
 for (const machine of document.querySelectorAll('nav.time-machine')) {
   if (machine instanceof HTMLElement) void addSlider(machine);
@@ -19,10 +28,63 @@ async function addSlider(machine) {
   slider.addEventListener('input', () => {
     if (shown !== null) shown.textContent = slider.value;
   });
-  slider.addEventListener('change', () => {
-    location.assign(path.replace('{revision}', slider.value));
-  });
+  leadOn(slider, { revision, path });
   machine.querySelector('.steps')?.before(slider);
+  // Whoever has gone elsewhere meanwhile stays there.
+  if (takeMark() === location.pathname + location.search && document.activeElement === document.body) slider.focus();
+}
+
+/**
+ * @param {HTMLInputElement} slider
+ * @param {{ readonly revision: string, readonly path: string }} here
+ */
+function leadOn(slider, { revision, path }) {
+  let isByKey = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const go = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (slider.value === revision) return;
+    const target = path.replace('{revision}', slider.value);
+    if (isByKey) leaveMark(target);
+    location.assign(target);
+  };
+  slider.addEventListener('pointerdown', () => {
+    isByKey = false;
+  });
+  slider.addEventListener('keydown', ({ key }) => {
+    isByKey = true;
+    if (key === 'Enter') go();
+  });
+  slider.addEventListener('change', () => {
+    clearTimeout(timer);
+    if (isByKey) timer = setTimeout(go, REST_MS);
+    else go();
+  });
+  slider.addEventListener('blur', () => {
+    if (timer !== undefined) go();
+  });
+}
+
+/** @param {string} target */
+function leaveMark(target) {
+  try {
+    sessionStorage.setItem(FOCUS_MARK, target);
+  } catch {
+    // A browser may be told to keep nothing; then the page behind begins at its start.
+  }
+}
+
+/** It counts once. */
+function takeMark() {
+  try {
+    const mark = sessionStorage.getItem(FOCUS_MARK);
+    sessionStorage.removeItem(FOCUS_MARK);
+    return mark ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
