@@ -161,6 +161,21 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect(await page.locator('input[type="range"]:focus').count()).toBe(0);
   });
 
+  it('leads to no later revision from the latest', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const { page } = await openPage(browser);
+    const later = page.locator('a[rel="next"]');
+    await page.goto(`${url}/db/${own}/0`);
+    await later.waitFor({ state: 'detached' });
+    await api.commit(own, cloudEvent('a'));
+    await page.reload({ waitUntil: 'networkidle' });
+    expect(await later.getAttribute('href')).toBe(`/db/${own}/1`);
+    await later.click();
+    await later.waitFor({ state: 'detached' });
+    expect(await page.locator('a[rel="prev"]').count()).toBe(1);
+  });
+
   it('puts a query together', async () => {
     const { page } = await openPage(browser);
     await page.goto(`${url}${AT}`);

@@ -75,6 +75,32 @@ describe('SPEC-HTTP-HTML: links and forms', () => {
   });
 });
 
+describe('SPEC-HTTP-HTML: a revision that there is not yet', () => {
+  it.each([
+    [`/db/${name}/${latest + 1}`, `/db/${name}/${latest}`],
+    [`/db/${name}/9007199254740993?since=1`, `/db/${name}/${latest}?since=1`],
+    [
+      `/db/${name}/${latest + 1}/events?limit=2&start=${latest + 1}`,
+      `/db/${name}/${latest}/events?limit=2&start=${latest + 1}`,
+    ],
+    [
+      `/db/${name}/state-views/read/v1?other_revision=0&revision=${latest + 1}`,
+      `/db/${name}/state-views/read/v1?other_revision=0&revision=${latest}`,
+    ],
+  ])('has a page that leads to the same at the latest: %s', async (path, before) => {
+    const { status, text } = await api.get(path, HTML);
+    const { links } = readHtmlPage(text);
+    expect([status, links]).toEqual([404, expect.arrayContaining([before, `/db/${name}/latest`])]);
+    expect(text).toMatch(/<p class="summary">Revision \d+ is not there yet: /);
+    expect((await api.get(before, HTML)).status).toBe(200);
+  });
+
+  it('is not what an event is looked for at', async () => {
+    const { status, text } = await api.get(`/db/${name}/1/events/2?index=0`, HTML);
+    expect([status, text.includes('not there yet')]).toEqual([404, false]);
+  });
+});
+
 describe('SPEC-HTTP-HTML: what a page may do', () => {
   it('is to load from here, and nothing inline', async () => {
     for (const path of ['/', AT, `${AT}/events`, '/nowhere']) {

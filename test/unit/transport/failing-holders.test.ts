@@ -320,7 +320,7 @@ describe('a client that leaves', () => {
 it('says in TOON, too, that it has not tried, and another node is asked', async () => {
   const page = renderingFor('text/plain')?.renderNow(
     textBody(errorReply(DRAINS).body ?? ''),
-    errorPage(DRAINS, undefined),
+    errorPage(DRAINS, { target: '/databases/shop' }),
   );
   const drains = await failingHolder({
     kind: 'answering',

@@ -6,16 +6,46 @@ import { CATALOG_PATH, databasePath } from './paths.ts';
 /** What may have become of a credential that counted before, whichever it was (U3). */
 const ENDED = '. One that counted before has expired, or was replaced or revoked';
 
-/** `databaseName` is that of the path, when there is one. */
-export function errorPage({ message, details }: DatabaseError, databaseName: string | undefined): Description {
+/** What was asked for. */
+export interface FailedRequest {
+  /** That of the path, when there is one. */
+  readonly databaseName?: string | undefined;
+  /** Path and query, as they came. */
+  readonly target: string;
+}
+
+export function errorPage(error: DatabaseError, { databaseName, target }: FailedRequest): Description {
+  const { message, details } = error;
   const isKnown = databaseName !== undefined && details.scope !== undefined;
+  const early = tooEarly(error, target);
+  const what = early === undefined ? 'The request failed' : `Revision ${early.revision} is not there yet`;
   return {
     title: 'That did not work',
-    summary: `The request failed: ${message}${details.reason === 'CredentialRefused' ? ENDED : ''}`,
+    summary: `${what}: ${message}${details.reason === 'CredentialRefused' ? ENDED : ''}`,
     links: {
+      ...(early && { [`revision_${early.latest}`]: early.path }),
       latest: isKnown ? databasePath({ databaseName, revision: 'latest' }) : undefined,
       databases: CATALOG_PATH,
     },
     actions: [],
   };
+}
+
+/** The revision of the path or, on the page of a State View, of the query. */
+const ASKED_REVISION = /^(\/db\/[^/?]+\/(?:state-views\/[^?]*\?(?:[^&]*&)*?revision=)?)(\d+)(?=[/?&]|$)/;
+
+interface TooEarly {
+  readonly revision: string;
+  readonly latest: number;
+  /** Of the same page at the latest. */
+  readonly path: string;
+}
+
+/** Of a page at a revision that the database has not come to: whoever goes along the revisions gets there. */
+function tooEarly({ details: { reason, scope } }: DatabaseError, target: string): TooEarly | undefined {
+  const [, , revision] = ASKED_REVISION.exec(target) ?? [];
+  if (reason !== 'RevisionNotFound' || scope === undefined || revision === undefined) return undefined;
+  const latest = scope.revision;
+  if (BigInt(revision) <= latest) return undefined;
+  return { revision, latest, path: target.replace(ASKED_REVISION, `$1${latest}`) };
 }

@@ -18,7 +18,7 @@ export function refused(request: FastifyRequest, error: DatabaseError): HttpRepl
   const headers = { ...reply.headers, vary: VARIES };
   const rendering = renderingFor(request.headers.accept);
   if (rendering === undefined) return { ...reply, headers };
-  const page = errorPage(error, databaseIn(request.params));
+  const page = errorPage(error, { databaseName: databaseIn(request.params), target: request.url });
   return {
     status: reply.status,
     headers: { ...headers, ...rendering.headers },

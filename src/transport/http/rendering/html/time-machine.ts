@@ -18,6 +18,7 @@ export function timeMachine(place: ShownPlace | undefined): Markup {
     return html`<li><a href="${at(tick)}"${isHere}>${tick}</a></li>`;
   });
   const earlier = revision === firstRevision ? NOTHING : html`<a rel="prev" href="${at(revision - 1)}">earlier</a>`;
+  // Whether it is there the page cannot say; the module of the page takes it away, and its error leads back.
   const later = html`<a rel="next" href="${at(revision + 1)}">later</a>`;
   return html`<nav class="time-machine" aria-label="Revisions" data-first="${firstRevision}" data-revision="${revision}" data-path="${pathAtRevision}" data-database="${databasePath({ databaseName, revision: 'latest' })}">
 <p>Revision <strong>${revision}</strong></p>

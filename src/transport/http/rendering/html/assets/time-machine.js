@@ -17,6 +17,8 @@ for (const machine of document.querySelectorAll('nav.time-machine')) {
 async function addSlider(machine) {
   const { first = '0', revision = '0', path = '', database = '' } = machine.dataset;
   const latest = await latestRevision(database);
+  // The page is the same whatever comes after its revision, so it cannot know by itself that nothing has.
+  if (latest === revision) machine.querySelector('a[rel="next"]')?.remove();
   if (latest === undefined || latest === first) return;
   const slider = document.createElement('input');
   slider.type = 'range';
