@@ -316,8 +316,28 @@ describe('SPEC-MCP-RESOURCES', () => {
     }
     const { contents } = await agent.readResource({ uri: 'service://db/readable' });
     expect(contents[0]).toMatchObject({ text: expect.stringContaining('A revision is the number of a transaction') });
-    await expect(agent.readResource({ uri: 'service://db/none' })).rejects.toThrow(/Request failed with status 404/);
-    await expect(agent.readResource({ uri: 'service://db/../x' })).rejects.toThrow(/There is no resource/);
+  });
+
+  it.each([
+    ['service://db/none', /Request failed with status 404: .*"none"/s],
+    ['service://db/../x', /There is no resource service:\/\/db\/\.\.\/x; there are service:\/\/databases, /],
+    ['service://other', /There is no resource service:\/\/other; there are service:\/\/databases, /],
+  ])('that there are not are -32602 with their uri, in every revision: %s', async (uri, message) => {
+    const missing = { code: -32_602, message: expect.stringMatching(message), data: { uri } };
+    const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'];
+    for (const protocolVersion of revisions) {
+      const { session } = await send({ ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion } });
+      const headers = { 'mcp-session-id': session ?? '', 'mcp-protocol-version': protocolVersion };
+      await send(READY, headers);
+      const asked = { jsonrpc: '2.0', id: 9, method: 'resources/read', params: { uri } };
+      expect(repliesOf(await send(asked, headers))).toMatchObject([{ id: 9, error: missing }]);
+    }
+    await using agent = await client();
+    await expect(agent.readResource({ uri })).rejects.toMatchObject(missing);
+    const modern = new ModernClient(INFO, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+    await modern.connect(new ModernTransport(new URL(server.mcp)));
+    await expect(modern.readResource({ uri })).rejects.toMatchObject(missing);
+    await modern.close();
   });
 });
 

@@ -11,8 +11,11 @@ export interface ToolCall extends Traced {
 
 /** The API has refused what the tool asked for. */
 export class RequestFailed extends Error {
+  readonly status: number;
+
   constructor({ status, text }: ApiAnswer) {
     super(`Request failed with status ${status}: ${text}`);
+    this.status = status;
   }
 }
 

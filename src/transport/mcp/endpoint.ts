@@ -2,7 +2,7 @@
  * What the endpoint says, in the protocol's own library: the same for a session and for a request by itself. Loaded
  * with the first request (TC4).
  */
-import { ProtocolError, Server, type ServerContext } from '@modelcontextprotocol/server';
+import { ProtocolError, ResourceNotFoundError, Server, type ServerContext } from '@modelcontextprotocol/server';
 import type { Span, Tracer } from '#observability';
 import { type Api, ApiFailure } from './api.ts';
 import { RequestFailed, type ToolCall } from './api-call.ts';
@@ -25,7 +25,7 @@ const INSTRUCTIONS =
   'Cairn stores CloudEvents in numbered revisions. Read service://guides/roles first; then fetch GET / and follow the links.';
 const INTERNAL = -32_603;
 const INVALID_PARAMS = -32_602;
-const RESOURCE_NOT_FOUND = -32_002;
+const NOT_FOUND = 404;
 
 /** `authorization`: of whoever asks, when it does. */
 export function endpoint(options: EndpointOptions, authorization: () => string | undefined): Server {
@@ -46,13 +46,23 @@ export function endpoint(options: EndpointOptions, authorization: () => string |
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [...TEMPLATES] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
     const found = await inCallSpan(tracer, { context }, (span) =>
-      spoken(() => readResource(uri, callOf(context, span), docs)),
+      spoken(() => readThere(uri, callOf(context, span), docs)),
     );
-    if (found !== undefined) return { contents: [{ uri, ...found }] };
-    const known = [...RESOURCES.map((each) => each.uri), ...TEMPLATES.map((each) => each.uriTemplate)].join(', ');
-    throw new ProtocolError(RESOURCE_NOT_FOUND, `There is no resource ${uri}; there are ${known}`, { uri });
+    return { contents: [{ uri, ...found }] };
   });
   return server;
+}
+
+/** Of every revision of the protocol: the library says "not found" to all of them as the latest one has it, -32602. */
+async function readThere(uri: string, call: ToolCall, docs: string): Promise<{ mimeType: string; text: string }> {
+  const found = await readResource(uri, call, docs).catch((error: unknown) => {
+    if (error instanceof RequestFailed && error.status === NOT_FOUND)
+      throw new ResourceNotFoundError(uri, error.message);
+    throw error;
+  });
+  if (found !== undefined) return found;
+  const known = [...RESOURCES.map((each) => each.uri), ...TEMPLATES.map((each) => each.uriTemplate)].join(', ');
+  throw new ResourceNotFoundError(uri, `There is no resource ${uri}; there are ${known}`);
 }
 
 type CallParams = { readonly name: string; readonly arguments?: Readonly<Record<string, unknown>> | undefined };
