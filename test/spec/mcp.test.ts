@@ -271,15 +271,17 @@ describe('an agent', () => {
       expect(await publish('state_view', 'balances')).toContain('"version":1');
       expect(await publish('state_change', 'accounts')).toContain('"version":1');
       expect(await publish('state_change', 'accounts')).toContain('"version":1');
+      const named = { database: 'bank', state_change: 'accounts', version: 1 };
       const command = (path: string, body: object): Promise<string> =>
         called(agent, 'execute_state_change', {
-          database: 'bank',
-          state_change: 'accounts',
-          version: 1,
+          ...named,
           command: { method: 'POST', path, body },
         });
       expect(await command('/accounts/a', { owner: 'Ada' })).toContain('"event_count":1');
       expect(await command('/accounts/a/deposits', { cents: 70 })).toContain('"event_count":1');
+      const unnamed = { path: '/accounts/b', body: { owner: 'Bo' } };
+      const opened = await called(agent, 'execute_state_change', { ...named, command: unnamed });
+      expect(opened).toContain('"event_count":1');
       await expect(command('/accounts/a/withdrawals', { cents: 71 })).rejects.toThrow(
         /Request failed with status 4\d\d/,
       );

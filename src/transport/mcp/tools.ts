@@ -3,7 +3,7 @@ import { quote } from '#base';
 import { asked, type ToolCall } from './api-call.ts';
 import { apiPath } from './paths.ts';
 import { PublishCall } from './publish-call.ts';
-import { type Arguments, jsonOf, WrongArguments } from './tool-arguments.ts';
+import { type Arguments, type JsonObject, jsonOf, WrongArguments } from './tool-arguments.ts';
 
 export interface Tool {
   readonly name: string;
@@ -51,7 +51,7 @@ export const TOOLS: readonly Tool[] = [
         state_change: text('Name of the State Change.'),
         version: integer('Version of the State Change.'),
         command: anyObject(
-          'The command: {"method", "path", "body"} for one that is told apart by its path, or else the body alone.',
+          'The command: {"path", "body"}, and "method" unless it is POST, for one that is told apart by its path, or else the body alone.',
         ),
       },
       ['database', 'state_change', 'version', 'command'],
@@ -114,9 +114,14 @@ function executeStateChange(given: Arguments, call: ToolCall): Promise<string> {
   const segments = ['database', 'state_change'].map((name) => encodeURIComponent(given.text(name)));
   const [database = '', stateChange = ''] = segments;
   const version = `v${given.integer('version')}`;
-  const hasPath = typeof command['method'] === 'string' && typeof command['path'] === 'string';
-  const path = hasPath
+  const path = isDescribed(command)
     ? `/api/v1/db/${database}/state-changes/${stateChange}/${version}/execute`
     : `/api/v1/db/${database}/latest/state-changes/${stateChange}/${version}`;
   return asked(call, { method: 'POST', path, accept: TOON, body: { contentType: JSON_TYPE, bytes: jsonOf(command) } });
+}
+
+/** As `/execute` takes it; anything else is a body, of which its component may make what it likes. */
+function isDescribed({ method, path, body: _body, ...others }: JsonObject): boolean {
+  const isNamed = typeof path === 'string' && (method === undefined || method === null || typeof method === 'string');
+  return isNamed && Object.keys(others).length === 0;
 }
