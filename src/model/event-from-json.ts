@@ -8,7 +8,7 @@
  * string, which then is the text of the payload. `data: null` is the payload `null`; any other null is absence.
  */
 import { assert, encodeUtf8, fromBase64, NO_BYTES, parseInstant } from '#base';
-import { DATA_KIND, type EffectiveTime, type Event, type ExtensionValue } from './event.ts';
+import { DATA_KIND, type EffectiveTime, type Event, type ExtensionValue, SPEC_VERSION } from './event.ts';
 import { type EventPlace, standInFor } from './event-place.ts';
 import { acceptDecoded } from './event-walk.ts';
 import { CORE_NAMES, INT32_MAX, INT32_MIN } from './event-wire.ts';
@@ -17,6 +17,12 @@ import { describe, inside, isPresent, type JsonPlace, objectFrom, textFrom, time
 import { isJsonType } from './media-type.ts';
 
 const BASE64_NAME = 'data_base64';
+const NOT_EMPTY = {
+  id: 'must not be empty',
+  specversion: `must be "${SPEC_VERSION}"`,
+  type: 'must not be empty',
+  source: 'must be a URI-reference whose last path segment names the stream',
+} as const;
 
 /** The event that the node says, or undefined with faults added. The body was parsed with `raw: RAW_DATA`. */
 export function eventFromJson(node: JsonNode, place: EventPlace): Event | undefined {
@@ -39,10 +45,10 @@ function draftFrom(node: JsonNode, { faults, list, index }: EventPlace): Event |
   if (object === undefined) return undefined;
   const dataContentType = optionalText(object, 'datacontenttype', place);
   return {
-    id: optionalText(object, 'id', place) ?? '',
-    specVersion: optionalText(object, 'specversion', place) ?? '',
-    type: optionalText(object, 'type', place) ?? '',
-    source: optionalText(object, 'source', place) ?? '',
+    id: requiredText(object, 'id', place),
+    specVersion: requiredText(object, 'specversion', place),
+    type: requiredText(object, 'type', place),
+    source: requiredText(object, 'source', place),
     subject: optionalText(object, 'subject', place),
     time: timeFrom(object, place),
     dataContentType,
@@ -56,6 +62,14 @@ function optionalText(object: JsonObject, name: string, place: JsonPlace): strin
   const node = object.members.get(name);
   if (!isPresent(node)) return undefined;
   return textFrom(node, inside(place, name)) ?? standInFor(name);
+}
+
+/** Absent is empty in the bytes, where the walk finds it; what was sent empty is told apart here. */
+function requiredText(object: JsonObject, name: keyof typeof NOT_EMPTY, place: JsonPlace): string {
+  const text = optionalText(object, name, place);
+  if (text !== '') return text ?? '';
+  place.faults.add(inside(place, name).field, NOT_EMPTY[name], text);
+  return standInFor(name);
 }
 
 function timeFrom(object: JsonObject, place: JsonPlace): EffectiveTime | undefined {

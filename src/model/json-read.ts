@@ -125,6 +125,12 @@ export function describe(node: JsonNode): Said {
   return { said: textOf(node) };
 }
 
+/** For the value of a fault: an object whose members do not go together. */
+export function describeMembers({ members }: JsonObject): Said {
+  const shown = Array.from(members, ([name, node]) => `${WORD.test(name) ? name : quote(name)}: ${textOf(node)}`);
+  return { said: cut(`{${shown.join(', ')}}`, FAULT_VALUE_LENGTH_MAX) };
+}
+
 function textOf(node: JsonNode): string {
   switch (node.kind) {
     case 'string':

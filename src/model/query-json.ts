@@ -23,6 +23,7 @@ import {
   booleanFrom,
   countFrom,
   describe,
+  describeMembers,
   inside,
   instantFrom,
   integerFrom,
@@ -227,7 +228,7 @@ function readCut(node: JsonNode, place: JsonPlace): Pick<Range, 'effectiveTime' 
   const endAtNow = now !== undefined && booleanFrom(now, inside(place, 'endAtNow')) === true;
   const hasEnd = member(object, END_NAMES, place) !== undefined;
   if (hasEnd === endAtNow) {
-    place.faults.add(place.field, 'must have exactly one of endAt and endAtNow: true', hasEnd ? 'both' : 'neither');
+    place.faults.add(place.field, 'must have exactly one of endAt and endAtNow: true', describeMembers(object));
   }
   const [start, end] = [readTime(object, START_NAMES, place), readTime(object, END_NAMES, place)];
   return { effectiveTime: { start, end }, endAtNow };

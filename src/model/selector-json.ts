@@ -22,6 +22,7 @@ import type { JsonNode, JsonObject } from './json.ts';
 import {
   booleanFrom,
   describe,
+  describeMembers,
   inside,
   isPresent,
   item,
@@ -161,11 +162,7 @@ function readTyped(object: JsonObject, place: Place): SelectorTemplate | undefin
   const wanted = TERMS.has(name) ? ['value', TERMS.get(name)?.attribute] : ['attr'];
   const [only, more] = [...rest];
   if (only === undefined || more !== undefined || !wanted.includes(plain(only[0]))) {
-    return faults.add(
-      place.field,
-      `must have ${wanted[0]} beside type, and nothing else`,
-      [...rest.keys()].join(', ') || 'neither',
-    );
+    return faults.add(place.field, `must have ${wanted[0]} beside type, and nothing else`, describeMembers(object));
   }
   return readOperator(name, only[1], at(place, only[0]));
 }

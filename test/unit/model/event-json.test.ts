@@ -148,6 +148,26 @@ describe('an event from JSON', () => {
     expect(faults[0]).toContain(expected);
   });
 
+  it.each([
+    ['id', 'must not be empty'],
+    ['type', 'must not be empty'],
+    ['specversion', 'must be "1.0"'],
+    ['source', 'must be a URI-reference whose last path segment names the stream'],
+  ])('is refused for an empty %s, which is not one that is missing', (name, description) => {
+    const members: Record<string, string> = { id: 'a', source: 'a', specversion: '1.0', type: 't' };
+    const faultsOf = (json: object): Faults => {
+      const faults = new Faults();
+      const node = parseJson(encodeUtf8(JSON.stringify(json)), { raw: RAW_DATA });
+      if (node.kind !== 'fault') acceptJsonEvent(node, { faults, list: 'events', index: 0 });
+      return faults;
+    };
+    const field = `events[0].${name}`;
+    expect(faultsOf({ ...members, [name]: '' }).violations).toEqual([{ field, description, value: '', found: '""' }]);
+    const missing = { field, description: expect.stringMatching(/^is required/) };
+    expect(faultsOf({ ...members, [name]: undefined }).violations).toEqual([missing]);
+    expect(faultsOf({ ...members, [name]: null }).violations).toEqual([missing]);
+  });
+
   it('is refused with all its faults, those of JSON and those of the event', () => {
     const { faults } = accept(
       '{"id":1,"source":"#","specversion":"1.0","subject":"","time":"noon","x":[],"data":1,"data_base64":"TWE="}',

@@ -192,6 +192,22 @@ describe('a query of the revision-scoped family', () => {
     expect(JSON.stringify(read(json))).toContain(expected);
   });
 
+  it.each([
+    ['{}', '{}'],
+    ['{"startAt":"1970-01-01T00:00:05Z"}', '{startAt: "1970-01-01T00:00:05Z"}'],
+    ['{"end_at":"1970-01-01T00:00:05Z","endAtNow":true}', '{end_at: "1970-01-01T00:00:05Z", endAtNow: true}'],
+    ['{"endAtNow":false,"end":null}', '{endAtNow: false, end: null}'],
+    [
+      '{"endAt":"1970-01-01T00:00:05Z","endAtNow":true,"startAt":"1970-01-01T00:00:00Z"}',
+      '{endAt: "1970-01-01T00:00:05Z", endAtNow: true, startAt: "1970-0… (80 characters)',
+    ],
+  ])('is shown what it has of the cut that must be one: %s', (json, value) => {
+    const faults = new Faults();
+    const range = `{"range":{"effectiveTime":${json}}}`;
+    expect(queryFromParameter(toBase64Url(encodeUtf8(range)), faults)).toBeUndefined();
+    expect(faults.violations).toMatchObject([{ field: 'q.range.effectiveTime', value, found: value }]);
+  });
+
   it.each(['e30=', 'e3 0', 'ä', 'abcde'])('must not be spelled %j', (q) => {
     expect(outcome((faults) => queryFromParameter(q, faults))).toEqual(['q must be URL-safe base64 without padding']);
   });

@@ -162,6 +162,16 @@ describe('a selector in JSON', () => {
     expect(faults.violations).toMatchObject([{ field: 'selector.equals', value: 'stream, eventType' }]);
   });
 
+  it.each([
+    ['{"type":"equals"}', '{type: "equals"}'],
+    ['{"type":"by_type","stream":"s"}', '{type: "by_type", stream: "s"}'],
+    ['{"type":"by_type","":1,"a b":[],"c":{}}', '{type: "by_type", "": 1, "a b": an array, c: an object}'],
+  ])('shows what is not what its type needs: %s', (json, value) => {
+    const faults = new Faults();
+    expect(selectorFromJson(nodeOf(json), 'selector', faults)).toBeUndefined();
+    expect(faults.violations).toMatchObject([{ field: 'selector', value, found: value }]);
+  });
+
   it('keeps the limits', () => {
     const nested = (depth: number): string => (depth === 1 ? '{"stream":"s"}' : `{"and":[${nested(depth - 1)}]}`);
     expect(read(nested(16))).toEqual(stream);
