@@ -1,18 +1,12 @@
-// Goal: what keeps a command from being decided, or what it decides from being committed, is told by its code over both
-// interfaces, and nothing is committed. Method: a real node; State Changes as text that misbehave, and one that reads
-// what its command says, beside others who write.
+// Goal: a command that loses to others who write, or finds no executor, is told so by its code. Method: a real node;
+// State Changes as text that misbehave, and one that reads what its command says, beside others who write.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import {
-  type CommandRequest,
-  ExecuteStateChangeRequest,
-  ProcessStateChangeRequest,
-  PublishStateChangeRequest,
-} from '../../src/transport/grpc/gen/cairn/v1/component.ts';
-import { changeText, ONE_EVENT } from '../support/components/change-text.ts';
+import { changeText } from '../support/components/change-text.ts';
+import { type Asked, Commands } from '../support/components/commands.ts';
 import type { Script, Step } from '../support/components/scripted-change.ts';
 import { eventually } from '../support/eventually.ts';
-import { type CallOptions, failureOf, type GrpcFailure, TestClient } from '../support/grpc-client.ts';
+import { type GrpcFailure, TestClient } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { builtComponent } from '../support/wasm/built.ts';
@@ -20,8 +14,6 @@ import { wat } from '../support/wasm/wat.ts';
 
 /** A component of 12 MB is built, published and started, on a machine with other things to do. */
 const BUILD_MS = 300_000;
-const SLOW = { deadlineMs: 60_000 };
-const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** Who waits no longer is not waited for by the server, either. */
 const IMPATIENT = { deadlineMs: 8_000 };
@@ -35,109 +27,29 @@ const SCRAPE_MS = 250;
 const TEXTS = {
   trapping: changeText('unreachable'),
   endless: changeText('(loop $l (br $l)) unreachable'),
-  emitting: changeText(ONE_EVENT),
 };
 
 let server: TestServer;
+let commands: Commands;
 let databaseName: string;
 
 beforeAll(async () => {
   server = await startTestServer('--guest-executors=1', '--guest-fuel=1000000000');
   databaseName = uniqueName();
+  commands = new Commands(server, databaseName);
   await server.client.send('createDatabase', { databaseName });
-  for (const [name, text] of Object.entries(TEXTS)) await publish(name, await wat(text));
-  await publish('scripted', await builtComponent('test/support/components/scripted-change.ts'));
+  for (const [name, text] of Object.entries(TEXTS)) await commands.publish(name, await wat(text));
+  await commands.publish('scripted', await builtComponent('test/support/components/scripted-change.ts'));
 }, BUILD_MS);
 
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-async function publish(stateChangeName: string, bytes: Uint8Array): Promise<void> {
-  const request = { databaseName, stateChangeName, wasmBytes: Buffer.from(bytes) };
-  await server.client.send('publishStateChange', PublishStateChangeRequest.fromPartial(request), SLOW);
-}
-
-interface Asked {
-  readonly name: string;
-  readonly path?: string;
-  readonly body?: object;
-}
-
-function commandOf({ path = '/', body }: Asked): CommandRequest {
-  const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-  return { method: 'POST', path, queryParams: [], headers: [], body: sent };
-}
-
-async function executed(
-  asked: Asked,
-  client: TestClient = server.client,
-  options: CallOptions = SLOW,
-): Promise<number> {
-  const named = { databaseName, stateChangeName: asked.name, version: 1, request: commandOf(asked) };
-  const { transaction: record } = await client.send(
-    'executeStateChange',
-    ExecuteStateChangeRequest.create(named),
-    options,
-  );
-  return record?.revision ?? 0;
-}
-
-/** Code and reason over gRPC; status, code and reason over HTTP. */
-async function refusalsOf(asked: Asked): Promise<readonly unknown[]> {
-  const { code, info } = await failureOf(executed(asked));
-  const { name, path = '/', body } = asked;
-  const sent = { method: 'POST', headers: JSON_TYPE, body: JSON.stringify({ method: 'POST', path, body }) };
-  const response = await fetch(`${server.http}/api/v1/db/${databaseName}/state-changes/${name}/v1/execute`, sent);
-  const { error } = (await response.json()) as { error: { code: string; details: { reason: string } } };
-  return [code, info?.metadata['reason'], response.status, error.code, error.details.reason];
-}
-
-/** What is inside of the replies of those that answer a failure so. */
-async function insideOf(stateChangeName: string): Promise<readonly unknown[]> {
-  const command = { contentType: 'application/json', bytes: Buffer.from('{}') };
-  const request = ProcessStateChangeRequest.fromPartial({ databaseName, stateChangeName, command });
-  const { result } = await server.client.send('processStateChange', request, SLOW);
-  const sent = { method: 'POST', headers: JSON_TYPE, body: '{"command":{}}' };
-  const path = `/databases/${databaseName}/state-changes/${stateChangeName}/process`;
-  const response = await fetch(`${server.http}${path}`, sent);
-  const { success, error } = (await response.json()) as { success: boolean; error: { code: string } };
-  return [result?.$case === 'error' && result.value.code, response.status, success, error.code];
-}
-
-async function latest(): Promise<number> {
-  return (await server.client.send('fetchLatestDatabase', { databaseName })).database?.revision ?? 0;
-}
-
 async function write(subjects: readonly string[]): Promise<number> {
   const events = subjects.map((subject) => event({ id: crypto.randomUUID(), subject }));
   return (await server.client.send('transact', transaction(databaseName, events))).revision;
 }
-
-describe('SPEC-ERRORS-COMPONENTS', { timeout: 120_000 }, () => {
-  it('is WasmExecutionError where a component traps, or does not end', async () => {
-    const before = await latest();
-    const expected = ['INTERNAL', 'WasmExecutionError', 500, 'INTERNAL', 'WasmExecutionError'];
-    for (const name of ['trapping', 'endless']) {
-      expect([name, ...(await refusalsOf({ name }))]).toEqual([name, ...expected]);
-      expect(await insideOf(name)).toEqual(['WasmExecutionError', 200, false, 'WasmExecutionError']);
-    }
-    expect(await latest()).toBe(before);
-  });
-
-  it('is ValidationError where what it emits is no event', async () => {
-    const before = await latest();
-    expect(await refusalsOf({ name: 'emitting' })).toEqual([
-      'INVALID_ARGUMENT',
-      'ValidationError',
-      400,
-      'INVALID_ARGUMENT',
-      'ValidationError',
-    ]);
-    expect(await insideOf('emitting')).toEqual(['ValidationError', 200, false, 'ValidationError']);
-    expect(await latest()).toBe(before);
-  });
-});
 
 /** A command that reads so, and emits an event or more. */
 function script(steps: readonly Step[]): Asked {
@@ -159,7 +71,7 @@ describe('a command beside others who write', { timeout: 120_000 }, () => {
     const whole = again(90, { kind: 'database' });
     const { outcome, decisions } = await beside(() => write(['others']), whole);
     expect([outcome, decisions]).toEqual(['FAILED_PRECONDITION ConcurrencyConflict', 10]);
-    expect(await executed(whole)).toBe(await latest());
+    expect(await commands.executed(whole)).toBe(await commands.latest());
   });
 
   it('is committed at once where others write what it does not read, unless that cannot be said of what it reads', async () => {
@@ -172,7 +84,7 @@ describe('a command beside others who write', { timeout: 120_000 }, () => {
     // Whether any of so many subjects has a new event takes more than a transaction may look at.
     const broad = await beside(() => write(others), script([eventsOf('many-', 10_000)]));
     expect([broad.outcome, broad.decisions]).toEqual(['FAILED_PRECONDITION ConcurrencyConflict', 10]);
-    expect(await executed(script([eventsOf('many-', 10_000)]))).toBe(await latest());
+    expect(await commands.executed(script([eventsOf('many-', 10_000)]))).toBe(await commands.latest());
   });
 
   /** What becomes of a command while somebody writes all the time, and how often it was decided. */
@@ -189,7 +101,7 @@ describe('a command beside others who write', { timeout: 120_000 }, () => {
       }
     })();
     const before = await decisionCount();
-    const outcome = await executed(asked).then(
+    const outcome = await commands.executed(asked).then(
       () => 'committed',
       (failure: GrpcFailure) => `${failure.code} ${failure.info?.metadata['reason']}`,
     );
@@ -220,17 +132,17 @@ describe('a command that finds no executor', { timeout: 120_000 }, () => {
   it('is told that they are busy over both interfaces, until there is one again', async () => {
     const crowd = new TestClient(server.grpc);
     const outcomes = Array.from({ length: WAITING_MAX + 10 }, () =>
-      executed({ name: 'endless' }, crowd, IMPATIENT).then(
+      commands.executed({ name: 'endless' }, crowd, IMPATIENT).then(
         () => 'committed',
         (failure: GrpcFailure) => `${failure.code} ${failure.info?.metadata['reason']}`,
       ),
     );
     expect(await Promise.race(outcomes)).toBe('UNAVAILABLE Busy');
-    expect(await refusalsOf({ name: 'trapping' })).toEqual(['UNAVAILABLE', 'Busy', 503, 'INTERNAL', 'Busy']);
+    expect(await commands.refusalsOf({ name: 'trapping' })).toEqual(['UNAVAILABLE', 'Busy', 503, 'INTERNAL', 'Busy']);
     await Promise.all(outcomes);
     await crowd[Symbol.asyncDispose]();
     await eventually(async () => {
-      expect(await executed(script([]))).toBe(await latest());
+      expect(await commands.executed(script([]))).toBe(await commands.latest());
     });
   });
 });

@@ -1,0 +1,69 @@
+// Goal: a command that cannot be decided is answered by its code over both interfaces, and nothing is committed.
+// Method: real nodes; State Changes as text that misbehave.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ProcessStateChangeRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { changeText, ONE_EVENT } from '../support/components/change-text.ts';
+import { Commands, JSON_TYPE, SLOW } from '../support/components/commands.ts';
+import { uniqueName } from '../support/grpc-requests.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { wat } from '../support/wasm/wat.ts';
+
+/** By their names: what they do when they are asked. */
+const TEXTS = {
+  trapping: changeText('unreachable'),
+  endless: changeText('(loop $l (br $l)) unreachable'),
+  emitting: changeText(ONE_EVENT),
+};
+const databaseName = uniqueName();
+
+let server: TestServer;
+let commands: Commands;
+
+beforeAll(async () => {
+  server = await startTestServer('--guest-executors=1', '--guest-fuel=1000000000');
+  commands = new Commands(server, databaseName);
+  await server.client.send('createDatabase', { databaseName });
+  for (const [name, text] of Object.entries(TEXTS)) await commands.publish(name, await wat(text));
+}, 120_000);
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+describe('SPEC-ERRORS-COMPONENTS', { timeout: 120_000 }, () => {
+  it('is WasmExecutionError where a component traps, or does not end', async () => {
+    const before = await commands.latest();
+    const expected = ['INTERNAL', 'WasmExecutionError', 500, 'INTERNAL', 'WasmExecutionError'];
+    for (const name of ['trapping', 'endless']) {
+      expect([name, ...(await commands.refusalsOf({ name }))]).toEqual([name, ...expected]);
+      expect(await insideOf(name)).toEqual(['WasmExecutionError', 200, false, 'WasmExecutionError']);
+    }
+    expect(await commands.latest()).toBe(before);
+  });
+
+  it('is ValidationError where what it emits is no event', async () => {
+    const before = await commands.latest();
+    expect(await commands.refusalsOf({ name: 'emitting' })).toEqual([
+      'INVALID_ARGUMENT',
+      'ValidationError',
+      400,
+      'INVALID_ARGUMENT',
+      'ValidationError',
+    ]);
+    expect(await insideOf('emitting')).toEqual(['ValidationError', 200, false, 'ValidationError']);
+    expect(await commands.latest()).toBe(before);
+  });
+});
+
+/** What is inside of the replies of those that answer a failure so. */
+async function insideOf(stateChangeName: string): Promise<readonly unknown[]> {
+  const command = { contentType: 'application/json', bytes: Buffer.from('{}') };
+  const request = ProcessStateChangeRequest.fromPartial({ databaseName, stateChangeName, command });
+  const { result } = await server.client.send('processStateChange', request, SLOW);
+  const sent = { method: 'POST', headers: JSON_TYPE, body: '{"command":{}}' };
+  const path = `/databases/${databaseName}/state-changes/${stateChangeName}/process`;
+  const response = await fetch(`${server.http}${path}`, sent);
+  const { success, error } = (await response.json()) as { success: boolean; error: { code: string } };
+  return [result?.$case === 'error' && result.value.code, response.status, success, error.code];
+}
