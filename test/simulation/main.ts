@@ -21,7 +21,7 @@ import { readNumber, readNumbers, readOptions, refuse, refuseAlone } from '../..
 import { minimise, replayCommand, seedCommand } from './minimise.ts';
 import { MODES, type Modes } from './modes.ts';
 import { forbidRealWorld } from './real-world.ts';
-import { type RunOptions, type RunResult, runSeed } from './scenario.ts';
+import { NoSuchFault, type RunOptions, type RunResult, runSeed } from './scenario.ts';
 
 const TWICE_EVERY = 100;
 const PROBLEMS_SHOWN = 5;
@@ -48,7 +48,7 @@ if (run.seeds !== undefined) Error.stackTraceLimit = 2;
 process.exitCode = run.seeds === undefined ? await one(run.seed, run.options) : await many(run.seeds);
 
 async function one(seed: number, options: RunOptions): Promise<number> {
-  const result = await runSeed(seed, { ...options, listener: say });
+  const result = await runChosen(seed, options);
   const tally = [...result.tally].toSorted(([left], [right]) => (left < right ? -1 : 1));
   for (const [how, count] of tally) say(`${String(count).padStart(6)}  ${how}`);
   say(
@@ -57,6 +57,16 @@ async function one(seed: number, options: RunOptions): Promise<number> {
   for (const problem of result.problems) say(`PROBLEM  ${problem}`);
   say(`undecided: ${result.undecided}`);
   return result.problems.length === 0 ? 0 : 1;
+}
+
+/** Of what was asked for by hand something may not be there. */
+async function runChosen(seed: number, options: RunOptions): Promise<RunResult> {
+  try {
+    return await runSeed(seed, { ...options, listener: say });
+  } catch (error) {
+    if (error instanceof NoSuchFault) return refuse(`--faults ${error.message}`);
+    throw error;
+  }
 }
 
 async function many(seeds: readonly number[]): Promise<number> {

@@ -128,8 +128,21 @@ export function nodesOf(seed: number): number {
   return nodes === 5 && new Rng(seed, 'many nodes').chance(0.3) ? MANY_NODES : nodes;
 }
 
+/** Faults were asked for that the seed does not have. */
+export class NoSuchFault extends Error {}
+
+/** @throws NoSuchFault */
 export function runSeed(seed: number, options: RunOptions = {}): Promise<RunResult> {
   return new Run(seed, options).run();
+}
+
+function chosenFrom(planned: readonly Fault[], numbers: readonly number[]): readonly Fault[] {
+  const stranger = numbers.find((number) => planned.every((fault) => fault.number !== number));
+  if (stranger === undefined) return planned.filter(({ number }) => numbers.includes(number));
+  const last = planned.at(-1)?.number;
+  throw new NoSuchFault(
+    `${stranger} is no fault of the seed: ${last === undefined ? 'it has none' : `it has 0 to ${last}`}`,
+  );
 }
 
 class Run {
@@ -181,7 +194,7 @@ class Run {
     const timed = modes.times === true ? { ...linked, habits: { ...linked.habits, isTimed: true } } : linked;
     this.#swarm = modes.steps === true ? { ...timed, node: { ...timed.node, checksSteps: true } } : timed;
     const planned = this.#plan(swarm.split('faults'));
-    this.#faults = faults === undefined ? planned : planned.filter(({ number }) => faults.includes(number));
+    this.#faults = faults === undefined ? planned : chosenFrom(planned, faults);
     this.#network = new Network(this.#simulator);
     this.#commons = {
       sent: [],

@@ -52,6 +52,11 @@ it.each([
   { tool: SIMULATION, args: ['--seed', '1', '--seeds', '2'], says: '--seed and --seeds do not go together' },
   { tool: SIMULATION, args: ['--seed', '1', '--until-failure'], says: '--until-failure goes with --seeds' },
   { tool: SIMULATION, args: ['--operations', '5'], says: '--operations goes with --seed' },
+  {
+    tool: SIMULATION,
+    args: ['--seed', '7', '--faults', '3,999999'],
+    says: '--faults 999999 is no fault of the seed: it has 0 to ',
+  },
   { tool: MUTANTS, args: ['--only', 'nosuch'], says: '--only "nosuch" is no mutant of test/simulation/mutants' },
   { tool: SEARCH, args: ['--voters', '0'], says: '--voters takes a whole number from 1 on, not "0"' },
   { tool: SEARCH, args: ['--states', '1e6'], says: '--states takes a whole number from 1 on, not "1e6"' },
