@@ -16,10 +16,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { readNumber, readOptions, refuse } from '../scripts/support/command-line.ts';
 import { setup } from '../test/support/build-product.ts';
-import { endAll } from './cluster/member.ts';
+import { endAll, killAll } from './cluster/member.ts';
 import { findFakeTime } from './cluster/missing.ts';
-import { isInside, runInside, whyNoWorld } from './cluster/namespaces.ts';
-import { runCluster } from './cluster/run.ts';
+import { dirInside, runInside, whyNoWorld } from './cluster/namespaces.ts';
+import { HISTORY, runCluster } from './cluster/run.ts';
 import { WORLDS, type WorldKind } from './cluster/world.ts';
 import { killAgainAndAgain } from './kill-nine.ts';
 import { PRODUCT_VARIABLE } from './support/product.ts';
@@ -52,8 +52,9 @@ const minutes = readNumber('minutes', values.minutes ?? '3', { min: 0.1, isWhole
 const nodes = readNumber('nodes', values.nodes ?? '3', { min: NODES_MIN, isWhole: true });
 const before = values.before === undefined ? undefined : builtIn(values.before);
 const seed = readNumber('seed', values.seed ?? String(randomInt(SEEDS)), { min: 0, isWhole: true });
+const inside = dirInside();
 if (isForOne) await one();
-else if (isInside()) await cluster('namespaces');
+else if (inside !== undefined) await cluster('namespaces', inside);
 else await outside();
 
 /** The entry of what was built in a checkout. */
@@ -86,20 +87,39 @@ async function outside(): Promise<void> {
   const end = buildProduct();
   if (kind === 'loopback' || reason !== undefined) {
     process.on('exit', end);
-    return cluster('loopback');
+    return cluster('loopback', makeDir());
   }
   const args = [...process.argv.slice(2), ...(values.seed === undefined ? ['--seed', String(seed)] : [])];
-  process.exitCode = await runInside(import.meta.filename, args).finally(end);
+  const dir = makeDir();
+  const code = await runInside(import.meta.filename, args, dir).finally(end);
+  if (code === undefined) clear(dir);
+  process.exitCode = code ?? 1;
+}
+
+function makeDir(): string {
+  return mkdtempSync(join(tmpdir(), `cairn-chaos-${seed}-`));
+}
+
+/** Nothing is left of a run that was interrupted, unless something was wrong already. */
+function clear(dir: string): void {
+  if (values.keep !== undefined || existsSync(join(dir, HISTORY))) return say(`logs are in ${dir}`);
+  // Nodes that were just killed may still write there.
+  rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 }
 
 function isWorld(text: string): text is WorldKind {
   return WORLDS.some((world) => world === text);
 }
 
-async function cluster(world: WorldKind): Promise<void> {
+async function cluster(world: WorldKind, dir: string): Promise<void> {
   // The first process of a namespace is not ended by a signal that it does not ask for.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
-  const dir = mkdtempSync(join(tmpdir(), `cairn-chaos-${seed}-`));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      killAll();
+      clear(dir);
+      process.exit(1);
+    });
+  }
   const fakeTime = findFakeTime();
   say(`seed ${seed}: ${nodes} nodes for ${minutes} minutes, ${world === 'loopback' ? 'on loopback' : 'in namespaces'}`);
   const report = values.quiet === undefined ? say : (): void => undefined;

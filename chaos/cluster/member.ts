@@ -58,7 +58,8 @@ export async function endAll(): Promise<void> {
   await Promise.all(ends);
 }
 
-function killAll(): void {
+/** The same, and waits for nothing. */
+export function killAll(): void {
   isOver = true;
   for (const child of running) child.kill('SIGKILL');
 }

@@ -10,9 +10,9 @@ import { promisify } from 'node:util';
 const INSIDE = 'CHAOS_INSIDE';
 const NAMESPACES = ['--user', '--map-root-user', '--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
 
-/** Whether this process is the first of such a world. */
-export function isInside(): boolean {
-  return process.env[INSIDE] !== undefined;
+/** Where the files of the run go, in the first process of such a world. */
+export function dirInside(): string | undefined {
+  return process.env[INSIDE];
 }
 
 /** Undefined when a world can be made here, and else why not. */
@@ -22,17 +22,26 @@ export function whyNoWorld(): string | undefined {
   return probe.status === 0 ? undefined : `unshare and ip say: ${probe.stderr.trim()}`;
 }
 
-/** Runs this program with these arguments in a world of its own; answers its exit code. */
-export async function runInside(program: string, args: readonly string[]): Promise<number> {
+/**
+ * Runs this program with these arguments in a world of its own, its files in a directory of this one; answers its exit
+ * code, undefined when it was interrupted.
+ */
+export async function runInside(program: string, args: readonly string[], dir: string): Promise<number | undefined> {
   const node = [process.execPath, ...process.execArgv, program, ...args];
   const child = spawn('unshare', [...NAMESPACES, ...node], {
     stdio: 'inherit',
-    env: { ...process.env, [INSIDE]: '1' },
+    env: { ...process.env, [INSIDE]: dir },
   });
+  let isInterrupted = false;
   // Whoever stops this one stops the world: its first process goes with `unshare`.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill('SIGKILL'));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      isInterrupted = true;
+      child.kill('SIGKILL');
+    });
+  }
   const [code]: (number | null)[] = await once(child, 'exit');
-  return code ?? 1;
+  return isInterrupted ? undefined : (code ?? 1);
 }
 
 /** Runs a command of the system to its end. @throws Error with what it said, when it fails. */

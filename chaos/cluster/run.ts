@@ -62,6 +62,9 @@ export interface Verdict extends Figures, Counts {
   readonly missing: Missing;
 }
 
+/** The directory of the histories among the files of a run; it is there when something was wrong. */
+export const HISTORY = 'history';
+
 const EPOCH_MS = 15_000;
 const COPIES = 3;
 const DISK_BYTES = 192 * 2 ** 20;
@@ -321,7 +324,7 @@ class Run {
 
   /** What there is to look at when something was wrong. */
   #keep(histories: readonly History[]): void {
-    const dir = join(this.#plan.dir, 'history');
+    const dir = join(this.#plan.dir, HISTORY);
     mkdirSync(dir, { recursive: true });
     for (const [number, history] of histories.entries()) {
       const lines = [...history.operations, ...history.subscriptions].map((each) => JSON.stringify(each));
