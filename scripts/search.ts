@@ -84,5 +84,10 @@ function count(option: keyof typeof DEFAULTS, min: number): number {
 
 function ids(option: 'change' | 'change-learners'): readonly ReturnType<typeof toReplicaId>[] {
   const text = values[option];
-  return text === undefined ? [] : readNumbers(option, text, 1).map(toReplicaId);
+  const numbers = text === undefined ? [] : readNumbers(option, text, 1);
+  const members = count('voters', 1) + count('learners', 0);
+  const stranger = numbers.find((number) => number > members);
+  if (stranger !== undefined)
+    refuse(`--${option} ${stranger} is no member: --voters and --learners make 1 to ${members}`);
+  return numbers.map(toReplicaId);
 }

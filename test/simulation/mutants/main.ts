@@ -41,12 +41,16 @@ report();
 /** The mutants that the command line names, in the order of the catalogue. */
 function chosen(): readonly Mutant[] {
   const only = values.only?.split(',');
-  const stranger = [...(only ?? []), ...(values.since === undefined ? [] : [values.since])].find((name) =>
-    ALL_MUTANTS.every((mutant) => mutant.name !== name),
-  );
-  if (stranger !== undefined) refuse(`--only ${JSON.stringify(stranger)} is no mutant of test/simulation/mutants`);
+  refuseStrangers('only', only ?? []);
+  refuseStrangers('since', values.since === undefined ? [] : [values.since]);
   const since = ALL_MUTANTS.findIndex(({ name }) => name === values.since);
   return ALL_MUTANTS.slice(Math.max(0, since)).filter(({ name }) => only === undefined || only.includes(name));
+}
+
+function refuseStrangers(option: string, names: readonly string[]): void {
+  const stranger = names.find((name) => ALL_MUTANTS.every((mutant) => mutant.name !== name));
+  if (stranger === undefined) return;
+  refuse(`--${option} ${JSON.stringify(stranger)} is no mutant of test/simulation/mutants`);
 }
 
 /** Takes one mutant after the other, in a copy of its own. */

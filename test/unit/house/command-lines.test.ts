@@ -58,9 +58,16 @@ it.each([
     says: '--faults 999999 is no fault of the seed: it has 0 to ',
   },
   { tool: MUTANTS, args: ['--only', 'nosuch'], says: '--only "nosuch" is no mutant of test/simulation/mutants' },
+  { tool: MUTANTS, args: ['--since', 'nosuch'], says: '--since "nosuch" is no mutant of test/simulation/mutants' },
   { tool: SEARCH, args: ['--voters', '0'], says: '--voters takes a whole number from 1 on, not "0"' },
   { tool: SEARCH, args: ['--states', '1e6'], says: '--states takes a whole number from 1 on, not "1e6"' },
   { tool: SEARCH, args: ['--change', '1,two'], says: '--change takes a whole number from 1 on, not "two"' },
+  { tool: SEARCH, args: ['--change', '1,9'], says: '--change 9 is no member: --voters and --learners make 1 to 3' },
+  {
+    tool: SEARCH,
+    args: ['--learners', '1', '--change', '1,4', '--change-learners', '5'],
+    says: '--change-learners 5 is no member: --voters and --learners make 1 to 4',
+  },
   { tool: SEARCH, args: ['--change-learners', '3'], says: '--change-learners goes with --change' },
 ])('$tool $args is refused', ({ tool, args, says }) => {
   const options = { encoding: 'utf8', cwd: ROOT } as const;
