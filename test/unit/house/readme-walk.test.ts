@@ -1,8 +1,11 @@
 // Goal: the walk through a cluster that README.md shows is what happens to whoever types it: a transaction on one node,
-// a read at its revision on another one, the end of the leader, and on. Method: the commands of the page themselves, in
-// a shell, with the addresses and the folder of nodes on free ports, and with the sources as the command.
+// a read at its revision on another one, the end of the leader, and on; and what is refused is refused at once. Method:
+// the commands of the page themselves, in a shell, with the addresses and the folder of nodes on free ports, and with
+// the sources as the command; its `post` alone, before a server that answers what it is told.
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -21,6 +24,29 @@ function walkOf(page: string): string {
   return walk;
 }
 
+const README = readFileSync(resolve(ROOT, 'README.md'), 'utf8');
+
+it.each([
+  ['a refusal', [409, 200], 1],
+  ['a fault of what was sent', [400, 200], 1],
+  ['a node without a leader', [503, 503, 200], 3],
+])('`post` of README.md sends again where that helps: %s', { timeout: 60_000 }, async (_what, statuses, sent) => {
+  let count = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(statuses[count++] ?? 200).end('{}');
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  const [post = ''] = /^post\(\) .*$/m.exec(walkOf(README)) ?? [];
+  const ended = await run('bash', ['-c', `${post}\npost -d '{}' http://127.0.0.1:${port}/`]).then(
+    () => 0,
+    (error: { readonly code: number }) => error.code,
+  );
+  server.close();
+  expect([count, ended]).toEqual([sent, statuses[sent - 1] === 200 ? 0 : 22]);
+});
+
 it('what README.md shows of a cluster happens as it says', { timeout: 300_000 }, async () => {
   const dir = testDir();
   const args = ['--conditions=source', 'scripts/dev.ts', '--data', dir, '--free-ports'];
@@ -38,7 +64,7 @@ it('what README.md shows of a cluster happens as it says', { timeout: 300_000 },
   });
   const cairn = `${process.execPath} --conditions=source src/main/main.ts`;
   const status = `${cairn} cluster status --at=${places[0]?.peer}`;
-  const page = walkOf(readFileSync(resolve(ROOT, 'README.md'), 'utf8'));
+  const page = walkOf(README);
   const walk = places
     .reduce((text, { port, free }) => text.replaceAll(new RegExp(`\\b${port}\\b`, 'g'), free), page)
     .replaceAll('npm start --silent -- cluster status', status)
