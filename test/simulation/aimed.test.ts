@@ -37,7 +37,7 @@ const REFOUNDED = 39;
 /** A seed, a fault of it and how much is done, in which the answer to a write that is committed is lost on its way. */
 const INTERCEPTED = { seed: 29, faults: [21], operations: 28 };
 /** A seed in which a node is removed while it is down, and comes back. */
-const ABSENT = 36;
+const ABSENT = 37;
 const SEED_MS_MAX = 60_000;
 
 describe('simulation of five nodes', () => {
