@@ -101,6 +101,43 @@ describe('SPEC-HTTP-HTML: a revision that there is not yet', () => {
   });
 });
 
+describe('SPEC-HTTP-HTML: an error', () => {
+  it('has its JSON folded, below what it says', async () => {
+    const { text } = await api.get('/nowhere', HTML);
+    expect(text).toMatch(
+      /<details class="action"><summary>The error in JSON<\/summary><dl class="members">[^]*NOT_FOUND/,
+    );
+    expect(text.indexOf('class="summary"')).toBeLessThan(text.indexOf('The error in JSON'));
+  });
+
+  it('about what is no revision leads to the latest', async () => {
+    const { status, text } = await api.get(`/db/${name}/newest/events`, HTML);
+    expect([status, readHtmlPage(text).links]).toEqual([400, expect.arrayContaining([`/db/${name}/latest`])]);
+    expect(readHtmlPage((await api.get(`/db/${MARKED}/newest/events`, HTML)).text).links).toEqual(['/', '/']);
+  });
+});
+
+/** What is no name of a database. */
+const MARKED = '%22%3E%3Cb%3E';
+
+describe('SPEC-HTTP-HTML: a list', () => {
+  it.each([
+    [`${AT}/events?limit=2`, 'filter'],
+    [`${AT}/streams?limit=1`, 'find'],
+    [`/databases/${name}/events?limit=2`, 'page'],
+  ])('is narrowed down above it, and goes on above and below it: %s', async (path, action) => {
+    const { text } = await api.get(path, HTML);
+    const order = [...text.matchAll(/<summary><span class="name">(\w+)|<(table)>|<a href="[^"]*">(next)<\/a>/g)];
+    const names = order.map(([, ...found]) => found.find((each) => each !== undefined));
+    expect(names.slice(0, 4)).toEqual(['next', action, 'table', 'next']);
+    expect(names.lastIndexOf(action)).toBe(1);
+  });
+
+  it('that is at its end goes on nowhere', async () => {
+    expect((await api.get(`${AT}/events`, HTML)).text).not.toContain('More of the list');
+  });
+});
+
 describe('SPEC-HTTP-HTML: what a page may do', () => {
   it('is to load from here, and nothing inline', async () => {
     for (const path of ['/', AT, `${AT}/events`, '/nowhere']) {

@@ -79,7 +79,14 @@ const PAGING: Parts = {
 
 /** Of lists of events that are not given a query. */
 export function pageEvents(path: string): Action {
-  return { name: 'page', method: 'GET', path, does: 'lists them by other pages, or from the end', query: PAGING };
+  return {
+    name: 'page',
+    method: 'GET',
+    path,
+    does: 'lists them by other pages, or from the end',
+    query: PAGING,
+    narrows: true,
+  };
 }
 
 /** Of the list of all events. */
@@ -92,13 +99,13 @@ export function filterEvents(path: string): Action {
     end: 'optional: up to this revision, inclusive',
     ...PAGING,
   };
-  return { name: 'filter', method: 'GET', path, does: 'lists those that have all that is given', query };
+  return { name: 'filter', method: 'GET', path, does: 'lists those that have all that is given', query, narrows: true };
 }
 
 /** Of lists of names. */
 export function findNames(path: string, of: string): Action {
   const query = { prefix: 'what the names begin with', limit: 'optional number of names' };
-  return { name: 'find', method: 'GET', path, does: `lists the ${of} that begin with a prefix`, query };
+  return { name: 'find', method: 'GET', path, does: `lists the ${of} that begin with a prefix`, query, narrows: true };
 }
 
 /** One instance, so that a repeat never deletes another one of the same name. */

@@ -73,6 +73,8 @@ export interface Action {
   /** As a form of a page says it; without one only modules of the page send it. */
   readonly form?: Form;
   readonly filled?: Filled;
+  /** Whether it is another look at the list that is shown. */
+  readonly narrows?: boolean;
 }
 
 /** What a form of a page sends (ADR 0149). */

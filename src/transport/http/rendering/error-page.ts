@@ -16,7 +16,10 @@ export interface FailedRequest {
 
 export function errorPage(error: DatabaseError, { databaseName, target }: FailedRequest): Description {
   const { message, details } = error;
-  const isKnown = databaseName !== undefined && details.scope !== undefined;
+  // Of a segment that is no revision the message says where the latest is.
+  const isMisplaced = details.violations?.some(({ field }) => field === 'revision') === true;
+  const isKnown =
+    databaseName !== undefined && (details.scope !== undefined || (isMisplaced && NAME.test(databaseName)));
   const early = tooEarly(error, target);
   const what = early === undefined ? 'The request failed' : `Revision ${early.revision} is not there yet`;
   return {
@@ -30,6 +33,9 @@ export function errorPage(error: DatabaseError, { databaseName, target }: Failed
     actions: [],
   };
 }
+
+/** No more than what such a path is made of. */
+const NAME = /^[a-z\d-]+$/;
 
 /** The revision of the path or, on the page of a State View, of the query. */
 const ASKED_REVISION = /^(\/db\/[^/?]+\/(?:state-views\/[^?]*\?(?:[^&]*&)*?revision=)?)(\d+)(?=[/?&]|$)/;

@@ -3,13 +3,20 @@
  * sends those that change something without leaving it (assets/requests.js). What a form cannot send, only the module
  * does, and the command that stands beside it.
  */
-import type { Action, Filled, Form, FormField, Parts } from '../description.ts';
+import type { Action, Description, Filled, Form, FormField, Parts } from '../description.ts';
 import { words } from './data.ts';
 import { html, type Markup, NOTHING } from './markup.ts';
 
-export function actionsMarkup(actions: readonly Action[]): Markup {
-  if (actions.length === 0) return NOTHING;
-  return html`<section class="actions" aria-labelledby="actions"><h2 id="actions">What can be done</h2>${actions.map(actionMarkup)}</section>`;
+export function actionsMarkup({ actions, rows }: Pick<Description, 'actions' | 'rows'>): Markup {
+  const below = rows === undefined ? actions : actions.filter(({ narrows }) => narrows !== true);
+  if (below.length === 0) return NOTHING;
+  return html`<section class="actions" aria-labelledby="actions"><h2 id="actions">What can be done</h2>${below.map(actionMarkup)}</section>`;
+}
+
+/** Of a list, above it: who has seen what is too much need not go to the end of it. */
+export function narrowingMarkup({ actions, rows }: Pick<Description, 'actions' | 'rows'>): Markup {
+  if (rows === undefined) return NOTHING;
+  return html`${actions.filter(({ narrows }) => narrows === true).map(actionMarkup)}`;
 }
 
 function actionMarkup(action: Action): Markup {

@@ -8,7 +8,7 @@ import type { Description, ShownPlace } from '../description.ts';
 import { CATALOG_PATH, databasePath, queryBuilderPath } from '../paths.ts';
 import type { ReplyBody } from '../reply-body.ts';
 import type { InTurn } from '../toon-table.ts';
-import { actionsMarkup } from './actions.ts';
+import { actionsMarkup, narrowingMarkup } from './actions.ts';
 import { ICON_PATH, MODULE_PATHS, STYLE_PATH } from './assets.ts';
 import { dataMarkup, membersMarkup, parsed, words } from './data.ts';
 import { html, type Markup, NOTHING } from './markup.ts';
@@ -31,11 +31,18 @@ export async function renderHtml(body: ReplyBody, description: Description, inTu
 
 /** At once, for an error. */
 export function renderHtmlNow({ first }: ReplyBody, description: Description): string {
-  return pageOf(description, membersMarkup(parsed(first)));
+  const members = parsed(first);
+  const data = membersMarkup(members);
+  // What it says stands above it, as a sentence.
+  const isError = members.has('error');
+  return pageOf(
+    description,
+    isError ? html`<details class="action"><summary>The error in JSON</summary>${data}</details>` : data,
+  );
 }
 
 export function pageOf(description: Description, data: Markup): string {
-  const { title, summary, links, actions, place, tail } = description;
+  const { title, summary, links, place, tail } = description;
   // Bundlers take the end of a script for the end of theirs, and would rewrite the template.
   const modules = MODULE_PATHS.map((path) => html`<script type="module" src="${path}"><\/script>`);
   const head = html`<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title} · Cairn</title><link rel="icon" href="${ICON_PATH}"><link rel="stylesheet" href="${STYLE_PATH}">${modules}`;
@@ -48,8 +55,10 @@ export function pageOf(description: Description, data: Markup): string {
 ${timeMachine(place)}
 ${linksMarkup(links)}
 ${tailMarkup(tail)}
+${narrowingMarkup(description)}
 <section class="data" aria-label="Data">${data}</section>
-${actionsMarkup(actions)}</main>
+${furtherMarkup(description)}
+${actionsMarkup(description)}</main>
 <footer><p>Programs and agents read JSON or TOON at the same addresses: <code>Accept: application/json</code>, <code>Accept: text/plain</code>.</p></footer>
 </body></html>
 `;
@@ -75,4 +84,10 @@ function linksMarkup(links: Description['links']): Markup {
     path === undefined ? [] : [html`<li><a href="${path}">${words(name)}</a></li>`],
   );
   return items.length === 0 ? NOTHING : html`<nav aria-label="On from here"><ul class="links">${items}</ul></nav>`;
+}
+
+/** Where the list goes on, once more for whoever has come to its end. */
+function furtherMarkup({ links: { next }, rows }: Description): Markup {
+  if (next === undefined || rows === undefined) return NOTHING;
+  return html`<nav aria-label="More of the list"><ul class="links"><li><a href="${next}">next</a></li></ul></nav>`;
 }

@@ -58,9 +58,12 @@ export function valueMarkup(node: JsonNode, room: Room, long: LongPayloads): Mar
   }
 }
 
-/** Times in one line; identifiers and hashes in letters that are all as wide. */
+/** Times in one line, or in two where a table is narrow; identifiers and hashes in letters that are all as wide. */
 function textMarkup(text: string): Markup {
-  if (TIME.test(text)) return html`<time datetime="${text}">${text}</time>`;
+  if (TIME.test(text)) {
+    const [day, hour] = text.split('T');
+    return html`<time datetime="${text}">${day}T<wbr>${hour}</time>`;
+  }
   if (IDENTIFIER.test(text)) return html`<code>${text}</code>`;
   return html`<span class="${text.length <= ONE_LINE_CHARACTERS_MAX ? 'text short' : 'text'}">${text}</span>`;
 }

@@ -39,7 +39,12 @@ function arm(form) {
  */
 async function send(form, { path, fields, output }) {
   output.textContent = 'Sending …';
+  forgetFaults(form);
   try {
+    if (fields.some((field) => isBroken(form, field))) {
+      output.textContent = await showFaults(form, path, fields);
+      return;
+    }
     const request = { method: form.dataset['method'] ?? 'POST', ...contentOf(form, fields) };
     const response = await fetch(path, request);
     const text = await response.text();
@@ -59,6 +64,48 @@ async function send(form, { path, fields, output }) {
     }
   } catch (failure) {
     output.textContent = `The request was not sent, or not answered: ${String(failure)}`;
+  }
+}
+
+/**
+ * Whether it should be JSON and is not: then it would be judged together with what is put around it here.
+ * @param {HTMLFormElement} form
+ * @param {Fields[number]} field
+ */
+function isBroken(form, [name, value]) {
+  if (typeof value !== 'string' || fieldIn(form, name)?.dataset['becomes'] !== 'json') return false;
+  return parsed(value) === undefined;
+}
+
+/**
+ * In the words of the page that the form is answered without scripts, which refuses it, and at the same fields.
+ * @param {HTMLFormElement} form
+ * @param {string} path
+ * @param {Fields} fields
+ */
+async function showFaults(form, path, fields) {
+  const body = new URLSearchParams();
+  for (const [name, value] of fields) if (typeof value === 'string') body.append(name, value);
+  const response = await fetch(path, { method: 'POST', headers: { accept: 'text/html' }, body });
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  for (const fault of page.querySelectorAll('.fault')) {
+    const field = document.getElementById(fault.id.replace(/-fault$/, ''));
+    if (field === null || !form.contains(field)) continue;
+    field.before(document.adoptNode(fault));
+    field.setAttribute('aria-invalid', 'true');
+    field.setAttribute('aria-describedby', `${fault.id} ${field.id}-what`);
+  }
+  const first = form.querySelector('[aria-invalid="true"]');
+  if (first instanceof HTMLElement) first.focus();
+  return `${response.status} ${response.statusText} ${page.querySelector('.summary')?.textContent ?? ''}`;
+}
+
+/** @param {HTMLFormElement} form */
+function forgetFaults(form) {
+  for (const fault of form.querySelectorAll('.fault')) fault.remove();
+  for (const field of form.querySelectorAll('[aria-invalid="true"]')) {
+    field.setAttribute('aria-invalid', 'false');
+    field.setAttribute('aria-describedby', `${field.id}-what`);
   }
 }
 
