@@ -5,11 +5,11 @@
  *     [--peer-tls-cert-file FILE --peer-tls-key-file FILE --peer-tls-ca-file FILE]
  *
  * Node 1 begins the cluster, the others join it one after the other, so that number n is node-n; their directories are
- * <data>/dev-1 and so on, and the next run goes on with them. The ids of their processes are in <data>/node-1.pid and so
- * on. Node n has the ports of `npm start` plus 10 · (n - 1), or any free ones with --free-ports. With the files, which
- * all of them share, they speak TLS to each other (docs/security.md); the certificate is for 127.0.0.1, servers and
- * clients. The nodes run from the sources. One that ends stays away until the next run; the others go on as far as they
- * can.
+ * <data>/dev-1 and so on, and the next run goes on with them. The ids of their processes are in <data>/node-1.pid and
+ * so on. Node n has the ports of `npm start` plus 10 · (n - 1), or any free ones with --free-ports. With the files,
+ * which all of them share, they speak TLS to each other (docs/security.md); the certificate is for 127.0.0.1, servers
+ * and clients. The nodes run from the sources. One that ends stays away until the next run; the others go on as far as
+ * they can.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -3,7 +3,8 @@
  * the shortest ways to a broken invariant if there is one. With --replay it follows such a way again, from a file.
  *
  *   npm run search -- [--voters 3] [--learners 0] [--terms 3] [--proposals 3] [--crashes 1]
- *                     [--change 1,2 [--change-learners 3]] [--disks any|prompt] [--late 1] [--states 1000000] [--replay way.txt]
+ *                     [--change 1,2 [--change-learners 3]] [--disks any|prompt] [--late 1] [--states 1000000]
+ *                     [--replay way.txt]
  */
 import { readFileSync } from 'node:fs';
 import { toReplicaId } from '#raft';

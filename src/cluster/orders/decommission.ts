@@ -4,8 +4,8 @@
  * ```
  *   decommission   active -> leaving; what it holds moves, then it is removed
  *   recommission   leaving -> active
- *   replace        the same as decommission, once a node is ready, for each database, that has no copy of it; a node that
- *                  is named has none of one of them
+ *   replace        the same as decommission, once a node is ready, for each database, that has no copy of it; one that is
+ *                  named lacks one of them
  * ```
  * What is so already is no fault, so that each may be repeated.
  *

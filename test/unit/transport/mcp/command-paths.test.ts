@@ -1,5 +1,5 @@
-// Goal: a command that an agent describes by its path is run by that path, with or without its method, and anything else
-// is a body, of which its component makes what it likes. Method: the tool, before an API that notes what it is asked.
+// Goal: a command that an agent describes by its path is run by that path, with or without its method, and all else is
+// a body, of which its component makes what it likes. Method: the tool, before an API that notes what it is asked.
 import { expect, it } from 'vitest';
 import { assert } from '#base';
 import { Api, type ApiAnswer, type ApiRequest } from '../../../../src/transport/mcp/api.ts';
