@@ -1,6 +1,7 @@
 /**
- * The simulation with stores that lose what they wrote last, synced or not: a bounded number of seeds, and the proof
- * that both happen in them that a node may do then: go on from its own log, or refuse to start.
+ * The simulation with stores that lose what they wrote last, synced or not, and logs that lose a segment: a bounded
+ * number of seeds, and the proof that what a node may do then happens in them: go on from its own log, or refuse to
+ * start.
  */
 import { describe, expect, it } from 'vitest';
 import { runChecked } from './run-checked.ts';
@@ -9,11 +10,15 @@ import { runSeed } from './scenario.ts';
 const SEEDS = Array.from({ length: 8 }, (_, place) => place + 1);
 const SEED_MS_MAX = 60_000;
 const CUT = /the log of the store is cut: [1-9]/;
-const REFUSED = /failed \(the disk has spoiled data\): .*store and log do not belong together/;
+const REFUSED = /failed \(the store was cut\): .*store and log do not belong together/;
+const GONE = /a segment is gone: data/;
+const MISSED =
+  /failed \(the disk has spoiled a file\): .*\.wal is missing or cut short: found segment \d+ in its place/;
 const RESTORED = /the disk is restored from a backup/;
 
 describe('simulation with logs of stores that are cut', () => {
   const lines: string[] = [];
+  const count = (what: RegExp): number => lines.filter((line) => what.test(line)).length;
 
   it.each(SEEDS.flatMap((seed) => [1, 3].map((nodes) => [seed, nodes] as const)))(
     'holds every check with seed %i and nodes: %i',
@@ -25,10 +30,17 @@ describe('simulation with logs of stores that are cut', () => {
   );
 
   it('has nodes that go on, and nodes that refuse to', () => {
-    const [cuts = 0, restored = 0] = [CUT, RESTORED].map((what) => lines.filter((line) => what.test(line)).length);
+    const [cuts = 0, restored = 0, gone = 0] = [CUT, RESTORED, GONE].map(count);
     expect(lines.some((line) => REFUSED.test(line))).toBe(true);
-    expect(restored).toBeGreaterThan(0);
-    expect(cuts).toBeGreaterThan(restored + SEEDS.length);
+    // Every segment that is gone is brought back, too.
+    expect(restored).toBeGreaterThan(gone);
+    expect(cuts).toBeGreaterThan(restored - gone + SEEDS.length);
+  });
+
+  it('has logs without a segment in the middle, whose nodes say which one is missing', () => {
+    const [gone = 0, missed = 0] = [GONE, MISSED].map(count);
+    expect(gone).toBeGreaterThan(SEEDS.length / 2);
+    expect(missed).toBeGreaterThan(gone);
   });
 
   it(

@@ -12,8 +12,8 @@
  *   npm run sim -- --seeds 200 --nodes 3 --lanes --aimed   with lanes that are hit where it hurts, and nothing else
  *   npm run sim -- --seeds 200 --definitions       with components that are defined, changed and deleted besides
  *   npm run sim -- --seeds 200 --times             with effective times, and questions by them and by recorded times
- *   npm run sim -- --seeds 200 --cuts              with stores that lose what they wrote last, synced or not
- *   npm run sim -- --seeds 200 --steps             with the invariants of #raft checked after every step
+ *   npm run sim -- --seeds 200 --cuts              with stores that lose what they wrote last, and logs that lose a segment
+ *   npm run sim -- --seeds 200 --unchecked         without the invariants of #raft, which are checked after every step
  *
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
  */

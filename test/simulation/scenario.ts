@@ -12,6 +12,7 @@ import {
   drawAbsences,
   drawFaults,
   drawInterceptions,
+  drawLostSegments,
   drawOperatorFaults,
   drawRecoveries,
   drawRefoundings,
@@ -30,6 +31,7 @@ import {
   asRefounded,
   asRestless,
   asReturned,
+  asSegmented,
   asShown,
   drawSwarm,
   type Swarm,
@@ -79,6 +81,8 @@ export interface RunResult {
 }
 
 const SECOND_US = 1_000_000;
+/** Of the seeds with `--cuts`. */
+const SEGMENTED_SHARE = 0.5;
 /**
  * A node serves so long after it was healed: a drain that had begun waits for a sync that had begun on a disk a
  * thousand times slower, and then the next process starts.
@@ -192,7 +196,9 @@ class Run {
     const laned = this.#hasLanes ? asLaned(world, this.#simulator.random('lanes')) : world;
     const linked = this.#hasLanes && this.#isAimed ? asHarmed(laned, this.#simulator.random('harm')) : laned;
     const timed = modes.times === true ? { ...linked, habits: { ...linked.habits, isTimed: true } } : linked;
-    this.#swarm = modes.steps === true ? { ...timed, node: { ...timed.node, checksSteps: true } } : timed;
+    const isSegmented = modes.cuts === true && this.#simulator.random('segments').chance(SEGMENTED_SHARE);
+    const cut = isSegmented ? asSegmented(timed, this.#simulator.random('checkpoints')) : timed;
+    this.#swarm = modes.unchecked === true ? { ...cut, node: { ...cut.node, checksSteps: false } } : cut;
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : chosenFrom(planned, faults);
     this.#network = new Network(this.#simulator);
@@ -225,8 +231,10 @@ class Run {
     const faults = this.#planOthers(random);
     if (this.#modes.cuts !== true) return faults;
     const { safetyUs, nodeCount } = this.#swarm;
-    const cuts = drawStoreCuts(this.#simulator.random('store cuts'), { safetyUs, nodeCount, first: faults.length });
-    return [...faults, ...cuts];
+    const ranges = { safetyUs, nodeCount };
+    const cuts = drawStoreCuts(this.#simulator.random('store cuts'), { ...ranges, first: faults.length });
+    const first = faults.length + cuts.length;
+    return [...faults, ...cuts, ...drawLostSegments(this.#simulator.random('lost segments'), { ...ranges, first })];
   }
 
   #planOthers(random: Rng): readonly Fault[] {

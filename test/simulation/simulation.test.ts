@@ -75,10 +75,10 @@ describe('simulation', () => {
   it(
     'goes on checking every step where that was asked for',
     async () => {
-      const result = await runSeed(4, { ...ONE, steps: true, operations: 20 });
+      const result = await runSeed(4, { ...ONE, unchecked: true, operations: 20 });
       const small = await minimise({ ...result, problems: [] }, 1);
-      expect(small.result.modes.steps).toBe(true);
-      expect(replayCommand(small)).toContain('--seed 4 --nodes 1 --steps --faults');
+      expect(small.result.modes.unchecked).toBe(true);
+      expect(replayCommand(small)).toContain('--seed 4 --nodes 1 --unchecked --faults');
     },
     SEED_MS_MAX,
   );

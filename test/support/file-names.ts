@@ -58,6 +58,18 @@ export class FileNames<Inode> {
     });
   }
 
+  /** The name is gone at once and for good, without anybody having asked for it. */
+  lose(path: string): void {
+    this.#live.delete(path);
+    this.#durable.delete(path);
+  }
+
+  /** It is there again, for good. */
+  regain(path: string, inode: Inode): void {
+    this.#live.set(path, inode);
+    this.#durable.set(path, inode);
+  }
+
   remove(path: string): void {
     this.inode(path);
     this.#change((names) => names.delete(path));

@@ -31,6 +31,9 @@ export interface Armed {
   readonly after: number;
 }
 
+/** By which its calls fail. */
+export type ThrownCode = 'EIO' | 'ENOSPC';
+
 export interface DiskWorld {
   /** The process of the node ends within a call. */
   readonly onCut: () => void;
@@ -60,8 +63,9 @@ export class SimDisk implements Disk {
   readonly #seen: (bytes: Uint8Array) => void;
   #hasLied = false;
   #hasLost = false;
-  /** Calls that failed since somebody last asked. */
-  #errors = 0;
+  readonly #thrown = new WeakMap<object, ThrownCode>();
+  /** Names that are gone, and what they were of. */
+  readonly #gone = new Map<string, Inode>();
   /** The process has ended: what its last call still has on the stack does nothing any more. */
   #isCut = false;
 
@@ -78,7 +82,13 @@ export class SimDisk implements Disk {
   }
 
   get isDamaged(): boolean {
-    return [...this.#names.inodes()].some((inode) => inode.isDamaged);
+    return this.damagedFiles.length > 0;
+  }
+
+  /** Those of which it has something else than what was written, and those that it has no more. */
+  get damagedFiles(): readonly string[] {
+    const spoiled = [...this.#names].filter(([, inode]) => inode.isDamaged).map(([path]) => path);
+    return [...spoiled, ...this.#gone.keys()];
   }
 
   /** Whether it has ever had something else than what was written, or said to be. */
@@ -86,11 +96,9 @@ export class SimDisk implements Disk {
     return this.#hasLied;
   }
 
-  /** Failed calls since the last question. */
-  takeErrors(): number {
-    const errors = this.#errors;
-    this.#errors = 0;
-    return errors;
+  /** Whether a call of the disk has failed by this error. */
+  hasThrown(error: unknown, code: ThrownCode): boolean {
+    return error instanceof Error && this.#thrown.get(error) === code;
   }
 
   /** A process begins to use the disk. */
@@ -133,6 +141,21 @@ export class SimDisk implements Disk {
   }
 
   /**
+   * Loses the name of a segment that others stand before and behind, as the repair of a file system does that finds its
+   * directory spoiled; says which, or that there was none. No process has the log open.
+   */
+  loseSegment(): string | undefined {
+    const segments = [...this.#names].filter(([path]) => path.endsWith('.wal')).toSorted(byName);
+    const found = this.#random.pickFrom(segments.slice(1, -1));
+    if (found === undefined) return undefined;
+    const [path, inode] = found;
+    this.#hasLied = true;
+    this.#gone.set(path, inode);
+    this.#names.lose(path);
+    return path;
+  }
+
+  /**
    * Whether a write was lost without a word since somebody last asked. If so, the guard's next note of it is durable: a
    * lost write of which nothing else knows is one that no single node can notice.
    */
@@ -146,6 +169,8 @@ export class SimDisk implements Disk {
   /** Everything that the disk got wrong by itself is put right from a backup. The node is down. */
   restore(): void {
     for (const inode of this.#names.inodes()) if (inode.isDamaged) inode.restore();
+    for (const [path, inode] of this.#gone) this.#names.regain(path, inode);
+    this.#gone.clear();
   }
 
   /** What is under a name, as what changes one log for another sees it. */
@@ -163,6 +188,10 @@ export class SimDisk implements Disk {
       },
       syncDirectory: (path) => this.syncDirectory(path),
     };
+  }
+
+  get segmentCount(): number {
+    return [...this.#names].filter(([path]) => path.endsWith('.wal')).length;
   }
 
   /** The segments of the log, as they would be read now. */
@@ -212,7 +241,7 @@ export class SimDisk implements Disk {
       // A system fills whole blocks: what is cut short ends with a sector.
       const end = at + Math.min(bytes.length - grows + room, bytes.length) / 2;
       inode.write(bytes.subarray(0, Math.max(0, end - (end % SECTOR_BYTES) - at)), at);
-      throw fileError('ENOSPC', path);
+      throw this.#failed('ENOSPC', path);
     }
     this.#hasLied ||= mishap === 'misdirect' || mishap === 'lose';
     if (mishap === 'misdirect') inode.misdirect(bytes, at, this.#elsewhere(inode, bytes.length, at));
@@ -273,9 +302,15 @@ export class SimDisk implements Disk {
       this.#isCut = true;
       this.#world?.onCut();
     }
-    if (mishap === 'short' || mishap === 'error') this.#errors += 1;
-    if (mishap === 'cut' || mishap === 'error') throw fileError('EIO', path);
+    if (mishap === 'cut') throw fileError('EIO', path);
+    if (mishap === 'error') throw this.#failed('EIO', path);
     return mishap;
+  }
+
+  #failed(code: ThrownCode, path: string): Error {
+    const error = fileError(code, path);
+    this.#thrown.set(error, code);
+    return error;
   }
 }
 
@@ -334,4 +369,8 @@ function writtenSectors(inode: Inode): readonly number[] {
     if (inode.bytes.subarray(at, at + SECTOR_BYTES).some((byte) => byte !== 0)) offsets.push(at);
   }
   return offsets;
+}
+
+function byName([one]: readonly [string, Inode], [other]: readonly [string, Inode]): number {
+  return one < other ? -1 : 1;
 }

@@ -60,7 +60,7 @@ export class SimStore {
   #failAfter: number | undefined;
   #strike: { left: number; readonly strike: () => void } | undefined;
   #isBroken = false;
-  #errors = 0;
+  readonly #thrown = new WeakSet<object>();
   byteLength = 0;
 
   /** `seen` is shown every write, in the order in which they become visible. */
@@ -70,13 +70,22 @@ export class SimStore {
   }
 
   get isDamaged(): boolean {
-    return this.#flips.length > 0 || this.#whole !== undefined;
+    return this.isRotten || this.isCut;
   }
 
-  takeErrors(): number {
-    const errors = this.#errors;
-    this.#errors = 0;
-    return errors;
+  /** Whether it has a row that is not as it was written. */
+  get isRotten(): boolean {
+    return this.#flips.length > 0;
+  }
+
+  /** Whether it has lost its last writes, and no process has served since. */
+  get isCut(): boolean {
+    return this.#whole !== undefined;
+  }
+
+  /** Whether a write has failed by this error. */
+  hasThrown(error: unknown): boolean {
+    return error instanceof Error && this.#thrown.has(error);
   }
 
   /** The write after so many others fails. */
@@ -232,11 +241,12 @@ export class SimStore {
     const isDue = this.#failAfter === 0;
     if (this.#failAfter !== undefined) this.#failAfter -= 1;
     if (!isDue && !isFull && !this.#isBroken) return;
-    if (isDue) this.#errors += 1;
     if (!this.#isBroken && this.#random.chance(0.5)) this.#apply(operations, false);
     this.#isBroken = true;
     const message = 'The write failed, and all later ones will';
-    throw new DatabaseError('internal', message, { details: { reason: 'StoreFailed' } });
+    const error = new DatabaseError('internal', message, { details: { reason: 'StoreFailed' } });
+    this.#thrown.add(error);
+    throw error;
   }
 
   async #clear(isolate: Isolate, gte: Uint8Array, lt: Uint8Array): Promise<void> {

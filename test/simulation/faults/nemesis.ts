@@ -8,6 +8,7 @@ import { CALM_PEERS, type PeerExchange } from '../peers/exchange.ts';
 import { NO_HARM } from '../peers/lane-harm.ts';
 import type { RelayLines } from '../peers/relay-lines.ts';
 import { Interceptor } from './interception.ts';
+import type { LostSegment } from './lost-segments.ts';
 import { Operator } from './operator.ts';
 import type { Overhear } from './overhear.ts';
 import type { Fault, FaultAction } from './plan.ts';
@@ -116,6 +117,7 @@ export class Nemesis {
   }
 
   #do(action: FaultAction, node: SimNode): void {
+    const { simulator } = this.#parts;
     switch (action.kind) {
       case 'crash':
         return node.crash(action.ending);
@@ -150,6 +152,8 @@ export class Nemesis {
         return this.#rot(action, node);
       case 'store-cut':
         return this.#cutStore(action, node);
+      case 'lost-segment':
+        return this.#awaitSegments(action, node, simulator.nowUs + action.waitUs);
       case 'network':
       case 'one-way':
       case 'partition':
@@ -249,6 +253,26 @@ export class Nemesis {
     node.release();
     this.#later(durationUs, 'repair', () => {
       if (node.store.isDamaged) this.#repair(node);
+    });
+  }
+
+  /** There is none in the middle before there are three. */
+  #awaitSegments(action: LostSegment, node: SimNode, untilUs: number): void {
+    const { simulator, onBug } = this.#parts;
+    if (node.disk.segmentCount >= 3) this.#loseSegment(action, node).catch(onBug);
+    else if (simulator.nowUs < untilUs) {
+      this.#later(LOOK_US, 'look for segments', () => this.#awaitSegments(action, node, untilUs));
+    }
+  }
+
+  async #loseSegment({ share, durationUs }: LostSegment, node: SimNode): Promise<void> {
+    const { simulator } = this.#parts;
+    node.hold();
+    await node.losePower(share);
+    simulator.note(`a segment is gone: ${node.disk.loseSegment()}`);
+    node.release();
+    this.#later(durationUs, 'repair', () => {
+      if (node.disk.isDamaged) this.#repair(node);
     });
   }
 

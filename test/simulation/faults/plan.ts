@@ -9,6 +9,7 @@ import type { Ending } from '../node/sim-node.ts';
 import type { PeerConditions } from '../peers/exchange.ts';
 import { drawHarm, type LaneHarm } from '../peers/lane-harm.ts';
 import { drawInterception, type Interception } from './interception.ts';
+import { drawLostSegment, type LostSegment } from './lost-segments.ts';
 import { drawAbsence, drawOperatorAction, drawUpgradeSteps, type OperatorAction } from './operator.ts';
 import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawRefounding, type Refounding } from './refounding.ts';
@@ -99,6 +100,7 @@ export type FaultAction =
   | Recovery
   | Refounding
   | StoreCut
+  | LostSegment
   /** The disk spoils what it has and says nothing; after a while it is put right from a backup. */
   | {
       readonly kind: 'rot';
@@ -147,6 +149,7 @@ export function drawFaults(random: Rng, ranges: FaultRanges): readonly Fault[] {
 
 /** Only with `--cuts`. */
 const CUT_US_MEAN = 4_000_000;
+const LOST_US_MEAN = 5_000_000;
 
 interface CutRanges extends Pick<FaultRanges, 'safetyUs' | 'nodeCount'> {
   /** The number of the first. */
@@ -158,6 +161,17 @@ export function drawStoreCuts(random: Rng, { safetyUs, nodeCount, first }: CutRa
   const faults: Fault[] = [];
   for (let atUs = random.exponential(CUT_US_MEAN); atUs < safetyUs; atUs += random.exponential(CUT_US_MEAN)) {
     const action = drawStoreCut(random);
+    const node = random.between(0, nodeCount - 1);
+    faults.push({ number: first + faults.length, atUs: Math.round(atUs), node, action });
+  }
+  return faults;
+}
+
+/** As stores that are cut, behind which they come in the plan. */
+export function drawLostSegments(random: Rng, { safetyUs, nodeCount, first }: CutRanges): readonly Fault[] {
+  const faults: Fault[] = [];
+  for (let atUs = random.exponential(LOST_US_MEAN); atUs < safetyUs; atUs += random.exponential(LOST_US_MEAN)) {
+    const action = drawLostSegment(random);
     const node = random.between(0, nodeCount - 1);
     faults.push({ number: first + faults.length, atUs: Math.round(atUs), node, action });
   }

@@ -117,9 +117,10 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
   };
   // One entry a message shows what becomes of part of a log.
   const appendBytesMax = random.pick([1, 256 * KIBIBYTE]);
-  const checksSteps = random.chance(0.2);
+  // Nothing is made of it any more: without it, all that is drawn behind it would be another.
+  random.chance(0.2);
   const limits = { ...made.node.limits, appendBytesMax, ...drawLease(random) };
-  return { ...made, node: { ...made.node, limits, checksSteps } };
+  return { ...made, node: { ...made.node, limits } };
 }
 
 /**
@@ -157,6 +158,24 @@ export function asHarmed(swarm: Swarm, random: Rng): Swarm {
     safetyUs: random.between(10, 25) * SECOND_US,
     habits: { ...habits, thinkUsMean: 50_000 },
     cluster: { ...cluster, startsFormed: true, lateUs: 0, trapUsMean: Number.POSITIVE_INFINITY },
+  };
+}
+
+/** The same world with checkpoints that are far apart, and so much to write that a log has several segments by then. */
+export function asSegmented(swarm: Swarm, random: Rng): Swarm {
+  const { node, habits, cluster } = swarm;
+  const walSegmentBytes = 32 * KIBIBYTE;
+  const limits = {
+    ...node.limits,
+    checkpointIntervalMs: random.pick([5000, 20_000]),
+    checkpointBytes: 16_384 * KIBIBYTE,
+  };
+  return {
+    ...swarm,
+    clientCount: 8,
+    operations: 1200,
+    habits: { ...habits, thinkUsMean: cluster === undefined ? 20_000 : 50_000 },
+    node: { ...node, walSegmentBytes, limits, disk: thresholdsOf(walSegmentBytes) },
   };
 }
 
@@ -359,11 +378,15 @@ function drawNode(random: Rng): NodeSettings {
       tailBytesMax: random.pick([2, 4096]) * KIBIBYTE,
       tailGapMax: random.pick([3, 10_000]),
     },
-    // The hard level leaves room for two segments, and the soft one for as much again.
-    disk: { hardBytes: 2 * walSegmentBytes, softBytes: 4 * walSegmentBytes, ballastBytes: 0 },
+    disk: thresholdsOf(walSegmentBytes),
     threadUsMax: random.pick([50, 500, 5000]),
     clockPpm: random.between(-500, 500),
-    checksSteps: false,
+    checksSteps: true,
     restartUsMax: random.pick([20, 500]) * 1000,
   };
+}
+
+/** The hard level leaves room for two segments, and the soft one for as much again. */
+function thresholdsOf(walSegmentBytes: number): NodeSettings['disk'] {
+  return { hardBytes: 2 * walSegmentBytes, softBytes: 4 * walSegmentBytes, ballastBytes: 0 };
 }

@@ -193,7 +193,6 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     breaks: 'a new leader changes the membership before it knows what is committed',
     anchor: 'Ongaro 2015',
     nodes: 3,
-    steps: true,
     first: [47],
   },
   {

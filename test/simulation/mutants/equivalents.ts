@@ -21,11 +21,6 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     why: 'a membership holds with the commit of its entry, in the same step (R11, ADR 0019): there is no moment between',
   },
   {
-    name: 'hole-accepted',
-    breaks: 'a segment is missing in the middle of the log',
-    why: 'three checks refuse it: the numbers of the segments, what each header says of the one before, and its summary; what can be lost without a hole is guard-not-checked',
-  },
-  {
     name: 'revision-lost-by-compaction',
     breaks: 'a crash within a compaction takes revisions back (etcd #17780)',
     why: 'revisions are not compacted; what goes back to a checkpoint is rebuild-not-synced and holes-not-verified',

@@ -1,6 +1,5 @@
 /**
- * Ways to break the node where two places keep one promise: both are broken, as neither alone would show. They are
- * tried with three nodes.
+ * Ways to break the node where several places keep one promise: all of them are broken, as none alone would show.
  */
 import type { Mutant } from './mutant.ts';
 
@@ -23,6 +22,35 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     aimed: true,
   },
   {
+    name: 'hole-accepted',
+    file: 'src/storage/wal-recovery.ts',
+    find: '      if (number !== first + place) throw',
+    replace: '      if (number < first + place) throw',
+    and: [
+      {
+        // What each header says of the end of the segment before it.
+        file: 'src/storage/wal-recovery.ts',
+        find: '    if (before !== undefined && (seq',
+        replace: '    if (before !== undefined && before.seq < 0 && (seq',
+      },
+      {
+        // Each summary is believed, and so the chains and the entries behind it fit.
+        file: 'src/storage/wal-recovery.ts',
+        find: '    const read = this.#end === undefined ? restoreSummary : compareSummary;',
+        replace:
+          '    const read = this.#end === undefined || compareSummary !== undefined ? restoreSummary : compareSummary;',
+      },
+      {
+        file: 'src/storage/wal-recovery.ts',
+        find: '      if (entries.length !== lastIndex - checkpoint.index) {',
+        replace: '      if (entries.length < 0) {',
+      },
+    ],
+    breaks: 'a log is gone on with that lacks a segment in its middle',
+    cuts: true,
+    first: [4],
+  },
+  {
     name: 'store-behind-its-checkpoint',
     file: 'src/cluster/core/recovery.ts',
     find: '  if (applied.index < from || applied.index > last) {',
@@ -35,7 +63,6 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'a store that has lost what its checkpoint stands for is gone on with',
-    nodes: 3,
     cuts: true,
   },
 ];

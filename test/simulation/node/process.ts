@@ -64,7 +64,7 @@ export interface ProcessSettings {
   readonly disk: DiskThresholds;
   /** How long a message between two threads takes, at most. */
   readonly threadUsMax: number;
-  /** Whether the invariants of #raft are checked after every step, which costs more than the step. */
+  /** Whether the invariants of #raft are checked after every step. */
   readonly checksSteps: boolean;
 }
 

@@ -35,6 +35,7 @@ import type { PeerExchange } from '../peers/exchange.ts';
 import type { RelayLines } from '../peers/relay-lines.ts';
 import { SimLanes } from '../peers/sim-lanes.ts';
 import { askOver, PEER_PORT, SimLinks } from '../peers/sim-links.ts';
+import { STORE_IS_MISSING } from './excuses.ts';
 import type { SimClock } from './sim-clock.ts';
 
 /** What a node is told of its cluster when it is started. */
@@ -96,7 +97,9 @@ export class Seat {
       join: seeds.length === 0 ? undefined : (storeId) => this.#join(storeId),
       // As src/cluster/store/data-directory.ts: a store that was lost must not ask to be taken in as another one.
       checkNew: async () => {
-        if (hasLog()) throw new DatabaseError('internal', 'There is a log, and a store that is new beside it');
+        if (!hasLog()) return;
+        const details = { reason: STORE_IS_MISSING };
+        throw new DatabaseError('internal', 'There is a log, and a store that is new beside it', { details });
       },
     });
     this.#storeId = identity.storeId;

@@ -5,14 +5,13 @@
  * It judges every end of a process: one that nobody caused, and a refusal to start on a disk that did nothing wrong,
  * are faults of the node.
  */
-import { BrokenInvariant, DatabaseError } from '#base';
-import { StorageFailure } from '#storage';
 import type { Release } from '../../support/cluster/replica-world.ts';
 import { SimDisk } from '../disk/sim-disk.ts';
 import { type OpenStore, SimStore } from '../disk/sim-store.ts';
 import { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
+import { excuseOf, reasonOf } from './excuses.ts';
 import { NodeProcess, type ProcessSettings } from './process.ts';
 import type { ClusterPlace } from './seat.ts';
 import { SimClock } from './sim-clock.ts';
@@ -74,8 +73,6 @@ export class SimNode {
   /** A release that the node was told to run, and that may not know the level that it finds. */
   #mistaken: Release | undefined;
   #refusals = 0;
-  /** Whether the disk ran full while this process ran, or before. */
-  #wasFull = false;
 
   /** Without a `place` it is a node that nobody can join. */
   constructor(
@@ -168,7 +165,6 @@ export class SimNode {
 
   /** The disk is (no longer) as small as this. */
   limitDisk(freeBytes: number | undefined): void {
-    if (freeBytes !== undefined) this.#wasFull = true;
     this.disk.capacityBytes = Number.POSITIVE_INFINITY;
     if (freeBytes === undefined) return;
     // As if somebody else had written all but so much.
@@ -307,17 +303,7 @@ export class SimNode {
 
   /** What the world did that explains the failure. */
   #excuse(failure: unknown): string | undefined {
-    if (this.disk.isDamaged || this.store.isDamaged) return 'the disk has spoiled data';
-    if (failure instanceof BrokenInvariant) return undefined;
-    const diskErrors = this.disk.takeErrors();
-    const storeErrors = this.store.takeErrors();
-    if (failure instanceof StorageFailure) {
-      if (failure.kind === 'full') return this.#wasFull || diskErrors > 0 ? 'the disk is full' : undefined;
-      return failure.kind === 'unwritten' && diskErrors > 0 ? 'the disk has failed' : undefined;
-    }
-    const reason = failure instanceof DatabaseError ? failure.details.reason : undefined;
-    if (reason === 'NotJoined') return 'no cluster has answered';
-    if (this.#isRemoved && reason === 'NodeRemoved') {
+    if (this.#isRemoved && reasonOf(failure) === 'NodeRemoved') {
       this.#removals += 1;
       return 'an operator has removed the node';
     }
@@ -325,8 +311,7 @@ export class SimNode {
       this.#refusals += 1;
       return 'it runs a release that does not know the level';
     }
-    const isOfStore = failure instanceof DatabaseError && failure.details.reason === 'StoreFailed';
-    return isOfStore && (storeErrors > 0 || this.#wasFull) ? 'the store has failed' : undefined;
+    return excuseOf(failure, this);
   }
 
   #ended(how: string): void {

@@ -1,0 +1,84 @@
+// Goal: nothing but what the world did excuses the end of a process: neither another damage, nor a failure of another
+// call, nor a kind of failure that none of it leads to. Method: each failure before each thing that can be wrong.
+import { describe, expect, it } from 'vitest';
+import { BrokenInvariant, DatabaseError } from '#base';
+import { corruption, foreign, missing, unwritten } from '../../src/storage/storage-failure.ts';
+import { fileError } from '../support/file-names.ts';
+import { excuseOf, type World } from './node/excuses.ts';
+
+const SEGMENT = 'data/log/000000000002.wal';
+const IO = fileError('EIO', SEGMENT);
+const NO_SPACE = fileError('ENOSPC', SEGMENT);
+const STORE_FAILED = refusal('StoreFailed');
+
+interface Wrongs {
+  readonly damaged?: string;
+  readonly thrown?: { readonly error: Error; readonly code: 'EIO' | 'ENOSPC' };
+  readonly isRotten?: boolean;
+  readonly isCut?: boolean;
+  readonly storeThrew?: Error;
+}
+
+const WRONGS: Readonly<Record<string, Wrongs>> = {
+  'a spoiled segment': { damaged: SEGMENT },
+  'another spoiled file': { damaged: 'data/log/guard' },
+  'a failed call': { thrown: { error: IO, code: 'EIO' } },
+  'another failed call': { thrown: { error: fileError('EIO', SEGMENT), code: 'EIO' } },
+  'a full disk': { thrown: { error: NO_SPACE, code: 'ENOSPC' } },
+  'a spoiled row': { isRotten: true },
+  'a store that was cut': { isCut: true },
+  'a failed write of the store': { storeThrew: STORE_FAILED },
+  'another failed write of the store': { storeThrew: refusal('StoreFailed') },
+};
+
+function refusal(reason: string, message = 'no', cause?: unknown): DatabaseError {
+  return new DatabaseError('internal', message, { details: { reason }, cause });
+}
+
+function worldOf({ damaged, thrown, isRotten = false, isCut = false, storeThrew }: Wrongs): World {
+  return {
+    disk: {
+      damagedFiles: damaged === undefined ? [] : [damaged],
+      hasThrown: (error, code) => error === thrown?.error && code === thrown?.code,
+    },
+    store: { isRotten, isCut, hasThrown: (error) => error === storeThrew },
+  };
+}
+
+/** By which of the wrongs the failure is excused. */
+function excusedBy(failure: unknown): readonly string[] {
+  return Object.keys(WRONGS).filter((wrong) => excuseOf(failure, worldOf(WRONGS[wrong] ?? {})) !== undefined);
+}
+
+describe('the end of a process', () => {
+  it.each<readonly [string, unknown, readonly string[]]>([
+    ['a damaged segment', corruption(SEGMENT, 512, 'zeros'), ['a spoiled segment']],
+    ['a missing segment', missing(SEGMENT, 'segment 3 in its place'), ['a spoiled segment']],
+    ['a failed call of the disk', unwritten(SEGMENT, IO), ['a failed call']],
+    ['a failed call that was told on', unwritten(SEGMENT, unwritten(SEGMENT, IO)), ['a failed call']],
+    ['a full disk', unwritten(SEGMENT, NO_SPACE), ['a full disk']],
+    ['a failed write of the store', STORE_FAILED, ['a failed write of the store']],
+    ['a failed write that was told on', refusal('StoreFailed', 'no', STORE_FAILED), ['a failed write of the store']],
+    ['a spoiled row', refusal('CorruptRecord'), ['a spoiled row']],
+    ['a store and a log that disagree', refusal('StoreAndLogDisagree'), ['a store that was cut']],
+    ['a log without its store', refusal('StoreMissing'), ['a store that was cut']],
+    ['an earlier level', refusal('LevelNotKnown', 'start an earlier one, and finalize it'), ['a store that was cut']],
+  ])('by %s is excused by that alone', (_what, failure, wrongs) => {
+    expect(excusedBy(failure)).toEqual(wrongs);
+  });
+
+  it.each<readonly [string, unknown]>([
+    ['a broken invariant', new BrokenInvariant('The store is not behind its checkpoint')],
+    ['an error of the file system', IO],
+    ['a file of another store', foreign(SEGMENT, 'other ids')],
+    ['a later level', refusal('LevelNotKnown', 'start the release that raised it, or a later one')],
+    ['an error of the program', new TypeError('undefined is not a function')],
+    ['a refusal of a client', refusal('Draining')],
+  ])('by %s is excused by nothing', (_what, failure) => {
+    expect(excusedBy(failure)).toEqual([]);
+  });
+
+  it('by a cluster that does not answer is nobody to blame for', () => {
+    expect(excuseOf(refusal('NotJoined'), worldOf({}))).toBe('no cluster has answered');
+  });
+});
