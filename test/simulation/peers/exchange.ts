@@ -35,6 +35,8 @@ export interface Station {
   take(from: string, letter: Letter, isFlipped: boolean): void;
   /** The process at that host has ended, or does not answer. */
   lost(host: string): void;
+  /** That one has ended, and nobody is told: whoever has a connection to it finds out by itself. */
+  outlives?(station: Station): void;
   /** What this node answers to whoever asks to join; undefined when it answers nobody. */
   answer(request: JoinRequest): Promise<JoinReply> | undefined;
   /** The end of a connection that somebody has dialled, where lanes are connections. */
@@ -89,7 +91,10 @@ export class PeerExchange {
   leave(station: Station, isSilent: boolean): void {
     if (this.#stations.get(station.host) !== station) return;
     this.#stations.delete(station.host);
-    if (isSilent) return;
+    if (isSilent) {
+      for (const other of this.#stations.values()) other.outlives?.(station);
+      return;
+    }
     for (const other of this.#stations.values()) {
       if (!this.isOpen(station.host, other.host)) continue;
       other.thread.after(this.latencyUs(), 'reset', () => other.lost(station.host));

@@ -143,6 +143,16 @@ export class SimLinks implements OpenPeerLinks, Station {
     for (const link of this.#links.values()) if (link.peer.host === host) this.#break(link);
   }
 
+  /** Connections on which nothing is sent are asked for a sign of life, too. */
+  outlives(station: Station): void {
+    for (const link of this.#links.values()) {
+      if (link.end !== station) continue;
+      this.#parts.thread.after(PING_US, 'ping', () => {
+        if (link.end === station) this.#break(link);
+      });
+    }
+  }
+
   /** What this node answers to whoever asks to join; undefined when it answers nobody. */
   answer(request: JoinRequest): Promise<JoinReply> | undefined {
     return this.#onJoin?.(request);
