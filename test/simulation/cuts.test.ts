@@ -15,6 +15,12 @@ const GONE = /a segment is gone: data/;
 const MISSED =
   /failed \(the disk has spoiled a file\): .*\.wal is missing or cut short: found segment \d+ in its place/;
 const RESTORED = /the disk is restored from a backup/;
+/**
+ * A seed that found a node that ended the logs of databases which the catalog of its store did not have any more, held
+ * them again, and voted for them without what it had acknowledged. Its settings are those with which it was found.
+ */
+const FORGOTTEN = 31;
+const UNKNOWN = /failed \(the store was cut\): .*The store has no copy of group 5[678], whose log goes on/;
 
 describe('simulation with logs of stores that are cut', () => {
   const lines: string[] = [];
@@ -42,6 +48,18 @@ describe('simulation with logs of stores that are cut', () => {
     expect(gone).toBeGreaterThan(SEEDS.length / 2);
     expect(missed).toBeGreaterThan(gone);
   });
+
+  it(
+    'has no node end the log of a database that its store has lost',
+    async () => {
+      const notes: string[] = [];
+      const options = { nodes: 3, lanes: true, definitions: true, times: true, cuts: true };
+      const { problems } = await runChecked(FORGOTTEN, { ...options, listener: (line) => notes.push(line) });
+      expect(problems).toEqual([]);
+      expect(notes.some((note) => UNKNOWN.test(note))).toBe(true);
+    },
+    SEED_MS_MAX,
+  );
 
   it(
     'is the same in two runs of a seed',

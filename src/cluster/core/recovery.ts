@@ -11,12 +11,16 @@
  *   A by a snapshot, and the log holds no such entry: if whole, the log begins behind A; if not, back to D (C15)
  *   A < D, A > log    otherwise impossible without damage: the node refuses to start
  *
- * The catalog needs none of this: its batches are synced one by one.
+ * The catalog needs none of this: its batches are synced one by one. So a copy whose log has begun is in the catalog of
+ * the store until its end is marked there, and one whose log has ended is not. A store in which that is otherwise has
+ * lost what was synced, and the node refuses to start as well: taking such a log for one that is done with, it would
+ * hold the copy anew without what that has acknowledged, once its catalog is as far as before.
  */
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import type { KvStore } from '#kv';
 import type { RecoveredGroup, RecoveredLog } from '#storage';
 import type { AppliedMark, DurableMark, Machine, Machines } from '../machine.ts';
+import type { Binding } from '../outcome.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
 import { sentenceOnStoreLogs } from '../store/store-logs.ts';
 import { SyncedStore } from '../store/synced-store.ts';
@@ -95,6 +99,21 @@ export function checkUnlogged(machines: Machines, kv: KvStore, groups: readonly 
   for (const group of groups) checkPlace(group, markOf(machines, kv, group), undefined);
 }
 
+/** A copy that this node holds no more is marked in the store from its end until its log has ended, durably. */
+export function checkEnded(orphans: readonly GroupId[], isMarked: (group: GroupId) => boolean): void {
+  for (const group of orphans) {
+    if (!isMarked(group)) throw broken(`The store has no copy of group ${group}, whose log goes on: ${ONE_IS_OLDER}`);
+  }
+}
+
+/** A copy that a database began with on this node is in the store no more when its log has ended. */
+export function checkFirst(bindings: readonly Binding[], { tombstones }: Pick<RecoveredLog, 'tombstones'>): void {
+  for (const { group, placement } of bindings) {
+    if (placement === 0 && tombstones.has(group))
+      throw broken(`The store has a copy of group ${group}, whose log has ended: ${ONE_IS_OLDER}`);
+  }
+}
+
 /** Leaves the state of the group whole; answers how far it then is. */
 async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup): Promise<AppliedMark> {
   const { kv, syncStore, machines } = ports;
@@ -135,12 +154,13 @@ function checkPlace(group: GroupId, applied: DurableMark, recovered: RecoveredGr
   const last = recovered === undefined ? from : lastOf(recovered);
   if (applied.index < from || applied.index > last) {
     throw broken(
-      `Group ${group} is applied to log index ${applied.index}, but its log goes from ${from} to ${last}: store and log do not belong together, or one of them has lost what was synced`,
+      `Group ${group} is applied to log index ${applied.index}, but its log goes from ${from} to ${last}: ${ONE_IS_OLDER}`,
     );
   }
 }
 
 const DISAGREE = 'StoreAndLogDisagree';
+const ONE_IS_OLDER = 'store and log do not belong together, or one of them has lost what was synced';
 
 function broken(message: string): DatabaseError {
   return new DatabaseError('internal', `${message}; restore the data directory from a backup`, {

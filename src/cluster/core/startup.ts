@@ -11,7 +11,16 @@ import type { Binding } from '../outcome.ts';
 import type { Hosting } from '../placement/hosting.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
-import { beginLogs, checkCatalog, checkUnlogged, type RecoveryPorts, recoverDatabases } from './recovery.ts';
+import {
+  beginLogs,
+  checkCatalog,
+  checkEnded,
+  checkFirst,
+  checkUnlogged,
+  type RecoveryPlan,
+  type RecoveryPorts,
+  recoverDatabases,
+} from './recovery.ts';
 import type { Trash } from './trash.ts';
 
 export interface StartupPorts extends RecoveryPorts {
@@ -35,25 +44,29 @@ export async function startUp(ports: StartupPorts): Promise<void> {
   if (checkCatalog(machine, recovered)) {
     beginLogs([{ group: CATALOG_GROUP, mark: machine.applied }], ports.feed, lifecycle);
   }
-  await trash.recover(ports.monotonicMs());
+  const unended = await trash.recover(ports.monotonicMs(), (group) => recovered.groups.has(group));
   for (const binding of machine.list()) {
     ports.note(binding);
     hosting.admit(binding, recovered.groups.has(binding.group));
   }
   const catalog = openAll(ports, () => [lifecycle.openCatalog(machine)]);
   await ports.until(() => catalog.every(({ isSettled }) => isSettled));
-  const behind = openAll(ports, await mendDatabases(ports));
+  const behind = openAll(ports, await mendDatabases(ports, unended));
   await ports.until(() => behind.every(({ isSettled }) => isSettled));
   if (lifecycle.awaited.length > 0) await beginAwaited(ports);
   ports.turn(() => hosting.recoveries.start());
 }
 
 /** Mends every database; returns what opens the groups that have something to do. */
-async function mendDatabases(ports: StartupPorts): Promise<() => readonly (Group | undefined)[]> {
+async function mendDatabases(
+  ports: StartupPorts,
+  unended: ReadonlySet<GroupId>,
+): Promise<() => readonly (Group | undefined)[]> {
   const { recovered, catalog, lifecycle, feed, hosting } = ports;
   const { recoveries } = hosting;
   const isKept = (group: GroupId): boolean => lifecycle.isHere(group) || recoveries.isOrigin(group);
   const plan = await recoverDatabases(ports, recovered, isKept);
+  checkEnded(plan.orphans, (group) => ports.trash.has(group));
   // Before the ends of their origins, whose logs they take over.
   const unbegun = catalog.list().filter(({ group }) => lifecycle.isHere(group) && !recovered.groups.has(group));
   const begun = unbegun.filter(
@@ -61,8 +74,8 @@ async function mendDatabases(ports: StartupPorts): Promise<() => readonly (Group
   );
   const unlogged = unbegun.filter((each) => !begun.includes(each)).map(({ group }) => group);
   checkUnlogged(ports.machines, ports.kv, unlogged);
-  // A delete that the catalog has only now applied has ended its group itself; a group ends once.
-  for (const group of plan.orphans) if (lifecycle.endLog(group)) feed.tombstone(group, () => undefined);
+  checkFirst(unbegun, recovered);
+  endOrphans(ports, plan, unended);
   // A group with other members has something to apply as soon as it is led, and until then they may lack its entries.
   const shared = new Set<GroupId>();
   for (const { group, replicas } of catalog.list()) if (replicas.length > 1) shared.add(group);
@@ -72,6 +85,22 @@ async function mendDatabases(ports: StartupPorts): Promise<() => readonly (Group
   for (const { group, mark } of ahead) feed.checkpoint(group, mark);
   const open = [...shared, ...plan.behind, ...begun.map(({ group }) => group)];
   return () => open.map((group) => lifecycle.touch(group));
+}
+
+/** Ends the logs of copies that are not held here any more; those that are `unended` are cleared behind that. */
+function endOrphans(
+  { lifecycle, feed, trash, monotonicMs }: StartupPorts,
+  { orphans }: Pick<RecoveryPlan, 'orphans'>,
+  unended: ReadonlySet<GroupId>,
+): void {
+  for (const group of orphans) {
+    const clear = (): void => {
+      if (unended.has(group)) trash.add(group, monotonicMs());
+    };
+    // A delete that the catalog has only now applied has ended its group itself; a group ends once.
+    if (lifecycle.endLog(group)) feed.tombstone(group, clear);
+    else clear();
+  }
 }
 
 function openAll({ turn }: StartupPorts, open: () => readonly (Group | undefined)[]): readonly Group[] {

@@ -64,9 +64,13 @@ export class Trash {
     this.#queue.push({ group, dueMs });
   }
 
-  /** Queues what an earlier process left; nobody reads it any more. */
-  async recover(nowMs: number): Promise<void> {
+  /**
+   * Queues what an earlier process left; nobody reads it any more. Answers what it has not queued: groups of which the
+   * log still holds something, and whose marks are needed until that has ended.
+   */
+  async recover(nowMs: number, isLogged: (group: GroupId) => boolean): Promise<ReadonlySet<GroupId>> {
     const { kv, limits } = this.#ports;
+    const unended = new Set<GroupId>();
     const sliceRows = limits.trashSliceRows;
     const range = kv.range(trashRows());
     try {
@@ -74,12 +78,14 @@ export class Trash {
         for (const { key, value } of rows) {
           const group = readTrash(key, value);
           this.#count(group, 1);
-          this.add(group, nowMs);
+          if (isLogged(group)) unended.add(group);
+          else this.add(group, nowMs);
         }
       }
     } finally {
       await range.close();
     }
+    return unended;
   }
 
   /** Clears the next group. One call at a time; `isDue` says whether one is needed. */
