@@ -91,9 +91,13 @@ async function spoken<Value>(work: () => Promise<Value>): Promise<Value> {
     return await work();
   } catch (error) {
     if (error instanceof WrongArguments) throw new ProtocolError(INVALID_PARAMS, error.message);
-    // The stack is exhausted by what is nested some thousand times.
-    if (error instanceof RangeError) throw new ProtocolError(INVALID_PARAMS, 'The arguments are nested too deep');
+    if (isStackExhausted(error)) throw new ProtocolError(INVALID_PARAMS, 'The arguments are nested too deep');
     if (error instanceof RequestFailed || error instanceof ApiFailure) throw new ProtocolError(INTERNAL, error.message);
     throw error;
   }
+}
+
+/** By what is nested some thousand times. */
+function isStackExhausted(error: unknown): boolean {
+  return error instanceof RangeError && error.message.includes('call stack');
 }

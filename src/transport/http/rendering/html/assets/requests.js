@@ -73,7 +73,9 @@ async function send(form, { path, fields, output }) {
  * @param {Fields[number]} field
  */
 function isBroken(form, [name, value]) {
-  if (typeof value !== 'string' || fieldIn(form, name)?.dataset['becomes'] !== 'json') return false;
+  // A part stands for itself.
+  if (form.enctype === 'multipart/form-data' || typeof value !== 'string') return false;
+  if (fieldIn(form, name)?.dataset['becomes'] !== 'json') return false;
   return parsed(value) === undefined;
 }
 
