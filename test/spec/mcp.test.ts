@@ -288,7 +288,10 @@ describe('an agent', () => {
       const page = await called(agent, 'fetch', { path: '/db/bank/latest' });
       expect(page).toContain('/state-views');
       const rendered = { path: '/api/v1/db/bank/latest/state-views/balances/v1' };
-      expect(JSON.parse(await called(agent, 'fetch', rendered))).toMatchObject([{ owner: 'Ada', cents: 70 }]);
+      expect(JSON.parse(await called(agent, 'fetch', rendered))).toMatchObject([
+        { owner: 'Ada', cents: 70 },
+        { owner: 'Bo', cents: 0 },
+      ]);
     },
     BUILD_MS,
   );
