@@ -157,21 +157,25 @@ interface CutRanges extends Pick<FaultRanges, 'safetyUs' | 'nodeCount'> {
 }
 
 /** Stores that are cut have a stream and numbers of their own, so that the other faults stay what they were. */
-export function drawStoreCuts(random: Rng, { safetyUs, nodeCount, first }: CutRanges): readonly Fault[] {
-  const faults: Fault[] = [];
-  for (let atUs = random.exponential(CUT_US_MEAN); atUs < safetyUs; atUs += random.exponential(CUT_US_MEAN)) {
-    const action = drawStoreCut(random);
-    const node = random.between(0, nodeCount - 1);
-    faults.push({ number: first + faults.length, atUs: Math.round(atUs), node, action });
-  }
-  return faults;
+export function drawStoreCuts(random: Rng, ranges: CutRanges): readonly Fault[] {
+  return drawnEvery(CUT_US_MEAN, random, ranges, drawStoreCut);
 }
 
 /** As stores that are cut, behind which they come in the plan. */
-export function drawLostSegments(random: Rng, { safetyUs, nodeCount, first }: CutRanges): readonly Fault[] {
+export function drawLostSegments(random: Rng, ranges: CutRanges): readonly Fault[] {
+  return drawnEvery(LOST_US_MEAN, random, ranges, drawLostSegment);
+}
+
+/** Each hits one node. */
+function drawnEvery(
+  usMean: number,
+  random: Rng,
+  { safetyUs, nodeCount, first }: CutRanges,
+  draw: (random: Rng) => Fault['action'],
+): readonly Fault[] {
   const faults: Fault[] = [];
-  for (let atUs = random.exponential(LOST_US_MEAN); atUs < safetyUs; atUs += random.exponential(LOST_US_MEAN)) {
-    const action = drawLostSegment(random);
+  for (let atUs = random.exponential(usMean); atUs < safetyUs; atUs += random.exponential(usMean)) {
+    const action = draw(random);
     const node = random.between(0, nodeCount - 1);
     faults.push({ number: first + faults.length, atUs: Math.round(atUs), node, action });
   }
