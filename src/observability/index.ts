@@ -40,6 +40,7 @@ export {
 export { type Count, createMetrics, type Level, type Metrics, type Observe, type Series } from './metrics.ts';
 export { type MetricsServer, startMetricsServer } from './metrics-server.ts';
 export {
+  ending,
   type HeaderOf,
   inSpan,
   type PastSpan,

@@ -81,15 +81,9 @@ export async function inSpan<Answer>(
   name: string,
   work: (span: Span | undefined) => Answer | Promise<Answer>,
 ): Promise<Answer> {
-  const span = parent?.child(name, 'internal');
-  try {
-    return await work(span);
-  } catch (failure) {
-    span?.fail(failure);
-    throw failure;
-  } finally {
-    span?.end();
-  }
+  if (parent === undefined) return work(undefined);
+  const span = parent.child(name, 'internal');
+  return ending(span, () => work(span));
 }
 
 /** What a span says of a failure. */
@@ -104,3 +98,15 @@ export function traceFields(span: Span | undefined): { readonly trace_id?: strin
 }
 
 const NO_FIELDS = {};
+
+/** Does the work in the span, which ends with it, and fails if it does. */
+export async function ending<Value>(span: Span, work: () => Value | Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (failure) {
+    span.fail(failure);
+    throw failure;
+  } finally {
+    span.end();
+  }
+}

@@ -11,7 +11,7 @@
  * A request without a span costs a look at it, and nothing is made.
  */
 import { type Event, isDatabaseName, readEvent } from '#model';
-import type { HeaderOf, Span, Traced } from '#observability';
+import { ending, type HeaderOf, type Span, type Traced } from '#observability';
 import type { ServiceContext } from './context.ts';
 
 /** An operation that has a span of its own whenever its request has one. */
@@ -42,16 +42,11 @@ async function operate<Request extends { readonly databaseName?: string }, Reply
     'db.operation.name': operation,
     'cairn.database': nameOf(request),
   });
-  try {
+  return ending(span, async () => {
     const reply = await run(context, { ...request, span });
     if (reply !== undefined) span.set(factsOf(reply));
     return reply;
-  } catch (failure) {
-    span.fail(failure);
-    throw failure;
-  } finally {
-    span.end();
-  }
+  });
 }
 
 /** What is no name of a database may be anything. */

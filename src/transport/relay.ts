@@ -24,7 +24,16 @@
  *        of the disk, the load or the limits of the one that was asked last, and the one before has committed.
  */
 import { DatabaseError, type GroupId, isDatabaseId, isRevision, type NodeId, unreachable } from '#base';
-import type { Count, Logger, Metrics, RelayProtocol, RelayResult, Traced, TraceHeaders } from '#observability';
+import {
+  type Count,
+  ending,
+  type Logger,
+  type Metrics,
+  type RelayProtocol,
+  type RelayResult,
+  type Traced,
+  type TraceHeaders,
+} from '#observability';
 import type { Elsewhere, Holder, Service, Shown } from '#service';
 import { type Dial, dialWith } from './secure.ts';
 
@@ -260,17 +269,12 @@ async function traced({ span: parent, protocol }: Asked, asking: Asking, ask: As
     'cairn.relay.node': name,
     'server.address': protocol === 'grpc' ? grpc : http,
   });
-  try {
+  return ending(span, async () => {
     const attempt = await ask({ ...asking, trace: span.headers() });
     span.set({ 'cairn.relay.result': attempt.kind });
     if (attempt.kind === 'lost' || attempt.kind === 'unreached' || attempt.kind === 'broken') span.fail();
     return attempt;
-  } catch (failure) {
-    span.fail(failure);
-    throw failure;
-  } finally {
-    span.end();
-  }
+  });
 }
 
 export function formatShown({ databaseId, revision }: Shown): string {

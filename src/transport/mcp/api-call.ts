@@ -1,5 +1,5 @@
 /** A request to the API on behalf of whoever calls a tool. */
-import type { Span, Traced, TraceHeaders } from '#observability';
+import { ending, type Span, type Traced, type TraceHeaders } from '#observability';
 import type { Api, ApiAnswer, ApiRequest } from './api.ts';
 
 /** Of whom, and for how long, a tool asks. */
@@ -39,14 +39,9 @@ async function inRequestSpan(
 ): Promise<ApiAnswer> {
   if (parent === undefined) return ask(undefined);
   const span = parent.child(method, 'client', { 'http.request.method': method });
-  try {
+  return ending(span, async () => {
     const answer = await ask(span.headers());
     span.set({ 'http.response.status_code': answer.status });
     return answer;
-  } catch (failure) {
-    span.fail(failure);
-    throw failure;
-  } finally {
-    span.end();
-  }
+  });
 }

@@ -5,7 +5,7 @@
  * Only what is sent is shown: a stream lasts for as long as its client likes.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RelayResult, TraceHeaders, Tracer } from '#observability';
+import { ending, type RelayResult, type TraceHeaders, type Tracer } from '#observability';
 import type { Place } from '../holder-pulse.ts';
 import { recordWait, type Wait } from './waits.ts';
 
@@ -36,16 +36,14 @@ export async function inRelaySpan(
     'server.port': Number(place.port),
   });
   try {
-    // Of a trace that is not kept here the other node hears what the client has said.
-    const result = await pass(span.isRecorded ? relay.headers() : NO_HEADERS);
-    relay.set({ 'cairn.relay.result': result });
-    if (NOT_PASSED.has(result)) relay.fail();
-    return result;
-  } catch (failure) {
-    relay.fail(failure);
-    throw failure;
+    return await ending(relay, async () => {
+      // Of a trace that is not kept here the other node hears what the client has said.
+      const result = await pass(span.isRecorded ? relay.headers() : NO_HEADERS);
+      relay.set({ 'cairn.relay.result': result });
+      if (NOT_PASSED.has(result)) relay.fail();
+      return result;
+    });
   } finally {
-    relay.end();
     span.set({ 'http.response.status_code': response.headersSent ? response.statusCode : undefined });
     span.end();
   }
