@@ -16,6 +16,13 @@ describe('clausesAreClosed', () => {
     expect(clausesAreClosed(treeOf(WHOLE))).toEqual([]);
   });
 
+  it.each(["it('SPEC-HTTP-R6: redirects')", 'it.each([1])(\n  "SPEC-HTTP-R6: %i",\n)', 'describe(`SPEC-HTTP-R6`)'])(
+    'takes %s for a title',
+    (test) => {
+      expect(clausesAreClosed(treeOf({ ...WHOLE, 'test/spec/a.test.ts': test }))).toEqual([]);
+    },
+  );
+
   it.each<readonly [string, Readonly<Record<string, string>>, string]>([
     [
       'a clause without a test',
@@ -25,6 +32,16 @@ describe('clausesAreClosed', () => {
     [
       'a clause that only a comment names',
       { 'test/spec/a.test.ts': '// SPEC-HTTP-R6' },
+      'docs/spec: no title of a test in test/spec names SPEC-HTTP-R6',
+    ],
+    [
+      'a clause that only a string in a test names',
+      { 'test/spec/a.test.ts': "it('redirects', () => { ask('SPEC-HTTP-R6') })" },
+      'docs/spec: no title of a test in test/spec names SPEC-HTTP-R6',
+    ],
+    [
+      'a clause whose test is skipped',
+      { 'test/spec/a.test.ts': "it.skip('SPEC-HTTP-R6: redirects')" },
       'docs/spec: no title of a test in test/spec names SPEC-HTTP-R6',
     ],
     [

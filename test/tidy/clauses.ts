@@ -9,6 +9,8 @@ const TABLE = 'docs/spec/README.md';
 const PAGES = /^docs\/spec\/(?!README)[a-z]+\.md$/;
 const TESTS = /^test\/spec\/.*\.ts$/;
 const CLAUSE = /\bSPEC(?:-[A-Z0-9]+)+\b/g;
+/** The first argument of describe, it and test, or of what their tables return; what is skipped shows nothing. */
+const TITLE = /(?:\b(?:describe|it|test)(?:\.(?!skip|todo)\w+)*|\))\(\s*(['"`])((?:(?!\1).)*)\1/gs;
 /** What a part says that has no clause in this release. */
 const LATER = 'later';
 /** A row of the table: section, or nothing when it is that of the row above; part; clauses. */
@@ -40,9 +42,9 @@ function definedClauses(tree: Tree): readonly string[] {
   );
 }
 
-/** Named in strings of tests, which are their titles; a comment shows nothing. */
+/** Named in titles of tests; a comment, or a string that no test is called, shows nothing. */
 function titledClauses(tree: Tree): ReadonlySet<string> {
-  return new Set([...under(tree, TESTS).values()].flatMap((text) => idsIn(withoutComments(text))));
+  return new Set([...under(tree, TESTS).values()].flatMap(idsInTitles));
 }
 
 /** Named anywhere in a test, but for those of this rule. */
@@ -67,7 +69,7 @@ export function filesOfOneNodeAreTold(tree: Tree): readonly Fault[] {
   if (config === undefined) return [];
   const left = [...(OF_ONE_NODE.exec(config)?.[1] ?? '').matchAll(NAME)].flatMap(([, name]) => name ?? []);
   const rows = [...(tree.get(TABLE) ?? '').matchAll(ROW_OF_ONE)].map(([, name = '', why = '']) => ({ name, why }));
-  const titled = [...under(tree, TESTS)].map(([path, text]) => ({ path, ids: idsIn(withoutComments(text)) }));
+  const titled = [...under(tree, TESTS)].map(([path, text]) => ({ path, ids: idsInTitles(text) }));
   const pathOf = (name: string): string => `test/spec/${name}.test.ts`;
   const isLeft = new Set(left.map(pathOf));
   const onClusters = new Set(titled.filter(({ path }) => !isLeft.has(path)).flatMap(({ ids }) => ids));
@@ -109,6 +111,10 @@ function withoutComments(text: string): string {
     .split('\n')
     .filter((line) => !/^\s*(?:\/\/|\*|\/\*)/.test(line))
     .join('\n');
+}
+
+function idsInTitles(text: string): readonly string[] {
+  return [...withoutComments(text).matchAll(TITLE)].flatMap(([, , title = '']) => idsIn(title));
 }
 
 function idsIn(text: string): readonly string[] {

@@ -65,4 +65,17 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     breaks: 'a store that has lost what its checkpoint stands for is gone on with',
     cuts: true,
   },
+  {
+    name: 'lost-copy-taken-for-ended',
+    file: 'src/cluster/core/recovery.ts',
+    find: '    if (!isMarked(group)) throw',
+    replace: '    if (group < 0 && !isMarked(group)) throw',
+    breaks: 'a node whose store has lost a copy ends its log, and votes without what it has acknowledged',
+    nodes: 3,
+    lanes: true,
+    definitions: true,
+    times: true,
+    cuts: true,
+    first: [37],
+  },
 ];
