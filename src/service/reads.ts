@@ -17,6 +17,7 @@ import {
 } from '#base';
 import { type Binding, type Node, rootOf } from '#cluster';
 import {
+  type DatabaseFacts,
   type DatabaseSource,
   type Definitions,
   databaseAtRevision,
@@ -41,6 +42,8 @@ export class Reads {
   readonly #pages: PageCache;
   /** By what the catalog says of the copy, which changes whenever this node gives it up or gets another one (D24). */
   readonly #definitions = new WeakMap<Binding, ReadDefinitions>();
+  /** Of the revision of a copy that was asked for last: most who ask for one ask for that (SPEC-HTTP-R1). */
+  readonly #facts = new WeakMap<Binding, DatabaseFacts>();
 
   constructor(node: Node, digests: Digests) {
     this.#node = node;
@@ -69,7 +72,7 @@ export class Reads {
       const chainHash = this.#digests.sha256([parseUuid(rootOf(binding)) ?? new Uint8Array(0)]);
       return { ...common, basis: revision, revisionTimeMs: binding.createdAtMs, eventCount: 0, chainHash };
     }
-    const facts = databaseAtRevision(this.source(binding), revision);
+    const facts = this.#factsOf(binding, revision);
     return {
       ...common,
       basis: toRevision(facts.basis),
@@ -77,6 +80,15 @@ export class Reads {
       eventCount: facts.totalEvents,
       chainHash: facts.chainHash,
     };
+  }
+
+  /** They never change. */
+  #factsOf(binding: Binding, revision: Revision): DatabaseFacts {
+    const known = this.#facts.get(binding);
+    if (known?.revision === revision) return known;
+    const facts = databaseAtRevision(this.source(binding), revision);
+    this.#facts.set(binding, facts);
+    return facts;
   }
 
   /** A number that is higher whenever something else is defined in the instance; 0: nothing ever was. */

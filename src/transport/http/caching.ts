@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { CREDENTIALS, isIdentity } from './identities.ts';
+import type { KeptPage } from './kept-pages.ts';
 import { type HttpReply, type ReplyScope, scopeHeaders, varying } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 
@@ -84,12 +85,17 @@ async function withoutAnswer(request: HttpRequest, read: ReadAtNumber): Promise<
   const kept = request.pages().find(target);
   if (kept === undefined && request.header('if-none-match') === undefined) return undefined;
   const scope = scopeHeaders(await read.scope());
-  const etag = tagOf(request, scope);
+  const etag = kept !== undefined && isOf(scope, kept) ? kept.etag : tagOf(request, scope);
   if (tagMatch(request, etag) === 'named') return notModified(request, scope, etag);
   if (kept?.etag !== etag) return undefined;
   await request.awaitRoomToSend(kept.answer.body.length);
   request.pages().sent(target, kept);
   return tagged(request, kept.answer, etag);
+}
+
+/** A tag of the same target, instance and revision is the same. */
+function isOf(scope: HttpReply['headers'], { answer: { headers } }: KeptPage): boolean {
+  return headers['x-database-id'] === scope['x-database-id'] && headers['x-revision'] === scope['x-revision'];
 }
 
 function made(request: HttpRequest, keeping: Keeping, answer: HttpReply): HttpReply {

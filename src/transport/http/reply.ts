@@ -70,6 +70,7 @@ export function scopeHeaders(scope: ReplyScope): Readonly<Record<string, string>
 
 /** What an answer depends on according to any of them, as a header of its own. */
 export function varying(...headers: readonly HttpReply['headers'][]): HttpReply['headers'] {
-  const named = headers.flatMap(({ vary = '' }) => (vary === '' ? [] : [vary]));
-  return named.length === 0 ? NO_HEADERS : { vary: named.join(', ') };
+  let named = '';
+  for (const { vary = '' } of headers) if (vary !== '') named += named === '' ? vary : `, ${vary}`;
+  return named === '' ? NO_HEADERS : { vary: named };
 }

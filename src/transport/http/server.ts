@@ -402,10 +402,10 @@ class HttpFront {
     const origins = corsHeaders(this.#options.allowedOrigins, request.headers.origin);
     const limits = this.#limiting?.headersOf(request);
     const vary = varying(origins, answer.headers, this.#compression?.varies(answer) ?? NO_HEADERS);
-    reply.headers({ ...origins, ...limits, ...this.#gate?.headersOf(request, answer), ...answer.headers, ...vary });
-    reply.headers(this.#gate?.challengeWith(request, answer) ?? NO_HEADERS);
+    const gate = this.#gate;
+    const ours = { ...origins, ...limits, ...gate?.headersOf(request, answer), ...answer.headers, ...vary };
+    reply.headers({ ...ours, ...gate?.challengeWith(request, answer), ...this.#ending() });
     if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
-    reply.headers(this.#ending());
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
     const { stream } = answer;
     if (stream !== undefined) return reply.send(stream);
