@@ -7,7 +7,7 @@
  * ```
  *   asked for ── the first time ──> made; its target is remembered
  *      └── again, while it is remembered ──> made, and kept
- *             └── again ── its scope has the same tag ──> sent as it was kept
+ *             └── again ── its scope is the same ───────> sent as it was kept
  *                              └── another: the name is another instance now ──> made, and kept in its place
  * ```
  * Everything else is asked of each request all the same: who it is, whether it may, whether this node has the revision.
