@@ -46,7 +46,7 @@ export class KeptPages {
     this.#level = metrics.gauge('cairn_http_page_cache_bytes', {});
   }
 
-  /** Of a target, whatever its tag: whoever asks compares it. */
+  /** Of a target, whatever its scope: whoever asks compares it. */
   find(target: string): KeptPage | undefined {
     return this.#pages.get(target);
   }
