@@ -35,10 +35,13 @@ export function acknowledge(state: RaftState, completion: Persisted): Step {
   return { state: believed, effects: promisedVote(state, believed) };
 }
 
-/** Moves the applied index and forgets the entries that nobody will ask for again. */
+/**
+ * Moves the applied index and forgets the entries that nobody will ask for again, or that there is no room for. Said of
+ * the same index again, it forgets what members have got since.
+ */
 export function recordApplied(state: RaftState, { index, retainedBytesMax }: Applied): Step {
   assert(index <= state.applying, 'R1: only what was handed out is applied', index);
-  if (index <= state.applied) return unchanged(state);
+  if (index < state.applied) return unchanged(state);
   const applied: RaftState = { ...state, applied: index };
   return unchanged({ ...applied, log: releaseThrough(applied.log, releasable(applied, retainedBytesMax)) });
 }

@@ -9,7 +9,7 @@
  *   C35  A request is taken in if its database then holds at most as much as is left, or held nothing and something is
  *        left. So n databases that take whatever they get have an (n + 1)th each, and as much is left for another one.
  *        Only the catalog is not held to it. What is applied is kept for members only while all logs hold less than
- *        half of the bound.
+ *        half of the bound, and makes way for a request of its database.
  */
 
 /** A number of bytes that several count. */

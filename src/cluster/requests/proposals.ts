@@ -215,10 +215,18 @@ export class Intake {
     if ((!group.isReady || group.isHandingOver) && waiting > limits.waitingBytesMax) {
       return waitingFull(group.title, limits.waitingBytesMax);
     }
-    const wish = { own: this.#bytesOf(group) + offered, added: payload.length };
     // Without the catalog nothing could be deleted, and no copy moved.
-    const isFree = group.id === CATALOG_GROUP || memory.admits(wish);
+    const isFree = group.id === CATALOG_GROUP || this.#hasRoom(group, payload.length, offered);
     return isFree ? undefined : memoryFull(group.title, memory.bytesMax);
+  }
+
+  /** Whether so much more of the group is within its share, once what it keeps for members has made way (C35). */
+  #hasRoom(group: Group, added: number, offered: number): boolean {
+    const { memory, step } = this.#ports;
+    const isWithin = (): boolean => memory.admits({ own: this.#bytesOf(group) + offered, added });
+    if (isWithin()) return true;
+    step(group, { kind: 'applied', index: group.raft.applied, retainedBytesMax: 0 });
+    return isWithin();
   }
 
   /** What the group holds of the memory of the node (C35). */
