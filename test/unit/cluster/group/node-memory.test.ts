@@ -160,6 +160,33 @@ describe('in a cluster', () => {
     expect(world.failures).toEqual([]);
   });
 
+  it('a request that is larger than the bound is taken in when nothing waits, whatever is kept for members (C35)', async () => {
+    const bytesMax = 40 * ENTRY_BYTES;
+    const large = 'x'.repeat(bytesMax);
+    const { world, groups } = await started(bytesMax, ['shop']);
+    const [shop = CATALOG_GROUP] = groups;
+    const leader = await world.leader(shop);
+    const away = another(world, leader, world.leaderOf(CATALOG_GROUP));
+    await away.crash();
+    const take = async (text: string): Promise<void> => {
+      expect(await world.answer(leader.transact(shop, text))).toMatchObject({ kind: 'committed' });
+      // It is applied.
+      await world.pass(100);
+    };
+    for (let times = 0; times < 20; times++) await take(TEXT);
+    expect(leader.core.standing.heldBytes).toBeGreaterThan(5 * ENTRY_BYTES);
+    await take(large);
+    for (let times = 0; times < 20; times++) await take(TEXT);
+    await away.start();
+    await world.pass(5000);
+    expect(await away.history(shop)).toEqual(await leader.history(shop));
+    // All have it, and nothing was applied since that would have let go of it.
+    expect(leader.core.standing.heldBytes).toBeGreaterThan(5 * ENTRY_BYTES);
+    await take(large);
+    expect(await away.history(shop)).toEqual(await leader.history(shop));
+    expect(world.failures).toEqual([]);
+  });
+
   it('a node whose disk stands still has no room for entries of others until it goes on', async () => {
     const { world, groups } = await started(40 * ENTRY_BYTES, ['shop']);
     const [shop = CATALOG_GROUP] = groups;
