@@ -82,7 +82,10 @@ export class SimCluster {
     });
   }
 
-  /** Whether every node has the same catalog, and no database is on its way to other nodes. */
+  /**
+   * Whether every node has the same catalog, no database is on its way to other nodes, and no copy is behind what its
+   * node has shown (C30): one that was begun anew takes long over slow links, and is read from others until then.
+   */
   get isSettled(): boolean {
     if (this.nodes.length === 1) return true;
     const catalogs = this.nodes.map(({ process }) => process?.node?.catalog.list());
@@ -90,7 +93,10 @@ export class SimCluster {
     const texts = catalogs.map((catalog) =>
       JSON.stringify(catalog?.map(({ name, databaseId, group, replicas }) => [name, databaseId, group, replicas])),
     );
-    return new Set(texts).size === 1;
+    const isBehind = catalogs[0]?.some(({ name, group }) =>
+      this.holders(name).some(({ process }) => process?.node?.absence(group) !== undefined),
+    );
+    return new Set(texts).size === 1 && isBehind !== true;
   }
 
   #make(

@@ -91,7 +91,7 @@ export class Truth {
     const { simulator, cluster, reader, onProblem } = this.#parts;
     const limitUs = simulator.nowUs + SETTLED_US_MAX;
     while (!cluster.isSettled && simulator.nowUs < limitUs) await reader.sleep(100_000);
-    if (!cluster.isSettled) onProblem('the nodes do not come to one catalog without moves under way');
+    if (!cluster.isSettled) onProblem('the nodes do not come to one catalog, or a copy to what its node has shown');
   }
 
   async #readAfterPowerFailure(): Promise<readonly Final[]> {
