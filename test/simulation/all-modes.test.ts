@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { runChecked } from './run-checked.ts';
 
-/** Both found writes that were refused for ever: a leader at rest counted an entry against them that all members had. */
+/** Both found writes that were refused for ever: a leader at rest counted what all members had against them. */
 const REFUSED_FOR_EVER = [1140, 1208];
 const SEED_MS_MAX = 60_000;
 
