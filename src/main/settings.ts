@@ -281,7 +281,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   replicationMemoryBytes: {
     type: wordOr('auto', byteSize({ min: 32 * MIB, max: 64 * GIB })),
     default: 'auto',
-    help: 'What entries and requests of all databases may hold until they are committed, applied and known to all copies. Beyond it writes are refused (RESOURCE_EXHAUSTED) to databases that hold as much as is left; so one that is busy takes half, and others have room. When log and store lag behind by a quarter of it, nothing more is read from other nodes until they have caught up. auto: an eighth of the memory that the process may use, 64 MiB to 1 GiB.',
+    help: 'What entries and requests of all databases may hold until they are committed, applied and known to all copies; what only copies lack makes way for writes. Beyond it writes are refused (RESOURCE_EXHAUSTED) to databases that hold as much as is left; so one that is busy takes half, and others have room. When log and store lag behind by a quarter of it, nothing more is read from other nodes until they have caught up. auto: an eighth of the memory that the process may use, 64 MiB to 1 GiB.',
   },
   walSegmentBytes: {
     // The log asks for an even number of sectors.

@@ -82,11 +82,12 @@ export class Reads {
     };
   }
 
-  /** They never change. */
+  /** They never change. They have bytes of their own, as a view of a page would keep all of that in memory. */
   #factsOf(binding: Binding, revision: Revision): DatabaseFacts {
     const known = this.#facts.get(binding);
     if (known?.revision === revision) return known;
-    const facts = databaseAtRevision(this.source(binding), revision);
+    const read = databaseAtRevision(this.source(binding), revision);
+    const facts = { ...read, chainHash: Uint8Array.from(read.chainHash) };
     this.#facts.set(binding, facts);
     return facts;
   }

@@ -225,7 +225,9 @@ export class Intake {
     const { memory, step } = this.#ports;
     const isWithin = (): boolean => memory.admits({ own: this.#bytesOf(group) + offered, added });
     if (isWithin()) return true;
-    step(group, { kind: 'applied', index: group.raft.applied, retainedBytesMax: 0 });
+    const { log, applied: index } = group.raft;
+    if (log.base.index >= index) return false;
+    step(group, { kind: 'applied', index, retainedBytesMax: 0 });
     return isWithin();
   }
 

@@ -6,6 +6,7 @@
  *   disk 1 entries=1,1,2 [term=3] [vote=2]                           gives a replica a past; before anything else
  *   campaign 1 | propose 1 a b | read 1 7 | forget 2 | transfer 1 2 | change 1 voters=2,3 learners=1 | unreachable 1 2
  *   write 1 [count] | apply 1 [count] | storage 1                    completes writes, applies, lets storage answer
+ *   make-room 1 [bytes=0]                                            keeps no more than that for members
  *   deliver [from=1] [to=2] [kind=append] [count=1] [copy]           delivers messages, oldest first
  *   drop [from=1] [to=2] [kind=append]                               loses all of these messages
  *   settle [1,2,3]                                                   all of the above until these replicas are quiet
@@ -108,6 +109,10 @@ export class GroupScript {
         return this.#take(apply(world, id, many));
       case 'storage':
         return this.#take(answer(world, id));
+      case 'make-room': {
+        const room = { index: stateOf(world, id).applied, retainedBytesMax: number(options, 'bytes', 0) };
+        return this.#take(give(world, id, { kind: 'applied', ...room }));
+      }
       case 'crash':
         this.#world = crash(world, id, number(options, 'torn', 0));
         return undefined;

@@ -85,6 +85,28 @@ describe('names (V1)', () => {
   });
 });
 
+describe('what is kept of a revision (ADR 0145)', () => {
+  it('has bytes of its own, and is of the revision that is asked for', async () => {
+    const [one, again, two] = [
+      await databaseAt(revision(1)),
+      await databaseAt(revision(1)),
+      await databaseAt('latest'),
+    ];
+    expect(again).toEqual(one);
+    expect([one.eventCount, two.eventCount, (await databaseAt(revision(1))).eventCount]).toEqual([1, 2, 1]);
+    expect(one.chainHash.buffer.byteLength).toBe(one.chainHash.length);
+  });
+
+  it('is of the instance that the name means', async () => {
+    const old = await databaseAt(revision(1));
+    await world.service.deleteDatabase({ databaseName: 'shop' });
+    await world.database('shop', 1);
+    const current = await databaseAt(revision(1));
+    expect(current.databaseId).not.toBe(old.databaseId);
+    expect(current.chainHash).not.toEqual(old.chainHash);
+  });
+});
+
 describe('a read at a number (V5)', () => {
   it('answers at once when the revision is applied', async () => {
     expect(await databaseAt(revision(1))).toMatchObject({ revision: 1, latestRevision: 2 });
