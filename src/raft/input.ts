@@ -77,8 +77,8 @@ export type Input =
   | Persisted
   /**
    * Everything up to this index, all of it handed out by `apply` effects, has been applied. A leader that keeps some of
-   * it for others keeps less when there is less room for it than its bound allows; the same index may be said again when
-   * there is less.
+   * it for others keeps less when there is less room for it than its bound allows; the same index may be said again
+   * when there is less.
    */
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly retainedBytesMax?: number }
   /** `install-snapshot` is done: state machine and log begin behind it, on disk as well. */

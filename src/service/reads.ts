@@ -82,7 +82,7 @@ export class Reads {
     };
   }
 
-  /** They never change. They have bytes of their own, as a view of a page would keep all of that in memory. */
+  /** They never change, and have bytes of their own: a view of a page would keep all of it. */
   #factsOf(binding: Binding, revision: Revision): DatabaseFacts {
     const known = this.#facts.get(binding);
     if (known?.revision === revision) return known;
