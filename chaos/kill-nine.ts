@@ -7,6 +7,7 @@
  *
  *   npm run chaos -- --kills 200 [--writers 16] [--seed 1]
  */
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,7 +122,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-/** The command: kills one node so often, in a directory of its own, and prints what came of it. */
+/** The command: kills one node so often, in a directory of its own, which goes with it, and prints what came of it. */
 export async function killAgainAndAgain({
   kills,
   writers,
@@ -129,15 +130,26 @@ export async function killAgainAndAgain({
 }: Pick<KillPlan, 'kills' | 'writers'> & { readonly seed: number }): Promise<void> {
   const random = seeded(seed);
   const dir = mkdtempSync(join(tmpdir(), 'cairn-chaos-'));
+  // A node that was just killed may still write there.
+  const clear = (): void => rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  let running: ChildProcess | undefined;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      running?.kill('SIGKILL');
+      clear();
+      process.exit(1);
+    });
+  }
   try {
     const report = await killNine(dir, {
       kills,
       writers,
       loadMs: () => 20 + random() * 400,
       report: (line) => process.stderr.write(`${line}\n`),
+      onSpawn: (child) => (running = child),
     });
     process.stdout.write(`${JSON.stringify(report)}\n`);
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    clear();
   }
 }

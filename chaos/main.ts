@@ -65,12 +65,8 @@ function builtIn(checkout: string): string {
 }
 
 async function one(): Promise<void> {
-  const end = buildProduct();
-  try {
-    await killAgainAndAgain({ kills, writers, seed });
-  } finally {
-    end();
-  }
+  process.on('exit', buildProduct());
+  await killAgainAndAgain({ kills, writers, seed });
 }
 
 /** What is shipped, unless somebody has built it before; what it returns takes it away. */

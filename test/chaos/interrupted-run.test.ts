@@ -2,7 +2,7 @@
 // directory for temporary files of its own; it is ended as soon as it has files there.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { whyNoWorld } from '../../chaos/cluster/namespaces.ts';
@@ -15,8 +15,28 @@ const HERE = whyNoWorld() === undefined ? WORLDS : WORLDS.filter((world) => worl
 
 /** The logs of nodes in the directory of the run. */
 function logsIn(dir: string): readonly string[] {
-  const runs = readdirSync(dir).filter((name) => name.startsWith('cairn-chaos-'));
-  return runs.flatMap((run) => readdirSync(join(dir, run))).filter((name) => name.endsWith('.log'));
+  return runsIn(dir)
+    .flatMap((run) => readdirSync(join(dir, run)))
+    .filter((name) => name.endsWith('.log'));
+}
+
+/** Ends the command once its nodes have files in its directory for temporary ones; its exit code, or its signal. */
+async function interrupted(dir: string, args: readonly string[], hasBegun: () => boolean): Promise<unknown> {
+  const env = { ...process.env, TMPDIR: dir };
+  const child = spawn(process.execPath, ['--conditions=source', 'chaos/main.ts', '--seed', '1', ...args], {
+    cwd: ROOT,
+    env,
+    stdio: 'ignore',
+  });
+  endWithTest(child);
+  await expect.poll(hasBegun, { timeout: 90_000 }).toBe(true);
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  return exit;
+}
+
+function runsIn(dir: string): readonly string[] {
+  return readdirSync(dir).filter((name) => name.startsWith('cairn-chaos-'));
 }
 
 it.each(
@@ -29,16 +49,16 @@ it.each(
   { timeout: 120_000 },
   async ({ world, keep }) => {
     const dir = testDir();
-    const args = ['--conditions=source', 'chaos/main.ts', '--calm', '--seed', '1', '--world', world, ...keep];
-    const env = { ...process.env, TMPDIR: dir };
-    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: 'ignore' });
-    endWithTest(child);
-    await expect.poll(() => logsIn(dir), { timeout: 90_000 }).not.toEqual([]);
-    const exit = once(child, 'exit');
-    child.kill('SIGTERM');
-    expect(await exit).toEqual([1, null]);
+    const args = ['--calm', '--world', world, ...keep];
+    expect(await interrupted(dir, args, () => logsIn(dir).length > 0)).toEqual([1, null]);
     expect(logsIn(dir).length > 0).toBe(keep.length > 0);
-    const left = readdirSync(dir).filter((name) => name.startsWith('cairn-chaos-'));
-    expect(left).toHaveLength(keep.length);
+    expect(runsIn(dir)).toHaveLength(keep.length);
   },
 );
+
+it('a run of kills that gets SIGTERM leaves nothing', { timeout: 120_000 }, async () => {
+  const dir = testDir();
+  const hasStore = (): boolean => runsIn(dir).some((run) => existsSync(join(dir, run, 'wal')));
+  expect(await interrupted(dir, ['--kills', '100'], hasStore)).toEqual([1, null]);
+  expect(readdirSync(dir)).toEqual([]);
+});

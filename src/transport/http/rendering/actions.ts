@@ -167,7 +167,11 @@ export function executeCommand({ databaseName }: Pick<Place, 'databaseName'>, { 
       ...BATCH,
       'x-last-seen-revision': 'optional revision since which nothing may have been committed',
     },
-    body: { method: 'such as POST', path: 'such as /accounts/a/deposits', body: 'the command in JSON' },
+    body: {
+      method: 'optional, such as PUT; POST otherwise',
+      path: 'optional, such as /accounts/a/deposits; / otherwise',
+      body: 'optional: the command in JSON',
+    },
     form: EXECUTE_FORM,
   };
 }
