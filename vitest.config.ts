@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { defineConfig, type ViteUserConfig, type ViteUserConfigFnObject } from 'vitest/config';
 
 // `#layer` imports resolve to the sources, in the test files and in every process or thread that a test starts.
 const SOURCE = 'source';
 
 /**
- * The clauses of the specification run twice: on one node, and on a cluster of three that hold every database, where
- * each protocol is spoken by another of them (test/support/server-cluster.ts). On clusters there are not these, each of
- * which docs/spec/README.md tells with what it alone shows (test/tidy/clauses.ts):
+ * The clauses of the specification run on a cluster of three that hold every database, where each protocol is spoken by
+ * another of them (test/support/server-cluster.ts), and in a mode of its own on one node. On clusters there are not
+ * these, each of which docs/spec/README.md tells with what it alone shows (test/tidy/clauses.ts):
  */
 const OF_ONE_NODE: readonly string[] = [
   // They start clusters of their own, with roles for each node.
@@ -32,19 +32,59 @@ const OF_ONE_NODE: readonly string[] = [
   'quarantined-components',
   'rate-limits',
   'traces',
-  // They take long, and show in a browser, or by the protocol's suite, what other files compare on clusters.
+  // They take long, and show in a browser, by the protocol's suite or with large components what others compare on
+  // clusters.
   'http-html-browser',
   'mcp-conformance',
+  'sdk-shaped-components',
 ];
 
-const config: ViteUserConfig = defineConfig({
+const ON_EITHER = { include: ['test/spec/**/*.test.ts'], exclude: OF_ONE_NODE.map(pathOf) };
+
+function pathOf(name: string): string {
+  return `test/spec/${name}.test.ts`;
+}
+
+/** What nobody needs to hear twice: `npm run test:alone`. */
+const ON_ONE_NODE = 'one-node';
+
+type Project = NonNullable<NonNullable<ViteUserConfig['test']>['projects']>[number];
+
+const NODE: Project = {
+  extends: true,
+  test: {
+    name: 'node',
+    include: ['test/*.test.ts', 'test/!(spec)/**/*.test.ts', ...OF_ONE_NODE.map(pathOf)],
+    sequence: { groupOrder: 0 },
+  },
+};
+
+const ONE_NODE: Project = { extends: true, test: { name: ON_ONE_NODE, ...ON_EITHER } };
+
+const CLUSTER: Project = {
+  extends: true,
+  test: {
+    name: 'cluster',
+    ...ON_EITHER,
+    // Behind the others, some of which look at the clock.
+    sequence: { groupOrder: 1 },
+    // Clusters wait for their nodes to agree, and to miss each other when they end.
+    maxWorkers: 3,
+    provide: { isClustered: true },
+    // Three nodes start in the place of one.
+    testTimeout: 40_000,
+    hookTimeout: 60_000,
+  },
+};
+
+const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
   resolve: { conditions: [SOURCE] },
   ssr: { resolve: { conditions: [SOURCE] } },
   test: {
     // Its package has TypeScript under the condition by which ours are found, which Node strips in no package.
     server: { deps: { inline: ['@modelcontextprotocol/sdk', '@modelcontextprotocol/client', 'eventsource'] } },
     globalSetup: ['test/support/build-product.ts'],
-    setupFiles: ['test/support/file-scope.ts', 'test/support/property-seed.ts'],
+    setupFiles: ['test/support/file-scope.ts', 'test/support/property-seed.ts', 'test/support/product-threads.ts'],
     environment: 'node',
     pool: 'forks',
     maxWorkers: 2,
@@ -60,24 +100,8 @@ const config: ViteUserConfig = defineConfig({
     teardownTimeout: 10_000,
     passWithNoTests: false,
     allowOnly: false,
-    projects: [
-      { extends: true, test: { name: 'node', include: ['test/**/*.test.ts'], sequence: { groupOrder: 0 } } },
-      {
-        extends: true,
-        test: {
-          name: 'cluster',
-          // Behind the others, some of which look at the clock.
-          sequence: { groupOrder: 1 },
-          include: ['test/spec/**/*.test.ts'],
-          exclude: OF_ONE_NODE.map((name) => `test/spec/${name}.test.ts`),
-          provide: { isClustered: true },
-          // Three nodes start in the place of one.
-          testTimeout: 40_000,
-          hookTimeout: 60_000,
-        },
-      },
-    ],
+    projects: mode === ON_ONE_NODE ? [ONE_NODE] : [NODE, CLUSTER],
   },
-});
+}));
 
 export default config;

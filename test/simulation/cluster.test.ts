@@ -7,12 +7,12 @@ import { RaftWatch, type SaidMessage } from './invariants/raft-watch.ts';
 import { runChecked } from './run-checked.ts';
 import { nodesOf, runSeed } from './scenario.ts';
 
-const SEEDS = Array.from({ length: 70 }, (_, place) => [place + 1, 3] as const);
+const SEEDS = Array.from({ length: 50 }, (_, place) => [place + 1, 3] as const);
 /**
  * What seeds found: names that were denied by a node whose catalog was behind (39, 46), reads and subscriptions that
- * nodes without a copy answered from nothing (26, 35, 56), and transactions that were refused
- * because the name had meant another instance before (49, 78). With three nodes 49 found a node that was removed while
- * it was the only voter of the catalog. Seeds 9, 50 and 66 on three nodes, among the first, found a node that left when
+ * nodes without a copy answered from nothing (26, 35, 56), and transactions that were refused because the name had
+ * meant another instance before (49, 78). With three nodes 49 found a node that was removed while it was the only voter
+ * of the catalog. Seeds 9, 50 and 66 on three nodes, of which two are among the first, found a node that left when
  * nobody else was there, a registration that was undone, and a node that wrote on when it had drained. The last two
  * found faults of the operator, who insisted on a successor that had been removed, and left a node alone that his order
  * removed when he had given up. 30046 found a node that took the first entries of the catalog's log for the level of
@@ -23,6 +23,7 @@ const FOUND = [
   [46, 5],
   [49, 5],
   [56, 5],
+  [66, 3],
   [78, 3],
   [30_046, 3],
   [50_078, 3],

@@ -6,6 +6,9 @@ import { eventually } from './eventually.ts';
 import { startServerIn, type TestServer } from './one-server.ts';
 import { tempDir } from './temp-dir.ts';
 
+/** A scrape takes milliseconds of the processor that the nodes need. */
+const SCRAPED = { interval: 100 };
+
 /** Settings are those of each node. */
 export async function startServerCluster(...settings: readonly string[]): Promise<TestServer> {
   await using starting = new AsyncDisposableStack();
@@ -28,5 +31,5 @@ export async function untilAllAreVoters(node: Pick<TestServer, 'metrics'>, count
     const metrics = await (await fetch(node.metrics)).text();
     const voters = /^cairn_raft_members\{role="voter"\} (\d+)$/m.exec(metrics)?.[1];
     if (Number(voters) !== count) throw new Error(`The catalog has ${voters} voters yet`);
-  });
+  }, SCRAPED);
 }
