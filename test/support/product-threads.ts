@@ -9,8 +9,7 @@ import { fileURLToPath } from 'node:url';
 import threads from 'node:worker_threads';
 import { PRODUCT_VARIABLE } from '../../chaos/support/product.ts';
 
-/** What starts one of ours, in `src`. */
-const SOURCE = /\/src\/.*-worker\.ts$/;
+const SOURCES = new URL('../../src/', import.meta.url).href;
 
 class ProductWorker extends threads.Worker {
   constructor(program: string | URL, options?: threads.WorkerOptions) {
@@ -21,7 +20,7 @@ class ProductWorker extends threads.Worker {
 /** The bundle of a thread of the product; undefined: it is none, or nothing was built. */
 function bundled(program: string | URL): string | undefined {
   const product = process.env[PRODUCT_VARIABLE];
-  if (product === undefined || !(program instanceof URL) || !SOURCE.test(program.href)) return undefined;
+  if (product === undefined || !(program instanceof URL) || !program.href.startsWith(SOURCES)) return undefined;
   const bundle = join(dirname(product), `${basename(fileURLToPath(program), '.ts')}.js`);
   if (!existsSync(bundle)) throw new Error(`${program.href} has no bundle: its line is missing in scripts/bundle.ts`);
   return bundle;
