@@ -1,7 +1,9 @@
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { defineConfig, type ViteUserConfig, type ViteUserConfigFnObject } from 'vitest/config';
 
-// `#layer` imports resolve to the sources, in the test files and in every process or thread that a test starts.
+// `#layer` imports resolve to the sources, in the test files and in what else a test starts, but for nodes and their
+// threads, which are bundles (test/support/build-product.ts, test/support/product-threads.ts).
 const SOURCE = 'source';
 
 /**
@@ -32,20 +34,16 @@ const OF_ONE_NODE: readonly string[] = [
   'quarantined-components',
   'rate-limits',
   'traces',
-  // They take long, and show in a browser, by the protocol's suite or with large components what others compare on
-  // clusters.
+  // They take long, and show in a browser, or by the protocol's suite, what other files compare on clusters.
   'http-html-browser',
   'mcp-conformance',
-  'sdk-shaped-components',
 ];
 
-const ON_EITHER = { include: ['test/spec/**/*.test.ts'], exclude: OF_ONE_NODE.map(pathOf) };
+const ON_CLUSTERS = globSync('test/spec/**/*.test.ts', { cwd: import.meta.dirname }).filter(
+  (path) => !OF_ONE_NODE.includes(basename(path, '.test.ts')),
+);
 
-function pathOf(name: string): string {
-  return `test/spec/${name}.test.ts`;
-}
-
-/** What nobody needs to hear twice: `npm run test:alone`. */
+/** The mode of `npm run test:alone`. */
 const ON_ONE_NODE = 'one-node';
 
 type Project = NonNullable<NonNullable<ViteUserConfig['test']>['projects']>[number];
@@ -54,18 +52,19 @@ const NODE: Project = {
   extends: true,
   test: {
     name: 'node',
-    include: ['test/*.test.ts', 'test/!(spec)/**/*.test.ts', ...OF_ONE_NODE.map(pathOf)],
+    include: ['test/**/*.test.ts'],
+    exclude: ON_CLUSTERS,
     sequence: { groupOrder: 0 },
   },
 };
 
-const ONE_NODE: Project = { extends: true, test: { name: ON_ONE_NODE, ...ON_EITHER } };
+const ONE_NODE: Project = { extends: true, test: { name: ON_ONE_NODE, include: ON_CLUSTERS } };
 
 const CLUSTER: Project = {
   extends: true,
   test: {
     name: 'cluster',
-    ...ON_EITHER,
+    include: ON_CLUSTERS,
     // Behind the others, some of which look at the clock.
     sequence: { groupOrder: 1 },
     // Clusters wait for their nodes to agree, and to miss each other when they end.

@@ -8,7 +8,7 @@
  *   npm run chaos -- --kills 200 [--writers 16] [--seed 1]
  */
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,6 +16,7 @@ import { CatalogChurn, type ChurnSummary } from './support/catalog-churn.ts';
 import { Follower } from './support/follower.ts';
 import { type NodeOptions, type NodeProcess, startNode } from './support/node-process.ts';
 import { Proof, type ProofSummary } from './support/proof.ts';
+import { removeDirectory } from './support/remove-directory.ts';
 import { StoreClient } from './support/store-client.ts';
 import { type Ledger, Writers } from './support/writers.ts';
 
@@ -122,7 +123,10 @@ function seeded(seed: number): () => number {
   };
 }
 
-/** The command: kills one node so often, in a directory of its own, which goes with it, and prints what came of it. */
+/**
+ * The command: kills one node so often, in a directory of its own, and prints what came of it. Both go with this
+ * process, however it exits.
+ */
 export async function killAgainAndAgain({
   kills,
   writers,
@@ -130,26 +134,17 @@ export async function killAgainAndAgain({
 }: Pick<KillPlan, 'kills' | 'writers'> & { readonly seed: number }): Promise<void> {
   const random = seeded(seed);
   const dir = mkdtempSync(join(tmpdir(), 'cairn-chaos-'));
-  // A node that was just killed may still write there.
-  const clear = (): void => rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   let running: ChildProcess | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      running?.kill('SIGKILL');
-      clear();
-      process.exit(1);
-    });
-  }
-  try {
-    const report = await killNine(dir, {
-      kills,
-      writers,
-      loadMs: () => 20 + random() * 400,
-      report: (line) => process.stderr.write(`${line}\n`),
-      onSpawn: (child) => (running = child),
-    });
-    process.stdout.write(`${JSON.stringify(report)}\n`);
-  } finally {
-    clear();
-  }
+  process.once('exit', () => {
+    running?.kill('SIGKILL');
+    removeDirectory(dir);
+  });
+  const report = await killNine(dir, {
+    kills,
+    writers,
+    loadMs: () => 20 + random() * 400,
+    report: (line) => process.stderr.write(`${line}\n`),
+    onSpawn: (child) => (running = child),
+  });
+  process.stdout.write(`${JSON.stringify(report)}\n`);
 }

@@ -11,7 +11,7 @@
  * again and again.
  */
 import { randomInt } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { readNumber, readOptions, refuse } from '../scripts/support/command-line.ts';
@@ -23,6 +23,7 @@ import { HISTORY, runCluster } from './cluster/run.ts';
 import { WORLDS, type WorldKind } from './cluster/world.ts';
 import { killAgainAndAgain } from './kill-nine.ts';
 import { PRODUCT_VARIABLE } from './support/product.ts';
+import { removeDirectory } from './support/remove-directory.ts';
 
 const SEEDS = 1_000_000;
 const NODES_MIN = 3;
@@ -65,6 +66,7 @@ function builtIn(checkout: string): string {
 }
 
 async function one(): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   process.on('exit', buildProduct());
   await killAgainAndAgain({ kills, writers, seed });
 }
@@ -99,8 +101,7 @@ function makeDir(): string {
 /** Nothing is left of a run that was interrupted, unless something was wrong already. */
 function clear(dir: string): void {
   if (values.keep !== undefined || existsSync(join(dir, HISTORY))) return say(`logs are in ${dir}`);
-  // Nodes that were just killed may still write there.
-  rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  removeDirectory(dir);
 }
 
 function isWorld(text: string): text is WorldKind {
@@ -124,7 +125,7 @@ async function cluster(world: WorldKind, dir: string): Promise<void> {
   process.stdout.write(`${JSON.stringify({ seed, nodes, ...verdict })}\n`);
   const isKept = verdict.problems.length > 0 || values.keep !== undefined;
   await endAll();
-  if (!isKept) rmSync(dir, { recursive: true, force: true });
+  if (!isKept) removeDirectory(dir);
   else say(`${verdict.problems.length} problems; logs and histories are in ${dir}`);
   process.exit(verdict.problems.length === 0 ? 0 : 1);
 }

@@ -1,12 +1,13 @@
-// Goal: a chaos run that is interrupted leaves nothing behind. Method: the command itself, in either world, with a
-// directory for temporary files of its own; it is ended as soon as it has files there.
+// Goal: a chaos run that is interrupted leaves nothing behind. Method: the command itself, in either world and for one
+// node, with a directory for temporary files of its own; it is ended as soon as it has files there.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { whyNoWorld } from '../../chaos/cluster/namespaces.ts';
 import { WORLDS } from '../../chaos/cluster/world.ts';
+import { PRODUCT_VARIABLE } from '../../chaos/support/product.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -22,7 +23,8 @@ function logsIn(dir: string): readonly string[] {
 
 /** Ends the command once its nodes have files in its directory for temporary ones; its exit code, or its signal. */
 async function interrupted(dir: string, args: readonly string[], hasBegun: () => boolean): Promise<unknown> {
-  const env = { ...process.env, TMPDIR: dir };
+  // It builds what it runs, so that that is among what it leaves or not.
+  const env = { ...process.env, TMPDIR: dir, [PRODUCT_VARIABLE]: undefined };
   const child = spawn(process.execPath, ['--conditions=source', 'chaos/main.ts', '--seed', '1', ...args], {
     cwd: ROOT,
     env,
@@ -33,6 +35,21 @@ async function interrupted(dir: string, args: readonly string[], hasBegun: () =>
   const exit = once(child, 'exit');
   child.kill('SIGTERM');
   return exit;
+}
+
+/** The command lines of processes that name the directory. */
+function processesOf(dir: string): readonly string[] {
+  const numbers = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return numbers.map((number) => commandLine(number)).filter((line) => line.includes(dir));
+}
+
+/** Empty once the process has ended. */
+function commandLine(number: string): string {
+  try {
+    return readFileSync(`/proc/${number}/cmdline`, 'latin1');
+  } catch {
+    return '';
+  }
 }
 
 function runsIn(dir: string): readonly string[] {
@@ -61,4 +78,5 @@ it('a run of kills that gets SIGTERM leaves nothing', { timeout: 120_000 }, asyn
   const hasStore = (): boolean => runsIn(dir).some((run) => readdirSync(join(dir, run)).length > 0);
   expect(await interrupted(dir, ['--kills', '100'], hasStore)).toEqual([1, null]);
   expect(readdirSync(dir)).toEqual([]);
+  await expect.poll(() => processesOf(dir)).toEqual([]);
 });

@@ -12,6 +12,7 @@ import {
 import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { untilAllAreVoters } from '../support/server-cluster.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 
 /** A component of 12 MB is built, published and started on four nodes, on a machine with other things to do. */
@@ -26,6 +27,8 @@ beforeAll(async () => {
     const join = nodes[0] === undefined ? [] : [`--join=${nodes[0].peer}`];
     nodes.push(await startTestServer('--peer-port=0', '--guest-executors=1', `--node-name=${name}`, ...join));
   }
+  // A database that is there before moves to those that join, and may change its leader meanwhile.
+  await untilAllAreVoters(nodeAt(0), 3);
   await nodeAt(0).client.send('createDatabase', { databaseName });
   const view = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: false })).bytes());
   const published = PublishStateViewRequest.fromPartial({

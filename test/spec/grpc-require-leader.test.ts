@@ -23,6 +23,7 @@ import { eventually } from '../support/eventually.ts';
 import { type CallOptions, GrpcFailure } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { untilAllAreVoters } from '../support/server-cluster.ts';
 import { endWithFile } from '../support/test-scope.ts';
 import { wat } from '../support/wasm/wat.ts';
 
@@ -42,7 +43,8 @@ beforeAll(async () => {
   presenter = Buffer.from(await wat(SHOWING));
   const first = await started('--node-name=one');
   for (const name of ['two', 'three']) await started(`--node-name=${name}`, `--join=${first.peer}`);
-});
+  await untilAllAreVoters(first, 3);
+}, 60_000);
 
 async function started(...settings: readonly string[]): Promise<TestServer> {
   const server = await startTestServer('--peer-port=0', ...settings);

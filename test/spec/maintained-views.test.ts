@@ -13,6 +13,7 @@ import {
 import { hashingView } from '../support/components/views.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { untilAllAreVoters } from '../support/server-cluster.ts';
 
 const SLOW_MS = 360_000;
 const DEADLINE = { deadlineMs: 60_000 };
@@ -34,6 +35,8 @@ async function begin(names: readonly string[], mode: MaintenanceMode, ...flags: 
     const own = ['--peer-port=0', '--guest-executors=1', `--node-name=${name}`];
     nodes.push(await startTestServer(...own, ...join, ...flags));
   }
+  // A database that is there before moves to those that join, and may change its leader meanwhile.
+  await untilAllAreVoters(nodeAt(0), 3);
   await nodeAt(0).client.send('createDatabase', { databaseName });
   const wasmBytes = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: false })).bytes());
   const { stateViewName } = version;

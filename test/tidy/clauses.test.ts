@@ -88,7 +88,11 @@ describe('filesOfOneNodeAreTold', () => {
   });
 
   it.each<readonly [string, Readonly<Record<string, string>>, string]>([
-    ['a file without a row', { 'docs/spec/README.md': '' }, 'docs/spec/README.md: tls runs once, and no row says why'],
+    [
+      'a file without a row',
+      { 'docs/spec/README.md': '' },
+      'docs/spec/README.md: tls does not run on clusters, and no row says why',
+    ],
     [
       'a row of a file that runs on clusters',
       { 'docs/spec/README.md': `${TOLD['docs/spec/README.md']}| \`a\` | Why. |\n` },
@@ -97,7 +101,7 @@ describe('filesOfOneNodeAreTold', () => {
     [
       'a clause that nothing else shows',
       { 'test/spec/a.test.ts': '' },
-      'docs/spec/README.md: tls alone shows SPEC-HTTP-R6, on one node',
+      'docs/spec/README.md: tls alone shows SPEC-HTTP-R6, and not on clusters',
     ],
     [
       'a clause that another file shows',

@@ -1,7 +1,7 @@
 /**
  * The clauses of the specification are a closed table: docs/spec/README.md leads from its parts to their clauses, the
  * other pages of docs/spec say what each clause promises, and tests of test/spec show it through the real servers. The
- * same page says what is shown on one node alone.
+ * same page says what is not shown on clusters.
  */
 import { type Fault, type Tree, under } from './tree.ts';
 
@@ -57,7 +57,7 @@ const CONFIG = 'vitest.config.ts';
 /** The list in the configuration of tests, and a name in it. */
 const OF_ONE_NODE = /OF_ONE_NODE: readonly string\[\] = \[([^\]]*)\]/;
 const NAME = /^ *'([a-z0-9-]+)',$/gm;
-/** A row of the table of files that run once: file; why, and what nothing else shows. */
+/** A row of the table of files that do not run on clusters: file; why, and what nothing else shows. */
 const ROW_OF_ONE = /^\| `([a-z0-9-]+)` \|([^|]+)\|$/gm;
 
 /**
@@ -81,14 +81,16 @@ export function filesOfOneNodeAreTold(tree: Tree): readonly Fault[] {
     ...left.filter((name) => !tree.has(pathOf(name))).map((name) => `${CONFIG}: there is no ${pathOf(name)}`),
     ...left
       .filter((name) => !rows.some((row) => row.name === name))
-      .map((name) => `${TABLE}: ${name} runs once, and no row says why`),
+      .map((name) => `${TABLE}: ${name} does not run on clusters, and no row says why`),
     ...rows
       .filter(({ name }) => !left.includes(name))
       .map(({ name }) => `${TABLE}: ${name} runs on clusters (${CONFIG})`),
     ...rows.flatMap(({ name, why }) => {
       const [told, shown] = [idsIn(why), onlyIn(name)];
       return [
-        ...shown.filter((id) => !told.includes(id)).map((id) => `${TABLE}: ${name} alone shows ${id}, on one node`),
+        ...shown
+          .filter((id) => !told.includes(id))
+          .map((id) => `${TABLE}: ${name} alone shows ${id}, and not on clusters`),
         ...told.filter((id) => !shown.includes(id)).map((id) => `${TABLE}: ${id} is not shown by ${name} alone`),
       ];
     }),

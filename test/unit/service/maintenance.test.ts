@@ -106,13 +106,10 @@ function setStatus(databaseName: string, status: Status): Promise<void> {
 
 /** Lets looks happen until it holds. */
 async function looked(check: () => void): Promise<void> {
-  await eventually(
-    () => {
-      world.timers.pass(LOOK_MS);
-      check();
-    },
-    { interval: 20 },
-  );
+  await eventually(() => {
+    world.timers.pass(LOOK_MS);
+    check();
+  });
 }
 
 function maintained(): unknown {
