@@ -16,8 +16,18 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, realpathSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
-import { THREADS } from './support/threads.ts';
 
+/**
+ * The file that a thread starts by, and its source. Threads name each other's files, so these are no matter of taste.
+ */
+const THREADS: Readonly<Record<string, string>> = {
+  main: 'src/main/main.ts',
+  'core-worker': 'src/main/core-worker.ts',
+  'batch-worker': 'src/main/batch-worker.ts',
+  'log-worker': 'src/storage/log-worker.ts',
+  'scrub-worker': 'src/storage/scrub-worker.ts',
+  'executor-worker': 'src/wasm/executors/executor-worker.ts',
+};
 /** How the sources name the file of a thread that they start. */
 const STARTED = /["'`]\.\/([\w-]+-worker)\.js["'`]/g;
 
