@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { defineConfig, type ViteUserConfig, type ViteUserConfigFnObject } from 'vitest/config';
+import { ProfileReporter } from './test/support/profile-reporter.ts';
 
 // `#layer` imports resolve to the sources, in the test files and in what else a test starts, but for nodes and their
 // threads, which are bundles (test/support/build-product.ts, test/support/product-threads.ts).
@@ -39,43 +40,47 @@ const OF_ONE_NODE: readonly string[] = [
   'mcp-conformance',
 ];
 
-const FILES = globSync('test/**/*.test.ts', { cwd: import.meta.dirname });
-const ON_CLUSTERS = FILES.filter(
-  (path) => path.startsWith('test/spec/') && !OF_ONE_NODE.includes(basename(path, '.test.ts')),
-);
-
-/** The mode of `npm run test:alone`. */
+/** The modes of `npm run test:all`, which alone runs the files that take long. */
+const ALL = 'all';
 const ON_ONE_NODE = 'one-node';
+const LONG = '.long.test.ts';
+
+const isClause = (path: string): boolean =>
+  path.startsWith('test/spec/') && !OF_ONE_NODE.includes(basename(path, path.endsWith(LONG) ? LONG : '.test.ts'));
 
 type Project = NonNullable<NonNullable<ViteUserConfig['test']>['projects']>[number];
 
-const NODE: Project = {
-  extends: true,
-  test: {
-    name: 'node',
-    // A list of what is not included would stand in the place of the one that a command line gives.
-    include: FILES.filter((path) => !ON_CLUSTERS.includes(path)),
-    sequence: { groupOrder: 0 },
-  },
-};
-
-const ONE_NODE: Project = { extends: true, test: { name: ON_ONE_NODE, include: ON_CLUSTERS } };
-
-const CLUSTER: Project = {
-  extends: true,
-  test: {
-    name: 'cluster',
-    include: ON_CLUSTERS,
-    // Behind the others, some of which look at the clock.
-    sequence: { groupOrder: 1 },
-    // Clusters wait for their nodes to agree, and to miss each other when they end.
-    maxWorkers: 3,
-    provide: { isClustered: true },
-    // Three nodes start in the place of one.
-    testTimeout: 40_000,
-    hookTimeout: 60_000,
-  },
-};
+function projects(mode: string): Project[] {
+  const files = globSync('test/**/*.test.ts', { cwd: import.meta.dirname });
+  const included = mode === ALL ? files : files.filter((path) => !path.endsWith(LONG));
+  const clauses = included.filter(isClause);
+  if (mode === ON_ONE_NODE) return [{ extends: true, test: { name: ON_ONE_NODE, include: clauses } }];
+  const node: Project = {
+    extends: true,
+    test: {
+      name: 'node',
+      // A list of what is not included would stand in the place of the one that a command line gives.
+      include: included.filter((path) => !isClause(path)),
+      sequence: { groupOrder: 0 },
+    },
+  };
+  const cluster: Project = {
+    extends: true,
+    test: {
+      name: 'cluster',
+      include: clauses,
+      // Behind the others, some of which look at the clock.
+      sequence: { groupOrder: 1 },
+      // Clusters wait for their nodes to agree, and to miss each other when they end.
+      maxWorkers: 3,
+      provide: { isClustered: true },
+      // Three nodes start in the place of one.
+      testTimeout: 40_000,
+      hookTimeout: 60_000,
+    },
+  };
+  return [node, cluster];
+}
 
 const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
   resolve: { conditions: [SOURCE] },
@@ -83,6 +88,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
   test: {
     // Its package has TypeScript under the condition by which ours are found, which Node strips in no package.
     server: { deps: { inline: ['@modelcontextprotocol/sdk', '@modelcontextprotocol/client', 'eventsource'] } },
+    reporters: ['default', new ProfileReporter(), ...report()],
     globalSetup: ['test/support/build-product.ts'],
     setupFiles: ['test/support/file-scope.ts', 'test/support/property-seed.ts', 'test/support/product-threads.ts'],
     environment: 'node',
@@ -93,15 +99,24 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
     isolate: false,
     execArgv: [`--conditions=${SOURCE}`],
     // A process that a test starts need not compile again what one before it has compiled.
-    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compile') },
+    env: {
+      NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compile'),
+      ...(mode === ALL ? { TEST_LONG: '1' } : {}),
+    },
     // What needs longer says so itself, and why.
     testTimeout: 20_000,
     hookTimeout: 20_000,
     teardownTimeout: 10_000,
     passWithNoTests: false,
     allowOnly: false,
-    projects: mode === ON_ONE_NODE ? [ONE_NODE] : [NODE, CLUSTER],
+    projects: projects(mode),
   },
 }));
+
+/** A report that another program reads, where the environment says. */
+function report(): ['json', { outputFile: string }][] {
+  const { TEST_REPORT: outputFile } = process.env;
+  return outputFile === undefined ? [] : [['json', { outputFile }]];
+}
 
 export default config;

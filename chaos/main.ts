@@ -22,7 +22,6 @@ import { dirInside, runInside, whyNoWorld } from './cluster/namespaces.ts';
 import { HISTORY, runCluster } from './cluster/run.ts';
 import { WORLDS, type WorldKind } from './cluster/world.ts';
 import { killAgainAndAgain } from './kill-nine.ts';
-import { PRODUCT_VARIABLE } from './support/product.ts';
 import { removeDirectory } from './support/remove-directory.ts';
 
 const SEEDS = 1_000_000;
@@ -67,13 +66,8 @@ function builtIn(checkout: string): string {
 
 async function one(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-  process.on('exit', buildProduct());
+  process.on('exit', setup());
   await killAgainAndAgain({ kills, writers, seed });
-}
-
-/** What is shipped, unless somebody has built it before; what it returns takes it away. */
-function buildProduct(): () => void {
-  return process.env[PRODUCT_VARIABLE] === undefined ? setup() : (): void => undefined;
 }
 
 async function outside(): Promise<void> {
@@ -82,7 +76,7 @@ async function outside(): Promise<void> {
   const reason = kind === 'loopback' ? undefined : whyNoWorld();
   if (kind === 'namespaces' && reason !== undefined) refuse(`There are no namespaces here: ${reason}`);
   if (reason !== undefined) say(`the nodes are on loopback: there are no namespaces here (${reason})`);
-  const end = buildProduct();
+  const end = setup();
   if (kind === 'loopback' || reason !== undefined) {
     process.on('exit', end);
     return cluster('loopback', makeDir());

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { spending } from '../../test/support/costs.ts';
 import { productArgs } from './product.ts';
 
 export interface NodeProcess {
@@ -78,7 +79,7 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     log = (log + text).slice(-LOG_BYTES_MAX);
   });
   const ended = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => code ?? signal ?? 'unknown');
-  const ready = await Promise.race([readyLine(child), ended]);
+  const ready = await spending('starting nodes', () => Promise.race([readyLine(child), ended]));
   if (typeof ready !== 'object') throw new Error(`the node ended with ${ready} before it was ready:\n${log}`);
   return {
     pid: child.pid ?? 0,

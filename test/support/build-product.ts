@@ -10,8 +10,12 @@ import { tempDir } from './temp-dir.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** What vitest calls before the first test; what it returns is called after the last one. */
+/**
+ * What vitest calls before the first test; what it returns is called after the last one. A run of several suites builds
+ * the product before them all.
+ */
 export function setup(): () => void {
+  if (process.env[PRODUCT_VARIABLE] !== undefined) return () => undefined;
   const dir = tempDir();
   cpSync(join(ROOT, 'package.json'), join(dir.path, 'package.json'));
   symlinkSync(join(ROOT, 'node_modules'), join(dir.path, 'node_modules'));

@@ -1,5 +1,6 @@
 // Waiting for what sockets, timers and other processes do, which tell nobody when they have.
 import { vi } from 'vitest';
+import { spending } from './costs.ts';
 
 /**
  * Nothing is said about how long it takes: what has to be quick is tested against what would be slower. This ends
@@ -12,5 +13,5 @@ const ASK_MS = 20;
 
 /** Until it holds. */
 export function eventually<T>(check: () => T | Promise<T>, options: { readonly interval?: number } = {}): Promise<T> {
-  return vi.waitFor(check, { interval: ASK_MS, ...options, timeout: LAST_MS });
+  return spending('waiting', () => vi.waitFor(check, { interval: ASK_MS, ...options, timeout: LAST_MS }));
 }

@@ -4,6 +4,7 @@
  */
 import { channel } from 'node:diagnostics_channel';
 import { afterAll } from 'vitest';
+import { takeCosts } from './costs.ts';
 import { endFile } from './test-scope.ts';
 
 /** Whether a node runs in this process: each looks at all connections that come (src/main/connection-bound.ts). */
@@ -12,7 +13,9 @@ const hasNode = (): boolean => channel('net.server.socket').hasSubscribers;
 const hadNode = hasNode();
 
 // Hooks run the latest first, so this one is behind those of the file.
-afterAll(async () => {
+// oxlint-disable-next-line no-empty-pattern -- the first argument is that of fixtures, and there are none.
+afterAll(async ({}, file) => {
   await endFile();
+  file.meta.costs = takeCosts();
   if (!hadNode && hasNode()) throw new Error('The file leaves a node running: have it end by `endWithFile`');
 });

@@ -5,6 +5,7 @@ import type { ChannelCredentials } from '@grpc/grpc-js';
 import { silentLogger } from '#observability';
 import { readInvocation } from '../../src/main/config.ts';
 import { startServers } from '../../src/main/servers.ts';
+import { spending } from './costs.ts';
 import { TestClient } from './grpc-client.ts';
 import { tempDir } from './temp-dir.ts';
 
@@ -59,7 +60,8 @@ export async function startServerFor(
   const read = readInvocation([`--data-dir=${dataDir}`, ...ports, ...small, ...settings], {});
   if (read.kind === 'failure') throw new Error(read.reason.join(' '));
   if (read.value.kind !== 'run') throw new Error('the settings of a test server start a node');
-  const running = await startServers(read.value.config, silentLogger);
+  const { config } = read.value;
+  const running = await spending('starting nodes', () => startServers(config, silentLogger));
   const { grpc } = running.addresses;
   const client = new TestClient(grpc, {}, channel);
   return {

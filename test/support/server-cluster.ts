@@ -2,6 +2,7 @@
  * Three real nodes in this process that hold every database, seen as one server: each protocol is spoken by a node of
  * its own, so that what a test writes by one and reads by another has gone from node to node.
  */
+import { spending } from './costs.ts';
 import { eventually } from './eventually.ts';
 import { startServerIn, type TestServer } from './one-server.ts';
 import { tempDir } from './temp-dir.ts';
@@ -10,7 +11,11 @@ import { tempDir } from './temp-dir.ts';
 const SCRAPED = { interval: 100 };
 
 /** Settings are those of each node. */
-export async function startServerCluster(...settings: readonly string[]): Promise<TestServer> {
+export function startServerCluster(...settings: readonly string[]): Promise<TestServer> {
+  return spending('starting nodes', () => startThree(settings));
+}
+
+async function startThree(settings: readonly string[]): Promise<TestServer> {
   await using starting = new AsyncDisposableStack();
   const start = async (name: string, ...own: readonly string[]): Promise<TestServer> => {
     const dir = starting.adopt(tempDir(), (each) => each[Symbol.dispose]());

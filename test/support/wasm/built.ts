@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { bundled, componentFrom, kindOf } from '../../../sdk/component/build/build.ts';
+import { spending } from '../costs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const KEPT = join(ROOT, 'node_modules/.cache/components');
@@ -22,7 +23,7 @@ export async function builtComponent(module: string): Promise<Uint8Array> {
   if (!existsSync(kept)) {
     mkdirSync(KEPT, { recursive: true });
     const made = `${kept}.${process.pid}`;
-    writeFileSync(made, await componentFrom(source, kind));
+    writeFileSync(made, await spending('building components', () => componentFrom(source, kind)));
     renameSync(made, kept);
   }
   return new Uint8Array(readFileSync(kept));

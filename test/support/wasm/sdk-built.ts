@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { componentize } from '@bytecodealliance/componentize-js';
+import { spending } from '../costs.ts';
 import { SDK_WIT } from './wit.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -79,7 +80,7 @@ export async function sdkComponent(
   if (!existsSync(kept)) {
     mkdirSync(KEPT, { recursive: true });
     const made = `${kept}.${process.pid}`;
-    writeFileSync(made, await componentFrom(worldName, source, types));
+    writeFileSync(made, await spending('building components', () => componentFrom(worldName, source, types)));
     renameSync(made, kept);
   }
   return new Uint8Array(readFileSync(kept));
