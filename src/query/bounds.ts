@@ -24,22 +24,17 @@ export interface BoundsOf {
   readonly after?: Position | undefined;
 }
 
-/** Whatever numbers a caller asked for, the bounds lie in the revisions 1 to `at`. */
+/** Each bound narrows the revisions 1 to `at`: `max(1, start, after)`, `min(at, end, after)`. */
 export function boundsOf({ at, revisions, direction, after }: BoundsOf): Bounds {
   const isForward = direction === 'forward';
-  const start = nearestRevision(revisions.start ?? 1);
-  const end = nearestRevision(revisions.end ?? at);
-  const first = clamp(Math.max(start, isForward && after !== undefined ? after.revision : 1), at);
-  const last = clamp(Math.min(end, !isForward && after !== undefined ? after.revision : at), at);
+  const behind = after === undefined ? undefined : Math.min(after.revision, at + 1);
+  const start = Math.max(1, nearestRevision(revisions.start ?? 1), isForward ? (behind ?? 1) : 1);
+  const first = Math.min(start, at + 1);
+  const last = Math.min(nearestRevision(revisions.end ?? at), at, isForward ? at : (behind ?? at));
   const ranks = rankRange(first, last, direction);
-  if (after === undefined || after.revision > at) return { direction, first, last, ranks };
-  const behind = rankOf(after.revision, Math.min(after.index, INDEX_MAX), direction) + 1;
-  return { direction, first, last, ranks: { ...ranks, first: Math.max(ranks.first, behind) } };
-}
-
-/** Into 0 to at + 1: what lies beyond the database on either side, it does not matter how far. */
-function clamp(revision: number, at: number): number {
-  return Math.min(Math.max(revision, 0), at + 1);
+  if (after === undefined || behind === undefined) return { direction, first, last, ranks };
+  const next = rankOf(behind, Math.min(after.index, INDEX_MAX), direction) + 1;
+  return { direction, first, last, ranks: { ...ranks, first: Math.max(ranks.first, next) } };
 }
 
 export function isEmpty(bounds: Bounds): boolean {

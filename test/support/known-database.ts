@@ -35,6 +35,7 @@ import {
   encodeTransactPayload,
   NO_OPTIONS,
   ORIGIN,
+  type Position,
   readEvent,
   SPEC_VERSION,
   stampPayload,
@@ -148,24 +149,30 @@ export function transactionIdOf(revision: number): Uint8Array {
   return id;
 }
 
-/** What a query answers at a revision, by looking at every event. */
+/** What a query answers at a revision, by looking at every event. In the order of time `after` is that of an event. */
 export function naiveAnswer(events: readonly KnownEvent[], at: number, query: EventQuery): readonly StoredEvent[] {
   const { selector, revisions, effectiveTime, direction, limit, after } = query;
-  const inOrder = events
+  const isInTime = effectiveTime !== undefined;
+  const last = isInTime && after ? events.find(({ stored }) => isAt(stored.position, after)) : undefined;
+  return events
     .filter(({ stored }) => stored.position.revision <= at)
-    .toSorted((a, b) => order(a, b, direction, effectiveTime !== undefined));
-  const start =
-    after === undefined ? undefined : inOrder.find(({ stored }) => comparePositions(stored.position, after) === 0);
-  const behind = inOrder.slice(start === undefined ? 0 : inOrder.indexOf(start) + 1);
-  return behind
     .filter(({ event }) => naivelyMatches(selector, event))
-    .filter(
-      ({ stored: { position } }) =>
-        position.revision >= (revisions.start ?? 0) && position.revision <= (revisions.end ?? at),
-    )
+    .filter(({ stored }) => stored.position.revision >= (revisions.start ?? 0))
+    .filter(({ stored }) => stored.position.revision <= (revisions.end ?? at))
     .filter(({ effective }) => isNaivelyWithin(effective, effectiveTime?.start, effectiveTime?.end))
+    .filter((event) => last === undefined || order(event, last, direction, true) > 0)
+    .filter(({ stored }) => isInTime || after === undefined || isBehind(stored.position, after, direction))
+    .toSorted((a, b) => order(a, b, direction, isInTime))
     .slice(0, limit ?? events.length)
     .map(({ stored }) => stored);
+}
+
+function isAt(position: Position, other: Position): boolean {
+  return comparePositions(position, other) === 0;
+}
+
+function isBehind(position: Position, after: Position, direction: Direction): boolean {
+  return direction === 'forward' ? comparePositions(position, after) > 0 : comparePositions(position, after) < 0;
 }
 
 function order(left: KnownEvent, right: KnownEvent, direction: Direction, byTime: boolean): number {
