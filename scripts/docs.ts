@@ -6,13 +6,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { withBlock } from './support/generated-block.ts';
 import { generatedPages, generatedParts } from './support/generated-pages.ts';
+import { cruiseTree, LAYER_GRAPH, layerGraph } from './support/layer-graph.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const only = process.argv[2];
 
 if (only === undefined) for (const { path, content } of generatedPages()) writeFileSync(join(root, path), content);
 
-for (const { page, block, content } of await generatedParts(root)) {
+const graph = { ...LAYER_GRAPH, content: layerGraph(await cruiseTree(root)) };
+for (const { page, block, content } of [...generatedParts(root), graph]) {
   if (only !== undefined && only !== block) continue;
   const path = join(root, page);
   writeFileSync(path, withBlock(readFileSync(path, 'utf8'), block, content));

@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { renderConfigReference } from '../../src/main/config-reference.ts';
 import { adrIndex } from './adr-index.ts';
-import { cruiseTree, layerPicture } from './layer-graph.ts';
 import { renderLimitsReference } from './limits-reference.ts';
 import { renderMetricsReference } from './metrics-reference.ts';
 import { permissionsTable } from './permissions-reference.ts';
@@ -27,10 +26,9 @@ export function generatedPages(): readonly GeneratedPage[] {
   ];
 }
 
-export async function generatedParts(root: string): Promise<readonly GeneratedPart[]> {
-  const picture = layerPicture(await cruiseTree(root));
+/** But for the layer graph, which takes a reading of every import: layer-graph.ts. */
+export function generatedParts(root: string): readonly GeneratedPart[] {
   return [
-    { page: 'docs/architecture.md', block: 'layer-graph', content: `\`\`\`mermaid\n${picture}\n\`\`\`` },
     { page: 'docs/security.md', block: 'permissions', content: permissionsTable() },
     { page: 'docs/adr/README.md', block: 'adr-index', content: adrIndex(join(root, 'docs/adr')) },
   ];

@@ -1,8 +1,8 @@
 /**
  * The import graph of src, read by dependency-cruiser with the rules of .dependency-cruiser.cjs.
  *
- * For the `layers` script (broken rules), the `graph` script (the picture in docs/architecture.md) and the tidy test
- * (is that picture fresh?). It draws what the code imports, not what the rules allow.
+ * For the `layers` script (broken rules, and whether the picture in docs/architecture.md is fresh) and the `graph`
+ * script, which writes that picture. It draws what the code imports, not what the rules allow.
  */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -39,6 +39,14 @@ export function brokenRules(cruised: ICruiseResult): readonly string[] {
     const path = cycle ? cycle.map((step) => step.name).join(' -> ') : to;
     return `${rule.name}: ${from} -> ${path}`;
   });
+}
+
+/** The block of docs/architecture.md that shows the layers. */
+export const LAYER_GRAPH = { page: 'docs/architecture.md', block: 'layer-graph' } as const;
+
+/** The content of that block. */
+export function layerGraph(cruised: ICruiseResult): string {
+  return `\`\`\`mermaid\n${layerPicture(cruised)}\n\`\`\``;
 }
 
 /** The layers as a Mermaid flow chart: an arrow for each pair where a file of one imports the door of the other. */

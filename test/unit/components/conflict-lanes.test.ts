@@ -67,18 +67,6 @@ describe('lanes of those who have lost', () => {
     expect(turns.lanes.size).toBe(1);
   });
 
-  it('end a turn once', async () => {
-    const lanes = new ConflictLanes();
-    const first = await lanes.turn(A, undefined);
-    const second = lanes.turn(A, undefined);
-    const third = lanes.turn(A, undefined);
-    first[Symbol.dispose]();
-    first[Symbol.dispose]();
-    (await second)[Symbol.dispose]();
-    (await third)[Symbol.dispose]();
-    expect(lanes.size).toBe(0);
-  });
-
   it('are left by those for whom nobody waits any longer', async () => {
     const turns = new Turns();
     const [early, late, never] = [new AbortController(), new AbortController(), new AbortController()];
