@@ -62,11 +62,10 @@ beforeAll(async () => {
 afterAll(() => tree[Symbol.dispose]());
 
 describe('the layer law', () => {
-  it.each(VIOLATIONS)('finds in %s: %s', (path, _text, rule) => {
-    expect(broken).toContainEqual(expect.stringMatching(`^${rule}: ${path.replaceAll('.', '\\.')} -> `));
-  });
-
-  it('finds nothing in the files that keep it', () => {
+  it('is broken by each of the files that break it, and by no other', () => {
+    for (const [path, , rule] of VIOLATIONS) {
+      expect(broken).toContainEqual(expect.stringMatching(`^${rule}: ${path.replaceAll('.', '\\.')} -> `));
+    }
     const guilty = new Set<string>([...VIOLATIONS.map(([path]) => path), 'src/service/ring-b.ts']);
     expect(broken.filter((line) => !guilty.has(line.split(' ')[1] ?? ''))).toEqual([]);
   });

@@ -59,18 +59,8 @@ const ALLOWED = {
   'src/transport/grpc/gen/BadName.ts': 'export const x: any = 1;',
 };
 
-const AMBIENT = [
-  'process',
-  'Buffer',
-  'console',
-  'setTimeout',
-  'queueMicrotask',
-  'performance',
-  'crypto',
-  'URL',
-  'AbortController',
-  'structuredClone',
-];
+const AMBIENT =
+  'process Buffer console setTimeout queueMicrotask performance crypto URL AbortController structuredClone'.split(' ');
 
 const tree = tempDir();
 let found: readonly string[] = [];
@@ -89,12 +79,9 @@ beforeAll(() => {
 afterAll(() => tree[Symbol.dispose]());
 
 describe('the linter', () => {
-  it.each(LINT_VIOLATIONS)('finds in %s the violation of its rule', (path, _text, rule) => {
-    expect(found).toContain(`${path} ${rule}`);
-  });
-
-  it.each(Object.keys(ALLOWED))('passes %s', (path) => {
-    expect(found.filter((fault) => fault.startsWith(`${path} `))).toEqual([]);
+  it('finds each violation, and nothing in what is allowed', () => {
+    expect(found).toEqual(expect.arrayContaining(LINT_VIOLATIONS.map(([path, , rule]) => `${path} ${rule}`)));
+    expect(found.filter((fault) => Object.keys(ALLOWED).some((path) => fault.startsWith(`${path} `)))).toEqual([]);
   });
 });
 
@@ -107,11 +94,8 @@ describe('the pure compiler settings', () => {
     );
     const { stdout } = tool('tsc', ['-p', 'tsconfig.pure.json', '--pretty', 'false']);
     const lines = stdout.split('\n').filter((line) => line.startsWith('src/kv/ambient.ts'));
-    const named = lines.flatMap(
-      (line) =>
-        /Cannot find (?:name|module|module or type declarations for side-effect import of) '([^']+)'/.exec(line)?.[1] ??
-        [],
-    );
+    const missing = /Cannot find (?:name|module|module or type declarations for side-effect import of) '([^']+)'/;
+    const named = lines.flatMap((line) => missing.exec(line)?.[1] ?? []);
     expect(named.toSorted()).toEqual([...AMBIENT, 'node:fs'].toSorted());
     expect(lines).toHaveLength(AMBIENT.length + 1);
   });
