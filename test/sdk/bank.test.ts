@@ -1,163 +1,26 @@
-// Goal: the example of a bank says the same as plain code and as the component that is built of it, published and run
-// in an executor (G6, G12, G18). Method: scenarios of the test kit, each with both hosts.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+// Goal: the example of a bank does what it says, and the kit gives events as a database does (G6, G12, G18). Method:
+// scenarios of the test kit, over plain code; bank.long.test.ts runs them over what is built.
+import { describe, expect, it } from 'vitest';
 import { component as accounts } from '../../examples/bank/accounts.ts';
 import { component as balances } from '../../examples/bank/balances.ts';
-import { accountEvent } from '../../examples/bank/events.ts';
 import { component as statement } from '../../examples/bank/statement.ts';
-import type { NewEvent } from '../../sdk/component/src/index.ts';
 import { plainChange, plainPresenter, plainView } from '../../sdk/component/testing/plain.ts';
 import { RealHost } from '../../sdk/component/testing/real.ts';
-import { change, presenter, stored, view } from '../../sdk/component/testing/scenario.ts';
-import { builtComponent } from '../support/wasm/built.ts';
+import { stored } from '../../sdk/component/testing/scenario.ts';
+import { accountsDecide, balancesAddUp, statementIsWritten } from '../support/bank-scenarios.ts';
 
-const OPENED: readonly NewEvent[] = [
-  accountEvent('account.opened', 'a', { owner: 'Ada' }),
-  accountEvent('account.opened', 'b', { owner: 'Bruno, "B"' }),
-  accountEvent('account.deposited', 'a', { cents: 500 }),
-];
-const HOSTS = ['plain', 'real'] as const;
+describe('the balances', () => balancesAddUp(() => plainView(balances)));
+describe('the accounts', () => accountsDecide(() => plainChange(accounts)));
+describe('the statement', () => statementIsWritten(() => plainPresenter(statement)));
 
-/** Three builds by an engine that starts three times, on a machine with other things to do. */
-const BUILD_MS = 300_000;
-
-const real: { view?: RealHost; change?: RealHost; presenter?: RealHost } = {};
-beforeAll(async () => {
-  real.view = await RealHost.of(await builtComponent('examples/bank/balances.ts'), 'state-view');
-  real.change = await RealHost.of(await builtComponent('examples/bank/accounts.ts'), 'state-change');
-  real.presenter = await RealHost.of(await builtComponent('examples/bank/statement.ts'), 'presenter');
-}, BUILD_MS);
-afterAll(async () => {
-  await Promise.all(Object.values(real).map((host) => host[Symbol.asyncDispose]()));
+it('a real host says why a component is refused', async () => {
+  await expect(RealHost.of(new Uint8Array(8), 'state-view')).rejects.toThrow('InvalidComponent');
 });
 
-function hostOf<Host>(name: (typeof HOSTS)[number], plain: Host, built: Host | undefined): Host {
-  if (name === 'plain') return plain;
-  if (built === undefined) throw new Error('Nothing was built');
-  return built;
-}
-
-describe.each(HOSTS)('the balances, %s', { timeout: 120_000 }, (name) => {
-  const host = (): ReturnType<typeof view> => view(hostOf(name, plainView(balances), real.view));
-
-  it('are none in front of the first event', async () => {
-    await host().given().thenState([]);
-  });
-
-  it('add up, and are read by owner', async () => {
-    const given = host().given(...OPENED, accountEvent('account.withdrawn', 'a', { cents: 150 }));
-    const ada = { account: 'a', owner: 'Ada', cents: 350 };
-    await given.thenState([ada, { account: 'b', owner: 'Bruno, "B"', cents: 0 }]);
-    await given.thenState([ada], { 'subject.owner': 'Ada' });
-  });
-
-  it('say which event makes no sense', async () => {
-    await host()
-      .given(...OPENED, accountEvent('account.deposited', 'c', { cents: 1 }))
-      .thenFails(/^Error: The account c is used before it is opened$/);
-  });
-
-  it('are the same bytes for text of every kind', async () => {
-    const owner = 'Łódź 🏦 \u0000 \u2028 "x"';
-    await host()
-      .given(accountEvent('account.opened', 'ä', { owner }))
-      .thenState([{ account: 'ä', owner, cents: 0 }]);
-  });
-});
-
-describe.each(HOSTS)('the accounts, %s', { timeout: 120_000 }, (name) => {
-  const host = (): ReturnType<typeof change> => change(hostOf(name, plainChange(accounts), real.change));
-  const withdrawal = { method: 'POST', path: '/accounts/a/withdrawals' };
-
-  it('are opened and used', async () => {
-    const opened = accountEvent('account.opened', 'c d', { owner: 'Cleo' });
-    await host().given({}).when({ method: 'POST', path: '/accounts/c%20d' }, { owner: 'Cleo' }).thenEmits([opened]);
-    const withdrawn = accountEvent('account.withdrawn', 'a', { cents: 500 });
-    await host().given({ events: OPENED }).when(withdrawal, { cents: 500 }).thenEmits([withdrawn]);
-  });
-
-  it('are not overdrawn', async () => {
-    await host()
-      .given({ events: OPENED })
-      .when(withdrawal, { cents: 501 })
-      .thenRefuses('validation-failed', { code: 'overdrawn', details: { balance: 500, asked: 501 } });
-  });
-
-  it('refuse what they do not know', async () => {
-    const given = host().given({ events: OPENED });
-    await given.when({ method: 'POST', path: '/accounts/c/deposits' }, { cents: 1 }).thenRefuses('state-not-found');
-    await given
-      .when({ method: 'PATCH', path: '/accounts/a' })
-      .thenRefuses('unknown-command', { message: /no PATCH \/accounts\/a; there is .*POST \/accounts\/\{account\}/ });
-    await given.when(withdrawal, { cents: 1.5 }).thenRefuses('invalid-input', { message: /cents is 1\.5/ });
-    await given.when(withdrawal).thenRefuses('invalid-input', { message: /no body/ });
-  });
-
-  it('read a State View', async () => {
-    const rows = ['a', 'b'].map((account, at) => ({ account, owner: 'Ada', cents: 70 * at }));
-    const views = { balances: rows };
-    const withdrawn = accountEvent('account.withdrawn', 'b', { cents: 70 });
-    await host().given({ views }).when({ method: 'DELETE', path: '/accounts/b' }).thenEmits([withdrawn]);
-    await host().given({ views }).when({ method: 'DELETE', path: '/accounts/a' }).thenEmits([]);
-  });
-
-  it('are refused when what they read is not there', async () => {
-    await host()
-      .given({})
-      .when({ method: 'DELETE', path: '/accounts/a' })
-      .thenRefuses('state-not-found', { message: /no State View balances/, code: 'not-found' });
-  });
-});
-
-describe.each(HOSTS)('the statement, %s', { timeout: 120_000 }, (name) => {
-  const host = (): ReturnType<typeof presenter> => presenter(hostOf(name, plainPresenter(statement), real.presenter));
-  const row = { account: 'a', owner: 'Bruno, "B"', cents: 5 };
-
-  it('is written', async () => {
-    await host().given([row]).when({ contentType: 'text/csv' }).thenWrites('account,owner,cents\na,"Bruno, ""B""",5\n');
-  });
-
-  it('has lines of any length', async () => {
-    const owner = 'x'.repeat(600_000);
-    const rows = [{ account: 'a', owner, cents: 5 }];
-    await host().given(rows).when({ contentType: 'text/csv' }).thenWrites(`account,owner,cents\na,${owner},5\n`);
-  });
-
-  it('has pages', async () => {
-    const rows = Array.from({ length: 150 }, (_, cents) => ({ account: 'a', owner: 'x', cents }));
-    const lines = rows.map(({ cents }) => `a,x,${cents}\n`);
-    const head = 'account,owner,cents\n';
-    const given = host().given(rows);
-    await given.when({ contentType: 'text/csv' }).thenWrites(head + lines.slice(0, 100).join(''), '100');
-    await given
-      .when({ contentType: 'text/csv', parameters: { continuation: '100' } })
-      .thenWrites(head + lines.slice(100).join(''));
-  });
-
-  it('fails by its own word, and by what is thrown', async () => {
-    await host()
-      .given([])
-      .when({ contentType: 'text/html' })
-      .thenFails('invalid-input', /text\/html/);
-    await host()
-      .given({})
-      .when({ contentType: 'text/csv' })
-      .thenFails('internal-error', /TypeError/);
-  });
-});
-
-describe('RealHost', () => {
-  it('says why a component is refused', async () => {
-    await expect(RealHost.of(new Uint8Array(8), 'state-view')).rejects.toThrow('InvalidComponent');
-  });
-});
-
-describe('stored', () => {
-  it('gives each event a revision of its own', () => {
-    expect(stored(...OPENED).map(({ revision, id }) => [revision, id])).toEqual([
-      [1, 'event-1'],
-      [2, 'event-2'],
-      [3, 'event-3'],
-    ]);
-  });
+it('each stored event has a revision of its own', () => {
+  const events = stored({ source: 's', type: 't' }, { source: 's', type: 't' });
+  expect(events.map(({ revision, id }) => [revision, id])).toEqual([
+    [1, 'event-1'],
+    [2, 'event-2'],
+  ]);
 });

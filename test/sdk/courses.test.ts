@@ -1,25 +1,14 @@
-// Goal: the example of courses decides over a course and a student at once, as plain code and as the component that is
-// built of it. Method: scenarios of the test kit, each with both hosts.
-import { afterAll, beforeAll, describe, it } from 'vitest';
+// Goal: the example of courses decides over a course and a student at once. Method: scenarios of the test kit, over plain
+// code; the component that is built of it runs on a node in test/examples/courses.long.test.ts.
+import { describe, it } from 'vitest';
 import { courseEvent, seatEvent } from '../../examples/courses/events.ts';
 import { component } from '../../examples/courses/subscriptions.ts';
 import { plainChange } from '../../sdk/component/testing/plain.ts';
-import { RealHost } from '../../sdk/component/testing/real.ts';
 import { change } from '../../sdk/component/testing/scenario.ts';
-import { BUILD_MS } from '../support/example-node.ts';
-import { builtComponent } from '../support/wasm/built.ts';
 
-const CALL_MS = 120_000;
+const host = (): ReturnType<typeof change> => change(plainChange(component));
 
-describe.each(['plain', 'real'] as const)('the courses, %s', { timeout: CALL_MS }, (name) => {
-  let real: RealHost | undefined;
-  beforeAll(async () => {
-    if (name === 'real')
-      real = await RealHost.of(await builtComponent('examples/courses/subscriptions.ts'), 'state-change');
-  }, BUILD_MS);
-  afterAll(async () => real?.[Symbol.asyncDispose]());
-
-  const host = (): ReturnType<typeof change> => change(real ?? plainChange(component));
+describe('the courses', () => {
   const subscription = (student: string, course: string): { method: string; path: string } => ({
     method: 'PUT',
     path: `/courses/${course}/students/${student}`,

@@ -1,16 +1,13 @@
 // Goal: the example of a git history lists its files as they follow from its events, and presents them as a page and as
-// CSV, as plain code and as the components that are built of it. Method: scenarios of the test kit, each with both
-// hosts. What hostile names become is in test/examples/git-history-files.test.ts.
-import { afterAll, beforeAll, describe, it } from 'vitest';
+// CSV. Method: scenarios of the test kit, over plain code. What hostile names become on a node is in
+// test/examples/git-history-files.long.test.ts.
+import { describe, it } from 'vitest';
 import { FILE_ADDED, FILE_DELETED, FILE_MODIFIED } from '../../examples/git-history/file-change.ts';
 import { component as files } from '../../examples/git-history/files.ts';
 import { component as listing } from '../../examples/git-history/listing.ts';
 import type { Json, NewEvent } from '../../sdk/component/src/index.ts';
 import { plainPresenter, plainView } from '../../sdk/component/testing/plain.ts';
-import { RealHost } from '../../sdk/component/testing/real.ts';
 import { presenter, view } from '../../sdk/component/testing/scenario.ts';
-import { BUILD_MS } from '../support/example-node.ts';
-import { builtComponent } from '../support/wasm/built.ts';
 
 const CSV = 'text/csv; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
@@ -27,21 +24,11 @@ function listed(path: string, blob: string, revision: number): Json {
   return { path, ...rest };
 }
 
-describe.each(['plain', 'real'] as const)('the files of a git history, %s', { timeout: 120_000 }, (name) => {
-  const real: { view?: RealHost; presenter?: RealHost } = {};
-  beforeAll(async () => {
-    if (name === 'plain') return;
-    real.view = await RealHost.of(await builtComponent('examples/git-history/files.ts'), 'state-view');
-    real.presenter = await RealHost.of(await builtComponent('examples/git-history/listing.ts'), 'presenter');
-  }, BUILD_MS);
-  afterAll(async () => {
-    await Promise.all(Object.values(real).map((host) => host[Symbol.asyncDispose]()));
-  });
-
-  const list = (): ReturnType<typeof presenter> => presenter(real.presenter ?? plainPresenter(listing));
+describe('the files of a git history', () => {
+  const list = (): ReturnType<typeof presenter> => presenter(plainPresenter(listing));
 
   it('are those that nobody has deleted, each as it was left', async () => {
-    await view(real.view ?? plainView(files))
+    await view(plainView(files))
       .given(
         changed(FILE_ADDED, 'src/z', '1'),
         changed(FILE_ADDED, '__proto__', '2'),

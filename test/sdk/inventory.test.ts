@@ -1,29 +1,19 @@
-// Goal: the example of an inventory folds what happened by a time, in the order in which it happened, as plain code and
-// as the component that is built of it. Method: scenarios of the test kit, each with both hosts.
-import { afterAll, beforeAll, describe, it } from 'vitest';
+// Goal: the example of an inventory folds what happened by a time, in the order in which it happened. Method: scenarios
+// of the test kit, over plain code; its component runs on a node in test/examples/inventory.long.test.ts.
+import { describe, it } from 'vitest';
 import { stockEvent } from '../../examples/inventory/events.ts';
 import { component } from '../../examples/inventory/stock.ts';
 import { plainView } from '../../sdk/component/testing/plain.ts';
-import { RealHost } from '../../sdk/component/testing/real.ts';
 import { view } from '../../sdk/component/testing/scenario.ts';
-import { BUILD_MS } from '../support/example-node.ts';
-import { builtComponent } from '../support/wasm/built.ts';
 
 const RECEIVED = stockEvent('stock.received', 'lamp', 10, '2026-03-01T09:00:00Z');
 const COUNTED = stockEvent('stock.counted', 'lamp', 7, '2026-03-05T18:00:00Z');
 const SHIPPED = stockEvent('stock.shipped', 'lamp', 3, '2026-03-03T12:00:00Z');
 const COUNTED_AT = '2026-03-05T18:00:00Z';
 
-describe.each(['plain', 'real'] as const)('the inventory, %s', { timeout: 120_000 }, (name) => {
-  let real: RealHost | undefined;
-  beforeAll(async () => {
-    const module = 'examples/inventory/stock.ts';
-    if (name === 'real') real = await RealHost.of(await builtComponent(module), 'state-view');
-  }, BUILD_MS);
-  afterAll(async () => real?.[Symbol.asyncDispose]());
-
+describe('the inventory', () => {
   const until = (effectiveTimeEndAt: string): ReturnType<typeof view> =>
-    view(real ?? plainView(component), { effectiveTimeEndAt });
+    view(plainView(component), { effectiveTimeEndAt });
   const march = (): ReturnType<typeof view> => until('2026-03-31T00:00:00Z');
 
   it('misses what a count does not find, until it is heard where that went', async () => {

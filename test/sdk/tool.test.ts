@@ -1,159 +1,77 @@
-// Goal: whoever writes a component comes from nothing to a version in a database by `cairn init`, `build`, `test` and
-// `publish`, and is told what is wrong. Method: the command as a user runs it, in new folders, and a real node.
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cairnIn, type Ended } from '../support/author-command.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+// Goal: a component of TypeScript is what the inspector takes, and a mistake at cairn init, build or publish is told in a
+// line. Method: the one component that the gate builds; the command as a user runs it, with what needs no build and no
+// node: tool.long.test.ts has the rest.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { DEFAULT_LIMITS, inspect } from '#wasm';
+import { cairnIn } from '../support/author-command.ts';
+import { BUILD_MS } from '../support/example-node.ts';
 import { testDir } from '../support/test-scope.ts';
+import { builtComponent } from '../support/wasm/built.ts';
+import { wat } from '../support/wasm/wat.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
-const KEPT = join(ROOT, 'node_modules/.cache/projects');
-/** Built by an engine that starts, on a machine with other things to do. */
-const BUILD_MS = 300_000;
-
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await startTestServer('--guest-executors=1');
-  await fetch(`${server.http}/api/v1/databases/shop`, { method: 'POST' });
+it('a module is built into a component that imports nothing but its reader', { timeout: BUILD_MS }, async () => {
+  const bytes = await builtComponent('examples/bank/accounts.ts');
+  const inspected = inspect(bytes, { kind: 'state-change', limits: DEFAULT_LIMITS });
+  if (inspected.kind === 'failure') throw new Error(inspected.reason.message);
+  const { imports, binding } = inspected.value;
+  expect(imports.map(({ name }) => name).toSorted()).toEqual([
+    'cairn:component/state-reader',
+    'cairn:component/types',
+  ]);
+  expect(binding).toMatchObject({ shape: 'own', main: { name: 'decide' } });
 });
 
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
-
-/** A project with what was built of it before, by this test: building takes seconds. */
-async function project(kind: string): Promise<string> {
+it('cairn init says what there is, and writes nothing over', async () => {
   const dir = testDir();
-  const name = `my-${kind}`;
-  expect(await cairnIn(dir, 'init', kind, name)).toMatchObject({ code: 0, err: '' });
-  const kept = join(KEPT, `${kind}.wasm`);
-  if (existsSync(kept)) cpSync(kept, join(dir, name, 'component.wasm'));
-  return join(dir, name);
-}
-
-function keep(folder: string, kind: string): void {
-  mkdirSync(KEPT, { recursive: true });
-  cpSync(join(folder, 'component.wasm'), join(KEPT, `${kind}.wasm`));
-}
-
-const KINDS = [
-  ['state-view', 'state-views'],
-  ['state-change', 'state-changes'],
-  ['presenter', 'presenters'],
-] as const;
-
-describe.each(KINDS)('a new %s', (kind, route) => {
-  it('is built, tested and published as it is, and the same again is the same', { timeout: BUILD_MS }, async () => {
-    const folder = await project(kind);
-    const tested = await cairnIn(folder, 'test');
-    expect([tested.code, tested.out]).toEqual([0, expect.stringMatching(/what was built[\s\S]*fail 0\n/)]);
-    keep(folder, kind);
-    const bytes = readFileSync(join(folder, 'component.wasm'));
-    const again = await cairnIn(folder, 'build');
-    expect([again.code, again.out]).toEqual([0, `component.wasm: ${kind}, ${bytes.length} bytes, unchanged\n`]);
-    const page = `${server.http}/db/shop/${route}/my-${kind}/v1\n`;
-    for (let time = 0; time < 2; time++) {
-      const published = await cairnIn(folder, 'publish', '--database', 'shop', '--url', server.http);
-      expect([published.code, published.out.endsWith(page), published.err]).toEqual([0, true, '']);
-    }
-    const { status } = await fetch(page.trim());
-    expect(status).toBe(200);
+  mkdirSync(join(dir, 'full'));
+  writeFileSync(join(dir, 'full/file'), '');
+  const help = 'cairn init --help shows what there is.';
+  const malformed = [[], ['view'], ['state-view', 'Big'], ['state-view', 'a', 'b']];
+  const ended = malformed.map(async (args) => {
+    const { code, out, err } = await cairnIn(dir, 'init', ...args);
+    expect([args, code, out, err.split('\n')]).toEqual([args, 2, '', [expect.any(String), help, '']]);
   });
+  await Promise.all(ended);
+  const full = await cairnIn(dir, 'init', 'presenter', 'full');
+  expect([full.code, full.err]).toEqual([1, expect.stringContaining('not empty')]);
 });
 
-describe('what was published', () => {
-  it('decides, folds and presents together', { timeout: BUILD_MS }, async () => {
-    for (const [kind] of KINDS) {
-      const folder = await project(kind);
-      const asked = ['--database', 'shop', '--url', server.http, '--name', `tasks-${kind}`];
-      if (kind === 'state-view') present(folder, 'tasks-presenter');
-      expect(await cairnIn(folder, 'publish', ...asked)).toMatchObject({ code: 0 });
-    }
-    const headers = { 'content-type': 'application/json' };
-    const body = JSON.stringify({ method: 'POST', path: '/tasks/a', body: { title: 'R & D' } });
-    const execute = `${server.http}/api/v1/db/shop/state-changes/tasks-state-change/v1/execute`;
-    expect((await fetch(execute, { method: 'POST', headers, body })).status).toBe(200);
-    const view = `${server.http}/databases/shop/state-views/tasks-state-view`;
-    const html = await fetch(view, { headers: { accept: 'text/html' } });
-    expect(await html.text()).toContain('<li>a, R &#38; D</li>');
+it('cairn build says what is not there, and what does not fit', async () => {
+  const dir = testDir();
+  writeFileSync(join(dir, 'none.ts'), 'export const other = 1;');
+  writeFileSync(join(dir, 'text.wasm'), '(module)');
+  writeFileSync(join(dir, 'whole.wasm'), await wat('(component)'));
+  writeFileSync(join(dir, 'bare.wasm'), await wat('(module)'));
+  const rows = [
+    ['', 'has no component.ts; cairn init'],
+    ['absent.ts', 'absent.ts is not there'],
+    ['none.ts', 'exports no component'],
+    ['text.wasm --out out.wasm', 'it is no WebAssembly; '],
+    ['whole.wasm --out out.wasm', 'it is a component already; '],
+    ['bare.wasm --out out.wasm', 'bare.wasm is not built: it says nothing of its '],
+    ['bare.wasm', 'bare.wasm would be written over; name the component by --out'],
+  ] as const;
+  const ended = rows.map(async ([line, says]) => {
+    const { code, err } = await cairnIn(dir, 'build', ...line.split(' ').filter(Boolean));
+    expect([line, code, err]).toEqual([line, 1, expect.stringContaining(says)]);
   });
-
-  function present(folder: string, presenter: string): void {
-    const path = join(folder, 'definition.json');
-    const definition = JSON.parse(readFileSync(path, 'utf8')) as object;
-    writeFileSync(path, JSON.stringify({ ...definition, presenter }));
-  }
+  await Promise.all(ended);
 });
 
-describe('whoever errs', () => {
-  it('is told by cairn init what there is, and nothing is written over', async () => {
-    const dir = testDir();
-    const malformed = [[], ['view'], ['state-view', 'Big'], ['state-view', 'a', 'b'], ['state-view', '--x']];
-    for (const args of malformed) {
-      const { code, out, err } = await cairnIn(dir, 'init', ...args);
-      expect([args, code, out, err.split('\n')]).toEqual([args, 2, '', [expect.any(String), HELP_LINE('init'), '']]);
-    }
-    mkdirSync(join(dir, 'full'));
-    writeFileSync(join(dir, 'full/file'), '');
-    const full = await cairnIn(dir, 'init', 'presenter', 'full');
-    expect([full.code, full.err]).toEqual([1, expect.stringContaining('not empty')]);
+it('cairn publish says what is missing, what is malformed, and that there is no node', async () => {
+  const dir = testDir();
+  writeFileSync(join(dir, 'c.wasm'), 'no component');
+  writeFileSync(join(dir, 'definition.json'), JSON.stringify({ state_view_name: 'v', content_type: 'a/b' }));
+  const rows = [
+    ['', 2, '--database is missing'],
+    ['--database shop --url ftp://x', 2, 'ftp://x is no URL of a node'],
+    ['--database shop --url http://127.0.0.1:1', 1, 'http://127.0.0.1:1 is not reached: '],
+  ] as const;
+  const ended = rows.map(async ([line, code, says]) => {
+    const found = await cairnIn(dir, 'publish', 'c.wasm', ...line.split(' ').filter(Boolean));
+    expect([line, found.code, found.err]).toEqual([line, code, expect.stringContaining(says)]);
   });
-
-  it('is told by cairn build what is not there, and what does not fit', { timeout: BUILD_MS }, async () => {
-    const dir = testDir();
-    const empty = await cairnIn(dir, 'build');
-    expect([empty.code, empty.err]).toEqual([1, expect.stringContaining('has no component.ts; cairn init')]);
-    const absent = await cairnIn(dir, 'build', 'absent.ts');
-    expect([absent.code, absent.err]).toEqual([1, expect.stringContaining('absent.ts is not there')]);
-    writeFileSync(join(dir, 'none.ts'), 'export const other = 1;');
-    const none = await cairnIn(dir, 'build', 'none.ts');
-    expect([none.code, none.err]).toEqual([1, expect.stringContaining('exports no component')]);
-    const folder = await project('state-view');
-    const module = join(folder, 'component.ts');
-    writeFileSync(module, readFileSync(module, 'utf8').replace('event.data.title', 'event.data.titel'));
-    const typed = await cairnIn(folder, 'test');
-    expect([typed.code, typed.err]).toEqual([1, expect.stringMatching(/component\.ts.*titel[\s\S]*faults of types/)]);
-  });
-
-  it('is told by cairn test which scenario fails', { timeout: BUILD_MS }, async () => {
-    const folder = await project('state-view');
-    const tests = join(folder, 'component.test.ts');
-    writeFileSync(tests, readFileSync(tests, 'utf8').replace("task: 'a', title: 'Write it'", "task: 'b', title: ''"));
-    const failed = await cairnIn(folder, 'test');
-    expect([failed.code, failed.out]).toEqual([1, expect.stringMatching(/✖ a task is open/)]);
-  });
-
-  it('is told by cairn publish what the node refuses, and that there is none', { timeout: BUILD_MS }, async () => {
-    const folder = testDir();
-    writeFileSync(join(folder, 'c.wasm'), 'no component');
-    writeFileSync(join(folder, 'definition.json'), JSON.stringify({ state_view_name: 'v', content_type: 'no' }));
-    const publish = (...args: readonly string[]): Promise<Ended> => cairnIn(folder, 'publish', 'c.wasm', ...args);
-    const to = ['--database', 'shop', '--url', server.http];
-    expect(await publish()).toMatchObject({ code: 2, err: expect.stringContaining('--database is missing') });
-    const malformed = await publish(...to);
-    expect(malformed.code).toBe(1);
-    expect(malformed.err).toMatch(/invalid_argument: .*\n {2}metadata\.\w+: .*\n {2}metadata\.\w+: /);
-    const definition = { state_view_name: 'v', content_type: 'a/b', query_temporality: 'revision', events: ['e'] };
-    writeFileSync(join(folder, 'definition.json'), JSON.stringify(definition));
-    expect((await publish(...to)).err).toMatch(/^cairn publish: InvalidComponent: .*/);
-    const elsewhere = await publish('--database', 'shop', '--url', 'http://127.0.0.1:1');
-    expect([elsewhere.code, elsewhere.err]).toEqual([
-      1,
-      expect.stringContaining('http://127.0.0.1:1 is not reached: '),
-    ]);
-    const unknown = await publish('--database', 'none', '--url', server.http);
-    expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('DatabaseNotFound: ')]);
-    for (const url of ['127.0.0.1:3000', 'ftp://x'])
-      expect((await publish('--database', 'shop', '--url', url)).code).toBe(2);
-    writeFileSync(join(folder, 'definition.json'), '{');
-    expect((await publish(...to)).err).toContain('is not JSON');
-    writeFileSync(join(folder, 'definition.json'), '{}');
-    expect((await publish(...to)).err).toContain('names nothing; give it state_view_name');
-  });
+  await Promise.all(ended);
 });
-
-function HELP_LINE(command: string): string {
-  return `cairn ${command} --help shows what there is.`;
-}

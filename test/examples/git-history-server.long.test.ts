@@ -183,22 +183,6 @@ describe('the history of a repository that git would not have written', () => {
     expect(await answer(history, `tree @${revision} caf`)).toMatch(/^2 files\n/);
     expect((await history.lastChange(String.raw`"caf\351.txt"`, revision))?.message).toBe(message);
   });
-
-  it('is named by its commit where the node refuses it', async () => {
-    using repository = new GitRepository();
-    const hash = repository.write('a', '1').commit({ message: 'first' });
-    const refusing = {
-      ensureDatabase: () => Promise.resolve(),
-      latestRevision: () => Promise.resolve(0),
-      transactionAt: () => Promise.resolve(undefined),
-      hasTransaction: () => Promise.resolve(false),
-      transact: () => Promise.reject(new Error('the node says no')),
-    };
-    const source = { repository: repository.dir, stream: 's', database: 'd' };
-    await expect(importRepository(refusing, source, { write: () => true })).rejects.toThrow(
-      `The commit ${hash} was not imported: the node says no`,
-    );
-  });
 });
 
 describe('a second import', () => {
@@ -301,19 +285,6 @@ describe('main.ts', () => {
     expect(again.stdout).not.toContain('reached');
   });
 
-  it('goes on after a question of --ask that was refused, and ends with 1', { timeout: TIMEOUT_MS }, async () => {
-    using repository = madeRepository();
-    await using server = await startTestServer();
-    const args = [...NODE_OPTIONS, MAIN, '--server', server.grpc, repository.dir];
-    const questions = ['--ask', 'tree @99999', '--ask', 'tree @1 kept'];
-    const { code, stdout, stderr } = await converse([...args, ...questions], '');
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/^1 file\n[^\n]* kept\.txt\n$/);
-    expect(stderr).toMatch(
-      / are in revision \d+ of the database [a-z0-9-]+-[0-9a-f]{8}\.\nThere is no revision 99999; the latest is \d+\.\n$/,
-    );
-  });
-
   it('keeps repositories apart', { timeout: TIMEOUT_MS }, async () => {
     using repository = madeRepository();
     using other = new GitRepository();
@@ -339,20 +310,6 @@ describe('main.ts', () => {
       { write: () => true },
     );
     expect(first.stderr).toContain(`in revision ${revision} of`);
-  });
-
-  it('says what is wrong in one line, and ends with 1', { timeout: TIMEOUT_MS }, async () => {
-    await using server = await startTestServer();
-    const nowhere = await converse([...NODE_OPTIONS, MAIN, '--server', server.grpc, '/'], '');
-    expect(nowhere).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^git .* failed in \/: .*not a git repo.*\n$/s),
-    });
-    const unreachable = await converse([...NODE_OPTIONS, MAIN, '--server', '127.0.0.1:1', ROOT], '');
-    expect(unreachable).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^No node answers at 127\.0\.0\.1:1:[^\n]*\n$/),
-    });
   });
 });
 
