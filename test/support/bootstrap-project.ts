@@ -2,7 +2,7 @@
  * A project of a few files in a temporary folder with the real bootstrap.mjs, and a stand-in for npm that only writes
  * down that it was called and lays out what an install would.
  */
-import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -49,7 +49,7 @@ const NPM = `
   for (const name of ['typescript', 'rolldown']) symlinkSync(${JSON.stringify(join(root, 'node_modules'))} + '/' + name, 'node_modules/' + name);
   cpSync('package-lock.json', 'node_modules/.package-lock.json');
 `;
-export const OUTPUT_ONLY = ['ignore', 'pipe', 'ignore'] as const satisfies StdioOptions;
+export const OUTPUT_ONLY: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
 // Under a Node without process.execve, bootstrap starts a child and passes signals on.
 export const WITHOUT_EXECVE = '--import=data:text/javascript,delete process.execve';
 

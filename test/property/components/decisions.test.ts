@@ -1,8 +1,8 @@
 // Goal: what the guards of a decision let through is what the command would have been decided into at the revision that
 // it was committed on top of (F20), and they refuse only where something that was read has changed, or where they say
 // that they cannot tell. Method: random histories, views and scripts of reads that depend on one another, with
-// transactions between each decision and its commit; a component that is built of the script's reader, in executors; a
-// model that reads the plain list of events, and decides again at each revision that matters.
+// transactions between each decision and its commit; a function that reads as the script says in the place of the guest;
+// a model that reads the plain list of events, and decides again at each revision that matters.
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -34,7 +34,17 @@ import {
   type TransactPayload,
   term,
 } from '#model';
-import { askOn, commandOf, idOf, readable } from '../../support/components/deciding.ts';
+import { isList, isRecord, tagged, type Value } from '#wasm';
+import { toRecord } from '../../../sdk/component/src/event.ts';
+import {
+  askOn,
+  commandOf,
+  type Deciding,
+  decidingArtifact,
+  decidingBy,
+  idOf,
+  readable,
+} from '../../support/components/deciding.ts';
 import {
   digested,
   emittedBy,
@@ -43,7 +53,7 @@ import {
   type Script,
   type Step,
 } from '../../support/components/scripted-change.ts';
-import { builtArtifact, naiveState, runnableView } from '../../support/components/views.ts';
+import { naiveState, runnableView } from '../../support/components/views.ts';
 import {
   CREATED_AT_MS,
   DATABASE_ID,
@@ -60,8 +70,6 @@ const TIMES = 6;
 const SUBJECTS = ['s', 's/1', 'é'];
 const VIEWS = ['by-revision', 'by-time'] as const;
 const ATTEMPTS_MAX = 3;
-/** A component of 12 MB is built and started, on a machine with other things to do. */
-const BUILD_MS = 300_000;
 
 const arbSketch: fc.Arbitrary<EventSketch> = fc
   .tuple(arbSelectable, fc.option(fc.integer({ min: 0, max: TIMES }), { nil: undefined }))
@@ -133,27 +141,43 @@ function parsed(json: string): Selector | undefined {
 }
 
 const dir = tempDir();
-const deciding = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 } });
 const folding = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 } });
-const artifacts: { change?: RunnableArtifact; view?: RunnableArtifact } = {};
+let viewArtifact: RunnableArtifact;
 
 beforeAll(async () => {
-  artifacts.view = await runnableView(join(dir.path, 'artifacts'), { hasBatch: true, hasQuery: false });
-  artifacts.change = await builtArtifact(
-    join(dir.path, 'artifacts'),
-    'state-change',
-    'test/support/components/scripted-change.ts',
-  );
-}, BUILD_MS);
+  viewArtifact = await runnableView(join(dir.path, 'artifacts'), { hasBatch: true, hasQuery: false });
+});
 afterAll(async () => {
-  await Promise.all([deciding[Symbol.asyncDispose](), folding[Symbol.asyncDispose]()]);
+  await folding[Symbol.asyncDispose]();
   dir[Symbol.dispose]();
 });
 
-function theArtifact(kind: keyof typeof artifacts): RunnableArtifact {
-  const found = artifacts[kind];
-  if (found === undefined) throw new Error(`There is no artifact of a ${kind}`);
-  return found;
+/** What `scripted-change.ts` does, without a guest. */
+const deciding = decidingBy('cairn:component/state-reader@0.1.0', async ([command], ask) => {
+  const { body } = isRecord(command) ? command : {};
+  const script: Script = JSON.parse(body instanceof Uint8Array ? Buffer.from(body).toString() : '');
+  let digest = FIRST_DIGEST;
+  for (const step of script.steps) if (!isLeftOut(step, digest)) digest = digested(digest, await readBy(step, ask));
+  return tagged('ok', emittedBy(script, digest).map(toRecord) as unknown as Value);
+});
+
+async function readBy(step: Step, ask: Parameters<Deciding>[1]): Promise<string> {
+  if (step.kind === 'database') {
+    const told = await ask('get-database');
+    const { name, id, revision, 'revision-time': time } = isRecord(told) ? told : {};
+    return [name, id, revision, time].join(' ');
+  }
+  const answer =
+    step.kind === 'view'
+      ? await ask('get-state-view', step.name, Object.entries(step.parameters))
+      : await ask('query-events', step.selector, step.limit);
+  const { tag, val } = isRecord(answer) ? answer : {};
+  if (tag !== 'ok') throw new Error('The script asks for nothing that is wrong');
+  if (!isList(val)) return val instanceof Uint8Array ? Buffer.from(val).toString('hex') : 'nothing';
+  const events = val.map((bytes): { revision: number; index: number; id: string } =>
+    JSON.parse(bytes instanceof Uint8Array ? Buffer.from(bytes).toString() : ''),
+  );
+  return `${events.map(({ revision, index, id }) => `${revision}.${index} ${id}`).join('')}read`;
 }
 
 /** What a script makes of the events up to a revision, and what of it later events would change. */
@@ -337,7 +361,7 @@ class World {
     const revision = this.#database.revision;
     const between = [...planned.between];
     const command = commandOf({ path: '/scripts', json: script });
-    const asked = askOn(this.#database, { artifact: theArtifact('change'), command, views: this.#views });
+    const asked = askOn(this.#database, { artifact: decidingArtifact('own'), command, views: this.#views });
     return {
       ...asked,
       cut,
@@ -363,7 +387,7 @@ function idsOf(script: Script, digest: number): readonly string[] {
 
 function viewOf(name: (typeof VIEWS)[number], selector: Selector): ReadableView {
   const order = name === 'by-time' ? 'effective-time' : 'revision';
-  return readable(name, theArtifact('view'), { selector: and([selector, parameter('by-subject', 'id')]), order });
+  return readable(name, viewArtifact, { selector: and([selector, parameter('by-subject', 'id')]), order });
 }
 
 describe('a decision', () => {

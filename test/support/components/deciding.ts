@@ -1,5 +1,5 @@
-/** Commands to a database that a test knows: what is asked, and the log that it is committed to. */
-import type { DecisionAsk, ExecutionAsk, ReadableView, RunnableArtifact } from '#components';
+/** Commands to a database that a test knows: what is asked, who decides, and the log that it is committed to. */
+import type { DecisionAsk, DecisionExecutors, ExecutionAsk, ReadableView, RunnableArtifact } from '#components';
 import type { TransactOutcome } from '#database';
 import {
   type AskedCommand,
@@ -12,6 +12,7 @@ import {
   type StateViewDefinition,
   type TransactPayload,
 } from '#model';
+import type { Value, ValueList } from '#wasm';
 import { CREATED_AT_MS, DATABASE_ID, type KnownDatabase } from '../known-database.ts';
 
 /** A command that is well-formed. */
@@ -22,6 +23,35 @@ export function commandOf(asked: AskedCommand & { readonly json?: unknown }): Co
   const command = commandFrom({ ...rest, body }, { field: 'command', faults });
   if (command === undefined) throw faults.toError('The command of a test is malformed');
   return command;
+}
+
+/** What a guest would do: it is given the values of `decide`, and asks the host. */
+export type Deciding = (
+  values: ValueList,
+  ask: (functionName: string, ...values: ValueList) => Promise<Value>,
+) => Promise<Value>;
+
+/** Decides by a function of the test, which asks this interface of the host, in the place of a guest. */
+export function decidingBy(interfaceName: string, decide: Deciding): DecisionExecutors {
+  const spent = { fuel: 0, memoryBytes: 0, hostCalls: 0 };
+  return {
+    call: async ({ values, host = () => Promise.reject(new Error('There is no host')) }) => {
+      try {
+        const value = await decide(values, (functionName, ...given) =>
+          host({ interfaceName, functionName, values: given }),
+        );
+        return { kind: 'value', spent, value };
+      } catch (error) {
+        return { kind: 'fault', spent, fault: { code: 'HostCallFailed', message: String(error) } };
+      }
+    },
+  };
+}
+
+/** That of a component which nothing runs. */
+export function decidingArtifact(shape: 'own' | 'sdk'): RunnableArtifact {
+  const binding = { main: { name: 'decide', shape: '' }, shape, batch: undefined, query: undefined } as const;
+  return { key: shape, digest: shape, bytes: new Uint8Array(0), binding };
 }
 
 /** The id of a transaction, or of a batch. */

@@ -1,61 +1,43 @@
 // Goal: a State Change of the EvidentSource SDK's shape is told one revision, decided by what it says and guarded by
 // what it was told and by its conditions; what it cannot be told, and what it does wrong, ends it (F20, F21, F50, F51).
-// Method: a component that componentize-js makes of the SDK's world, which does what its command says, in real
-// executors; others commit in front of its commits.
+// Method: a function of the test in the place of the guest does what a script says; others commit in front of its
+// commits. Components that a toolchain makes run in test/spec/sdk-shaped-components.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   CacheFolder,
-  DEFAULT_STATE_CHANGES,
   type Execution,
   type ExecutionAsk,
   FoldSnapshots,
-  type ReadableView,
   type RunnableArtifact,
-  type StateChangeSettings,
   StateChanges,
   StateViews,
   viewTitle,
 } from '#components';
 import { memoryKv } from '#kv';
-import { and, eventToJson, parameter, type TransactPayload, term } from '#model';
-import { eventsOf } from '#query';
-import { askOn, commandOf, readable } from '../../support/components/deciding.ts';
-import { artifactOfBytes, textArtifact } from '../../support/components/views.ts';
+import { and, parameter, type TransactPayload, term } from '#model';
+import { isList, isRecord, tagged, type Value } from '#wasm';
+import { askOn, commandOf, decidingArtifact, decidingBy, readable } from '../../support/components/deciding.ts';
+import { textArtifact } from '../../support/components/views.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../../support/known-database.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { executors } from '../../support/wasm/executors.ts';
-import { SDK_CHANGE, sdkComponent } from '../../support/wasm/sdk-built.ts';
 import { sdkViewText } from '../../support/wasm/sdk-shaped.ts';
 
-/** A component of 12 MB is built and started, on a machine with other things to do. */
-const BUILD_MS = 300_000;
 const dir = tempDir();
-const deciding = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 } });
-const folding = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 } });
-const parts: { change?: RunnableArtifact; view?: RunnableArtifact; views?: StateViews } = {};
+const folding = executors();
+let viewArtifact: RunnableArtifact;
+let views: StateViews;
 
 beforeAll(async () => {
-  const path = join(dir.path, 'artifacts');
-  parts.change = await artifactOfBytes(path, 'state-change', await sdkComponent('state-change', SDK_CHANGE));
-  parts.view = await textArtifact(path, 'state-view', sdkViewText());
+  viewArtifact = await textArtifact(join(dir.path, 'artifacts'), 'state-view', sdkViewText());
   const folder = await CacheFolder.open({ path: join(dir.path, 'folds'), bytesMax: 1e6, memoryBytesMax: 1e6 });
-  parts.views = new StateViews(folding, new FoldSnapshots(folder));
-}, BUILD_MS);
+  views = new StateViews(folding, new FoldSnapshots(folder));
+});
 afterAll(async () => {
-  await Promise.all([deciding[Symbol.asyncDispose](), folding[Symbol.asyncDispose]()]);
+  await folding[Symbol.asyncDispose]();
   dir[Symbol.dispose]();
 });
-
-function part<Name extends keyof typeof parts>(name: Name): NonNullable<(typeof parts)[Name]> {
-  const found = parts[name];
-  if (found === undefined) throw new Error(`There is no ${name}`);
-  return found;
-}
-
-function changes(settings: Partial<StateChangeSettings> = {}): StateChanges {
-  return new StateChanges(deciding, part('views'), { ...DEFAULT_STATE_CHANGES, ...settings });
-}
 
 const A: EventSketch = { source: 'a', type: 't', subject: 's' };
 const B: EventSketch = { source: 'b', type: 'u', subject: 'x' };
@@ -63,251 +45,234 @@ const B: EventSketch = { source: 'b', type: 'u', subject: 'x' };
 /** Five events in three transactions: a a, b, a b; the first of a is 1, the last of b is 5. */
 async function database(): Promise<KnownDatabase> {
   const known = new KnownDatabase(memoryKv());
-  const all: readonly (readonly EventSketch[])[] = [[A, A], [B], [A, B]];
-  for (const [index, events] of all.entries()) known.apply(events, CREATED_AT_MS + 1000 * index);
+  for (const [index, events] of [[A, A], [B], [A, B]].entries()) known.apply(events, CREATED_AT_MS + 1000 * index);
   await known.flush();
   return known;
 }
 
-const STREAM = (value: string): object => ({ tag: 'equals', val: { tag: 'stream', val: value } });
-const OF_A = [STREAM('a')];
-const OF_B = [STREAM('b')];
+const time = (seconds: number): Value => ({ seconds, nanoseconds: 0 });
+const equals = (kind: string, val?: string): Value => tagged('equals', tagged(kind, val));
+const OF_A = [equals('stream', 'a')];
+const OF_B = [equals('stream', 'b')];
+
+/** A question of the database: a method and its arguments. */
+type Question = readonly [method: string, ...values: readonly Value[]];
+
+const events = (more: Readonly<Record<string, Value>> = {}): Question => [
+  'query-events',
+  { selector: { nodes: OF_A }, direction: 'forward', ...more },
+];
+const nodes = (...all: readonly Value[]): Readonly<Record<string, Value>> => ({ selector: { nodes: all } });
+const fromNumber = (start: number): Value => tagged('revision', { 'start-at': BigInt(start) });
+const upToTime = (seconds: number): Value => tagged('effective-time', { 'end-at': time(seconds) });
+const viewOf = (id: string): Question => ['view-state', 'view', 1n, [['id', tagged('subject', id)]]];
 
 interface Script {
-  readonly asks?: readonly object[];
-  readonly conditions?: readonly object[];
-  readonly refusal?: object;
-  readonly events?: number;
-  readonly loop?: boolean;
+  readonly asks?: readonly Question[];
+  readonly conditions?: readonly Value[];
+  readonly refusal?: Value;
 }
 
 interface Around extends Partial<ExecutionAsk> {
   /** What others commit in front of each commit. */
   readonly before?: readonly EventSketch[];
   readonly tried?: TransactPayload[];
-  readonly headers?: readonly (readonly [string, string])[];
 }
 
-function asked(
-  known: KnownDatabase,
-  script: Script,
-  { before = [], tried, headers, ...more }: Around = {},
-): ExecutionAsk {
+interface Ran {
+  readonly execution: Execution;
+  readonly known: KnownDatabase;
+  /** What it was told in the last attempt. */
+  readonly answers: readonly Value[];
+  /** The command and the metadata. */
+  readonly given: readonly Value[];
+}
+
+const EMITTED = { id: '', source: 'decisions', specversion: '1.0', type: 'decided', data: undefined, attributes: [] };
+
+/** Asks its questions, of the database that the last `at-effective-timestamp` has given, and emits one event. */
+async function ran({ asks = [], conditions = [], refusal }: Script, around: Around = {}): Promise<Ran> {
+  const { before = [], tried, ...more } = around;
+  const known = await database();
+  let [answers, given]: [Value[], readonly Value[]] = [[], []];
+  const guest = decidingBy('evidentsource:decider/state-change-types@0.1.0', async ([root, ...rest], ask) => {
+    [answers, given] = [[], rest];
+    let asked = root;
+    for (const [method, ...values] of asks) {
+      const answer = await ask(`[method]database.${method}`, asked, ...values);
+      if (method === 'at-effective-timestamp') asked = answer;
+      else answers.push(answer);
+    }
+    return refusal === undefined ? tagged('ok', [[EMITTED], conditions]) : tagged('err', refusal);
+  });
   const left = [...before];
   const selector = and([term('by-stream', 'a'), parameter('by-subject', 'id')]);
-  const view: ReadableView = readable('view', part('view'), { selector });
+  const view = readable('view', viewArtifact, { selector });
   const told = { ...view, title: viewTitle('shop', view.definition, 1) };
   const ask = askOn(known, {
-    artifact: part('change'),
-    command: commandOf({
-      json: script,
-      contentType: 'application/json',
-      ...(headers === undefined ? {} : { headers }),
-    }),
+    artifact: decidingArtifact('sdk'),
+    command: commandOf({ json: {}, contentType: 'application/json', headers: [['x-who', 'ada']] }),
     before: async () => {
       const event = left.shift();
       if (event !== undefined) known.apply([event], CREATED_AT_MS + 5000);
     },
     onCommit: (payload) => void tried?.push(payload),
   });
-  return {
+  const execution = await new StateChanges(guest, views).execute({
     ...ask,
     title: { name: 'change', version: 2 },
     findView: async (name, version) => (name === 'view' && version === 1 ? told : undefined),
     ...more,
-  };
+  });
+  return { execution, known, answers, given };
 }
 
-interface Told {
-  readonly answers: readonly unknown[];
-  readonly command: unknown;
-  readonly metadata: unknown;
-}
-
-/** What the component was told, which is the payload of its event. */
-function toldIn(execution: Execution): Told {
-  if (execution.kind !== 'committed') throw new Error(JSON.stringify(execution));
-  const [event] = eventsOf(execution.transaction);
-  if (event === undefined) throw new Error('The transaction has no event');
-  const { bytes, position, recordedTimeMs } = event;
-  const json: { data: Told } = JSON.parse(eventToJson(bytes, { ...position, recordedTimeMs }));
-  return json.data;
-}
-
-async function answersTo(...asks: readonly object[]): Promise<readonly unknown[]> {
-  return toldIn(await changes().execute(asked(await database(), { asks }))).answers;
+async function answersTo(...asks: readonly Question[]): Promise<readonly Value[]> {
+  return (await ran({ asks })).answers;
 }
 
 /** The constraints that its events are committed under. */
 async function guardsOf(script: Script): Promise<readonly unknown[]> {
   const tried: TransactPayload[] = [];
-  await changes().execute(asked(await database(), script, { tried }));
+  await ran(script, { tried });
   return tried.flatMap(({ constraints }) => constraints);
+}
+
+function idsIn(answer: Value): unknown {
+  return isList(answer) ? answer.map((event) => (isRecord(event) ? event['id'] : event)) : answer;
 }
 
 const WHOLE = { kind: 'max-revision', revision: 3 };
 const guard = (stream: string): object => ({ ...WHOLE, selector: term('by-stream', stream) });
-const READ_A = { ask: 'events', nodes: OF_A };
+const SECONDS = CREATED_AT_MS / 1000;
 
-describe('a State Change of the shape of the SDK', { timeout: 120_000 }, () => {
+describe('a State Change of the shape of the SDK', { timeout: 60_000 }, () => {
   it('commits what it decides, and knows its command and itself', async () => {
-    const headers = [['x-who', 'ada']] as const;
-    const execution = await changes().execute(asked(await database(), {}, { headers }));
+    const { execution, given } = await ran({}, { basis: { kind: 'last-seen', revision: 3 } });
     expect(execution).toMatchObject({ kind: 'committed', attempts: 1, transaction: { revision: 4, eventCount: 1 } });
-    expect(toldIn(execution)).toEqual({
-      answers: [],
-      command: { contentType: 'application/json' },
-      metadata: {
-        stateChangeName: 'change',
-        stateChangeVersion: 2,
-        lastSeenRevision: 0,
-        commandReceivedAt: { seconds: CREATED_AT_MS / 1000, nanoseconds: 0 },
-        commandHeaders: [
+    expect(given).toEqual([
+      { body: expect.any(Uint8Array), 'content-type': 'application/json', 'content-schema': undefined },
+      {
+        'state-change-name': 'change',
+        'state-change-version': 2,
+        // The number of the last event of the revision that was seen.
+        'last-seen-revision': 5,
+        'command-received-at': time(SECONDS),
+        'command-headers': [
           ['content-type', 'application/json'],
           ['x-who', 'ada'],
-        ],
-      },
-    });
-  });
-
-  it('is told the database, in the numbers of the SDK', async () => {
-    const [name, revision, time, effective] = await answersTo(
-      { ask: 'name' },
-      { ask: 'revision' },
-      { ask: 'time' },
-      { ask: 'effective' },
-    );
-    expect([name, revision, effective]).toEqual(['shop', 5, 'none']);
-    expect(time).toEqual({ seconds: CREATED_AT_MS / 1000 + 2, nanoseconds: 0 });
-  });
-
-  it.each<readonly [string, object, readonly string[]]>([
-    ['all of a selector', {}, ['1-0', '1-1', '3-0']],
-    ['so many', { limit: 2 }, ['1-0', '1-1']],
-    ['none', { limit: 0 }, []],
-    ['the newest first', { direction: 'reverse', limit: 2 }, ['3-0', '1-1']],
-    ['those from a number on, inside a transaction', { range: { revision: 2 } }, ['1-1', '3-0']],
-    ['so many from a number on', { range: { revision: 2 }, limit: 1 }, ['1-1']],
-    ['those down to a number', { range: { revision: 2 }, direction: 'reverse' }, ['3-0', '1-1']],
-    ['those behind the last', { range: { revision: 6 } }, []],
-    ['those up to a time', { range: { end: CREATED_AT_MS / 1000 + 1 } }, ['1-0', '1-1']],
-    ['of none of two', { nodes: [...OF_A, ...OF_B, { tag: 'and', val: [0, 1] }] }, []],
-    ['of one of two', { nodes: [...OF_A, ...OF_B, { tag: 'or', val: [0, 1] }], limit: 3 }, ['1-0', '1-1', '2-0']],
-    ['by a prefix', { nodes: [{ tag: 'starts-with', val: { tag: 'event-type', val: 'u' } }] }, ['2-0', '3-1']],
-    ['without a subject', { nodes: [{ tag: 'equals', val: { tag: 'subject', val: undefined } }] }, []],
-  ])('is told events: %s', async (_, question, ids) => {
-    expect(await answersTo({ ...READ_A, ...question })).toEqual([ids]);
-  });
-
-  it('is told events in the record of the SDK, each with its number', async () => {
-    const [events] = await answersTo({ ask: 'whole', nodes: OF_B });
-    const text = (name: string, val: string): readonly unknown[] => [name, { tag: 'string', val }];
-    expect(events).toEqual([
-      expect.objectContaining({ id: '2-0', source: 'b', type: 'u', specversion: '1.0' }),
-      {
-        id: '3-1',
-        source: 'b',
-        specversion: '1.0',
-        type: 'u',
-        attributes: [
-          text('subject', 'x'),
-          text('revision', '5'),
-          text('sequence', ';5'),
-          text('recordedtime', '2025-10-09T08:53:22Z'),
         ],
       },
     ]);
   });
 
+  it('is told the database, in the numbers of the SDK', async () => {
+    const asked = ['name', 'revision', 'revision-timestamp', 'effective-timestamp'].map((name): Question => [name]);
+    expect(await answersTo(...asked)).toEqual(['shop', 5, time(SECONDS + 2), undefined]);
+  });
+
+  it.each<readonly [string, Readonly<Record<string, Value>>, readonly string[]]>([
+    ['all of a selector', {}, ['1-0', '1-1', '3-0']],
+    ['so many', { limit: 2n }, ['1-0', '1-1']],
+    ['none', { limit: 0n }, []],
+    ['the newest first', { direction: 'reverse', limit: 2n }, ['3-0', '1-1']],
+    ['those from a number on, inside a transaction', { range: fromNumber(2) }, ['1-1', '3-0']],
+    ['so many from a number on', { range: fromNumber(2), limit: 1n }, ['1-1']],
+    ['those down to a number', { range: fromNumber(2), direction: 'reverse' }, ['3-0', '1-1']],
+    ['those behind the last', { range: fromNumber(6) }, []],
+    ['those up to a time', { range: upToTime(SECONDS + 1) }, ['1-0', '1-1']],
+    ['of none of two', nodes(...OF_A, ...OF_B, tagged('and', [0, 1])), []],
+    ['of one of two', { ...nodes(...OF_A, ...OF_B, tagged('or', [0, 1])), limit: 3n }, ['1-0', '1-1', '2-0']],
+    ['by a prefix', nodes(tagged('starts-with', tagged('event-type', 'u'))), ['2-0', '3-1']],
+    ['without a subject', nodes(equals('subject')), []],
+  ])('is told events: %s', async (_, question, ids) => {
+    expect((await answersTo(events(question))).map(idsIn)).toEqual([ids]);
+  });
+
+  it('is told events in the record of the SDK, each with its number', async () => {
+    const [found] = await answersTo(events(nodes(...OF_B)));
+    const text = (name: string, val: string): Value => [name, tagged('string', val)];
+    const attributes = [
+      text('subject', 'x'),
+      text('revision', '5'),
+      text('sequence', ';5'),
+      text('recordedtime', '2025-10-09T08:53:22Z'),
+    ];
+    const event = { id: '3-1', source: 'b', specversion: '1.0', type: 'u', data: undefined, attributes };
+    expect(found).toEqual([expect.objectContaining({ id: '2-0', source: 'b', type: 'u' }), event]);
+  });
+
   it('is told a State View as of its last event, or that it has none', async () => {
-    const [view, none] = await answersTo(
-      { ask: 'view', name: 'view', version: 1, parameters: [['id', { tag: 'subject', val: 's' }]] },
-      { ask: 'view', name: 'view', version: 1, parameters: [['id', { tag: 'subject', val: 'nobody' }]] },
-    );
-    const lastModifiedTimestamp = { seconds: CREATED_AT_MS / 1000 + 2, nanoseconds: 0 };
-    expect(view).toMatchObject({
-      context: { database: 'shop', name: 'view', version: 1, databaseRevision: 4, contentType: 'application/json' },
-      lastModifiedRevision: 4,
-      lastModifiedTimestamp,
-      content: expect.stringContaining('shopviewapplication/json'),
-    });
-    // An absent answer is nothing in a list of JSON.
-    expect(none).toBeNull();
+    const [view, none] = await answersTo(viewOf('s'), viewOf('nobody'));
+    const context = { database: 'shop', name: 'view', version: 1, 'database-revision': 4 };
+    expect(view).toMatchObject({ context, 'last-modified-revision': 4, 'last-modified-timestamp': time(SECONDS + 2) });
+    const { content } = isRecord(view) ? view : {};
+    expect(content instanceof Uint8Array && Buffer.from(content).toString()).toContain('shopviewapplication/json');
+    expect(none).toBeUndefined();
   });
 
   it('is told the database up to an effective time', async () => {
-    const [[effective, ids]] = (await answersTo({
-      ask: 'at',
-      seconds: CREATED_AT_MS / 1000,
-      asks: [{ ask: 'effective' }, READ_A],
-    })) as readonly [readonly unknown[]];
-    expect([effective, ids]).toEqual([{ seconds: CREATED_AT_MS / 1000, nanoseconds: 0 }, ['1-0', '1-1']]);
-  });
-
-  it('is told the revision that was seen, as the number of its last event', async () => {
-    const basis = { kind: 'last-seen', revision: 3 } as const;
-    const execution = await changes().execute(asked(await database(), {}, { basis }));
-    expect(toldIn(execution).metadata).toMatchObject({ lastSeenRevision: 5 });
+    const at: Question = ['at-effective-timestamp', time(SECONDS)];
+    const [effective, found] = await answersTo(at, ['effective-timestamp'], events());
+    expect([effective, idsIn(found)]).toEqual([time(SECONDS), ['1-0', '1-1']]);
   });
 
   it.each<readonly [string, Script, readonly unknown[]]>([
-    ['nothing', { asks: [{ ask: 'name' }, { ask: 'effective' }] }, []],
-    ['the database', { asks: [READ_A, { ask: 'revision' }] }, [WHOLE]],
-    ['its time', { asks: [{ ask: 'time' }] }, [WHOLE]],
-    ['all events of a selector', { asks: [READ_A] }, [guard('a')]],
-    ['as many as it asks for', { asks: [{ ...READ_A, limit: 3 }] }, []],
-    ['fewer than it asks for', { asks: [{ ...READ_A, limit: 4 }] }, [guard('a')]],
-    ['the newest', { asks: [{ ...READ_A, limit: 1, direction: 'reverse' }] }, [guard('a')]],
-    ['some in effective time', { asks: [{ ...READ_A, limit: 1, range: { end: 2_000_000_000 } }] }, [guard('a')]],
-    ['some from a number on', { asks: [{ ...READ_A, limit: 2, range: { revision: 2 } }] }, []],
-    ['fewer from a number on', { asks: [{ ...READ_A, limit: 3, range: { revision: 2 } }] }, [guard('a')]],
+    ['nothing', { asks: [['name'], ['effective-timestamp']] }, []],
+    ['the database', { asks: [events(), ['revision']] }, [WHOLE]],
+    ['its time', { asks: [['revision-timestamp']] }, [WHOLE]],
+    ['all events of a selector', { asks: [events()] }, [guard('a')]],
+    ['as many as it asks for', { asks: [events({ limit: 3n })] }, []],
+    ['fewer than it asks for', { asks: [events({ limit: 4n })] }, [guard('a')]],
+    ['the newest', { asks: [events({ limit: 1n, direction: 'reverse' })] }, [guard('a')]],
+    ['some in effective time', { asks: [events({ limit: 1n, range: upToTime(2_000_000_000) })] }, [guard('a')]],
+    ['some from a number on', { asks: [events({ limit: 2n, range: fromNumber(2) })] }, []],
+    ['fewer from a number on', { asks: [events({ limit: 3n, range: fromNumber(2) })] }, [guard('a')]],
     [
       'a State View',
-      { asks: [{ ask: 'view', name: 'view', version: 1, parameters: [['id', { tag: 'subject', val: 's' }]] }] },
+      { asks: [viewOf('s')] },
       [{ ...WHOLE, selector: and([term('by-stream', 'a'), term('by-subject', 's')]) }],
     ],
-    ['nothing, and a least number that is there', { conditions: [{ tag: 'min', nodes: OF_A, revision: 4 }] }, []],
-    ['nothing, and the most', { conditions: [{ tag: 'max', nodes: OF_A, revision: 4 }] }, [guard('a')]],
-    ['nothing, and a range', { conditions: [{ tag: 'range', nodes: OF_B, min: 5, max: 5 }] }, [guard('b')]],
+    ['nothing, and a least number that is there', { conditions: [condition('min', OF_A, { revision: 4n })] }, []],
+    ['nothing, and the most', { conditions: [condition('max', OF_A, { revision: 4n })] }, [guard('a')]],
+    ['nothing, and a range', { conditions: [condition('range', OF_B, { min: 5n, max: 5n })] }, [guard('b')]],
     [
       'the same that it has a condition on',
-      { asks: [READ_A], conditions: [{ tag: 'max', nodes: OF_A, revision: 9 }] },
+      { asks: [events()], conditions: [condition('max', OF_A, { revision: 9n })] },
       [guard('a')],
     ],
   ])('that was told %s is guarded by it', async (_, script, guards) => {
     expect(await guardsOf(script)).toEqual(guards);
   });
 
-  it.each<readonly [string, object, RegExp]>([
-    ['least number', { tag: 'min', nodes: OF_A, revision: 5 }, /from 5 on; the latest of its selector is 4/],
+  it.each<readonly [string, Value, RegExp]>([
+    ['least number', condition('min', OF_A, { revision: 5n }), /from 5 on; the latest of its selector is 4/],
     [
       'most, inside a transaction',
-      { tag: 'max', nodes: OF_B, revision: 4 },
+      condition('max', OF_B, { revision: 4n }),
       /behind 4; the latest of its selector is 5/,
     ],
-    ['nothing at all', { tag: 'max', nodes: OF_A, revision: 0 }, /behind 0; the latest of its selector is 4/],
-    ['range', { tag: 'range', nodes: OF_A, min: 1, max: 3 }, /behind 3/],
-  ])('whose condition on the %s does not hold commits nothing', async (_, condition, says) => {
-    const known = await database();
-    const execution = await changes().execute(asked(known, { conditions: [condition] }));
+    ['nothing at all', condition('max', OF_A, { revision: 0n }), /behind 0; the latest of its selector is 4/],
+    ['range', condition('range', OF_A, { min: 1n, max: 3n }), /behind 3/],
+  ])('whose condition on the %s does not hold commits nothing', async (_, wrong, says) => {
+    const { execution, known } = await ran({ conditions: [wrong] });
     expect(execution).toMatchObject({ kind: 'refused', code: 'Conflict', message: expect.stringMatching(says) });
     expect(known.revision).toBe(3);
   });
 
   it('is decided again where what its condition is on has changed, and then holds no more (F51)', async () => {
-    const known = await database();
-    const script = { conditions: [{ tag: 'max', nodes: OF_A, revision: 4 }] };
-    const execution = await changes().execute(asked(known, script, { before: [A] }));
+    const script = { conditions: [condition('max', OF_A, { revision: 4n })] };
+    const { execution, known } = await ran(script, { before: [A] });
     expect(execution).toMatchObject({ kind: 'refused', code: 'Conflict', at: 4 });
     expect(known.revision).toBe(4);
   });
 
   it('is decided again where what it was told has changed, and not where anything else has (F20)', async () => {
-    const other = await changes().execute(asked(await database(), { asks: [READ_A] }, { before: [B] }));
-    expect(other).toMatchObject({ kind: 'committed', attempts: 1 });
-    const again = await changes().execute(asked(await database(), { asks: [READ_A] }, { before: [A] }));
-    expect(again).toMatchObject({ kind: 'committed', attempts: 2 });
-    expect(toldIn(again).answers).toEqual([['1-0', '1-1', '3-0', '4-0']]);
+    const other = await ran({ asks: [events()] }, { before: [B] });
+    expect(other.execution).toMatchObject({ kind: 'committed', attempts: 1 });
+    const again = await ran({ asks: [events()] }, { before: [A] });
+    expect(again.execution).toMatchObject({ kind: 'committed', attempts: 2 });
+    expect(again.answers.map(idsIn)).toEqual([['1-0', '1-1', '3-0', '4-0']]);
   });
 
   it.each([
@@ -317,59 +282,36 @@ describe('a State Change of the shape of the SDK', { timeout: 120_000 }, () => {
     ['unauthorized', 'Unauthorized'],
     ['internal', 'InternalError'],
   ])('refuses by %s', async (tag, code) => {
-    const known = await database();
-    const execution = await changes().execute(asked(known, { refusal: { tag, val: 'no' } }));
+    const { execution, known } = await ran({ refusal: tagged(tag, 'no') });
     expect(execution).toEqual({ kind: 'refused', at: 3, code, message: 'no', reason: undefined, details: undefined });
     expect(known.revision).toBe(3);
   });
 
-  it.each<readonly [string, Script, RegExp]>([
-    ['a State View that is none', { asks: [{ ask: 'view', name: 'none', version: 1 }] }, /no State View none v1/],
-    ['another version', { asks: [{ ask: 'view', name: 'view', version: 2 }] }, /no State View view v2/],
-    ['a State View without its parameter', { asks: [{ ask: 'view', name: 'view', version: 1 }] }, /subject\.id/],
-    ['a selector without nodes', { asks: [{ ...READ_A, nodes: [] }] }, /one node at least/],
-    [
-      'a node above its parent',
-      { asks: [{ ...READ_A, nodes: [{ tag: 'and', val: [0, 1] }] }] },
-      /do not come before it/,
-    ],
-    ['more than there is room for', { asks: [{ ...READ_A, limit: 10_001 }] }, /10000 are the most/],
-    [
-      'a tree without end',
-      { asks: [{ ...READ_A, nodes: doubled(40) }] },
-      /more parts than a selector may have|at most/,
-    ],
-  ])('that asks for %s is ended', async (_, script, says) => {
-    const execution = await changes().execute(asked(await database(), script));
+  it.each<readonly [string, Question, RegExp]>([
+    ['a State View that is none', ['view-state', 'none', 1n, []], /no State View none v1/],
+    ['another version', ['view-state', 'view', 2n, []], /no State View view v2/],
+    ['a State View without its parameter', ['view-state', 'view', 1n, []], /subject\.id/],
+    ['a selector without nodes', events(nodes()), /one node at least/],
+    ['a node above its parent', events(nodes(tagged('and', [0, 1]))), /do not come before it/],
+    ['more than there is room for', events({ limit: 10_001n }), /10000 are the most/],
+    ['a tree without end', events(nodes(...doubled(40))), /more parts than a selector may have|at most/],
+  ])('that asks for %s is ended', async (_, question, says) => {
+    const { execution } = await ran({ asks: [question] });
     expect(execution).toMatchObject({ kind: 'failed', message: expect.stringMatching(says) });
   });
 
   it('whose condition makes no sense has decided nothing', async () => {
-    const crossed = { tag: 'range', nodes: OF_A, min: 3, max: 2 };
-    expect(await changes().execute(asked(await database(), { conditions: [crossed] }))).toMatchObject({
-      kind: 'failed',
-      code: 'ValidationError',
-      message: expect.stringContaining('from 3 to 2'),
-    });
-  });
-
-  it('that never ends has decided nothing', async () => {
-    const { guest } = DEFAULT_STATE_CHANGES;
-    const little = { ...guest, limits: { ...guest.limits, fuel: 100_000_000 } };
-    const execution = await changes({ guest: little }).execute(asked(await database(), { loop: true }));
-    expect(execution).toMatchObject({ kind: 'failed', message: expect.stringMatching(/^FuelExhausted: /) });
-  });
-
-  it('and asks too often has decided nothing', async () => {
-    const { guest } = DEFAULT_STATE_CHANGES;
-    const one = { ...guest, limits: { ...guest.limits, hostCallsMax: 1 } };
-    const asks = [{ ask: 'name' }, { ask: 'name' }];
-    const execution = await changes({ guest: one }).execute(asked(await database(), { asks }));
-    expect(execution).toMatchObject({ kind: 'failed', message: expect.stringMatching(/^HostCallLimit: /) });
+    const { execution } = await ran({ conditions: [condition('range', OF_A, { min: 3n, max: 2n })] });
+    const message = expect.stringContaining('from 3 to 2');
+    expect(execution).toMatchObject({ kind: 'failed', code: 'ValidationError', message });
   });
 });
 
+function condition(kind: string, selected: readonly Value[], bounds: Readonly<Record<string, bigint>>): Value {
+  return tagged(kind, { selector: { nodes: selected }, ...bounds });
+}
+
 /** Each node joins the one before it with itself. */
-function doubled(levels: number): readonly object[] {
-  return [...OF_A, ...Array.from({ length: levels }, (_, n) => ({ tag: n % 2 === 0 ? 'and' : 'or', val: [n, n] }))];
+function doubled(levels: number): readonly Value[] {
+  return [...OF_A, ...Array.from({ length: levels }, (_, n) => tagged(n % 2 === 0 ? 'and' : 'or', [n, n]))];
 }
