@@ -7,11 +7,17 @@ import { component as statement } from '../../examples/bank/statement.ts';
 import { plainChange, plainPresenter, plainView } from '../../sdk/component/testing/plain.ts';
 import { RealHost } from '../../sdk/component/testing/real.ts';
 import { stored } from '../../sdk/component/testing/scenario.ts';
-import { accountsDecide, balancesAddUp, statementIsWritten } from '../support/bank-scenarios.ts';
+import { accountsDecide, balancesAddUp, statementIsWritten } from './bank-scenarios.ts';
 
-describe('the balances', () => balancesAddUp(() => plainView(balances)));
-describe('the accounts', () => accountsDecide(() => plainChange(accounts)));
-describe('the statement', () => statementIsWritten(() => plainPresenter(statement)));
+describe('the balances', () => {
+  balancesAddUp(() => plainView(balances));
+});
+describe('the accounts', () => {
+  accountsDecide(() => plainChange(accounts));
+});
+describe('the statement', () => {
+  statementIsWritten(() => plainPresenter(statement));
+});
 
 it('a real host says why a component is refused', async () => {
   await expect(RealHost.of(new Uint8Array(8), 'state-view')).rejects.toThrow('InvalidComponent');

@@ -1,5 +1,5 @@
-// Goal: the example of courses decides over a course and a student at once. Method: scenarios of the test kit, over plain
-// code; the component that is built of it runs on a node in test/examples/courses.long.test.ts.
+// Goal: the example of courses decides over a course and a student at once. Method: scenarios of the test kit, over
+// plain code; the component that is built of it runs on a node in test/examples/courses.long.test.ts.
 import { describe, it } from 'vitest';
 import { courseEvent, seatEvent } from '../../examples/courses/events.ts';
 import { component } from '../../examples/courses/subscriptions.ts';

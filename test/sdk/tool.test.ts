@@ -1,6 +1,6 @@
-// Goal: a component of TypeScript is what the inspector takes, and a mistake at cairn init, build or publish is told in a
-// line. Method: the one component that the gate builds; the command as a user runs it, with what needs no build and no
-// node: tool.long.test.ts has the rest.
+// Goal: a component of TypeScript is what the inspector takes, and a mistake at cairn init, build or publish is told in
+// a line. Method: the one component that the gate builds; the command as a user runs it, with what needs no build and
+// no node: tool.long.test.ts has the rest.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -16,10 +16,7 @@ it('a module is built into a component that imports nothing but its reader', { t
   const inspected = inspect(bytes, { kind: 'state-change', limits: DEFAULT_LIMITS });
   if (inspected.kind === 'failure') throw new Error(inspected.reason.message);
   const { imports, binding } = inspected.value;
-  expect(imports.map(({ name }) => name).toSorted()).toEqual([
-    'cairn:component/state-reader',
-    'cairn:component/types',
-  ]);
+  expect(imports.map(({ name }) => name).toSorted()).toEqual(['cairn:component/state-reader', 'cairn:component/types']);
   expect(binding).toMatchObject({ shape: 'own', main: { name: 'decide' } });
 });
 

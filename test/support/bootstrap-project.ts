@@ -40,7 +40,6 @@ const NPM = `
   appendFileSync('installs', '.');
   console.error('npm at level ' + process.env.npm_config_loglevel);
   if (process.env.NPM_EXIT) process.exit(Number(process.env.NPM_EXIT));
-  if (process.env.NPM_HANGS) await new Promise((done) => setTimeout(done, 30_000));
   if (process.env.NPM_MS) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(process.env.NPM_MS));
   rmSync('node_modules', { recursive: true, force: true });
   mkdirSync('node_modules/node/bin', { recursive: true });

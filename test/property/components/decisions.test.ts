@@ -1,8 +1,8 @@
 // Goal: what the guards of a decision let through is what the command would have been decided into at the revision that
 // it was committed on top of (F20), and they refuse only where something that was read has changed, or where they say
 // that they cannot tell. Method: random histories, views and scripts of reads that depend on one another, with
-// transactions between each decision and its commit; a function that reads as the script says in the place of the guest;
-// a model that reads the plain list of events, and decides again at each revision that matters.
+// transactions between each decision and its commit; a function that reads as the script says in the place of the
+// guest; a model that reads the plain list of events, and decides again at each revision that matters.
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -164,8 +164,8 @@ const deciding = decidingBy('cairn:component/state-reader@0.1.0', async ([comman
 async function readBy(step: Step, ask: Parameters<Deciding>[1]): Promise<string> {
   if (step.kind === 'database') {
     const told = await ask('get-database');
-    const { name, id, revision, 'revision-time': time } = isRecord(told) ? told : {};
-    return [name, id, revision, time].join(' ');
+    const { name, id, revision, 'revision-time': time } = told as Readonly<Record<string, string | bigint>>;
+    return `${name} ${id} ${revision} ${time}`;
   }
   const answer =
     step.kind === 'view'
@@ -174,10 +174,12 @@ async function readBy(step: Step, ask: Parameters<Deciding>[1]): Promise<string>
   const { tag, val } = isRecord(answer) ? answer : {};
   if (tag !== 'ok') throw new Error('The script asks for nothing that is wrong');
   if (!isList(val)) return val instanceof Uint8Array ? Buffer.from(val).toString('hex') : 'nothing';
-  const events = val.map((bytes): { revision: number; index: number; id: string } =>
-    JSON.parse(bytes instanceof Uint8Array ? Buffer.from(bytes).toString() : ''),
-  );
-  return `${events.map(({ revision, index, id }) => `${revision}.${index} ${id}`).join('')}read`;
+  const events = val.map((bytes) => {
+    const text = bytes instanceof Uint8Array ? Buffer.from(bytes).toString() : '';
+    const { revision, index, id }: { revision: number; index: number; id: string } = JSON.parse(text);
+    return `${revision}.${index} ${id}`;
+  });
+  return `${events.join('')}read`;
 }
 
 /** What a script makes of the events up to a revision, and what of it later events would change. */

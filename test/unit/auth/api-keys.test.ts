@@ -1,6 +1,5 @@
 // Goal: an API key is what was issued and nothing near it, counts until it expires or is revoked, and shows its secret
-// to nobody (U4).
-// Method: keys from a counted source of bytes, tables of spellings, a clock that the test sets.
+// to nobody (U4). Method: keys from a counted source of bytes, tables of spellings, a clock that the test sets.
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { bootstrapExtractor, issueKey, type KnownKey, keyExtractor, type Principal, readBootstrapKey } from '#auth';

@@ -1,6 +1,5 @@
 // Goal: code of an operator says who asks, sees the headers that it has named, and whatever it does wrong refuses the
-// request or leaves it undecided, in time, and is told.
-// Method: extractors that answer what a test says.
+// request or leaves it undecided, in time, and is told. Method: extractors that answer what a test says.
 import { describe, expect, it, test } from 'vitest';
 import { customExtractor, type Found, type Principal } from '#auth';
 import type { DatabaseError } from '#base';

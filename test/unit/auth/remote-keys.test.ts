@@ -1,6 +1,5 @@
 // Goal: keys of a provider are read within bounds, seldom, and count no longer than they may; what cannot be known is
-// said to be so (U5).
-// Method: a provider on loopback that answers as a test says, and a clock that the test sets.
+// said to be so (U5). Method: a provider on loopback that answers as a test says, and a clock that the test sets.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { RemoteKeys } from '#auth';
 import { DatabaseError } from '#base';

@@ -1,6 +1,5 @@
 // Goal: who a token is of follows from its claims, each judged; what was verified is not verified again until it
-// expires or the keys are others (U5).
-// Method: tables of claims, a source of one key, and a clock that the test sets.
+// expires or the keys are others (U5). Method: tables of claims, a source of one key, and a clock that the test sets.
 import { generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { describe, expect, it, test } from 'vitest';
 import { type Found, oidcExtractor, readGrantsFile } from '#auth';

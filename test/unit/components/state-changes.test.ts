@@ -1,6 +1,7 @@
 // Goal: a command is decided, committed, decided again where what it read has changed, refused, or not answered, as it
-// ought to be; and committed once under its id (F22). Method: the accounts of the example of a bank, the one component of
-// TypeScript that the gate builds, beside a view as text; components as text that misbehave; a log that a test enters.
+// ought to be; and committed once under its id (F22). Method: the accounts of the example of a bank, the one component
+// of TypeScript that the gate builds, beside a view as text; components as text that misbehave; a log that a test
+// enters.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
@@ -376,7 +377,7 @@ describe('a State Change that misbehaves', { timeout: 60_000 }, () => {
       'WasmExecutionError',
       /answers an error internal-error, as cairn\.wit/,
     ],
-  ])('and %s has decided nothing', async (_, body, calls, code, says) => {
+  ])('and %s has decided nothing', async (...[, body, calls, code, says]) => {
     const known = await bank();
     const text = await textArtifact(join(dir.path, 'artifacts'), 'state-change', changeText(body));
     const before = deciding.figures().calls;

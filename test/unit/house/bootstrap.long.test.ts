@@ -47,7 +47,7 @@ describe('installing', () => {
   });
 
   it('ends npm with it when it is told to end (H3)', async () => {
-    const project = freshProject({ NPM_HANGS: '1' });
+    const project = freshProject({ NPM_MS: '30000' });
     const child = launch(project, HELLO);
     await expect.poll(() => project.installs(), { timeout: 10_000 }).toBe(1);
     const [, npm] = readFileSync(join(project.path, '.installing'), 'utf8').split(' ');

@@ -1,6 +1,5 @@
-// Goal: bench/builds.ts measures starts, and leaves no server behind, whatever happens.
-// Method: the real tool, on builds of which the server is a stand-in that says it is ready and writes down its process
-// id.
+// Goal: bench/builds.ts measures starts, and leaves no server behind, whatever happens. Method: the real tool, on
+// builds of which the server is a stand-in that says it is ready and writes down its process id.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,5 @@
-// Goal: `post` of README.md sends again where that helps, and nowhere else. Method: a server that answers what it is told.
+// Goal: `post` of README.md sends again where that helps, and nowhere else. Method: a server that answers what it is
+// told.
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,5 @@
 // Goal: a node that anybody can reach without a credential says so, and one whose first key is not usable does not
-// start, without saying what stands in the file.
-// Method: settings, and a logger that keeps its lines.
+// start, without saying what stands in the file. Method: settings, and a logger that keeps its lines.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

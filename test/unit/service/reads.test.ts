@@ -1,6 +1,5 @@
 // Goal: a read answers from the instance and at the revision that it says, waits no longer than it may, and ends when
-// its database does (V1, V4 to V6, V8).
-// Method: the service over a node in one thread; the test lets time pass.
+// its database does (V1, V4 to V6, V8). Method: the service over a node in one thread; the test lets time pass.
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError, toDatabaseId, toRevision } from '#base';

@@ -1,6 +1,5 @@
 // Goal: a transaction is judged in the specified order, a repeat is answered with what was recorded, and what is
-// counted adds up (V2, V3).
-// Method: the service over a node in one thread; a table of what is wrong, two at a time.
+// counted adds up (V2, V3). Method: the service over a node in one thread; a table of what is wrong, two at a time.
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';

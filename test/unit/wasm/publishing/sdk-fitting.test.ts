@@ -51,7 +51,7 @@ describe('a component of the shape of the SDK', () => {
     ['a number for a text', '(field "id" string)', '(field "id" u32)', 'SmokeCallFailed', /u32/],
     ['a text for a number', '(field "version" u64)', '(field "version" string)', 'SmokeCallFailed', /string/],
     ['a flag for a time', '(field "seconds" u64)', '(field "seconds" bool)', 'SmokeCallFailed', /bool/],
-  ])('is refused with %s', async (_, from, to, code, message) => {
+  ])('is refused with %s', async (...[, from, to, code, message]) => {
     expect(await viewWith(from, to)).toEqual([code, expect.stringMatching(message)]);
   });
 
