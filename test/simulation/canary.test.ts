@@ -1,7 +1,7 @@
 // Goal: a node that is broken on purpose is noticed, by a check that says what is wrong: if these were not, nothing
 // would say that the seeds of the other tests can fail at all. The whole catalogue is for `npm run sim:mutants`.
 // Method: its own command over a few mutants, each of which breaks a promise of its own, by the first seeds. These are
-// good in simulation.test.ts and cluster.test.ts, where nothing is broken.
+// good in seeds.test.ts and seeds.long.test.ts, where nothing is broken.
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
@@ -11,8 +11,6 @@ const MUTANTS_MS = 240_000;
 /** Each with the check or the invariant that names it, by a seed of the first three. */
 const CANARIES = {
   'constraints-not-decided': /^check 4:/,
-  'recorded-time-of-the-clock': /^check 10:/,
-  'foreign-delete': /^check 11:/,
   'vote-for-shorter-log': /I5/,
 } as const;
 

@@ -1,38 +1,12 @@
-/**
- * The simulation with components that are defined, changed and deleted: a bounded number of seeds, the proof that all
- * of it happens in them, and that the check of it finds what is falsified.
- */
+/** The check of what is defined finds what is falsified in a run that went well. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { definitionsAreWhatWasDefined } from './checks/definitions.ts';
 import { Evidence, type FinalDatabase, type FinalDefinitions } from './checks/evidence.ts';
-import { runChecked } from './run-checked.ts';
 import { runSeed } from './scenario.ts';
 
-const SEEDS = Array.from({ length: 16 }, (_, place) => place + 1);
 const SEED_MS_MAX = 60_000;
 /** A seed in which a database with several versions, and changes of all kinds, lives to the end. */
 const SEED = 10;
-
-describe('simulation of a cluster in which components are defined', () => {
-  it.each(SEEDS)(
-    'holds every check with seed %i on 3 nodes',
-    async (seed) => {
-      const { problems } = await runChecked(seed, { nodes: 3, definitions: true });
-      expect(problems).toEqual([]);
-    },
-    SEED_MS_MAX,
-  );
-
-  it(
-    'is the same in two runs of a seed',
-    async () => {
-      const options = { nodes: 3, definitions: true };
-      const [one, two] = [await runSeed(4, options), await runSeed(4, options)];
-      expect(two.traceHash).toBe(one.traceHash);
-    },
-    SEED_MS_MAX,
-  );
-});
 
 describe('the check of what is defined', () => {
   let good: Evidence;

@@ -1,0 +1,48 @@
+/**
+ * Seeds of the suite as rows of a table: what a run has, and what must be seen to happen in it. Each runs with the
+ * invariants of #raft after every step, and nothing may be left undecided.
+ */
+import { expect, it } from 'vitest';
+import { runChecked } from './run-checked.ts';
+import type { RunOptions } from './scenario.ts';
+
+export interface Row extends Omit<RunOptions, 'unchecked' | 'listener'> {
+  /** What the seed shows, or once found. */
+  readonly why?: string;
+  /** Lines of which each is there at least so often. */
+  readonly shows?: readonly (readonly [line: RegExp, times: number])[];
+}
+
+/** A table by seed and what else the run has. */
+export type Rows = readonly (readonly [seed: number, row: Row])[];
+
+const SEED_MS_MAX = 60_000;
+
+/** So many seeds in a row, all of them alike. */
+export function seedsFrom(first: number, count: number, row: Row): Rows {
+  return Array.from({ length: count }, (_, place) => [first + place, row]);
+}
+
+/** A test of each seed. */
+export function holdsEveryCheck(rows: Rows): void {
+  it.each(rows.map(([seed, row]) => [seed, wordsOf(row), row] as const))(
+    'holds every check with seed %i on %s',
+    async (seed, _words, { why: _why, shows = [], ...options }) => {
+      const lines: string[] = [];
+      // What happens is put into words only where somebody looks for it.
+      const listener = (line: string): void => void lines.push(line);
+      const { problems } = await runChecked(seed, shows.length === 0 ? options : { ...options, listener });
+      expect(problems).toEqual([]);
+      for (const [shown, times] of shows) {
+        const count = lines.filter((line) => shown.test(line)).length;
+        expect(count, String(shown)).toBeGreaterThanOrEqual(times);
+      }
+    },
+    SEED_MS_MAX,
+  );
+}
+
+function wordsOf({ nodes, why, ...options }: Row): string {
+  const modes = Object.entries(options).flatMap(([mode, value]) => (value === true ? [mode] : []));
+  return `${nodes} nodes${modes.map((mode) => `, ${mode}`).join('')}${why === undefined ? '' : `: ${why}`}`;
+}
