@@ -8,7 +8,6 @@ import { createService, type Service, type Timers } from '#service';
 import { type AllowedOrigins, type ByteBudgets, createByteBudgets, type HttpServer, startHttpServer } from '#transport';
 import type { Route } from '../../src/transport/http/route.ts';
 import { CoreWorld } from './cluster/core-world.ts';
-import { databaseKit } from './cluster/machine-kit.ts';
 import { HttpClient } from './http-client.ts';
 
 /** Timers that fire at once or never, and can be counted. */
@@ -90,7 +89,7 @@ export async function startHttpWorld({
   routes,
   tracer,
 }: HttpWorldOptions = {}): Promise<HttpWorld> {
-  const core = new CoreWorld({}, databaseKit);
+  const core = new CoreWorld();
   if (nowMs !== undefined) core.nowMs = nowMs;
   await core.start();
   const metrics = createMetrics({ runtime: false });

@@ -1,8 +1,10 @@
 /**
  * The service over a node in one thread, with time in the hands of the test.
  */
+
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { LEVELS, type LevelRange } from '#base';
 import { type Constraint, type Event, Faults, NO_OPTIONS, ORIGIN } from '#model';
 import { createMetrics, type Metrics } from '#observability';
 import {
@@ -15,7 +17,6 @@ import {
   type TransactRequest,
 } from '#service';
 import { CoreWorld, settle } from './cluster/core-world.ts';
-import { databaseKit, type MachineKit } from './cluster/machine-kit.ts';
 import { eventBytes } from './events.ts';
 
 /** Timers that run when the test lets time pass. */
@@ -89,8 +90,8 @@ export class ServiceWorld {
   #service: Service | undefined;
   #random = 1;
 
-  constructor(limits: Partial<ServiceLimits> = {}, components?: OpenComponents, kit: MachineKit = databaseKit) {
-    this.core = new CoreWorld({}, kit);
+  constructor(limits: Partial<ServiceLimits> = {}, components?: OpenComponents, levels: LevelRange = LEVELS) {
+    this.core = new CoreWorld({}, levels);
     this.#limits = limits;
     this.#components = components;
   }

@@ -2,7 +2,7 @@
  * One node in one thread, on a disk that forgets: the core over the log and the store in memory, the front over the
  * core, and crashes between any two moments.
  */
-import { type Clock, type GroupId, toGroupId, toNodeId } from '#base';
+import { type Clock, type GroupId, LEVELS, type LevelRange, toGroupId, toNodeId } from '#base';
 import {
   type CoreLimits,
   type CorePorts,
@@ -15,7 +15,7 @@ import {
 } from '#cluster';
 import type { DiskLevel } from '#storage';
 import { LossyKv } from './lossy-kv.ts';
-import { type MachineKit, toyKit } from './machine-kit.ts';
+import { databaseKit, FreshNames } from './machine-kit.ts';
 import { MemoryLog } from './memory-log.ts';
 
 const NODE = toNodeId(1);
@@ -33,10 +33,11 @@ export class CoreWorld {
   #node: FrontNode | undefined;
   #random = 0;
 
-  readonly #kit: MachineKit;
+  readonly #levels: LevelRange;
+  readonly #names = new FreshNames();
 
-  constructor(limits: Partial<CoreLimits> = {}, kit: MachineKit = toyKit) {
-    this.#kit = kit;
+  constructor(limits: Partial<CoreLimits> = {}, levels: LevelRange = LEVELS) {
+    this.#levels = levels;
     // Rows are written as soon as they can be, so that a test sees them without passing time.
     this.#limits = { ...LIMITS, writeEntries: 1, ...limits };
     this.log = new MemoryLog();
@@ -71,8 +72,8 @@ export class CoreWorld {
       syncStore: () => kv.checkpointFiles(),
       log,
       peers: noPeers,
-      machines: this.#kit.machines,
-      levels: this.#kit.levels,
+      machines: databaseKit.machines,
+      levels: this.#levels,
       limits: this.#limits,
       clock,
       monotonicMs: () => this.nowMs,
@@ -98,7 +99,7 @@ export class CoreWorld {
       name: 'test',
       catalog: core.catalog,
       disk: () => this.disk,
-      storedRevision: (group) => this.#kit.storedRevision(kv, group),
+      storedRevision: (group) => databaseKit.storedRevision(kv, group),
       schedule: queueMicrotask,
       monotonicMs: () => this.nowMs,
       observer: { proposed: noted, refused: ({ error }) => this.refusals.push(error.details.reason), read: noted },
@@ -126,7 +127,7 @@ export class CoreWorld {
   }
 
   async transact(group: GroupId, text: string): ReturnType<FrontNode['transact']> {
-    return this.node.transact(group, this.#kit.payload(text));
+    return this.node.transact(group, databaseKit.payload(text, this.#names.of(text)));
   }
 
   /** Resolves when the rows of everything that was answered are in the store. */
@@ -138,7 +139,7 @@ export class CoreWorld {
   /** The texts of a database's transactions, in the order of their revisions, as a reader finds them in the store. */
   async history(group: GroupId): Promise<readonly string[]> {
     await this.readable(group);
-    return this.#kit.history(this.kv, group);
+    return databaseKit.history(this.kv, group);
   }
 
   #bytes(count: number): Uint8Array {

@@ -3,7 +3,6 @@ import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf, replicaOf, to
 import { type Binding, type ClusterPorts, type NodeRegistration, spreadOver } from '#cluster';
 import { everybody, membershipOf } from '#raft';
 import { placeOf } from '../peer-nodes.ts';
-import { databaseKit } from './machine-kit.ts';
 import { ReplicaWorld, type ReplicaWorldOptions, type WorldNode } from './replica-world.ts';
 
 export const FIRST: NodeId = toNodeId(1);
@@ -24,7 +23,7 @@ export async function keptWorld(count: number, options: ReplicaWorldOptions = {}
     wanted: () => undefined,
   });
   const limits = { trashDelayMs: 500, ...options.limits };
-  const world = await ReplicaWorld.started(count, { kit: databaseKit, cluster, ...options, limits });
+  const world = await ReplicaWorld.started(count, { cluster, ...options, limits });
   await world.answer(world.at(FIRST).core.register(registrationOf(1), true));
   return world;
 }

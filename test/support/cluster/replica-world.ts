@@ -2,7 +2,7 @@
  * Several nodes in one thread, each with a core, a front, a log and a store that forget, over a network that loses:
  * time is passed by the test, and between two moments of it everything that can run does.
  */
-import { type GroupId, type LevelRange, type NodeId, toNodeId } from '#base';
+import { type GroupId, LEVELS, type LevelRange, type NodeId, toNodeId } from '#base';
 import {
   type ClusterPorts,
   type CoreLimits,
@@ -22,14 +22,13 @@ import type { LostCampaign } from '../../../src/cluster/group/campaigns.ts';
 import type { Commands, CoreLink, Report } from '../../../src/cluster/thread/link.ts';
 import { type Draw, seededDraw } from '../log-model.ts';
 import { LossyKv } from './lossy-kv.ts';
-import { type MachineKit, toyKit } from './machine-kit.ts';
+import { databaseKit, FreshNames } from './machine-kit.ts';
 import { MemoryLog } from './memory-log.ts';
 import { MemoryNetwork } from './memory-network.ts';
 
 export interface ReplicaWorldOptions {
   /** What all processes begin with, unless it is this release. */
   readonly release?: Release | undefined;
-  readonly kit?: MachineKit;
   readonly seed?: number;
   readonly limits?: Partial<CoreLimits>;
   /** Is told of every step of every group. */
@@ -110,7 +109,7 @@ export interface Release {
 export class ReplicaWorld {
   readonly network: MemoryNetwork;
   readonly nodes: readonly NodeId[];
-  readonly kit: MachineKit;
+  readonly names: FreshNames = new FreshNames();
   readonly draw: Draw;
   readonly failures: Error[] = [];
   /** Why transfers of snapshots have failed. */
@@ -124,7 +123,6 @@ export class ReplicaWorld {
 
   constructor(count: number, options: ReplicaWorldOptions = {}) {
     this.#options = options;
-    this.kit = options.kit ?? toyKit;
     this.draw = seededDraw(options.seed ?? 1);
     this.network = new MemoryNetwork({
       after: (delayMs, work) => this.#due.push({ atMs: this.nowMs + delayMs, work }),
@@ -259,7 +257,7 @@ export class WorldNode {
 
   async start(): Promise<void> {
     const { kv, log, node } = this;
-    const { network, kit, draw, failures } = this.#world;
+    const { network, draw, failures } = this.#world;
     const isAlive = (): boolean => this.log === log && this.isUp;
     const ports: CorePorts = {
       ...this.#world.portsOf(node),
@@ -267,7 +265,8 @@ export class WorldNode {
       syncStore: () => kv.checkpointFiles(),
       log,
       peers: network.portOf(node, isAlive),
-      machines: kit.machines,
+      machines: databaseKit.machines,
+      levels: LEVELS,
       ...this.release,
       clock: { nowMs: () => this.#world.nowMs },
       monotonicMs: () => this.#world.nowMs,
@@ -297,7 +296,7 @@ export class WorldNode {
       name: `node-${node}`,
       catalog: core.catalog,
       disk: () => 'open',
-      storedRevision: (group) => kit.storedRevision(kv, group),
+      storedRevision: (group) => databaseKit.storedRevision(kv, group),
       schedule: queueMicrotask,
       monotonicMs: () => this.#world.nowMs,
       observer: { proposed: noted, refused: noted, read: noted },
@@ -331,14 +330,14 @@ export class WorldNode {
   }
 
   transact(group: GroupId, text: string, onAdmitted?: () => void): Promise<TransactOutcome> {
-    return this.front.transact(group, this.#world.kit.payload(text), { onAdmitted });
+    return this.front.transact(group, databaseKit.payload(text, this.#world.names.of(text)), { onAdmitted });
   }
 
   /** The texts of a database as this node has them in its store, with everything that it has answered. */
   async history(group: GroupId): Promise<readonly string[]> {
     const { front } = this;
     await this.#world.answer(front.waitFor(group, front.answered(group), new AbortController().signal));
-    return this.#world.kit.history(this.kv, group);
+    return databaseKit.history(this.kv, group);
   }
 
   get #running(): Process {

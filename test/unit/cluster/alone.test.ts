@@ -3,7 +3,6 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, LEVELS } from '#base';
 import { settle } from '../../support/cluster/core-world.ts';
-import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
 import { placeOf } from '../../support/peer-nodes.ts';
 
@@ -15,7 +14,7 @@ interface Started {
 
 /** A database with one transaction, whose latest revision somebody has asked for. */
 async function asked(count: number): Promise<Started> {
-  const world = await ReplicaWorld.started(count, { kit: databaseKit });
+  const world = await ReplicaWorld.started(count);
   const member = await world.leader(CATALOG_GROUP);
   const { binding } = await world.answer(member.front.createDatabase('shop'));
   await world.answer(member.transact(binding.group, 'x'));
@@ -75,35 +74,12 @@ describe('latest at a node that is alone (C32)', () => {
     expect(await whileStalled(all)).toBe(1);
   });
 
-  it('of a database that is deleted meanwhile is refused as before', async () => {
-    const { world, member, group } = await asked(1);
-    const gate = Promise.withResolvers<void>();
-    member.kv.gate = gate.promise;
-    await world.answer(member.transact(group, 'y'));
-    const read = member.front.latest(group).catch(() => 'refused');
-    const deleted = member.front.deleteDatabase('shop');
-    gate.resolve();
-    await world.answer(deleted);
-    await expect(world.answer(member.front.latest(group))).rejects.toMatchObject({ code: 'not_found' });
-    expect([2, 'refused']).toContain(await world.answer(read));
-  });
-
   it('is asked of the core from the moment in which another node is registered', async () => {
     const all = await asked(1);
     await register(all, 1);
     expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([true, 1]);
     await register(all, 2);
     expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([false, undefined]);
-  });
-
-  it('is asked of the core after a restart, too, when another node is registered', async () => {
-    const all = await asked(1);
-    await register(all, 1);
-    await register(all, 2);
-    await all.member.crash();
-    await all.member.start();
-    await whileStalled(all);
-    expect(await whileStalled(all)).toBeUndefined();
   });
 
   it('is asked of the core among others', async () => {

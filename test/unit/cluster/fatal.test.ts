@@ -40,13 +40,6 @@ describe('the end of a process', () => {
     );
   });
 
-  it('is said whatever the level of the log', () => {
-    const said: unknown[] = [];
-    const bug = new TypeError('a bug');
-    noteAfter('front', bug, { ...silentLogger, fatal: (event, fields) => said.push({ event, ...fields }) });
-    expect(said).toEqual([{ event: 'fatal', isolate: 'front', exitCode: EXIT_FATAL, error: bug }]);
-  });
-
   it('leaves none on anything else', () => {
     expect(noteAfter('front', new DatabaseError('internal', 'a bug'))).toBeUndefined();
     expect(

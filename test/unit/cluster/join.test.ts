@@ -133,12 +133,6 @@ describe('a node that says where it is', () => {
       ...more,
     });
 
-  it('asks nobody when its own core can take it in', async () => {
-    const script = new Script({});
-    await announcer(script, [JOINED]).announce(REQUEST.registration);
-    expect(script.asked).toEqual([]);
-  });
-
   it('asks the leader that its core knows, and the others when it knows none', async () => {
     const script = new Script({ 'seed:7': [later('it has just lost the lead')], 'seed:2': [later('wait'), JOINED] });
     const own: JoinReply[] = [{ kind: 'elsewhere', leader: at(7) }, later('nobody leads')];

@@ -2,10 +2,10 @@
 // Method: the core in one thread; what the log and the store hold afterwards is read back.
 
 import { describe, expect, it } from 'vitest';
-import { type GroupId, replicaOf, toGroupId, toNodeId } from '#base';
+import { type GroupId, replicaOf, toNodeId } from '#base';
 import type { KvReader } from '#kv';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
-import { historyOf, toyMachines } from '../../support/cluster/toy-machines.ts';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
 
 async function started(limits: ConstructorParameters<typeof CoreWorld>[0] = {}): Promise<CoreWorld> {
   const world = new CoreWorld(limits);
@@ -14,7 +14,7 @@ async function started(limits: ConstructorParameters<typeof CoreWorld>[0] = {}):
 }
 
 async function rowsOf(kv: KvReader, group: GroupId): Promise<number> {
-  const range = kv.range(toyMachines.rowsOf(group));
+  const range = kv.range(databaseKit.machines.rowsOf(group));
   const rows = await range.next(10_000);
   await range.close();
   return rows.length;
@@ -54,36 +54,6 @@ describe('a database', () => {
     expect(await world.node.createDatabase('shop')).toMatchObject({ kind: 'created' });
   });
 
-  it('exists once, however many create it at the same time', async () => {
-    const world = await started();
-    const outcomes = await Promise.all([1, 2, 3].map(() => world.node.createDatabase('shop')));
-    expect(outcomes.map((outcome) => outcome.kind)).toEqual(['created', 'exists', 'exists']);
-    expect(new Set(outcomes.map((outcome) => outcome.binding.databaseId)).size).toBe(1);
-  });
-
-  it('that is created again is another one, in another group', async () => {
-    const world = await started();
-    const first = await world.node.createDatabase('shop');
-    await world.transact(first.binding.group, 'old');
-    await world.node.deleteDatabase('shop');
-    const second = await world.node.createDatabase('shop');
-    expect(second.binding.databaseId).not.toBe(first.binding.databaseId);
-    expect(second.binding.group).not.toBe(first.binding.group);
-    expect(world.node.applied(second.binding.group)).toBe(0);
-    await world.crash();
-    expect(world.node.catalog.list()).toEqual([second.binding]);
-  });
-
-  it('is deleted only when it is the instance that was named', async () => {
-    const world = await started();
-    const { binding } = await world.node.createDatabase('shop');
-    await world.node.deleteDatabase('shop');
-    const again = await world.node.createDatabase('shop');
-    expect(await world.node.deleteDatabase('shop', binding.databaseId)).toEqual({ kind: 'absent' });
-    expect(await world.node.deleteDatabase('shop', again.binding.databaseId)).toMatchObject({ kind: 'deleted' });
-    expect(await world.node.deleteDatabase('shop')).toEqual({ kind: 'absent' });
-  });
-
   it('answers those who wait for it that it is gone when it is deleted (C4)', async () => {
     const world = await started();
     const group = await world.create('shop');
@@ -117,14 +87,15 @@ describe('the trash (C8)', () => {
     const [one, two] = [await world.create('one'), await world.create('two')];
     for (let at = 0; at < 10; at += 1)
       await Promise.all([world.transact(one, `a${at}`), world.transact(two, `b${at}`)]);
+    const [before, others] = [await rowsOf(world.kv, one), await rowsOf(world.kv, two)];
     await world.node.deleteDatabase('one');
     world.pass(9999);
     await settle();
     // Reads that were under way still find what they look for.
-    expect([await rowsOf(world.kv, one), await trashRows(world.kv)]).toEqual([11, 1]);
+    expect([await rowsOf(world.kv, one), await trashRows(world.kv)]).toEqual([before, 1]);
     world.pass(1);
     await settle();
-    expect([await rowsOf(world.kv, one), await rowsOf(world.kv, two)]).toEqual([0, 11]);
+    expect([await rowsOf(world.kv, one), await rowsOf(world.kv, two)]).toEqual([0, others]);
     expect(await trashRows(world.kv)).toBe(0);
     expect(world.log.recover().tombstones).toEqual(new Set([one]));
   });
@@ -211,6 +182,6 @@ describe('many databases', () => {
       world.transact(quiet, 'x').then(() => order.push('quiet')),
     ]);
     expect(order.indexOf('quiet')).toBeLessThanOrEqual(8);
-    expect((await historyOf(world.kv, toGroupId(busy))).length).toBe(41);
+    expect((await world.history(busy)).length).toBe(41);
   });
 });

@@ -5,10 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, toLogIndex, toTerm } from '#base';
 import { GroupReads } from '../../../src/cluster/requests/group-reads.ts';
-import type { Report } from '../../../src/cluster/thread/link.ts';
 import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
-
-const NOTHING = { proposals: [], creates: [], deletes: [], shown: 0, follows: false };
 
 async function started(pendingReadsMax: number): Promise<{
   world: ReplicaWorld;
@@ -32,18 +29,6 @@ async function started(pendingReadsMax: number): Promise<{
 }
 
 describe('reads of a group that has no quorum', () => {
-  it('are refused beyond their bound, though all of them came in one turn', async () => {
-    const { world, group, leader } = await started(4);
-    for (const other of world.up) if (other !== leader) world.network.cut(leader.node, other.node);
-    const refused: unknown[] = [];
-    leader.core.onReport(({ settlements }: Report) => {
-      for (const each of settlements) if (each.kind === 'refused') refused.push(each.error.details.reason);
-    });
-    leader.core.send({ ...NOTHING, reads: Array.from({ length: 10 }, (_, token) => ({ token: 1000 + token, group })) });
-    await world.pass(50);
-    expect(refused).toEqual(Array.from({ length: 6 }, () => 'PendingReads'));
-  });
-
   it('ask so many questions at a time, and are all answered when there is one', async () => {
     const { world, group, leader, most } = await started(10_000);
     for (const other of world.up) if (other !== leader) world.network.cut(leader.node, other.node);

@@ -7,9 +7,9 @@ import { concatBytes, type ReplicaId, replicaOf, toHex, toLogIndex, toReplicaId,
 import { nativeCrc32 } from '#cluster';
 import { type Entry, type Message, membershipOf } from '#raft';
 import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
-import { FRAME_BYTES_MAX, readFrameHeader, sealFrame } from '../../../src/cluster/peer/frame.ts';
+import { FRAME_BYTES_MAX, sealFrame } from '../../../src/cluster/peer/frame.ts';
 import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
-import { isNodeId, isStoreId, type NodePlace, toNodeId } from '../../../src/cluster/peer/place.ts';
+import { type NodePlace, toNodeId } from '../../../src/cluster/peer/place.ts';
 import { TABLE_ROWS_MAX } from '../../../src/cluster/peer/refrain.ts';
 import { CLUSTER, codecOf, messagesIn, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 import { examplesOf } from '../../support/format-pages.ts';
@@ -88,18 +88,6 @@ describe('a frame that is not for this node, or none', () => {
   ])('is refused by what it is: %s', (_name, codec, bytes, reason) => {
     expect(reasonOf(codec, bytes)).toContain(reason);
   });
-
-  it('says in its header who sent it', () => {
-    const header = { clusterId: CLUSTER, from: NORTH, to: SOUTH, content: 'messages' };
-    expect(readFrameHeader(frame)).toEqual({ kind: 'ok', value: header });
-    expect([isNodeId(0), isNodeId(1.5), isNodeId(1), isStoreId('here'), isStoreId(CLUSTER)]).toEqual([
-      false,
-      false,
-      true,
-      false,
-      true,
-    ]);
-  });
 });
 
 it('a term above 2^52 makes a message malformed: there would soon be none behind it', () => {
@@ -163,11 +151,6 @@ describe('acknowledgements of appends (ADR 0144)', () => {
     expect(toHex(only?.slice(76, 76 + 1 + 18) ?? new Uint8Array(0))).toBe(`01${'00'.repeat(18)}`);
     expect(bytesOf(10_000) - bytesOf(9_999)).toBe(9);
   });
-
-  it('of ten thousand groups are 90 KB in two frames', () => {
-    expect(framesOf(10_000)).toHaveLength(2);
-    expect(Math.round(bytesOf(10_000) / 1_000)).toBe(90);
-  });
 });
 
 describe('tables of beats', () => {
@@ -206,14 +189,6 @@ describe('tables of beats', () => {
     const frame = single(north, SOUTH, beats);
     expect(frame.length).toBeLessThan(150);
     expect(messagesOf(south, frame)).toEqual(beats);
-  });
-
-  it('have a bound: beats of more groups, and a second one of a group, travel one by one', () => {
-    const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
-    const beats = Array.from({ length: TABLE_ROWS_MAX + 5 }, (_, group) => say(group, beat(group)));
-    const said = [...beats, say(7, beat(9, 1))];
-    const arrived = north.encode(SOUTH, said).flatMap(({ frame }) => messagesOf(south, frame));
-    expect(arrived).toEqual(said);
   });
 
   it('of a writer that has more rows than any of ours are forgotten', () => {

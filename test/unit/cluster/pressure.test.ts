@@ -3,7 +3,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
-import { toyKit } from '../../support/cluster/machine-kit.ts';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
+
+/** Of a transaction whose text is one letter. */
+const TEXT_BYTES = databaseKit.payload('x').length;
 
 type Limits = ConstructorParameters<typeof CoreWorld>[0];
 
@@ -33,7 +36,7 @@ function watch(promises: readonly Promise<unknown>[]): readonly { value?: unknow
 
 describe('back-pressure', () => {
   it('refuses what does not fit under the uncommitted bytes, and takes it when some are committed', async () => {
-    const { world, group } = await started({ uncommittedBytesMax: 30 });
+    const { world, group } = await started({ uncommittedBytesMax: 3 * TEXT_BYTES });
     const answers = watch([1, 2, 3, 4].map(() => world.transact(group, 'x')));
     await settle();
     const refused = { code: 'rate_limited', details: { reason: 'UncommittedBytes' } };
@@ -48,10 +51,10 @@ describe('back-pressure', () => {
   });
 
   it('tells of what became an entry before it is durable, and not of what is refused', async () => {
-    const { world, group } = await started({ uncommittedBytesMax: 30 });
+    const { world, group } = await started({ uncommittedBytesMax: 3 * TEXT_BYTES });
     const admitted: string[] = [];
     const propose = (text: string): Promise<unknown> =>
-      world.node.transact(group, toyKit.payload(text), { onAdmitted: () => admitted.push(text) });
+      world.node.transact(group, databaseKit.payload(text), { onAdmitted: () => admitted.push(text) });
     const answers = watch(['a', 'b', 'c', 'd'].map(propose));
     await settle();
     expect([admitted, answers.slice(0, 3)]).toEqual([
@@ -84,7 +87,7 @@ describe('back-pressure', () => {
   });
 
   it('refuses while too many bytes wait for the election', async () => {
-    const { world } = await started({ waitingBytesMax: 25 });
+    const { world } = await started({ waitingBytesMax: 2.5 * TEXT_BYTES });
     world.log.isAutomatic = true;
     const other = await world.create('other');
     world.log.isAutomatic = false;
@@ -121,12 +124,6 @@ describe('a nearly full disk', () => {
     world.disk = 'open';
     expect(await world.node.createDatabase('other')).toMatchObject({ kind: 'created' });
   });
-
-  it('shows in the health of the node', async () => {
-    const { world } = await started();
-    world.disk = 'refusing-writes';
-    expect(world.node.health().disk).toBe('refusing-writes');
-  });
 });
 
 describe('a drain', () => {
@@ -148,30 +145,9 @@ describe('a drain', () => {
     expect(world.kv.unsyncedCount).toBe(0);
     expect(world.log.recover().groups.get(group)).toMatchObject({ checkpoint: { revision: 4 }, entries: [] });
   });
-
-  it('of a node that has nothing to do is done at once, and twice is once', async () => {
-    const { world } = await started();
-    world.log.isAutomatic = true;
-    await Promise.all([world.node.drain(), world.node.drain()]);
-    expect(world.node.health()).toMatchObject({ accepting: false, pendingProposals: 0 });
-  });
 });
 
 describe('checkpoints (C7)', () => {
-  it('are made when the interval has passed, and tell the log', async () => {
-    const { world, group } = await started({ checkpointIntervalMs: 250 });
-    world.log.isAutomatic = true;
-    await world.transact(group, 'x');
-    await world.readable(group);
-    world.pass(249);
-    await settle();
-    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(0);
-    world.pass(1);
-    await settle();
-    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(2);
-    expect(world.core.deadlineMs).toBeUndefined();
-  });
-
   it('are made early when much was applied', async () => {
     const { world, group } = await started({ checkpointBytes: 100 });
     world.log.isAutomatic = true;

@@ -15,15 +15,6 @@ async function started(): Promise<{ world: CoreWorld; group: Awaited<ReturnType<
 const never = new AbortController().signal;
 
 describe('latest (C5)', () => {
-  it('includes everything that was answered before it', async () => {
-    const { world, group } = await started();
-    expect(await world.node.latest(group)).toBe(0);
-    for (const revision of [1, 2, 3]) {
-      await world.transact(group, 'x');
-      expect(await world.node.latest(group)).toBe(revision);
-    }
-  });
-
   it('of a group without a leader waits for its first commit', async () => {
     const { world, group } = await started();
     await world.transact(group, 'x');
@@ -55,29 +46,9 @@ describe('latest (C5)', () => {
     await Promise.all([read, write]);
     expect(found).toBe(2);
   });
-
-  it('asked many times in one turn is asked once', async () => {
-    const { world, group } = await started();
-    await world.transact(group, 'x');
-    const first = world.node.latest(group);
-    const second = world.node.latest(group);
-    expect(await Promise.all([first, second])).toEqual([1, 1]);
-    await world.transact(group, 'y');
-    expect(await world.node.latest(group)).toBe(2);
-  });
 });
 
 describe('waitFor', () => {
-  it('is answered when the revision is applied, or is applied already', async () => {
-    const { world, group } = await started();
-    const waiting = [1, 2].map((revision) => world.node.waitFor(group, toRevision(revision), never));
-    await world.transact(group, 'x');
-    expect(await waiting[0]).toBe('reached');
-    expect(await world.node.waitFor(group, toRevision(1), never)).toBe('reached');
-    await world.transact(group, 'y');
-    expect(await waiting[1]).toBe('reached');
-  });
-
   it('is answered by the rows themselves, before the core has said anything', async () => {
     const { world, group } = await started();
     await world.transact(group, 'x');
@@ -123,15 +94,6 @@ describe('waitFor', () => {
     expect(await reached).toBe('reached');
     await drained;
   });
-
-  it('ends when its signal does, before or after it began', async () => {
-    const { world, group } = await started();
-    const controller = new AbortController();
-    const waiting = world.node.waitFor(group, toRevision(9), controller.signal);
-    controller.abort();
-    expect(await waiting).toBe('aborted');
-    expect(await world.node.waitFor(group, toRevision(9), controller.signal)).toBe('aborted');
-  });
 });
 
 describe('onApplied', () => {
@@ -146,16 +108,6 @@ describe('onApplied', () => {
     stop();
     await world.transact(group, 'w');
     expect(heard).toEqual([1, 3]);
-  });
-
-  it('of a database that is gone says so', async () => {
-    const { world, group } = await started();
-    await world.node.deleteDatabase('shop');
-    const heard: (number | undefined)[] = [];
-    world.node.onApplied(group, (revision) => heard.push(revision));
-    await settle();
-    expect(heard).toEqual([undefined]);
-    expect(world.node.applied(group)).toBe(0);
   });
 });
 

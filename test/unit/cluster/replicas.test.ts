@@ -6,21 +6,14 @@ import {
   CATALOG_GROUP,
   type DatabaseError,
   type GroupId,
-  NO_BYTES,
   nodeOf,
   replicaOf,
   toGroupId,
   toLogIndex,
   toNodeId,
-  toRevision,
   toTerm,
 } from '#base';
 import { clusterOf } from '#cluster';
-import { DatabaseReader } from '#database';
-import { membershipOf } from '#raft';
-import { RecordWriter } from '#storage';
-import { nativeCrc32, nativeSha256 } from '../../../src/cluster/native.ts';
-import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
 
 async function withDatabase(
@@ -61,64 +54,11 @@ describe('three nodes', () => {
     }
   });
 
-  it('have the same history, and the followers show what the leader has answered (C5)', async () => {
-    const world = await ReplicaWorld.started(3);
-    const { group, leader, others } = await withDatabase(world);
-    for (const text of ['a', 'b', 'c']) await world.answer(leader.transact(group, text));
-    for (const other of others) {
-      expect(await world.answer(other.front.latest(group))).toBe(3);
-      expect(await other.history(group)).toEqual(['a', 'b', 'c']);
-      expect(await other.front.waitFor(group, toRevision(3), new AbortController().signal)).toBe('reached');
-    }
-    expect(world.failures).toEqual([]);
-  });
-
-  it('lose nothing that was answered when the leader dies, and take it in again', async () => {
-    const world = await ReplicaWorld.started(3);
-    const { group, leader } = await withDatabase(world);
-    for (const text of ['a', 'b', 'c']) await world.answer(leader.transact(group, text));
-    await leader.crash({ survives: () => false });
-    const next = await world.leader(group);
-    expect(await world.answer(next.transact(group, 'd'))).toMatchObject({ kind: 'committed', revision: 4 });
-    expect(await next.history(group)).toEqual(['a', 'b', 'c', 'd']);
-    await leader.start();
-    await world.pass(2000);
-    expect(await world.answer(leader.front.latest(group))).toBe(4);
-    expect(await leader.history(group)).toEqual(['a', 'b', 'c', 'd']);
-    expect(world.failures).toEqual([]);
-  });
-
-  it('hand over the lead before they drain, so that nobody waits for an election', async () => {
-    const world = await ReplicaWorld.started(3);
-    const { group, leader, others } = await withDatabase(world);
-    await world.answer(leader.transact(group, 'a'));
-    await world.answer(leader.front.drain());
-    expect(leader.leads(group)).toBe(false);
-    await world.until(() => others.some((other) => other.leads(group)), 'another leader', 200);
-    const next = await world.leader(group);
-    expect(await world.answer(next.transact(group, 'b'))).toMatchObject({ kind: 'committed', revision: 2 });
-    await world.pass(1000);
-    expect(world.failures).toEqual([]);
-  });
-
   it('do not wait for an election deadline when the node of the leader ends', async () => {
     const world = await ReplicaWorld.started(3);
     const { group, leader, others } = await withDatabase(world);
     await leader.crash();
     await world.until(() => others.some((other) => other.leads(group)), 'another leader', 500);
-    expect(world.failures).toEqual([]);
-  });
-
-  it('do not wait for an election deadline when there is a majority again', async () => {
-    const world = await ReplicaWorld.started(3);
-    const { group, leader, others } = await withDatabase(world);
-    const [first = leader, second = leader] = others;
-    await leader.crash();
-    await first.crash();
-    await world.pass(6000);
-    expect(second.leads(group)).toBe(false);
-    await first.start();
-    await world.until(() => [CATALOG_GROUP, group].every((each) => world.leaderOf(each) !== undefined), 'leaders', 700);
     expect(world.failures).toEqual([]);
   });
 
@@ -140,19 +80,6 @@ describe('three nodes', () => {
     }
     // Half of the time between two questions; with the deadlines of elections alone it is 1800 ms.
     expect(waits.reduce((sum, each) => sum + each, 0) / waits.length).toBeLessThan(1200);
-  });
-
-  it('stay with the leader, and in its term, when one of them comes back', async () => {
-    const world = await ReplicaWorld.started(3);
-    const { group, leader, others } = await withDatabase(world);
-    const [other = leader] = others;
-    await other.crash();
-    await world.pass(1000);
-    const { term } = leader.core.levels;
-    await other.start();
-    await world.pass(3000);
-    expect([leader.leads(group), leader.core.levels.term]).toEqual([true, term]);
-    expect(world.failures).toEqual([]);
   });
 
   it.each([0, 1])(
@@ -181,120 +108,6 @@ describe('three nodes', () => {
     await world.pass(3000);
     expect([leader.leads(group), leader.core.levels.term]).toEqual([true, term]);
     expect(await world.answer((other ?? leader).transact(group, 'x'))).toMatchObject({ revision: 1 });
-  });
-
-  it('write nothing any more once they have drained, though others go on', async () => {
-    const world = await ReplicaWorld.started(3, { kit: databaseKit });
-    const { group, leader, others } = await withDatabase(world);
-    const [follower] = others;
-    if (follower === undefined) throw new Error('There are others');
-    const { kv, log } = follower;
-    const write = kv.write.bind(kv);
-    const sync = kv.checkpointFiles.bind(kv);
-    const [pending, syncing]: [(() => void)[], (() => void)[]] = [[], []];
-    // Batches and syncs that take their time: a batch is under way when all else is done.
-    kv.write = async (...batch) => {
-      await new Promise<void>((resolve) => pending.push(resolve));
-      return write(...batch);
-    };
-    kv.checkpointFiles = async () => {
-      await new Promise<void>((resolve) => syncing.push(resolve));
-      return sync();
-    };
-    leader.transact(group, 'before').catch(() => undefined);
-    await world.pass(60);
-    const drained: true[] = [];
-    const drain = async (): Promise<void> => {
-      await follower.core.drain();
-      drained.push(true);
-    };
-    const draining = drain();
-    for (let at = 0; at < 100 && drained.length === 0; at += 1) {
-      for (const go of pending.splice(0)) go();
-      await world.pass(30);
-      if (at % 3 === 0) leader.transact(group, `text ${at}`).catch(() => undefined);
-      await world.pass(30);
-      if (at % 3 === 0) for (const go of syncing.splice(0)) go();
-    }
-    await draining;
-    const append = log.append.bind(log);
-    const late: string[] = [];
-    log.append = (records) => {
-      late.push('log');
-      return append(records);
-    };
-    kv.write = async (...batch) => {
-      late.push('store');
-      return write(...batch);
-    };
-    expect(pending).toEqual([]);
-    await world.pass(2_000);
-    expect(late).toEqual([]);
-    expect(world.failures).toEqual([]);
-  });
-
-  it('drain in the end even when nobody can take the lead', async () => {
-    const world = await ReplicaWorld.started(3);
-    const { leader, others } = await withDatabase(world);
-    for (const other of others) await other.crash();
-    await world.answer(leader.front.drain());
-    expect(world.failures).toEqual([]);
-  });
-
-  it('delete a database everywhere, and take its name again', async () => {
-    const world = await ReplicaWorld.started(3);
-    const { group, leader } = await withDatabase(world);
-    await world.answer(leader.transact(group, 'old'));
-    const catalog = await world.leader(CATALOG_GROUP);
-    await world.answer(catalog.front.deleteDatabase('shop'));
-    await world.pass(1000);
-    for (const member of world.up) {
-      expect(member.front.catalog.list()).toEqual([]);
-      expect(await refusal(world, member.transact(group, 'x'))).toMatchObject({ code: 'not_found' });
-    }
-    const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-    const next = await world.leader(binding.group);
-    expect(await world.answer(next.transact(binding.group, 'new'))).toMatchObject({ revision: 1 });
-    await world.pass(15_000);
-    for (const member of world.up) {
-      expect(await member.history(binding.group)).toEqual(['new']);
-      expect(await world.kit.history(member.kv, group)).toEqual([]);
-    }
-    expect(world.failures).toEqual([]);
-  });
-
-  it('come to the same chain hash at every revision', async () => {
-    const world = await ReplicaWorld.started(3, { kit: databaseKit });
-    const { group, leader } = await withDatabase(world);
-    // Every third text has a constraint that looks into the store.
-    for (const text of ['a', 'bcd', 'ef', 'ghi']) await world.answer(leader.transact(group, text));
-    for (const member of world.up) expect(await world.answer(member.front.latest(group))).toBe(4);
-    const hashes = world.up.map(({ kv }) => {
-      const reader = new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 });
-      return [1, 2, 3, 4].map((revision) => reader.transaction(revision).chainHash);
-    });
-    expect(hashes[1]).toEqual(hashes[0]);
-    expect(hashes[2]).toEqual(hashes[0]);
-  });
-
-  it('take no writes that a majority does not hear of, and say what became of them (C11)', async () => {
-    const world = await ReplicaWorld.started(3);
-    const { group, leader, others } = await withDatabase(world);
-    for (const other of others) world.network.cut(leader.node, other.node);
-    const lost = refusal(world, leader.transact(group, 'lost'));
-    await world.until(() => others.some((other) => other.leads(group)), 'another leader');
-    const next = others.find((other) => other.leads(group));
-    expect(
-      await world.answer(next?.transact(group, 'kept') ?? Promise.reject(new Error('nobody leads'))),
-    ).toMatchObject({
-      kind: 'committed',
-      revision: 1,
-    });
-    world.network.heal();
-    // Another entry is committed in its place, so it is known not to be.
-    expect(await lost).toMatchObject({ code: 'unavailable', details: { reason: 'NotCommitted' } });
-    await world.pass(1000);
-    for (const member of world.up) expect(await member.history(group)).toEqual(['kept']);
   });
 
   it('do not know what became of a write while they are cut off from whoever does (C11)', async () => {
@@ -364,25 +177,6 @@ describe('three nodes', () => {
     other?.core.tick();
     expect(world.network.counts.messages).toBeGreaterThan(messages);
   });
-
-  it('go on without a member that lacks what the log has forgotten, and take it in again', async () => {
-    const world = await ReplicaWorld.started(3, { limits: { tailBytesMax: 200, checkpointIntervalMs: 10 } });
-    const { group, leader, others } = await withDatabase(world);
-    const [away, other] = others;
-    await away?.crash();
-    for (let at = 0; at < 20; at += 1) await world.answer(leader.transact(group, `text ${at}`));
-    // Whoever leads next has only the end of the log.
-    await leader.crash();
-    await leader.start();
-    await away?.start();
-    const next = await world.leader(group);
-    await world.pass(5000);
-    expect(await world.answer(next.transact(group, 'on'))).toMatchObject({ kind: 'committed', revision: 21 });
-    await world.pass(2000);
-    expect(world.failures).toEqual([]);
-    expect(next === leader || next === other).toBe(true);
-    expect(await away?.history(group)).toEqual(await next.history(group));
-  });
 });
 
 describe('a database that is placed on some of the nodes', () => {
@@ -402,33 +196,5 @@ describe('a database that is placed on some of the nodes', () => {
     await third?.crash();
     await third?.start();
     expect(await refusal(world, third?.front.latest(group) ?? Promise.resolve())).toMatchObject({ code: 'not_leader' });
-  });
-});
-
-describe('a node that the log makes a learner of the catalog (C9)', () => {
-  it('follows it, and is one still after every node was started anew', async () => {
-    const world = new ReplicaWorld(2, { cluster: (nodes, node) => clusterOf(nodes.slice(0, 1), node) });
-    const [first, second] = world.nodes.map((node) => world.at(node));
-    if (first === undefined || second === undefined) throw new Error('There are two nodes');
-    const learner = replicaOf(second.node);
-    const records = new RecordWriter();
-    const term = toTerm(1);
-    records.hardState(CATALOG_GROUP, { term, vote: replicaOf(first.node) });
-    const membership = membershipOf([replicaOf(first.node)], [learner]);
-    records.entry(CATALOG_GROUP, { term, index: toLogIndex(1), payload: NO_BYTES, membership });
-    first.log.append(records.take());
-    first.log.sync();
-    for (const node of [first, second]) await node.start();
-    const { binding } = await world.answer(first.front.createDatabase('shop'));
-    await world.pass(1000);
-    expect(second.front.catalog.lookup('shop')).toEqual(binding);
-    const written = second.log.durable.flatMap((record) => (record.kind === 'entry' ? (record.membership ?? []) : []));
-    expect(written).toEqual([membership]);
-    for (const node of [first, second]) await node.crash();
-    for (const node of [first, second]) await node.start();
-    await world.answer(first.front.createDatabase('later'));
-    await world.pass(1000);
-    expect(second.front.catalog.list().map(({ name }) => name)).toEqual(['later', 'shop']);
-    expect(world.failures).toEqual([]);
   });
 });

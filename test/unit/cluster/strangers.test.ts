@@ -55,14 +55,6 @@ describe('a node that the catalog does not name', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('is heard of the catalog, from which alone this node may learn of it', async () => {
-    const { world, follower } = await started();
-    expect(follower.core.receive(STRANGER, [of(CATALOG_GROUP, follower)])).toBeUndefined();
-    await world.pass(10);
-    expect(follower.core.levels.term).toBe(LATER);
-    expect(world.failures).toEqual([]);
-  });
-
   it('sends no state of a database', async () => {
     const { world, group, follower } = await started();
     const letter = { from: replicaOf(STRANGER), to: replicaOf(follower.node), transfer: 1 };

@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
-import { MeasureGatherer, type Measures } from '../../../src/cluster/front/observer.ts';
+import { type Measures } from '../../../src/cluster/front/observer.ts';
 import { commandTransfers, packCommands, unpackCommands } from '../../../src/cluster/thread/command-message.ts';
 import { packFailure, unpackFailure } from '../../../src/cluster/thread/core-thread-messages.ts';
 import type { Commands, Report } from '../../../src/cluster/thread/link.ts';
@@ -182,41 +182,5 @@ describe('failures', () => {
     expect(received).toBeInstanceOf(DatabaseError);
     expect(received).toMatchObject({ code: 'internal', message: 'Broken', details: { reason: 'CorruptRecord' } });
     expect(received.stack).toContain('Caused by: Error: EIO');
-  });
-
-  it('of other classes keep name, message and stack', () => {
-    const failure = new RangeError('Too far');
-    const received = unpackFailure(structuredClone(packFailure(failure)));
-    expect(received).toMatchObject({ name: 'RangeError', message: 'Too far', stack: failure.stack });
-    expect(unpackFailure(packFailure('odd'))).toMatchObject({ name: 'Error', message: 'odd' });
-  });
-});
-
-describe('measures', () => {
-  it('are given once', () => {
-    const gatherer = new MeasureGatherer();
-    const levels = {
-      openGroups: 4,
-      ledGroups: 2,
-      followedGroups: 1,
-      term: 3,
-      lastIndex: 9,
-      committedIndex: 8,
-      appliedIndex: 7,
-    };
-    gatherer.elected();
-    for (let time = 0; time < 2; time += 1) gatherer.followed();
-    gatherer.committed(3);
-    gatherer.synced({ bytes: 10, elapsedMs: 2 });
-    gatherer.written({ entryCount: 3, elapsedMs: 1 });
-    expect(gatherer.take(levels)).toEqual({
-      elections: 1,
-      followings: 2,
-      committed: 3,
-      syncs: [{ bytes: 10, elapsedMs: 2 }],
-      writes: [{ entryCount: 3, elapsedMs: 1 }],
-      levels,
-    });
-    expect(gatherer.take(levels)).toMatchObject({ elections: 0, followings: 0, committed: 0, syncs: [], writes: [] });
   });
 });

@@ -39,24 +39,6 @@ describe('a cluster that grows (C18, C19)', () => {
     }
     expect(world.failures).toEqual([]);
   });
-
-  it('places nothing on a node that is only registered, and is led on without it', async () => {
-    const world = await keptWorld(3);
-    // Somebody has asked to join, and was never heard of again: nodes 2 and 3.
-    await world.at(toNodeId(2)).crash();
-    await world.at(toNodeId(3)).crash();
-    await join(world, [2, 3]);
-    const group = await create(world, 'shop');
-    expect(await write(world, group, 'a')).toBe(1);
-    await world.pass(10_000);
-    expect(isAt(world, group, [1])).toBe(true);
-    expect(world.at(FIRST).core.membershipOf(CATALOG_GROUP)?.voters.incoming.map(nodeOf)).toEqual([1]);
-    expect(await write(world, group, 'b')).toBe(2);
-    await world.at(toNodeId(2)).start();
-    await world.at(toNodeId(3)).start();
-    await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
-    expect(world.failures).toEqual([]);
-  });
 });
 
 describe('a database that is made while a node is away (C22)', () => {
@@ -88,18 +70,6 @@ describe('a database that is made while a node is away (C22)', () => {
       for (const group of groups) expect(await write(world, group, 'b')).toBe(2);
       expect(world.failures).toEqual([]);
     }
-  });
-
-  it('is placed by whoever leads the catalog in the end, however long it waited for that', async () => {
-    const world = await keptWorld(3);
-    await join(world, [2, 3]);
-    await world.pass(3_000);
-    const leader = await world.leader(CATALOG_GROUP);
-    await leader.crash();
-    const asked = world.up.map(({ front }, at) => front.createDatabase(`db-${at}`));
-    const created = await world.answer(Promise.all(asked));
-    for (const { binding } of created) expect(binding.replicas).toHaveLength(3);
-    expect(world.failures).toEqual([]);
   });
 });
 

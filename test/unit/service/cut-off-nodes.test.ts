@@ -5,7 +5,6 @@ import { CATALOG_GROUP, DatabaseError, type NodeId, toRevision } from '#base';
 import { LIMITS } from '#cluster';
 import { type EventQuery, term } from '#model';
 import type { Service } from '#service';
-import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
 import { serviceOf } from '../../support/cluster/world-service.ts';
 import { ManualTimers, transactRequest } from '../../support/service-world.ts';
@@ -36,7 +35,7 @@ describe('a node that is cut off (V11)', () => {
   const told = (asked: Promise<unknown>): Promise<unknown> => world.answer(asked.then(() => 'answered', reasonOf));
 
   beforeEach(async () => {
-    world = await ReplicaWorld.started(3, { kit: databaseKit });
+    world = await ReplicaWorld.started(3);
     timers = new ManualTimers();
     const leader = await world.leader(CATALOG_GROUP);
     away = world.nodes.find((node) => node !== leader.node) ?? leader.node;

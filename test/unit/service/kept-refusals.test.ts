@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseError, LEVEL_FIRST } from '#base';
 import { or, term } from '#model';
 import { refusalError } from '#service';
-import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { type Attempt, NEVER, ServiceWorld, transactRequest } from '../../support/service-world.ts';
 
 const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
@@ -105,7 +104,7 @@ describe('the refusal of a transaction whose outcome nobody waited for', () => {
 
   it('is not kept in a cluster of an earlier level, whose other releases could not read it (ADR 0047)', async () => {
     const levels = { min: LEVEL_FIRST, max: 3 };
-    const world = await started(new ServiceWorld({}, undefined, { ...databaseKit, levels }));
+    const world = await started(new ServiceWorld({}, undefined, levels));
     await later(world, VIOLATED);
     expect(await failureOf(found(world))).toMatchObject({ code: 'not_found' });
     await later(world, { transactionId: ID });

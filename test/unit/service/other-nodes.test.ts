@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type NodeId, replicaOf, toNodeId, toRevision } from '#base';
 import { clusterOf } from '#cluster';
 import { type EventQuery, term } from '#model';
-import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
 import { serviceOf } from '../../support/cluster/world-service.ts';
 import { ManualTimers, transactRequest } from '../../support/service-world.ts';
@@ -22,7 +21,6 @@ const query: EventQuery = {
 function started(holders: readonly NodeId[] = [FIRST]): Promise<ReplicaWorld> {
   const placement = { replicas: () => holders.map((node) => replicaOf(node)) };
   return ReplicaWorld.started(3, {
-    kit: databaseKit,
     cluster: (nodes, node) => ({ ...clusterOf(nodes, node), placement }),
   });
 }

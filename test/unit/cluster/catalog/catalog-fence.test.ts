@@ -95,17 +95,6 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     expect(fenced.posts).toEqual(['past 51 to 2', 'past 51 to 3']);
   });
 
-  it('asks again, only those who have not said it', () => {
-    const fenced = new Fenced();
-    fenced.delete('shop', 51, 1);
-    fenced.say(THIRD, 'shown', 51);
-    fenced.posts = [];
-    fenced.pass(249);
-    expect(fenced.posts).toEqual([]);
-    fenced.pass(1);
-    expect(fenced.posts).toEqual(['await-shown 51 to 2']);
-  });
-
   it('waits for nobody who was not heard of for so long that no lease of his is left', () => {
     const fenced = new Fenced();
     fenced.heard.set(THIRD, fenced.nowMs - FENCE_MS);
@@ -149,26 +138,6 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     fenced.say(SECOND, 'shown', 51);
     expect(fenced.told).toEqual([]);
     fenced.pass(FENCE_MS - 1000);
-    expect(fenced.told).toEqual([1]);
-  });
-
-  it('waits for a node of the catalog that may have been a member before it began', () => {
-    const fenced = new Fenced({ sinceMs: 99_000 });
-    fenced.members = [SECOND];
-    fenced.fence.advance();
-    fenced.delete('shop', 51, 1);
-    fenced.say(SECOND, 'shown', 51);
-    expect(fenced.told).toEqual([]);
-    fenced.pass(FENCE_MS);
-    expect(fenced.told).toEqual([1]);
-  });
-
-  it('tells at once when it is alone', () => {
-    const fenced = new Fenced();
-    fenced.members = [];
-    fenced.pass(0);
-    fenced.pass(FENCE_MS);
-    fenced.delete('shop', 51, 1);
     expect(fenced.told).toEqual([1]);
   });
 
@@ -235,19 +204,6 @@ describe('a node that follows (C26)', () => {
     expect(fenced.posts).toEqual(['shown 50 to 2']);
   });
 
-  it('says so of entries that change nothing, and when its front answers nobody any more', () => {
-    const fenced = new Fenced({ leads: false });
-    fenced.fence.told(toLogIndex(50));
-    fenced.fence.shownHere(50);
-    fenced.written = 55;
-    fenced.say(SECOND, 'await-shown', 55);
-    fenced.fence.told(toLogIndex(56));
-    fenced.written = 56;
-    fenced.fence.closeFront();
-    fenced.say(SECOND, 'await-shown', 56);
-    expect(fenced.posts).toEqual(['shown 55 to 2', 'shown 56 to 2']);
-  });
-
   it('believes nobody who says more than it has itself', () => {
     const fenced = new Fenced({ leads: false });
     fenced.say(SECOND, 'past', 1000);
@@ -291,14 +247,6 @@ describe('a name (C26)', () => {
     expect(fenced.told).toEqual([2]);
     fenced.create('other', 3);
     expect(fenced.told).toEqual([2, 3]);
-  });
-
-  it('holds back nothing but outcomes of names', () => {
-    const fenced = new Fenced({ sinceMs: 99_000 });
-    const outcome = { kind: 'exists', binding: bindingOf('shop') } as const;
-    fenced.fence.settle([{ kind: 'outcome', token: 4, outcome }]);
-    expect(fenced.told).toEqual([4]);
-    expect(fenced.fence.count).toBe(0);
   });
 });
 

@@ -16,10 +16,9 @@ import {
 } from '#base';
 import type { Entry } from '#raft';
 import { knownLevel } from '../../../../src/cluster/catalog/levels.ts';
-import { bindingOf, isAt, join, keptWorld, registrationOf } from '../../../support/cluster/kept-world.ts';
-import { databaseKit } from '../../../support/cluster/machine-kit.ts';
+import { isAt, join, keptWorld, registrationOf } from '../../../support/cluster/kept-world.ts';
 import { lastRelease, NEXT_LEVELS, nextRelease, payloadAt } from '../../../support/cluster/next-release.ts';
-import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
+import type { ReplicaWorld, WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const NODES = [1, 2, 3].map(toNodeId);
 const NOW = LEVELS.max;
@@ -145,34 +144,6 @@ describe('an upgrade', () => {
     await old.start();
     expect(await register(world, 3, nextRelease)).toMatchObject({ kind: 'registered' });
   });
-
-  it('is not needed where a cluster begins: it begins at the highest level', async () => {
-    const world = new ReplicaWorld(1, { kit: databaseKit });
-    const only = world.at(toNodeId(1));
-    only.release = nextRelease;
-    await only.start();
-    await world.until(() => only.front.catalog.level === NEXT, 'the highest level');
-    const { group } = (await world.answer(only.front.createDatabase('shop'))).binding;
-    await write(world, only, group, 'a');
-    await only.crash();
-    await only.start();
-    expect(only.core.catalog.level).toBe(NEXT);
-    expect(await only.history(group)).toEqual(['a']);
-  });
-
-  it('reaches a node that was away for long with the state of the catalog', async () => {
-    const { world, group } = await started();
-    for (const node of NODES) await change(world, world.at(node), nextRelease);
-    const away = world.at(toNodeId(3));
-    await away.crash();
-    expect(await finalize(world)).toMatchObject({ kind: 'finalized' });
-    const writer = await world.leader(group);
-    await write(world, writer, group, 'a');
-    await away.start();
-    await world.until(() => away.front.catalog.level === NEXT && bindingOf(away, group) !== undefined, 'the level');
-    await world.answer(away.front.latest(group));
-    expect(await away.history(group)).toEqual(['a']);
-  });
 });
 
 describe('a release that has dropped the first level', () => {
@@ -229,22 +200,5 @@ describe('an entry of a level', () => {
     expect(() => levelOf(group, entry(payloadAt(NEXT, 'a')))).toThrow(
       `Entry 7 of group 3 has feature level ${NEXT}, and this release knows ${KNOWN}: start the release that wrote it, or a later`,
     );
-  });
-});
-
-describe('a node that hears of a level that it does not know', () => {
-  it('says so and ends (C23)', async () => {
-    const { world, group } = await started();
-    for (const node of NODES) await change(world, world.at(node), nextRelease);
-    const old = world.at(toNodeId(3));
-    await old.crash();
-    expect(await finalize(world)).toMatchObject({ kind: 'finalized', level: NEXT_LEVELS.max });
-    old.release = undefined;
-    await old.start();
-    await world.until(() => world.failures.length > 0, 'its end');
-    expect(String(world.failures[0])).toContain(
-      `is at level ${NEXT}, and this release knows ${KNOWN}: start the release that`,
-    );
-    expect(written(old, group)).toEqual([]);
   });
 });

@@ -19,22 +19,6 @@ async function shop(): Promise<{ readonly world: ReplicaWorld; readonly group: G
 }
 
 describe('a log that does not get to its disk (C29)', () => {
-  it('has others lead, who take writes, and comes back behind them', async () => {
-    const { world, group, leader } = await shop();
-    leader.holdDisk(true);
-    const lost = leader.transact(group, 'held').catch((failure: unknown) => failure);
-    await world.pass(2_000);
-    expect(leader.leads(group)).toBe(true);
-    await world.until(() => (world.leaderOf(group) ?? leader) !== leader, 'another leader', 6_000);
-    const next = await world.leader(group);
-    expect((await world.answer(next.transact(group, 'after'))).revision).toBe(3);
-    expect(await world.answer(lost)).toMatchObject({ details: { reason: 'OutcomeUnknown' } });
-    leader.holdDisk(false);
-    await world.until(() => leader.front.applied(group) === 3, 'the node that stood still');
-    expect(await leader.history(group)).toEqual(['before', 'held', 'after']);
-    expect(world.failures).toEqual([]);
-  });
-
   it('leads on when the others are no majority, and after it stood still itself', async () => {
     const { world, group, leader } = await shop();
     const [other] = world.up.filter((node) => node !== leader);

@@ -3,7 +3,6 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import type { Fact } from '#raft';
-import { MeasureGatherer } from '../../../../src/cluster/front/observer.ts';
 import { Campaigns, type LostCampaign } from '../../../../src/cluster/group/campaigns.ts';
 import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
 
@@ -44,12 +43,5 @@ describe('a node', () => {
     await world.pass(20_000);
     expect(alone.lostCampaigns.length).toBeGreaterThan(1);
     expect(new Set(alone.lostCampaigns)).toEqual(new Set(['not_held']));
-  });
-
-  it('gathers them until they are taken', () => {
-    const gatherer = new MeasureGatherer();
-    for (const result of ['lost', 'lost', 'not_held'] as const) gatherer.campaignFailed(result);
-    expect(gatherer.takeLostCampaigns()).toEqual({ lost: 2, timed_out: 0, not_held: 1 });
-    expect(gatherer.takeLostCampaigns()).toEqual({ lost: 0, timed_out: 0, not_held: 0 });
   });
 });

@@ -114,13 +114,4 @@ describe('the pace at which groups ask for their leads', () => {
     expect(roomAt(new AskingPace(128), [50, 50, 100, 50, 50, 50, 50])).toEqual([128, 128, 32, 50, 78, 122, 128]);
     expect(roomAt(new AskingPace(128), [50, 3000, 50])).toEqual([128, 8, 8]);
   });
-
-  it('counts all who ask at one look', () => {
-    const pace = new AskingPace(2);
-    const taken = [50, 50, 50, 100].map((nowMs) => {
-      pace.look(nowMs);
-      return pace.take();
-    });
-    expect(taken).toEqual([true, true, false, true]);
-  });
 });

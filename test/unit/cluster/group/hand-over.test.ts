@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, toNodeId } from '#base';
 import { LIMITS } from '#cluster';
 import type { Input } from '#raft';
-import { bindingOf, isAt, join, keptWorld } from '../../../support/cluster/kept-world.ts';
-import { databaseKit } from '../../../support/cluster/machine-kit.ts';
+import { join, keptWorld } from '../../../support/cluster/kept-world.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const LONG_MS = 10_000;
@@ -28,7 +27,7 @@ async function started(count = DATABASES): Promise<Cluster> {
   const stepped = (node: NodeId, { kind }: Input): void => {
     if (kind === 'transfer-leadership') orders.push(node);
   };
-  const world = await ReplicaWorld.started(3, { kit: databaseKit, stepped });
+  const world = await ReplicaWorld.started(3, { stepped });
   const { front } = await world.leader(CATALOG_GROUP);
   const groups: GroupId[] = [];
   for (let at = 0; at < count; at += 1) {
@@ -82,15 +81,6 @@ describe('a node that is to end (C33)', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('leaves its leads to all others alike', async () => {
-    const { world, groups, leader, others } = await started();
-    await world.answer(leader.front.leave(LONG_MS));
-    await world.pass(500);
-    const counts = others.map((other) => groups.filter((group) => other.leads(group)).length);
-    expect(counts).toEqual([DATABASES / 2, DATABASES / 2]);
-    expect(world.failures).toEqual([]);
-  });
-
   it.each([0, 1])('hands over to the other one when an heir falls silent: %i', async (at) => {
     const { world, groups, leader, others } = await started(6);
     const [deaf, heir] = at === 0 ? others : [others[1], others[0]];
@@ -100,21 +90,6 @@ describe('a node that is to end (C33)', () => {
     await world.until(() => written.every(({ isDone }) => isDone), 'every write', 1_000);
     await world.until(() => left.isDone, 'nothing left', 1_000);
     expect(groups.filter((group) => !heir.leads(group))).toEqual([]);
-    expect(world.failures).toEqual([]);
-  });
-
-  it('gives an heir more time that is there and has been told, and then hands over to the other one', async () => {
-    const { world, groups, leader, others, handOvers } = await started(6);
-    const [deaf, heir] = others;
-    world.network.isHeld = (_from, to, { message }) => to === deaf.node && message.kind === 'timeout-now';
-    const left = watch(leader.front.leave(LONG_MS));
-    await world.pass(2 * LIMITS.heirWaitMs);
-    const asked = handOvers();
-    expect(groups.filter((group) => leader.leads(group))).not.toEqual([]);
-    await world.until(() => left.isDone, 'nothing left', 2 * LIMITS.heirWaitMs);
-    await world.until(() => groups.every((group) => heir.leads(group)), 'the other leader', 500);
-    // The catalog is among them.
-    expect([asked, handOvers() > asked]).toEqual([groups.length + 1, true]);
     expect(world.failures).toEqual([]);
   });
 
@@ -133,31 +108,8 @@ describe('a node that is to end (C33)', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('waits for nobody when all others are about to end, too', async () => {
-    const { world } = await started();
-    const left = world.up.map((node) => watch(node.front.leave(LONG_MS)));
-    await world.until(() => left.every(({ isDone }) => isDone), 'the end of the attempts', 1_500);
-    const drained = world.up.map((node) => watch(node.front.drain()));
-    await world.until(() => drained.every(({ isDone }) => isDone), 'the ends of the drains', 1_500);
-    expect(world.failures).toEqual([]);
-  });
-
-  it('answers whoever asks it meanwhile and afterwards, until it drains; and may be told twice', async () => {
-    const { world, groups, leader, others } = await started();
-    const left = [watch(leader.front.leave(LONG_MS)), watch(leader.front.leave(LONG_MS))];
-    const asked = groups.flatMap((group) => [leader.transact(group, 'a'), leader.front.latest(group)]);
-    await world.answer(Promise.all(asked));
-    await world.until(() => left.every(({ isDone }) => isDone), 'nothing left', 1_000);
-    expect(leader.front.health().accepting).toBe(false);
-    await world.answer(Promise.all(groups.map((group) => leader.transact(group, 'b'))));
-    const drained = watch(leader.front.drain());
-    await world.until(() => drained.isDone, 'the end of the drain', 500);
-    expect(await others[0].history(groups[0])).toEqual(['a', 'b']);
-    expect(world.failures).toEqual([]);
-  });
-
   it('ends although its disk stands still, and tells those who wait that nobody knows', async () => {
-    const world = await ReplicaWorld.started(1, { kit: databaseKit });
+    const world = await ReplicaWorld.started(1);
     const leader = world.at(toNodeId(1));
     const { binding } = await world.answer(leader.front.createDatabase('shop'));
     await world.answer(leader.transact(binding.group, 'before'));
@@ -185,41 +137,6 @@ describe('a node that is about to end', () => {
     await world.until(() => world.leaderOf(binding.group) !== undefined, 'a leader', 400);
     expect(world.leaderOf(binding.group)?.node).not.toBe(leaving.node);
     expect(binding.replicas.map(nodeOf).toSorted((one, other) => one - other)).toEqual([1, 2, 3]);
-    expect(world.failures).toEqual([]);
-  });
-
-  it('gets no copy that another one can have, until it is back', async () => {
-    const world = await keptWorld(4);
-    await join(world, [2, 3, 4]);
-    await world.pass(3_000);
-    const leaving = world.at(toNodeId(2));
-    await world.answer(leaving.front.leave(LONG_MS));
-    const create = async (name: string): Promise<readonly NodeId[]> => {
-      const { front } = await world.leader(CATALOG_GROUP);
-      const { binding } = await world.answer(front.createDatabase(name));
-      return binding.replicas.map(nodeOf).toSorted((one, other) => one - other);
-    };
-    expect(await create('one')).toEqual([1, 3, 4]);
-    await world.answer(leaving.front.drain());
-    await leaving.crash();
-    await leaving.start();
-    await world.pass(LIMITS.leavingMs + 1_000);
-    expect(await create('two')).toContain(leaving.node);
-    expect(world.failures).toEqual([]);
-  });
-
-  it('is handed no lead that it is meant to have', async () => {
-    const world = await keptWorld(3);
-    await join(world, [2, 3]);
-    await world.pass(3_000);
-    const { front } = await world.leader(CATALOG_GROUP);
-    const { binding } = await world.answer(front.createDatabase('shop'));
-    await world.until(() => isAt(world, binding.group, [1, 2, 3]), 'a database on three nodes');
-    const meant = await world.leader(binding.group);
-    await world.answer(meant.front.leave(LONG_MS));
-    expect(bindingOf(meant, binding.group)?.isSettled).toBe(true);
-    await world.pass(LIMITS.leaderRestMs + 10_000);
-    expect(meant.leads(binding.group)).toBe(false);
     expect(world.failures).toEqual([]);
   });
 });

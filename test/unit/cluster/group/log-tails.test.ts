@@ -8,7 +8,7 @@ import { type Entry, membershipOf, ORIGIN } from '#raft';
 import { Group } from '../../../../src/cluster/group/group.ts';
 import { LogTails } from '../../../../src/cluster/group/log-tails.ts';
 import { LossyKv } from '../../../support/cluster/lossy-kv.ts';
-import { toyKit } from '../../../support/cluster/machine-kit.ts';
+import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import { openFirstReplica } from '../../../support/raft/first-replica.ts';
 
 const replica = toReplicaId(2);
@@ -16,7 +16,7 @@ const BYTES_MAX = 2000;
 
 function groupOf(id: number): Group {
   const founders = membershipOf([toReplicaId(1), replica]);
-  const machine = toyKit.machines.openCatalog(new LossyKv(), founders);
+  const machine = databaseKit.machines.openCatalog(new LossyKv(), founders);
   const recovered = { hardState: { term: toTerm(0), vote: undefined }, base: ORIGIN, entries: [] };
   return new Group(
     { id: toGroupId(id), title: 'database', waits: () => undefined },

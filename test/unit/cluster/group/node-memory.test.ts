@@ -6,11 +6,12 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
 import { isWithinShare } from '../../../../src/cluster/group/node-memory.ts';
 import { CoreWorld, settle } from '../../../support/cluster/core-world.ts';
+import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const TEXT = 'x'.repeat(100);
 /** An entry of it in memory. */
-const ENTRY_BYTES = 64 + 9 + TEXT.length;
+const ENTRY_BYTES = 64 + databaseKit.payload(TEXT).length;
 
 /** `answered`, or why not. */
 function outcomeOf(asked: Promise<unknown>): Promise<string | undefined> {
@@ -74,7 +75,7 @@ describe('the memory of a node', () => {
     await settle();
     const refused = await world.transact(shop, TEXT).catch((error: DatabaseError) => error);
     expect(refused).toMatchObject({ code: 'rate_limited', details: { reason: 'ReplicationMemory' } });
-    expect(refused).toMatchObject({ message: expect.stringMatching(/hold 173 bytes .*database "shop-0"/) });
+    expect(refused).toMatchObject({ message: expect.stringMatching(`hold ${ENTRY_BYTES} bytes .*database "shop-0"`) });
     const created = world.node.createDatabase('another');
     world.log.isAutomatic = true;
     await settle();

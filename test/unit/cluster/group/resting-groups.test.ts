@@ -192,24 +192,6 @@ describe('an idle cluster (C31)', () => {
     expect(groups.filter((group) => world.at(away).leads(group))).toEqual([]);
   });
 
-  it('wakes the one group that is written, and lets the others rest', async () => {
-    const { world, groups } = await idleWorld();
-    const [group] = groups;
-    if (group === undefined) throw new Error('There are groups');
-    const leader = await world.leader(group);
-    const { counts } = world.network;
-    const before = { ...counts };
-    for (let at = 0; at < 10; at += 1) await world.answer(leader.transact(group, `text ${at}`));
-    await world.pass(1000);
-    expect(await world.answer(leader.front.latest(group))).toBe(10);
-    await world.pass(5000);
-    const single = counts.messages - counts.refrained - (before.messages - before.refrained);
-    expect(single).toBeLessThan(250);
-    const rested = { ...counts };
-    await world.pass(5000);
-    expect(counts.messages - counts.refrained).toBe(rested.messages - rested.refrained);
-  });
-
   it('lets those rest who follow another node than the one that cannot be reached any more', async () => {
     const inputs: string[] = [];
     const world = await ReplicaWorld.started(3, { stepped: (node, { kind }) => inputs.push(`${node} ${kind}`) });

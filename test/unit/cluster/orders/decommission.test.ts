@@ -259,27 +259,6 @@ describe('a node that is decommissioned (C20, D17)', () => {
     expect(await ask(world, decommission(other.node))).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
   });
 
-  it('votes for the catalog until others do, though it holds nothing else', async () => {
-    const world = await keptWorld(2);
-    await join(world, [2]);
-    await world.pass(3_000);
-    expect(await ask(world, decommission(1))).toMatchObject({ kind: 'done' });
-    await world.until(() => world.failures.length > 0, 'the end of the node');
-    expect((await world.leader(CATALOG_GROUP)).node).toBe(2);
-  });
-
-  it('stays when it is wanted again, and a node that holds nothing is removed at once', async () => {
-    const { world, group } = await fourNodes();
-    expect(await ask(world, decommission(4))).toMatchObject({ kind: 'done' });
-    await world.until(() => statesOf(world) === 'active active active removed', 'a node that is removed');
-    world.failures.length = 0;
-    await world.at(toNodeId(4)).crash();
-    expect(await ask(world, decommission(3))).toMatchObject({ kind: 'done' });
-    expect(await ask(world, recommission(3))).toMatchObject({ kind: 'done', node: { state: 'active' } });
-    await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes again', 60_000);
-    expect(statesOf(world)).toBe('active active active removed');
-  });
-
   it('is not left with fewer copies of what it held because the node that takes them is away for a moment', async () => {
     const { world, group } = await fourNodes();
     const leader = await world.leader(CATALOG_GROUP);
@@ -295,18 +274,6 @@ describe('a node that is decommissioned (C20, D17)', () => {
     const staying = [1, 2, 3, 4].filter((node) => node !== leaves);
     await world.until(() => isAt(world, group, staying), 'a database on the others');
     await world.until(() => statesOf(world).includes('removed'), 'a node that is removed');
-  });
-
-  it('waits for a leader, where the one before has just ended', async () => {
-    const { world } = await fourNodes();
-    const leader = await world.leader(CATALOG_GROUP);
-    const other = world.up.find((each) => each !== leader && each.node !== 4);
-    if (other === undefined) throw new Error('There are four');
-    await leader.crash();
-    const answer = await world.answer(other.core.order(decommission(4)));
-    const next = await world.leader(CATALOG_GROUP);
-    const there = { kind: 'elsewhere', leader: registrationOf(next.node).peer };
-    expect(answer).toMatchObject(next === other ? { kind: 'done', node: { state: 'leaving' } } : there);
   });
 
   it('is told who leads by whoever does not, and later when nobody does', async () => {

@@ -2,7 +2,7 @@
 // when it is there (C13). Method: five nodes over a network in memory, of which the first founds the catalog alone.
 
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, nodeOf, replicaOf, toNodeId } from '#base';
+import { CATALOG_GROUP, replicaOf, toNodeId } from '#base';
 import { clusterOf } from '#cluster';
 import { isAt, type Target } from '#raft';
 import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
@@ -72,17 +72,6 @@ describe('the driver of memberships (C13)', () => {
     expect(await names(world, [1, 5])).toEqual(['a b c d', 'a b c']);
   });
 
-  it('makes learners only of whom it wants as learners', async () => {
-    const world = await founded();
-    await reach(world, of([1], [2, 3]));
-    await create(world, 'a');
-    expect(await names(world, [2, 3, 4])).toEqual(['a', 'a', '']);
-    await reach(world, of([1, 3, 4], [2]));
-    await reach(world, of([1, 4, 3]));
-    await create(world, 'b');
-    expect(await names(world, [2, 3, 4])).toEqual(['a', 'a b', 'a b']);
-  });
-
   it('replaces all members, the leader among them, which hands over first', async () => {
     const world = await founded();
     await create(world, 'a');
@@ -92,25 +81,6 @@ describe('the driver of memberships (C13)', () => {
     await reach(world, of([2]));
     await create(world, 'b');
     expect(await names(world, [2])).toEqual(['a b']);
-  });
-
-  it('waits for who is down, goes on without delay when he is back, and whoever leads then does', async () => {
-    const world = await founded(3);
-    const leader = await world.leader(CATALOG_GROUP);
-    const others = nodes.slice(0, 3).filter((node) => node !== leader.node);
-    await world.at(toNodeId(5)).crash();
-    const target = of([...others, 5]);
-    world.want(CATALOG_GROUP, target);
-    await world.pass(10_000);
-    // Nobody has left: nobody has taken his place.
-    expect(world.leaderOf(CATALOG_GROUP)?.core.membershipOf(CATALOG_GROUP)?.voters.incoming.length).toBe(3);
-    await leader.crash();
-    await world.pass(4000);
-    await world.at(toNodeId(5)).start();
-    await reached(world, target, 8000);
-    await leader.start();
-    await create(world, 'a');
-    expect(await names(world, [...others, 5])).toEqual(['a', 'a', 'a']);
   });
 
   it('hands over to another voter when the first cannot take over', async () => {
@@ -140,24 +110,5 @@ describe('the driver of memberships (C13)', () => {
     await world.pass(2000);
     // The next beat, and nothing before it.
     expect(alone.deadlineMs).toBe((Math.floor(world.nowMs / 500) + 1) * 500);
-  });
-
-  it('names a target that can be none', async () => {
-    const world = await founded();
-    world.want(CATALOG_GROUP, { voters: [replicaOf(toNodeId(1)), replicaOf(toNodeId(1))], learners: [] });
-    await world.pass(500);
-    expect(world.failures.map(({ message }) => message).join()).toContain(
-      'A group is wanted to be what a group can be',
-    );
-  });
-
-  it('leaves what is under way to others when its node drains', async () => {
-    const world = await founded(3);
-    const leader = await world.leader(CATALOG_GROUP);
-    world.want(CATALOG_GROUP, of([1, 2, 3, 4]));
-    await world.answer(leader.core.drain());
-    await reached(world, of([1, 2, 3, 4]));
-    expect(world.leaderOf(CATALOG_GROUP)?.node).not.toBe(leader.node);
-    expect(world.leaderOf(CATALOG_GROUP)?.core.membershipOf(CATALOG_GROUP)?.voters.incoming.map(nodeOf)).toContain(4);
   });
 });

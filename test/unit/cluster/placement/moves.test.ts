@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId, toRevision } from '#base';
 import { type Binding, clusterOf } from '#cluster';
 import { trashKey } from '../../../../src/cluster/store/node-rows.ts';
-import { databaseKit, type MachineKit, toyKit } from '../../../support/cluster/machine-kit.ts';
+import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const NODES = 5;
@@ -17,9 +17,8 @@ interface Placed {
 }
 
 /** A database on the first nodes of five. */
-async function started(count: number, kit: MachineKit = toyKit, delayMs = 10_000): Promise<Placed> {
+async function started(count: number, delayMs = 10_000): Promise<Placed> {
   const world = await ReplicaWorld.started(NODES, {
-    kit,
     limits: { checkpointIntervalMs: 1e9, checkpointBytes: 1e9, writeEntries: 3, trashDelayMs: delayMs },
     cluster: (nodes, node) => ({
       ...clusterOf(nodes, node),
@@ -96,12 +95,9 @@ function sorted(nodes: readonly number[]): string {
   return [...nodes].toSorted((one, other) => one - other).join();
 }
 
-describe.each([
-  ['the small machines', toyKit],
-  ['the real machines', databaseKit],
-] as const)('a database that moves, with %s (C17, D15)', (_name, kit) => {
+describe('a database that moves (C17, D15)', () => {
   it('is on other nodes with everything, and no more where it was', async () => {
-    const database = await started(3, kit);
+    const database = await started(3);
     const { world, group } = database;
     await write(database, 'a', 'b');
     await move(database, 3, 4, 5);
@@ -112,36 +108,15 @@ describe.each([
     expect(world.at(toNodeId(1)).front.applied(group)).toBe(0);
     await world.pass(11_000);
     const { kv, log } = world.at(toNodeId(1));
-    expect([kit.machines.markOf(kv, group), kv.get(trashKey(group))]).toEqual([undefined, undefined]);
+    expect([databaseKit.machines.markOf(kv, group), kv.get(trashKey(group))]).toEqual([undefined, undefined]);
     expect(log.recover().groups.has(group)).toBe(false);
-  });
-
-  it('comes back to a node as another copy, before and after the former was cleared', async () => {
-    const database = await started(3, kit);
-    const { world } = database;
-    await write(database, 'a');
-    await move(database, 3, 4, 5);
-    // The rows of the former copies are still there.
-    await place(database, 1, 4, 5);
-    await write(database, 'b');
-    await world.pass(5000);
-    expect((await bindingOf(world)).leaving.map(nodeOf)).toEqual([3]);
-    await placed(database, 1, 4, 5);
-    await write(database, 'c');
-    expect(await histories(database, 1, 4, 5)).toEqual(Array(3).fill('a,b,c'));
-    await world.pass(20_000);
-    await move(database, 1, 2, 3);
-    await write(database, 'd');
-    expect(await histories(database, 1, 2, 3)).toEqual(Array(3).fill('a,b,c,d'));
-    const copies = (await bindingOf(world)).replicas.map((replica) => replica - replicaOf(nodeOf(replica)));
-    expect(copies).toEqual([2, 3, 3]);
   });
 
   it.each<readonly [string, (database: Placed) => Promise<void>]>([
     ['of another node', (database) => Promise.resolve(four(database).front.show(database.group, toRevision(3)))],
     ['of the copy before', (database) => move(database, 2, 3, 4).then(() => move(database, 1, 2, 3))],
   ])('counts as none while it is behind what was shown here %s (C30)', async (_what, show) => {
-    const database = await started(3, kit);
+    const database = await started(3);
     const { world, group } = database;
     await write(database, 'a', 'b', 'c');
     await show(database);
@@ -162,55 +137,8 @@ describe.each([
     expect([front.absence(group), front.answered(group)]).toEqual([undefined, 4]);
   });
 
-  it.each([0, 1, 2])(
-    'survives crashes of a node that it leaves and comes back to, with %i batches torn off',
-    async (torn) => {
-      const database = await started(3, kit);
-      const { world, group } = database;
-      await write(database, 'a', 'b');
-      const one = world.at(toNodeId(1));
-      await move(database, 2, 3, 4);
-      await one.crash({ torn, survives: () => false });
-      await one.start();
-      await place(database, 1, 3, 4);
-      await world.pass(30);
-      // Its first rows wait for those of the copy before to go.
-      await one.crash({ torn, survives: () => false });
-      await write(database, 'c');
-      await one.start();
-      await placed(database, 1, 3, 4);
-      await one.crash({ torn, survives: () => true });
-      await one.start();
-      await write(database, 'd');
-      expect(await histories(database, 1, 3, 4)).toEqual(Array(3).fill('a,b,c,d'));
-      expect(one.kv.get(trashKey(group))).toBeUndefined();
-      expect(world.failures).toEqual([]);
-    },
-  );
-
-  it('comes back to a node whose log had not heard of the end of the copy before', async () => {
-    const database = await started(3, kit);
-    const { world, group } = database;
-    await write(database, 'a', 'b');
-    const one = world.at(toNodeId(1));
-    const left = one.log.recover().groups.get(group);
-    if (left === undefined) throw new Error('It has a log');
-    await move(database, 2, 3, 4);
-    await one.crash();
-    // As if the machine had lost its power between the store's batch and the log's.
-    const recover = one.log.recover.bind(one.log);
-    one.log.recover = () => {
-      const log = recover();
-      return { ...log, groups: new Map([...log.groups, [group, left]]) };
-    };
-    await one.start();
-    await move(database, 1, 3, 4);
-    await write(database, 'c');
-    expect(await histories(database, 1, 3, 4)).toEqual(Array(3).fill('a,b,c'));
-  });
-
   it('grows from one node to three with all of its history, moves on, and shrinks to one that never had it', async () => {
-    const database = await started(1, kit);
+    const database = await started(1);
     const texts = Array.from({ length: 20 }, (_, at) => `text ${at}`);
     await write(database, ...texts);
     // Whoever comes lacks more than anybody keeps in memory: the state comes by pages.
@@ -223,25 +151,6 @@ describe.each([
     await database.world.pass(12_000);
     await move(database, 1, 5);
     expect(await histories(database, 1, 5)).toEqual(Array(2).fill([...texts, 'a', 'b'].join()));
-  });
-
-  it('is deleted while it moves, on every node', async () => {
-    const database = await started(3, kit, 1000);
-    const { world, group } = database;
-    await write(database, 'a');
-    await world.at(toNodeId(5)).crash();
-    await place(database, 1, 4, 5);
-    await world.pass(500);
-    const catalog = await world.leader(CATALOG_GROUP);
-    await world.answer(catalog.front.deleteDatabase('shop'));
-    await world.at(toNodeId(5)).start();
-    await world.pass(5000);
-    for (const { kv, front, log } of world.up) {
-      const left = [front.catalog.lookup('shop'), kit.machines.markOf(kv, group), kv.get(trashKey(group))];
-      expect(left).toEqual([undefined, undefined, undefined]);
-      expect(log.recover().groups.has(group)).toBe(false);
-    }
-    expect(world.failures).toEqual([]);
   });
 });
 

@@ -8,7 +8,6 @@ import { type ClusterPorts, catalogTarget, type NodeRegistration, spreadOver } f
 import { everybody, membershipOf } from '#raft';
 import { loadsOf } from '../../../../src/cluster/placement/spread.ts';
 import { type Layout, nodesOf, viewOf } from '../../../support/cluster/layouts.ts';
-import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
 import { placeOf } from '../../../support/peer-nodes.ts';
 
@@ -156,7 +155,7 @@ describe('the catalog', () => {
       upkeep,
       wanted: () => undefined,
     });
-    const world = await ReplicaWorld.started(4, { kit: databaseKit, cluster });
+    const world = await ReplicaWorld.started(4, { cluster });
     const first = world.at(toNodeId(1));
     for (const node of world.nodes) await world.answer(first.core.register(registrationOf(node), node === 1));
     const everyone = world.nodes.map((node) => replicaOf(node));

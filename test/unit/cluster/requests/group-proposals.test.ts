@@ -33,13 +33,6 @@ describe('proposals in flight', () => {
     expect([1, 2, 3, 4].map((index) => apply(proposals, index, 1).token)).toEqual([undefined, 7, 8, undefined]);
     expect(proposals.count).toBe(0);
   });
-
-  it('are never another entry while their leader leads', () => {
-    const proposals = new GroupProposals();
-    propose(proposals, 1, 2, [7]);
-    expect(() => apply(proposals, 2, 2)).toThrow('What a leader has proposed is committed as it is');
-    expect(() => apply(proposals, 3, 1)).toThrow('No proposal in flight is passed over');
-  });
 });
 
 describe('proposals in doubt (C11)', () => {

@@ -60,22 +60,6 @@ describe('a refusal', () => {
     ]);
   });
 
-  it('names the database that another node leads', async () => {
-    const { world, group, leader, other } = await started();
-    const asked = other.front.transact(group, world.kit.payload('a'), { requireLeader: true });
-    expect(await world.answer(messageOf(asked))).toBe(
-      `This node does not lead the database "shop"; node ${leader.node} does, send there`,
-    );
-  });
-
-  it('names the database whose leader was lost', async () => {
-    const { world, group, leader, other } = await started();
-    world.network.cutWay(leader.node, other.node);
-    const asked = messageOf(other.transact(group, 'a'));
-    await world.pass(6_000);
-    expect(await world.answer(asked)).toMatch(/^The database "shop" changed its leader before this was answered/);
-  });
-
   it('names the database that other nodes hold, and says that one is deleted', async () => {
     const world = await keptWorld(4);
     await join(world, [2, 3, 4]);

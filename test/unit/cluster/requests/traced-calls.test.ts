@@ -101,18 +101,6 @@ describe('a request of another node', () => {
   });
 });
 
-describe('a context that is said again', () => {
-  it('takes the place of the one before, and no other one, and is the newest', () => {
-    const { calls } = world();
-    const said = (id: number): void => calls.heard(ASKER, [{ kind: 'forward', session: 5, id, ...PARENT }]);
-    for (let id = 0; id < TRACED_MAX; id += 1) said(id);
-    for (const id of [1, TRACED_MAX, TRACED_MAX + 1]) said(id);
-    const isKnown = (id: number): boolean =>
-      calls.answering(ASKER, { session: 5, id }, { what: 'propose', group: GROUP }) !== undefined;
-    expect([isKnown(0), isKnown(1), isKnown(2), isKnown(3)]).toEqual([false, true, false, true]);
-  });
-});
-
 describe('a question for the index of a read', () => {
   const question: Message = { kind: 'read-request', term: toTerm(3), id: 77 };
 
@@ -138,12 +126,6 @@ describe('a question for the index of a read', () => {
     expect(there.told).toEqual([expect.objectContaining({ what: 'read', role: 'server', startMs: 0, endMs: 3 })]);
     ask(there, { kind: 'read-reply', term: toTerm(3), id: 77, index: toLogIndex(8) });
     expect(there.told).toHaveLength(1);
-  });
-
-  it('says nothing of itself when no read of it is traced', () => {
-    const here = world();
-    expect(ask(here, question)).toEqual([]);
-    expect(here.calls.reading([], () => void ask(here, question))).toEqual([]);
   });
 });
 

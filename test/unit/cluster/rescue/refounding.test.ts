@@ -143,17 +143,6 @@ describe('what a stopped node says', () => {
     const [lost] = survey.lost;
     expect(acceptanceOf({ ...survey, lost: lost === undefined ? [] : [lost] })).not.toBe(acceptanceOf(survey));
   });
-
-  it('is the same again, and nothing of the node has changed by it', async () => {
-    const directory = await nodeThree();
-    const codes: string[] = [];
-    for (const _ of [1, 2]) {
-      await using node = await openStoppedNode(directory);
-      codes.push(acceptanceOf(surveyOf(node)));
-    }
-    expect(codes[0]).toBe(codes[1]);
-    await expectUnchanged(directory);
-  });
 });
 
 describe('another cluster', () => {
@@ -211,22 +200,6 @@ describe('another cluster', () => {
       await recover(copy);
       await expectRecovered(copy);
     }
-  });
-
-  it('has one log, wherever taking the place of the other one was broken off', async () => {
-    const directory = await nodeThree();
-    const copy = join(testDir(), 'copy');
-    const done = (step: string): void => {
-      if (step === 'store')
-        cpSync(directory, copy, { recursive: true, filter: (path) => !path.endsWith('.wal') || path.includes('log.') });
-    };
-    await recover(directory, { ...PORTS, done });
-    // The old one is half gone; the command goes on, too.
-    await using node = await openStoppedNode(copy);
-    expect(faultInRefounding(node)?.reason).toContain(
-      `which began with what it held of the cluster ${IDENTITY.clusterId}`,
-    );
-    expect(readdirSync(copy).filter((name) => name.startsWith('log'))).toEqual(['log']);
   });
 
   it('is not begun twice', async () => {

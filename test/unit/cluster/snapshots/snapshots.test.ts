@@ -5,7 +5,6 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId } from '#base';
 import type { CoreLimits } from '#cluster';
-import { databaseKit, type MachineKit, toyKit } from '../../../support/cluster/machine-kit.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const TINY: Partial<CoreLimits> = {
@@ -23,8 +22,8 @@ interface Away {
   readonly behind: WorldNode;
 }
 
-async function withOneAway(kit: MachineKit, writes: number, limits: Partial<CoreLimits> = TINY): Promise<Away> {
-  const world = await ReplicaWorld.started(3, { kit, limits });
+async function withOneAway(writes: number, limits: Partial<CoreLimits> = TINY): Promise<Away> {
+  const world = await ReplicaWorld.started(3, { limits });
   const catalog = await world.leader(CATALOG_GROUP);
   const { binding } = await world.answer(catalog.front.createDatabase('shop'));
   const { group } = binding;
@@ -53,12 +52,9 @@ async function caughtUp({ world, group, leader, behind }: Away): Promise<readonl
   return world.failures;
 }
 
-describe.each([
-  ['the small machines', toyKit],
-  ['the real machines', databaseKit],
-])('with %s, a member that lacks what no log has', (_name, kit) => {
+describe('a member that lacks what no log has', () => {
   it('gets the state instead, and goes on by the log', async () => {
-    const away = await withOneAway(kit, 200);
+    const away = await withOneAway(200);
     await away.behind.start();
     expect(await caughtUp(away)).toEqual([]);
     expect(away.world.network.counts.letters).toBeGreaterThan(2);
@@ -68,27 +64,8 @@ describe.each([
     expect(away.world.network.counts.letters).toBe(letters);
   });
 
-  it('is where it was after a crash at any moment of it, and needs nothing twice (C15)', async () => {
-    const away = await withOneAway(kit, 300);
-    const { world, group, behind } = away;
-    world.network.delayMsMax = 20;
-    await behind.start();
-    let reached = 0;
-    for (let crash = 0; crash < 6; crash += 1) {
-      // What the log hears of what is installed stays unsynced every other time.
-      await world.until(() => behind.front.applied(group) > 0 && world.network.counts.letters > 5, 'the transfer');
-      behind.holdDisk(crash % 2 === 0);
-      await world.pass(20 + 30 * crash);
-      reached = behind.front.applied(group);
-      await behind.crash({ torn: crash % 3 });
-      await behind.start();
-      expect(behind.front.applied(group)).toBeGreaterThanOrEqual(reached);
-    }
-    expect(await caughtUp(away)).toEqual([]);
-  });
-
   it('takes nothing where the disk is too full, ends what it has begun, and goes on when there is room (C15)', async () => {
-    const away = await withOneAway(kit, 600);
+    const away = await withOneAway(600);
     const { world, group, behind } = away;
     await behind.start();
     behind.core.reportDisk('read-only');
@@ -107,7 +84,7 @@ describe.each([
   });
 
   it('rests behind each step, for a share of the time that it took (C16)', async () => {
-    const away = await withOneAway(kit, 300, { ...TINY, snapshotRestShare: 2 });
+    const away = await withOneAway(300, { ...TINY, snapshotRestShare: 2 });
     const { world, group, behind } = away;
     await behind.start();
     behind.holdDisk(true);
@@ -119,108 +96,11 @@ describe.each([
     expect(behind.front.applied(group)).toBe(reached);
     expect(await caughtUp(away)).toEqual([]);
   });
-
-  it('begins at its checkpoint when the disk has lost what was not synced (C7, C15)', async () => {
-    const away = await withOneAway(kit, 300);
-    const { world, group, behind } = away;
-    await behind.start();
-    behind.holdDisk(true);
-    await world.until(() => behind.front.applied(group) > 1, 'some of the state', 30_000);
-    await behind.crash({ survives: (unsynced) => unsynced % 3 !== 1 });
-    await behind.start();
-    behind.holdDisk(false);
-    expect(await caughtUp(away)).toEqual([]);
-  });
-
-  it('gets the rest of it when letters are lost, doubled and cut off (C16)', async () => {
-    const away = await withOneAway(kit, 300);
-    const { world, leader, behind } = away;
-    world.network.lossPercent = 20;
-    world.network.doublePercent = 20;
-    await behind.start();
-    await world.pass(3000);
-    world.network.cut(leader.node, behind.node);
-    await world.pass(1500);
-    world.network.heal();
-    await world.pass(3000);
-    world.network.lossPercent = 0;
-    expect(await caughtUp(away)).toEqual([]);
-  });
-
-  it('goes on with another leader where the last one has stopped', async () => {
-    const away = await withOneAway(kit, 300);
-    const { world, group, behind } = away;
-    world.network.delayMsMax = 40;
-    await behind.start();
-    await world.until(() => behind.front.applied(group) > 30, 'some of the state', 30_000);
-    const reached = behind.front.applied(group);
-    const { letterBytes } = world.network.counts;
-    await away.leader.crash();
-    await world.pass(100);
-    const next = await world.leader(group);
-    expect(await caughtUp({ ...away, leader: next })).toEqual([]);
-    expect(reached).toBeLessThan(200);
-    expect(world.network.counts.letterBytes).toBeGreaterThan(letterBytes);
-    await away.leader.start();
-    expect(await caughtUp({ ...away, leader: next, behind: away.leader })).toEqual([]);
-  });
-
-  it('loses entries that nobody else has, and keeps what was answered', async () => {
-    const world = await ReplicaWorld.started(3, { kit, limits: TINY });
-    const catalog = await world.leader(CATALOG_GROUP);
-    const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-    const { group } = binding;
-    const deposed = await world.leader(group);
-    await world.answer(deposed.transact(group, 'the first'));
-    await world.pass(500);
-    // What it takes in now reaches nobody: it stays in its log, behind what the others will agree on.
-    for (const other of world.nodes) world.network.cut(deposed.node, other);
-    const lost = Array.from({ length: 7 }, (_, at) => deposed.transact(group, `lost ${at}`).catch(() => undefined));
-    await world.until(() => world.up.some((each) => each !== deposed && each.leads(group)), 'another leader');
-    const leader = world.up.find((each) => each !== deposed && each.leads(group)) ?? deposed;
-    await write(world, leader, group, 200);
-    world.network.heal();
-    expect(await caughtUp({ world, group, leader, behind: deposed })).toEqual([]);
-    expect(await world.answer(Promise.all(lost))).toEqual(lost.map(() => undefined));
-    expect((await leader.history(group)).filter((text) => text.startsWith('lost'))).toEqual([]);
-  });
-
-  it('gets what was written meanwhile by another snapshot, or by the log', async () => {
-    const away = await withOneAway(kit, 150);
-    await away.behind.start();
-    for (let round = 0; round < 4; round += 1) {
-      await write(away.world, away.leader, away.group, 60);
-      await away.world.pass(30);
-    }
-    expect(await caughtUp(away)).toEqual([]);
-  });
-
-  it('is left alone when its database is deleted in the middle of it', async () => {
-    const away = await withOneAway(kit, 300, { ...TINY, trashDelayMs: 200 });
-    const { world, group, behind } = away;
-    world.network.delayMsMax = 40;
-    await behind.start();
-    await world.until(() => behind.front.applied(group) > 30, 'some of the state', 30_000);
-    expect(behind.front.applied(group)).toBeLessThan(200);
-    const catalog = await world.leader(CATALOG_GROUP);
-    await world.answer(catalog.front.deleteDatabase('shop'));
-    await world.until(() => world.up.every(({ front }) => front.catalog.lookup('shop') === undefined), 'a delete');
-    await world.pass(15_000);
-    expect(world.failures).toEqual([]);
-    const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-    const leader = await world.leader(binding.group);
-    await world.answer(leader.transact(binding.group, 'anew'));
-    await world.pass(1000);
-    expect(await behind.history(binding.group)).toEqual(['anew']);
-  });
 });
 
-describe.each([
-  ['the small machines', toyKit],
-  ['the real machines', databaseKit],
-])('with %s, a catalog that lacks what no log has', (_name, kit) => {
+describe('a catalog that lacks what no log has', () => {
   it('is given as a whole, and what has changed is carried out', async () => {
-    const world = await ReplicaWorld.started(3, { kit, limits: { ...TINY, trashDelayMs: 200 } });
+    const world = await ReplicaWorld.started(3, { limits: { ...TINY, trashDelayMs: 200 } });
     const leader = await world.leader(CATALOG_GROUP);
     for (const name of ['kept', 'gone', 'again']) await world.answer(leader.front.createDatabase(name));
     await world.pass(1000);
@@ -249,7 +129,7 @@ describe.each([
 
 describe('transfers', () => {
   it('are a few at a time, and the others wait for them (C16)', async () => {
-    const world = await ReplicaWorld.started(3, { kit: toyKit, limits: { ...TINY, snapshotsMax: 1 } });
+    const world = await ReplicaWorld.started(3, { limits: { ...TINY, snapshotsMax: 1 } });
     const catalog = await world.leader(CATALOG_GROUP);
     const groups: GroupId[] = [];
     for (const name of ['one', 'two', 'three', 'four'])
@@ -264,26 +144,5 @@ describe('transfers', () => {
     for (const group of groups) {
       expect(await caughtUp({ world, group, leader: await world.leader(group), behind })).toEqual([]);
     }
-  });
-
-  it('of several leaders wait where no more are taken, and none of them fails (C16)', async () => {
-    const world = await ReplicaWorld.started(3, { kit: toyKit, limits: { ...TINY, snapshotsMax: 1 } });
-    const catalog = await world.leader(CATALOG_GROUP);
-    const groups: GroupId[] = [];
-    for (const name of ['one', 'two', 'three', 'four', 'five', 'six'])
-      groups.push((await world.answer(catalog.front.createDatabase(name))).binding.group);
-    await world.pass(3000);
-    const behind = world.up.find((member) => member !== catalog);
-    if (behind === undefined) throw new Error('There are three nodes');
-    await behind.crash();
-    await world.pass(5000);
-    const leaders = await Promise.all(groups.map((group) => world.leader(group)));
-    expect(new Set(leaders).size).toBe(2);
-    for (const [at, group] of groups.entries()) await write(world, leaders[at] ?? catalog, group, 100);
-    await behind.start();
-    for (const group of groups) {
-      expect(await caughtUp({ world, group, leader: await world.leader(group), behind })).toEqual([]);
-    }
-    expect(world.snapshotFaults).toEqual([]);
   });
 });

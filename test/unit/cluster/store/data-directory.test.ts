@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { replicaOf, toGroupId, toNodeId } from '#base';
+import { replicaOf, toNodeId } from '#base';
 import type { Joined } from '#cluster';
 import { membershipOf } from '#raft';
 import { openLevelStore } from '#storage';
@@ -23,15 +23,7 @@ import { databaseMachines } from '../../../../src/cluster/apply/database-machine
 import { noteRemoved } from '../../../../src/cluster/catalog/own-identity.ts';
 import { nativeRandom } from '../../../../src/cluster/native.ts';
 import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
-import {
-  IDENTITY_KEY,
-  JOINING_KEY,
-  readIdentity,
-  readTrash,
-  trashKey,
-  writeIdentity,
-  writeTrash,
-} from '../../../../src/cluster/store/node-rows.ts';
+import { IDENTITY_KEY, JOINING_KEY, readIdentity, writeIdentity } from '../../../../src/cluster/store/node-rows.ts';
 
 const OPTIONS = {
   store: {},
@@ -115,15 +107,6 @@ describe('the alarm', () => {
 });
 
 describe('the identity', () => {
-  it('is minted on the first start and kept', async () => {
-    const first = await openDataDirectory(directory, OPTIONS);
-    await first.store.close();
-    const second = await openDataDirectory(directory, OPTIONS);
-    await second.store.close();
-    expect(second.identity).toEqual(first.identity);
-    expect(first.identity.clusterId).not.toBe(first.identity.storeId);
-  });
-
   it('is not minted beside a log whose store was lost', async () => {
     const first = await openDataDirectory(directory, OPTIONS);
     await first.store.close();
@@ -157,19 +140,6 @@ describe('the identity', () => {
     await opened.store.close();
     expect(opened.identity).toEqual(next);
   });
-
-  it('is refused when its row is damaged', async () => {
-    const { store, storeDirectory } = await openDataDirectory(directory, OPTIONS);
-    await store.close();
-    const again = await openLevelStore(storeDirectory);
-    const batch = again.batch();
-    batch.put(IDENTITY_KEY, again.get(IDENTITY_KEY)?.with(5, 99) ?? new Uint8Array(0));
-    await again.write(batch);
-    await again.close();
-    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({
-      details: { reason: 'CorruptRecord' },
-    });
-  });
 });
 
 describe('the lock', () => {
@@ -202,11 +172,6 @@ describe('the rows of the node', () => {
     storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
     node: toNodeId(2 ** 32 - 1),
   };
-
-  it('read back as they were written', () => {
-    expect(readIdentity(writeIdentity(identity))).toEqual(identity);
-    expect(readTrash(trashKey(toGroupId(77)), writeTrash())).toBe(77);
-  });
 
   it('are refused with any bit flipped, or cut short', () => {
     const row = writeIdentity(identity);
