@@ -1,5 +1,5 @@
 // Goal: whatever a crash leaves of the last appends and of unsynced batches, the node goes on from what it answered, or
-// refuses to start on what it must not believe. Method: crashes between chosen moments; random ones are the simulation's.
+// refuses to start on what it must not believe. Method: crashes between chosen moments; the simulation has random ones.
 import { describe, expect, it } from 'vitest';
 import { type GroupId, LEVELS } from '#base';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
