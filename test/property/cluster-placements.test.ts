@@ -9,6 +9,7 @@ import { type Binding, type NodeView, type Placing, planPlacements, spreadOver }
 import { loadsOf } from '../../src/cluster/placement/spread.ts';
 import { place, settle } from '../../src/database/catalog-placements.ts';
 import { bindingOn, holdersOf, LIVENESS, nodesOf } from '../support/cluster/layouts.ts';
+import { runs } from '../support/runs.ts';
 
 const MOVES_MAX = 3;
 const ROUNDS_MAX = 400;
@@ -190,7 +191,7 @@ describe('a cluster whose nodes come and go', () => {
         expect(held.size).toBe(Math.min(holders.length, zones.size));
       }
     });
-    fc.assert(property, { numRuns: 500 });
+    fc.assert(property, { numRuns: runs(500) });
     expect(moves).toBeGreaterThan(500);
     expect(created).toBeGreaterThan(500);
   });

@@ -17,6 +17,7 @@ import {
   type RequestShape,
   stampMs,
 } from '../support/database-requests.ts';
+import { runs } from '../support/runs.ts';
 
 type Step =
   | {
@@ -103,7 +104,7 @@ describe('DatabaseMachine', () => {
       await expect(
         fc.assert(
           fc.asyncProperty(steps, (list) => run(list, {})),
-          { numRuns: 60 },
+          { numRuns: runs(60) },
         ),
       ).resolves.toBeUndefined();
     },
@@ -117,7 +118,7 @@ describe('DatabaseMachine', () => {
       await expect(
         fc.assert(
           fc.asyncProperty(steps, (list) => run(list, { headsKept: 3 })),
-          { numRuns: 25 },
+          { numRuns: runs(25) },
         ),
       ).resolves.toBeUndefined();
     },
@@ -131,7 +132,7 @@ describe('DatabaseMachine', () => {
       await expect(
         fc.assert(
           fc.asyncProperty(steps, (list) => run(list, { hashBits: 6 })),
-          { numRuns: 40 },
+          { numRuns: runs(40) },
         ),
       ).resolves.toBeUndefined();
     },
@@ -159,7 +160,7 @@ describe('DatabaseMachine', () => {
         const asked = [...everyConjunction(), ...selectors];
         expect(await latestOfAll(host, asked)).toEqual(asked.map((selector) => oracle.latest(selector)));
       });
-      await expect(fc.assert(property, { numRuns: 30 })).resolves.toBeUndefined();
+      await expect(fc.assert(property, { numRuns: runs(30) })).resolves.toBeUndefined();
     },
     TIMEOUT_MS,
   );
@@ -199,7 +200,7 @@ describe('DatabaseMachine with little to look through', () => {
           else host.beginFlush();
         }
       });
-      await expect(fc.assert(property, { numRuns: 60 })).resolves.toBeUndefined();
+      await expect(fc.assert(property, { numRuns: runs(60) })).resolves.toBeUndefined();
       expect(refused).toBeGreaterThan(0);
     },
     TIMEOUT_MS,

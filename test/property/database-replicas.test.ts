@@ -11,6 +11,7 @@ import { CREATED_AT_MS, DatabaseHost } from '../support/database-host.ts';
 import { DatabaseOracle, type OracleRequest } from '../support/database-oracle.ts';
 import { arbRequest, payloadOf, type RequestShape, stampMs } from '../support/database-requests.ts';
 import { dump, sharedContent } from '../support/database-rows.ts';
+import { runs } from '../support/runs.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 function arbRequests(shape: RequestShape, maxLength: number): fc.Arbitrary<readonly OracleRequest[]> {
@@ -49,7 +50,7 @@ describe('two replicas with one log', () => {
           expect(await sharedContent(other.kv)).toEqual(await sharedContent(one.kv));
         },
       );
-      await expect(fc.assert(property, { numRuns: 25 })).resolves.toBeUndefined();
+      await expect(fc.assert(property, { numRuns: runs(25) })).resolves.toBeUndefined();
     },
     TIMEOUT_MS,
   );
@@ -111,7 +112,7 @@ describe('rebuildDerived', () => {
         await host.flush();
         await expectRowsToMatch(host.reader(), oracle, oracle.revision);
       });
-      await expect(fc.assert(property, { numRuns: 25 })).resolves.toBeUndefined();
+      await expect(fc.assert(property, { numRuns: runs(25) })).resolves.toBeUndefined();
     },
     TIMEOUT_MS,
   );

@@ -21,8 +21,9 @@ import {
 import { sha256 } from '../support/database-host.ts';
 import { arbDefinition, componentName } from '../support/definitions.ts';
 import { NaiveLedger } from '../support/naive-ledger.ts';
+import { runs } from '../support/runs.ts';
 
-const RUNS = { numRuns: 150 };
+const RUNS = { numRuns: runs(150) };
 const LIMITS = { versionsMax: 5, namesMax: 4, unnamedMax: 2 };
 
 /** Two components of one part and one of two; and some that claim their digests with other sizes. */

@@ -11,6 +11,7 @@ import { DatabaseHost } from '../support/database-host.ts';
 import type { OracleRequest } from '../support/database-oracle.ts';
 import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
 import { sharedContent } from '../support/database-rows.ts';
+import { runs } from '../support/runs.ts';
 
 const TIMEOUT_MS = 60_000;
 const requests = fc
@@ -69,7 +70,7 @@ describe('a history that is taken over', () => {
         const mark = await hostWith(list, rolls);
         expect(await sharedContent(other.kv)).toEqual(await sharedContent(mark.kv));
       });
-      await fc.assert(property, { numRuns: 40 });
+      await fc.assert(property, { numRuns: runs(40) });
     },
     TIMEOUT_MS,
   );

@@ -11,9 +11,10 @@ import { DatabaseHost } from '../support/database-host.ts';
 import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
 import { arbDefining, DEFINITIONS, partOf, SMALL_BLOBS } from '../support/definition-entries.ts';
 import { NaiveLedger } from '../support/naive-ledger.ts';
+import { runs } from '../support/runs.ts';
 
 const TIMEOUT_MS = 60_000;
-const RUNS = { numRuns: 30 };
+const RUNS = { numRuns: runs(30) };
 const REVISIONS = [0, 1, 2, 5, Number.MAX_SAFE_INTEGER].map(toRevision);
 
 const NAMES: readonly ComponentTitle[] = DEFINITIONS.map(({ kind: component, name }) => ({ component, name }));

@@ -10,9 +10,10 @@ import { DatabaseHost } from '../support/database-host.ts';
 import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
 import { dump, sharedContent } from '../support/database-rows.ts';
 import { arbDefining, SMALL_BLOBS } from '../support/definition-entries.ts';
+import { runs } from '../support/runs.ts';
 
 const TIMEOUT_MS = 60_000;
-const RUNS = { numRuns: 30 };
+const RUNS = { numRuns: runs(30) };
 const LATEST = toRevision(Number.MAX_SAFE_INTEGER);
 
 type Step =

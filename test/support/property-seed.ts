@@ -3,7 +3,8 @@
  * cases; what fails with some seed becomes an example of its own in the test that missed it.
  */
 import * as fc from 'fast-check';
+import { runs } from './runs.ts';
 
 const { TEST_SEED: seed = '20260921' } = process.env;
 
-fc.configureGlobal({ seed: Number(seed) });
+fc.configureGlobal({ seed: Number(seed), numRuns: runs(100) });

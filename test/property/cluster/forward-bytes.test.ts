@@ -9,8 +9,9 @@ import { nativeCrc32 } from '#cluster';
 import type { ForwardItem } from '../../../src/cluster/peer/forward.ts';
 import { sealFrame } from '../../../src/cluster/peer/frame.ts';
 import { codecOf, NORTH, SOUTH } from '../../support/cluster/peer-pair.ts';
+import { runs } from '../../support/runs.ts';
 
-const RUNS = Number(process.env['PEER_RUNS'] ?? '300');
+const RUNS = runs(300);
 
 const number = fc.oneof(fc.nat(300), fc.nat({ max: Number.MAX_SAFE_INTEGER - 1 }));
 const text = fc.string({ unit: 'grapheme', maxLength: 60 });

@@ -16,8 +16,9 @@ import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { type Beat, Refrain } from '../../../src/cluster/peer/refrain.ts';
 import { envelopeOf, envelopes, KINDS, letters } from '../../support/cluster/peer-messages.ts';
 import { codecOf, messagesIn, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
+import { runs } from '../../support/runs.ts';
 
-const RUNS = Number(process.env['PEER_RUNS'] ?? '300');
+const RUNS = runs(300);
 
 function decoded(codec: PeerCodec, frame: Uint8Array): readonly Envelope[] {
   const result = codec.decode(frame);

@@ -10,6 +10,7 @@ import { type LevelStore, openLevelStore } from '#storage';
 import { BatchMemory } from '../../../src/components/batch-memory.ts';
 import { type BatchedQuery, type EventBatch, eventBatches } from '../../../src/components/event-batches.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../../support/known-database.ts';
+import { runs } from '../../support/runs.ts';
 import { arbSelectable, arbSelector } from '../../support/selectors.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -144,13 +145,13 @@ describe('batches of a thread', { timeout: 120_000 }, () => {
   it('have the events that those of the loop have (F8)', async () => {
     await using thread = new BatchThread(WORKER, dir.path);
     await opened(thread);
-    expect(await compareAll(thread, 150)).toBeGreaterThan(30);
+    expect(await compareAll(thread, runs(150))).toBeGreaterThan(runs(30));
   });
 
   it('have them whatever the thread cannot read, and whenever it ends', async () => {
     await using thread = new BatchThread(FAILING_WORKER, dir.path);
     await opened(thread);
-    expect(await compareAll(thread, 150)).toBeGreaterThan(10);
+    expect(await compareAll(thread, runs(150))).toBeGreaterThan(runs(10));
   });
 
   it('have them although the thread sees a store that is not as far', async () => {

@@ -1,8 +1,7 @@
 // Goal: a State View has the bytes of a fold that is written again over the events as they were sent, on every node
 // of a cluster, whatever a node has kept, lost or found damaged (F4, F5, F6). Method: four real nodes in this process,
 // three copies; random histories that grow between reads, selectors of every kind, a parameter of every term, cuts,
-// both orders, all modes; kept states that are cut, changed, swapped or removed while a node is down. VIEW_RUNS says
-// how many histories there are.
+// both orders, all modes; kept states that are cut, changed, swapped or removed while a node is down.
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -19,11 +18,12 @@ import { DataKind, EventSelector } from '../../../src/transport/grpc/gen/cairn/v
 import { type FoldedEvent, hashingView, naiveState } from '../../support/components/views.ts';
 import { eventually } from '../../support/eventually.ts';
 import { event, transaction, uniqueName } from '../../support/grpc-requests.ts';
+import { runs } from '../../support/runs.ts';
 import { arbSelectable, arbSelector, naivelyMatches } from '../../support/selectors.ts';
 import { startServerIn, type TestServer } from '../../support/server.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-const RUNS = Number(process.env['VIEW_RUNS'] ?? '2');
+const RUNS = runs(2);
 const SLOW_MS = 120_000 + 60_000 * RUNS;
 const NAMES = ['one', 'two', 'three', 'four'];
 /** Effective times are these many seconds, all before the test. */

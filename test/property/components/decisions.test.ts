@@ -61,6 +61,7 @@ import {
   KnownDatabase,
   type KnownEvent,
 } from '../../support/known-database.ts';
+import { runs } from '../../support/runs.ts';
 import { arbSelectable, arbSelector, naivelyMatches } from '../../support/selectors.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { executors } from '../../support/wasm/executors.ts';
@@ -411,7 +412,7 @@ describe('a decision', () => {
         for (const planned of plan.commands) faults.push(...(await world.do(planned)));
         expect(faults).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
     expect(Object.entries(seen).filter(([, count]) => count < 10)).toEqual([]);
   });

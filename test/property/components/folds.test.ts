@@ -19,6 +19,7 @@ import { memoryKv } from '#kv';
 import { comparePositions, type Selector } from '#model';
 import { MortalExecutors, naiveState, runnableView } from '../../support/components/views.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../../support/known-database.ts';
+import { runs } from '../../support/runs.ts';
 import { arbSelectable, arbSelector, naivelyMatches } from '../../support/selectors.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { executors } from '../../support/wasm/executors.ts';
@@ -211,7 +212,7 @@ describe('a State View', () => {
         for (const step of plan.steps) differing.push(...(await world.do(step)));
         expect(differing).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
     expect(mortal.ended).toBeGreaterThan(10);
   });

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Faults, fillPath, openNames, type PathTemplate, parsePathTemplate } from '#model';
 import { Router } from '../../../sdk/component/src/routes.ts';
+import { runs } from '../../support/runs.ts';
 
 const arbFixed = fc.string({
   minLength: 1,
@@ -40,7 +41,7 @@ describe('a path template', () => {
         // What is filled is a path with nothing open in it.
         expect(openNames(parsed(filled) ?? { segments: [{ kind: 'open', name: 'x' }] }).size).toBe(0);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -31,6 +31,7 @@ import {
   term,
 } from '#model';
 import { arbDefinition, arbTemplate, componentName } from '../../support/definitions.ts';
+import { runs } from '../../support/runs.ts';
 
 const VIEW: StateViewDefinition = {
   kind: 'state-view',
@@ -80,7 +81,7 @@ describe('the bytes of a definition', () => {
         expect(read).toStrictEqual(faults.none ? definition.selector : undefined);
         isRead.add(faults.none);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     expect(isRead).toEqual(new Set([true, false]));
   });

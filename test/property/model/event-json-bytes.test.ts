@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8 } from '#base';
 import { DATA_KIND, type Event, EventJsonBytes, encodeEvent, eventToJson, type ServerFields } from '#model';
 import { anEvent, arbEvent, arbInstant } from '../../support/events.ts';
+import { runs } from '../../support/runs.ts';
 
 /** Texts of all that is escaped, of one to four bytes a character, and of what comes near to it. */
 const arbHostileText = fc
@@ -136,7 +137,7 @@ describe('events written in bytes', () => {
           expect(written(events, startBytes)).toEqual(wanted);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -150,7 +151,7 @@ describe('events written in bytes', () => {
         kinds.add(/"(data|data_base64)":/.exec(text ?? '')?.[0] ?? 'none');
         expect(text).toBe(eventToJson(bytes, server));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     expect(kinds.size).toBeGreaterThan(0);
   });

@@ -18,6 +18,7 @@ import {
   walkEvent,
 } from '#model';
 import { anEvent, arbEvent } from '../../support/events.ts';
+import { runs } from '../../support/runs.ts';
 
 const place = () => ({ faults: new Faults(), list: 'events', index: 0 });
 
@@ -105,7 +106,7 @@ describe('bytes of any origin', () => {
         const walked = outcome(walkEvent(bytes, 0, bytes.length, place()));
         expect(allowedOutcomes(bytes)).toContain(walked);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -119,7 +120,7 @@ describe('bytes of any origin', () => {
         expect(acceptEvent(stored, 0, stored.length, place())).toEqual(stored);
         expect(() => eventFacts(stored, 0, stored.length)).not.toThrow();
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });

@@ -28,6 +28,7 @@ import {
   selectionFromJson,
   selectorFromJson,
 } from '#model';
+import { runs } from '../../support/runs.ts';
 
 type Way<Input> = (input: Input, faults: Faults) => unknown;
 
@@ -139,7 +140,7 @@ describe('hostile input', () => {
       fc.property(someBytes, (bytes) => {
         expect(SOUND).toContainEqual(outcomeOf(way, bytes));
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     );
   });
 
@@ -150,7 +151,7 @@ describe('hostile input', () => {
         // Objects that repeat a name are refused by the reader and reach nobody.
         expect(SOUND).toContainEqual(node.kind === 'fault' ? SOUND[0] : outcomeOf(way, node));
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     );
   });
 

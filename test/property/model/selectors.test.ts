@@ -23,6 +23,7 @@ import {
   type TextMatch,
 } from '#model';
 import { anEvent, eventBytes } from '../../support/events.ts';
+import { runs } from '../../support/runs.ts';
 import { arbSelectable, arbSelector, naivelyMatches } from '../../support/selectors.ts';
 
 type Selectable = Parameters<typeof naivelyMatches>[1];
@@ -82,7 +83,7 @@ describe('a matcher of stored events', () => {
         expect(found).toEqual(events.map((event) => naivelyMatches(selector, event)));
         matched += found.filter((isMatch) => isMatch).length;
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     expect(matched).toBeGreaterThan(100);
   });
@@ -94,7 +95,7 @@ describe('a selector (M6)', () => {
       fc.property(arbSelector, arbSelectable, (selector, event) => {
         expect(matchesBytes(selector, event)).toBe(naivelyMatches(selector, event));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -105,7 +106,7 @@ describe('a selector (M6)', () => {
         const matched = alternatives.some((conjunction) => conjunctionMatches(conjunction, event));
         expect(matched).toBe(naivelyMatches(selector, event));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -121,7 +122,7 @@ describe('a selector (M6)', () => {
         const everything = alternatives.filter((one) => Object.keys(one).length === 0);
         expect([0, alternatives.length]).toContain(everything.length);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -133,7 +134,7 @@ describe('a selector (M6)', () => {
         expect(encodeSelector(decoded(bytes) ?? ALL)).toEqual(bytes);
         expect(bytes.length === 0).toBe(selector.kind === 'all');
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -144,7 +145,7 @@ describe('a selector (M6)', () => {
         const random = (): number => numbers[drawn++ % numbers.length] ?? 0;
         expect(respell(selector, random)).toEqual(selector);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -165,7 +166,7 @@ describe('a selector (M6)', () => {
           expect(decoded(NO_BYTES)).toEqual(ALL);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 });

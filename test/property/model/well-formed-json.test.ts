@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8, indexOfIllFormed } from '#base';
 import { isWellFormedJson, JSON_DEPTH_MAX } from '#model';
 import { JsonScanner } from '../../../src/model/json-scan.ts';
+import { runs } from '../../support/runs.ts';
 
 function wanted(bytes: Uint8Array, from: number, to: number): boolean {
   const scanner = new JsonScanner(bytes, from, to);
@@ -83,21 +84,21 @@ function counted(arbBytes: fc.Arbitrary<Uint8Array>, numRuns: number): readonly 
 
 describe('isWellFormedJson (M12)', () => {
   it('answers as the scanner does of JSON', () => {
-    expect(counted(arbJson, 2000)).toEqual([2000, 0]);
+    expect(counted(arbJson, runs(2000))).toEqual([runs(2000), 0]);
   });
 
   it('answers as the scanner does of JSON that was changed', { timeout: 60_000 }, () => {
     const arbChanged = fc
       .tuple(arbJson, fc.array(arbChange, { minLength: 1, maxLength: 3 }))
       .map(([json, changes]) => changes.reduce(changed, json));
-    const [json, other] = counted(arbChanged, 10_000);
-    expect(Math.min(json, other)).toBeGreaterThan(200);
+    const [json, other] = counted(arbChanged, runs(10_000));
+    expect(Math.min(json, other)).toBeGreaterThan(runs(200));
   });
 
   it('answers as the scanner does of what JSON is made of', { timeout: 60_000 }, () => {
     const arbPieces = fc.array(arbPiece, { maxLength: 8 }).map(concatBytes);
-    const [json, other] = counted(arbPieces, 10_000);
-    expect(Math.min(json, other)).toBeGreaterThan(50);
+    const [json, other] = counted(arbPieces, runs(10_000));
+    expect(Math.min(json, other)).toBeGreaterThan(runs(50));
   });
 
   it('answers as the scanner does of every byte at every place', () => {

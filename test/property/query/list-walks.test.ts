@@ -13,6 +13,7 @@ import { listHits } from '../../../src/query/list-hits.ts';
 import { END_RANK, rankOf, rankRange } from '../../../src/query/rank.ts';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+import { runs } from '../../support/runs.ts';
 
 const TRANSACTIONS = 1_200;
 const directions = fc.constantFrom<Direction>('forward', 'reverse');
@@ -73,7 +74,7 @@ describe('a walk over a long list', () => {
         await hits.release();
         expect(counted.openRanges).toBe(0);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -12,6 +12,7 @@ import { boundsOf } from '../../../src/query/bounds.ts';
 import { pageEvents } from '../../../src/query/page-events.ts';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
 
 const TRANSACTIONS = 1_000;
@@ -80,7 +81,7 @@ describe('a walk over the pages that leaps', () => {
         const upwards = places.toSorted(comparePositions);
         expect(await shown({ selector, ...impatience }, at)).toEqual(upwards);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 

@@ -15,6 +15,7 @@ import { CountingReader } from '../../support/counting-reader.ts';
 import { arbHistory, arbQuery, grow, type History } from '../../support/histories.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
+import { runs } from '../../support/runs.ts';
 import { TightPace } from '../../support/tight-pace.ts';
 
 type Places = readonly (readonly [number, number])[];
@@ -66,7 +67,7 @@ describe('a query', () => {
           expect([query, at, places(await ask(database, at, query))]).toEqual([query, at, places(wanted)]);
         }
       }),
-      { numRuns: 120 },
+      { numRuns: runs(120) },
     );
   });
 
@@ -77,7 +78,7 @@ describe('a query', () => {
         const found = await ask(database, database.revision, query);
         expect(found).toEqual(naiveAnswer(database.events, database.revision, query));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -94,7 +95,7 @@ describe('a query', () => {
           expect(await askInPages(database, at, unlimited, size)).toEqual(places(await ask(database, at, unlimited)));
         },
       ),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -116,7 +117,7 @@ describe('a query', () => {
         }
         expect(places(found)).toEqual(wanted);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -141,7 +142,7 @@ describe('a query', () => {
         expect(found).toEqual(naiveAnswer(database.events, at, query));
         releases += lending.releases;
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
     expect([releases > 100, slices > 100]).toEqual([true, true]);
   });
@@ -162,7 +163,7 @@ describe('a query', () => {
         expect(found).toEqual(naiveAnswer(database.events, database.revision, query));
         releases += lending.releases;
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
     expect(releases).toBeGreaterThan(0);
   });
@@ -184,7 +185,7 @@ describe('a query', () => {
         expect(pace.faults).toEqual([]);
         waits += pace.waits;
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
     expect(waits).toBeGreaterThan(0);
   });
@@ -225,7 +226,7 @@ describe.each(['memory', 'LevelDB'] as const)('a query in a large database in %s
         const wanted = naiveAnswer(database.events, at, asked);
         expect([asked, at, places(await ask(database, at, asked))]).toEqual([asked, at, places(wanted)]);
       }),
-      { numRuns: 250 / PARTS.length, seed: seed + part },
+      { numRuns: runs(250 / PARTS.length), seed: seed + part },
     );
   });
 
@@ -247,7 +248,7 @@ describe.each(['memory', 'LevelDB'] as const)('a query in a large database in %s
         const { limit: _, ...unlimited } = query;
         expect(await askInPages(database, at, unlimited, size)).toEqual(places(await ask(database, at, unlimited)));
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 });

@@ -10,6 +10,7 @@ import { EventTail, pulled, type StoredEvent } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { arbHistory, grow } from '../../support/histories.ts';
 import { CREATED_AT_MS, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
 
 interface Advance {
@@ -56,7 +57,7 @@ describe('a tail', () => {
           expect(found.map(({ position }) => position)).toEqual(wanted.map(({ position }) => position));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

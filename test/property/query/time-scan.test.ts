@@ -10,6 +10,7 @@ import type { Direction } from '#model';
 import { compareTimePlaces, Selection } from '../../../src/query/time-place.ts';
 import { TimeScan } from '../../../src/query/time-scan.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+import { runs } from '../../support/runs.ts';
 
 const directions = fc.constantFrom<Direction>('forward', 'reverse');
 
@@ -40,7 +41,7 @@ describe('a selection', () => {
         }
         expect(found).toEqual(wanted);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });
@@ -85,7 +86,7 @@ describe('a scan in the order of effective time', () => {
           expect(found).toEqual(wanted.map(({ revision, index }) => `${revision}.${index}`));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 });

@@ -15,6 +15,7 @@ import { NamesInPages } from '../../../src/query/names-in-pages.ts';
 import { timeEvents } from '../../../src/query/time-events.ts';
 import { arbHistory, arbQuery, grow, type Question } from '../../support/histories.ts';
 import { CREATED_AT_MS, KnownDatabase, type KnownEvent, naiveAnswer } from '../../support/known-database.ts';
+import { runs } from '../../support/runs.ts';
 
 interface Room {
   readonly selectedMax: number;
@@ -61,7 +62,7 @@ describe('the order of effective time', () => {
           ]);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 });
@@ -127,7 +128,7 @@ describe('the names in pages', () => {
           ]);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 });

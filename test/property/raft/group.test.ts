@@ -1,12 +1,12 @@
 // Goal: whatever is lost, doubled, delayed, reordered or forgotten, a group keeps every invariant of #raft and of the
 // group, no read is answered at a state older than what was committed when it was asked, and once the faults end a
 // leader is found, everything settles and all state machines are the same. Method: random schedules over a world of
-// one to five voters among five replicas; fast-check prints the seed of a failure and shrinks its schedule. RAFT_RUNS
-// says how many schedules are tried.
+// one to five voters among five replicas; fast-check prints the seed of a failure and shrinks its schedule.
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RandomGroup, type Schedule, schedule } from '../../support/raft/random-group.ts';
+import { runs } from '../../support/runs.ts';
 
 /**
  * Schedules that once failed. Here a leader commits a joint membership by those who voted before it, and all learn of
@@ -34,7 +34,7 @@ const JOINT_LEARNED_BEFORE_IT_IS_HELD: Schedule = {
   ].map(([kind, who, at]) => ({ kind: String(kind), who: Number(who), at: Number(at) })),
 };
 
-const RUNS = Number(process.env['RAFT_RUNS'] ?? '150');
+const RUNS = runs(150);
 
 describe('a group of several replicas', () => {
   it('keeps R1 to R14 and G1 to G8 under any schedule, and recovers from it', () => {

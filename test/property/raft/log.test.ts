@@ -20,6 +20,7 @@ import {
   termAt,
   truncateFrom,
 } from '../../../src/raft/log.ts';
+import { runs } from '../../support/runs.ts';
 
 const operation = fc.oneof(
   fc.record({ kind: fc.constant('append' as const), count: fc.integer({ min: 0, max: 5 }), term: fc.nat(1) }),
@@ -110,7 +111,7 @@ describe('log (R2, R3)', () => {
         for (const [version, entries] of versions)
           expect(readings(version, entries)).toEqual(expected(version, entries));
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -14,6 +14,7 @@ import { beginning, EVERY_REDUCTION, renamings, type Scope, search } from '../..
 import { calmed, fateIn, type Left, movesFrom, settled, unforgetting } from '../../support/raft/search-moves.ts';
 import { configOf } from '../../support/raft/words.ts';
 import { deliver, type Envelope, give, NOTHING_YET, type World, worldOf, write } from '../../support/raft/world.ts';
+import { runs } from '../../support/runs.ts';
 
 const BASE: Scope = {
   voters: 3,
@@ -99,7 +100,7 @@ describe('a search with reductions', () => {
       fc.property(scope, walk, (bounds, picks) => {
         forgotten += walked(bounds, picks);
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
     expect(forgotten).toBeGreaterThan(100);
   });

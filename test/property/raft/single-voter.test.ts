@@ -22,6 +22,7 @@ import {
   step,
   toReplicaId,
 } from '#raft';
+import { runs } from '../../support/runs.ts';
 
 const SELF = toReplicaId(1);
 const CONFIG: Config = {
@@ -188,7 +189,7 @@ describe('a group of one voter', () => {
         expect(world.state.applied).toBe(world.state.log.persisted);
         expect(world.applied.map((entry) => entry.index)).toEqual(world.applied.map((_, at) => at + 1));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

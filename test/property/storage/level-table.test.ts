@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import { openLevelStore } from '#storage';
 import { ManifestReader, tableName } from '../../../src/storage/level-manifest.ts';
 import { LevelTable } from '../../../src/storage/level-table.ts';
+import { runs } from '../../support/runs.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const NOTHING = new Uint8Array(0);
@@ -35,7 +36,7 @@ it('rows of tables are those that LevelDB reads (W19)', { timeout: 120_000 }, as
       const byLevelDb = await written(dir.path, batches, compression);
       expect(rowsOfTables(dir.path)).toEqual(byLevelDb);
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   );
 });
 

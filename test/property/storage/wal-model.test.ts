@@ -9,6 +9,7 @@ import { GroupLedger } from '../../../src/storage/group-ledger.ts';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
 import { type Draw, encode, fold, RecordSource, seededDraw, stateOf } from '../../support/log-model.ts';
 import { MemoryDisk } from '../../support/memory-disk.ts';
+import { runs } from '../../support/runs.ts';
 
 const SEGMENT_BYTES = 16 * 1024;
 const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
@@ -32,7 +33,7 @@ describe('the log', () => {
           expect(stateOf(open(disk).recovered)).toEqual(fold(records));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 });
@@ -57,7 +58,7 @@ describe('the ledger', () => {
           expect(ledger.isClaimed(number), `segment ${number}`).toBe(holdsNeededEntry(placed, number));
         }
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

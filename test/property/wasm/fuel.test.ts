@@ -3,6 +3,7 @@
 // arguments; an interpreter over their trees counts what runs, and the engine runs them metered.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runs } from '../../support/runs.ts';
 import { fuelOf, functionOf, withFuel } from '../../support/wasm/rewritten.ts';
 
 const OPERATORS_PER_UNIT = 1000;
@@ -42,7 +43,7 @@ it('a unit of fuel is at most a thousand operators, whatever way a body is run t
       expect(result).toBe(ran.runs);
       expect(ran.operators).toBeLessThanOrEqual(Number(MUCH - fuelOf(exports)) * OPERATORS_PER_UNIT);
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

@@ -4,6 +4,7 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cap, DEFAULT_LIMITS, inspect, meter, REFUSAL_CODES } from '#wasm';
+import { runs } from '../../support/runs.ts';
 import { isValid } from '../../support/wasm/engine.ts';
 import { PROGRAMS } from '../../support/wasm/programs.ts';
 import { componentOf, viewText, wat } from '../../support/wasm/wat.ts';
@@ -59,7 +60,7 @@ describe('bytes that were changed', () => {
         const answered = inspect(bytes, OPTIONS);
         expect(isSound(bytes, answered)).toBe(true);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -70,7 +71,7 @@ describe('bytes that were changed', () => {
         const rewritten = rewrite(bytes);
         expect(rewritten === undefined || isValid(rewritten)).toBe(true);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 });

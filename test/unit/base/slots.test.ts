@@ -4,6 +4,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Slots } from '#base';
+import { runs } from '../../support/runs.ts';
 
 describe('Slots', () => {
   it('finds a value by its number until it is removed', () => {
@@ -59,7 +60,7 @@ describe('Slots', () => {
         expect(new Set(slots.values())).toEqual(new Set(model.values()));
         for (const number of given) expect(slots.get(number)).toBe(model.get(number));
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

@@ -3,6 +3,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codePointAt, encodeUtf8, indexOfIllFormed, sequenceLength, toHex, utf8Length } from '#base';
+import { runs } from '../../support/runs.ts';
 
 const judge = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -27,7 +28,7 @@ describe('UTF-8 in place', () => {
       fc.property(fc.array(fc.constantFrom(...edges), { maxLength: 6 }), (list) =>
         agreesWithThePlatform(Uint8Array.from(list)),
       ),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 

@@ -4,6 +4,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatUuid, parseUuid, uuidv7, uuidv7Bytes, uuidv7TimeMs } from '#base';
+import { runs } from '../../support/runs.ts';
 
 describe('parseUuid', () => {
   it('reads what formatUuid wrote, in either case', () => {
@@ -26,7 +27,7 @@ describe('parseUuid', () => {
         const isUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
         expect(parseUuid(text) !== undefined).toBe(isUuid);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });

@@ -18,6 +18,7 @@ import {
 import { type KvStore, memoryKv } from '#kv';
 import { type ApiKey, type Grant, ROLES, readApiKey, writeApiKey } from '#model';
 import { sourceOf } from '../../support/database-host.ts';
+import { runs } from '../../support/runs.ts';
 
 class Host {
   readonly kv: KvStore = memoryKv();
@@ -197,7 +198,7 @@ describe('the bytes of a key (M13)', () => {
         const again = bytesOf(read);
         if (!Buffer.from(again).equals(Buffer.from(changed))) throw new Error('another form of a key was read');
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

@@ -24,6 +24,7 @@ import {
 } from '#database';
 import { type KvStore, memoryKv } from '#kv';
 import { sourceOf } from '../../support/database-host.ts';
+import { runs } from '../../support/runs.ts';
 
 const REPLICAS = [1, 2, 2 ** 32 - 1].map((node) => replicaOf(toNodeId(node), 7));
 
@@ -148,7 +149,7 @@ describe('nodes of the CatalogMachine', () => {
       expect(host.machine.applied).toEqual(other.machine.applied);
       expect(host.machine.applied.revision).toBe(changes);
     });
-    await expect(fc.assert(property, { numRuns: 60 })).resolves.toBeUndefined();
+    await expect(fc.assert(property, { numRuns: runs(60) })).resolves.toBeUndefined();
   });
 
   it('stop the node, and never hang it, when their entry or row is any other bytes (D1, D9)', () => {
@@ -165,7 +166,7 @@ describe('nodes of the CatalogMachine', () => {
       expect(['registered', 'unsupported', 'absent', 'UnknownEntry']).toContain(endOf(broken));
       expect(endOf(intact.subarray(0, at))).toBe('UnknownEntry');
     });
-    expect(() => fc.assert(property, { numRuns: 500 })).not.toThrow();
+    expect(() => fc.assert(property, { numRuns: runs(500) })).not.toThrow();
   });
 });
 
@@ -238,7 +239,7 @@ describe('CatalogMachine', () => {
         .map(({ name: key, databaseId, group }) => [key, { databaseId, group }] as const);
       expect(new Map(listed)).toEqual(naive.bound);
     });
-    await expect(fc.assert(property, { numRuns: 30 })).resolves.toBeUndefined();
+    await expect(fc.assert(property, { numRuns: runs(30) })).resolves.toBeUndefined();
   });
 
   it('keeps its place and its chain hash over restarts, and they follow from the changes alone (D8)', async () => {

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
 import { KeyFilter } from '../../../src/database/key-filter.ts';
 import { KeyHash } from '../../../src/database/key-hash.ts';
+import { runs } from '../../support/runs.ts';
 
 const u32 = fc.nat(0xffff_ffff);
 
@@ -31,7 +32,7 @@ describe('KeyFilter (D6)', () => {
         for (const [high, low] of keys) filter.add(high, low);
         expect(keys.filter(([high, low]) => !filter.mayHold(high, low))).toEqual([]);
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 

@@ -19,6 +19,7 @@ import {
 import { type Binding, type CatalogEntry, CatalogMachine, type CatalogOutcome, encodeCatalogEntry } from '#database';
 import { type KvStore, memoryKv } from '#kv';
 import { sourceOf } from '../../support/database-host.ts';
+import { runs } from '../../support/runs.ts';
 
 const GROUP = toGroupId(1);
 
@@ -149,7 +150,7 @@ describe('the placement of a database (D15)', () => {
       }
       expect(faults).toEqual([]);
     });
-    await expect(fc.assert(property, { numRuns: 200 })).resolves.toBeUndefined();
+    await expect(fc.assert(property, { numRuns: runs(200) })).resolves.toBeUndefined();
   });
 
   it('is decided by whole entries only (D9)', () => {

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BrokenInvariant, compareBytes } from '#base';
 import { KeyWriter, prefixEnd, readTerm, readU16, readU32, readU64 } from '#kv';
+import { runs } from '../../support/runs.ts';
 
 const utf8 = new TextEncoder();
 
@@ -46,7 +47,7 @@ describe('keys', () => {
       fc.property(tuples, tuples, (a, b) => {
         expect(Math.sign(compareBytes(write(a), write(b)))).toBe(Math.sign(compareTuples(a, b)));
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -122,7 +123,7 @@ describe('the end of a prefix (K8)', () => {
         const inside = compareBytes(other, prefix) >= 0 && (end === undefined || compareBytes(other, end) < 0);
         expect(inside).toBe(begins);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 });

@@ -3,6 +3,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { formatGrant, hasRight, hasRightOnAll, hasRightOnAny, parseGrant, type Right, ROLES } from '#model';
+import { runs } from '../../support/runs.ts';
 
 const RIGHTS: readonly Right[] = ['read', 'write', 'deploy', 'administer'];
 
@@ -62,7 +63,7 @@ describe('a grant', () => {
         const says = new RegExp(`^${parts.join('.*')}$`).test(text);
         expect(hasRight([{ role: 'reader', databases }], 'read', text)).toBe(says);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 });

@@ -19,6 +19,7 @@ import {
 } from '#model';
 import { INVALID_CASES, VALID_CASES } from '../../support/cloudevents.ts';
 import { anEvent, arbEvent, eventBytes } from '../../support/events.ts';
+import { runs } from '../../support/runs.ts';
 
 const SERVER = { revision: 7, index: 2, recordedTimeMs: 1_700_000_000_123 };
 const SERVER_JSON = '"revision":7,"index":2,"recordedtime":"2023-11-14T22:13:20.123Z"';
@@ -297,7 +298,7 @@ describe('an event to JSON', () => {
         expect(payloadOf(again)).toEqual(saysItsKind(event) ? payloadOf(expected) : payloadOf(again));
         expect(eventToJson(encodeEvent(again), SERVER)).toBe(eventToJson(encodeEvent(expected), SERVER));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

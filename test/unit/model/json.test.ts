@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';
 import { isWellFormedJson, JSON_DEPTH_MAX, JSON_VALUES_MAX, type JsonNode, parseJson } from '#model';
+import { runs } from '../../support/runs.ts';
 
 const parse = (text: string): ReturnType<typeof parseJson> => parseJson(encodeUtf8(text));
 
@@ -158,7 +159,7 @@ describe('parseJson (M8)', () => {
         expect(node.kind === 'fault' ? node.message : toPlatform(node)).toEqual(JSON.parse(spaced));
         expect(isWellFormedJson(encodeUtf8(spaced), 0, encodeUtf8(spaced).length)).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -208,7 +209,7 @@ describe('parseJson (M8)', () => {
           );
         },
       ),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 });

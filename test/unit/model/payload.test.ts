@@ -27,6 +27,7 @@ import {
 } from '#model';
 import { arbName, eventBytes } from '../../support/events.ts';
 import { encodeLoggedTransaction } from '../../support/logged-transaction.ts';
+import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
 
 const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
@@ -180,7 +181,7 @@ describe('a payload that somebody else has put together', () => {
       optionsOfBody(view.body);
       for (const event of eventsOf(view.body)) readEvent(event, 0, event.length);
     });
-    expect(() => fc.assert(property, { numRuns: 1_000 })).not.toThrow();
+    expect(() => fc.assert(property, { numRuns: runs(1_000) })).not.toThrow();
   });
 });
 

@@ -24,6 +24,7 @@ import {
   term,
 } from '#model';
 import { arbInstant } from '../../support/events.ts';
+import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
 
 function node(json: string): JsonNode {
@@ -237,7 +238,7 @@ describe('a query of the revision-scoped family', () => {
           endAtNow: false,
         });
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

@@ -18,6 +18,7 @@ import {
   selectorToJson,
   term,
 } from '#model';
+import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
 
 function nodeOf(json: string): JsonNode {
@@ -189,7 +190,7 @@ describe('a selector in JSON', () => {
       fc.property(arbSelector, (selector) => {
         expect(read(selectorToJson(selector))).toEqual(selector);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });
