@@ -207,8 +207,8 @@ describe('DatabaseMachine with little to look through', () => {
   );
 });
 
-const arbLookBack = fc.record({ comparisons: fc.nat(12), bytes: fc.constantFrom(0, 300, 100_000) });
-const arbLimits = fc.record({ near: arbLookBack, listed: arbLookBack, rows: fc.nat(40), far: arbLookBack });
+const arbLookBack = fc.record({ comparisons: fc.nat(4), bytes: fc.constantFrom(0, 300, 100_000) });
+const arbLimits = fc.record({ near: arbLookBack, listed: arbLookBack, rows: fc.nat(12), far: arbLookBack });
 
 /** L of each selector, as a constraint that never holds reports it. */
 async function latestOfAll(host: DatabaseHost, selectors: readonly Selector[]): Promise<readonly number[]> {

@@ -397,10 +397,10 @@ describe('a decision', () => {
   it('is committed only as it would be decided where it is committed (F20, F21, F22)', {
     timeout: 600_000,
   }, async () => {
-    let runs = 0;
+    let started = 0;
     await fc.assert(
       fc.asyncProperty(arbPlan, async (plan) => {
-        const path = join(dir.path, `run-${runs++}`);
+        const path = join(dir.path, `run-${started++}`);
         const folder = await CacheFolder.open({ path, bytesMax: 1e6, memoryBytesMax: 1e6 });
         const views = new StateViews(folding, new FoldSnapshots(folder), {
           ...DEFAULT_STATE_VIEWS,

@@ -142,7 +142,8 @@ describe('a query', () => {
         expect(found).toEqual(naiveAnswer(database.events, at, query));
         releases += lending.releases;
       }),
-      { numRuns: runs(150) },
+      // Many: what is drawn first is small.
+      { numRuns: 150 },
     );
     expect([releases > 100, slices > 100]).toEqual([true, true]);
   });

@@ -1,7 +1,7 @@
 // Goal: the three kinds of failure stay apart and carry what their reader needs. Method: examples of each.
 
 import { describe, expect, it } from 'vitest';
-import { assert, BrokenInvariant, DatabaseError, ERROR_CODES, failure, ok, type Result, unreachable } from '#base';
+import { assert, BrokenInvariant, DatabaseError } from '#base';
 
 describe('assert', () => {
   it('passes and narrows when the claim holds', () => {
@@ -27,13 +27,6 @@ describe('assert', () => {
   });
 });
 
-describe('unreachable', () => {
-  it('throws when a value escapes its type', () => {
-    const escaped: unknown = { kind: 'new' };
-    expect(() => unreachable(escaped as never)).toThrow('{"kind":"new"}');
-  });
-});
-
 describe('DatabaseError (B2)', () => {
   it('carries code, message, details and cause', () => {
     const cause = new Error('disk');
@@ -46,39 +39,5 @@ describe('DatabaseError (B2)', () => {
       details,
     });
     expect(error.cause).toBe(cause);
-  });
-
-  it('has empty details and no cause when none are given', () => {
-    const error = new DatabaseError('internal', 'A bug');
-    expect(error.details).toEqual({});
-    expect('cause' in error).toBe(false);
-  });
-
-  it('knows these codes and no others', () => {
-    expect(ERROR_CODES).toEqual([
-      'invalid_argument',
-      'not_found',
-      'already_exists',
-      'constraint_violated',
-      'too_large',
-      'rate_limited',
-      'storage_full',
-      'busy',
-      'not_leader',
-      'unavailable',
-      'not_acceptable',
-      'unauthenticated',
-      'permission_denied',
-      'unimplemented',
-      'internal',
-    ]);
-  });
-});
-
-describe('Result', () => {
-  it('is told apart by its kind', () => {
-    const parse = (text: string): Result<number, string> => (text === '' ? failure('empty') : ok(text.length));
-    expect(parse('abc')).toEqual({ kind: 'ok', value: 3 });
-    expect(parse('')).toEqual({ kind: 'failure', reason: 'empty' });
   });
 });

@@ -15,12 +15,6 @@ function valuesOf<Value>(list: LinkedList<Value>): readonly Value[] {
 }
 
 describe('a linked list', () => {
-  it('finds the first that is accepted', () => {
-    const list = new LinkedList<number>();
-    for (const value of [1, 2, 3, 4]) list.append(new Link(value));
-    expect([list.find((value) => value % 2 === 0), list.find((value) => value > 4)]).toEqual([2, undefined]);
-  });
-
   it('takes a link once, and lets go of what it does not have', () => {
     const [list, other] = [new LinkedList<string>(), new LinkedList<string>()];
     const link = new Link('one');

@@ -7,14 +7,6 @@ import { Slots } from '#base';
 import { runs } from '../../support/runs.ts';
 
 describe('Slots', () => {
-  it('finds a value by its number until it is removed', () => {
-    const slots = new Slots<string>();
-    const number = slots.add('one');
-    expect([slots.get(number), slots.size]).toEqual(['one', 1]);
-    expect(slots.remove(number)).toBe('one');
-    expect([slots.get(number), slots.remove(number), slots.size]).toEqual([undefined, undefined, 0]);
-  });
-
   it('uses a place again under another number', () => {
     const slots = new Slots<string>();
     const first = slots.add('first');

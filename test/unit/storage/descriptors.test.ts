@@ -1,7 +1,7 @@
 // Goal: a file that cannot be opened for want of descriptors is opened as soon as there is one; any other failure is
 // told at once. Method: work that fails so often, and then works.
 import { expect, test } from 'vitest';
-import { isOutOfDescriptors, patiently, patientlyAwait } from '../../../src/storage/descriptors.ts';
+import { patiently, patientlyAwait } from '../../../src/storage/descriptors.ts';
 
 /** Fails twice as if there were no descriptor, then answers how often it was called. */
 function scarce(code: string): () => number {
@@ -23,10 +23,4 @@ test.each(['EIO', 'ENOENT', 'EACCES'])('nothing is tried again after %s', async 
   expect(() => patiently(scarce(code))).toThrow(code);
   const work = scarce(code);
   await expect(patientlyAwait(async () => work())).rejects.toThrow(code);
-});
-
-test('only a want of descriptors is one', () => {
-  expect(isOutOfDescriptors(Object.assign(new Error('x'), { code: 'EMFILE' }))).toBe(true);
-  expect(isOutOfDescriptors(Object.assign(new Error('x'), { code: 'ENOSPC' }))).toBe(false);
-  expect(isOutOfDescriptors('EMFILE')).toBe(false);
 });

@@ -116,13 +116,6 @@ describe('defaultThresholds', () => {
     expect(capacityNeeded(needs, { softBytes: GIB, ballastBytes: 20 * GIB })).toBe(21 * GIB + 192 * MIB);
   });
 
-  it('leave room for a compaction of the store as it is by default', () => {
-    const needs = { segmentBytes: 64 * MIB, compactionBytes: compactionBytesMax() };
-    const { hardBytes, softBytes } = defaultThresholds(10 * GIB, needs);
-    expect(softBytes - hardBytes).toBe(320 * MIB);
-    expect(compactionBytesMax({ writeBufferBytes: MIB })).toBe(27 * MIB);
-  });
-
   it('always leave room for two segments and a compaction, and never take more than a twentieth for the ballast', () => {
     fc.assert(
       fc.property(

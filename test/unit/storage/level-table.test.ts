@@ -3,7 +3,7 @@
 // every cut.
 import { closeSync, ftruncateSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openLevelStore } from '#storage';
 import { LevelTable } from '../../../src/storage/level-table.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -72,41 +72,32 @@ test('every bit of a table is guarded, and so is its length (W19)', async () => 
   expect(missed).toEqual([]);
 });
 
-describe('a bit of each part of a table', () => {
-  /** How far before the end of the table; what is found when the table is opened, and what only in its rows. */
-  test.each([
-    { part: 'a row', at: () => 100, finds: /block of \d+ bytes with checksum 0x[0-9a-f]{8}, expected 0x[0-9a-f]{8}/ },
-    { part: 'the restarts', at: (first: number) => first - 5, finds: /a block of \d+ bytes with checksum/ },
-    { part: 'the type', at: (first: number) => first, finds: /a block of \d+ bytes with checksum/ },
-    { part: 'the checksum', at: (first: number) => first + 2, finds: /a block of \d+ bytes with checksum/ },
-  ])('of rows: $part', async ({ at, finds }) => {
-    using dir = tempDir();
-    const { path, bytes } = await writtenTable(dir.path, 5000);
-    const table = LevelTable.open(path, bytes.length);
-    const { length } = table.rowBlocks[0] ?? { length: 0 };
-    expect(table.rowBlocks.length).toBeGreaterThan(50);
-    table.close();
-    writeFileSync(path, withBit(bytes, 8 * at(length) + 3));
-    // What leads to the rows is whole, so opening it is no help.
-    LevelTable.open(path, bytes.length).close();
-    expect(() => verify(path, bytes.length)).toThrow(finds);
-    expect(() => verify(path, bytes.length)).toThrow('at offset 0:');
-  });
-
-  test.each([
-    { part: 'the filter', at: (rowsEnd: number) => rowsEnd + 10 },
-    { part: 'the index', at: (_: number, end: number) => end - 48 - 100 },
-    { part: 'a handle of the footer', at: (_: number, end: number) => end - 47 },
-    { part: 'the zeros of the footer', at: (_: number, end: number) => end - 12 },
-    { part: 'the magic number', at: (_: number, end: number) => end - 1 },
-  ])('that leads to them: $part, which opening finds', async ({ at }) => {
-    using dir = tempDir();
-    const { path, bytes } = await writtenTable(dir.path, 5000);
-    const table = LevelTable.open(path, bytes.length);
-    const last = table.rowBlocks.at(-1);
-    table.close();
-    const rowsEnd = (last?.offset ?? 0) + (last?.length ?? 0) + 5;
-    writeFileSync(path, withBit(bytes, 8 * at(rowsEnd, bytes.length)));
+test.each<[string, boolean, (rowBlock: number, rowsEnd: number, end: number) => number]>([
+  // What leads to the rows is whole where a row is not, so opening finds nothing.
+  ['a row', false, () => 100],
+  ['the restarts of rows', false, (rowBlock) => rowBlock - 5],
+  ['the type of a block', false, (rowBlock) => rowBlock],
+  ['the checksum of a block', false, (rowBlock) => rowBlock + 2],
+  ['the filter', true, (_, rowsEnd) => rowsEnd + 10],
+  ['the index', true, (_, __, end) => end - 48 - 100],
+  ['a handle of the footer', true, (_, __, end) => end - 47],
+  ['the zeros of the footer', true, (_, __, end) => end - 12],
+  ['the magic number', true, (_, __, end) => end - 1],
+])('a bit of %s is found, by opening the table: %s (W19)', async (_part, byOpening, at) => {
+  using dir = tempDir();
+  const { path, bytes } = await writtenTable(dir.path, 2000);
+  const table = LevelTable.open(path, bytes.length);
+  const [first, last] = [table.rowBlocks[0], table.rowBlocks.at(-1)];
+  table.close();
+  if (first === undefined || last === undefined || first === last) throw new Error('There are blocks');
+  const place = at(first.length, last.offset + last.length + 5, bytes.length);
+  writeFileSync(path, withBit(bytes, 8 * place + 3));
+  if (byOpening) {
     expect(() => LevelTable.open(path, bytes.length)).toThrow(/is damaged at offset \d+: found /);
-  });
+  } else {
+    LevelTable.open(path, bytes.length).close();
+    expect(() => verify(path, bytes.length)).toThrow(
+      /at offset 0: found a block of \d+ bytes with checksum 0x[0-9a-f]{8}, expected 0x[0-9a-f]{8}/,
+    );
+  }
 });

@@ -14,22 +14,13 @@ const hardState = { term: toTerm(3), vote: 9 };
 const checkpoint = { index: toLogIndex(41), term: toTerm(2), revision: toRevision(40) };
 const payload = Uint8Array.of(1, 2, 3);
 
+const entry = { kind: 'entry', group, level: 1 } as const;
+const MEMBERSHIP = membershipOf([toReplicaId(2), toReplicaId(2 ** 53 - 1)], [toReplicaId(1)]);
+
 const EXAMPLES: readonly LogRecord[] = [
   { kind: 'entry', group, level: 1, term: toTerm(3), index: toLogIndex(42), payload },
   { kind: 'entry', group, level: 255, term: toTerm(3), index: toLogIndex(43), payload: new Uint8Array(0) },
-  {
-    kind: 'entry',
-    group,
-    level: 1,
-    term: toTerm(3),
-    index: toLogIndex(44),
-    payload: NO_BYTES,
-    membership: {
-      voters: { incoming: [toReplicaId(2), toReplicaId(2 ** 53 - 1)], outgoing: [] },
-      learners: [toReplicaId(1)],
-      learnersNext: [],
-    },
-  },
+  { ...entry, term: toTerm(3), index: toLogIndex(44), payload: NO_BYTES, membership: MEMBERSHIP },
   { kind: 'hard-state', group, hardState },
   { kind: 'truncate-from', group, index: toLogIndex(42) },
   { kind: 'checkpoint', group, checkpoint },
@@ -44,21 +35,14 @@ const EXAMPLES: readonly LogRecord[] = [
 ];
 
 describe('a log record', () => {
-  it.each(EXAMPLES.map((record) => [record.kind, record] as const))(
-    'of type %s decodes to itself (W1)',
-    (_, record) => {
-      expect(decodeAll(encode([record]))).toEqual([record]);
-    },
-  );
-
-  it('follows the one before it without a gap, in the order of the calls', () => {
+  it('decodes to itself, and follows the one before it without a gap (W1)', () => {
     expect(decodeAll(encode(EXAMPLES))).toEqual(EXAMPLES);
   });
 
   it('decodes to itself whatever its numbers are (W1)', () => {
     const u64 = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
     const someGroup = fc.nat(2 ** 32 - 1).map(toGroupId);
-    const entry = fc
+    const someEntry = fc
       .record({
         group: someGroup,
         level: fc.nat(255),
@@ -67,55 +51,36 @@ describe('a log record', () => {
         payload: fc.uint8Array({ maxLength: 99 }),
       })
       .map((r): LogRecord => ({ kind: 'entry', ...r, term: toTerm(r.term), index: toLogIndex(r.index) }));
-    const vote = fc.record({ group: someGroup, term: u64, vote: u64 }).map(
-      (r): LogRecord => ({
-        kind: 'hard-state',
-        group: r.group,
-        hardState: { term: toTerm(r.term), vote: r.vote },
-      }),
-    );
+    const someVote = fc
+      .record({ group: someGroup, hardState: fc.record({ term: u64.map(toTerm), vote: u64 }) })
+      .map((r): LogRecord => ({ kind: 'hard-state', ...r }));
     fc.assert(
-      fc.property(fc.array(fc.oneof(entry, vote), { maxLength: 20 }), (records) => {
+      fc.property(fc.array(fc.oneof(someEntry, someVote), { maxLength: 20 }), (records) => {
         expect(decodeAll(encode(records))).toEqual(records);
       }),
     );
   });
 
-  it.each([
-    ['an unknown type', RECORD_OFFSET.type, 200, /type 200/],
-    ['no type', RECORD_OFFSET.type, 0, /type 0/],
-    ['the type of another payload', RECORD_OFFSET.type, 2, /type 2 with 3 bytes/],
-    ['a term beyond 2^53', RECORD_OFFSET.term + 7, 1, /term \d+/],
-    ['an index beyond 2^53', RECORD_OFFSET.index + 7, 1, /index \d+/],
-  ])('is refused with %s (W1)', (_name, offset, byte, message) => {
-    const bytes = encode([{ kind: 'entry', group, level: 1, term: toTerm(1), index: toLogIndex(1), payload }]);
+  it.each<[string, LogRecord | undefined, number, number, RegExp]>([
+    ['an unknown type', EXAMPLES[0], RECORD_OFFSET.type, 200, /type 200/],
+    ['no type', EXAMPLES[0], RECORD_OFFSET.type, 0, /type 0/],
+    ['the type of another payload', EXAMPLES[0], RECORD_OFFSET.type, 2, /type 2 with 3 bytes/],
+    ['a term beyond 2^53', EXAMPLES[0], RECORD_OFFSET.term + 7, 1, /term \d+/],
+    ['an index beyond 2^53', EXAMPLES[0], RECORD_OFFSET.index + 7, 1, /index \d+/],
+    ['a vote beyond 2^53', EXAMPLES[3], RECORD_HEADER_BYTES + 7, 1, /number \d+/],
+    ['a revision beyond 2^53', EXAMPLES[5], RECORD_HEADER_BYTES + 7, 1, /number \d+/],
+    ['a revision of a start beyond 2^53', EXAMPLES[6], RECORD_HEADER_BYTES + 7, 1, /number \d+/],
+    ['a number of a summary beyond 2^53', EXAMPLES[8], RECORD_HEADER_BYTES + 31, 1, /number \d+/],
+  ])('is refused with %s (W1)', (_name, record, offset, byte, message) => {
+    const bytes = encode(record === undefined ? [] : [record]);
     bytes[offset] = byte;
     expect(decodeRecord(bytes, new DataView(bytes.buffer), 0)).toMatch(message);
-  });
-
-  it.each([
-    ['vote', { kind: 'hard-state', group, hardState }, 0],
-    ['revision', { kind: 'checkpoint', group, checkpoint }, 0],
-    ['revision of a start', { kind: 'log-start', group, checkpoint }, 0],
-    ['number of a summary', EXAMPLES[8], 24],
-  ] as const)('is refused when its %s is beyond 2^53 (W1)', (_name, record, place) => {
-    const bytes = encode(record === undefined ? [] : [record]);
-    bytes[RECORD_HEADER_BYTES + place + 7] = 1;
-    expect(decodeRecord(bytes, new DataView(bytes.buffer), 0)).toMatch(/number \d+/);
   });
 });
 
 describe('a record with a membership', () => {
   const membership = membershipOf([toReplicaId(1), toReplicaId(2)]);
-  const record: LogRecord = {
-    kind: 'entry',
-    group,
-    level: 1,
-    term: toTerm(1),
-    index: toLogIndex(1),
-    payload: NO_BYTES,
-    membership,
-  };
+  const record: LogRecord = { ...entry, term: toTerm(1), index: toLogIndex(1), payload: NO_BYTES, membership };
 
   it.each([
     ['nobody in it', 0, 0, /four lists/],
@@ -147,7 +112,7 @@ describe('RecordWriter', () => {
 
   it('grows when a record does not fit', () => {
     const writer = new RecordWriter(1);
-    const large = new Uint8Array(PAYLOAD_BYTES_MAX).fill(5);
+    const large = new Uint8Array(100_000).fill(5);
     writer.entry(group, { term: toTerm(1), index: toLogIndex(1), payload });
     writer.entry(group, { term: toTerm(1), index: toLogIndex(2), payload: large });
     expect(decodeAll(writer.take())).toMatchObject([{ payload }, { payload: large }]);

@@ -76,11 +76,10 @@ test('a table that is missing, or damaged in a round, is named (W18, W19)', asyn
   expect(() => finish(another)).toThrow(`${name} is damaged: it is missing`);
 });
 
-test('the thread reports what it has verified, round after round, and then the damage', async () => {
+test('the thread begins with the first table, reports what it has verified, round after round, and then the damage', async () => {
   const dir = testDir();
   const store = await openLevelStore(dir);
   onTestFinished(async () => store.close());
-  await writeTable(store, 0);
   const damage = Promise.withResolvers<Error>();
   const second = Promise.withResolvers<void>();
   let bytes = 0;
@@ -93,32 +92,15 @@ test('the thread reports what it has verified, round after round, and then the d
   const pace = { firstLookBytes: 2 ** 30, roundBytes: 2 ** 30, roundMs: 20, pollMs: 5 };
   const thread = new ScrubThread({ directory: dir }, { onVerified, onFailure: damage.resolve }, pace);
   onTestFinished(async () => thread.close());
+  expect(thread.isRunning).toBe(false);
+  await writeTable(store, 0);
   await second.promise;
+  expect(thread.isRunning).toBe(true);
   expect(bytes).toBeGreaterThan(1_600_000);
   const [name = ''] = tablesOf(dir);
   flip(join(dir, name), 300_000);
   const failure = await damage.promise;
   expect(failure).toMatchObject({ name: 'StorageFailure', kind: 'corrupt', path: join(dir, name) });
-});
-
-test('the thread begins with the first table', async () => {
-  const dir = testDir();
-  const store = await openLevelStore(dir);
-  onTestFinished(async () => store.close());
-  const verified = Promise.withResolvers<void>();
-  const onVerified = ({ bytes }: { readonly bytes: number }): void => {
-    if (bytes > 0) verified.resolve();
-  };
-  const thread = new ScrubThread(
-    { directory: dir },
-    { onVerified, onFailure: verified.reject },
-    { roundMs: 5, pollMs: 5 },
-  );
-  onTestFinished(async () => thread.close());
-  expect(thread.isRunning).toBe(false);
-  await writeTable(store, 0);
-  await verified.promise;
-  expect(thread.isRunning).toBe(true);
 });
 
 test('the thread looks into the MANIFEST once in a poll interval, whatever it reads meanwhile', async () => {

@@ -1,6 +1,6 @@
 // Goal: no damage to a segment is ever accepted, and only what a crash can do is called torn (W2, W3, W4). Method: one
-// full segment of 64 KiB, and every single one of its 524,288 bits flipped, every offset cut, every offset from which
-// nothing reached the disk, every subset of the sectors of its last batch lost.
+// full segment of 64 KiB; its bits flipped, cut at offsets, with nothing on the disk from offsets on, and every subset
+// of the sectors of its last batch lost. A run of everything takes each bit and offset, a commit every 31st.
 //
 // The scan goes strictly forward, so a flip in one batch is judged from that batch on; every 997th flip is judged from
 // the beginning of the segment too, and must come to the same.
@@ -11,15 +11,10 @@ import { membershipOf, toReplicaId } from '#raft';
 import { StorageFailure, Wal } from '#storage';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
 import { decodeBatchHeader, decodeSegmentHeader, type LogEnd, SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
-import {
-  type ScannedBatch,
-  type SegmentContext,
-  type SegmentEnd,
-  scanBatches,
-  segmentBytes,
-} from '../../../src/storage/wal-scanner.ts';
+import { type SegmentContext, type SegmentEnd, scanBatches, segmentBytes } from '../../../src/storage/wal-scanner.ts';
 import { encode, RecordSource, seededDraw } from '../../support/log-model.ts';
 import { MemoryDisk } from '../../support/memory-disk.ts';
+import { IS_LONG } from '../../support/runs.ts';
 
 const SEGMENT_BYTES = 64 * 1024;
 const PATH = 'wal/000000000001.wal';
@@ -30,7 +25,7 @@ const FIRST: LogEnd = { seq: 0, crc: 0, offset: SECTOR_BYTES };
 const disk = fullSegment();
 const original = disk.file(PATH).slice();
 /** Where each batch begins, and the end of the log before it. The last one is the end of the log. */
-const cursors: readonly LogEnd[] = [FIRST, ...scanAll(original).batches.map((batch) => batch.end)];
+const cursors: readonly LogEnd[] = [FIRST, ...endsOf(original)];
 const end = cursors.at(-1) ?? FIRST;
 const lastBatch = cursors.at(-2) ?? FIRST;
 
@@ -39,19 +34,17 @@ const STALE: SegmentContext = { isLast: true, syncedThrough: 0, firstSeq: 1 };
 const EXACT: SegmentContext = { ...STALE, syncedThrough: end.seq };
 const FOLLOWED: SegmentContext = { ...STALE, isLast: false };
 
-/** What takes long is cut up: each part has the time of a test to itself. */
-const PARTS = [1, 2, 3, 4, 5, 6];
+const STRIDE = IS_LONG ? 1 : 31;
 
-describe('a segment of 64 KiB', () => {
+describe('a segment of 64 KiB', { timeout: 120_000 }, () => {
   it('is scanned from end to end, and is what the tests below need', () => {
     expect(scan(original, FIRST, EXACT)).toEqual({ last: end, end: { kind: 'clean' } });
     expect(cursors.length).toBeGreaterThan(15);
     expect(end.offset).toBeGreaterThan(SEGMENT_BYTES * 0.9);
     expect(end.offset).toBeLessThan(SEGMENT_BYTES - 4 * SECTOR_BYTES);
     expect((end.offset - lastBatch.offset) / SECTOR_BYTES).toBeGreaterThan(5);
-    const masked = cursors.filter(
-      ({ offset }) => (decodeBatchHeader(original, viewOf(original), offset)?.mask ?? 0) !== 0,
-    );
+    const view = new DataView(original.buffer);
+    const masked = cursors.filter(({ offset }) => (decodeBatchHeader(original, view, offset)?.mask ?? 0) !== 0);
     expect(masked.length).toBeGreaterThan(1);
   });
 
@@ -64,29 +57,13 @@ describe('a segment of 64 KiB', () => {
     expect(accepted).toEqual([]);
   });
 
-  it.each(PARTS)('is corrupt with any one bit of its batches flipped, part %i (W2, W4)', (part) => {
-    const bytes = original.slice();
-    const wrong: number[] = [];
-    for (const [place, cursor] of cursors.slice(0, -1).entries()) {
-      if (place % PARTS.length !== part - 1) continue;
-      for (const bit of bits(cursor.offset, cursors[place + 1]?.offset ?? 0)) {
-        flip(bytes, bit);
-        const { last, end: verdict } = scan(bytes, cursor, STALE);
-        if (verdict.kind !== 'corrupt' || last !== cursor) wrong.push(bit);
-        flip(bytes, bit);
-      }
-    }
-    expect(wrong).toEqual([]);
-    expect(bytes).toEqual(original);
-  });
-
-  it('comes to the same verdict from its beginning and with an exact guard, for some of the flips (W2, W4)', () => {
+  it('is corrupt with any one bit of its batches flipped (W2, W4)', () => {
     const bytes = original.slice();
     const wrong = bits(SECTOR_BYTES, end.offset).filter((bit) => {
-      if (bit % 997 !== 0) return false;
       const cursor = cursorAt(bit >> 3);
       flip(bytes, bit);
-      const verdicts = [scan(bytes, cursor, STALE), scan(bytes, FIRST, STALE), scan(bytes, FIRST, EXACT)];
+      const verdicts = [scan(bytes, cursor, STALE)];
+      if (bit % 997 === 0) verdicts.push(scan(bytes, FIRST, STALE), scan(bytes, FIRST, EXACT));
       flip(bytes, bit);
       return verdicts.some(({ last, end: verdict }) => verdict.kind !== 'corrupt' || last.seq !== cursor.seq);
     });
@@ -107,10 +84,10 @@ describe('a segment of 64 KiB', () => {
     expect(wrong).toEqual([]);
   });
 
-  it.each(PARTS)('is refused when it was cut at any offset, part %i (W9)', (part) => {
+  it('is refused when it was cut at any offset (W9)', () => {
     const damaged = disk.afterProcessDeath();
     const accepted: number[] = [];
-    for (let size = part - 1; size < SEGMENT_BYTES; size += PARTS.length) {
+    for (let size = 0; size < SEGMENT_BYTES; size += STRIDE) {
       damaged.resize(PATH, size);
       damaged.file(PATH).set(original.subarray(0, size));
       const failure = openFailure(damaged);
@@ -119,14 +96,14 @@ describe('a segment of 64 KiB', () => {
     expect(accepted).toEqual([]);
   });
 
-  it('ends with the last whole batch when nothing from an offset on reached the disk (W4)', { timeout: 60_000 }, () => {
+  it('ends with the last whole batch when nothing from an offset on reached the disk (W4)', () => {
     const bytes = original.slice();
     const wrong: string[] = [];
     let isChanged = false;
     for (let from = end.offset - 1; from >= SECTOR_BYTES; from--) {
       isChanged ||= bytes[from] !== 0;
       bytes[from] = 0;
-      if (!isChanged) continue;
+      if (!isChanged || (from % STRIDE > 0 && from % SECTOR_BYTES > 0)) continue;
       const cursor = cursorAt(from);
       const { last, end: verdict } = scan(bytes, cursor, STALE);
       const isAsExpected = expectedWithout(from, cursor).includes(verdict.kind);
@@ -197,7 +174,7 @@ describe('a batch', () => {
     const draw = seededDraw(77);
     const bytes = original.slice();
     const accepted: string[] = [];
-    for (let round = 0; round < 20_000; round++) {
+    for (let round = 0; round < 20_000 / STRIDE; round++) {
       const from = SECTOR_BYTES + draw(end.offset - SECTOR_BYTES);
       const to = Math.min(from + 1 + draw(64), end.offset);
       for (let at = from; at < to; at++) bytes[at] = draw(256);
@@ -260,13 +237,13 @@ function scan(
   return scanBatches(segmentBytes(bytes), from, context, () => undefined);
 }
 
-function scanAll(bytes: Uint8Array): { readonly batches: readonly ScannedBatch[] } {
-  const batches: ScannedBatch[] = [];
+function endsOf(bytes: Uint8Array): readonly LogEnd[] {
+  const ends: LogEnd[] = [];
   scanBatches(segmentBytes(bytes), FIRST, { isLast: true, syncedThrough: 0, firstSeq: 1 }, (batch) => {
-    batches.push(batch);
+    ends.push(batch.end);
     return undefined;
   });
-  return { batches };
+  return ends;
 }
 
 /** The end of the log before the batch that the offset lies in. */
@@ -288,11 +265,7 @@ function flip(bytes: Uint8Array, bit: number): void {
   bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
 }
 
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-}
-
-/** The bits of the bytes `[from, to)`. */
+/** Bits of the bytes `[from, to)`. */
 function bits(from: number, to: number): readonly number[] {
-  return Array.from({ length: 8 * (to - from) }, (_, place) => 8 * from + place);
+  return Array.from({ length: Math.ceil((8 * (to - from)) / STRIDE) }, (_, place) => 8 * from + STRIDE * place);
 }

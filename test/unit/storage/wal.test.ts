@@ -6,7 +6,7 @@ import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { type EncodedRecords, RecordWriter, Wal } from '#storage';
 import { SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
 import { fileError } from '../../support/file-names.ts';
-import { encode, fold, RecordSource, seededDraw, stateOf } from '../../support/log-model.ts';
+import { encode, stateOf } from '../../support/log-model.ts';
 import { type DiskStep, MemoryDisk } from '../../support/memory-disk.ts';
 import {
   entries,
@@ -23,14 +23,6 @@ import {
 } from '../../support/small-log.ts';
 
 describe('a new log', () => {
-  it('is empty, and still is when it is opened again', () => {
-    const disk = new MemoryDisk();
-    const empty = { groups: {}, tombstones: [] };
-    expect(stateOf(openLog(disk).recovered)).toEqual(empty);
-    expect(stateOf(openLog(disk).recovered)).toEqual(empty);
-    expect(disk.list('wal').toSorted()).toEqual(['000000000001.wal', 'guard']);
-  });
-
   it('gives its first segment a name only when all of it is synced (W9)', () => {
     const disk = new MemoryDisk();
     const steps = watch(disk);
@@ -113,10 +105,11 @@ describe('an append', () => {
     ['a second vote in a term', vote(1, 2), /vote of group 7 for 2 in term 1 after one for 1/],
     ['a checkpoint beyond the last entry', checkpoint(3), /checkpoint of group 7 at 3/],
     ['a start of a later term', logStart(9, 2), /start of group 7 behind 9 of term 2, in term 1/],
+    ['a start behind a checkpoint', logStart(0), /start of group 7 behind 0.*whose checkpoint is at 1/],
   ])('of %s is refused as a bug, and stops the log (W7, W11)', (_what, records, message) => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
-    wal.append([vote(), entries(1, 2)]);
+    wal.append([vote(), entries(1, 2), checkpoint(1)]);
     const steps = watch(disk);
     expect(() => wal.append([records])).toThrow(message);
     expect(() => wal.append([entries(3, 1)])).toThrow(message);
@@ -125,16 +118,6 @@ describe('an append', () => {
 });
 
 describe('a segment that is full', () => {
-  it('is followed by one that begins with a summary of every group (W9)', () => {
-    const disk = new MemoryDisk();
-    const source = new RecordSource(seededDraw(3), { groups: 5, payloadBytesMax: 200 });
-    const { wal } = openLog(disk);
-    const records = Array.from({ length: 60 }, () => source.batch(5));
-    for (const batch of records) wal.append([encode(batch)]);
-    expect(segments(disk).length).toBeGreaterThan(1);
-    expect(stateOf(openLog(disk).recovered)).toEqual(fold(records.flat()));
-  });
-
   it('costs the next append nothing but a name when the spare is ready (W13)', async () => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
@@ -152,48 +135,11 @@ describe('a segment that is full', () => {
     expect(index).toBeGreaterThan(10);
   });
 
-  it('is followed all the same when no spare was prepared (W13)', () => {
-    const disk = new MemoryDisk();
-    const { wal } = openLog(disk);
-    wal.append([vote()]);
-    for (let index = 1; index < 200; index++) wal.append([entries(index, 1, 400)]);
-    expect(stateOf(openLog(disk).recovered).groups[GROUP]?.entries).toHaveLength(199);
-  });
-
   it('is not followed when there are more groups than half a segment can name', () => {
     const { wal } = openLog(new MemoryDisk());
     const manyVotes = new RecordWriter();
     for (let group = 0; group < 200; group++) manyVotes.hardState(toGroupId(group), { term: TERM, vote: 1 });
     expect(() => wal.append([manyVotes.take(), entries(1, 40, 300)])).toThrow(/larger segments/);
-  });
-});
-
-describe('a start of the log', () => {
-  it('takes the place of every entry, those behind it included, and the log goes on behind it (W11)', () => {
-    const disk = new MemoryDisk();
-    const { wal } = openLog(disk);
-    wal.append([vote(), entries(1, 4), logStart(2), logStart(9), entries(10, 2)]);
-    expect(stateOf(openLog(disk).recovered).groups[GROUP]).toMatchObject({
-      checkpoint: { index: 9 },
-      entries: [{ index: 10 }, { index: 11 }],
-    });
-  });
-
-  it('is refused behind a checkpoint, as a bug (W11)', () => {
-    const { wal } = openLog(new MemoryDisk());
-    wal.append([vote(), entries(1, 4), checkpoint(3)]);
-    expect(() => wal.append([logStart(2)])).toThrow(/start of group 7 behind 2.*whose checkpoint is at 3/);
-  });
-
-  it('lets the segments of its group go (W12)', () => {
-    const disk = new MemoryDisk();
-    const { wal } = openLog(disk);
-    wal.append([vote()]);
-    let index = 1;
-    for (; segments(disk).length < 3; index++) wal.append([entries(index, 1, 400)]);
-    wal.append([logStart(index + 100)]);
-    wal.tidy();
-    expect(segments(disk)).toEqual([3]);
   });
 });
 
