@@ -44,10 +44,6 @@ function plain(rows: readonly KvRow[]): readonly (readonly [readonly number[], r
   return rows.map((row) => [[...row.key], [...row.value]]);
 }
 
-function keysOf(rows: readonly KvRow[]): readonly (readonly number[])[] {
-  return rows.map((row) => [...row.key]);
-}
-
 export function kvConformance(name: string, open: () => Promise<KvUnderTest>): void {
   describe(`the kv port of ${name}`, () => {
     let tested: KvUnderTest;

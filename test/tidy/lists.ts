@@ -16,7 +16,7 @@ export function errorPageIsComplete(tree: Tree, codes: readonly string[]): reado
 export function errorCodesAreTested(tree: Tree, codes: readonly string[]): readonly Fault[] {
   const texts = [...tests(tree).values()];
   return codes.flatMap((code) =>
-    texts.some((text) => text.includes(`'${code}'`)) ? [] : [`${code}: no test names it`],
+    texts.some((text) => new RegExp(`'${code}'|^ *${code}: `, 'm').test(text)) ? [] : [`${code}: no test names it`],
   );
 }
 

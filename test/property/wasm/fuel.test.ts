@@ -82,14 +82,14 @@ interface Ran {
 /** What the tree says that runs. Of operators it counts those alone that surely are some: runs of them. */
 function interpret(code: readonly Code[], bits: number, blocks: number = 0): Ran {
   let operators = 0;
-  let runs = 0;
+  let straight = 0;
   for (const part of code) {
     const ran = interpretOne(part, bits, blocks);
     operators += ran.operators;
-    runs += ran.runs;
-    if (ran.leaves > 0) return { operators, runs, leaves: ran.leaves };
+    straight += ran.runs;
+    if (ran.leaves > 0) return { operators, runs: straight, leaves: ran.leaves };
   }
-  return { operators, runs, leaves: 0 };
+  return { operators, runs: straight, leaves: 0 };
 }
 
 function interpretOne(code: Code, bits: number, blocks: number): Ran {
