@@ -81,23 +81,22 @@ function checkSpecVersion(bytes: Uint8Array, layout: EventLayout, place: EventPl
 function checkSource(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
   const { sourceStart, sourceEnd, streamStart, streamEnd } = layout;
   if (sourceStart === -1) {
-    addEventFault(place, 'source', 'is required, a URI-reference whose last path segment names the stream');
+    addEventFault(place, 'source', 'is required: a URI-reference (RFC 3986)');
     return;
   }
   const fault = sourceFault(bytes, layout);
   if (fault !== undefined) {
     addEventFault(place, 'source', fault, foundBytes(bytes, sourceStart, sourceEnd));
   } else if (streamEnd - streamStart > NAME_BYTES_MAX) {
-    const rule = `must name a stream (its last path segment) of at most ${NAME_BYTES_MAX} bytes`;
+    const rule = `must name a stream of at most ${NAME_BYTES_MAX} bytes`;
     addEventFault(place, 'source', rule, foundBytes(bytes, streamStart, streamEnd));
   }
 }
 
 function sourceFault(bytes: Uint8Array, layout: EventLayout): string | undefined {
-  const { sourceStart, sourceEnd, streamStart } = layout;
+  const { sourceStart, sourceEnd } = layout;
   if (sourceEnd - sourceStart > URI_BYTES_MAX) return `must be at most ${URI_BYTES_MAX} bytes`;
-  if (!isUriReference(bytes, sourceStart, sourceEnd)) return 'must be a URI-reference (RFC 3986)';
-  return streamStart === -1 ? 'must have a path segment that is not empty: the last one names the stream' : undefined;
+  return isUriReference(bytes, sourceStart, sourceEnd) ? undefined : 'must be a URI-reference (RFC 3986)';
 }
 
 function checkTime(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {

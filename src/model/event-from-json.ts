@@ -21,7 +21,7 @@ const NOT_EMPTY = {
   id: 'must not be empty',
   specversion: `must be "${SPEC_VERSION}"`,
   type: 'must not be empty',
-  source: 'must be a URI-reference whose last path segment names the stream',
+  source: 'must be a URI-reference (RFC 3986)',
 } as const;
 
 /** The event that the node says, or undefined with faults added. The body was parsed with `raw: RAW_DATA`. */

@@ -8,7 +8,7 @@ import { assert, decodeUtf8, formatInstant, type Instant, isInstant, ProtoReader
 import type { EventFacts } from './event.ts';
 import { ENTRY_TAG, INT32_MAX, INT32_MIN, TAG, VALUE_TAG } from './event-wire.ts';
 import { readTimestamp } from './timestamp-wire.ts';
-import { streamEnd, streamStart, uriParts } from './uri.ts';
+import { streamSpan } from './uri.ts';
 
 /** Offsets of all fields; a start of −1 means absent, and then the end is −1 too. */
 export interface EventLayout extends EventFacts {
@@ -161,9 +161,9 @@ function placeTime(layout: Draft, time: Instant | undefined): boolean {
 
 function placeStream(layout: Draft, bytes: Uint8Array): void {
   if (layout.sourceStart === -1) return;
-  const parts = uriParts(bytes, layout.sourceStart, layout.sourceEnd);
-  layout.streamStart = streamStart(bytes, parts);
-  layout.streamEnd = layout.streamStart === -1 ? -1 : streamEnd(bytes, parts);
+  const { start, end } = streamSpan(bytes, layout.sourceStart, layout.sourceEnd);
+  layout.streamStart = start;
+  layout.streamEnd = end;
 }
 
 /** Whether the text is the canonical spelling of the time, which canonical bytes leave out. */

@@ -6,7 +6,7 @@
  */
 import { assert } from '#base';
 import { TAG } from './event-wire.ts';
-import { streamEnd, streamStart, uriParts } from './uri.ts';
+import { streamSpan } from './uri.ts';
 
 /** Offsets into the array that was read; a start of −1 means absent. */
 export class EventSpans {
@@ -72,9 +72,9 @@ export class EventSpans {
 
   /** Of the event that was read last. */
   placeStream(bytes: Uint8Array): void {
-    const parts = uriParts(bytes, this.sourceStart, this.sourceEnd);
-    this.streamStart = streamStart(bytes, parts);
-    this.streamEnd = this.streamStart === -1 ? -1 : streamEnd(bytes, parts);
+    const { start, end } = streamSpan(bytes, this.sourceStart, this.sourceEnd);
+    this.streamStart = start;
+    this.streamEnd = end;
   }
 
   #place(tag: number, start: number, end: number): void {

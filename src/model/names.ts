@@ -7,7 +7,7 @@ import { type Brand, decodeUtf8, encodeUtf8, parseUuid } from '#base';
 import type { Faults } from './faults.ts';
 import { NAME_BYTES_MAX, URI_BYTES_MAX } from './limits.ts';
 import { describeTextFault, nameFault, type TextFault } from './text-rules.ts';
-import { isUriReference, streamEnd, streamStart, uriParts } from './uri.ts';
+import { isUriReference, streamSpan } from './uri.ts';
 
 /** A DNS label: lowercase letters, digits, and hyphens inside. */
 export type DatabaseName = Brand<string, 'DatabaseName'>;
@@ -92,14 +92,12 @@ export function parseTransactionId(text: string, field: string, faults: Faults):
   return faults.add(field, 'must be a UUID (8-4-4-4-12 hexadecimal digits)', text);
 }
 
-/** The stream of a source, or undefined when the source is no URI-reference or has no path segment. */
+/** The stream of a source, or undefined when the source is no URI-reference or the stream is too long. */
 export function streamOfSource(source: string): StreamName | undefined {
   const bytes = encodeUtf8(source);
   if (bytes.length > URI_BYTES_MAX || !isUriReference(bytes, 0, bytes.length)) return undefined;
-  const parts = uriParts(bytes, 0, bytes.length);
-  const start = streamStart(bytes, parts);
-  if (start === -1) return undefined;
-  const stream = decodeUtf8(bytes, start, streamEnd(bytes, parts));
+  const { start, end } = streamSpan(bytes, 0, bytes.length);
+  const stream = decodeUtf8(bytes, start, end);
   return stream !== undefined && isStreamName(stream) ? stream : undefined;
 }
 

@@ -4,14 +4,15 @@
  * Only the characters, percent escapes, scheme and authority shape are judged; nothing is decoded, resolved or folded
  * in case, because a source is stored and compared as it was written.
  *
- * The stream of a source is the last non-empty segment of its path (decisions 2.4), as written: percent escapes stay,
- * and neither authority, query nor fragment is part of a path. (M3)
+ * The stream of a source (decisions 2.4) is the last non-empty segment of its path; without one, the host; without a
+ * host, the whole source. It is kept as written, percent escapes included. Query and fragment are not part of a path,
+ * and what follows a scheme without a slash is no segment. (M3)
  * ```
- * orders                          -> orders
- * /db/shop/streams/orders/        -> orders
- * https://x.example/streams/a?b#c -> a
- * urn:shop:orders                 -> shop:orders
- * https://x.example, #fragment    -> none: invalid as a source
+ * orders                           -> orders
+ * /db/shop/streams/orders/         -> orders
+ * https://x.example/streams/a?b#c  -> a
+ * https://me@x.example:80/         -> x.example
+ * urn:shop:orders, #fragment, /    -> the whole source
  * ```
  */
 
@@ -20,6 +21,9 @@ const COLON = 0x3a;
 const QUESTION = 0x3f;
 const HASH = 0x23;
 const PERCENT = 0x25;
+const AT = 0x40;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
 
 /** Bit sets by byte. */
 const URI_CHARACTER = 1;
@@ -43,15 +47,15 @@ function classes(): Uint8Array {
 }
 
 /** The parts of a URI-reference; the path is `[pathStart, pathEnd)`. */
-export interface UriParts {
+interface UriParts {
   /** End of the scheme (its colon), or −1. */
   readonly schemeEnd: number;
   readonly pathStart: number;
   readonly pathEnd: number;
 }
 
-/** Finds the parts of any text; whether they are valid is the matter of `isUriReference`. */
-export function uriParts(bytes: Uint8Array, from: number, to: number): UriParts {
+/** Finds the parts of any text; `isUriReference` says whether they are valid. */
+function uriParts(bytes: Uint8Array, from: number, to: number): UriParts {
   const schemeEnd = endOfScheme(bytes, from, to);
   let pathStart = schemeEnd === -1 ? from : schemeEnd + 1;
   if (pathStart + 1 < to && bytes[pathStart] === SLASH && bytes[pathStart + 1] === SLASH) {
@@ -80,18 +84,34 @@ function endOfSegment(bytes: Uint8Array, from: number, to: number): number {
   return to;
 }
 
-/** Start of the last non-empty segment of the path, or −1 when it has none; the end is `streamEnd`. */
-export function streamStart(bytes: Uint8Array, parts: UriParts): number {
-  const end = streamEnd(bytes, parts);
-  let start = end;
-  while (start > parts.pathStart && bytes[start - 1] !== SLASH) start--;
-  return start === end ? -1 : start;
+export interface StreamSpan {
+  readonly start: number;
+  readonly end: number;
 }
 
-export function streamEnd(bytes: Uint8Array, parts: UriParts): number {
-  let end = parts.pathEnd;
-  while (end > parts.pathStart && bytes[end - 1] === SLASH) end--;
-  return end;
+/** Where the stream of the source `[from, to)` is. It has bytes when the source has. */
+export function streamSpan(bytes: Uint8Array, from: number, to: number): StreamSpan {
+  const { schemeEnd, pathStart, pathEnd } = uriParts(bytes, from, to);
+  let end = pathEnd;
+  while (end > pathStart && bytes[end - 1] === SLASH) end--;
+  let start = end;
+  while (start > pathStart && bytes[start - 1] !== SLASH) start--;
+  const isSegment = start < end && (start > pathStart || schemeEnd === -1);
+  if (isSegment) return { start, end };
+  const host = hostSpan(bytes, schemeEnd === -1 ? from : schemeEnd + 1, pathStart);
+  return host.start < host.end ? host : { start: from, end: to };
+}
+
+/** The host of the authority `//user@host:port`, which may be empty; without brackets a colon begins the port. */
+function hostSpan(bytes: Uint8Array, from: number, to: number): StreamSpan {
+  let start = Math.min(from + 2, to);
+  for (let i = start; i < to; i++) if (bytes[i] === AT) start = i + 1;
+  let end = start;
+  for (let isInBrackets = false; end < to && (isInBrackets || bytes[end] !== COLON); end++) {
+    if (bytes[end] === OPEN_BRACKET) isInBrackets = true;
+    else if (bytes[end] === CLOSE_BRACKET) isInBrackets = false;
+  }
+  return { start, end };
 }
 
 /** Whether the range is a URI-reference that is not empty. */
@@ -120,7 +140,7 @@ function hasUriCharacters(bytes: Uint8Array, from: number, to: number): boolean 
       if (fragment) return false;
       fragment = true;
     }
-    if (byte === 0x5b || byte === 0x5d) return hasBracketsInAuthority(bytes, from, to);
+    if (byte === OPEN_BRACKET || byte === CLOSE_BRACKET) return hasBracketsInAuthority(bytes, from, to);
   }
   return true;
 }
@@ -148,9 +168,9 @@ function hasBracketsInAuthority(bytes: Uint8Array, from: number, to: number): bo
   let open = -1;
   let close = -1;
   for (let i = authorityStart; i < pathStart; i++) {
-    if (bytes[i] === 0x5b && open === -1) open = i;
-    else if (bytes[i] === 0x5d && close === -1) close = i;
-    else if (bytes[i] === 0x5b || bytes[i] === 0x5d) return false;
+    if (bytes[i] === OPEN_BRACKET && open === -1) open = i;
+    else if (bytes[i] === CLOSE_BRACKET && close === -1) close = i;
+    else if (bytes[i] === OPEN_BRACKET || bytes[i] === CLOSE_BRACKET) return false;
   }
   if (open === -1 || close < open) return false;
   return (

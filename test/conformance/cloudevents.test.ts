@@ -185,17 +185,3 @@ describe.each([HTTP, GRPC])('over %s', (over, connect) => {
     expect(await api.revision(database)).toEqual({ kind: 'at', revision: 0 });
   });
 });
-
-describe.each([HTTP, GRPC])('over %s', (_over, connect) => {
-  it('a source without a path segment names no stream and is refused', async () => {
-    await using api = connect();
-    const database = await freshDatabase(api);
-    for (const source of ['https://cloudevents.example', '#fragment', '///']) {
-      const event = { specversion: '1.0', id: 'x', type: 't', source };
-      expect(await api.transact(database, { events: [event] })).toMatchObject({
-        kind: 'refused',
-        code: 'INVALID_ARGUMENT',
-      });
-    }
-  });
-});

@@ -10,7 +10,6 @@ const MINUTE_MS = 60_000;
 const WORDS: Readonly<Record<EndReason, string>> = {
   flood: 'The client goes on to begin and cancel more calls than a connection may in a turn of the event loop',
   pieces: 'The client sends its requests in far too many small pieces',
-  protocol: 'The client has sent what HTTP/2 does not allow',
 };
 
 export function endedConnections(logger: Logger, metrics: Metrics): (why: EndReason, session: Http2Session) => void {

@@ -1,14 +1,15 @@
 /** Cairn over gRPC; events travel in the CloudEvents shape of Transact. */
+
+import type {
+  CloudEvent_CloudEventAttributeValue as Attribute,
+  CloudEvent,
+} from '../../../src/transport/grpc/gen/cairn/cloudevents/v1/cloudevents.ts';
 import {
   Direction,
   type EventSelector,
   type Event as WireEvent,
 } from '../../../src/transport/grpc/gen/cairn/v1/event.ts';
 import type { Constraint } from '../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
-import type {
-  CloudEvent_CloudEventAttributeValue as Attribute,
-  CloudEvent,
-} from '../../../src/transport/grpc/gen/io/cloudevents/v1/cloudevents.ts';
 import { GrpcFailure, TestClient } from '../grpc-client.ts';
 import type {
   Api,

@@ -58,8 +58,12 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingReq
   readonly expired: (timeout: string) => CallStatus;
 }
 
-/** `flood`: more streams than were allowed; `pieces`: requests in too many small ones; `protocol`: no HTTP/2. */
-export type EndReason = 'flood' | 'pieces' | 'protocol';
+/**
+ * `flood`: more streams than were allowed; `pieces`: requests in too many small ones. What nghttp2 refuses is neither
+ * logged nor counted: it refuses the GOAWAY of last stream 2^31-1 by which grpc-go closes connections, and Node does
+ * not say which frame it was.
+ */
+export type EndReason = 'flood' | 'pieces';
 
 /** The header that carries the mark; whatever a client sends under this name is written over. */
 const MARK = 'x-cairn-stream';
@@ -199,9 +203,6 @@ export class PeerStreams {
     if (session.socket.localPort !== this.#port) return undefined;
     const handle = readHandleOf(session.socket);
     this.#sessions.set(session, handle);
-    session.once('error', (error: unknown) => {
-      if (isOfProtocol(error)) this.#options.onEnded('protocol', session);
-    });
     this.#divert(session);
     return handle;
   }
@@ -251,11 +252,6 @@ export class PeerStreams {
     const nowMs = performance.now();
     for (const peer of this.#streams.values()) peer.endIfLate(nowMs);
   }
-}
-
-/** What nghttp2 has found wrong; other errors are the socket's, or those of our own cuts. */
-function isOfProtocol(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_HTTP2_ERROR';
 }
 
 interface Creation {

@@ -4,7 +4,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
-import { CloudEvent_CloudEventAttributeValue } from "../../io/cloudevents/v1/cloudevents.ts";
+import { CloudEvent_CloudEventAttributeValue } from "../cloudevents/v1/cloudevents.ts";
 
 export const protobufPackage = "cairn.v1";
 
