@@ -1,11 +1,12 @@
 /**
- * Broken invariants: the one kind of failure that nobody handles.
+ * Broken invariants: the one kind of failure that no code handles.
  *
- * An assertion that fails is a bug in Cairn, never the fault of a caller. It is thrown as `BrokenInvariant`, nobody
- * catches it, the node stops and recovers from its log. Faults of callers are `DatabaseError` (see error.ts).
+ * An assertion that fails is a bug in Cairn, never the fault of a caller. It is thrown as `BrokenInvariant`. In the
+ * core, where entries are ordered, stored and applied, it stops the node, which recovers from its log. In a request it
+ * ends that request with an internal error. Faults of callers are `DatabaseError` (see error.ts).
  */
 
-/** Thrown by `assert` and `unreachable`. Never caught, except by the outermost handler that stops the process. */
+/** Thrown by `assert` and `unreachable`. Caught only by the outermost handler, of a request or of the process. */
 export class BrokenInvariant extends Error {
   override readonly name = 'BrokenInvariant';
 }

@@ -1,6 +1,6 @@
 /**
  * The end of the process when something is broken that must not go on: a failed write or sync, damaged data of ours, a
- * broken invariant, an entry of a later release. One line says what and where; the next start recovers.
+ * broken invariant of the core, an entry of a later release. One line says what and where; the next start recovers.
  */
 import { DatabaseError } from '#base';
 import { isCorruptRecord } from '#database';

@@ -17,7 +17,7 @@ import {
   type Term,
 } from '#base';
 import { copyRange } from './bytes-range.ts';
-import { corruptRecord } from './corruption.ts';
+import { unexpectedRow } from './corruption.ts';
 
 export const HASH_BYTES = 32;
 
@@ -79,5 +79,5 @@ function readGroupMark(key: Uint8Array, row: ByteReader): GroupMark {
 }
 
 export function noAppliedRow(key: Uint8Array): Error {
-  return corruptRecord(key, 'it is not an applied row');
+  return unexpectedRow(key, 'it is not an applied row');
 }

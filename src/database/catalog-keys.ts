@@ -13,7 +13,7 @@
 import type { ByteWriter } from '#base';
 import type { KvBatch } from '#kv';
 import { type ApiKey, readApiKey, writeApiKey } from '#model';
-import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
+import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 
 const FORMAT = 1;
 const DIGITS = 16;
@@ -76,7 +76,7 @@ export class CatalogKeys {
     const count = row.varint();
     for (let at = 0; at < count && !row.failed; at++) {
       const read = readApiKey(row);
-      if (read === undefined) throw corruptRecord(key, 'it holds no list of API keys');
+      if (read === undefined) throw unexpectedRow(key, 'it holds no list of API keys');
       this.#set(read);
     }
     closeRow(key, row);

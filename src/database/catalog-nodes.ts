@@ -33,7 +33,7 @@ import {
   unreachable,
 } from '#base';
 import type { KvReader } from '#kv';
-import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
+import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 
 const FORMAT = 2;
 /** With where MCP is: releases that know level 2 at most do not know it. */
@@ -119,11 +119,11 @@ export class CatalogNodes {
     const count = row.varint();
     for (let at = 0; at < count && !row.failed; at++) {
       const node = readNode(row, { hasMcp });
-      if (node === undefined) throw corruptRecord(key, 'it holds no list of nodes');
+      if (node === undefined) throw unexpectedRow(key, 'it holds no list of nodes');
       this.#byStore.set(node.storeId, node);
     }
     closeRow(key, row);
-    if (!isNodeId(next)) throw corruptRecord(key, `${next} is no number of a node`);
+    if (!isNodeId(next)) throw unexpectedRow(key, `${next} is no number of a node`);
     this.#next = next;
   }
 

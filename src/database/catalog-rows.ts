@@ -29,7 +29,7 @@ import {
 import { type AppliedState, readAppliedState, writeAppliedState } from './applied-state.ts';
 import { readReplicas, writeReplicas } from './catalog-entry.ts';
 import { type Recovery, readRecovery, writeRecovery } from './catalog-recovery.ts';
-import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
+import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 
 const APPLIED_FORMAT = 3;
 const BINDINGS_FORMAT = 5;
@@ -79,7 +79,7 @@ export function readCatalogApplied(key: Uint8Array, value: Uint8Array): CatalogA
   const state = readAppliedState(key, row);
   const nextGroup = row.varint();
   closeRow(key, row);
-  if (!isGroupId(nextGroup)) throw corruptRecord(key, `${nextGroup} is no group`);
+  if (!isGroupId(nextGroup)) throw unexpectedRow(key, `${nextGroup} is no group`);
   return { ...state, nextGroup };
 }
 
@@ -129,8 +129,8 @@ function readBinding(key: Uint8Array, row: ByteReader): Binding {
   const isRecovered = row.u8() === 1;
   const recovery = isRecovered ? readRecovery(row) : undefined;
   const name = row.utf8(row.varint());
-  if (isRecovered && recovery === undefined) throw corruptRecord(key, 'it does not hold bindings');
-  if (!isGroupId(group) || !isDatabaseId(databaseId)) throw corruptRecord(key, 'it does not hold bindings');
+  if (isRecovered && recovery === undefined) throw unexpectedRow(key, 'it does not hold bindings');
+  if (!isGroupId(group) || !isDatabaseId(databaseId)) throw unexpectedRow(key, 'it does not hold bindings');
   const held = { replicas, leaving, founders, placement, isSettled };
   return { name, databaseId, group, createdAtMs, ...held, ...(recovery && { recovery }) };
 }

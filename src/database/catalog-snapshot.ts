@@ -11,7 +11,7 @@ import type { KvRange, KvReader } from '#kv';
 import type { GroupMark } from './applied-state.ts';
 import { CatalogMachine } from './catalog-machine.ts';
 import { readCatalogApplied } from './catalog-rows.ts';
-import { corruptRecord } from './corruption.ts';
+import { unexpectedRow } from './corruption.ts';
 import type { HistoryPart } from './history-export.ts';
 import { RowKeys } from './keys.ts';
 import type { LogPlace } from './page.ts';
@@ -43,7 +43,7 @@ export class CatalogExport {
         rows.push({ tail: key.subarray(GROUP_PREFIX_BYTES), value });
       }
     }
-    if (applied === undefined) throw corruptRecord(keys.applied(), 'the applied row is missing');
+    if (applied === undefined) throw unexpectedRow(keys.applied(), 'the applied row is missing');
     const { index, term, group: members } = readCatalogApplied(keys.applied(), applied);
     return new CatalogExport(rows, { index, term }, members);
   }

@@ -1,20 +1,35 @@
 /**
- * What our own rows say when they are broken. Every value carries a CRC-32 that is verified on every read (D1); a value
- * that fails it, or that cannot be read as what it must be, is never guessed at: whoever meets it stops the node.
+ * What our own rows say when they are broken, and what they do not say.
+ *
+ * Every value carries a CRC-32 that is verified on every read (D1). A value that fails it is damage: it is never
+ * guessed at, and the node stops. A row that is missing, or whose checksum holds while its content is not what was
+ * looked for, is a fault of the code that looked for it: it concerns that read alone, never the node.
  */
 import { ByteReader, type ByteWriter, crc32, DatabaseError, toHex } from '#base';
 
 const CRC_BYTES = 4;
 const CORRUPT_RECORD = 'CorruptRecord';
+const UNEXPECTED_ROW = 'UnexpectedRow';
 
-/** The error for a row that is not what we wrote: fatal to the node (`details.reason` is `CorruptRecord`). */
+/** The error for a row whose checksum fails: fatal to the node (`details.reason` is `CorruptRecord`). */
 export function corruptRecord(key: Uint8Array, fault: string): DatabaseError {
   const message = `The row with key ${toHex(key)} is corrupt: ${fault}`;
   return new DatabaseError('internal', message, { details: { reason: CORRUPT_RECORD } });
 }
 
+/** The error for a row that is missing or has other content than was looked for. It ends the read and nothing else. */
+export function unexpectedRow(key: Uint8Array, fault: string): DatabaseError {
+  const message = `The row with key ${toHex(key)} is not what was looked for: ${fault}`;
+  return new DatabaseError('internal', message, { details: { reason: UNEXPECTED_ROW } });
+}
+
 export function isCorruptRecord(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.details.reason === CORRUPT_RECORD;
+}
+
+/** Whether a row is corrupt, missing or not what was looked for. */
+export function isFaultOfRow(error: unknown): error is DatabaseError {
+  return isCorruptRecord(error) || (error instanceof DatabaseError && error.details.reason === UNEXPECTED_ROW);
 }
 
 /** Ends a value with the checksum of everything before it, 4 bytes little-endian. */
@@ -22,19 +37,19 @@ export function sealRow(row: ByteWriter): void {
   row.u32le(row.checksum(crc32));
 }
 
-/** A reader over the content of a sealed value, behind its format byte; throws `corruptRecord`. */
+/** A reader over the content of a sealed value, behind its format byte; throws when its checksum fails. */
 export function openRow(key: Uint8Array, value: Uint8Array, format: number): ByteReader {
   const end = value.length - CRC_BYTES;
   if (end < 1) throw corruptRecord(key, `${value.length} bytes are too few for a format and a checksum`);
   const stored = new ByteReader(value, end).u32le();
   const found = crc32(value, 0, end);
   if (stored !== found) throw corruptRecord(key, `its checksum is ${stored}, its content gives ${found}`);
-  if (value[0] !== format) throw corruptRecord(key, `format ${value[0]} is unknown here, ${format} would be known`);
+  if (value[0] !== format) throw unexpectedRow(key, `format ${value[0]} is unknown here, ${format} would be known`);
   return new ByteReader(value, 1, end);
 }
 
 /** Throws unless the reader has read exactly its whole row. */
 export function closeRow(key: Uint8Array, reader: ByteReader): void {
-  if (reader.failed) throw corruptRecord(key, 'it ends inside a field');
-  if (reader.left !== 0) throw corruptRecord(key, `${reader.left} bytes follow its last field`);
+  if (reader.failed) throw unexpectedRow(key, 'it ends inside a field');
+  if (reader.left !== 0) throw unexpectedRow(key, `${reader.left} bytes follow its last field`);
 }

@@ -26,7 +26,7 @@ import {
 import { type ComponentDigest, decodeDefinitionHead, type TimedDefinitionEntry } from '#model';
 import { HASH_BYTES } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
-import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
+import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 import type { LogPlace } from './page.ts';
 
 const FORMAT = 1;
@@ -71,9 +71,9 @@ export function readDefinitionRecord(key: Uint8Array, value: Uint8Array, at: num
   closeRow(key, row);
   const timed = decodeDefinitionHead(head);
   if (!isTerm(term) || !isRevision(revision) || !isLogIndex(before) || !isLogIndex(at) || before >= at) {
-    throw corruptRecord(key, 'it is no record of a definition');
+    throw unexpectedRow(key, 'it is no record of a definition');
   }
-  if (timed === undefined) throw corruptRecord(key, 'its head is of no entry that defines something');
+  if (timed === undefined) throw unexpectedRow(key, 'its head is of no entry that defines something');
   return { place: { index: toLogIndex(at), term }, revision, before, head, payloadHash, chainHash, timed };
 }
 

@@ -20,7 +20,7 @@
  * ```
  */
 import { ByteReader, type ByteWriter } from '#base';
-import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
+import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 import { HEAD_KIND, type HeadName } from './keys.ts';
 import { PostingBlock, type PostingEntry, type PostingPlace, writePosting } from './posting.ts';
 
@@ -132,7 +132,7 @@ export function readHead(name: HeadName, key: Uint8Array, value: Uint8Array): He
   const tips = spilled ? [] : readTips(row, tipStride(name), lastRevision);
   const inlineCount = row.varint();
   if (tips === undefined || inlineCount > CHUNK_ENTRIES || flags > SPILLED) {
-    throw corruptRecord(key, 'it is not a head');
+    throw unexpectedRow(key, 'it is not a head');
   }
   const inline = row.bytes(row.left);
   closeRow(key, row);
@@ -173,7 +173,7 @@ export function writeChunk(into: ByteWriter, count: number, entries: Uint8Array)
 
 function readEntries(key: Uint8Array, row: ByteReader, count: number): PostingBlock {
   const block = PostingBlock.read(row, count);
-  if (block === undefined) throw corruptRecord(key, `it does not hold ${count} posting entries`);
+  if (block === undefined) throw unexpectedRow(key, `it does not hold ${count} posting entries`);
   closeRow(key, row);
   return block;
 }

@@ -10,7 +10,7 @@
 import { assert, ByteWriter, compareBytes, NO_BYTES, toHex } from '#base';
 import { type Applied, NO_DEFINITIONS } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
-import { corruptRecord } from './corruption.ts';
+import { unexpectedRow } from './corruption.ts';
 import type { DefinitionLedger } from './definition-ledger.ts';
 import { digestBytes, type ReadRecord, writeDefinitionRecord } from './definition-record.ts';
 import { genesisHash } from './facts.ts';
@@ -52,7 +52,7 @@ export class HistoryExport {
   static open(source: DatabaseSource, standing: Uint8Array): HistoryExport | string {
     const reader = new DatabaseReader(source);
     const mark = reader.applied();
-    if (mark === undefined) throw corruptRecord(reader.keys.applied(), 'the applied row is missing');
+    if (mark === undefined) throw unexpectedRow(reader.keys.applied(), 'the applied row is missing');
     const from = decodeStanding(standing);
     if (from === undefined) return 'it does not say where it stands';
     // Whoever has more than this replica needs nothing of it, and there is nothing to compare.
@@ -168,7 +168,7 @@ export class HistoryExport {
         .some((blob) => blob.digest === digest && blob.beganAt <= place.index);
     if (bytes === undefined && isCounted()) {
       const key = this.#reader.keys.componentPart(digestBytes(digest), entry.part);
-      throw corruptRecord(key, 'a part of a component is missing');
+      throw unexpectedRow(key, 'a part of a component is missing');
     }
     return bytes ?? NO_BYTES;
   }
@@ -189,10 +189,10 @@ export class HistoryExport {
       await range.close();
     }
     for (const page of this.#pages) {
-      if (page.firstRevision > this.#next) throw page.corrupt(`revision ${this.#next} has no page before it`);
+      if (page.firstRevision > this.#next) throw page.unexpected(`revision ${this.#next} has no page before it`);
       this.#next = page.lastRevision + 1;
     }
-    if (this.#pages.length === 0) throw corruptRecord(keys.page(this.#next), 'the page is missing');
+    if (this.#pages.length === 0) throw unexpectedRow(keys.page(this.#next), 'the page is missing');
     assert(this.#next <= this.#mark.revision + 1, 'A page ends where its batch does', [
       this.#next,
       this.#mark.revision,

@@ -23,7 +23,7 @@ import {
   writeDefinitionMark,
 } from './applied.ts';
 import { HASH_BYTES } from './applied-state.ts';
-import { corruptRecord } from './corruption.ts';
+import { unexpectedRow } from './corruption.ts';
 import type { CheckedRecord } from './definition-journal.ts';
 import { DefinitionLedger } from './definition-ledger.ts';
 import { hasBytes, readDefinitionRecord } from './definition-record.ts';
@@ -147,7 +147,7 @@ export class HistoryImport {
     const refusal = readRefusal(key, value);
     const { index } = refusal.place;
     if (index <= this.#refusals.index) {
-      throw corruptRecord(key, `it is of entry ${index}, and ${this.#refusals.index} is the last one here`);
+      throw unexpectedRow(key, `it is of entry ${index}, and ${this.#refusals.index} is the last one here`);
     }
     this.#refusals = { index };
     return { kind: 'refusal', refusal, value };
@@ -159,18 +159,18 @@ export class HistoryImport {
     const record = readDefinitionRecord(key, value, index);
     const before = this.#definitions;
     if (record.before !== before.index) {
-      throw corruptRecord(
+      throw unexpectedRow(
         key,
         `the record before it is of entry ${record.before}, and ${before.index} is the last one here`,
       );
     }
     if (record.revision !== this.#revision) {
-      throw corruptRecord(key, `it is of revision ${record.revision}, and ${this.#revision} is the last one here`);
+      throw unexpectedRow(key, `it is of revision ${record.revision}, and ${this.#revision} is the last one here`);
     }
     const chainHash = before.index > 0 ? before.chainHash : new DefinitionLedger(source.sha256).chainHash;
     const isNext = compareBytes(source.sha256([chainHash, record.payloadHash]), record.chainHash) === 0;
-    if (!isNext) throw corruptRecord(key, 'other definitions lead to it');
-    if (!hasBytes(source.sha256, record, bytes)) throw corruptRecord(key, 'its content is not what its hash says');
+    if (!isNext) throw unexpectedRow(key, 'other definitions lead to it');
+    if (!hasBytes(source.sha256, record, bytes)) throw unexpectedRow(key, 'its content is not what its hash says');
     this.#definitions = { index: record.place.index, chainHash: record.chainHash };
     return { kind: 'record', record, bytes };
   }
@@ -180,7 +180,7 @@ export class HistoryImport {
     const { source, keys } = this.#reader;
     const page = new Page(keys.page(this.#revision + 1).slice(), value, source.crc32);
     if (page.firstRevision < 1 || page.firstRevision > this.#revision + 1 || page.count === 0) {
-      throw page.corrupt(`it begins at revision ${page.firstRevision}, and ${this.#revision} is the last one here`);
+      throw page.unexpected(`it begins at revision ${page.firstRevision}, and ${this.#revision} is the last one here`);
     }
     const transactions = this.#reader.transactions(page);
     for (const { revision, bytes, view, chainHash } of transactions) {
@@ -188,7 +188,8 @@ export class HistoryImport {
       const { start, end } = view.body;
       const isKnown = revision === this.#revision;
       const expected = isKnown ? this.#chainHash : source.sha256([this.#chainHash, bytes.subarray(start, end)]);
-      if (compareBytes(expected, chainHash) !== 0) throw page.corrupt(`another history leads to revision ${revision}`);
+      if (compareBytes(expected, chainHash) !== 0)
+        throw page.unexpected(`another history leads to revision ${revision}`);
       this.#revision = revision;
       this.#chainHash = expected;
     }

@@ -5,9 +5,9 @@
  * replica; and the readers that give the stored rows back, verified. docs/formats has every byte.
  *
  * Not here: how entries get ordered (#raft), when rows get written (#cluster), answering queries (#query).
- *
  * Invariants:
- *   D1  Every value carries a CRC-32 that is verified on every read; one that fails is `CorruptRecord`, fatal.
+ *   D1  Every value carries a CRC-32 that is verified on every read; `CorruptRecord` is one that fails,
+ *       fatal; `UnexpectedRow` one that is missing or not what was looked for, which ends that read alone.
  *   D2  (stream, stored id) is unique; a taken id gets the position behind it, again and again until it is free.
  *   D3  A flush is one batch with the applied row of exactly what it holds; later entries see what waits for one.
  *   D4  L of a selector is the revision of the latest event that matches it before the transaction, whatever its form.
@@ -56,7 +56,7 @@ export {
 export type { Recovery } from './catalog-recovery.ts';
 export type { Binding, CatalogApplied } from './catalog-rows.ts';
 export { CatalogExport, CatalogImport } from './catalog-snapshot.ts';
-export { isCorruptRecord } from './corruption.ts';
+export { isCorruptRecord, isFaultOfRow } from './corruption.ts';
 export {
   DatabaseMachine,
   type EntryToApply,

@@ -13,7 +13,7 @@ import { ByteWriter, decodeUtf8, encodeUtf8 } from '#base';
 import type { KvBatch } from '#kv';
 import { streamOfSource } from '#model';
 import { copyRange } from './bytes-range.ts';
-import { corruptRecord } from './corruption.ts';
+import { unexpectedRow } from './corruption.ts';
 import { FreshHeads } from './fresh-heads.ts';
 import { readHead, writeFirstOfSubject, writeHead } from './head.ts';
 import type { KeyFilter } from './key-filter.ts';
@@ -139,7 +139,7 @@ export class LiveHeads {
   #streamTermOf(source: LiveHead): Uint8Array {
     const text = decodeUtf8(source.term);
     const stream = text === undefined ? undefined : streamOfSource(text);
-    if (stream === undefined) throw corruptRecord(this.#reader.keys.head(source.name), 'it names no stream');
+    if (stream === undefined) throw unexpectedRow(this.#reader.keys.head(source.name), 'it names no stream');
     return encodeUtf8(stream);
   }
 

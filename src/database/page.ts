@@ -28,7 +28,7 @@ import {
   toLogIndex,
   toTerm,
 } from '#base';
-import { corruptRecord } from './corruption.ts';
+import { corruptRecord, unexpectedRow } from './corruption.ts';
 
 const FORMAT = 2;
 const BLOCK_BYTES = 4096;
@@ -155,7 +155,7 @@ export class Page {
   /** The transaction of a revision that the page holds. Takes time with its place in the page. */
   record(revision: number): PageRecord {
     const place = revision - this.firstRevision;
-    if (place < 0 || place >= this.count) throw this.corrupt(`it does not hold revision ${revision}`);
+    if (place < 0 || place >= this.count) throw this.unexpected(`it does not hold revision ${revision}`);
     let before = 0;
     let totalEvents = this.#eventsBefore;
     for (let at = 0; at < place * NUMBERS; at += NUMBERS) {
@@ -191,7 +191,7 @@ export class Page {
 
   /** The bytes `[from, to)` of the body, verified. A view. */
   slice(from: number, to: number): Uint8Array {
-    if (from < 0 || to < from || to > this.bodyLength) throw this.corrupt(`its body has no bytes ${from} to ${to}`);
+    if (from < 0 || to < from || to > this.bodyLength) throw this.unexpected(`its body has no bytes ${from} to ${to}`);
     const last = Math.ceil(to / BLOCK_BYTES);
     for (let block = Math.floor(from / BLOCK_BYTES); block < last; block++) this.#verify(block);
     return this.#value.subarray(this.#bodyStart + from, this.#bodyStart + to);
@@ -202,13 +202,13 @@ export class Page {
     const lengthBytesMax = 5;
     const reader = new ByteReader(this.slice(offset, Math.min(offset + lengthBytesMax, this.bodyLength)));
     const length = reader.varint();
-    if (reader.failed) throw this.corrupt(`no event starts at ${offset}`);
+    if (reader.failed) throw this.unexpected(`no event starts at ${offset}`);
     return this.slice(offset + reader.at, offset + reader.at + length);
   }
 
-  /** The error to throw when this page turns out not to be what we wrote. */
-  corrupt(fault: string): Error {
-    return corruptRecord(this.#key, fault);
+  /** The error to throw when this page does not hold what is looked for. */
+  unexpected(fault: string): Error {
+    return unexpectedRow(this.#key, fault);
   }
 
   #recordAt(place: number, before: number, eventsBefore: number): PageRecord {
@@ -233,7 +233,10 @@ export class Page {
     const stored = new ByteReader(this.#value, this.#checksumsStart + 4 * block).u32le();
     const found = this.#checksum(this.#value.subarray(from, to));
     if (stored !== found) {
-      throw this.corrupt(`the checksum of block ${block} of its body is ${stored}, its content gives ${found}`);
+      throw corruptRecord(
+        this.#key,
+        `the checksum of block ${block} of its body is ${stored}, its content gives ${found}`,
+      );
     }
     this.#verified[block] = 1;
   }

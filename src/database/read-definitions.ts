@@ -14,7 +14,7 @@ import {
   partCountOf,
 } from '#model';
 import { type DefinitionMark, NO_DEFINITIONS } from './applied.ts';
-import { corruptRecord } from './corruption.ts';
+import { unexpectedRow } from './corruption.ts';
 import { DefinitionLedger } from './definition-ledger.ts';
 import { digestBytes, readComponentPart, readDefinitionRecord } from './definition-record.ts';
 import { indexOfDefinition } from './keys.ts';
@@ -44,7 +44,7 @@ export class ReadDefinitions {
 
   /**
    * What is defined now. Costs a get when nothing was defined since; otherwise a walk over what was.
-   * @throws CorruptRecord when the records do not lead to the applied row
+   * @throws UnexpectedRow when the records do not lead to the applied row
    */
   async current(): Promise<Definitions> {
     const wanted = this.#reader.applied()?.definitions ?? NO_DEFINITIONS;
@@ -68,7 +68,7 @@ export class ReadDefinitions {
 
   #take(key: Uint8Array, value: Uint8Array): void {
     const record = readDefinitionRecord(key, value, indexOfDefinition(key));
-    if (record.before !== this.#mark.index) throw corruptRecord(key, 'the record before it is missing');
+    if (record.before !== this.#mark.index) throw unexpectedRow(key, 'the record before it is missing');
     takeRecord(this.#reader, this.#ledger, record);
     this.#mark = { index: record.place.index, chainHash: record.chainHash };
   }

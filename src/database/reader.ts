@@ -3,14 +3,15 @@
  *
  * A reader runs at a revision that it has chosen and the node has applied. It needs no snapshot (D7): rows of that
  * revision and below never change, and rows above it are recognised and left out. It verifies everything it reads and
- * throws `CorruptRecord` for a row that is not what was written; it never repairs and never writes.
+ * throws `CorruptRecord` for a row that fails its checksum, `UnexpectedRow` for one that is not there; it never repairs
+ * and never writes.
  */
 import { type Crc32, type GroupId, type Sha256, toRevision } from '#base';
 import type { KvReader, KvRow } from '#kv';
 import { type LoggedTransactionView, type Position, readLoggedTransaction, type StoredEventId } from '#model';
 import { type Applied, readAppliedRow } from './applied.ts';
 import { HASH_BYTES } from './applied-state.ts';
-import { corruptRecord } from './corruption.ts';
+import { unexpectedRow } from './corruption.ts';
 import { type HeadContent, readHead } from './head.ts';
 import { DIRECTORY_BLOCK, type HeadName, RowKeys } from './keys.ts';
 import { Page, type PageRecord } from './page.ts';
@@ -144,7 +145,7 @@ export class DatabaseReader {
     if (inBlock >= 0) return block * DIRECTORY_BLOCK + inBlock;
     // A page may reach over the border of two blocks. It cannot skip one: it would have to hold 256 transactions.
     const before = block > 0 ? this.#directoryPlace(block - 1, DIRECTORY_BLOCK - 1) : -1;
-    if (before < 0) throw corruptRecord(this.keys.directory(block), `no page holds revision ${revision}`);
+    if (before < 0) throw unexpectedRow(this.keys.directory(block), `no page holds revision ${revision}`);
     return (block - 1) * DIRECTORY_BLOCK + before;
   }
 
@@ -194,9 +195,9 @@ export class DatabaseReader {
   #readPage(firstRevision: number): Page {
     const key = this.keys.page(firstRevision).slice();
     const value = this.source.kv.get(key);
-    if (value === undefined) throw corruptRecord(key, 'the page is missing');
+    if (value === undefined) throw unexpectedRow(key, 'the page is missing');
     const page = new Page(key, value, this.source.crc32);
-    if (page.firstRevision !== firstRevision) throw page.corrupt(`it begins at revision ${page.firstRevision}`);
+    if (page.firstRevision !== firstRevision) throw page.unexpected(`it begins at revision ${page.firstRevision}`);
     const { pages } = this.source;
     if (this.#lent === undefined) return page;
     if (pages === undefined || value.length > CACHED_VALUE_BYTES_MAX) this.#lent.push(value);
@@ -222,7 +223,7 @@ function readTransaction(page: Page, record: PageRecord): StoredTransaction {
   const bytes = page.slice(record.start, record.end);
   const view = readLoggedTransaction(bytes, 0, bytes.length);
   if (view.revision !== revision || view.body.eventStarts.length !== eventCount) {
-    throw page.corrupt(`revision ${revision} of it is not what its header says`);
+    throw page.unexpected(`revision ${revision} of it is not what its header says`);
   }
   const chainHash = bytes.subarray(view.chainHashStart, view.chainHashStart + HASH_BYTES);
   return { revision, recordedTimeMs, eventCount, bytes, view, chainHash, totalEvents };

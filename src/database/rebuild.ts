@@ -9,7 +9,7 @@
 import { assert, type LogIndex, parseHex, type Revision, type Term, toRevision } from '#base';
 import type { KvBatch, KvStore } from '#kv';
 import type { Applied, DefinitionMark } from './applied.ts';
-import { corruptRecord } from './corruption.ts';
+import { unexpectedRow } from './corruption.ts';
 import { DatabaseWriter } from './database-writer.ts';
 import { newDatabase } from './facts.ts';
 import { KeyFilter } from './key-filter.ts';
@@ -33,11 +33,11 @@ export interface DurablePoint {
 const SLICE_BYTES = 4 * 1024 * 1024;
 const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Nothing else may read or write the group meanwhile. Throws `CorruptRecord` when a durable page is not whole. */
+/** Nothing else may read or write the group meanwhile. Throws when a durable page is missing or not whole. */
 export async function rebuildDerived(store: KvStore, source: DatabaseSource, durable: DurablePoint): Promise<void> {
   const reader = new DatabaseReader(source);
   const applied = reader.applied();
-  if (applied === undefined) throw corruptRecord(reader.keys.applied(), 'the applied row is missing');
+  if (applied === undefined) throw unexpectedRow(reader.keys.applied(), 'the applied row is missing');
   const { keys } = reader;
   const above = keys.pages(durable.revision + 1, Number.MAX_SAFE_INTEGER);
   await store.clear(above.gte, above.lt);
@@ -109,7 +109,7 @@ class Rebuild {
     }
     const { revision } = this.#applied;
     if (revision !== durable.revision) {
-      throw corruptRecord(this.#reader.keys.page(revision + 1), 'a durable page is missing');
+      throw unexpectedRow(this.#reader.keys.page(revision + 1), 'a durable page is missing');
     }
     this.#writer.resume({ ...this.#applied, index: durable.index, term: durable.term });
     await this.#write((batch) => this.#writer.flushInto(batch));
@@ -117,7 +117,7 @@ class Rebuild {
 
   #take(page: Page): void {
     const fault = this.#chain.takePage(page);
-    if (fault !== undefined) throw page.corrupt(fault);
+    if (fault !== undefined) throw page.unexpected(fault);
     const records = page.records();
     for (const [place, transaction] of this.#reader.transactions(page).entries()) {
       const { revision, recordedTimeMs, view, totalEvents } = transaction;

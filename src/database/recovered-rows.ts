@@ -9,7 +9,7 @@
 import { ByteWriter, type DatabaseId, toHex, toLogIndex } from '#base';
 import type { KvBatch, KvStore } from '#kv';
 import { writeApplied } from './applied.ts';
-import { corruptRecord } from './corruption.ts';
+import { unexpectedRow } from './corruption.ts';
 import { RowKeys } from './keys.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import { slices } from './walks.ts';
@@ -63,7 +63,7 @@ export function recoverInto(
 ): void {
   const reader = new DatabaseReader(origin);
   const applied = reader.applied();
-  if (applied === undefined) throw corruptRecord(reader.keys.applied(), 'the applied row is missing');
+  if (applied === undefined) throw unexpectedRow(reader.keys.applied(), 'the applied row is missing');
   const row = new ByteWriter();
   const group = { index: toLogIndex(0), membership };
   writeApplied(row, { ...applied, ...instance, logStart: applied.index, group });

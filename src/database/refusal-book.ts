@@ -15,7 +15,7 @@
 import { assert, toHex } from '#base';
 import type { KvBatch } from '#kv';
 import type { RefusalMark } from './applied.ts';
-import { corruptRecord } from './corruption.ts';
+import { unexpectedRow } from './corruption.ts';
 import type { CheckedRefusal } from './history-import.ts';
 import type { DatabaseReader } from './reader.ts';
 import { encodeRefusal, type KeptRefusal, REFUSALS_KEPT, type RefusalToKeep, readRefusal } from './refusal-record.ts';
@@ -90,7 +90,7 @@ export class RefusalBook {
     this.#change(key, undefined);
     const placeKey = keys.refusalPlace(readRefusal(key, value).transactionId).slice();
     const place = this.#get(placeKey);
-    if (place === undefined) throw corruptRecord(placeKey, 'the place of a refusal is missing');
+    if (place === undefined) throw unexpectedRow(placeKey, 'the place of a refusal is missing');
     // The same id may have been refused again since.
     if (readRefusalPlace(placeKey, place) === number) this.#change(placeKey, undefined);
   }

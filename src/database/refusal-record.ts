@@ -13,7 +13,7 @@
 import { assert, type ByteReader, ByteWriter, type ConstraintViolation, isLogIndex, isTerm } from '#base';
 import { ALL, type Constraint, decide } from '#model';
 import { copyRange } from './bytes-range.ts';
-import { closeRow, corruptRecord, openRow, sealRow } from './corruption.ts';
+import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 import type { LogPlace } from './page.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
 
@@ -97,7 +97,7 @@ export function readRefusal(key: Uint8Array, value: Uint8Array): KeptRefusal {
   const cause = kind === CAUSE.violated ? readViolations(row, kept) : readPlaces(row, kept);
   closeRow(key, row);
   const isKnown = kind === CAUSE[cause?.kind ?? 'violated'] && isLogIndex(index) && index > 0 && isTerm(term);
-  if (cause === undefined || !isKnown) throw corruptRecord(key, 'it is not a refusal');
+  if (cause === undefined || !isKnown) throw unexpectedRow(key, 'it is not a refusal');
   return { place: { index, term }, transactionId, recordedTimeMs, revision, cause, count };
 }
 

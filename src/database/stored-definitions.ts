@@ -11,7 +11,7 @@
 import { assert, compareBytes, type LogIndex, toHex, toLogIndex } from '#base';
 import type { ComponentDigest } from '#model';
 import { type Applied, type DefinitionMark, NO_DEFINITIONS } from './applied.ts';
-import { corruptRecord, isCorruptRecord } from './corruption.ts';
+import { isFaultOfRow, unexpectedRow } from './corruption.ts';
 import { DefinitionLedger, isChange } from './definition-ledger.ts';
 import {
   digestBytes,
@@ -29,7 +29,7 @@ import { slices } from './walks.ts';
 export function recordAt(reader: DatabaseReader, index: number): ReadRecord {
   const key = reader.keys.definition(index);
   const value = reader.source.kv.get(key);
-  if (value === undefined) throw corruptRecord(key, 'a record of a definition is missing');
+  if (value === undefined) throw unexpectedRow(key, 'a record of a definition is missing');
   return readDefinitionRecord(key, value, index);
 }
 
@@ -44,7 +44,7 @@ export function recordsBehind(reader: DatabaseReader, mark: DefinitionMark, afte
   return records.toReversed();
 }
 
-/** Made anew from all records. Throws `CorruptRecord` when they do not lead to the mark. */
+/** Made anew from all records. Throws when they do not lead to the mark. */
 export function loadLedger(reader: DatabaseReader, mark: DefinitionMark): DefinitionLedger {
   const ledger = new DefinitionLedger(reader.source.sha256);
   for (const record of recordsBehind(reader, mark, 0)) takeRecord(reader, ledger, record);
@@ -52,18 +52,18 @@ export function loadLedger(reader: DatabaseReader, mark: DefinitionMark): Defini
   return ledger;
 }
 
-/** Brings a ledger one record further. Throws `CorruptRecord` when it does not say what the record says. */
+/** Brings a ledger one record further. Throws when it does not say what the record says. */
 export function takeRecord(reader: DatabaseReader, ledger: DefinitionLedger, record: ReadRecord): void {
   const { place, revision, payloadHash, chainHash, timed } = record;
   const outcome = ledger.take({ ...timed, payloadHash }, { index: place.index, revision });
   if (isChange(outcome) && compareBytes(ledger.chainHash, chainHash) === 0) return;
-  throw corruptRecord(reader.keys.definition(place.index), 'its chain hash does not follow from the records before');
+  throw unexpectedRow(reader.keys.definition(place.index), 'its chain hash does not follow from the records before');
 }
 
-/** Throws `CorruptRecord` when the ledger is not the one of the mark. */
+/** Throws when the ledger is not the one of the mark. */
 export function checkLedger(reader: DatabaseReader, ledger: DefinitionLedger, mark: DefinitionMark): void {
   if (mark.index === 0 || compareBytes(ledger.chainHash, mark.chainHash) === 0) return;
-  throw corruptRecord(reader.keys.definition(mark.index), 'its chain hash is not that of the applied row');
+  throw unexpectedRow(reader.keys.definition(mark.index), 'its chain hash is not that of the applied row');
 }
 
 /** The bytes of a part: a view into its row. Undefined when it is not here (any more, or again). */
@@ -113,7 +113,7 @@ export async function verifyDefinitions(reader: DatabaseReader, durableIndex: Lo
     }
     return { kind: 'whole' };
   } catch (error) {
-    if (!isCorruptRecord(error)) throw error;
+    if (!isFaultOfRow(error)) throw error;
     return broken(applied, error.message);
   }
 }

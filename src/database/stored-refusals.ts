@@ -5,7 +5,7 @@
 import { assert, ByteWriter, type LogIndex } from '#base';
 import type { KvStore } from '#kv';
 import { NO_REFUSALS, type RefusalMark } from './applied.ts';
-import { closeRow, isCorruptRecord, openRow, sealRow } from './corruption.ts';
+import { closeRow, isFaultOfRow, openRow, sealRow } from './corruption.ts';
 import { numberOfRefusal } from './keys.ts';
 import type { DatabaseReader } from './reader.ts';
 import { type KeptRefusal, REFUSALS_KEPT, readRefusal } from './refusal-record.ts';
@@ -83,7 +83,7 @@ export function verifyRefusals(reader: DatabaseReader, durableIndex: LogIndex): 
     }
     return { kind: 'whole' };
   } catch (error) {
-    if (!isCorruptRecord(error)) throw error;
+    if (!isFaultOfRow(error)) throw error;
     return broken(error.message);
   }
 }

@@ -7,7 +7,7 @@
  * row, prove that no batch is missing (D11).
  */
 import { toHex } from '#base';
-import { isCorruptRecord } from './corruption.ts';
+import { isFaultOfRow } from './corruption.ts';
 import { genesisHash } from './facts.ts';
 import { Page } from './page.ts';
 import type { DatabaseReader, StoredTransaction } from './reader.ts';
@@ -54,7 +54,7 @@ export async function verifyPages(reader: DatabaseReader, wanted: PagesToVerify)
       }
     }
   } catch (error) {
-    if (!isCorruptRecord(error)) throw error;
+    if (!isFaultOfRow(error)) throw error;
     return broken(chain.revision + 1, error.message);
   }
   if (chain.revision !== wanted.to) return broken(chain.revision + 1, 'its page is missing');
@@ -97,7 +97,8 @@ async function lastTransactionUpTo(reader: DatabaseReader, revision: number): Pr
   await range.close();
   const page = row === undefined ? reader.page(revision) : new Page(row.key, row.value, reader.source.crc32);
   const found = reader.transactions(page).find((transaction) => transaction.revision === revision);
-  if (found === undefined) throw page.corrupt(`it is the last page up to revision ${revision}, and does not hold it`);
+  if (found === undefined)
+    throw page.unexpected(`it is the last page up to revision ${revision}, and does not hold it`);
   return found;
 }
 

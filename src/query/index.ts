@@ -28,6 +28,8 @@ export {
   type DatabaseSource,
   type Definitions,
   eventsOf,
+  isCorruptRecord,
+  isFaultOfRow,
   type KeptRefusal,
   lastDefinition,
   PageCache,

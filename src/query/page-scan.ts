@@ -89,7 +89,7 @@ export class PageScan {
     });
     const rows = await range.next(PAGES_PER_SLICE);
     await range.close();
-    if (rows.length === 0) throw this.#reader.page(start).corrupt('the walk over the pages does not show it');
+    if (rows.length === 0) throw this.#reader.page(start).unexpected('the walk over the pages does not show it');
     return this.#admitted(rows).map((row) => this.#reader.openPage(row));
   }
 
@@ -119,10 +119,10 @@ export class PageScan {
 
   #pass(page: Page): void {
     if (this.#options.direction === 'forward') {
-      if (page.firstRevision > this.#first) throw page.corrupt(`no page holds revision ${this.#first} before it`);
+      if (page.firstRevision > this.#first) throw page.unexpected(`no page holds revision ${this.#first} before it`);
       this.#first = page.lastRevision + 1;
     } else {
-      if (page.lastRevision < this.#last) throw page.corrupt(`no page holds revision ${this.#last} behind it`);
+      if (page.lastRevision < this.#last) throw page.unexpected(`no page holds revision ${this.#last} behind it`);
       this.#last = page.firstRevision - 1;
     }
   }

@@ -62,8 +62,7 @@ export type {
   StateViewBindings,
 } from './components/operations.ts';
 export type { DescribeClusterRequest } from './describe-cluster.ts';
-export { WASM_EXECUTION_ERROR } from './errors.ts';
-export { isFatal } from './fatal.ts';
+export { isBug, isFatal } from './fatal.ts';
 export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {
   AwaitDatabaseRequest,

@@ -2,8 +2,8 @@
  * The way from an instance to its rows, and the care that takes while it may be deleted.
  *
  * Deleting happens in another isolate: rows may vanish under a reader before this one hears of it. What then looks like
- * corruption is no failure of the node, so a read that fails for the node asks first whether its database is still
- * there (V6).
+ * corruption is no failure of the node, so a read that finds rows missing or corrupt asks first whether its database is
+ * still there (V6).
  */
 import {
   type Crc32,
@@ -26,7 +26,7 @@ import {
   ReadDefinitions,
 } from '#query';
 import { databaseDeleted } from './errors.ts';
-import { isFatal } from './fatal.ts';
+import { mayLackRows } from './fatal.ts';
 import { goneFrom, untilCurrent } from './instance.ts';
 import type { DatabaseDescription } from './operations.ts';
 
@@ -131,7 +131,7 @@ export class Reads {
 
   /** What the caller is told: the failure, unless it comes from reading what is being deleted, or was given up. */
   async #judge(binding: Binding, failure: unknown): Promise<unknown> {
-    if (!isFatal(failure)) return failure;
+    if (!mayLackRows(failure)) return failure;
     const node = this.#node;
     // Whatever comes of it comes behind what the core knew of the catalog when it cleared the rows (C6).
     const gone = await node.confirmedLatest(binding.group).then(() => false, isNotFound);

@@ -16,7 +16,7 @@ import {
   type LeaderAddress,
 } from '#base';
 import { describeFault } from '#model';
-import { isFatal } from '#service';
+import { isBug, isFatal } from '#service';
 import type { Any } from './gen/google/protobuf/any.ts';
 import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from './gen/google/rpc/error_details.ts';
 import { Status } from './gen/google/rpc/status.ts';
@@ -66,11 +66,11 @@ export interface FailureListeners {
   readonly onFatal: (failure: unknown) => void;
 }
 
-/** The status for whatever an operation threw. Of a bug the caller learns no more than that it is one. */
+/** The status for whatever an operation threw. Of what was not meant for the caller it says no more than that. */
 export function statusOfFailure(failure: unknown, listeners: FailureListeners): CallStatus {
   if (isFatal(failure)) listeners.onFatal(failure);
-  else if (failure instanceof DatabaseError) return statusOfError(failure);
-  else listeners.onBug(failure);
+  else if (isBug(failure)) listeners.onBug(failure);
+  if (failure instanceof DatabaseError) return statusOfError(failure);
   return statusOfError(new DatabaseError('internal', 'This is a bug in Cairn; the log of the node says more'));
 }
 

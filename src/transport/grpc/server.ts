@@ -140,7 +140,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     onDisplaced: (waiting) => metrics.counter('cairn_connections_displaced_total', { protocol: 'grpc', waiting }).add(),
     statusOf: (failure, { method: { name }, trace }) => {
       const status = statusOfFailure(failure, {
-        onBug: (error) => logger.error('grpc-call-failed', { error, ...traceFields(trace?.span) }),
+        onBug: (error) => logger.error('grpc-call-failed', { method: name, error, ...traceFields(trace?.span) }),
         onFatal,
       });
       const isNamed = status.trailers?.['x-leader-node'] !== undefined;

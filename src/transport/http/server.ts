@@ -7,9 +7,9 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { assert, type Clock, DatabaseError, formatAddress, giveBack } from '#base';
+import { assert, BrokenInvariant, type Clock, DatabaseError, formatAddress, giveBack } from '#base';
 import { type Logger, type Metrics, type Tracer, traceFields } from '#observability';
-import { isFatal, type Service, WASM_EXECUTION_ERROR } from '#service';
+import { isBug, isFatal, type Service } from '#service';
 import type { Access } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
 import { ANSWER_PACE, type AnswerPace, HttpConnections } from '../http-connections.ts';
@@ -154,6 +154,7 @@ class HttpFront {
     const { service, clock, onFatal, routes = ROUTES } = options;
     const judge = (failure: unknown): void => {
       if (isFatal(failure)) onFatal(failure);
+      else if (failure instanceof BrokenInvariant) options.logger.error('http-request-failed', { error: failure });
     };
     this.#context = { service, clock, goOn: (work) => void work.catch(judge) };
     this.#metrics = new RequestMetrics(options.metrics, routes, options.access !== undefined);
@@ -434,8 +435,7 @@ class HttpFront {
       url: request.url,
       contentType: request.headers['content-type'],
     });
-    // What users publish may fault as often as it is asked, and is counted where it runs.
-    if (failure.code === 'internal' && failure.details.reason !== WASM_EXECUTION_ERROR) {
+    if (isBug(failure)) {
       const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
       this.#options.logger.error('http-request-failed', {
         method: request.method,

@@ -120,6 +120,10 @@ describe('statusOfError (T5)', () => {
   });
 });
 
+function internal(reason: string): DatabaseError {
+  return new DatabaseError('internal', 'A row', { details: { reason } });
+}
+
 describe('statusOfFailure', () => {
   function listen(): { heard: [string, unknown][]; listeners: FailureListeners } {
     const heard: [string, unknown][] = [];
@@ -127,21 +131,17 @@ describe('statusOfFailure', () => {
     return { heard, listeners: { onBug, onFatal: (failure) => void heard.push(['fatal', failure]) } };
   }
 
-  it('hides a bug from the caller and hands it to the log', () => {
+  it.each([
+    ['a bug', new TypeError('secret'), ['bug']],
+    ['a broken invariant', new BrokenInvariant('secret: 1 is 2'), ['bug']],
+    ['a missing row', internal('UnexpectedRow'), ['bug']],
+    ['a row whose checksum fails', internal('CorruptRecord'), ['fatal']],
+    ['a fault of a component', internal('WasmExecutionError'), []],
+  ])('answers %s with INTERNAL, and tells the log or the process', (_what, failure, told) => {
     const { heard, listeners } = listen();
-    const bug = new TypeError('secret');
-    const status = statusOfFailure(bug, listeners);
+    const status = statusOfFailure(failure, listeners);
     expect(status.code).toBe('INTERNAL');
     expect(status.message).not.toContain('secret');
-    expect(heard).toEqual([['bug', bug]]);
-  });
-
-  it.each([
-    new BrokenInvariant('1 is 2'),
-    new DatabaseError('internal', 'Broken row', { details: { reason: 'CorruptRecord' } }),
-  ])('tells whoever stops the node of what must stop it: %s', (failure) => {
-    const { heard, listeners } = listen();
-    expect(statusOfFailure(failure, listeners).code).toBe('INTERNAL');
-    expect(heard).toEqual([['fatal', failure]]);
+    expect(heard).toEqual(told.map((listener) => [listener, failure]));
   });
 });
