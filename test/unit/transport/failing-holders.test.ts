@@ -1,5 +1,5 @@
-// Goal: what a client is told when the nodes that are asked for it fail, in every way, over either protocol (TM5,
-// TM6, TM8). Method: a server of ours before nodes that fail as they are told, and one that answers.
+// What a client receives when the nodes with a replica fail, in every way, over either protocol (TM5, TM6, TM8): a server
+// of ours in front of nodes that fail as told, and one that answers.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DatabaseError, toDatabaseId, toGroupId } from '#base';
 import { silentLogger } from '#observability';
@@ -17,7 +17,6 @@ import {
   breaksAfter,
   cutsOff,
   type Failing,
-  type FailingHolder,
   failingHolder,
   HANGS,
   REFUSES,
@@ -34,39 +33,42 @@ const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
 const MUCH = 2 ** 30;
 const DRAINS = new DatabaseError('unavailable', 'It drains', { details: { reason: 'Draining' } });
 const FULL = new DatabaseError('storage_full', 'The disk is full', { details: { reason: 'DiskFull' } });
-const ANYWHERE = { host: '127.0.0.1', port: 0 };
+const SUBSCRIPTION = { databaseName, eventSelection: undefined, after: undefined, heartbeatMs: 1000 };
 
 interface Front {
   readonly client: TestClient;
   readonly api: HttpClient;
-  /** What is counted, such as `grpc lost`. */
+  /** What is counted, such as `1 grpc lost`. */
   readonly counted: () => Promise<readonly string[]>;
 }
 
-/** A node that holds nothing, and knows these holders. */
+type World = Awaited<ReturnType<typeof startHttpWorld>>;
+
+function shared({ service, metrics }: World) {
+  const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH });
+  return {
+    ...{ host: '127.0.0.1', port: 0, logger: silentLogger, onFatal: () => undefined },
+    ...{ service, metrics, budgets },
+  };
+}
+
+/** A node without a replica, which knows these nodes with one. */
 async function frontOf(...holders: readonly Holder[]): Promise<Front> {
   const world = await startHttpWorld();
   const absent = (): Promise<never> => Promise.reject(new DatabaseError('not_leader', 'It is elsewhere'));
+  const where = { group: toGroupId(holders.length), databaseId: toDatabaseId(ID), holders };
   const service: Service = {
     ...world.service,
     databaseAt: absent,
     transact: absent,
     subscribe: absent,
-    elsewhere: (failure) =>
-      failure instanceof DatabaseError && failure.code === 'not_leader'
-        ? {
-            group: toGroupId(holders.length),
-            databaseId: toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000'),
-            holders,
-          }
-        : undefined,
+    elsewhere: (failure) => (failure instanceof DatabaseError && failure.code === 'not_leader' ? where : undefined),
   };
   const { metrics } = world;
   const relay = new Relay({ service, name: 'front', metrics, logger: silentLogger });
-  const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH });
-  const shared = { ...ANYWHERE, service, metrics, logger: silentLogger, budgets, relay, onFatal: () => undefined };
-  const grpc = await startGrpcServer(shared);
-  const http = await startHttpServer({ ...shared, clock: { nowMs: () => 0 }, allowedOrigins: '*' });
+  const options = { ...shared(world), service, relay };
+  const grpc = await startGrpcServer(options);
+  const http = await startHttpServer({ ...options, clock: { nowMs: () => 0 }, allowedOrigins: '*' });
   const client = new TestClient(grpc.address);
   onTestFinished(async () => {
     await client[Symbol.asyncDispose]();
@@ -74,8 +76,8 @@ async function frontOf(...holders: readonly Holder[]): Promise<Front> {
   });
   const counted = async (): Promise<readonly string[]> => {
     const { body } = await metrics.render();
-    const series = /^cairn_relayed_requests_total\{protocol="(\w+)",result="(\w+)"\} 1$/gm;
-    return [...body.matchAll(series)].map(([, protocol, result]) => `${protocol} ${result}`);
+    const series = /^cairn_relayed_requests_total\{protocol="(\w+)",result="(\w+)"\} ([1-9]\d*)$/gm;
+    return [...body.matchAll(series)].map(([, protocol, result, count]) => `${count} ${protocol} ${result}`);
   };
   return { client, api: new HttpClient(http.address), counted };
 }
@@ -84,10 +86,7 @@ async function frontOf(...holders: readonly Holder[]): Promise<Front> {
 async function answeringHolder(): Promise<Holder> {
   const world = await startHttpWorld();
   await world.client.create(databaseName);
-  const { service, metrics } = world;
-  const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH });
-  const shared = { ...ANYWHERE, service, metrics, logger: silentLogger, budgets, onFatal: () => undefined };
-  const grpc = await startGrpcServer(shared);
+  const grpc = await startGrpcServer(shared(world));
   onTestFinished(async () => {
     await grpc.drain(0);
     await world[Symbol.asyncDispose]();
@@ -96,11 +95,8 @@ async function answeringHolder(): Promise<Holder> {
   return { ...place, grpc: grpc.address, http: world.server.address };
 }
 
-interface Asked {
-  readonly name: string;
-  /** `answered`, or the reason of the error. */
-  readonly ask: (front: Front) => Promise<string | undefined>;
-}
+/** Answers `answered`, or the reason of the error. */
+type Ask = (front: Front) => Promise<string | undefined>;
 
 function overGrpc(call: Promise<unknown>): Promise<string | undefined> {
   return call.then(
@@ -115,216 +111,154 @@ async function overHttp(api: HttpClient, method: string, path: string, body?: ob
   return (jsonOf(answer) as { error: { details: { reason: string } } }).error.details.reason;
 }
 
-const READS: readonly Asked[] = [
-  { name: 'a read over gRPC', ask: ({ client }) => overGrpc(client.call('fetchLatestDatabase', { databaseName })) },
-  { name: 'a read over HTTP', ask: ({ api }) => overHttp(api, 'GET', '/databases/shop') },
-];
-const events = [cloudEvent('a')];
-const WRITE_OVER_GRPC: Asked = {
-  name: 'a write over gRPC',
-  ask: ({ client }) => overGrpc(client.call('transact', transaction(databaseName, [event()]))),
+const write = (options?: object): Ask => {
+  return ({ client }) => overGrpc(client.call('transact', transaction(databaseName, [event()], options)));
 };
-const WRITES: readonly Asked[] = [
-  WRITE_OVER_GRPC,
-  { name: 'a write over HTTP', ask: ({ api }) => overHttp(api, 'POST', '/databases/shop/events', { events }) },
-];
-const WRITE_WITH_ID_OVER_GRPC: Asked = {
-  name: 'a write with an id over gRPC',
-  ask: ({ client }) => overGrpc(client.call('transact', transaction(databaseName, [event()], { transactionId: ID }))),
+const post = (more: object = {}): Ask => {
+  return ({ api }) => overHttp(api, 'POST', '/databases/shop/events', { events: [cloudEvent('a')], ...more });
 };
-const WRITES_WITH_ID: readonly Asked[] = [
-  WRITE_WITH_ID_OVER_GRPC,
-  {
-    name: 'a write with an id over HTTP',
-    ask: ({ api }) => overHttp(api, 'POST', '/databases/shop/events', { transaction_id: ID, events }),
-  },
-];
-const ALL = [...READS, ...WRITES, ...WRITES_WITH_ID];
+const ASKS = {
+  'a read over gRPC': ({ client }) => overGrpc(client.call('fetchLatestDatabase', { databaseName })),
+  'a read over HTTP': ({ api }) => overHttp(api, 'GET', '/databases/shop'),
+  'a write over gRPC': write(),
+  'a write over HTTP': post(),
+  'a write with an id over gRPC': write({ transactionId: ID }),
+  'a write with an id over HTTP': post({ transaction_id: ID }),
+} as const satisfies Readonly<Record<string, Ask>>;
 
-describe.each<readonly [string, Failing, readonly Asked[]]>([
-  ['is dead', { kind: 'dead' }, ALL],
-  ['accepts connections, and says nothing', { kind: 'silent' }, ALL],
-  ['refuses before it has tried', REFUSES, ALL],
-  ['drains', refusesWith(DRAINS), ALL],
-])('a holder that %s', (_what, failing, asks) => {
-  it.each(asks.map((asked) => [asked.name, asked] as const))('is passed over by %s', async (_name, { ask }) => {
-    const front = await frontOf(await failingHolder(failing), await answeringHolder());
-    expect(await ask(front)).toBe('answered');
-  });
+type Name = keyof typeof ASKS;
 
-  it('is told of when there is no other', async () => {
-    const front = await frontOf(await failingHolder(failing));
-    const answers = await Promise.all(asks.map(({ ask }) => ask(front)));
-    expect(new Set(answers)).toEqual(new Set(['NoHolderReached']));
-  });
+const READS: readonly Name[] = ['a read over gRPC', 'a read over HTTP'];
+const WRITES: readonly Name[] = ['a write over gRPC', 'a write over HTTP'];
+const WITH_ID: readonly Name[] = ['a write with an id over gRPC', 'a write with an id over HTTP'];
+const ALL = [...READS, ...WRITES, ...WITH_ID];
 
-  it('is counted once, whoever answers in the end', async () => {
-    const [read] = READS;
-    const front = await frontOf(await failingHolder(failing), await answeringHolder());
-    expect(await read?.ask(front)).toBe('answered');
-    await eventually(async () => expect(await front.counted()).toEqual(['grpc answered']));
-  });
+/** What each of them is answered, all at once. */
+async function answersTo(names: readonly Name[], front: Front): Promise<Record<string, string | undefined>> {
+  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await ASKS[name](front)] as const)));
+}
+
+/** Those of the names with an answer of their own, and all others with this. */
+function expected(names: readonly Name[], answer: string, others: Partial<Record<Name, string>> = {}): object {
+  return { ...Object.fromEntries(names.map((name) => [name, answer])), ...others };
+}
+
+const UNKNOWN = Object.fromEntries(WRITES.map((name) => [name, 'OutcomeUnknown']));
+
+it.each<readonly [string, Failing]>([
+  ['is dead', { kind: 'dead' }],
+  ['accepts connections, and says nothing', { kind: 'silent' }],
+  ['refuses before it has tried', REFUSES],
+  ['drains', refusesWith(DRAINS)],
+])('a node that %s is passed over and counted once, and reported when there is no other', async (_, how) => {
+  const front = await frontOf(await failingHolder(how), await answeringHolder());
+  expect(await answersTo(ALL, front)).toEqual(expected(ALL, 'answered'));
+  await eventually(async () => expect(await front.counted()).toEqual(['3 grpc answered', '3 http answered']));
+  const alone = await frontOf(await failingHolder(how));
+  expect(await answersTo(ALL, alone)).toEqual(expected(ALL, 'NoHolderReached'));
 });
 
-describe('a holder that breaks before it has answered', () => {
-  it.each([...READS, ...WRITES_WITH_ID].map((asked) => [asked.name, asked] as const))(
-    'is passed over by %s',
-    async (_name, { ask }) => {
+describe('a node that breaks before it has answered', () => {
+  it('is passed over by reads, and by writes with an id', async () => {
+    for (const name of [...READS, ...WITH_ID]) {
       const front = await frontOf(await failingHolder(BREAKS), await answeringHolder());
-      expect(await ask(front)).toBe('answered');
-    },
-  );
-
-  it.each(WRITES.map((asked) => [asked.name, asked] as const))(
-    'leaves the outcome of %s unknown, which is not sent again',
-    async (_name, { ask }) => {
-      const [first, second] = [await failingHolder(BREAKS), await failingHolder(BREAKS)];
-      expect(await ask(await frontOf(first, second))).toBe('OutcomeUnknown');
-      expect([first.asked.length, second.asked.length]).toEqual([1, 0]);
-    },
-  );
-});
-
-describe('a holder with a full disk', () => {
-  const full = (): Promise<FailingHolder> => failingHolder(refusesWith(FULL));
-  const cases = WRITES_WITH_ID.map((asked) => [asked.name, asked] as const);
-
-  it.each(cases)('is the one to answer %s', async (_name, { ask }) => {
-    expect(await ask(await frontOf(await full()))).toBe('DiskFull');
+      expect([name, await ASKS[name](front)]).toEqual([name, 'answered']);
+    }
   });
 
-  it.each(cases)('does not say what became of %s that another one has lost (TM8)', async (_name, { ask }) => {
-    const [lost, refused] = [await failingHolder(BREAKS), await full()];
-    const front = await frontOf(lost, refused);
-    expect(await ask(front)).toBe('OutcomeUnknown');
-    expect([lost.asked.length, refused.asked.length]).toEqual([1, 1]);
-    await eventually(async () => expect(await front.counted()).toContainEqual(expect.stringContaining(' lost')));
+  it.each(WRITES)('leaves the outcome of %s unknown, which is not sent again', async (name) => {
+    const [first, second] = [await failingHolder(BREAKS), await failingHolder(BREAKS)];
+    expect(await ASKS[name](await frontOf(first, second))).toBe('OutcomeUnknown');
+    expect([first.asked.length, second.asked.length]).toEqual([1, 0]);
   });
 });
 
-describe.each(['call', 'connection'] as const)('a holder that cuts the %s off', (what) => {
-  it('leaves the outcome of a write unknown, which it may have committed (TM8)', async () => {
-    const [cut, other] = [await failingHolder(cutsOff(what)), await answeringHolder()];
-    expect(await WRITE_OVER_GRPC.ask(await frontOf(cut, other))).toBe('OutcomeUnknown');
-    expect(cut.asked).toHaveLength(1);
-  });
+it.each(WITH_ID)('a full disk is the answer to %s, unless another node has lost it (TM8)', async (name) => {
+  expect(await ASKS[name](await frontOf(await failingHolder(refusesWith(FULL))))).toBe('DiskFull');
+  const [lost, refused] = [await failingHolder(BREAKS), await failingHolder(refusesWith(FULL))];
+  const front = await frontOf(lost, refused);
+  expect(await ASKS[name](front)).toBe('OutcomeUnknown');
+  expect([lost.asked.length, refused.asked.length]).toEqual([1, 1]);
+  await eventually(async () => expect(await front.counted()).toContainEqual(expect.stringContaining(' lost')));
+});
 
-  it('is passed over by a write with an id', async () => {
-    const front = await frontOf(await failingHolder(cutsOff(what)), await answeringHolder());
-    expect(await WRITE_WITH_ID_OVER_GRPC.ask(front)).toBe('answered');
-  });
-
-  it('is the answer of a read', async () => {
+it.each(['call', 'connection'] as const)(
+  'a node that cuts the %s off may have committed a write (TM8)',
+  async (what) => {
+    const asked = async (name: Name): Promise<readonly unknown[]> => {
+      const cut = await failingHolder(cutsOff(what));
+      const answer = await ASKS[name](await frontOf(cut, await answeringHolder()));
+      return [answer, cut.asked.length];
+    };
+    expect(await asked('a write over gRPC')).toEqual(['OutcomeUnknown', 1]);
+    expect(await asked('a write with an id over gRPC')).toEqual(['answered', 1]);
     const { client } = await frontOf(await failingHolder(cutsOff(what)), await answeringHolder());
     const failure = await failureOf(client.call('fetchLatestDatabase', { databaseName }));
     expect(failure).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
-  });
-});
+  },
+);
 
-describe('a holder that breaks in the middle of its answer', () => {
+it('a node that breaks in the middle of its answer leaves what has come, and says that it is not all', async () => {
   const item = { message: { $case: 'heartbeat', value: { position: undefined, revision: 7 } } } as const;
-  const message = frame(SubscribeEventsReply.encode(item).finish());
-
-  it('leaves a stream with what has come, and a status', async () => {
-    const front = await frontOf(await failingHolder(breaksAfter(message)), await answeringHolder());
-    const { client } = front;
-    const stream = iterate(
-      client.open('subscribeEvents', { databaseName, eventSelection: undefined, after: undefined, heartbeatMs: 1000 }),
-    );
-    expect((await stream.next()).value).toMatchObject({ message: { value: { revision: 7 } } });
-    const failure = await failureOf(stream.next());
-    expect(failure).toMatchObject({ code: 'UNAVAILABLE', info: { metadata: { reason: 'RelayBroken' } } });
-    await eventually(async () => expect(await front.counted()).toEqual(['grpc broken']));
-  });
-
-  it('leaves an answer over HTTP that is seen not to be whole', async () => {
-    const { api, counted } = await frontOf(await failingHolder(breaksAfter(message)), await answeringHolder());
-    await expect(api.get('/databases/shop')).rejects.toThrow('terminated');
-    await eventually(async () => expect(await counted()).toEqual(['http broken']));
-  });
+  const breaking = await failingHolder(breaksAfter(frame(SubscribeEventsReply.encode(item).finish())));
+  const { client, api, counted } = await frontOf(breaking, await answeringHolder());
+  const stream = iterate(client.open('subscribeEvents', SUBSCRIPTION));
+  expect((await stream.next()).value).toMatchObject({ message: { value: { revision: 7 } } });
+  const failure = await failureOf(stream.next());
+  expect(failure).toMatchObject({ code: 'UNAVAILABLE', info: { metadata: { reason: 'RelayBroken' } } });
+  await expect(api.get('/databases/shop')).rejects.toThrow('terminated');
+  await eventually(async () => expect(await counted()).toEqual(['1 grpc broken', '1 http broken']));
 });
 
-describe('a holder that stops after it has answered', () => {
-  /** To find that out: far less than the half minute after which nobody's answer is awaited any more. */
+describe('a node that stops after it has answered', () => {
+  /** Far less than the half minute after which no answer is awaited any more. */
   const SOON_MS = 6_000;
-  /** What was heard before that is no sign of life. */
+  /** What was received before that is no sign of life. */
   const LATELY_MS = 1_000;
 
-  async function stopped(): Promise<Front> {
+  it.each([
+    ['is passed over when nothing was received of it lately', LATELY_MS, {}],
+    ['is given up by those that have asked it, and asked after all others from then on', 0, UNKNOWN],
+  ])('%s', async (_, pauseMs, others) => {
     const stopping = await stoppingHolder(await answeringHolder());
     const front = await frontOf(stopping, await answeringHolder());
-    for (const read of READS) expect(await read.ask(front)).toBe('answered');
+    expect(await answersTo(READS, front)).toEqual(expected(READS, 'answered'));
     stopping.stop();
-    return front;
-  }
-
-  async function askAll(front: Front): Promise<readonly (readonly [string, string | undefined])[]> {
+    const stoppedMs = performance.now();
+    await eventually(() => expect(performance.now() - stoppedMs).toBeGreaterThan(pauseMs));
     const askedMs = performance.now();
-    const answers = await Promise.all(ALL.map(async ({ name, ask }) => [name, await ask(front)] as const));
+    expect(await answersTo(ALL, front)).toEqual(expected(ALL, 'answered', others));
     expect(performance.now() - askedMs).toBeLessThan(SOON_MS);
-    return answers;
-  }
-
-  it('is passed over when it was not heard of lately', async () => {
-    const front = await stopped();
-    const heardMs = performance.now();
-    await eventually(() => expect(performance.now() - heardMs).toBeGreaterThan(LATELY_MS));
-    expect(await askAll(front)).toEqual(ALL.map(({ name }) => [name, 'answered']));
-  });
-
-  it('is given up by whoever has asked it, and asked after all others from then on', async () => {
-    const front = await stopped();
-    const isUnknown = (asked: Asked): boolean => WRITES.includes(asked);
-    const expected = ALL.map((asked) => [asked.name, isUnknown(asked) ? 'OutcomeUnknown' : 'answered']);
-    expect(await askAll(front)).toEqual(expected);
     const againMs = performance.now();
-    for (const read of READS) expect(await read.ask(front)).toBe('answered');
+    expect(await answersTo(READS, front)).toEqual(expected(READS, 'answered'));
     expect(performance.now() - againMs).toBeLessThan(1_000);
   });
 });
 
-describe('a client that leaves', () => {
-  const asked = async (holder: FailingHolder): Promise<void> => {
-    await eventually(() => expect(holder.asked).toHaveLength(1));
-  };
-
-  it('ends what was asked for it over gRPC', async () => {
-    const holder = await failingHolder(HANGS);
-    const { client, counted } = await frontOf(holder);
-    const stream = client.open('subscribeEvents', {
-      databaseName,
-      eventSelection: undefined,
-      after: undefined,
-      heartbeatMs: 1000,
-    });
-    stream.on('error', () => undefined);
-    await asked(holder);
-    stream.cancel();
-    await eventually(() => expect(holder.ended).toEqual([8]));
-    await eventually(async () => expect(await counted()).toEqual(['grpc abandoned']));
-  });
-
-  it('ends what was asked for it over HTTP', async () => {
-    const holder = await failingHolder(HANGS);
-    const { api, counted } = await frontOf(holder);
-    const leave = new AbortController();
-    const told = api.send('/databases/shop', { signal: leave.signal }).catch(() => 'left');
-    await asked(holder);
-    leave.abort();
-    expect(await told).toBe('left');
-    await eventually(() => expect(holder.ended).toEqual(['aborted']));
-    await eventually(async () => expect(await counted()).toEqual(['http abandoned']));
-  });
+it('a client that leaves ends what was asked for it', async () => {
+  const holder = await failingHolder(HANGS);
+  const { client, api, counted } = await frontOf(holder);
+  const stream = client.open('subscribeEvents', SUBSCRIPTION);
+  stream.on('error', () => undefined);
+  await eventually(() => expect(holder.asked).toHaveLength(1));
+  stream.cancel();
+  await eventually(() => expect(holder.ended).toEqual([8]));
+  const leave = new AbortController();
+  const told = api.send('/databases/shop', { signal: leave.signal }).catch(() => 'left');
+  await eventually(() => expect(holder.asked).toHaveLength(2));
+  leave.abort();
+  expect(await told).toBe('left');
+  await eventually(() => expect(holder.ended).toEqual([8, 'aborted']));
+  await eventually(async () => expect(await counted()).toEqual(['1 grpc abandoned', '1 http abandoned']));
 });
 
-it('says in TOON, too, that it has not tried, and another node is asked', async () => {
+it('a node that says in TOON that it has not tried is passed over, too', async () => {
   const page = renderingFor('text/plain')?.renderNow(
     textBody(errorReply(DRAINS).body ?? ''),
     errorPage(DRAINS, { target: '/databases/shop' }),
   );
   const drains = await failingHolder({
-    kind: 'answering',
-    call: () => undefined,
+    ...REFUSES,
     request: (_request, response) => void response.writeHead(503, { 'content-type': 'text/plain' }).end(page),
   });
   const { api } = await frontOf(drains, await answeringHolder());

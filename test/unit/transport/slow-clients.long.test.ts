@@ -1,0 +1,163 @@
+// Real nodes with their own limits under crowds of slow clients (ADR 0143): each is cut off in the stated time, the
+// node's memory is bounded, and newcomers are answered all the while.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import { Client, credentials } from '@grpc/grpc-js';
+import { expect, it, onTestFinished } from 'vitest';
+import { openFilesMax } from '../../../src/main/connection-bound.ts';
+import { GRPC_LIMITS } from '../../../src/transport/grpc/limits.ts';
+import * as http from '../../../src/transport/http/limits.ts';
+import * as mcp from '../../../src/transport/mcp/limits.ts';
+import { cloudEvent } from '../../support/http-client.ts';
+import { PREFACE } from '../../support/http2-frames.ts';
+import { startTestNode, type TestServer } from '../../support/one-server.ts';
+import { framed, RawGrpc } from '../../support/raw-grpc.ts';
+import { HALF_REQUEST, IDLE_GRPC, sippedCall, startSlowClients, trickledCall } from '../../support/slow-clients.ts';
+
+const TEST_MS = 60_000;
+const MIB = 2 ** 20;
+/** In which a client that asks as it should is answered, on machines that have much else to do. */
+const ANSWERED_MS = 2_000;
+/** Looks are a second apart, and clients begin one after the other. */
+const LATE_MS = 4_000;
+
+/** As the server has them: of a crowd the kernel lets some clients believe that they are connected. */
+function connectionsAt(port: number): { readonly open: number; readonly came: number } {
+  const sockets = new Set<Socket>();
+  const onAccepted = (message: unknown): void => {
+    const { socket } = message as { readonly socket: Socket };
+    if (socket.localPort === port) sockets.add(socket);
+  };
+  subscribe('net.server.socket', onAccepted);
+  onTestFinished(() => void unsubscribe('net.server.socket', onAccepted));
+  return {
+    get open() {
+      return [...sockets].filter(({ destroyed }) => !destroyed).length;
+    },
+    get came() {
+      return sockets.size;
+    },
+  };
+}
+
+const portOf = (address: string): number => Number(new URL(address).port);
+
+/** Asks on every port, on connections of their own, and fails when one is not answered soon. */
+async function newcomers({ http: api, mcp: tools, grpc }: TestServer): Promise<void> {
+  const beganMs = performance.now();
+  const ask = async (url: string): Promise<unknown> => (await fetch(url, { headers: { connection: 'close' } })).text();
+  const client = new Client(grpc, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+  const call = new Promise<void>((resolve, reject) => {
+    const same = (bytes: Buffer): Buffer => bytes;
+    const deadline = Date.now() + 10_000;
+    const path = '/grpc.health.v1.Health/Check';
+    client.makeUnaryRequest(path, same, same, Buffer.alloc(0), { deadline }, (e) => (e ? reject(e) : resolve()));
+  });
+  await Promise.all([ask(`${api}/health`), ask(`${tools}/nothing`), call]).finally(() => client.close());
+  expect(performance.now() - beganMs).toBeLessThan(ANSWERED_MS);
+}
+
+async function realNode(...settings: readonly string[]): Promise<TestServer> {
+  const node = await startTestNode(...settings);
+  onTestFinished(() => node[Symbol.asyncDispose]());
+  // What serves MCP is loaded with the first request for it.
+  await fetch(`${node.mcp}/nothing`);
+  return node;
+}
+
+it(
+  'requests a byte at a time are cut off in the stated time, and others are answered meanwhile',
+  async () => {
+    const node = await realNode();
+    const count = 50;
+    const [api, tools] = [portOf(node.http), portOf(node.mcp)];
+    const headers = { count, begins: HALF_REQUEST, goesOn: 'x' };
+    const unacknowledged = Buffer.concat([PREFACE, Buffer.from([0, 64, 0, 200, 0, 0, 0, 0, 0])]);
+    const bodyTo = (path: string): string =>
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n`;
+    const cases = [
+      [startSlowClients({ port: api, ...headers }), http.HEADERS_TIMEOUT_MS],
+      [startSlowClients({ port: tools, ...headers }), mcp.HEADERS_MS],
+      [startSlowClients({ port: node.port, count, begins: unacknowledged, goesOn: 'x' }), GRPC_LIMITS.openingMs],
+      [startSlowClients({ port: api, count, begins: bodyTo('/api/v1/db/a'), goesOn: ' ' }), http.SMALL_BODY_MS],
+      [startSlowClients({ port: tools, count, begins: bodyTo('/'), goesOn: ' ' }), mcp.BODY_PACE_MS],
+    ] as const;
+    // Has a minute, and takes nothing from others meanwhile.
+    startSlowClients({ port: node.port, count, ...trickledCall('/cairn.v1.EventStore/Transact') });
+    const closed = async (): Promise<readonly number[]> => {
+      await newcomers(node);
+      return cases.map(([{ closedMs }]) => closedMs.length);
+    };
+    await expect.poll(closed, { timeout: 24_000, interval: 200 }).toEqual(cases.map(() => count));
+    for (const [{ closedMs }, statedMs] of cases) {
+      expect(Math.max(...closedMs)).toBeLessThan(statedMs + LATE_MS);
+      expect(Math.min(...closedMs)).toBeGreaterThan(statedMs / 2);
+    }
+  },
+  TEST_MS,
+);
+
+it(
+  'streams of answers taken a byte at a time hold what all may hold, and make way for a client that reads',
+  async () => {
+    const unsentBytes = 32 * MIB;
+    const node = await realNode(`--unsent-memory-bytes=${unsentBytes}`);
+    const [events, eventBytes] = [20, 900_000];
+    const post = async (path: string, body: object): Promise<void> => {
+      const headers = { 'content-type': 'application/json' };
+      const { ok } = await fetch(`${node.http}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      expect(ok).toBe(true);
+    };
+    await post('/api/v1/db', { database_name: 'shop' });
+    const data = 'x'.repeat(eventBytes);
+    for (let n = 0; n < events; n++) await post('/databases/shop/events', { events: [cloudEvent(`e${n}`, { data })] });
+    const unsent = async (): Promise<number> =>
+      Number(/^cairn_unsent_memory_bytes (\d+)$/m.exec(await (await fetch(node.metrics)).text())?.[1]);
+    const before = process.memoryUsage().rss;
+    const database = Buffer.from([10, 4, ...Buffer.from('shop')]);
+    const path = '/cairn.v1.EventStore/QueryEvents';
+    const slow = startSlowClients({ port: node.port, count: 40, ...sippedCall(path, database) });
+    await slow.open;
+    for (let asked = 0; asked < 5; asked++) await newcomers(node);
+    // They ask for 720 MB; small replies have a quarter more.
+    expect(await unsent()).toBeGreaterThan(unsentBytes / 4);
+    const reader = new RawGrpc(node.port);
+    const { body, status } = await reader.call({ path, pieces: [framed(database)] });
+    expect([status, body.length > events * eventBytes]).toEqual([0, true]);
+    await reader.close();
+    expect(await unsent()).toBeLessThanOrEqual(1.25 * unsentBytes);
+    expect(process.memoryUsage().rss - before).toBeLessThan(256 * MIB);
+    await expect.poll(() => slow.resetMs.length, { timeout: 15_000 }).toBeGreaterThan(10);
+  },
+  TEST_MS,
+);
+
+/** Idle connections: fewer where a process may not have so many files open, which the name of the test says. */
+const isWide = (openFilesMax() ?? Number.POSITIVE_INFINITY) >= 16_000;
+const crowd = isWide ? 10_000 : 200;
+
+it.each([
+  { of: 'HTTP', begins: HALF_REQUEST, count: isWide ? http.CONNECTIONS_MAX + 500 : 400 },
+  { of: 'HTTP', begins: '', count: crowd, placesMax: http.CONNECTIONS_MAX },
+  { of: 'MCP', begins: HALF_REQUEST, count: isWide ? mcp.CONNECTIONS_MAX + 100 : 200 },
+  { of: 'MCP', begins: '', count: crowd, placesMax: mcp.CONNECTIONS_MAX },
+  { of: 'gRPC', begins: IDLE_GRPC, count: crowd },
+])(
+  '$count connections of $of that wait leave the node answering and its memory bounded',
+  async ({ of, begins, count, placesMax }) => {
+    const node = await realNode();
+    const port = { HTTP: portOf(node.http), MCP: portOf(node.mcp), gRPC: node.port }[of] ?? 0;
+    const server = connectionsAt(port);
+    const before = process.memoryUsage().rss;
+    await startSlowClients({ port, count, begins }).open;
+    for (let asked = 0; asked < 5; asked++) await newcomers(node);
+    expect(process.memoryUsage().rss - before).toBeLessThan(512 * MIB);
+    expect(server.came).toBeGreaterThan(0.8 * count);
+    // Those of gRPC stay as long as there are places; the others are let go.
+    if (of === 'gRPC') expect(server.came - server.open).toBeLessThan(20);
+    if (placesMax === undefined) return;
+    expect(server.open).toBeLessThanOrEqual(placesMax);
+    await expect.poll(() => server.open, { timeout: 18_000 }).toBe(0);
+  },
+  TEST_MS,
+);
