@@ -80,12 +80,6 @@ describe('SPEC-LIMITS-RATE', () => {
     ]);
   });
 
-  it('what is as much work as several requests is let as a whole, or not at all', () => {
-    const { limits } = limitsOf();
-    expect(limits.count({ address: 'a' }, 'mcp', 4).refusal?.details.retryAfterMs).toBe(500);
-    expect(limits.count({ address: 'a' }, 'mcp', 3).headers['x-ratelimit-remaining']).toBe('0');
-  });
-
   it('a request was counted when it has a proof of this process or of its cluster, and no other', () => {
     const { limits } = limitsOf(CLUSTER);
     expect([OWN, CLUSTER].map((proof) => limits.isCounted(proof))).toEqual([true, true]);

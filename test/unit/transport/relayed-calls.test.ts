@@ -1,6 +1,5 @@
-// Goal: whatever is asked over gRPC of a node that holds no copy is answered as by the one that does, byte for byte
-// (TM5), once (TM6), and no faster than its reader reads. Method: two real nodes in this process; every method asked of
-// both.
+// A node without a replica answers every method of gRPC as the node with one, byte for byte (TM5), relays once (TM6), and
+// reads no faster than its reader: two real nodes in this process.
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -130,14 +129,11 @@ function seen({ headers, trailers, body, status, message, resetCode }: RawReply)
 }
 
 describe('a call to a node without a copy (TM5)', () => {
-  it.each(ASKS.map((each, n) => [`${n} ${each.method}`, each] as const))(
-    'is answered as by the one that has it: %s',
-    async (_what, each) => {
-      const [here, there] = [await sent(holder, each), await sent(other, each)];
-      expect(seen(there)).toEqual(seen(here));
-      expect(here.status).toBeDefined();
-    },
-  );
+  it('is answered as by the node that has one', async () => {
+    const answers = async (raw: RawGrpc): Promise<readonly unknown[]> =>
+      Promise.all(ASKS.map(async (each) => ({ each, seen: seen(await sent(raw, each)) })));
+    expect(await answers(other)).toEqual(await answers(holder));
+  });
 
   it('is answered by both of them with all databases that there are', async () => {
     const request = { path: '/cairn.v1.EventStore/FetchCatalog', pieces: [frame(new Uint8Array(0))] };
@@ -206,21 +202,18 @@ describe('a stream over a node without a copy', () => {
     await eventually(async () => expect(await open(nodes.holder.metrics)).toBe(0));
   });
 
-  it.each([
-    ['ScanDatabaseLog', 'scan'],
-    ['ScanLogBatches', 'scan_batches'],
-  ])('is read no faster than its reader reads: %s', async (method, op) => {
-    const request = ask(method, ScanDatabaseLogRequest, log);
+  it('is read no faster than its reader reads', async () => {
+    const op = 'scan_batches';
     const stream: ClientHttp2Stream = other.session.request({
       ':method': 'POST',
-      ':path': `/cairn.v1.EventStore/${method}`,
+      ':path': '/cairn.v1.EventStore/ScanLogBatches',
       'content-type': 'application/grpc',
     });
-    stream.end(frame(request.bytes));
+    stream.end(frame(ask('ScanLogBatches', ScanDatabaseLogRequest, log).bytes));
     stream.pause();
     await eventually(async () => expect(await open(nodes.holder.metrics, op)).toBe(1));
-    // With a reader behind it that takes all there is, the other node would have come to the end long before.
-    for (let look = 0; look < 2; look++) await nextRendering();
+    // With a reader that takes all there is, the other node would have come to the end before.
+    await nextRendering();
     expect(await open(nodes.holder.metrics, op)).toBe(1);
     let byteCount = 0;
     for await (const piece of stream) byteCount += (piece as Buffer).length;

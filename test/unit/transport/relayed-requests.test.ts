@@ -1,5 +1,5 @@
-// Goal: whatever is asked over HTTP of a node that holds no copy is answered as by the one that does, byte for byte
-// (TM5), and once (TM6). Method: two real nodes in this process; every route asked of both, over plain sockets.
+// A node without a replica answers every route of HTTP as the node with one, byte for byte (TM5), and relays once (TM6):
+// two real nodes in this process, asked over plain sockets.
 import { type IncomingMessage, request as send } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ROUTES } from '../../../src/transport/http/routes.ts';
@@ -35,7 +35,6 @@ beforeAll(async () => {
 }, 60_000);
 
 interface Ask {
-  readonly route: string;
   readonly method: string;
   readonly path: string;
   readonly body?: string | Buffer;
@@ -50,14 +49,9 @@ interface Told {
 
 const event = cloudEvent('again');
 const origin = { origin: 'https://shop.example' };
-const get = (route: string, path: string, headers: Record<string, string> = {}): Ask => ({
-  route: `GET ${route}`,
-  method: 'GET',
-  path,
-  headers,
-});
-const post = (route: string, path: string, body: unknown, headers: Record<string, string> = {}): Ask => ({
-  route: `POST ${route}`,
+const TEXT = { accept: 'text/plain' };
+const get = (path: string, headers: Record<string, string> = {}): Ask => ({ method: 'GET', path, headers });
+const post = (path: string, body: unknown, headers: Record<string, string> = {}): Ask => ({
   method: 'POST',
   path,
   body: JSON.stringify(body),
@@ -69,125 +63,76 @@ const violated = { events: [event], conditions: [{ kind: 'max_revision', revisio
 
 /** The same each time is the same version. */
 const PUBLISHING: Ask = {
-  route: 'POST /api/v1/db/{database}/state-views',
   method: 'POST',
   path: '/api/v1/db/shop/state-views',
   headers: { 'content-type': 'multipart/form-data; boundary=b' },
   body: Buffer.concat([
     Buffer.from('--b\r\ncontent-disposition: form-data; name=metadata\r\n\r\n'),
-    Buffer.from(
-      '{"state_view_name":"v","content_type":"a/b","query_temporality":"revision","events":["order.placed"],',
-    ),
-    Buffer.from('"content_schema":{"type":"object"}}\r\n'),
+    Buffer.from('{"state_view_name":"v","content_type":"a/b","query_temporality":"revision",'),
+    Buffer.from('"events":["order.placed"],"content_schema":{"type":"object"}}\r\n'),
     Buffer.from('--b\r\ncontent-disposition: form-data; name=wasm\r\n\r\n'),
     await (await hashingView({ hasBatch: true, hasQuery: false })).bytes(),
     Buffer.from('\r\n--b--\r\n'),
   ]),
 };
-const elsewhere = (kind: string): Ask => ({
-  ...PUBLISHING,
-  route: `POST /api/v1/db/{database}/${kind}`,
-  path: `/api/v1/db/shop/${kind}`,
-});
-const command = { method: 'POST', path: '/x', body: {} };
+
+const PLACES: Readonly<Record<string, string>> = {
+  database: 'shop',
+  revision: '4',
+  version: '1',
+  stream: 'orders',
+  event_id: 'e-1-1',
+  event_revision: '2',
+  event_type: 'order.placed',
+  subject: 's-1',
+  transaction_id: FIRST_ID,
+};
+
+/** A request of a route that changes nothing when it is sent twice. */
+function askOf({ method, path }: (typeof ROUTES)[number]): Ask {
+  const name = method === 'GET' && path.includes('state-views') ? 'v' : 'none';
+  const target = path.replaceAll(/\{(\w+)\}/g, (_, place: string) => PLACES[place] ?? name);
+  if (method === 'GET') return get(target);
+  if (method === 'DELETE') return { method, path: target, headers: { 'x-min-revision': '99' } };
+  if (/\{database\}\/(state-views|state-changes|presenters)$/.test(path)) return { ...PUBLISHING, path: target };
+  return post(target, path.includes('{name}') ? { command: {} } : { limit: 2, ...repeated });
+}
 
 const ASKS: readonly Ask[] = [
   PUBLISHING,
-  elsewhere('state-changes'),
-  elsewhere('presenters'),
-  get('/api/v1/db/{database}/state-changes', '/api/v1/db/shop/state-changes'),
-  get('/api/v1/db/{database}/presenters', '/api/v1/db/shop/presenters'),
-  get('/api/v1/db/{database}/presenters/{name}/v{version}', '/api/v1/db/shop/presenters/none/v1'),
-  get('/db/{database}/state-views/{name}/v{version}', '/db/shop/state-views/v/v1'),
-  get('/db/{database}/state-changes/{name}/v{version}', '/db/shop/state-changes/none/v1'),
-  get('/db/{database}/presenters/{name}/v{version}', '/db/shop/presenters/none/v1'),
-  get('/db/{database}/{revision}/state-views', '/db/shop/4/state-views'),
-  get('/db/{database}/{revision}/state-changes', '/db/shop/latest/state-changes'),
-  get('/databases/{database}/state-views', '/databases/shop/state-views'),
-  get('/databases/{database}/state-changes', '/databases/shop/state-changes'),
-  get('/api/v1/db/{database}/state-views/{name}/v{version}/schema', '/api/v1/db/shop/state-views/v/v1/schema'),
-  get('/api/v1/db/{database}/{revision}/state-views/{name}/v{version}', '/api/v1/db/shop/4/state-views/v/v1'),
-  get('/api/v1/db/{database}/{revision}/state-views/{name}/v{version}', '/api/v1/db/shop/latest/state-views/v/v1'),
-  get('/databases/{database}/state-views/{name}', '/databases/shop/state-views/v'),
-  get(
-    '/api/v1/databases/{database}/state-views/{name}/versions/{version}',
-    '/api/v1/databases/shop/state-views/v/versions/1',
+  // What every node answers by itself, from the catalog, is not relayed.
+  ...ROUTES.filter((route) => route.path.includes('{database}') && route.path !== '/api/v1/databases/{database}').map(
+    askOf,
   ),
-  post(
-    '/api/v1/db/{database}/state-views/{name}/expire-snapshots',
-    '/api/v1/db/shop/state-views/n/expire-snapshots',
-    {},
-  ),
-  {
-    ...get('', '/databases/shop/state-views/n'),
-    route: 'DELETE /databases/{database}/state-views/{name}',
-    method: 'DELETE',
-  },
-  post('/api/v1/db/{database}/{revision}/state-changes/{name}/v{version}', '/api/v1/db/shop/4/state-changes/n/v1', {}),
-  post(
-    '/api/v1/db/{database}/state-changes/{name}/v{version}/execute',
-    '/api/v1/db/shop/state-changes/n/v1/execute?dry_run=true',
-    command,
-  ),
-  post(
-    '/api/v1/databases/{database}/state-changes/{name}/versions/{version}',
-    '/api/v1/databases/shop/state-changes/n/versions/1',
-    {},
-  ),
-  post('/databases/{database}/state-changes/{name}/process', '/databases/shop/state-changes/n/process', {
-    command: {},
-  }),
-  get('/', '/'),
-  get('/databases', '/databases'),
-  get('/db/{database}/{revision}', '/db/shop/latest', origin),
-  get('/db/{database}/{revision}', '/db/shop/cached'),
-  get('/db/{database}/{revision}', '/db/shop/2'),
-  get('/db/{database}/{revision}', '/db/shop/99'),
-  get('/db/{database}/{revision}', '/db/shop/2', { 'x-min-revision': '99' }),
-  get('/databases/{database}', '/databases/shop', { origin: 'https://elsewhere.example' }),
-  get('/databases/{database}/query-builder', '/databases/shop/query-builder'),
-  get('/db/{database}/{revision}/events', '/db/shop/4/events'),
-  get('/db/{database}/{revision}/events', '/db/shop/4/events', { ...origin, accept: 'text/plain' }),
-  get('/db/{database}/{revision}/events', '/db/shop/4/events', { accept: 'text/plain', 'if-none-match': '*' }),
-  get('/db/{database}/{revision}', '/db/shop/99', { accept: 'text/plain' }),
-  get('/db/{database}/{revision}/events', `/db/shop/4/events?q=${q({ limit: 2 })}`),
-  get('/db/{database}/{revision}/streams/{stream}', '/db/shop/4/streams/orders?limit=1'),
-  get('/db/{database}/{revision}/subjects/{subject}', '/db/shop/4/subjects/s-1'),
-  get('/db/{database}/{revision}/subjects/{subject}', '/db/shop/4/subjects/none'),
-  get('/db/{database}/{revision}/event-types/{event_type}', '/db/shop/4/event-types/order.placed'),
-  get('/databases/{database}/events', '/databases/shop/events?limit=2&after=1'),
-  get('/databases/{database}/events/{revision}', '/databases/shop/events/3?index=1'),
-  get('/db/{database}/{revision}/events/{event_revision}', '/db/shop/4/events/2'),
-  get('/db/{database}/{revision}/events/{stream}/{event_id}', '/db/shop/4/events/orders/e-1-1'),
-  get('/db/{database}/{revision}/events/{stream}/{event_id}', '/db/shop/4/events/orders/none'),
-  get('/db/{database}/{revision}/streams', '/db/shop/latest/streams'),
-  get('/db/{database}/{revision}/streams', '/db/shop/4/streams'),
-  get('/db/{database}/{revision}/subjects', '/db/shop/4/subjects?limit=1'),
-  get('/db/{database}/{revision}/event-types', '/db/shop/4/event-types'),
-  get('/api/v1/db/{database}/transaction/{transaction_id}', `/api/v1/db/shop/transaction/${FIRST_ID}`),
-  get('/api/v1/db/{database}/transaction/{transaction_id}', `/api/v1/db/shop/transaction/${UNKNOWN_ID}`),
-  { ...get('/db/{database}/{revision}', '/db/shop/2'), method: 'HEAD' },
-  post('/databases/{database}/query', '/databases/shop/query', { limit: 2 }),
-  post('/databases/{database}/query', '/databases/shop/query', { limit: -1 }),
-  post('/databases/{database}/events', '/databases/shop/events', repeated),
-  post('/databases/{database}/events', '/databases/shop/events', repeated, {
-    connection: 'close, x-none',
-    'x-none': '1',
-  }),
-  post('/databases/{database}/events', '/databases/shop/events', violated),
-  post('/databases/{database}/events', '/databases/shop/events', { events: [] }),
-  post('/api/v1/db/{database}', '/api/v1/db/shop', repeated),
-  post('/api/v1/db/{database}/async', '/api/v1/db/shop/async', repeated),
-  {
-    route: 'DELETE /databases/{database}',
-    method: 'DELETE',
-    path: '/databases/shop',
-    headers: { 'x-min-revision': '99' },
-  },
-  { route: 'DELETE /api/v1/db/{database}', method: 'DELETE', path: `/api/v1/db/shop?database_id=${UNKNOWN_ID}` },
+  get('/'),
+  get('/databases'),
+  ...['/db/shop/latest', '/db/shop/cached', '/db/shop/99', '/db/shop/latest/streams'].map((path) => get(path)),
+  get('/db/shop/latest/state-changes'),
+  get('/api/v1/db/shop/latest/state-views/v/v1'),
+  get('/db/shop/latest', origin),
+  get('/databases/shop', { origin: 'https://elsewhere.example' }),
+  get('/db/shop/2', { 'x-min-revision': '99' }),
+  get('/db/shop/4/events', { ...origin, ...TEXT }),
+  get('/db/shop/4/events', { ...TEXT, 'if-none-match': '*' }),
+  get('/db/shop/99', TEXT),
+  get(`/db/shop/4/events?q=${q({ limit: 2 })}`),
+  get('/db/shop/4/streams/orders?limit=1'),
+  get('/db/shop/4/subjects/none'),
+  get('/databases/shop/events?limit=2&after=1'),
+  get('/databases/shop/events/3?index=1'),
+  get('/db/shop/4/events/orders/none'),
+  get('/db/shop/4/subjects?limit=1'),
+  get(`/api/v1/db/shop/transaction/${UNKNOWN_ID}`),
+  { ...get('/db/shop/2'), method: 'HEAD' },
+  post('/databases/shop/query', { limit: -1 }),
+  post('/databases/shop/events', repeated, { connection: 'close, x-none', 'x-none': '1' }),
+  post('/databases/shop/events', violated),
+  post('/databases/shop/events', { events: [] }),
+  post('/api/v1/db/shop/state-changes/n/v1/execute?dry_run=true', { method: 'POST', path: '/x', body: {} }),
+  { method: 'DELETE', path: `/api/v1/db/shop?database_id=${UNKNOWN_ID}` },
 ];
 
-/** All that a client is told, but for when. */
+/** All that a client receives, without the date. */
 function told(address: string, { method, path, body, headers = {} }: Ask): Promise<Told> {
   return new Promise((resolve, reject) => {
     const outgoing = send(`${address}${path}`, { method, headers, agent: false }, (answer: IncomingMessage) => {
@@ -203,19 +148,11 @@ function told(address: string, { method, path, body, headers = {} }: Ask): Promi
   });
 }
 
-describe('a request to a node without a copy (TM5)', () => {
-  it.each(ASKS.map((ask, n) => [`${n} ${ask.method} ${ask.path}`, ask] as const))(
-    'is answered as by the one that has it: %s',
-    async (_what, ask) => {
-      expect(await told(nodes.other.http, ask)).toEqual(await told(nodes.holder.http, ask));
-    },
-  );
-
-  it('is there for every route about a database', () => {
-    const asked = new Set(ASKS.map(({ route }) => route));
-    const others = ROUTES.map(({ method, path }) => `${method} ${path}`).filter((route) => !asked.has(route));
-    // What every node answers by itself: its health, and what the catalog says.
-    expect(others.filter((route) => route.includes('{database}'))).toEqual(['POST /api/v1/databases/{database}']);
+describe('a request to a node without a replica (TM5)', () => {
+  it('is answered as by the node that has one', async () => {
+    const answers = async (address: string): Promise<readonly unknown[]> =>
+      Promise.all(ASKS.map(async (ask) => ({ ask, told: await told(address, ask) })));
+    expect(await answers(nodes.other.http)).toEqual(await answers(nodes.holder.http));
   });
 
   it('is passed on once (TM6)', async () => {
@@ -228,7 +165,7 @@ describe('a request to a node without a copy (TM5)', () => {
     const series = /^cairn_relayed_requests_total\{protocol="http",result="answered"\} (\d+)$/m;
     await eventually(async () => {
       const [, count] = series.exec(await (await fetch(nodes.other.metrics)).text()) ?? [];
-      expect(Number(count)).toBeGreaterThanOrEqual(ASKS.length - 5);
+      expect(Number(count)).toBeGreaterThan(0.8 * ASKS.length);
     });
   });
 });

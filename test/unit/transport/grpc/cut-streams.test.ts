@@ -1,12 +1,12 @@
-// Goal: streams that are cut off while nobody reads their connection are gone when the connection is (T8). Node's
-// HTTP/2 would otherwise send their rest for ever. Method: a server in a process of its own, and a socket that is never
-// read.
+// Streams that are cut off while their connection is not read are gone when the connection is (T8): node:http2 would
+// otherwise send their rest for ever. The server is in a process of its own, and the socket is never read.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { until } from '../../../support/budget-time.ts';
+import { ACKNOWLEDGEMENT, frameOf, grpcHeaders, PREFACE } from '../../../support/http2-frames.ts';
 
 const CHILD = join(import.meta.dirname, '../../../support/cut-child.ts');
 /** More than the kernel takes for a socket that is not read, so that most of the replies are still in the server. */
@@ -15,22 +15,8 @@ const STREAMS = 500;
 const ANSWER_MS = 10_000;
 const WINDOW_MAX = 2 ** 31 - 1;
 const WINDOW_FIRST = 65_535;
-
-const FRAME = { DATA: 0, HEADERS: 1, SETTINGS: 4, WINDOW_UPDATE: 8 } as const;
-const ACK = 1;
-const END_STREAM = 1;
-const END_HEADERS = 4;
-const INITIAL_WINDOW_SIZE = 4;
-const EMPTY_MESSAGE = new Uint8Array(5);
-
-function http2Frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head[3] = type;
-  head[4] = flags;
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
+const [DATA, HEADERS, SETTINGS, WINDOW_UPDATE] = [0, 1, 4, 8];
+const [END_STREAM, END_HEADERS] = [1, 4];
 
 function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
@@ -38,34 +24,20 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** A field of a header block: literal, without the tables of HPACK. */
-function field(name: string, value: string): Buffer {
-  return Buffer.concat([
-    Uint8Array.of(0, name.length),
-    Buffer.from(name),
-    Uint8Array.of(value.length),
-    Buffer.from(value),
-  ]);
-}
-
 /** Opens the windows of connection and streams as wide as they go, and calls the method so many times. */
 function requests(): Buffer {
-  const headers = Buffer.concat([
-    field(':method', 'POST'),
-    field(':scheme', 'http'),
-    field(':path', '/test.Service/Large'),
-    field(':authority', 'test'),
-    field('content-type', 'application/grpc'),
-  ]);
-  const setting = Buffer.concat([Uint8Array.of(0, INITIAL_WINDOW_SIZE), uint32(WINDOW_MAX)]);
+  const headers = grpcHeaders('/test.Service/Large');
+  // SETTINGS_INITIAL_WINDOW_SIZE.
+  const setting = Buffer.concat([Uint8Array.of(0, 4), uint32(WINDOW_MAX)]);
+  const wide = uint32(WINDOW_MAX - WINDOW_FIRST);
   return Buffer.concat([
-    Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-    http2Frame(FRAME.SETTINGS, 0, 0, setting),
-    http2Frame(FRAME.SETTINGS, ACK, 0, Buffer.alloc(0)),
-    http2Frame(FRAME.WINDOW_UPDATE, 0, 0, uint32(WINDOW_MAX - WINDOW_FIRST)),
+    PREFACE,
+    frameOf({ type: SETTINGS, flags: 0, stream: 0, payload: setting }),
+    ACKNOWLEDGEMENT,
+    frameOf({ type: WINDOW_UPDATE, flags: 0, stream: 0, payload: wide }),
     ...Array.from({ length: STREAMS }, (_, n) => [
-      http2Frame(FRAME.HEADERS, END_HEADERS, 2 * n + 1, headers),
-      http2Frame(FRAME.DATA, END_STREAM, 2 * n + 1, EMPTY_MESSAGE),
+      frameOf({ type: HEADERS, flags: END_HEADERS, stream: 2 * n + 1, payload: headers }),
+      frameOf({ type: DATA, flags: END_STREAM, stream: 2 * n + 1, payload: new Uint8Array(5) }),
     ]).flat(),
   ]);
 }

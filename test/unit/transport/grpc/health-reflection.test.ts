@@ -1,9 +1,6 @@
-// Goal: health and reflection hold little of the node, whatever is asked of them and whoever does not read (T4, T8).
-// Method: raw HTTP/2 clients that pause, or send long names, over a node in one thread.
-import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
-import { describe, expect, it } from 'vitest';
-import { silentLogger } from '#observability';
-import { createByteBudgets, type GrpcServer, type GrpcServerOptions, startGrpcServer } from '#transport';
+// Health and reflection hold little of the node, whatever is asked of them and whether or not it is read (T4, T8).
+import { constants, type IncomingHttpHeaders } from 'node:http2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   HealthCheckRequest,
   HealthCheckResponse,
@@ -13,53 +10,20 @@ import {
 import { ServerReflectionRequest } from '../../../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
 import { REFLECTION_LIMITS } from '../../../../src/transport/grpc/reflection.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
-import { ManualTime, until } from '../../../support/budget-time.ts';
-import { startHttpWorld } from '../../../support/http-world.ts';
-import { RawGrpc } from '../../../support/raw-grpc.ts';
+import { until } from '../../../support/budget-time.ts';
+import { type GrpcWorld, openStream, startGrpcWorld } from '../../../support/grpc-world.ts';
+import type { RawReply } from '../../../support/raw-grpc.ts';
 
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
-const OK = 0;
-const INVALID_ARGUMENT = 3;
-const NOT_FOUND = 5;
-const RESOURCE_EXHAUSTED = 8;
-const UNAVAILABLE = 14;
+const [OK, INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, UNAVAILABLE] = [0, 3, 5, 8, 14];
 
-const MUCH = 2 ** 30;
 const STREAMS = 20;
 /** Fewer than a stream may ask, each with a reply of some 13 KB: 130 MB for all streams. */
 const REQUESTS_PER_STREAM = 500;
 const HELD_BYTES_MAX = 20_000_000;
-const LOOK_MS = 1_000;
+const LOOK_MS = 500;
 
 const DESCRIBE = reflectionRequest('cairn.v1.EventStore');
-
-interface World extends AsyncDisposable {
-  readonly server: GrpcServer;
-  readonly raw: RawGrpc;
-}
-
-async function start(limits: GrpcServerOptions['limits'] = {}): Promise<World> {
-  const world = await startHttpWorld();
-  const budgets = createByteBudgets({
-    requestBytesMax: MUCH,
-    unsentBytesMax: MUCH,
-    patienceMs: 10_000,
-    time: new ManualTime(),
-  });
-  const { service, metrics } = world;
-  const shared = { service, metrics, logger: silentLogger, onFatal: () => undefined };
-  const server = await startGrpcServer({ ...shared, host: '127.0.0.1', port: 0, budgets, limits });
-  const raw = new RawGrpc(server.port);
-  return {
-    server,
-    raw,
-    [Symbol.asyncDispose]: async () => {
-      raw.session.destroy();
-      await server.drain(0);
-      await world[Symbol.asyncDispose]();
-    },
-  };
-}
 
 function reflectionRequest(symbol: string): Uint8Array {
   const messageRequest = { $case: 'fileContainingSymbol', value: symbol } as const;
@@ -68,12 +32,6 @@ function reflectionRequest(symbol: string): Uint8Array {
 
 function healthRequest(service: string): Uint8Array {
   return frame(HealthCheckRequest.encode({ service }).finish());
-}
-
-function open(raw: RawGrpc, path: string): ClientHttp2Stream {
-  const stream = raw.session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
-  stream.on('error', () => undefined);
-  return stream;
 }
 
 /** The messages of a body. */
@@ -87,14 +45,23 @@ function messagesOf(body: Buffer): readonly Buffer[] {
   return messages;
 }
 
+let at: GrpcWorld;
+
+beforeAll(async () => {
+  at = await startGrpcWorld();
+});
+
+afterAll(() => at[Symbol.asyncDispose]());
+
+const check = (request: Uint8Array, method = 'Check', { raw } = at): Promise<RawReply> =>
+  raw.call({ path: `/grpc.health.v1.Health/${method}`, pieces: [request] });
+
 describe('a stream of reflection', () => {
   it('holds one reply while its reader does not read, and goes on when it does', async () => {
-    await using at = await start();
     const one = await at.raw.call({ path: REFLECTION, pieces: [DESCRIBE] });
     const before = process.memoryUsage().arrayBuffers;
     const requests = Buffer.concat(Array.from({ length: REQUESTS_PER_STREAM }, () => DESCRIBE));
-    const streams = Array.from({ length: STREAMS }, () => open(at.raw, REFLECTION));
-    for (const stream of streams) stream.pause().end(requests);
+    const streams = Array.from({ length: STREAMS }, () => openStream(at.raw.session, REFLECTION, requests));
     let held = 0;
     const lookUntil = performance.now() + LOOK_MS;
     await until(() => {
@@ -106,28 +73,19 @@ describe('a stream of reflection', () => {
     const [first, ...others] = streams;
     // They share the window of the connection.
     for (const stream of others) stream.close();
-    first?.on('data', (piece: Buffer) => {
-      taken += piece.length;
-    });
-    first?.resume();
+    first?.on('data', (piece: Buffer) => (taken += piece.length)).resume();
     await until(() => taken === REQUESTS_PER_STREAM * one.body.length);
   });
 
-  it('ends when it has asked more than there is to ask', async () => {
-    await using at = await start();
-    const { status } = await at.raw.call({ path: REFLECTION, pieces: Array.from({ length: 2_000 }, () => DESCRIBE) });
-    expect(status).toBe(RESOURCE_EXHAUSTED);
+  it.each([
+    ['it has asked more than there is to ask', Array.from({ length: 2_000 }, () => DESCRIBE), RESOURCE_EXHAUSTED],
+    ['a request is longer than any name', [reflectionRequest('x'.repeat(2_000))], INVALID_ARGUMENT],
+  ])('ends when %s', async (_what, pieces, status) => {
+    expect((await at.raw.call({ path: REFLECTION, pieces })).status).toBe(status);
   });
 
-  it('ends with a request that is longer than any name', async () => {
-    await using at = await start();
-    const { status } = await at.raw.call({ path: REFLECTION, pieces: [reflectionRequest('x'.repeat(2_000))] });
-    expect(status).toBe(INVALID_ARGUMENT);
-  });
-
-  it('is refused while the most are open, and has its turn again afterwards', async () => {
-    await using at = await start();
-    const streams = Array.from({ length: REFLECTION_LIMITS.streamsMax }, () => open(at.raw, REFLECTION));
+  it('is refused while the most are open, and accepted again afterwards', async () => {
+    const streams = Array.from({ length: REFLECTION_LIMITS.streamsMax }, () => openStream(at.raw.session, REFLECTION));
     const ask = () => at.raw.call({ path: REFLECTION, pieces: [DESCRIBE] });
     expect((await ask()).status).toBe(RESOURCE_EXHAUSTED);
     for (const stream of streams) stream.close();
@@ -135,8 +93,8 @@ describe('a stream of reflection', () => {
   });
 
   it('is gone after its time, also when its reader never reads (T8)', async () => {
-    await using at = await start({ receiveMs: 10 });
-    const stream = open(at.raw, REFLECTION);
+    await using short = await startGrpcWorld({}, undefined, { receiveMs: 10 });
+    const stream = openStream(short.raw.session, REFLECTION);
     stream.pause().write(DESCRIBE);
     await until(() => stream.destroyed);
     expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
@@ -144,56 +102,34 @@ describe('a stream of reflection', () => {
 });
 
 describe('health', () => {
-  it.each(['Check', 'Watch'])('refuses a name that is too long, and does not repeat it, at %s', async (method) => {
-    await using at = await start();
-    const path = `/grpc.health.v1.Health/${method}`;
-    const { status, message } = await at.raw.call({ path, pieces: [healthRequest('x'.repeat(500_000))] });
-    expect(status).toBe(INVALID_ARGUMENT);
-    expect(message).toContain('service must have at most 255 bytes; found 500000');
-    expect(message).not.toContain('xx');
-  });
+  const LONG = healthRequest('x'.repeat(500_000));
+  const TOO_LONG = /^(?!.*xx).*service must have at most 255 bytes; found 500000/;
+  const KNOWN = /"x{64}[^x].*known are "", "read", "write", "cairn\.v1\.EventStore"/;
 
-  it('repeats the start of an unknown name', async () => {
-    await using at = await start();
-    const request = healthRequest('x'.repeat(255));
-    const { status, message } = await at.raw.call({ path: '/grpc.health.v1.Health/Check', pieces: [request] });
-    expect(status).toBe(NOT_FOUND);
-    expect(message).toContain('x'.repeat(64));
-    expect(message).not.toContain('x'.repeat(65));
-    expect(message).toContain('known are "", "read", "write", "cairn.v1.EventStore"');
-  });
-
-  it('refuses what is no request', async () => {
-    await using at = await start();
-    const request = frame(Uint8Array.of(0x0a, 0xff));
-    const { status, message } = await at.raw.call({ path: '/grpc.health.v1.Health/Check', pieces: [request] });
-    expect(status).toBe(INVALID_ARGUMENT);
-    expect(message).toMatch(/^The message is not a grpc\.health\.v1\.HealthCheckRequest at byte \d+: /);
-  });
-
-  it('refuses a name that is not UTF-8, and shows it', async () => {
-    await using at = await start();
-    const request = frame(Uint8Array.of(0x0a, 4, 0x77, 0x72, 0xff, 0x65));
-    const { status, message } = await at.raw.call({ path: '/grpc.health.v1.Health/Check', pieces: [request] });
-    expect(status).toBe(INVALID_ARGUMENT);
-    expect(decodeURI(message)).toContain('service must be well-formed UTF-8; found "wr');
+  it.each<readonly [string, Uint8Array, string, number, RegExp]>([
+    ['a name that is too long', LONG, 'Check', INVALID_ARGUMENT, TOO_LONG],
+    ['a name that is too long', LONG, 'Watch', INVALID_ARGUMENT, TOO_LONG],
+    ['an unknown name', healthRequest('x'.repeat(255)), 'Check', NOT_FOUND, KNOWN],
+    ['no request', frame(Uint8Array.of(0x0a, 0xff)), 'Check', INVALID_ARGUMENT, /HealthCheckRequest at byte \d+: /],
+    ['no UTF-8', frame(Uint8Array.of(0x0a, 2, 0x77, 0xff)), 'Check', INVALID_ARGUMENT, /well-formed UTF-8; found "w/],
+  ])('refuses %s, and repeats little of it: %#', async (_what, request, method, status, words) => {
+    const reply = await check(request, method);
+    expect([reply.status, decodeURI(reply.message)]).toEqual([status, expect.stringMatching(words)]);
   });
 
   it('lists every name', async () => {
-    await using at = await start();
-    const request = frame(new Uint8Array(0));
-    const { body } = await at.raw.call({ path: '/grpc.health.v1.Health/List', pieces: [request] });
+    const { body } = await check(frame(new Uint8Array(0)), 'List');
     const { statuses } = HealthListResponse.decode(body.subarray(FRAME_HEADER_BYTES));
-    expect(Object.keys(statuses).toSorted()).toEqual(['', 'cairn.v1.EventStore', 'read', 'write']);
-    for (const { status } of Object.values(statuses)) expect(status).toBe(Serving.SERVING);
+    const serving = ['', 'cairn.v1.EventStore', 'read', 'write'].map((name) => [name, { status: Serving.SERVING }]);
+    expect(statuses).toEqual(Object.fromEntries(serving));
   });
 
   it.each([
     { name: 'read', told: [Serving.SERVING, Serving.NOT_SERVING] },
     { name: 'nothing', told: [Serving.SERVICE_UNKNOWN] },
-  ])('tells who watches "$name" of every change, until the node drains', async ({ name, told }) => {
-    await using at = await start();
-    const stream = open(at.raw, '/grpc.health.v1.Health/Watch');
+  ])('reports every change to a client that watches "$name", until the node drains', async ({ name, told }) => {
+    await using draining = await startGrpcWorld();
+    const stream = openStream(draining.raw.session, '/grpc.health.v1.Health/Watch');
     const pieces: Buffer[] = [];
     let status: unknown;
     stream.on('data', (piece: Buffer) => pieces.push(piece));
@@ -202,27 +138,24 @@ describe('health', () => {
     });
     stream.end(healthRequest(name));
     await until(() => pieces.length > 0);
-    at.server.announceDrain();
-    await at.server.drain(LOOK_MS);
+    draining.server.announceDrain();
+    await draining.server.drain(LOOK_MS);
     await until(() => status !== undefined);
     const replies = messagesOf(Buffer.concat(pieces)).map((message) => HealthCheckResponse.decode(message).status);
-    expect(replies).toEqual(told);
-    expect(Number(status)).toBe(UNAVAILABLE);
+    expect([replies, Number(status)]).toEqual([told, UNAVAILABLE]);
   });
 
   it('is answered while the most calls are in flight', async () => {
-    await using at = await start({ callsMax: { waiting: 1, reading: 1, working: 10 } });
-    const watching = open(at.raw, '/grpc.health.v1.Health/Watch');
+    await using full = await startGrpcWorld({}, undefined, { callsMax: { waiting: 1, reading: 1, working: 10 } });
+    const watching = openStream(full.raw.session, '/grpc.health.v1.Health/Watch');
     let isWatching = false;
     watching.on('data', () => {
       isWatching = true;
     });
     watching.end(healthRequest(''));
     await until(() => isWatching);
-    const request = healthRequest('');
-    const checked = await at.raw.call({ path: '/grpc.health.v1.Health/Check', pieces: [request] });
-    expect(checked.status).toBe(OK);
-    const refused = await at.raw.call({ path: '/grpc.health.v1.Health/Watch', pieces: [request] });
+    expect((await check(healthRequest(''), 'Check', full)).status).toBe(OK);
+    const refused = await check(healthRequest(''), 'Watch', full);
     expect(refused.status).toBe(RESOURCE_EXHAUSTED);
     expect(refused.message).toMatch(/^This connection has its share, 1, of the 1 calls that wait .*: end some of them/);
   });

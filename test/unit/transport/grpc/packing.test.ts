@@ -1,9 +1,7 @@
-// Goal: a long message of a reply is compressed for a client that accepts gzip, and for no other; whatever becomes of
-// the call meanwhile, it ends once, and its room is given back (T1, TM1). Method: a server with a method that answers
-// when the test says so, and a client that sends any headers; grpc-js beside it, which unpacks.
+// A long message of a reply is compressed for a client that accepts gzip, and for no other; however the call ends
+// meanwhile, it ends once, and its room is released (T1, TM1).
 import { constants } from 'node:http2';
 import { gunzipSync } from 'node:zlib';
-import { Client, credentials } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SliceWriter } from '../../../../src/transport/grpc/slice-writer.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
@@ -13,7 +11,7 @@ import { Packer } from '../../../../src/transport/grpc/wire/packing.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
 import { holdThreadPool } from '../../../support/held-threads.ts';
-import { RawGrpc, type RawReply } from '../../../support/raw-grpc.ts';
+import { RawGrpc, type RawReply, replyOn } from '../../../support/raw-grpc.ts';
 import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
 const MIN = 4096;
@@ -27,8 +25,6 @@ function noise(bytes: number): Buffer {
   let state = 1;
   return Buffer.from(Array.from({ length: bytes }, () => (state = (state * 48_271) % 0x7fffffff) & 0xff));
 }
-/** Takes a second of a thread, or some tenths of one. */
-const LARGE = 64 * 2 ** 20;
 
 let fixture: WireFixture;
 let raw: RawGrpc;
@@ -97,13 +93,11 @@ describe('a unary reply', () => {
     ['gzip', 'gzip', 1],
     ['identity,deflate,gzip', 'gzip', 1],
     ['deflate, gzip', 'gzip', 1],
-    ['identity', 'identity', 0],
-    ['deflate', 'identity', 0],
-    ['snappy', 'identity', 0],
+    ['identity, deflate', 'identity', 0],
     ['x-gzip', 'identity', 0],
-    ['', 'identity', 0],
+    [undefined, 'identity', 0],
   ])('to a client that accepts %j is %s', async (accepted, encoding, flag) => {
-    const reply = await answered(text(MIN), { 'grpc-accept-encoding': accepted });
+    const reply = await answered(text(MIN), accepted === undefined ? {} : { 'grpc-accept-encoding': accepted });
     expect(reply.headers['grpc-encoding']).toBe(encoding);
     expect(messagesIn(reply.body)).toMatchObject([{ flag, message: text(MIN) }]);
     expect(reply.status).toBe(GRPC_STATUS.OK);
@@ -116,26 +110,6 @@ describe('a unary reply', () => {
     const reply = await answered(message, GZIP);
     expect(reply.headers['grpc-encoding']).toBe('identity');
     expect(messagesIn(reply.body)).toEqual([{ flag: 0, message, bytes: message.length }]);
-  });
-
-  it('to a client that says nothing is sent as it is', async () => {
-    const reply = await answered(text(MIN), {});
-    expect(reply.headers['grpc-encoding']).toBe('identity');
-    expect(reply.body).toEqual(frame(text(MIN)));
-  });
-
-  it('is read by grpc-js', async () => {
-    const client = new Client(`127.0.0.1:${fixture.port}`, credentials.createInsecure());
-    const asItIs = (bytes: Buffer): Buffer => bytes;
-    const answer = new Promise((resolve, reject) => {
-      client.makeUnaryRequest('/test.Service/Wait', asItIs, asItIs, Buffer.from('hello'), (error, value) =>
-        error === null ? resolve(value) : reject(error),
-      );
-    });
-    await until(() => calls.length === 1);
-    calls[0]?.reply(frame(text(100_000)));
-    expect(await answer).toEqual(text(100_000));
-    client.close();
   });
 
   it('leaves as it is while two others are being compressed', async () => {
@@ -159,64 +133,35 @@ describe('a unary reply', () => {
 });
 
 describe('a call that ends while its reply is compressed', () => {
-  /** Ends soon, with nothing sent and nothing held, and the next call is answered. */
-  async function endsAs(code: string): Promise<void> {
-    await until(() => fixture.ended.length === 1);
-    expect(fixture.ended).toEqual([code]);
-    await until(() => fixture.budgets.unsent.used === 0);
-    expect((await answered(text(MIN), {})).status).toBe(GRPC_STATUS.OK);
-    expect(fixture.ended).toEqual([code, 'OK']);
-  }
-
-  it('is cancelled', async () => {
-    const headers = { ':method': 'POST', ':path': '/test.Service/Wait', 'content-type': 'application/grpc', ...GZIP };
-    const stream = raw.session.request(headers).on('error', () => undefined);
-    stream.end(HELLO);
-    await until(() => calls.length === 1);
-    calls[0]?.reply(frame(text(LARGE)));
-    expect(calls[0]).toMatchObject({ answered: true, ended: false });
-    stream.close(constants.NGHTTP2_CANCEL);
-    await endsAs('CANCELLED');
-  });
-
-  it('holds its room until no thread has its bytes any more (TM1)', async () => {
-    const pool = await holdThreadPool();
-    const reply = frame(text(100_000));
-    const gone = new RawGrpc(fixture.port);
-    const answer = gone.call({ path: '/test.Service/Wait', pieces: [HELLO], headers: GZIP });
-    const late = raw.call({ path: '/test.Service/Wait', pieces: [HELLO], headers: { ...GZIP, 'grpc-timeout': '50m' } });
-    await until(() => calls.length === 2);
-    for (const call of calls) call.reply(reply);
-    gone.session.destroy();
-    await Promise.all([answer, late]);
-    await until(() => fixture.ended.length === 2);
-    expect(fixture.ended.toSorted()).toEqual(['CANCELLED', 'DEADLINE_EXCEEDED']);
-    expect(fixture.budgets.unsent.used).toBe(2 * 2 * reply.length);
-    await pool.release();
-    await until(() => fixture.budgets.unsent.used === 0);
-    expect((await answered(text(MIN), GZIP)).headers['grpc-encoding']).toBe('gzip');
-  });
-
-  it('loses its connection', async () => {
-    const gone = new RawGrpc(fixture.port);
-    const answer = gone.call({ path: '/test.Service/Wait', pieces: [HELLO], headers: GZIP });
-    await until(() => calls.length === 1);
-    calls[0]?.reply(frame(text(LARGE)));
-    gone.session.destroy();
-    await expect(answer).resolves.toMatchObject({ status: undefined });
-    await endsAs('CANCELLED');
-  });
-
-  it('has a deadline that passes', async () => {
-    const headers = { ...GZIP, 'grpc-timeout': '20m' };
-    const answer = raw.call({ path: '/test.Service/Wait', pieces: [HELLO], headers });
-    await until(() => calls.length === 1);
-    calls[0]?.reply(frame(text(LARGE)));
-    const reply = await answer;
-    expect(reply).toMatchObject({ status: GRPC_STATUS.DEADLINE_EXCEEDED, message: '20m are over' });
-    expect(reply.body).toHaveLength(0);
-    await endsAs('DEADLINE_EXCEEDED');
-  });
+  it.each([
+    ['is cancelled', 'CANCELLED', {}],
+    ['loses its connection', 'CANCELLED', {}],
+    ['has a deadline that passes', 'DEADLINE_EXCEEDED', { 'grpc-timeout': '50m' }],
+  ])(
+    'holds its room until no thread has its bytes any more, and sends nothing: it %s (TM1)',
+    async (how, code, more) => {
+      const pool = await holdThreadPool();
+      const reply = frame(text(100_000));
+      const gone = new RawGrpc(fixture.port);
+      const path = '/test.Service/Wait';
+      const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', ...GZIP, ...more };
+      const stream = gone.session.request(headers).on('error', () => undefined);
+      const answer = replyOn(stream.end(HELLO));
+      await until(() => calls.length === 1);
+      calls[0]?.reply(reply);
+      expect(calls[0]).toMatchObject({ answered: true, ended: false });
+      if (how === 'is cancelled') stream.close(constants.NGHTTP2_CANCEL);
+      if (how === 'loses its connection') gone.session.destroy();
+      expect((await answer).body).toHaveLength(0);
+      await until(() => fixture.ended.length === 1);
+      expect([fixture.ended, fixture.budgets.unsent.used]).toEqual([[code], 2 * reply.length]);
+      await pool.release();
+      await until(() => fixture.budgets.unsent.used === 0);
+      expect((await answered(text(MIN), GZIP)).headers['grpc-encoding']).toBe('gzip');
+      expect(fixture.ended).toEqual([code, 'OK']);
+      gone.session.destroy();
+    },
+  );
 });
 
 describe('a stream', () => {

@@ -1,6 +1,5 @@
-// Goal: messages in their frames are cut at their ends, however they arrive (T2). Method: every cut of a short reply,
-// and random pieces of a long one, against a walk over the whole.
-import { array, assert, integer, property } from 'fast-check';
+// Messages in their frames are cut at their ends, however they arrive (T2).
+import { array, assert, integer, oneof, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameCutter } from '../../../../src/transport/grpc/relay-frames.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
@@ -38,15 +37,6 @@ describe('frames of a reply', () => {
   const messages = [Buffer.from('one'), Buffer.alloc(0), Buffer.from('three')];
   const whole = Buffer.concat(messages.map((message) => frame(message)));
 
-  it('come whole, wherever they are cut', () => {
-    for (let first = 0; first <= whole.length; first++) {
-      for (let second = first; second <= whole.length; second++) {
-        const pieces = [whole.subarray(0, first), whole.subarray(first, second), whole.subarray(second)];
-        expect(taken(pieces)).toEqual({ bytes: whole, count: messages.length });
-      }
-    }
-  });
-
   it('are kept back until they are whole', () => {
     const cutter = new FrameCutter();
     expect(cutter.add(whole.subarray(0, 7))).toBeUndefined();
@@ -57,7 +47,7 @@ describe('frames of a reply', () => {
 
   it('come whole out of any pieces', () => {
     const lengths = array(integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 40 });
-    const sizes = array(integer({ min: 0, max: 500 }), { maxLength: 60 });
+    const sizes = array(oneof(integer({ min: 0, max: 7 }), integer({ min: 0, max: 500 })), { maxLength: 60 });
     assert(
       property(lengths, sizes, (messageLengths, pieceSizes) => {
         const bytes = Buffer.concat(messageLengths.map((length, n) => frame(Buffer.alloc(length, n))));

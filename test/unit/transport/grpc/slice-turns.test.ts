@@ -9,10 +9,6 @@ const LARGE = 256 * 1024;
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('gives one who reads alone a turn at once', () => {
-  expect(new SliceTurns().take({}, LARGE, NEVER)).toBeUndefined();
-});
-
 it('lets a connection with one reader go before the hundreds of another', async () => {
   const turns = new SliceTurns();
   const [crowd, alone] = [{}, {}];

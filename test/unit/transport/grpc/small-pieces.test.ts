@@ -1,5 +1,4 @@
-// Goal: a piece of a request costs microseconds however small it is, so nobody can have a node take any number of them.
-// Method: a server of a few small methods, and connections whose every frame is the test's.
+// A piece of a request costs microseconds however small it is, so a node takes only so many of them.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { SMALL_PIECE_BYTES, SMALL_PIECES_MAX } from '../../../../src/transport/grpc/wire/senders.ts';

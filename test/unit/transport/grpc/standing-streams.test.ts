@@ -1,11 +1,8 @@
-// Goal: streams hold no more by standing open than the node allows, with the first bytes of their requests, and leave
-// room for the streams of others (TM1, TM4). Method: a server with room for a few streams, and clients that take no
-// reply or end no request.
+// Open streams hold no more than the node allows, with the first bytes of their requests, and leave room for the streams
+// of others (TM1, TM4): a server with room for a few, and clients that take no reply or end no request.
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
-import { connect as dial } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { narrowBufferPool } from '../../../../src/main/buffer-pool.ts';
@@ -15,6 +12,7 @@ import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { STREAM_BYTES } from '../../../../src/transport/grpc/wire/peer-stream.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { type ManualTime, until } from '../../../support/budget-time.ts';
+import { frameOf, grpcHeaders, openFrames } from '../../../support/http2-frames.ts';
 import { RawGrpc, type RawReply, replyOn } from '../../../support/raw-grpc.ts';
 import { PATIENCE_MS, startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
@@ -150,33 +148,21 @@ it('small requests that stand still make way for a connection that has less, and
   const told = halves.map((stream) => replyOn(stream).catch(() => undefined));
   for (const stream of halves) stream.write(HALF.subarray(0, 1_000));
   await until(() => budgets.streams.used >= 10 * (STREAM_BYTES + 1_000));
+  // The first one moves, so that the second has stalled longest.
+  time.advance(1);
+  halves[0]?.write(new Uint8Array(1));
+  await until(() => budgets.streams.used > 10 * (STREAM_BYTES + 1_000));
   while (budgets.streams.of({}).tryAdd(1_000));
   const read = (): Promise<RawReply> => other.call({ path: '/test.Service/Read', pieces: [REQUEST] });
-  time.advance(PATIENCE_MS / 4 - 1);
+  time.advance(PATIENCE_MS / 4 - 2);
   await expect(read()).rejects.toThrow('NGHTTP2_REFUSED_STREAM');
   time.advance(1);
+  // Those of a connection make no room for itself.
+  expect(await replyOn(ask('Read').end(REQUEST)).catch(() => 'refused')).toBe('refused');
   expect((await read()).status).toBe(GRPC_STATUS.OK);
-  expect(await told[0]).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'no room' });
+  expect(await told[1]).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'no room' });
   expect(halves.filter(({ closed }) => !closed)).toHaveLength(9);
 });
-
-/** An HTTP/2 frame. */
-function http2Frame(type: number, stream: number, payload: Uint8Array): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  // END_HEADERS, or nothing that means anything.
-  head.writeUInt8(type === 1 ? 4 : 0, 4);
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
-
-/** POST, http, the path and an authority as literals, and the type of its content: RFC 7541 without compression. */
-function headerBlock(path: string): Buffer {
-  const text = (value: string): Buffer => Buffer.from([value.length, ...Buffer.from(value)]);
-  const type = Buffer.concat([Buffer.from([0x0f, 31 - 15]), text('application/grpc')]);
-  return Buffer.concat([Buffer.from([0x83, 0x86, 0x04]), text(path), Buffer.from([0x01]), text('a'), type]);
-}
 
 it('a request does not keep what came on its connection with it (TM1)', async () => {
   const streams = 15;
@@ -184,11 +170,9 @@ it('a request does not keep what came on its connection with it (TM1)', async ()
   narrowBufferPool();
   for (let n = 0; n < 20; n++) Buffer.allocUnsafe(4_000);
   // Of a type that nobody knows, and everybody ignores (RFC 9113, section 4.1).
-  const junk = Buffer.concat(Array.from({ length: 3 }, () => http2Frame(0xee, 0, new Uint8Array(16_000))));
-  const socket = dial(port, '127.0.0.1');
-  await once(socket, 'connect');
-  const [settings, acknowledgement] = [http2Frame(4, 0, new Uint8Array()), Buffer.of(0, 0, 0, 4, 1, 0, 0, 0, 0)];
-  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), settings, acknowledgement]));
+  const junk = frameOf({ type: 0xee, flags: 0, stream: 0, payload: new Uint8Array(16_000) });
+  const head = grpcHeaders('/test.Service/Wait');
+  await using frames = await openFrames(port);
   const kept: number[] = [];
   const onStream = (message: unknown): void => {
     const stream: unknown = Reflect.get(Object(message), 'stream');
@@ -196,12 +180,12 @@ it('a request does not keep what came on its connection with it (TM1)', async ()
   };
   subscribe('http2.server.stream.created', onStream);
   for (let n = 0; n < streams; n++) {
-    const begun = [http2Frame(1, 2 * n + 1, headerBlock('/test.Service/Wait')), http2Frame(0, 2 * n + 1, Buffer.of(0))];
-    socket.write(Buffer.concat([...begun, junk]));
+    const begun = frameOf({ type: 1, flags: 4, stream: 2 * n + 1, payload: head });
+    const data = frameOf({ type: 0, flags: 0, stream: 2 * n + 1, payload: Buffer.of(0) });
+    frames.write(Buffer.concat([begun, data, junk, junk, junk]));
     await until(() => kept.length > n);
   }
   unsubscribe('http2.server.stream.created', onStream);
-  socket.destroy();
   expect(Math.max(...kept)).toBeLessThan(20_000);
 });
 

@@ -1,5 +1,5 @@
-// Goal: connections may send more at once only while the node keeps up, or for calls that last (T11), and in a turn
-// twice as many as they may have open (T12). Method: connections that note what they were told.
+// Connections may send more at once only while the node keeps up, or for calls that last (T11), and in a turn twice as
+// many as they may have open (T12).
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
@@ -62,56 +62,34 @@ function close(count: number, isCancelled = false): void {
 }
 
 describe('a connection', () => {
-  it('is told nothing while it has few streams', () => {
+  it('gets the most once, when half are open and it has acknowledged what it was told before', () => {
     for (let n = 0; n < 100; n++) {
       open(3);
       turn();
       close(3);
     }
-    expect(session.told).toEqual([]);
-  });
-
-  it('gets the most when half are open, once', () => {
-    open(3);
-    turn();
-    expect(session.told).toEqual([]);
-    open(1);
-    turn();
-    open(20);
-    turn();
-    turn();
-    expect(session.told).toEqual([MOST]);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it('gets none while it has not acknowledged what it was told', () => {
     session.pendingSettingsAck = true;
     open(4);
-    turn();
     turn();
     expect(session.told).toEqual([]);
     session.pendingSettingsAck = false;
     turn();
-    expect(session.told).toEqual([MOST]);
+    open(20);
+    turn();
+    turn();
+    expect([session.told, vi.getTimerCount()]).toEqual([[MOST], 0]);
   });
 
-  it('gets no more while calls wait to be begun, and does when none waits', () => {
+  it.each([
+    ['no call waits any more', () => (isBehind = false)],
+    ['more than half of its calls last', () => (lasting = 5)],
+  ])('gets no more while calls wait to be begun, until %s', (_what, change) => {
     isBehind = true;
-    open(FIRST);
-    turn();
-    expect(session.told).toEqual([]);
-    isBehind = false;
-    turn();
-    expect(session.told).toEqual([MOST]);
-  });
-
-  it('gets more for calls that last, whoever waits', () => {
-    isBehind = true;
-    open(FIRST);
     lasting = 4;
+    open(FIRST);
     turn();
     expect(session.told).toEqual([]);
-    lasting = 5;
+    change();
     turn();
     expect(session.told).toEqual([MOST]);
   });

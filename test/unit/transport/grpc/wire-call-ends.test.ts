@@ -1,13 +1,12 @@
-// Goal: every call ends exactly once, whoever ends it: the server, the client, a deadline, a drain (T1).
-// Method: a server of a few small methods, driven by a client that sends any bytes.
+// Every call ends exactly once, whatever ends it: the server, the client, a deadline, a drain (T1).
 import { once } from 'node:events';
-import { constants, connect as dial } from 'node:http2';
+import { type ClientHttp2Stream, constants, connect as dial } from 'node:http2';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
-import { RawGrpc } from '../../../support/raw-grpc.ts';
+import { RawGrpc, type RawReply } from '../../../support/raw-grpc.ts';
 import { MESSAGE, type SmallService, startSmallService } from '../../../support/small-service.ts';
 
 let at: SmallService;
@@ -18,10 +17,21 @@ beforeEach(async () => {
 
 afterEach(async () => at[Symbol.asyncDispose]());
 
+function ask(name: string, headers: Record<string, string> = {}): Promise<RawReply> {
+  return at.raw.call({ path: `/test.Service/${name}`, pieces: [frame(MESSAGE)], headers });
+}
+
+function open(name: string): ClientHttp2Stream {
+  const headers = { ':method': 'POST', ':path': `/test.Service/${name}`, 'content-type': 'application/grpc' };
+  return at.raw.session
+    .request(headers)
+    .on('error', () => undefined)
+    .end(frame(MESSAGE));
+}
+
 describe('the end of a call (T1)', () => {
   it.each(['0n', '1n', '0S'])('comes before the call is begun when no time is left: %s', async (timeout) => {
-    const headers = { 'grpc-timeout': timeout };
-    const reply = await at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)], headers });
+    const reply = await ask('Wait', { 'grpc-timeout': timeout });
     expect(reply).toMatchObject({
       status: GRPC_STATUS.DEADLINE_EXCEEDED,
       message: expect.stringMatching(/too late|are over/),
@@ -30,11 +40,7 @@ describe('the end of a call (T1)', () => {
   });
 
   it('comes at the deadline', async () => {
-    const reply = await at.raw.call({
-      path: '/test.Service/Wait',
-      pieces: [frame(MESSAGE)],
-      headers: { 'grpc-timeout': '200m' },
-    });
+    const reply = await ask('Wait', { 'grpc-timeout': '200m' });
     expect(reply).toMatchObject({ status: GRPC_STATUS.DEADLINE_EXCEEDED, message: '200m are over' });
     expect(at.waiting[0]?.signal.aborted).toBe(true);
     at.waiting[0]?.reply(frame(MESSAGE));
@@ -57,24 +63,18 @@ describe('the end of a call (T1)', () => {
   });
 
   it('comes when the client resets the stream, and aborts the signal', async () => {
-    const stream = at.raw.session.request({
-      ':method': 'POST',
-      ':path': '/test.Service/Wait',
-      'content-type': 'application/grpc',
-    });
-    stream.on('error', () => undefined);
-    stream.end(frame(MESSAGE));
+    const stream = open('Wait');
     await until(() => at.waiting.length === 1);
-    const signals = at.waiting.map((call) => call.signal);
-    expect(signals.map((signal) => signal.aborted)).toEqual([false]);
+    expect(at.waiting[0]?.signal.aborted).toBe(false);
     stream.close(8);
-    await until(() => signals.every((signal) => signal.aborted));
+    await until(() => at.waiting[0]?.signal.aborted === true);
+    at.waiting[0]?.reply(frame(MESSAGE));
     expect(at.ended).toEqual(['CANCELLED']);
     expect(at.server.callCount).toBe(0);
   });
 
-  it('comes with UNAVAILABLE for streams, and with their answer for unary calls, when the server drains', async () => {
-    const answer = at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
+  it('comes with its answer when the server drains', async () => {
+    const answer = ask('Wait');
     await until(() => at.waiting.length === 1);
     const drained = at.server.drain(10_000);
     at.waiting[0]?.reply(frame(MESSAGE));
@@ -83,8 +83,8 @@ describe('the end of a call (T1)', () => {
     at = await startSmallService();
   });
 
-  it('comes with UNAVAILABLE for calls that wait, too, when the server drains', async () => {
-    const answer = at.raw.call({ path: '/test.Service/Await', pieces: [frame(MESSAGE)] });
+  it('comes with UNAVAILABLE for a call that waits when the server drains', async () => {
+    const answer = ask('Await');
     await until(() => at.waiting.length === 1);
     const beganMs = performance.now();
     await at.server.drain(60_000);
@@ -108,32 +108,13 @@ describe('the end of a call (T1)', () => {
   });
 
   it('comes with the end of the connection for whatever a drained server cannot end in time', async () => {
-    const unread = at.raw.session.request({
-      ':method': 'POST',
-      ':path': '/test.Service/Fill',
-      'content-type': 'application/grpc',
-    });
-    unread.on('error', () => undefined);
-    unread.pause();
-    unread.end(frame(MESSAGE));
-    const unanswered = at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] }).catch(() => 'lost');
+    open('Fill').pause();
+    const unanswered = ask('Wait').catch(() => 'lost');
     await until(() => at.written.chunks > 0 && at.waiting.length === 1);
     const lost = new Promise((resolve) => at.raw.session.on('close', resolve));
     await at.server.drain(200);
     await Promise.all([lost, unanswered]);
     expect(at.server.callCount).toBe(0);
     at = await startSmallService();
-  });
-
-  it('comes at once when too many calls are in flight', async () => {
-    await at[Symbol.asyncDispose]();
-    at = await startSmallService({ limits: { callsMax: { waiting: 2, reading: 2, working: 2 } } });
-    const first = at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
-    await until(() => at.waiting.length === 1);
-    const second = await at.raw.call({ path: '/test.Service/Wait', pieces: [frame(MESSAGE)] });
-    expect(second.status).toBe(GRPC_STATUS.RESOURCE_EXHAUSTED);
-    expect([at.refused, at.ended]).toEqual([['overload'], ['RESOURCE_EXHAUSTED']]);
-    at.waiting[0]?.reply(frame(MESSAGE));
-    expect((await first).status).toBe(GRPC_STATUS.OK);
   });
 });

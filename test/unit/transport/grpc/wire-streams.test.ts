@@ -1,12 +1,13 @@
-// Goal: a stream brings every message in order and its status behind them, and waits for its reader (T4).
-// Method: a server of a few small methods, driven by a client that sends any bytes.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+// Requests are read however they are cut into frames (T2); a stream brings every message in order and its status after
+// them, and waits for its reader (T4).
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
 import {
   FILL_CHUNK,
   FILL_CHUNKS,
+  HELLO,
   MESSAGE,
   type SmallService,
   startSmallService,
@@ -20,48 +21,47 @@ beforeEach(async () => {
 
 afterEach(async () => at[Symbol.asyncDispose]());
 
-describe('streams', () => {
-  it('sends every message in order and ends with OK', async () => {
-    const reply = await at.raw.call({ path: '/test.Service/Count', pieces: [frame(Buffer.from('2000'))] });
-    expect(reply.status).toBe(GRPC_STATUS.OK);
-    const expected = Buffer.concat(Array.from({ length: 2000 }, (_, n) => frame(Buffer.from(String(n)))));
-    expect(reply.body.equals(expected)).toBe(true);
-  });
+it('a message is read that comes one byte at a time, or in thousands of pieces, small and large (T2)', async () => {
+  const bytewise = [...HELLO].map((byte) => Uint8Array.of(byte));
+  expect((await at.raw.call({ path: '/test.Service/Echo', pieces: bytewise })).body).toEqual(Buffer.from(HELLO));
+  const framed = frame(Buffer.from(Array.from({ length: 9_000 }, (_, n) => n % 251)));
+  const pieces: Uint8Array[] = [];
+  for (let from = 0, n = 0; from < framed.length; n++) {
+    const to = from + (n % 300 === 299 ? 2_000 : 1 + (n % 7));
+    pieces.push(framed.subarray(from, to));
+    from = to;
+  }
+  expect((await at.raw.call({ path: '/test.Service/Echo', pieces })).body).toEqual(Buffer.from(framed));
+});
 
-  it('has its status behind the last message, when its handler says that there is no other', async () => {
-    const reply = await at.raw.call({ path: '/test.Service/Whole', pieces: [frame(MESSAGE)] });
-    expect(reply.body).toEqual(Buffer.from(frame(MESSAGE)));
-    expect(reply.status).toBe(GRPC_STATUS.OK);
-    await until(() => at.ended.length === 1);
-    expect(at.ended).toEqual(['OK']);
-  });
+it('a stream brings every message in order and ends with OK', async () => {
+  const reply = await at.raw.call({ path: '/test.Service/Count', pieces: [frame(Buffer.from('2000'))] });
+  expect(reply.status).toBe(GRPC_STATUS.OK);
+  const expected = Buffer.concat(Array.from({ length: 2000 }, (_, n) => frame(Buffer.from(String(n)))));
+  expect(reply.body.equals(expected)).toBe(true);
+});
 
-  it('ends with the status of a failure after the messages before it', async () => {
-    const reply = await at.raw.call({ path: '/test.Service/Fail', pieces: [frame(MESSAGE)] });
-    expect(reply.body).toEqual(Buffer.from(frame(MESSAGE)));
-    expect(reply).toMatchObject({ status: GRPC_STATUS.NOT_FOUND, message: 'It went away' });
-  });
+it.each([
+  ['when its handler says that there is no other', 'Whole', { status: GRPC_STATUS.OK }],
+  ['when its handler fails', 'Fail', { status: GRPC_STATUS.NOT_FOUND, message: 'It went away' }],
+])('a stream has its status after the last message %s', async (_when, name, ends) => {
+  const reply = await at.raw.call({ path: `/test.Service/${name}`, pieces: [HELLO] });
+  expect(reply).toMatchObject({ ...ends, body: Buffer.from(HELLO) });
+  await until(() => at.ended.length === 1);
+});
 
-  it('stops writing when its reader does not read, and goes on when it does (T4)', async () => {
-    const stream = at.raw.session.request({
-      ':method': 'POST',
-      ':path': '/test.Service/Fill',
-      'content-type': 'application/grpc',
-    });
-    stream.pause();
-    stream.end(frame(MESSAGE));
-    await until(() => at.written.chunks > 0);
-    const other = await at.raw.call({ path: '/test.Service/Echo', pieces: [frame(MESSAGE)] });
-    expect(other.status).toBe(GRPC_STATUS.OK);
-    expect(at.written.chunks).toBeLessThan(FILL_CHUNKS / 10);
-    expect(at.ended).toEqual(['OK']);
-    let received = 0;
-    stream.on('data', (piece: Buffer) => {
-      received += piece.length;
-    });
-    stream.resume();
-    await new Promise((resolve) => stream.on('close', resolve));
-    expect(received).toBe(FILL_CHUNKS * (FILL_CHUNK.length + FRAME_HEADER_BYTES));
-    expect(at.ended).toEqual(['OK', 'OK']);
-  });
+it('a stream stops writing when its reader does not read, and goes on when it does (T4)', async () => {
+  const headers = { ':method': 'POST', ':path': '/test.Service/Fill', 'content-type': 'application/grpc' };
+  const stream = at.raw.session.request(headers).pause();
+  stream.end(frame(MESSAGE));
+  await until(() => at.written.chunks > 0);
+  const other = await at.raw.call({ path: '/test.Service/Echo', pieces: [HELLO] });
+  expect(other.status).toBe(GRPC_STATUS.OK);
+  expect(at.written.chunks).toBeLessThan(FILL_CHUNKS / 10);
+  expect(at.ended).toEqual(['OK']);
+  let received = 0;
+  for await (const piece of stream) received += (piece as Buffer).length;
+  expect(received).toBe(FILL_CHUNKS * (FILL_CHUNK.length + FRAME_HEADER_BYTES));
+  await until(() => at.ended.length === 2);
+  expect(at.ended).toEqual(['OK', 'OK']);
 });

@@ -1,0 +1,156 @@
+// The gRPC server over a service in one thread: what operators see of connections that are ended, where refused writes
+// point, which calls share a place (T9), and that a request holds no memory once it is answered.
+import { expect, it, onTestFinished } from 'vitest';
+import { type LogFields, silentLogger } from '#observability';
+import type { Service, TransactRequest as ServiceRequest } from '#service';
+import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
+import {
+  ActivateStateViewRequest,
+  ComponentKind,
+  DeleteComponentRequest,
+  ExpireSnapshotsRequest,
+  PublishStateViewRequest,
+} from '../../../../src/transport/grpc/gen/cairn/v1/component.ts';
+import {
+  ScanDatabaseLogRequest,
+  SubscribeEventsRequest,
+} from '../../../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { TransactReply, TransactRequest } from '../../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { callPlaces } from '../../../../src/transport/grpc/limits.ts';
+import { type GrpcServerOptions, startGrpcServer } from '../../../../src/transport/grpc/server.ts';
+import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { TestClient } from '../../../support/grpc-client.ts';
+import { event, maxRevision, transaction } from '../../../support/grpc-requests.ts';
+import { frameOf, grpcHeaders, openFrames } from '../../../support/http2-frames.ts';
+import { RawGrpc } from '../../../support/raw-grpc.ts';
+import { ServiceWorld } from '../../../support/service-world.ts';
+
+const MUCH = 2 ** 30;
+
+/** With a database `shop`, and what the test puts in place of the service's own. */
+async function start(service: (own: Service) => Partial<Service>, options: Partial<GrpcServerOptions> = {}) {
+  const world = await new ServiceWorld().start();
+  await world.database('shop');
+  const server = await startGrpcServer({
+    host: '127.0.0.1',
+    port: 0,
+    logger: silentLogger,
+    metrics: world.metrics,
+    onFatal: () => undefined,
+    service: { ...world.service, ...service(world.service) },
+    budgets: createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
+    ...options,
+  });
+  const raw = new RawGrpc(server.port);
+  onTestFinished(async () => {
+    raw.session.destroy();
+    await server.drain(0);
+  });
+  return { world, server, raw };
+}
+
+it('counts each connection that is ended, logs ten of a minute, and neither for a client that closes by GOAWAY', async () => {
+  const [LINES_MAX, CROWD] = [10, 12];
+  const headers = grpcHeaders('/grpc.health.v1.Health/Watch');
+  const begin = (stream: number): Buffer => frameOf({ type: 1, flags: 4, stream, payload: headers });
+  /** GOAWAY of last stream 2^31-1: how grpc-go closes a connection. */
+  const goAway = frameOf({ type: 7, flags: 0, stream: 0, payload: Buffer.from('7fffffff00000000', 'hex') });
+  const ended: (LogFields | undefined)[] = [];
+  const warn = (name: string, fields?: LogFields): void => void (name === 'grpc-connection-ended' && ended.push(fields));
+  const limits = { streamsAtFirst: 8, streamsPerConnectionMax: 8 };
+  const { server, world } = await start(() => ({}), { logger: { ...silentLogger, warn }, limits });
+  const flood = Buffer.concat(Array.from({ length: 1_300 }, (_, stream) => begin(2 * stream + 1)));
+  for (const sent of [Buffer.concat([begin(1), goAway]), ...Array.from({ length: CROWD }, () => flood)]) {
+    await using frames = await openFrames(server.port);
+    frames.write(sent);
+    await eventually(() => expect(frames.isClosed).toBe(true));
+  }
+  const { body } = await world.metrics.render();
+  expect(body).toContain(`cairn_grpc_connections_ended_total{reason="flood"} ${CROWD}`);
+  expect(body).toMatch(/cairn_rejected_total\{reason="overload"\} 1\d{4}/);
+  expect(ended).toHaveLength(LINES_MAX);
+  expect(ended[0]).toMatchObject({ reason: 'flood', peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) });
+});
+
+it('names the leader of the database, not that of the catalog, when it refuses a write of components', async () => {
+  const { raw } = await start(() => ({
+    leader: (name) =>
+      name === 'shop' ? { node: 'n2', address: '10.0.0.2:50051' } : { node: 'n1', address: '10.0.0.1:50051' },
+  }));
+  const named = { databaseName: 'shop', stateViewName: 'none', version: 1 };
+  const component = { databaseName: 'shop', kind: ComponentKind.COMPONENT_KIND_STATE_VIEW, name: 'none' };
+  for (const [method, message] of [
+    ['PublishStateView', PublishStateViewRequest.encode(PublishStateViewRequest.fromPartial(named))],
+    ['ActivateStateView', ActivateStateViewRequest.encode(ActivateStateViewRequest.fromPartial(named))],
+    ['ExpireSnapshots', ExpireSnapshotsRequest.encode(ExpireSnapshotsRequest.fromPartial(named))],
+    ['DeleteComponent', DeleteComponentRequest.encode(DeleteComponentRequest.fromPartial(component))],
+  ] as const) {
+    const reply = await raw.call({ path: `/cairn.v1.EventStore/${method}`, pieces: [frame(message.finish())] });
+    const { 'x-leader-node': node, 'x-leader-address': address } = { ...reply.headers, ...reply.trailers };
+    expect([method, reply.status === 0, node, address]).toEqual([method, false, 'n2', '10.0.0.2:50051']);
+  }
+});
+
+it('releases the memory of a large request with its answer', async () => {
+  const requests: ServiceRequest[] = [];
+  const lengths: number[] = [];
+  const { raw } = await start((own) => ({
+    transact: (request: ServiceRequest) => {
+      requests.push(request);
+      lengths.push(...request.events.map(({ length }) => length));
+      return own.transact(request);
+    },
+  }));
+  // Larger than what Node cuts from a pool, whose memory is not the request's alone.
+  const data = Buffer.alloc(50_000);
+  const large = transaction('shop', [event({ id: 'a', data }), event({ id: 'b' })]);
+  const refused = transaction('shop', [event({ id: 'c', data })], { constraints: [maxRevision(0)] });
+  const replies = [];
+  for (const request of [large, refused]) {
+    const message = TransactRequest.encode(request).finish();
+    replies.push(await raw.call({ path: '/cairn.v1.EventStore/Transact', pieces: [frame(message)] }));
+  }
+  expect(replies.map(({ status }) => status)).toEqual([0, 9]);
+  const { eventIdMappings } = TransactReply.decode(replies[0]?.body.subarray(FRAME_HEADER_BYTES) ?? new Uint8Array(0));
+  expect(eventIdMappings.map(({ storedEventId }) => storedEventId)).toEqual(['a', 'b']);
+  expect(Math.min(...lengths)).toBeGreaterThan(0);
+  expect(requests.map(({ events }) => events.map(({ length }) => length))).toEqual([[0, 0], [0]]);
+});
+
+it('has one place for a wait and a subscription, and others for reads (T9)', async () => {
+  const { server } = await start(() => ({}), { limits: { callsMax: { waiting: 1, reading: 1, working: 10 } } });
+  const subscribing = SubscribeEventsRequest.fromPartial({ databaseName: 'shop', heartbeatMs: 100 });
+  const refused = {
+    code: 'RESOURCE_EXHAUSTED',
+    message: expect.stringMatching(/^This connection has its share, 1, of the 1 calls that wait /),
+    info: { reason: 'rate_limited', metadata: { reason: 'TooManyWaitingCalls' } },
+  };
+  await using client = new TestClient(server.address);
+  const read = async (): Promise<unknown> => {
+    await client.collect('scanDatabaseLog', ScanDatabaseLogRequest.fromPartial({ databaseName: 'shop' }));
+    return client.send('fetchLatestDatabase', { databaseName: 'shop' });
+  };
+  const wait = (): Promise<unknown> => client.send('awaitDatabase', { databaseName: 'shop', atRevision: 1_000_000 });
+  const subscription = client.open('subscribeEvents', subscribing);
+  const ended = new Promise((resolve) => subscription.on('error', resolve));
+  await new Promise((resolve) => subscription.once('metadata', resolve));
+  await expect(wait()).rejects.toMatchObject(refused);
+  await expect(client.collect('subscribeEvents', subscribing)).rejects.toMatchObject(refused);
+  await expect(read()).resolves.toBeDefined();
+  subscription.cancel();
+  await ended;
+  const waiting = wait().catch((failure: unknown) => failure);
+  await expect(client.collect('subscribeEvents', subscribing)).rejects.toMatchObject(refused);
+  await expect(read()).resolves.toBeDefined();
+  await server.drain(0);
+  expect(await waiting).toMatchObject({ code: 'UNAVAILABLE' });
+});
+
+it.each([
+  ['16 MiB', 2 ** 24, { waiting: 384, reading: 128, working: 512 }],
+  ['128 MiB', 2 ** 27, { waiting: 3_072, reading: 1_024, working: 4_096 }],
+  ['64 GiB', 2 ** 36, { waiting: 49_152, reading: 16_384, working: 65_536 }],
+])('has places by the memory for streams: %s', (_memory, bytes, places) => {
+  expect(callPlaces(bytes)).toEqual(places);
+});
