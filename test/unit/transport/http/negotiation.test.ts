@@ -1,6 +1,5 @@
-// Goal: of the offered content types the one is taken that an Accept header asks for (ADR 0110), however the
-// header is spelled, and in a time that grows with it. Method: tables; random ranges and offers, spelled at random,
-// against a choice that is made from the ranges themselves and reads nothing.
+// Of the offered content types the one is taken that an Accept header asks for (ADR 0110), however the header is spelled,
+// and in a time that grows with it. Random ranges are checked against a choice that reads no header.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { negotiate } from '../../../../src/transport/http/negotiation.ts';
@@ -8,62 +7,36 @@ import { negotiate } from '../../../../src/transport/http/negotiation.ts';
 const OFFERS = ['text/html', 'text/csv;charset=utf-8', 'application/json'];
 
 describe('negotiation', () => {
-  it.each<readonly [what: string, accept: string | undefined, chosen: string | undefined]>([
-    ['no header', undefined, 'text/html'],
-    ['an empty one', '', 'text/html'],
-    ['nothing between commas', ' , ,', 'text/html'],
-    ['anything', '*/*', 'text/html'],
-    ['a type', 'application/json', 'application/json'],
-    ['a type in capitals', 'Application/JSON', 'application/json'],
-    ['any text', 'text/*', 'text/html'],
-    ['what is not offered', 'image/png', undefined],
-    ['a part of a name', 'text/htm', undefined],
-    ['a browser', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'text/html'],
-    ['weights', 'text/html;q=0.5, text/csv;q=0.9, application/json;q=0.7', 'text/csv;charset=utf-8'],
-    ['weights of a thousandth', 'text/html;q=0.001, application/json;q=0.002', 'application/json'],
-    ['a weight in a capital', 'text/html;Q=0.5, application/json', 'application/json'],
-    ['a tie', 'application/json, text/html', 'text/html'],
-    ['a type and anything, equally weighed', 'application/json, */*', 'application/json'],
-    ['a type less than anything', 'text/html;q=0.1, */*;q=0.2', 'text/csv;charset=utf-8'],
-    ['not one of them', 'text/html;q=0, */*', 'text/csv;charset=utf-8'],
-    ['none of them', '*/*;q=0', undefined],
-    ['none but one', '*/*;q=0.000, application/json;q=0.001', 'application/json'],
-    ['no text but one', 'text/*;q=0, text/csv;q=0.1', 'text/csv;charset=utf-8'],
-    ['a parameter', 'text/csv;charset=utf-8', 'text/csv;charset=utf-8'],
-    ['a parameter in capitals and quotes', 'text/csv ; CHARSET="UTF-8"', 'text/csv;charset=utf-8'],
-    ['a parameter that is not offered', 'text/csv;charset=latin1', undefined],
-    ['a parameter more', 'text/csv;charset=utf-8;header=present', undefined],
-    ['what was an extension', 'application/json;q=0.5;level=1', 'application/json'],
-    ['the same twice', 'application/json;q=0, application/json', 'application/json'],
-    ['a comma in quotes', 'image/png;a="x, application/json", text/csv', 'text/csv;charset=utf-8'],
-    ['a quote in quotes', 'image/png;a="\\", application/json", text/csv', 'text/csv;charset=utf-8'],
-    ['an empty parameter', 'text/csv;;q=0.5;', 'text/csv;charset=utf-8'],
-  ])('takes for %s', (_, accept, chosen) => {
+  it.each<readonly [accept: string | undefined, chosen: string | undefined]>([
+    [undefined, 'text/html'],
+    ['', 'text/html'],
+    [' , ,', 'text/html'],
+    ['image/png', undefined],
+    ['text/htm', undefined],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'text/html'],
+    ['text/html;q=0.5, text/csv;q=0.9, application/json;q=0.7', 'text/csv;charset=utf-8'],
+    ['application/json, */*', 'application/json'],
+    ['text/html;q=0.1, */*;q=0.2', 'text/csv;charset=utf-8'],
+    ['*/*;q=0.000, application/json;q=0.001', 'application/json'],
+    ['text/*;q=0, text/csv;q=0.1', 'text/csv;charset=utf-8'],
+    ['text/csv ; CHARSET="UTF-8"', 'text/csv;charset=utf-8'],
+    ['text/csv;charset=utf-8;header=present', undefined],
+    ['application/json;q=0.5;level=1', 'application/json'],
+    ['image/png;a="\\", application/json", text/csv', 'text/csv;charset=utf-8'],
+    ['text/csv;;q=0.5;', 'text/csv;charset=utf-8'],
+  ])('takes for %j %s', (accept, chosen) => {
     const index = negotiate(accept, OFFERS);
     expect(index === undefined ? undefined : OFFERS[index]).toBe(chosen);
   });
 
-  it.each([
-    '*; q=.2',
-    '*/json',
-    'text',
-    'text/',
-    '/html',
-    'text/html/x',
-    'text/ html',
-    'text/html;q=2',
-    'text/html;q=-1',
-    'text/html;q=0.0001',
-    'text/html;q=1.001',
-    'text/html;q=',
-    'text/html;level',
-    'text/html;level="1',
-    'text/html;level="1"x',
-    'täxt/html',
-    '"',
-  ])('passes over %s', (unreadable) => {
-    expect(negotiate(unreadable, OFFERS)).toBeUndefined();
-    expect(negotiate(`application/json, ${unreadable}`, OFFERS)).toBe(2);
+  it('passes over what it cannot read', () => {
+    const paths =
+      '*/json text text/ /html text/html/x täxt/html " text/html;level text/html;level="1 text/html;level="1"x';
+    const weights = '*;q=.2 text/html;q=2 text/html;q=-1 text/html;q=0.0001 text/html;q=1.001 text/html;q=';
+    for (const unreadable of [...paths.split(' '), ...weights.split(' '), '*; q=.2', 'text/ html']) {
+      const taken = [negotiate(unreadable, OFFERS), negotiate(`application/json, ${unreadable}`, OFFERS)];
+      expect([unreadable, ...taken]).toEqual([unreadable, undefined, 2]);
+    }
   });
 
   it('has nothing to take where nothing is offered', () => {
@@ -98,7 +71,7 @@ describe('negotiation', () => {
           });
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     );
   });
 });

@@ -1,4 +1,4 @@
-// Goal: clients that leave, the end of the server, failures of the node, and what is counted. Method: the server over a
+// Connections, clients that leave, the end of the server, failures of the node, and what is counted: the server over a
 // node in one thread, whose waits and writes the test holds.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -7,40 +7,38 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assert, DatabaseError, toGroupId } from '#base';
 import { RowKeys } from '#database';
+import { silentLogger } from '#observability';
 import type { Service } from '#service';
+import { createByteBudgets, startHttpServer } from '#transport';
 import type { Handler } from '../../../../src/transport/http/route.ts';
 import { ROUTES } from '../../../../src/transport/http/routes.ts';
 import { STATE_VIEW_ROUTES } from '../../../../src/transport/http/state-view-routes.ts';
+import { until } from '../../../support/budget-time.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf } from '../../../support/http-client.ts';
+import { cloudEvent, errorOf, jsonOf } from '../../../support/http-client.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
 import { exchange, parseReplies } from '../../../support/raw-http.ts';
 
 /** A disk that does not write until it is let go. */
-function hold(world: Awaited<ReturnType<typeof startHttpWorld>>): () => void {
+function hold(world: World): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
   world.core.kv.gate = promise;
   return resolve;
 }
 
-/** Resolves once the condition holds; every round lets all that is ready run. */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let round = 0; round < 10_000; round++) {
-    if (await condition()) return;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  assert(false, 'The condition holds within 10,000 rounds');
+type World = Awaited<ReturnType<typeof startHttpWorld>>;
+
+async function countOf({ metrics }: World, line: string): Promise<number> {
+  const { body } = await metrics.render();
+  const found = body.split('\n').find((each) => each.startsWith(line));
+  return Number(found?.split(' ').at(-1) ?? 0);
 }
 
-async function countOf(world: Awaited<ReturnType<typeof startHttpWorld>>, line: string): Promise<number> {
-  const { body } = await world.metrics.render();
-  return Number(
-    body
-      .split('\n')
-      .find((found) => found.startsWith(line))
-      ?.split(' ')
-      .at(-1) ?? 0,
-  );
+/** Lets a request that waits for the first revision have it. */
+async function commitOne({ core }: World): Promise<void> {
+  const group = core.node.catalog.lookup('shop')?.group;
+  assert(group !== undefined, 'The database is there');
+  await core.transact(group, 'one');
 }
 
 function requests(method: string, route: string, code: string): string {
@@ -139,9 +137,7 @@ describe('a server that closes', () => {
     await until(() => world.timers.count === 1);
     const closed = world.server.close(60_000);
     await expect(outcome(get(`${world.server.address}/health`))).rejects.toThrow('ECONNREFUSED');
-    const group = world.core.node.catalog.lookup('shop')?.group;
-    assert(group !== undefined, 'The database is there');
-    await world.core.transact(group, 'one');
+    await commitOne(world);
     expect(await running).toMatchObject({ statusCode: 307, headers: { connection: 'close', location: '/db/shop/1' } });
     await closed;
     agent.destroy();
@@ -154,9 +150,7 @@ describe('a server that closes', () => {
     const carried = exchange(world.server.address, line('x-min-revision: 1\r\n'), line(''));
     await until(() => world.timers.count === 1);
     const closed = world.server.close(60_000);
-    const group = world.core.node.catalog.lookup('shop')?.group;
-    assert(group !== undefined, 'The database is there');
-    await world.core.transact(group, 'one');
+    await commitOne(world);
     const replies = parseReplies(await carried);
     expect(replies[0]).toMatchObject({ status: 200 });
     expect(replies[0]?.headers.get('connection')).toBe('close');
@@ -189,18 +183,10 @@ describe('a server that closes', () => {
   it('says that it cannot listen where somebody else does', async () => {
     await using world = await startHttpWorld();
     const { port } = new URL(world.server.address);
-    const { createByteBudgets, startHttpServer } = await import('#transport');
     const { service, metrics } = world;
-    const { silentLogger } = await import('#observability');
     const second = startHttpServer({
-      host: '127.0.0.1',
-      port: Number(port),
-      service,
-      metrics,
-      clock: { nowMs: () => 0 },
-      logger: silentLogger,
-      allowedOrigins: '*',
-      budgets: createByteBudgets({ requestBytesMax: 1, unsentBytesMax: 1 }),
+      ...{ host: '127.0.0.1', port: Number(port), service, metrics, clock: { nowMs: () => 0 }, logger: silentLogger },
+      ...{ allowedOrigins: '*', budgets: createByteBudgets({ requestBytesMax: 1, unsentBytesMax: 1 }) },
       onFatal: () => undefined,
     });
     await expect(second).rejects.toMatchObject({
@@ -234,7 +220,7 @@ describe('a failure of the node', () => {
 });
 
 /** Flips a bit in every page of the store. */
-async function damage({ core }: Awaited<ReturnType<typeof startHttpWorld>>): Promise<void> {
+async function damage({ core }: World): Promise<void> {
   const rows = core.kv.range(new RowKeys(toGroupId(1)).pages(0, Number.MAX_SAFE_INTEGER));
   const batch = core.kv.batch();
   const pages = await rows.next(1_000);
@@ -279,7 +265,7 @@ describe('metrics', () => {
     await client.send('/databases', { method: 'PROPFIND' });
     await client.send('/db/shop/0', { method: 'HEAD' });
     await client.send('/databases', { method: 'OPTIONS' });
-    const counts: readonly (readonly [string, string, string])[] = [
+    for (const [method, route, code] of [
       ['POST', '/api/v1/db', '201'],
       ['GET', '/databases/{database}', '200'],
       ['GET', '/databases/{database}', '404'],
@@ -288,12 +274,9 @@ describe('metrics', () => {
       ['other', 'unmatched', '404'],
       ['HEAD', '/db/{database}/{revision}', '200'],
       ['OPTIONS', '/databases', '204'],
-    ];
-    for (const [method, route, code] of counts) {
+    ] as const) {
       expect([method, route, code, await countOf(world, requests(method, route, code))]).toEqual([
-        method,
-        route,
-        code,
+        ...[method, route, code],
         1,
       ]);
     }
@@ -304,49 +287,13 @@ describe('metrics', () => {
     await world.client.create('shop');
     await world.client.get('/db/shop/latest');
     await world.client.get('/db/shop/cached/streams');
-    const now = Buffer.from('{"range":{"effectiveTime":{"endAtNow":true}}}').toString('base64url');
-    const answer = await world.client.get(`/db/shop/0/events?q=${now}`);
+    const answer = await world.client.get(`/db/shop/0/events?q=${UP_TO_NOW}`);
     expect(answer.headers.get('x-effective-time-end-at')).toBe(
       new Date(world.core.nowMs).toISOString().replace('.000', ''),
     );
     for (const reason of ['latest', 'cached', 'effective_time']) {
       expect([reason, await countOf(world, `cairn_redirects_total{reason="${reason}"}`)]).toEqual([reason, 1]);
     }
-  });
-});
-
-describe('origins', () => {
-  it('that are listed may read replies, errors too, and others may not', async () => {
-    await using world = await startHttpWorld({ allowedOrigins: ['https://ui.example'] });
-    for (const path of ['/health', '/nothing']) {
-      const listed = await world.client.get(path, { origin: 'https://ui.example' });
-      expect(listed.headers.get('access-control-allow-origin')).toBe('https://ui.example');
-      const other = await world.client.get(path, { origin: 'https://evil.example' });
-      expect(other.headers.get('access-control-allow-origin')).toBeNull();
-      expect(other.headers.get('vary')).toBe(path === '/health' ? 'Origin' : 'Origin, accept');
-    }
-  });
-});
-
-describe('a request', () => {
-  it('that is malformed where nobody may read it is refused all the same', async () => {
-    await using world = await startHttpWorld();
-    expect(errorOf(await world.client.post('/databases', '['))).toMatchObject(INVALID_ARGUMENT);
-    expect(jsonOf(await world.client.get('/health/detailed'))).toMatchObject({ version: '1.2.3' });
-  });
-});
-
-describe('a clock after the year 9999', () => {
-  it('means the last instant that can be written (SPEC-HTTP-R2)', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    await world.client.post('/databases/shop/events', { events: [cloudEvent('a')] });
-    world.core.nowMs = Date.UTC(10_000, 0, 1);
-    const upToNow = JSON.stringify({ range: { effectiveTime: { endAtNow: true } } });
-    const redirect = await world.client.get(`/db/shop/1/events?q=${Buffer.from(upToNow).toString('base64url')}`);
-    expect(redirect.headers.get('x-effective-time-end-at')).toBe('9999-12-31T23:59:59.999Z');
-    const page = await world.client.get(redirect.headers.get('location') ?? '');
-    expect(jsonOf(page)).toMatchObject({ events: [{ id: 'a' }] });
   });
 });
 
@@ -361,21 +308,24 @@ function beforeAnyView(handle: Handler): Handler {
   };
 }
 
-describe('a clock that was set back', () => {
-  it('hides no answered transaction from a query up to now (SPEC-HTTP-R2)', async () => {
+const UP_TO_NOW = Buffer.from('{"range":{"effectiveTime":{"endAtNow":true}}}').toString('base64url');
+
+describe('a query up to now', () => {
+  it.each([
+    ['by a clock after the year 9999 is up to the last instant', Date.UTC(10_000, 0, 1), '9999-12-31T23:59:59.999Z'],
+    ['by a clock that was set back misses no answered transaction', Date.UTC(2026, 0, 1, 11), '2026-01-01T12:00:00Z'],
+  ])('%s (SPEC-HTTP-R2)', async (_what, nowMs, endAt) => {
     await using world = await startHttpWorld({ nowMs: Date.UTC(2026, 0, 1, 12) });
     await world.client.create('shop');
-    await world.client.post('/databases/shop/events', { events: [cloudEvent('a')] });
-    world.core.nowMs -= 3_600_000;
-    const upToNow = JSON.stringify({ range: { effectiveTime: { endAtNow: true } } });
-    const q = Buffer.from(upToNow).toString('base64url');
-    const redirect = await world.client.get(`/db/shop/1/events?q=${q}`);
-    expect(redirect.headers.get('x-effective-time-end-at')).toBe('2026-01-01T12:00:00Z');
+    await world.client.commit('shop', cloudEvent('a'));
+    world.core.nowMs = nowMs;
+    const redirect = await world.client.get(`/db/shop/1/events?q=${UP_TO_NOW}`);
+    expect(redirect.headers.get('x-effective-time-end-at')).toBe(endAt);
     const page = await world.client.get(redirect.headers.get('location') ?? '');
     expect(jsonOf(page)).toMatchObject({ events: [{ id: 'a' }] });
   });
 
-  it('nor from a State View up to now', async () => {
+  it('of a State View misses none, too', async () => {
     const routes = STATE_VIEW_ROUTES.map((route) => ({ ...route, handle: beforeAnyView(route.handle) }));
     await using world = await startHttpWorld({ nowMs: Date.UTC(2026, 0, 1, 12), routes: [...OTHER_ROUTES, ...routes] });
     await world.client.create('shop');

@@ -1,6 +1,5 @@
-// Goal: small answers of HTTP do not wait for large ones that nobody reads, however many (TM4). Method: hundreds of
-// sockets that ask for a large page and do not read, over a node in one thread, at a time that stands still: none is
-// cut off.
+// Small answers of HTTP do not wait for large ones that nobody reads (TM4): hundreds of sockets ask for a large page and do
+// not read, at a time that stands still, so that none is cut off.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,8 +12,8 @@ const MUCH = 2 ** 30;
 /** The least that a node can be given. */
 const UNSENT_BYTES = 32 * 1024 * 1024;
 const LONG_MS = 600_000;
-const SLOW_READERS = 600;
-const REQUESTS = 1_000;
+const SLOW_READERS = 200;
+const REQUESTS = 200;
 /** Pages of these are larger than what the sockets of two ends buffer. */
 const LARGE = 'x'.repeat(900_000);
 const LARGE_EVENTS = 9;
@@ -61,22 +60,16 @@ describe('small answers, while hundreds do not read their large ones', () => {
   }
 
   it('are all given to a client that reads', async () => {
-    const statuses = new Map<number, number>();
-    for (let n = 0; n < REQUESTS; n++) {
-      const { status } = await world.client.get(`/databases/small/events?limit=${1 + (n % SMALL_EVENTS)}`);
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    const limited = Array.from(
+      { length: REQUESTS },
+      (_, n) => `/databases/small/events?limit=${1 + (n % SMALL_EVENTS)}`,
+    );
+    const single = `/api/v1/db/small/transaction/00000000-0000-4000-8000-2${'0'.repeat(11)}`;
+    for (const path of [...limited, '/databases/small/events/1', single, '/databases/small/events']) {
+      expect([path, (await world.client.get(path)).status]).toEqual([path, 200]);
     }
-    expect([...statuses]).toEqual([[200, REQUESTS]]);
     expect(budgets.unsent.waiting).toBeGreaterThan(0);
   }, 60_000);
-
-  it.each([
-    '/databases/small/events/1',
-    `/api/v1/db/small/transaction/00000000-0000-4000-8000-2${'0'.repeat(11)}`,
-    '/databases/small/events',
-  ])('are given at %s', async (path) => {
-    expect((await world.client.get(path)).status).toBe(200);
-  });
 
   it('that turn out to be large wait with the others, and get on when those go', async () => {
     const asked = world.client.get('/databases/large/events');

@@ -43,7 +43,7 @@ describe('long work', () => {
   });
 });
 
-const TRANSACTION_COUNT = 8;
+const TRANSACTION_COUNT = 4;
 const EVENTS_EACH = 125;
 /** Numbers of an event: what takes longest to look at. */
 const NUMBER_COUNT = 3_500;

@@ -137,15 +137,6 @@ describe('a stream', () => {
     expect(await Promise.all(ends)).toEqual([0, 0, 0]);
   });
 
-  it('is answered when it asks', async () => {
-    const south = await openSouth();
-    const { socket, answer } = strangerAt(south, hello());
-    expect(await answer).toMatchObject({ kind: 'accepted', header: { from: SOUTH, to: NORTH } });
-    const word = once(socket, 'data');
-    socket.write(recordHead(0));
-    expect([...((await word) as [Buffer])[0]]).toEqual([ECHO_BYTE]);
-  });
-
   it('is answered however often it asks, and not so often', async () => {
     const south = await openSouth();
     const { socket, answer, ended } = strangerAt(south, hello());
@@ -351,28 +342,4 @@ it.each([
   const greeted = readHello(said);
   expect(greeted).toMatchObject({ kind: 'ok', value: { lane: 'appends' } });
   expect(greeted.kind === 'ok' ? greeted.value.address : 'none').toEqual(address);
-});
-
-describe('a process that is killed', () => {
-  it('is reported at once, and reached again when another has its place (TP4)', async () => {
-    // No ping tells of it, so that the end of the connection does.
-    const north = await LinkedNode.open(NORTH, { limits: UNPINGED });
-    stack.push(north);
-    for (let times = 1; times <= 2; times++) {
-      const child = spawn(process.execPath, ['--conditions=source', CHILD, '2', '1', String(north.links.port)], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      endWithTest(child);
-      const [line] = await once(createInterface({ input: child.stdout }), 'line');
-      const { port }: { port: number } = JSON.parse(String(line));
-      north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port }]);
-      await eventually(() => {
-        north.send(SOUTH, 'beats', times);
-        expect(north.numbersOf('beats')).toContain(times);
-      });
-      expect(north.unreachable).toHaveLength(times - 1);
-      child.kill('SIGKILL');
-      await eventually(() => expect(north.unreachable).toHaveLength(times));
-    }
-  });
 });
