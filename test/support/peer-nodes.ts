@@ -44,7 +44,7 @@ export function numbered(header: FrameHeader, number: number, bytes = 0, content
   return sealFrame(writer.take(), nativeCrc32);
 }
 
-export function numberIn(frame: Uint8Array): number {
+function numberIn(frame: Uint8Array): number {
   return new ByteReader(frame, HEADER_BYTES).u64le();
 }
 

@@ -40,7 +40,7 @@ const ENCODED_BYTES_MAX = 9;
 const FIELD_BYTES = 3;
 
 /** Every code of `#base`; a new one does not compile until it stands here. */
-export const STATUS_OF_CODE: Readonly<Record<ErrorCode, GrpcStatusName>> = {
+const STATUS_OF_CODE: Readonly<Record<ErrorCode, GrpcStatusName>> = {
   invalid_argument: 'INVALID_ARGUMENT',
   not_found: 'NOT_FOUND',
   already_exists: 'ALREADY_EXISTS',

@@ -26,7 +26,7 @@ export interface WireError {
 }
 
 /** Total over the codes: a new code does not compile until HTTP answers it. */
-export const WIRE_ERRORS: Readonly<Record<ErrorCode, WireError>> = {
+const WIRE_ERRORS: Readonly<Record<ErrorCode, WireError>> = {
   invalid_argument: { status: 400, code: 'INVALID_ARGUMENT' },
   not_found: { status: 404, code: 'NOT_FOUND' },
   already_exists: { status: 409, code: 'ALREADY_EXISTS' },

@@ -106,13 +106,13 @@ describe('health', () => {
   const TOO_LONG = /^(?!.*xx).*service must have at most 255 bytes; found 500000/;
   const KNOWN = /"x{64}[^x].*known are "", "read", "write", "cairn\.v1\.EventStore"/;
 
-  it.each<readonly [string, Uint8Array, string, number, RegExp]>([
-    ['a name that is too long', LONG, 'Check', INVALID_ARGUMENT, TOO_LONG],
-    ['a name that is too long', LONG, 'Watch', INVALID_ARGUMENT, TOO_LONG],
-    ['an unknown name', healthRequest('x'.repeat(255)), 'Check', NOT_FOUND, KNOWN],
-    ['no request', frame(Uint8Array.of(0x0a, 0xff)), 'Check', INVALID_ARGUMENT, /HealthCheckRequest at byte \d+: /],
-    ['no UTF-8', frame(Uint8Array.of(0x0a, 2, 0x77, 0xff)), 'Check', INVALID_ARGUMENT, /well-formed UTF-8; found "w/],
-  ])('refuses %s, and repeats little of it: %#', async (_what, request, method, status, words) => {
+  it.each<readonly [string, Uint8Array, string, readonly [number, RegExp]]>([
+    ['a name that is too long', LONG, 'Check', [INVALID_ARGUMENT, TOO_LONG]],
+    ['a name that is too long', LONG, 'Watch', [INVALID_ARGUMENT, TOO_LONG]],
+    ['an unknown name', healthRequest('x'.repeat(255)), 'Check', [NOT_FOUND, KNOWN]],
+    ['no request', frame(Uint8Array.of(0x0a, 0xff)), 'Check', [INVALID_ARGUMENT, /HealthCheckRequest at byte \d+: /]],
+    ['no UTF-8', frame(Uint8Array.of(0x0a, 2, 0x77, 0xff)), 'Check', [INVALID_ARGUMENT, /well-formed UTF-8; found "w/]],
+  ])('refuses %s, and repeats little of it: %#', async (_what, request, method, [status, words]) => {
     const reply = await check(request, method);
     expect([reply.status, decodeURI(reply.message)]).toEqual([status, expect.stringMatching(words)]);
   });

@@ -57,7 +57,8 @@ it('counts each connection that is ended, logs ten of a minute, and neither for 
   /** GOAWAY of last stream 2^31-1: how grpc-go closes a connection. */
   const goAway = frameOf({ type: 7, flags: 0, stream: 0, payload: Buffer.from('7fffffff00000000', 'hex') });
   const ended: (LogFields | undefined)[] = [];
-  const warn = (name: string, fields?: LogFields): void => void (name === 'grpc-connection-ended' && ended.push(fields));
+  const warn = (name: string, fields?: LogFields): void =>
+    void (name === 'grpc-connection-ended' && ended.push(fields));
   const limits = { streamsAtFirst: 8, streamsPerConnectionMax: 8 };
   const { server, world } = await start(() => ({}), { logger: { ...silentLogger, warn }, limits });
   const flood = Buffer.concat(Array.from({ length: 1_300 }, (_, stream) => begin(2 * stream + 1)));

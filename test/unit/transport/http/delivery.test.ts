@@ -17,15 +17,15 @@ const FAILED: BodyPart = { kind: 'failed', error: new DatabaseError('not_found',
 type Script = readonly (readonly [atMs: number, part: number | BodyPart])[];
 
 /** Written as `0:10 99:64K 100:end`: milliseconds and bytes, with `K` and `M` for KiB and MiB. */
-function scriptOf(text: string): Script {
-  return text.split(' ').map((each) => {
+function scriptOf(script: string): Script {
+  return script.split(' ').map((each) => {
     const [atMs = '', part = ''] = each.split(':');
     return [Number(atMs), { end: END, failed: FAILED }[part] ?? bytesOf(part)] as const;
   });
 }
 
-function bytesOf(text: string): number {
-  const [, count, unit = ''] = /^(\d+)([KM]?)$/.exec(text) ?? [];
+function bytesOf(part: string): number {
+  const [, count, unit = ''] = /^(\d+)([KM]?)$/.exec(part) ?? [];
   return Number(count) * ({ K: KIB, M: MIB }[unit] ?? 1);
 }
 

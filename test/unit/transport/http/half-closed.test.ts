@@ -32,7 +32,7 @@ describe('a client that ends its side behind its request', () => {
     const count = version === 'HTTP/1.1' ? 5 : 1;
     const requests = `GET /health ${version}\r\nHost: a\r\n\r\n`.repeat(count);
     const replies = parseReplies(await exchange(world.server.address, requests, HALF_CLOSE));
-    expect(replies.map(({ status, body }) => [status, body])).toEqual(Array(count).fill([200, 'OK']));
+    expect(replies.map(({ status, body }) => [status, body])).toEqual(Array.from({ length: count }, () => [200, 'OK']));
   });
 
   it('learns that what it sent was committed', async () => {

@@ -185,8 +185,14 @@ describe('a server that closes', () => {
     const { port } = new URL(world.server.address);
     const { service, metrics } = world;
     const second = startHttpServer({
-      ...{ host: '127.0.0.1', port: Number(port), service, metrics, clock: { nowMs: () => 0 }, logger: silentLogger },
-      ...{ allowedOrigins: '*', budgets: createByteBudgets({ requestBytesMax: 1, unsentBytesMax: 1 }) },
+      host: '127.0.0.1',
+      port: Number(port),
+      service,
+      metrics,
+      clock: { nowMs: () => 0 },
+      logger: silentLogger,
+      allowedOrigins: '*',
+      budgets: createByteBudgets({ requestBytesMax: 1, unsentBytesMax: 1 }),
       onFatal: () => undefined,
     });
     await expect(second).rejects.toMatchObject({
@@ -276,7 +282,9 @@ describe('metrics', () => {
       ['OPTIONS', '/databases', '204'],
     ] as const) {
       expect([method, route, code, await countOf(world, requests(method, route, code))]).toEqual([
-        ...[method, route, code],
+        method,
+        route,
+        code,
         1,
       ]);
     }

@@ -1,5 +1,4 @@
-// Goal: what is asked and answered by Join arrives as it was said, and any other bytes are refused with a sentence.
-// Method: every kind of message there and back; bytes flipped, cut and at random.
+// Requests and replies of Join arrive as they were written, and any other bytes are refused with a sentence.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { replicaOf, toNodeId } from '#base';
@@ -45,44 +44,21 @@ describe('a JoinRequest', () => {
     expect(readJoinRequest(writeJoinRequest(request))).toEqual({ kind: 'ok', value: request });
   });
 
-  it.each([
-    ['a store_id that is none', { storeId: toStoreId(placeOf(3).store).slice(1) }, 'is not a UUID'],
-    ['a port that is none', { peer: { host: 'x', port: 70_000 } }, 'the port 70000 is above 65535'],
-    ['a text beyond all measure', { zone: 'z'.repeat(1_025) }, 'has 1025 characters, 1024 may be'],
-  ])('with %s is refused', (_name, wrong, reason) => {
+  it.each<readonly [wrong: object, reason: string]>([
+    [{ storeId: toStoreId(placeOf(3).store).slice(1) }, 'is not a UUID'],
+    [{ peer: { host: 'x', port: 70_000 } }, 'the port 70000 is above 65535'],
+    [{ zone: 'z'.repeat(1_025) }, 'has 1025 characters, 1024 may be'],
+    ...['a\nb', 'a\0b', '', 'foo bar', '//', 'xds:///x', 'unix:/tmp/x', '[::1', 'a'.repeat(256)].map(
+      (host) => [{ peer: { host, port: 1 } }, 'is no IP address and no host name'] as const,
+    ),
+    ...['a b', 'a\u2028b', 'n'.repeat(256)].map((name) => [{ name }, 'the name'] as const),
+    [{ zone: 'a\tb' }, 'the zone'],
+    ...['10.0.0.1', '€:1'].map((grpc) => [{ grpc }, 'the grpc'] as const),
+    ...['ftp://10.0.0.1', 'http://a\r\nb'].map((http) => [{ http }, 'the http'] as const),
+  ])('with %j is refused', (wrong, reason) => {
     const request = { ...REQUEST, registration: { ...REQUEST.registration, ...wrong } };
-    expect(readJoinRequest(writeJoinRequest(request))).toMatchObject({
-      kind: 'failure',
-      reason: expect.stringContaining(reason),
-    });
-  });
-
-  it.each(['a\nb', 'a\0b', '', 'foo bar', '//', 'xds:///x', 'unix:/tmp/x', '[::1', 'a'.repeat(256)])(
-    'with the host %j, which nobody could dial, is refused',
-    (host) => {
-      const request = { ...REQUEST, registration: { ...REQUEST.registration, peer: { host, port: 1 } } };
-      expect(readJoinRequest(writeJoinRequest(request))).toMatchObject({
-        kind: 'failure',
-        reason: expect.stringContaining('is no IP address and no host name'),
-      });
-    },
-  );
-
-  it.each([
-    ['name', 'a b'],
-    ['name', 'a\u2028b'],
-    ['name', 'n'.repeat(256)],
-    ['zone', 'a\tb'],
-    ['grpc', '10.0.0.1'],
-    ['grpc', '€:1'],
-    ['http', 'ftp://10.0.0.1'],
-    ['http', 'http://a\r\nb'],
-  ])('with the %s %j is refused', (field, text) => {
-    const request = { ...REQUEST, registration: { ...REQUEST.registration, [field]: text } };
-    expect(readJoinRequest(writeJoinRequest(request))).toMatchObject({
-      kind: 'failure',
-      reason: expect.stringContaining(`the ${field}`),
-    });
+    const read = { kind: 'failure', reason: expect.stringContaining(reason) };
+    expect(readJoinRequest(writeJoinRequest(request))).toMatchObject(read);
   });
 
   it('that is not UTF-8 is refused', () => {

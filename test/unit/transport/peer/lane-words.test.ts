@@ -1,5 +1,4 @@
-// Goal: what is damaged on its way is never taken for what was said (TP10). Method: every bit of what lanes say is
-// turned, one at a time.
+// What is damaged on its way is never taken for what was said (TP10): every bit of what lanes say is turned.
 import { describe, expect, it } from 'vitest';
 import { type FrameHeader, toNodeId } from '#cluster';
 import { toStoreId } from '../../../../src/cluster/peer/place.ts';

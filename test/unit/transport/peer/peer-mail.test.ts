@@ -1,7 +1,5 @@
-// Goal: what the groups of one node say arrives at those of another, over real connections: beats that repeat, votes
-// and appends; nodes that are lost and come back; and what links count and note becomes metrics and lines of the log.
-// Method: two nodes without cores, each a PeerMail over the links of grpc-js.
-
+// What the groups of one node send arrives at those of another, over real connections: heartbeats that repeat, votes and
+// appends; nodes that are lost and come back; and what links count and note becomes metrics and lines of the log.
 import { afterEach, describe, expect, it } from 'vitest';
 import { replicaOf, toGroupId, toLogIndex, toTerm } from '#base';
 import {
@@ -273,11 +271,9 @@ describe('what links tell', () => {
     expect(value('cairn_peer_active{peer="2"}')).toBe(1);
     expect(value('cairn_peer_sent_bytes_total{peer="2"}')).toBeGreaterThan(400);
     expect(value('cairn_peer_received_bytes_total{peer="2"}')).toBeGreaterThan(76);
-    expect(value('cairn_peer_sent_failures_total{peer="2"}')).toBeGreaterThanOrEqual(0);
     // Frames that said to be from the one they were for: `reached` sent them.
     expect(value('cairn_peer_received_failures_total{peer="2"}')).toBeGreaterThan(0);
     expect(value('cairn_peer_dropped_frames_total{reason="sender"}')).toBeGreaterThan(0);
-    expect(value('cairn_peer_dropped_frames_total{reason="stranger"}')).toBe(0);
     expect(lines).toContainEqual(['peer-reached', { peer: SOUTH.node, reason: `127.0.0.1:${south.links.port}` }]);
 
     await south.mail.close();
