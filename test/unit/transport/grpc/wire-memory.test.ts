@@ -105,11 +105,16 @@ describe('the memory of a server', () => {
     for (const stream of [...halves, ...again]) stream.close();
   });
 
-  it('refuses a message that unpacks to more than there is room for, without running it', async () => {
+  it('refuses a message that unpacks to more than a request may have, or than there is room for (T3)', async () => {
     await start({ requests: 40_000 });
     const headers = { 'grpc-encoding': 'gzip' };
-    const reply = await at.raw.call({ path: WAIT, pieces: [packed(gzipSync(new Uint8Array(500_000)))], headers });
-    expect(reply).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'no room' });
+    const [status, message] = [GRPC_STATUS.UNAVAILABLE, 'no room'];
+    const unpacked = (bytes: number): Promise<RawReply> =>
+      at.raw.call({ path: WAIT, pieces: [packed(gzipSync(new Uint8Array(bytes)))], headers });
+    expect(await unpacked(500_000)).toMatchObject({ status, message });
+    await at[Symbol.asyncDispose]();
+    await start({});
+    expect(await unpacked(1_000_001)).toMatchObject({ status: GRPC_STATUS.RESOURCE_EXHAUSTED });
     expect(at.waiting).toEqual([]);
   });
 

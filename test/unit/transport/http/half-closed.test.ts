@@ -1,5 +1,5 @@
-// A client that ends its side after a request gets its answer, and one that is gone costs no more than until it is asked
-// (TH7).
+// A client that ends its side after a request gets its answer, and one that is gone costs no more than until it is
+// asked (TH7).
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-// A page that is asked for again is sent as it was, and is never another one than would be made; what is kept is bounded,
-// and a page that is asked for once displaces nothing (ADR 0145).
+// A page that is asked for again is sent as it was, and is never another one than would be made; what is kept is
+// bounded, and a page that is asked for once displaces nothing (ADR 0145).
 import { array, assert, asyncProperty, nat, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '#observability';

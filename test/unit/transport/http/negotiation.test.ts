@@ -1,5 +1,5 @@
-// Of the offered content types the one is taken that an Accept header asks for (ADR 0110), however the header is spelled,
-// and in a time that grows with it. Random ranges are checked against a choice that reads no header.
+// Of the offered content types the one is taken that an Accept header asks for (ADR 0110), however the header is
+// spelled, and in a time that grows with it. Random ranges are checked against a choice that reads no header.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { negotiate } from '../../../../src/transport/http/negotiation.ts';

@@ -1,5 +1,5 @@
-// TP3 and TP4 against peers that break the rules: streams without a greeting, frames that are none or for others, frames
-// beyond the bound, more streams than there may be. Sockets write any bytes.
+// TP3 and TP4 against peers that break the rules: streams without a greeting, frames that are none or for others,
+// frames beyond the bound, more streams than there may be. Sockets write any bytes.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { crc32 } from 'node:zlib';

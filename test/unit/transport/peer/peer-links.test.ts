@@ -1,5 +1,5 @@
-// TP1 to TP4. Frames arrive in the order of their lane or are lost with a connection, which is reported at once; what waits
-// is bounded and no lane waits for another; no node is taken for another one; and links come back by themselves.
+// TP1 to TP4. Frames arrive in the order of their lane or are lost with a connection, which is reported at once; what
+// waits is bounded and no lane waits for another; no node is taken for another one; and links come back by themselves.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DatabaseError } from '#base';
 import { LANES, type Lane, toNodeId } from '#cluster';

@@ -1,5 +1,5 @@
-// What the groups of one node send arrives at those of another, over real connections: heartbeats that repeat, votes and
-// appends; nodes that are lost and come back; and what links count and note becomes metrics and lines of the log.
+// What the groups of one node send arrives at those of another, over real connections: heartbeats that repeat, votes
+// and appends; nodes that are lost and come back; and what links count and note becomes metrics and lines of the log.
 import { afterEach, describe, expect, it } from 'vitest';
 import { replicaOf, toGroupId, toLogIndex, toTerm } from '#base';
 import {
