@@ -90,16 +90,6 @@ describe('a step of a State View', { timeout: 60_000 }, () => {
     },
   );
 
-  it('says when the folder has not taken the state, and is made again from where there is one', async () => {
-    const known = await database(10);
-    const none = await views(running, 10);
-    expect(await none.advance(readOf(known), STEP)).toMatchObject({ foldedCount: 10, isWhole: true, place: undefined });
-    const own = await views();
-    const first = await own.advance(readOf(known), STEP);
-    await own.drop(first.kind === 'advanced' ? (first.place ?? '') : '');
-    expect(await own.advance(readOf(known), STEP)).toMatchObject({ foldedCount: 10, isFromFirst: true });
-  });
-
   it('stops when it is told to, and keeps what it has folded', async () => {
     const known = await database(20);
     const stop = new AbortController();
@@ -116,25 +106,6 @@ describe('a step of a State View', { timeout: 60_000 }, () => {
       isWhole: false,
     });
     expect(await own.render(readOf(known))).toMatchObject({ foldedCount: 15, isFromFirst: false });
-  });
-
-  it('begins no batch while a reader folds, and its calls give way', async () => {
-    const known = await database(40);
-    const calls: boolean[] = [];
-    const recorded: FoldExecutors = {
-      call: (call) => running.call(call),
-      fold: async (call) => {
-        calls.push(call.givesWay === true);
-        return running.fold(call);
-      },
-    };
-    const own = await views(recorded);
-    const [read, step] = await Promise.all([
-      own.render(readOf(known)),
-      own.advance(readOf(known, { view: 'another/v1' }), { ...STEP, eventsMax: 40 }),
-    ]);
-    expect([read, step]).toMatchObject([{ foldedCount: 40 }, { foldedCount: 40, isWhole: true }]);
-    expect(calls).toEqual([...Array<boolean>(8).fill(false), ...Array<boolean>(8).fill(true)]);
   });
 
   it('lets a reader by who comes while it is on its way, behind the batch that it is at', async () => {

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ArtifactStore, CacheFolder } from '#components';
-import { ARTIFACT_POLICY, DEFAULT_LIMITS, Publisher } from '#wasm';
+import { ARTIFACT_POLICY, DEFAULT_LIMITS } from '#wasm';
 import { publish } from '../../../src/wasm/publishing/publish.ts';
 import { hashingView, made, storeIn } from '../../support/components/views.ts';
 import { filled } from '../../support/published.ts';
@@ -94,16 +94,5 @@ describe('the artifacts of a node', { timeout: 60_000 }, () => {
     expect(await store.artifact({ ...view, digest: '0'.repeat(64) })).toMatchObject({ reason: { kind: 'damaged' } });
     const refused = await store.artifact({ ...view, kind: 'presenter' });
     expect(refused).toMatchObject({ reason: { kind: 'refused', refusal: { code: 'MissingExport' } } });
-  });
-
-  it('are made by a process of their own', async () => {
-    await using publisher = new Publisher();
-    const folder = await CacheFolder.open({ path: testDir(), bytesMax: 1e7, memoryBytesMax: 0 });
-    const store = new ArtifactStore(folder, publisher, {
-      limits: { ...DEFAULT_LIMITS, tableElementsMax: 1000 },
-      smoke: LIMITED,
-    });
-    const view = await hashingView(FORM);
-    expect(await store.artifact(view)).toEqual(await (await storeIn(testDir())).artifact(view));
   });
 });

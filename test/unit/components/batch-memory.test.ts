@@ -67,14 +67,4 @@ describe('memory of batches', () => {
     for (let n = 0; n < 20; n++) (await looked(memory, asked(0, EVENTS))).memories.forEach((each) => used.add(each));
     expect(used.size).toBe(1);
   });
-
-  it('is not kept when a batch had much of it, or little', async () => {
-    const memory = new BatchMemory();
-    const big = { ...asked(0, 1), bounds: { eventsMax: 1, bytesMax: 1024 * KIB } };
-    const small = { ...asked(0, 1), bounds: { eventsMax: 1, bytesMax: 1 } };
-    for (const fold of [big, small]) {
-      const { memories } = await looked(memory, fold);
-      expect(new Set(memories).size).toBe(EVENTS);
-    }
-  });
 });

@@ -32,20 +32,6 @@ describe('a cache folder', () => {
     }
   });
 
-  it('holds what is large when it was read, and not because it was put there', async () => {
-    const path = testDir();
-    const folder = await CacheFolder.open({ path, bytesMax: 1e9, memoryBytesMax: 1e9 });
-    const large = content(5, 16 * 2 ** 20 + 1);
-    await folder.put('a_1', large);
-    await folder.put('a_2', content(1));
-    expect(folder.figures()).toMatchObject({ files: 2, memoryBytes: 100 });
-    expect(Buffer.compare((await folder.get('a_1')) ?? content(0), large)).toBe(0);
-    expect(folder.figures().memoryBytes).toBe(large.length + 100);
-    const full = await CacheFolder.open({ path, bytesMax: 0, memoryBytesMax: 1e9 });
-    await full.put('a_1', large);
-    expect(full.figures()).toMatchObject({ files: 0, memoryBytes: large.length });
-  });
-
   it('has nothing where a file is cut at any byte, changed in any byte, or stands under another name (F1)', async () => {
     const path = testDir();
     const file = join(path, 'a_1');
@@ -111,15 +97,6 @@ describe('a cache folder', () => {
     await folder.put('a_3', content(3));
     expect(await folder.get('a_1')).toBeUndefined();
     expect(folder.figures()).toMatchObject({ files: 0, refused: 2, damaged: 1 });
-  });
-
-  it('goes on where something else stands in its place', async () => {
-    const path = join(testDir(), 'file');
-    writeFileSync(path, '');
-    const folder = await CacheFolder.open({ path, ...SMALL, memoryBytesMax: 1000 });
-    await folder.put('a_1', content(1));
-    expect([await folder.get('a_1'), await folder.get('a_2')]).toEqual([content(1), undefined]);
-    expect(folder.figures()).toMatchObject({ files: 0, refused: 1 });
   });
 
   it('holds in memory what has no file, as long as there is room', async () => {

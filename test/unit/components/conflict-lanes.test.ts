@@ -54,19 +54,6 @@ describe('lanes of those who have lost', () => {
     expect(turns.lanes.size).toBe(0);
   });
 
-  it('do not wait for one another', async () => {
-    const turns = new Turns();
-    for (const [name, lane] of [
-      ['a', A],
-      ['behind a', A],
-      ['b', B],
-    ] as const)
-      void turns.ask(name, lane);
-    expect(await turns.having()).toEqual(['a', 'b']);
-    expect(await turns.end('b')).toEqual(['a']);
-    expect(turns.lanes.size).toBe(1);
-  });
-
   it('are left by those for whom nobody waits any longer', async () => {
     const turns = new Turns();
     const [early, late, never] = [new AbortController(), new AbortController(), new AbortController()];

@@ -65,13 +65,6 @@ describe('what is emitted', () => {
     expect(found).toMatchObject([{ id: 'minted-0' }, { id: 'e' }, { id: 'minted-2' }]);
   });
 
-  it('may be bytes, or nothing', () => {
-    expect(jsonOf(emitted({ ...EVENT, data: tagged('binary', Uint8Array.of(1)) }))).toMatchObject([
-      { data_base64: 'AQ==' },
-    ]);
-    expect(jsonOf(emitted())).toEqual([]);
-  });
-
   it.each<readonly [string, Value, RegExp]>([
     ['an event without a type', { ...EVENT, type: '' }, /events\[0\]\.type is required/],
     ['a source without a stream', { ...EVENT, source: '/' }, /events\[0\]\.source/],

@@ -213,40 +213,6 @@ describe('Maintenance', () => {
     expect(world.taken()).toBe('a');
   });
 
-  it('leaves out the times at which a scheduled view was still being folded', async () => {
-    const world = new World();
-    const view = world.view({ name: 'a', applied: 30, mode: 'scheduled' });
-    world.stepMs = 25_000;
-    world.keep(view);
-    await world.rest();
-    expect(world.taken()).toBe('a a a');
-    view.log = 31;
-    await world.pass(44_000);
-    expect(world.taken()).toBe('');
-    await world.pass(1_000);
-    expect(world.taken()).toBe('a');
-  });
-
-  it('begins at once in another mode, and not at all in none', async () => {
-    const world = new World();
-    const sketch = { name: 'a', applied: 5 } as const;
-    const scheduled = world.view({ ...sketch, mode: 'scheduled' });
-    world.keep(scheduled);
-    await world.rest();
-    const eager = world.view({ ...sketch, applied: 9 });
-    world.keep(eager);
-    await world.rest();
-    expect([world.taken(), world.maintenance.figures().maintained]).toEqual(['a a', { eager: 1, scheduled: 0 }]);
-    world.keep();
-    eager.log = 12;
-    await world.pass(5_000);
-    expect([world.taken(), world.timers.count, world.maintenance.figures().maintained]).toEqual([
-      '',
-      0,
-      { eager: 0, scheduled: 0 },
-    ]);
-  });
-
   it('tries a view that fails after longer and longer, says so once, and goes on with the others (F41)', async () => {
     const world = new World();
     const [bad, good] = [
@@ -340,15 +306,5 @@ describe('Maintenance', () => {
     world.keep(view);
     await world.pass(5_000);
     expect([world.taken(), world.timers.count]).toEqual(['a', 0]);
-  });
-
-  it('stops a step of a view that is not kept up any more', async () => {
-    const world = new World();
-    const [one, other] = [world.view({ name: 'one', applied: 50 }), world.view({ name: 'other', applied: 5 })];
-    world.keep(one, other);
-    world.keep(other);
-    expect(world.signals.map(({ aborted }) => aborted)).toEqual([true]);
-    await world.rest();
-    expect(world.taken()).toBe('one other');
   });
 });

@@ -79,16 +79,4 @@ describe('a presented body', () => {
     body.end({ kind: 'failed', error });
     expect([await body.next(), body.heldBytes]).toEqual([{ kind: 'failed', error }, 0]);
   });
-
-  it('of bytes that are written one by one is read in parts', async () => {
-    const body = new PresentedBody();
-    for (const byte of BODY) body.write(Uint8Array.of(byte));
-    expect(body.heldBytes).toBeGreaterThan(100 * BODY_BYTES);
-    const sizes: number[] = [];
-    while (body.heldBytes > 0) {
-      const part = await body.next();
-      sizes.push(part.kind === 'bytes' ? part.bytes.length : 0);
-    }
-    expect(sizes).toEqual([65_536, 65_536, 65_536, BODY_BYTES - 3 * 65_536]);
-  });
 });

@@ -75,24 +75,6 @@ describe('components', () => {
     expect(given.order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
   });
 
-  it('that come later wait for one turn of each other at most', async () => {
-    const given = new Given(1);
-    await given.ask('a1', 'a2', 'a3', 'b1', 'b2');
-    await given.end('a1');
-    await given.end('b1');
-    await given.ask('c1');
-    await given.end('a2');
-    await given.end('b2');
-    expect(given.order).toEqual(['a1', 'b1', 'a2', 'b2', 'c1']);
-  });
-
-  it('have the first of several that is over, though all are with another', async () => {
-    const given = new Given(2);
-    await given.ask('a1', 'a2', 'a3', 'a4', 'b1');
-    await given.end('a2');
-    expect(given.order).toEqual(['a1', 'a2', 'b1']);
-  });
-
   it('that ask again and again keep nobody who waits for a second turn', async () => {
     const given = new Given(1);
     await given.ask('a1', 'a2', 'b1');

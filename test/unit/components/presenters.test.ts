@@ -3,8 +3,7 @@
 // presenters as text in real executors, readers that read as they like.
 import { afterAll, describe, expect, it } from 'vitest';
 import type { DatabaseError } from '#base';
-import { DEFAULT_PRESENTERS, type OpenBody, type Opened, Presenters, type PresenterTime } from '#components';
-import { systemTimers } from '#service';
+import { DEFAULT_PRESENTERS, type OpenBody, type Opened } from '#components';
 import { until } from '../../support/budget-time.ts';
 import {
   asking,
@@ -71,12 +70,6 @@ describe('a presentation', { timeout: 60_000 }, () => {
     expect(own.figures()).toMatchObject({ running: 0, heldBytes: 0 });
   });
 
-  it('fails with its guest', async () => {
-    const own = presenters(shared);
-    const opened = await own.open(await asking(presenterText('unreachable')));
-    expect(errorOf(opened)).toMatchObject({ code: 'internal', message: expect.stringMatching(/^Trap: /) });
-  });
-
   it.each([
     ['a write', { writeBytesMax: 9 }, 'It writes 10 bytes at once; 9 is the most'],
     ['a body', { bodyBytesMax: 29 }, 'Its body has more than 29 bytes'],
@@ -116,25 +109,6 @@ describe('readers', { timeout: 60_000 }, () => {
     expect(await readAll(standing.body)).toMatchObject({ digest: countedDigest(200, 16 * KIB), code: undefined });
     expect(own.figures()).toMatchObject({ running: 0, heldBytes: 0 });
     expect(shared.figures()).toMatchObject({ kills: 0 });
-  });
-
-  it('that stand still leave it although timers are early', async () => {
-    const early: PresenterTime = { ...systemTimers, after: (ms, run) => systemTimers.after(Math.max(0, ms - 5), run) };
-    const settings = { ...DEFAULT_PRESENTERS, runningMax: 1, idleMs: 60_000 };
-    const own = new Presenters(shared, early, settings);
-    const asked = await asking(COUNTING, { state: counted(200, 16 * KIB) });
-    begun(await own.open(asked));
-    expect(await readAll(begun(await own.open({ ...asked, state: counted(3, 10) })).body)).toMatchObject({
-      digest: countedDigest(3, 10),
-    });
-  });
-
-  it('that stand still for long leave it though nobody waits', async () => {
-    const own = presenters(shared, { idleMs: 50 });
-    const standing = begun(await own.open(await asking(COUNTING, { state: counted(200, 16 * KIB) })));
-    await until(() => own.figures().putAway === 1);
-    expect(own.figures()).toMatchObject({ running: 0 });
-    expect(await readAll(standing.body)).toMatchObject({ digest: countedDigest(200, 16 * KIB), code: undefined });
   });
 
   it('of many presentations get all of them, in turns, over one executor', async () => {
@@ -214,32 +188,12 @@ describe('a time', { timeout: 60_000 }, () => {
     });
   });
 
-  it('to compute without a write is not that of its reader, nor of all writes together', async () => {
-    const { guest } = DEFAULT_PRESENTERS;
-    const own = presenters(shared, {
-      idleMs: 60_000,
-      guest: { ...guest, time: { ...guest.time, quietCpuMs: 300 } },
-    });
-    const { body } = begun(await own.open(await asking(COUNTING, { state: counted(200, 16 * KIB) })));
-    const openedMs = performance.now();
-    await until(() => performance.now() - openedMs > 1000);
-    expect(await readAll(body)).toMatchObject({ digest: countedDigest(200, 16 * KIB), code: undefined });
-    expect(shared.figures()).toMatchObject({ kills: 0 });
-  });
-
   it('for all of it ends one whose reader stands still, and what was ahead of it', async () => {
     const own = presenters(shared, { graceMs: 60_000 });
-    const { body } = begun(await own.open(await asking(COUNTING, { state: counted(1000, 16 * KIB), wholeMs: 3000 })));
+    const { body } = begun(await own.open(await asking(COUNTING, { state: counted(1000, 16 * KIB), wholeMs: 1000 })));
     await until(() => own.figures().heldBytes === 0);
     expect(await body.next()).toMatchObject({ kind: 'failed', error: { code: 'unavailable' } });
     await until(() => own.figures().running === 0);
-  });
-
-  it('for all of it ends what is made and not read', async () => {
-    const own = presenters(shared);
-    const { body } = begun(await own.open(await asking(COUNTING, { wholeMs: 3000 })));
-    await until(() => own.figures().running === 0 && own.figures().heldBytes === 0);
-    expect(await body.next()).toMatchObject({ kind: 'failed', error: { code: 'unavailable' } });
   });
 });
 

@@ -27,7 +27,6 @@ import {
   type NaiveEvent,
   naiveInstant,
   naiveSdkState,
-  sdkTypesWith,
   sdkViewText,
   toldTo,
 } from '../../support/wasm/sdk-shaped.ts';
@@ -223,21 +222,6 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
     });
   });
 
-  it('has no content behind events for which it gives none, and a state all the same', async () => {
-    const known = await database(3);
-    const none = await artifactOf(sdkViewText('(i32.store8 (i32.const 16) (i32.const 0)) (i32.const 16)'));
-    expect(await (await views()).render(readOf(known, none))).toMatchObject({
-      hasState: true,
-      bytes: new Uint8Array(0),
-    });
-  });
-
-  it('is not folded where no event is selected', async () => {
-    const known = await database(3);
-    const answer = await (await views()).render(readOf(known, await artifactOf(), { at: 0 }));
-    expect(answer).toMatchObject({ hasState: false, bytes: new Uint8Array(0), last: undefined });
-  });
-
   it('has another fold under another title, for that is what it was told', async () => {
     const known = await database(3);
     const artifact = await artifactOf();
@@ -247,17 +231,6 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
     const answer = await own.render(readOf(known, artifact, { title: other }));
     expect(answer).toMatchObject({ isFromFirst: true });
     expect(bytesIn(answer).toString()).toContain('shopothersapplication/x-count');
-  });
-
-  it.each([
-    ['narrower numbers', '(field "version" u64)', '(field "version" u32)'],
-    ['a content type that is always there', '(field "content-type" $maybe-text)', '(field "content-type" string)'],
-    ['a field that may be absent and is unknown', '(field "version" u64)', '(field "later" $maybe-text)'],
-  ])('may have %s in its types', async (_, from, to) => {
-    const known = await database(2);
-    const none = '(i32.store8 (i32.const 16) (i32.const 0)) (i32.const 16)';
-    const artifact = await artifactOf(sdkViewText(none, sdkTypesWith(from, to)));
-    expect(await (await views()).render(readOf(known, artifact))).toMatchObject({ kind: 'rendered', hasState: true });
   });
 
   it.each([

@@ -168,21 +168,6 @@ describe('a State Change', { timeout: 120_000 }, () => {
     expect(again).toEqual({ kind: 'nothing', at: 3, attempts: 1 });
   });
 
-  it('is decided again where what it read has changed', async () => {
-    const known = await bank();
-    const before = [bankEvent('account.withdrawn', { cents: 50 })];
-    const execution = await changes().execute(asked(known, WITHDRAWAL, { before }));
-    expect(execution).toMatchObject({ kind: 'committed', attempts: 2, transaction: { revision: 4 } });
-    const refused = asked(known, WITHDRAWAL, { transactionId: idOf(2) });
-    expect(await changes().execute(refused)).toMatchObject({ kind: 'refused', at: 4, reason: 'overdrawn' });
-  });
-
-  it('is not decided again where something else has changed', async () => {
-    const known = await bank();
-    const before = [bankEvent('account.opened', { owner: 'Bo' }, 'b')];
-    expect(await changes().execute(asked(known, WITHDRAWAL, { before }))).toMatchObject({ attempts: 1 });
-  });
-
   it('ends in a conflict when it was decided as often as it may be', async () => {
     const known = await bank();
     const before = Array.from({ length: 3 }, () => bankEvent('account.deposited', { cents: 1 }));
@@ -214,21 +199,6 @@ describe('a State Change', { timeout: 120_000 }, () => {
     const attempts = executions.map((execution) => (execution.kind === 'committed' ? execution.attempts : execution));
     expect(new Set(attempts)).toEqual(new Set([1, 2]));
     expect(known.revision).toBe(2 + 40);
-  });
-
-  it('is decided at the revision that it is to be decided at, and nowhere else', async () => {
-    const known = await bank();
-    const basis = { kind: 'revision', revision: 1 } as const;
-    const deposit = { path: '/accounts/a/deposits', json: { cents: 1 } };
-    expect(await changes().execute(asked(known, deposit, { basis }))).toMatchObject({
-      kind: 'conflict',
-      attempts: 1,
-      violations: [{ found: 2 }],
-    });
-    // Of this account there is nothing behind revision 1.
-    const opening = { path: '/accounts/b', json: { owner: 'Bo' } };
-    const opened = await changes().execute(asked(known, opening, { basis }));
-    expect(opened).toMatchObject({ kind: 'committed', transaction: { revision: 3 } });
   });
 
   it('is committed only if nothing at all has come since the revision that was last seen', async () => {
@@ -266,22 +236,6 @@ describe('a State Change', { timeout: 120_000 }, () => {
     expect([known.revision, deciding.figures().calls]).toEqual([3, calls]);
   });
 
-  it('answers what was recorded while it was decided', async () => {
-    const known = await bank();
-    const other = asked(known, { path: '/accounts/c', json: { owner: 'Cy' } });
-    const ask = asked(known, WITHDRAWAL);
-    const log: ExecutionAsk['log'] = {
-      ...ask.log,
-      commit: async (payload) => {
-        await changes().execute(other);
-        return ask.log.commit(payload);
-      },
-    };
-    const execution = await changes().execute({ ...ask, log });
-    expect(execution).toMatchObject({ kind: 'committed', isReplayed: true, attempts: 1 });
-    expect(eventsIn(execution)).toMatchObject([{ type: 'account.opened', subject: 'c' }]);
-  });
-
   it('answers what was recorded under its id while it had lost, and is not refused by what it has done itself', async () => {
     const known = await bank();
     const twin = asked(known, WITHDRAWAL);
@@ -298,20 +252,6 @@ describe('a State Change', { timeout: 120_000 }, () => {
     expect(execution).toMatchObject({ kind: 'committed', isReplayed: true });
     expect(eventsIn(execution)).toMatchObject([{ type: 'account.withdrawn', data: { cents: 400 } }]);
     expect(known.revision).toBe(4);
-  });
-
-  it('is decided without being committed, at any revision', async () => {
-    const known = await bank();
-    const ask = asked(known, WITHDRAWAL);
-    expect(await changes().decide(ask, 1)).toMatchObject({ kind: 'refused', at: 1, reason: 'overdrawn' });
-    const selector = and([term('by-stream', 'accounts'), term('by-subject', 'a')]);
-    expect(await changes().decide(ask, 2)).toMatchObject({
-      kind: 'decided',
-      at: 2,
-      events: [expect.any(Uint8Array)],
-      guards: [{ kind: 'max-revision', revision: 2, selector }],
-    });
-    expect(known.revision).toBe(2);
   });
 
   it('reads one version of a view, whatever is published while it is decided', async () => {
@@ -339,20 +279,6 @@ describe('a State Change', { timeout: 120_000 }, () => {
     const basis = { kind: 'revision', revision: 2 } as const;
     await expect(changes().execute({ ...ask, basis, log: { ...ask.log, newest: fails } })).rejects.toBe(error);
     await expect(changes().execute({ ...ask, log: { ...ask.log, commit: fails } })).rejects.toBe(error);
-  });
-
-  it('ends with what it waits for', async () => {
-    const known = await bank();
-    const ask = asked(known, { method: 'DELETE', path: '/accounts/a' });
-    const never = (): Promise<never> => new Promise(() => undefined);
-    const guest = { ...DEFAULT_STATE_CHANGES.guest, time: { wallMs: 2000, cpuMs: 60_000 } };
-    // Loaded and compiled, so that the time is that of the host.
-    await changes().decide(ask, 2);
-    expect(await changes({ guest }).decide({ ...ask, findView: never }, 2)).toMatchObject({
-      kind: 'failed',
-      code: 'WasmExecutionError',
-      message: expect.stringMatching(/^DeadlineExceeded: .* waits for the host/),
-    });
   });
 });
 

@@ -2,7 +2,6 @@
 // (F21); and which guards follow (F20). Method: questions as they leave a guest, to a database that the test knows, and
 // views of which some cannot be rendered.
 import { describe, expect, it } from 'vitest';
-import { DatabaseError } from '#base';
 import type { RunnableArtifact, ViewAnswer, ViewRead } from '#components';
 import { memoryKv } from '#kv';
 import { and, CONSTRAINTS_MAX, parameter, type Selector, term } from '#model';
@@ -112,13 +111,6 @@ describe('StateReader', () => {
     expect(reader.record.guards(3)).toEqual(guards);
   });
 
-  it('tells an event as a read over HTTP gives it', async () => {
-    const { ask } = await reading();
-    expect(eventsIn(await ask('query-events', '{}', 1))).toEqual([
-      '{"id":"1-0","source":"a","specversion":"1.0","type":"t","subject":"s","revision":1,"index":0,"recordedtime":"2025-10-09T08:53:20Z"}',
-    ]);
-  });
-
   it('renders a view with its parameters, and guards what it selects, once', async () => {
     const { reader, reads, ask } = await reading();
     expect(await ask('get-state-view', 'view', PAIR)).toEqual(tagged('ok', Uint8Array.of(1)));
@@ -132,14 +124,6 @@ describe('StateReader', () => {
       cut: { seconds: CREATED_AT_MS / 1000, nanos: 0 },
     });
     expect(reader.record.guards(3)).toEqual([guard(bound)]);
-  });
-
-  it('tells that nothing was folded, and guards that', async () => {
-    const { reader, ask } = await reading({
-      rendered: { kind: 'rendered', bytes: new Uint8Array(0), hasState: false, foldedCount: 0, isFromFirst: true },
-    });
-    expect(await ask('get-state-view', 'view', PAIR)).toEqual(tagged('ok', undefined));
-    expect(reader.record.guards(3)).toHaveLength(1);
   });
 
   it.each<readonly [string, readonly Value[], RegExp]>([
@@ -196,13 +180,6 @@ describe('StateReader', () => {
     });
   });
 
-  it('gives on what the database throws', async () => {
-    const error = new DatabaseError('unavailable', 'gone');
-    const { reader, ask } = await reading({ findView: () => Promise.reject(error) });
-    await expect(ask('get-state-view', 'view', PAIR)).rejects.toBe(error);
-    expect(() => reader.failure).toThrow(error);
-  });
-
   it.each<readonly [string, string, readonly Value[]]>([
     ['another function', 'put-state-view', []],
     ['a name that is none', 'get-state-view', [5, []]],
@@ -213,18 +190,6 @@ describe('StateReader', () => {
     const { reader, ask } = await reading();
     await expect(ask(functionName, ...values)).rejects.toThrow(/The component/);
     expect(reader.failure).toMatchObject({ code: 'WasmExecutionError' });
-  });
-
-  it('answers no other interface', async () => {
-    const { reader } = await reading();
-    const call = { interfaceName: 'cairn:component/types@0.1.0', functionName: 'get-database', values: [] };
-    await expect(reader.answer(call)).rejects.toThrow('types@0.1.0#get-database');
-  });
-
-  it('reads nothing more when it is closed', async () => {
-    const { reader, ask } = await reading();
-    reader.close();
-    expect(await ask('query-events', '{}', 5)).toEqual(tagged('ok', []));
   });
 });
 

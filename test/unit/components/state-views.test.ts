@@ -14,8 +14,7 @@ import {
   type ViewRead,
 } from '#components';
 import { memoryKv } from '#kv';
-import { ALL, term } from '#model';
-import { guestText } from '../../../src/components/guest-text.ts';
+import { ALL } from '#model';
 import { naiveState, runnableView } from '../../support/components/views.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -73,15 +72,6 @@ function readOf(known: KnownDatabase, more: Partial<ViewRead> = {}): ViewRead {
 }
 
 describe('a State View', { timeout: 60_000 }, () => {
-  it('has no state where no event is selected', async () => {
-    const read = readOf(await database(3), { selector: term('by-type', 'other') });
-    expect(await (await views()).render(read)).toMatchObject({
-      kind: 'rendered',
-      hasState: false,
-      bytes: new Uint8Array(0),
-    });
-  });
-
   it('goes on from the last read, and from the first event in another epoch or when it is told to', async () => {
     const known = await database(20);
     const own = await views();
@@ -158,19 +148,6 @@ describe('a State View', { timeout: 60_000 }, () => {
     const steps = [await warm.render(read(100)), await warm.render(read(200)), await warm.render(read(400))];
     expect(steps.map(({ kind }) => kind)).toEqual(['rendered', 'rendered', 'rendered']);
     expect(steps.at(-1)).toMatchObject({ bytes: cold.kind === 'rendered' ? cold.bytes : undefined });
-  });
-
-  it('finds out after a few calls whoever spends all of its fuel on each event', async () => {
-    const known = await database(1000);
-    const { guest } = DEFAULT_STATE_VIEWS;
-    const never = await views({ guest: { ...guest, limits: { ...guest.limits, fuel: 100 } } });
-    const before = running.figures().calls;
-    expect(await never.render(readOf(known))).toMatchObject({ kind: 'failed' });
-    expect(running.figures().calls - before).toBeLessThanOrEqual(5);
-  });
-
-  it('says what a guest says in as many words as an error has room for', () => {
-    expect(guestText('y'.repeat(1_000_000))).toBe(`${'y'.repeat(800)}… (1000000 characters)`);
   });
 
   it('passes over what was folded in a history that is no longer there (F4)', async () => {

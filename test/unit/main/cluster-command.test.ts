@@ -131,17 +131,6 @@ shop      1 2             1       3    settled
 `);
   });
 
-  it('status says when nobody was heard who knows for sure', async () => {
-    const first = async (cluster: ClusterDescription): Promise<string | undefined> =>
-      (await run('status', { kind: 'described', cluster })).out.split('\n')[0]?.split('; ')[1];
-    expect(await first({ ...CLUSTER, isConfirmed: false })).toBe(
-      'node 1 leads its catalog and was not heard, so more may have happened than is shown, says node 2',
-    );
-    expect(await first({ ...CLUSTER, catalogLeader: undefined, isConfirmed: false })).toBe(
-      'nobody leads its catalog, says node 2',
-    );
-  });
-
   it('status says where a recovered database comes from', async () => {
     const before = toDatabaseId('0198c0de-0000-7000-8000-00000000000a');
     const first = toDatabaseId('0198c0de-0000-7000-8000-00000000000b');
@@ -157,11 +146,6 @@ shop      1 2             1       3    settled
       `twice was recovered from ${before} at revision 812; its history began as ${first}`,
       '',
     ]);
-  });
-
-  it('status --json prints all that is known', async () => {
-    const { out } = await run('status --json --at [::1]:7', { kind: 'described', cluster: CLUSTER });
-    expect(JSON.parse(out)).toEqual(JSON.parse(JSON.stringify(CLUSTER)));
   });
 
   it.each([
@@ -219,13 +203,6 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     expect(JSON.parse(json.out)).toEqual({ ...shop, chainHash: hash });
   });
 
-  it('says that nothing can be recovered without the catalog', async () => {
-    const { code, err } = await run('recover shop --from 3', { kind: 'later', reason: 'the catalog has no leader' });
-    expect(code).toBe(1);
-    expect(err).toContain('the catalog has no leader');
-    expect(err).toContain('docs/operations/recovery.md');
-  });
-
   it('says why it is refused, with exit code 1', async () => {
     const { code, err } = await run('decommission 3', { kind: 'faulty', code: 'failed_precondition', reason: 'no' });
     expect({ code, err }).toEqual({ code: 1, err: 'cairn cluster: no\n' });
@@ -234,13 +211,6 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
       code: 1,
       err: expect.stringContaining('no answer from 127.0.0.1:50052 (nobody is there)'),
     });
-  });
-
-  it('says in plain words why it gets no connection', async () => {
-    const refused = 'connect ECONNREFUSED 127.0.0.1:50052';
-    const reason = `No connection established. Last error: Error: ${refused}. Resolution note: `;
-    const { err } = await run('status', { kind: 'later', reason });
-    expect(err).toContain(`no answer from 127.0.0.1:50052 (${refused}); name the peer address`);
   });
 
   it('waits until the node is removed, and not for one that is to stay', async () => {
@@ -258,24 +228,6 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     expect(kept).toMatchObject({ code: 1, err: expect.stringContaining('recommissioned it') });
     const again = await run('decommission 3 --wait', { kind: 'done', node: nodeOf(3, 'removed') });
     expect(again).toMatchObject({ code: 0, out: expect.stringContaining('is removed') });
-  });
-
-  it('asks another node while it waits when the one that it asked is the one that leaves', async () => {
-    const leaving: AdminReply = { kind: 'done', node: nodeOf(2, 'leaving') };
-    const described = (state: NodeState): AdminReply => {
-      return { kind: 'described', cluster: { ...CLUSTER, nodes: [nodeOf(1), nodeOf(2, state), nodeOf(3)] } };
-    };
-    const later: AdminReply = { kind: 'later', reason: 'it has ended' };
-    const ran = await run('decommission 2 --wait', leaving, described('leaving'), later, described('removed'));
-    expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('node 2 is removed') });
-    expect(ran.asked.map(([place]) => place)).toEqual([
-      '127.0.0.1:50052',
-      '127.0.0.1:50052',
-      '127.0.0.1:50052',
-      '127.0.0.1:50051',
-    ]);
-    const alone = await run('decommission 2 --wait', leaving, described('leaving'), later);
-    expect(alone).toMatchObject({ code: 1, err: expect.stringContaining('nobody answers any more') });
   });
 
   it('has a node drained, and says so; the status shows it', async () => {
@@ -341,13 +293,5 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     const { code, err, asked } = await run(line);
     expect({ code, asked }).toEqual({ code: 2, asked: [] });
     expect(err).toContain(fault);
-  });
-
-  it('--help shows what there is', async () => {
-    expect(await run('--help')).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('decommission NODE'),
-      asked: [],
-    });
   });
 });

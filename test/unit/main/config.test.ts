@@ -82,17 +82,6 @@ test('origins are what browsers send', () => {
   expect(configOf(['--cors-origins=*'])).toMatchObject({ corsOrigins: '*' });
 });
 
-test('the config is frozen', () => {
-  expect(Object.isFrozen(configOf([]))).toBe(true);
-});
-
-test('sizes are read in bytes and in binary units', () => {
-  expect(configOf(['--wal-segment-bytes', '8MiB', '--ballast-bytes', '12345'])).toMatchObject({
-    walSegmentBytes: 8 * 2 ** 20,
-    ballastBytes: 12_345,
-  });
-});
-
 test.each([
   [['--help'], 'help'],
   [['--version'], 'version'],
@@ -222,20 +211,11 @@ test('free ports, and one port on two hosts, are for every server', () => {
   expect(configOf(apart)).toMatchObject({ httpPort: 3000, peerPort: 3000 });
 });
 
-test('nothing is said of two settings of which one is malformed', () => {
-  expect(faultsOf(['--grpc-port=3000', '--http-port=x'])).toEqual([expect.stringMatching(/^--http-port is "x"/)]);
-  expect(faultsOf(['--join=a:1', '--peer-port=x'])).toEqual([expect.stringMatching(/^--peer-port is "x"/)]);
-});
-
 test('a size is taken up to its bound, however it is written', () => {
   const terabyte = ['--disk-soft-bytes=1000000000000', '--disk-hard-bytes', '0'];
   expect(configOf(terabyte)).toMatchObject({ diskSoftBytes: 1e12, diskHardBytes: 0 });
   expect(configOf(['--disk-soft-bytes=1099511627776'])).toMatchObject({ diskSoftBytes: 2 ** 40 });
   expect(faultsOf(['--disk-soft-bytes=1099511627777'])).toEqual([expect.stringContaining('from 0 to 1024GiB')]);
-});
-
-test('all faults are reported together', () => {
-  expect(faultsOf(['--grpc-port=x', '--http-port=y'], { CAIRN_NOTHING: '1' })).toHaveLength(3);
 });
 
 test('the variables that Kubernetes adds for a Service named cairn are not settings', () => {

@@ -11,7 +11,6 @@ import {
   connectionShares,
   type ServerName,
 } from '../../../src/main/connection-bound.ts';
-import { startTestNode } from '../../support/one-server.ts';
 
 const LOG_AND_STORE = 128;
 
@@ -110,23 +109,6 @@ describe('the bound', () => {
     expect([open.length, openAt(grpc), closed.length]).toEqual([4, 4, 2]);
   });
 
-  it('takes others again when some have gone', async () => {
-    const grpc = await listen('grpc');
-    const worker = await crowd(grpc, 20);
-    await worker.terminate();
-    await vi.waitUntil(() => openAt(grpc) === 0);
-    await crowd(grpc, 5);
-    expect([openAt(grpc), closed.length]).toEqual([5, 14]);
-  });
-
-  it('leaves metrics theirs', async () => {
-    const [grpc, http, metrics] = [await listen('grpc'), await listen('http'), await listen('metrics')];
-    await crowd(grpc, 20);
-    await crowd(http, 20);
-    await crowd(metrics, 2);
-    expect(openAt(metrics)).toBe(2);
-  });
-
   it('listens to a socket once, however many nodes count what this process dials, and each counts it out', async () => {
     const http = await listen('http');
     const listenersOf = (socket: Socket): number => socket.listenerCount('close');
@@ -150,38 +132,5 @@ describe('the bound', () => {
     await vi.waitUntil(() => openAt(http) === 0);
     await crowd(http, 6);
     expect([openAt(http), closedByLast]).toEqual([6, []]);
-  });
-
-  it('counts what is dialled', async () => {
-    const grpc = await listen('grpc');
-    const other = createServer().listen(0, '127.0.0.1');
-    ending.defer(() => void other.close());
-    await once(other, 'listening');
-    const address = other.address();
-    const dialled = Array.from({ length: 5 }, () => connect(typeof address === 'object' ? (address?.port ?? 0) : 0));
-    ending.defer(() => dialled.forEach((socket) => void socket.destroy()));
-    await crowd(grpc, 20);
-    expect(openAt(grpc)).toBe(3);
-  });
-});
-
-describe('a node', () => {
-  it('counts connections until it has drained', async () => {
-    using ending = new DisposableStack();
-    const server = createServer().listen(0, '127.0.0.1');
-    ending.defer(() => void server.close());
-    await once(server, 'listening');
-    const address = server.address();
-    /** Who listens to the end of what this process dials. */
-    const listeners = (): number => {
-      const socket = connect(typeof address === 'object' ? (address?.port ?? 0) : 0);
-      ending.defer(() => void socket.destroy());
-      return socket.listenerCount('close');
-    };
-    const before = listeners();
-    const node = await startTestNode();
-    expect(listeners()).toBe(before + 1);
-    await node[Symbol.asyncDispose]();
-    expect(listeners()).toBe(before);
   });
 });

@@ -89,36 +89,6 @@ function isOf(name: string, label: string): boolean {
   return label in { ...CATALOGUE[name]?.labels };
 }
 
-test('a route that was used shows the failures of the node before there are any', async () => {
-  const series = (code: number): string =>
-    `http_server_request_duration_seconds_count{method="GET",route="/health",code="${code}"}`;
-  await api.get('/health');
-  await soon(async () => expect(await valueOf(series(200))).toBe(1));
-  expect([await valueOf(series(500)), await valueOf(series(503))]).toEqual([0, 0]);
-});
-
-test('what is no HTTP is counted', async () => {
-  const series = 'cairn_rejected_total{reason="malformed"}';
-  expect(await valueOf(series)).toBe(0);
-  expect(await exchange(api.address, 'GARBAGE\r\n\r\n')).toContain(' 400 ');
-  await soon(async () => expect(await valueOf(series)).toBe(1));
-  expect(await exchange(api.address, 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n')).toContain(' 404 ');
-  await soon(async () => expect(await valueOf(series)).toBe(2));
-});
-
-test('streams of reflection are counted as every method is', async () => {
-  const labels =
-    'grpc_type="bidi_stream",grpc_service="grpc.reflection.v1.ServerReflection",grpc_method="ServerReflectionInfo"';
-  await reflect();
-  await soon(async () => {
-    expect(await valueOf(`grpc_server_started_total{${labels}}`)).toBe(1);
-    expect(await valueOf(`grpc_server_msg_received_total{${labels}}`)).toBe(1);
-    expect(await valueOf(`grpc_server_msg_sent_total{${labels}}`)).toBe(1);
-    expect(await valueOf(`grpc_server_handled_total{${labels},grpc_code="OK"}`)).toBe(1);
-    expect(await valueOf(`grpc_server_handling_seconds_count{${labels}}`)).toBe(1);
-  });
-});
-
 /** Asks for the services, once. */
 async function reflect(): Promise<void> {
   const client = new ServerReflectionClient(server.grpc, credentials.createInsecure());
@@ -141,13 +111,6 @@ test('a deleted database is shown no more, and its place is free for another', a
   for (const name of names.slice(1)) await api.delete(`/databases/${name}`);
   await api.create('aa-new');
   await soon(async () => expect(await shownDatabases()).toEqual(['aa-new']));
-});
-
-test('what log and LevelDB take on disk is shown', async () => {
-  await soon(async () => {
-    expect(await valueOf('cairn_store_size_bytes{kind="wal"}')).toBeGreaterThanOrEqual(4 * 2 ** 20);
-    expect(await valueOf('cairn_store_size_bytes{kind="leveldb"}')).toBeGreaterThan(0);
-  });
 });
 
 test('a node that has nothing to do says who it is, and that nothing waits or is damaged', async () => {

@@ -21,17 +21,6 @@ describe('what is loaded', () => {
     for (const name of ['@grpc/grpc-js', 'fastify']) expect(packages).not.toContain(name);
   });
 
-  it('is nothing that speaks to other nodes as long as there are none', () => {
-    const packages = packagesOf('transport/peer/index.ts');
-    expect(packages).not.toContain('@grpc/grpc-js');
-  });
-
-  it('is nothing that only few calls need', () => {
-    const packages = packagesOf('transport/index.ts');
-    expect(packages).toContain('@grpc/grpc-js');
-    for (const name of ['@grpc/proto-loader', 'protobufjs']) expect(packages).not.toContain(name);
-  });
-
   it('is for a running node neither a compiler of schemas nor a client of the web', () => {
     using directory = tempDir();
     const { packages, builtins } = loadedBy(runNode(directory.path));

@@ -96,10 +96,6 @@ describe('files of TLS between nodes', () => {
     expect(() => open()).toThrow(message);
     expect(() => readPeerTls(settingsOf())).toThrow(message);
   });
-
-  it('that are not there are named', () => {
-    expect(() => open()).toThrow(/^The file of peer-tls-cert-file cannot be read: ENOENT/);
-  });
 });
 
 describe('files that are replaced', () => {
@@ -136,11 +132,5 @@ describe('settings that do not go together', () => {
     [['--peer-tls=maybe'], /must be one of require, prefer/],
   ])('%j are refused', (args, reason) => {
     expect(readInvocation(args, {})).toEqual({ kind: 'failure', reason: [expect.stringMatching(reason)] });
-  });
-
-  it('are none of these', () => {
-    for (const more of [[], ['--peer-tls=prefer']]) {
-      expect(readInvocation(['--peer-port=0', cert, key, ca, ...more], {}).kind).toBe('ok');
-    }
   });
 });

@@ -2,7 +2,7 @@
 // Method: the real process on free loopback ports, its output and its exit code.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, truncateSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -50,20 +50,6 @@ test('malformed settings are all reported on stderr, and nothing is opened (N1)'
   expect(stdout).toBe('');
   expect(stderr).toContain('cairn: --grpc-port is "x"; it must be a port');
   expect(stderr).toContain('cairn: --nothing is not a setting');
-});
-
-test('a size that the log cannot have is a malformed setting, and no directory is made (N1)', () => {
-  const dir = join(testDir(), 'data');
-  const { status, stderr } = run(
-    `--data-dir=${dir}`,
-    '--grpc-port=0',
-    '--http-port=0',
-    '--mcp-port=0',
-    '--wal-segment-bytes=5000000',
-  );
-  expect(status).toBe(2);
-  expect(stderr).toMatch(/^cairn: --wal-segment-bytes is "5000000"; it must be .* a multiple of 1KiB[^\n]*\n$/);
-  expect(existsSync(dir)).toBe(false);
 });
 
 test('--help and --version answer on stdout', () => {
@@ -167,15 +153,6 @@ test('a node says in one line where it is, and answers there (N2)', async () => 
   expect(await node.ended).toBe(0);
   expect(node.output()).toMatch(/^\{"event":"ready","grpc":"[^"]+","http":"[^"]+","metrics":"[^"]+"[^\n]*\}\n$/);
   for (const line of node.log().trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event');
-});
-
-test('its pool is wider than what long reads can fill', async () => {
-  const dir = testDir();
-  const { pid } = await start(dir);
-  const threads = readdirSync(`/proc/${pid}/task`).map((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/comm`, 'utf8'),
-  );
-  expect(threads.filter((name) => name.startsWith('libuv-worker'))).toHaveLength(16);
 });
 
 test('what was taken in before SIGTERM is answered, and is there after the next start (N3)', async () => {

@@ -172,22 +172,6 @@ never be started again with the disks that they had.
     expect((await run([`--data-dir=${directory}`], { answers: strangers })).err).toContain('nothing is changed yet');
   });
 
-  it('is refused when others are there that do not let it ask, as many as the catalog needs', async () => {
-    const directory = await nodeThree();
-    const refusals = { '127.0.0.1:50051': 'this port speaks TLS', '127.0.0.1:50052': 'this port speaks TLS' };
-    const { code, err } = await run([`--data-dir=${directory}`], { refusals });
-    expect([code, err]).toEqual([
-      1,
-      expect.stringContaining('node 2 at 127.0.0.1:50052 is there and is not to be asked so: this port speaks TLS'),
-    ]);
-    const files = ['--peer-tls-cert-file=c', '--peer-tls-key-file=k', '--peer-tls-ca-file=a'];
-    expect((await run([`--data-dir=${directory}`, ...files])).err).toContain('nothing is changed yet');
-    expect(await run([`--data-dir=${directory}`, ...files.slice(1)])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('--peer-tls-cert-file is missing; TLS takes all three files'),
-    });
-  });
-
   it('is refused where there is no node, and makes none', async () => {
     const directory = testDir();
     for (const place of [directory, join(directory, 'none')]) {

@@ -13,8 +13,3 @@ it.each([
 ] as const)('%s of %i bytes is %i', (setting, memoryBytes, expected) => {
   expect(replicationMemoryBytes(setting, memoryBytes)).toBe(expected);
 });
-
-it('auto of this machine lies within the bounds', () => {
-  const bytes = replicationMemoryBytes('auto');
-  expect(Math.min(Math.max(bytes, 64 * MIB), 1024 * MIB)).toBe(bytes);
-});

@@ -135,17 +135,6 @@ describe('clients with certificates', () => {
   const wrong = new Authority('another').issue({ cn: 'client' });
   const old = authority.issue({ cn: 'client', days: [-3, -1] });
 
-  it('are let in, where they are asked for one', async () => {
-    for (const asks of ['request', 'require'] as const) {
-      expect(await wordOf(await listening(wordServer(ports({ asks }))), shown)).toBe('welcome');
-    }
-    expect(failures).toEqual([]);
-  });
-
-  it('are not asked for one without authorities', async () => {
-    expect(await wordOf(await listening(wordServer(ports())), wrong)).toBe('welcome');
-  });
-
   it.each([
     ['another authority', wrong],
     ['another time', old],
@@ -206,18 +195,5 @@ describe('the bound on connections', () => {
     await once(socket, 'secureConnect');
     expect([dialled, socket.authorized]).toEqual([1, true]);
     socket.destroy();
-  });
-});
-
-describe('dialling', () => {
-  it.each([
-    ['nobody', { ca: authority.cert }, 1, 'ECONNREFUSED'],
-    ['whoever is of another authority', { ca: new Authority('x').cert }, 0, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
-  ])('%s ends with why', async (_who, context, at, code) => {
-    const port = at === 0 ? await listening(wordServer(ports())) : at;
-    const { createSecureContext } = await import('node:tls');
-    const socket = dialWith(() => createSecureContext(context))({ host: '127.0.0.1', port }, 'h2');
-    const failure = await new Promise((resolve) => socket.once('error', resolve));
-    expect(failure).toMatchObject({ code });
   });
 });

@@ -1,7 +1,7 @@
 // Goal: whoever starts a node with files of TLS that are wrong hears which and why; and one that runs goes on with
 // what it has until there is something right. Method: files of every kind, and a node's looks at them, in fast motion.
 import { createPrivateKey } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMetrics, type LogFields, type Logger, type Metrics, silentLogger } from '#observability';
@@ -168,35 +168,6 @@ describe('files that are replaced', () => {
     put('key', other.key);
     look(2);
     expect([await reloads('loaded'), await reloads('failed')]).toEqual([1, 1]);
-  });
-
-  it('by nothing are told of once, and by another fault again', async () => {
-    putPair(pair);
-    open();
-    rmSync(join(dir.path, 'key'));
-    look(20);
-    expect(await reloads('failed')).toBe(1);
-    expect(lines.at(-1)).toMatchObject([
-      'error tls-not-reloaded',
-      { message: expect.stringContaining('tls-key-file') },
-    ]);
-    put('key', pair.key);
-    put('cert', 'garbage');
-    look(20);
-    expect([await reloads('loaded'), await reloads('failed')]).toEqual([0, 2]);
-    put('cert', pair.cert);
-    look(20);
-    expect([await reloads('loaded'), await reloads('failed')]).toEqual([0, 2]);
-  });
-
-  it('are away for one look without a word', async () => {
-    putPair(pair);
-    open();
-    rmSync(join(dir.path, 'key'));
-    look(1);
-    put('key', pair.key);
-    look(20);
-    expect(await reloads('failed')).toBe(0);
   });
 
   it('of authorities are trusted from the next connection on', () => {

@@ -1,10 +1,7 @@
 // Goal: a node runs with its options of V8 however it was started, and with those of whoever started it.
 // Method: the choice of options as a function; a real process, asked for its command line.
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { startNode } from '../../../chaos/support/node-process.ts';
 import { lackingV8Options } from '../../../src/main/v8-options.ts';
-import { endWithTest, testDir } from '../../support/test-scope.ts';
 
 test('options that were given stay as they are', () => {
   expect(lackingV8Options(['--conditions=source'])).toHaveLength(6);
@@ -13,17 +10,4 @@ test('options that were given stay as they are', () => {
     expect.stringMatching(/^--initial-old-space-size=\d+$/),
   ]);
   expect(lackingV8Options(lackingV8Options([]))).toEqual([]);
-});
-
-test('a process that was started without them has them before it is ready', async () => {
-  const settings = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
-  const node = await startNode({
-    dataDir: testDir(),
-    settings,
-    nodeOptions: ['--no-deprecation'],
-    onSpawn: endWithTest,
-  });
-  const commandLine = readFileSync(`/proc/${node.pid}/cmdline`, 'utf8').split('\0');
-  expect(lackingV8Options(commandLine)).toEqual([]);
-  expect(commandLine).toContain('--no-deprecation');
 });

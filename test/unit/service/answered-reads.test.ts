@@ -74,11 +74,4 @@ describe('after an answer whose rows are not in the store yet', () => {
     expect(await databaseAt(toRevision(2))).toMatchObject({ revision: 2, latestRevision: 3 });
     openStore();
   });
-
-  it('a write above it as its floor does not wait for them', async () => {
-    const openStore = await answeredEarly();
-    const floor = { minRevision: toRevision(3), signal: NEVER };
-    expect(await world.transact('shop', { events: [{ id: 'next' }], floor })).toMatchObject({ revision: 4 });
-    openStore();
-  });
 });

@@ -83,15 +83,4 @@ describe('a node that is cut off (V11)', () => {
     expect(await told(beat)).toBe('CatalogNotConfirmed');
     expect(await told(slices.next())).toBe('CatalogNotConfirmed');
   });
-
-  it('waits no longer than whoever has asked', async () => {
-    cutOff();
-    await world.pass(2 * LIMITS.leaseMs);
-    const asking = new AbortController();
-    const asked = here.databaseAt({ databaseName: 'shop', at: 'cached', signal: asking.signal });
-    asked.catch(() => undefined);
-    await world.pass(100);
-    asking.abort(new Error('enough'));
-    await expect(asked).rejects.toThrow('enough');
-  });
 });

@@ -65,12 +65,6 @@ test.each(ROLES)(
   },
 );
 
-test('who has no grant may do nothing (V16)', async () => {
-  for (const operation of OPERATIONS) {
-    expect([operation, await outcome([], operation, 'shop')]).toEqual([operation, 'permission_denied']);
-  }
-});
-
 const grantsOf = (...texts: readonly string[]): readonly Grant[] => texts.flatMap((text) => parseGrant(text) ?? []);
 
 test.each<[own: readonly string[], asked: string, isGiven: boolean]>([
@@ -138,20 +132,6 @@ test('a list shows what may be read, and no leader is named of what may not', as
   expect(guarded.leader('shop')?.node).toBe('shop');
   expect(guarded.leader('bank')?.node).toBe('catalog');
   expect(guarded.leader()?.node).toBe('catalog');
-});
-
-test('a list is asked of other nodes on behalf of the principal', async () => {
-  let proof: unknown;
-  const service = {
-    ...noting([]),
-    listDatabases: async (request: { readonly proof?: unknown }) => {
-      proof = request.proof;
-      return [];
-    },
-  } as unknown as Service;
-  const { signal } = new AbortController();
-  await guardService(service, principalOf([{ role: 'reader', databases: '*' }])).listDatabases({ signal });
-  expect(proof).toEqual({ 'x-api-key': 'k' });
 });
 
 test.each(['transact', 'executeCommand'] as const)(

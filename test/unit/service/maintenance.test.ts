@@ -173,15 +173,6 @@ describe('a State View', { timeout: 60_000 }, () => {
     await looked(() => expect(maintained()).toEqual({ eager: 0, scheduled: 0 }));
   });
 
-  it('is not kept up when its database is deleted', async () => {
-    const name = await database(10);
-    await defineView(name);
-    await setStatus(name, { mode: 'eager' });
-    await looked(() => expect(maintained()).toEqual({ eager: 1, scheduled: 0 }));
-    await world.service.deleteDatabase({ databaseName: name });
-    await looked(() => expect(maintained()).toEqual({ eager: 0, scheduled: 0 }));
-  });
-
   it('is not kept up while this node has no copy that can answer, and is again when it has', async () => {
     const name = await database(20);
     await defineView(name);
@@ -240,33 +231,6 @@ describe('a State View', { timeout: 60_000 }, () => {
     await looked(() => expect(maintained()).toEqual({ eager: MAINTAINED_MAX - 1, scheduled: 1 }));
   });
 
-  it('that is on its way stops when the node does, and is where it was then afterwards', async () => {
-    const name = await database(30_000);
-    await defineView(name);
-    await setStatus(name, { mode: 'eager' });
-    await looked(() => expect(advancedEvents()).toBeGreaterThan(0));
-    guests.stopMaintenance();
-    await guests[Symbol.asyncDispose]();
-    const stoppedAt = advancedEvents();
-    expect(stoppedAt).toBeLessThan(30_000);
-    await restart();
-    await looked(() => expect(isFollowed(name)).toBe(true));
-    // A batch may have been lost with its executor.
-    expect(advancedEvents() + stoppedAt).toBeLessThan(30_000 + 1_000);
-    expect(await foldedByRead(name)).toEqual({ folded: 0, count: 30_000 });
-  });
-
-  it('goes on after a restart where it was', async () => {
-    const name = await database(400);
-    await defineView(name);
-    await setStatus(name, { mode: 'eager' });
-    await looked(() => expect(isFollowed(name)).toBe(true));
-    await restart();
-    await grow(name, 30);
-    await looked(() => expect(isFollowed(name)).toBe(true));
-    expect(advancedEvents()).toBe(30);
-  });
-
   it('that cannot be folded is said once, and does not keep another one from being followed (F41)', async () => {
     const name = await database(50);
     await defineView(name);
@@ -280,26 +244,5 @@ describe('a State View', { timeout: 60_000 }, () => {
     await eventually(async () => expect(await foldedByRead(name)).toEqual({ folded: 0, count: 120 }));
     expect([heard.troubled, heard.mended]).toEqual([['failing v1: The component refuses: no'], []]);
     expect(guests.figures()?.maintenance.steps.failed).toBeLessThan(8);
-  });
-
-  it('by effective time follows what has taken effect', async () => {
-    const name = await database(60);
-    await defineView(name, { query_temporality: 'effective_timestamp' });
-    await setStatus(name, { mode: 'eager' });
-    const later = { time: { instant: { seconds: 95_617_584_000, nanos: 0 } } };
-    await grow(name, 5, later);
-    await looked(() => expect(isFollowed(name)).toBe(true));
-    expect(advancedEvents()).toBeGreaterThanOrEqual(60);
-    const opened = await world.service.openStateView({
-      databaseName: name,
-      name: 'counted',
-      at: 'latest',
-      signal: NEVER,
-    });
-    const before = guests.figures()?.folds.readEvents;
-    const view = opened.bind({ parameters: new Map(), field: 'parameters', cut: 'now' });
-    const { bytes: state } = await view.render({ signal: NEVER });
-    expect(new DataView(state.buffer, state.byteOffset).getUint32(0, true)).toBe(60);
-    expect(guests.figures()?.folds.readEvents).toBe(before);
   });
 });

@@ -111,16 +111,4 @@ describe('a node among others (V9, V10)', () => {
     const holder = serviceOf(world, FIRST).queryEvents({ ...database, at: 'cached', query });
     expect(await world.answer(holder)).toMatchObject({ revision: 0 });
   });
-
-  it('lists a database that it does not hold, of which nobody tells it more, at revision 0', async () => {
-    const world = await started();
-    const leader = await world.leader(CATALOG_GROUP);
-    await world.answer(serviceOf(world, leader.node).createDatabase({ databaseName: 'shop' }));
-    await world.pass(1000);
-    await world.answer(serviceOf(world, FIRST).transact(transactRequest('shop')));
-    const lists = [FIRST, THIRD].map((node) => serviceOf(world, node).listDatabases({ signal }));
-    expect(await world.answer(Promise.all(lists))).toMatchObject([[{ revision: 1 }], [{ revision: 0 }]]);
-    const held = serviceOf(world, THIRD).listDatabases({ signal, heldOnly: true });
-    expect(await world.answer(held)).toEqual([]);
-  });
 });

@@ -64,16 +64,6 @@ async function listed({ name }: Database): Promise<readonly string[]> {
 }
 
 describe('publishing (V15)', () => {
-  it('refuses a component of no bytes as it does any other that is none', async () => {
-    const shop = await database();
-    await expect(publish(shop, view('one'), new Uint8Array(0))).rejects.toMatchObject({
-      code: 'invalid_argument',
-      message: expect.stringContaining('wasm is empty; it must be a component'),
-      details: { reason: 'InvalidComponent' },
-    });
-    expect(await listed(shop)).toEqual([]);
-  });
-
   it('brings the bytes that the digest names, and them alone once', async () => {
     const shop = await database();
     const bytes = padded(component, 2 * MIB);
@@ -107,14 +97,6 @@ describe('publishing (V15)', () => {
     const replies = await Promise.all(names.map((name) => publish(shop, view(name), bytes)));
     expect(replies.map(({ version }) => version.version)).toEqual([1, 1, 1, 1, 1]);
     expect(await listed(shop)).toEqual(names.map((name) => `${name} 1`));
-  });
-
-  it('of other bytes by more than may wait at once ends for all of them', async () => {
-    const shop = await database();
-    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
-    const asked = names.map((name, at) => publish(shop, view(name), padded(component, MIB + at)));
-    const replies = await Promise.all(asked);
-    expect(replies.map(({ isNew }) => isNew)).toEqual(names.map(() => true));
   });
 
   it('defines nothing, and brings nothing, of what was refused', async () => {

@@ -85,18 +85,6 @@ describe('names (V1)', () => {
 });
 
 describe('what is kept of a revision (ADR 0145)', () => {
-  it('has bytes of its own, and is of the revision that is asked for', async () => {
-    const [one, again, two] = [
-      await databaseAt(revision(1)),
-      await databaseAt(revision(1)),
-      await databaseAt('latest'),
-    ];
-    expect(again.chainHash).toBe(one.chainHash);
-    expect(again).toEqual(one);
-    expect([one.eventCount, two.eventCount, (await databaseAt(revision(1))).eventCount]).toEqual([1, 2, 1]);
-    expect(one.chainHash.buffer.byteLength).toBe(one.chainHash.length);
-  });
-
   it('is of the instance that the name means', async () => {
     const old = await databaseAt(revision(1));
     await world.service.deleteDatabase({ databaseName: 'shop' });
@@ -139,20 +127,9 @@ describe('a read at a number (V5)', () => {
     expect(await read).toBe(reason);
     expect(world.timers.count).toBe(0);
   });
-
-  it('does not even begin when its signal has aborted', async () => {
-    const reason = new DatabaseError('unavailable', 'The caller went away');
-    expect(await failureOf(databaseAt('latest', { signal: AbortSignal.abort(reason) }))).toBe(reason);
-  });
 });
 
 describe('latest and cached (V4)', () => {
-  it('say which instance and revision they were read at', async () => {
-    const latest = await databaseAt('latest');
-    expect(latest).toMatchObject({ databaseName: 'shop', revision: 2, basis: 1, eventCount: 2 });
-    expect(await databaseAt('cached')).toEqual(latest);
-  });
-
   it('show nothing above the revision, whatever is committed meanwhile', async () => {
     const { chunks, revision: at } = await world.service.queryEvents({
       databaseName: 'shop',
@@ -188,23 +165,11 @@ describe('what a node has shown that relays the read (TM5)', () => {
 });
 
 describe('minRevision (V5)', () => {
-  it('is met by what is applied', async () => {
-    expect(await databaseAt('cached', { minRevision: 2 })).toMatchObject({ revision: 2 });
-    expect(await databaseAt(revision(1), { minRevision: 2 })).toMatchObject({ revision: 1 });
-  });
-
   it('is waited for, and cached then answers at it or above', async () => {
     const read = databaseAt('cached', { minRevision: 3 });
     expect(await soFar(read)).toBe('pending');
     await world.transact('shop', { events: [{ id: 'late' }] });
     expect(await read).toMatchObject({ revision: 3 });
-  });
-
-  it('beyond the database is RevisionNotFound', async () => {
-    const read = failureOf(databaseAt('latest', { minRevision: 9 }));
-    await settle();
-    world.timers.pass(250);
-    expect(await read).toMatchObject({ details: { reason: 'RevisionNotFound' } });
   });
 });
 
@@ -296,22 +261,6 @@ describe('a single event', () => {
   ] as const)('is %s when it does not exist: %j', async (reason, event) => {
     const read = world.service.singleEvent({ databaseName: 'shop', at: 'latest', signal: NEVER, event });
     expect(await failureOf(read)).toMatchObject({ code: 'not_found', details: { reason } });
-  });
-
-  it('is not found at a revision before its own, whose error does not deny that there are later ones', async () => {
-    const event = { kind: 'position', position: { revision: 2, index: 0 } } as const;
-    const read = world.service.singleEvent({ databaseName: 'shop', at: toRevision(1), signal: NEVER, event });
-    expect(await failureOf(read)).toMatchObject({
-      code: 'not_found',
-      message: 'The database "shop" at revision 1 has no revision 2; read at that revision or later',
-      details: { reason: 'RevisionNotFound' },
-    });
-  });
-
-  it('is not found at a revision before it', async () => {
-    const event = { kind: 'id', stream: 'orders', id: 'e-1' } as const;
-    const read = world.service.singleEvent({ databaseName: 'shop', at: toRevision(1), signal: NEVER, event });
-    expect((await failureOf(read)).details.reason).toBe('EventNotFound');
   });
 });
 

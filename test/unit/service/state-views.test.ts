@@ -3,7 +3,7 @@
 // executors, and shows its parameters behind that.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DatabaseError, instantFromMs, toRevision } from '#base';
+import { DatabaseError, toRevision } from '#base';
 import { type DefinitionEntry, type Event, encodeDefinitionEntry, toVersionNumber } from '#model';
 import type { OpenStateViewRequest, StateViewBindings } from '#service';
 import { hashingView } from '../../support/components/views.ts';
@@ -158,29 +158,5 @@ describe('a State View', () => {
         /^The State View balances cannot be read so: params\["stream.x"\] is no parameter .* \(and 1 more\)$/,
       ),
     ]);
-  });
-
-  it('is read up to a time when it is in the order of effective time, or up to now', async () => {
-    const none = { parameters: new Map<string, string>() };
-    expect(await refusal(rendered({ name: 'stock' }, none))).toEqual([
-      'invalid_argument',
-      'InvalidParameters',
-      expect.stringContaining('effective_time_end_at is required'),
-    ]);
-    const long = await rendered({ name: 'stock' }, { ...none, cut: instantFromMs(0) });
-    const now = await rendered({ name: 'stock' }, { ...none, cut: 'now' });
-    expect([long.count, now.count]).toEqual([0, 4]);
-  });
-
-  it('gives up when its reader does, and says why', async () => {
-    const asked = { databaseName: 'bank', name: 'balances', at: 'latest', signal: NEVER } as const;
-    const opened = await world.service.openStateView(asked);
-    const view = opened.bind({ parameters: new Map([['subject.account', 'a']]), field: 'parameters' });
-    const gone = new Error('gone');
-    await expect(view.render({ signal: AbortSignal.abort(gone) })).rejects.toBe(gone);
-    const reader = new AbortController();
-    const rendering = view.render({ signal: reader.signal });
-    reader.abort(gone);
-    await expect(rendering).rejects.toBe(gone);
   });
 });

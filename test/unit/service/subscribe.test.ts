@@ -55,13 +55,6 @@ describe('a subscription', () => {
     expect(await next).toBe('3.0');
   });
 
-  it('gathers what was committed while its reader was busy', async () => {
-    const items = await subscribe();
-    await pull(items);
-    for (let n = 0; n < 5; n++) await commit();
-    expect(await pull(items)).toBe('3.0 4.0 5.0 6.0 7.0');
-  });
-
   it('selects, and beats with the position that it has passed', async () => {
     const items = await subscribe({ selector: term('by-stream', 'carts') });
     const first = pull(items);
@@ -76,22 +69,6 @@ describe('a subscription', () => {
     expect(await second).toBe('4.0');
   });
 
-  it('beats only in silence', async () => {
-    const items = await subscribe();
-    await pull(items);
-    const next = pull(items);
-    await settle();
-    world.timers.pass(900);
-    await commit();
-    expect(await next).toBe('3.0');
-    const beat = pull(items);
-    await settle();
-    world.timers.pass(999);
-    await settle();
-    world.timers.pass(1);
-    expect(await beat).toBe('beat 3 of 3');
-  });
-
   it('goes on behind a position, and misses nothing when it is far behind the feed', async () => {
     const items = await subscribe({ after: { revision: 1, index: 0 } });
     expect(await pull(items)).toBe('2.0');
@@ -99,13 +76,6 @@ describe('a subscription', () => {
     const seen: string[] = [];
     while (seen.length < 100) seen.push(...(await pull(items)).split(' '));
     expect(seen).toEqual(Array.from({ length: 100 }, (_, n) => `${n + 3}.0`));
-  });
-
-  it('is refused beyond the database', async () => {
-    const failure = subscribe({ after: { revision: 3, index: 0 } }).catch((error: unknown) => error);
-    await settle();
-    world.timers.pass(250);
-    expect(await failure).toMatchObject({ code: 'not_found', details: { reason: 'RevisionNotFound' } });
   });
 
   it('ends with its signal, also while it waits (V8)', async () => {

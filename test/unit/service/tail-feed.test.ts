@@ -118,24 +118,6 @@ describe('TailFeed (V7)', () => {
     );
     expect(events.reduce((sum, event) => sum + event.bytes.length, 0)).toBeLessThanOrEqual(LIMITS.tailBytesMax);
   });
-
-  it('begins anew when it is too far behind to be worth the reading', async () => {
-    const database = new KnownDatabase(memoryKv());
-    const feed = new TailFeed(database.source, 0, LIMITS);
-    for (let n = 0; n < 30; n++) database.apply([SKETCH], CREATED_AT_MS + n);
-    await database.flush();
-    await feed.advance(30);
-    expect(feed.covers(endOf(29))).toBe(false);
-    expect(feed.covers(endOf(30))).toBe(true);
-  });
-
-  it('reads once for all who ask at the same time', async () => {
-    const database = new KnownDatabase(memoryKv());
-    const feed = new TailFeed(database.source, 0, LIMITS);
-    database.apply([SKETCH], CREATED_AT_MS);
-    await database.flush();
-    expect(feed.advance(1)).toBe(feed.advance(1));
-  });
 });
 
 describe('TailFeeds', () => {

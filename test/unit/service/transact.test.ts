@@ -67,15 +67,6 @@ describe('the order of checks (V2)', () => {
     });
   });
 
-  it('reports a malformed transaction_id among them', async () => {
-    const attempt = { faults: faults(), transactionId: 'x' };
-    const failure = await world.transact('shop', attempt).catch((error: unknown) => error);
-    expect(failure).toMatchObject({
-      details: { violations: [{ field: 'events[0].id' }, { field: 'events[1].source' }, { field: 'transaction_id' }] },
-    });
-    expect(await outcomeOf('shop', { ...attempt, ...tooLarge })).toBe('too_large');
-  });
-
   it('reports all violated constraints at once, and what was found', async () => {
     const reply = await world.transact('shop', {
       constraints: [
@@ -96,10 +87,6 @@ describe('the order of checks (V2)', () => {
     expect(error).toMatchObject({ code: 'constraint_violated' });
     expect(error.message).toMatch(/constraints\[0\].*\(and 1 more\)/);
   });
-
-  it('refuses a transaction_id that is no UUID', async () => {
-    expect(await outcomeOf('shop', { transactionId: 'x' })).toBe('invalid_argument');
-  });
 });
 
 describe('a repeat (V3)', () => {
@@ -119,20 +106,6 @@ describe('a repeat (V3)', () => {
     await world.transact('shop');
     expect(await outcomeOf('shop', attempt)).toBe('committed');
     expect(await outcomeOf('shop', attempt)).toBe('replayed');
-  });
-
-  it('survives a crash', async () => {
-    const first = await recorded({ events: [{ id: 'a' }], transactionId: ID });
-    await world.core.crash();
-    world.bind();
-    expect(await recorded({ transactionId: ID })).toEqual({ ...first, replayed: true });
-  });
-});
-
-describe('a deleted database (V6)', () => {
-  it('is not found after its deletion', async () => {
-    const late = world.core.node.deleteDatabase('shop').then(() => world.transact('shop'));
-    await expect(late).rejects.toThrow('There is no database "shop"; create it, or use a name that the catalog lists');
   });
 });
 

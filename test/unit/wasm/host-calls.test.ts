@@ -45,12 +45,6 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(own.figures()).toMatchObject({ kills: 0 });
   });
 
-  it('end a call that is given what its type is not', async () => {
-    await using own = executors();
-    const outcome = await own.call(await callOf(1, async () => 5));
-    expect(outcome).toMatchObject({ fault: { code: 'AbiViolation', message: expect.stringContaining('string') } });
-  });
-
   it('end a call whose host does not answer in time, and do not blame the component', async () => {
     await using own = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
     // Loaded and compiled, so that the time of the next one is that of the host.
@@ -61,21 +55,6 @@ describe('Executors', { timeout: 60_000 }, () => {
       fault: { code: 'DeadlineExceeded', message: expect.stringContaining('the host') },
     });
     expect(own.figures()).toMatchObject({ kills: 1, quarantined: 0 });
-  });
-
-  it('are answered by the host of their own call, though others wait behind it', async () => {
-    await using own = executors();
-    const asked = Array.from({ length: 300 }, () => 0);
-    const outcomes = asked.map(async (_, index) =>
-      own.call(
-        await callOf(2, async () => {
-          asked[index] = (asked[index] ?? 0) + 1;
-          return `state ${index}`;
-        }),
-      ),
-    );
-    await Promise.all(outcomes);
-    expect(asked.filter((count) => count !== 2)).toEqual([]);
   });
 
   it('end calls that nobody waits for, wherever they are, and blame no component', async () => {

@@ -67,12 +67,6 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(order).toEqual(['first', 'second', 'behind 1', 'third', 'behind 2']);
   });
 
-  it('answers what the guest says for itself', async () => {
-    const text = guestText(`(i32.store8 (i32.const 16) (i32.const 1)) (i32.store (i32.const 20) (i32.const 64))
-      (i32.store (i32.const 24) (i32.const 2)) (i32.store16 (i32.const 64) (i32.const 0x6f6e)) (i32.const 16)`);
-    expect(await shared.fold(foldOf(await artifactOf(text), [EVENT]))).toMatchObject({ kind: 'error', message: 'no' });
-  });
-
   it('kills a process that takes too long, and does the next call in another one', async () => {
     await using own = executors();
     const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
@@ -87,16 +81,6 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(own.figures()).toMatchObject({ starts: 2, kills: 1 });
   });
 
-  it('kills a process that takes too much processor time', async () => {
-    await using own = executors();
-    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
-    const limited = { limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER } };
-    const fault = await own.fold(foldOf(spinning, [EVENT], { ...limited, time: { wallMs: 60_000, cpuMs: 200 } }));
-    expect(fault).toMatchObject({
-      fault: { code: 'DeadlineExceeded', message: expect.stringContaining('200 ms of processor') },
-    });
-  });
-
   it('kills a process that takes too much memory', async () => {
     await using own = executors({ residentBytesMax: 2 ** 20 });
     const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
@@ -105,15 +89,6 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(fault).toMatchObject({
       fault: { code: 'MemoryLimit', message: expect.stringContaining('1048576 is the most') },
     });
-  });
-
-  it('replaces a process that has grown while it has nothing to do', async () => {
-    await using own = executors({ residentBytesKept: 1 });
-    const good = await artifactOf(viewText());
-    for (let i = 0; i < 20; i++) await own.fold(foldOf(good, [EVENT]));
-    await expect.poll(() => own.figures().recycled).toBeGreaterThan(0);
-    expect(await own.fold(foldOf(good, [EVENT]))).toMatchObject({ kind: 'state' });
-    expect(own.figures()).toMatchObject({ kills: 0 });
   });
 
   it('does not call a component that has ended too many processes, until a while has passed', async () => {

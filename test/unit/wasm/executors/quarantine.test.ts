@@ -45,16 +45,4 @@ describe('a quarantine', () => {
     own.killed('a', 200_000 + WINDOW_MS);
     expect(own.endsIn('a', 200_000 + WINDOW_MS)).toBe(0);
   });
-
-  it('is that of one component', () => {
-    const own = quarantine();
-    for (let kill = 0; kill < KILLS_MAX; kill++) own.killed('a', 0);
-    expect([own.endsIn('a', 0), own.endsIn('b', 0), own.count(0), own.count(FIRST_MS)]).toEqual([FIRST_MS, 0, 1, 0]);
-  });
-
-  it('is as long as the window where nothing else is said', () => {
-    const own = new Quarantine({ killsMax: 1, windowMs: WINDOW_MS });
-    own.killed('a', 5);
-    expect(own.endsIn('a', 5)).toBe(WINDOW_MS);
-  });
 });

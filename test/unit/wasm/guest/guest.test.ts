@@ -8,7 +8,6 @@ import { decodeArtifact } from '../../../../src/wasm/publishing/artifact.ts';
 import { countingText } from '../../../support/wasm/counting.ts';
 import { artifactOf, EVENT, executors, foldOf, LIMITED } from '../../../support/wasm/executors.ts';
 import { guestText } from '../../../support/wasm/guests.ts';
-import { viewText } from '../../../support/wasm/wat.ts';
 
 const KEPT_BYTES = 100_000;
 
@@ -16,11 +15,6 @@ describe('Program', () => {
   it('uses an instance again', async () => {
     const call = await callsOf(REMEMBERING);
     expect([call(), call(), call()].map(answered)).toEqual([1, 2, 3]);
-  });
-
-  it('makes a new one where it is asked to', async () => {
-    const call = await callsOf(REMEMBERING);
-    expect([call(), call({ isFresh: true }), call()].map(answered)).toEqual([1, 1, 2]);
   });
 
   it('makes a new one behind a fault', async () => {
@@ -35,27 +29,6 @@ describe('Program', () => {
     const call = await callsOf(`(drop (memory.grow (i32.const 1))) ${REMEMBERING}`);
     expect([call(), call()].map(answered)).toEqual([1, 1]);
     expect(call()).toMatchObject({ spent: { memoryBytes: 131_072 } });
-  });
-
-  it('counts the same fuel for the same call', async () => {
-    const call = await callsOf(REMEMBERING);
-    const [first, second] = [call({ isFresh: true }), call({ isFresh: true })];
-    expect(first.spent.fuel).toBeGreaterThan(0);
-    expect(second.spent).toEqual(first.spent);
-  });
-
-  it('denies what WASI does not give', async () => {
-    const text = viewText({
-      before: `(import "wasi:cli/exit@0.2.3" (instance $x (export "exit" (func (param "status" (result))))))
-        (core func $exit (canon lower (func $x "exit")))`,
-      evolve: '(call $exit (i32.const 0)) (i32.const 16)',
-    })
-      .replace('(core module $m', '(core module $m (import "x" "exit" (func $exit (param i32)))')
-      .replace('(instantiate $m)', '(instantiate $m (with "x" (instance (export "exit" (func $exit)))))');
-    const call = await callsOf('', text);
-    expect(call()).toMatchObject({
-      fault: { code: 'Denied', message: 'A guest calls wasi:cli/exit#exit, which gives nothing here' },
-    });
   });
 });
 

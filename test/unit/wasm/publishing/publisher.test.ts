@@ -47,21 +47,6 @@ describe('Publisher', { timeout: 60_000 }, () => {
     expect(await published).toMatchObject({ kind: 'ok' });
   });
 
-  it('refuses as the inspector does', async () => {
-    await using publisher = new Publisher();
-    const refused = await publisher.publish(new TextEncoder().encode('(component)'), OPTIONS);
-    expect(refused).toMatchObject({ reason: { code: 'InvalidComponent', offset: 0 } });
-  });
-
-  // Its process is begun with the limits of executors, by which an engine refuses the module in words of its own.
-  it('refuses a table that is too large as what it is', async () => {
-    await using publisher = new Publisher();
-    const refused = await publisher.publish(await wat(viewText({ core: '(table 1000000 funcref)' })), OPTIONS);
-    expect(refused).toMatchObject({
-      reason: { code: 'MemoryLimit', message: expect.stringContaining('1000000 elements of tables') },
-    });
-  });
-
   it('refuses what it may not look at any longer', async () => {
     await using publisher = new Publisher({ ...DEFAULT_PUBLISHER, time: { wallMs: 1, cpuMs: 60_000 } });
     const loops = guestText('(loop $l (br $l)) (i32.const 16)');

@@ -88,16 +88,6 @@ describe('inspect', () => {
     }
   });
 
-  it('comes to the end of it when the names are safe', async () => {
-    // An alias of something that is not there: all names stand in front of it.
-    expect(refused(await wat(COMPONENT)).reason.message).toContain('of an instance that does not have it');
-  });
-
-  it('shows a name on one line, whatever is in it', async () => {
-    const { reason } = refused(await wat(`(component (core module (func (export "a\\n\\u{2028}"))))`));
-    expect(reason.message).toContain(String.raw`"a\n\u2028" has the character "\n"`);
-  });
-
   it('refuses a name that is no UTF-8', async () => {
     const bytes = await wat(`(component (core module (@custom "qqqq" "")))`);
     bytes[indexOfName(bytes, 'qqqq')] = 0xff;
