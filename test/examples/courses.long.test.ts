@@ -24,15 +24,6 @@ describe('the courses of a node', () => {
     expect(inCourse(await node.events(), 'chess')).toBe(seats);
   });
 
-  it('have no student more than five times, whoever asks at once', { timeout: CALL_MS }, async () => {
-    const names = Array.from({ length: 12 }, (_, n) => `many${n}`);
-    for (const name of names) await define(name, 100);
-    const wanted = names.map((course): Wanted => ({ student: 'eager', course }));
-    const outcomes = await bothClients(wanted.slice(0, 6), wanted.slice(6));
-    expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(5);
-    expect(outcomes.filter((outcome) => outcome === 'too-many-courses')).toHaveLength(7);
-  });
-
   it('keep to their seats at each revision, while students come and go and seats change', {
     timeout: CALL_MS,
   }, async () => {

@@ -16,10 +16,6 @@ function run(args: readonly string[], path = process.env['PATH']): unknown {
   return { status, stdout, stderr };
 }
 
-test('--help prints how the example is called', () => {
-  expect(run(['--help'])).toEqual({ status: 0, stdout: expect.stringMatching(/^Usage: /), stderr: '' });
-});
-
 test('an unknown option is refused with the usage', () => {
   const stderr = expect.stringMatching(/^"--servr" is no option; did you mean --server\?\n\nUsage: /);
   expect(run(['--servr=x'])).toEqual({ status: 2, stdout: '', stderr });
@@ -31,27 +27,4 @@ test('a directory without a repository is named in one line', () => {
   mkdirSync(path);
   const stderr = expect.stringMatching(/^git rev-list failed in \/.*\/plain: fatal: not a git repository.*\n$/);
   expect(run([path])).toEqual({ status: 1, stdout: '', stderr });
-});
-
-test('a missing git is said in one line', () => {
-  using dir = tempDir();
-  expect(run([dir.path], dir.path)).toEqual({
-    status: 1,
-    stdout: '',
-    stderr: 'git could not be run: spawn git ENOENT\n',
-  });
-});
-
-test('a missing node is said in one line, with its address', () => {
-  using dir = tempDir();
-  const git = (...args: readonly string[]): void => {
-    const identity = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.org'];
-    const { status, stderr } = spawnSync('git', ['-C', dir.path, ...identity, ...args], { encoding: 'utf8' });
-    expect({ status, stderr }).toMatchObject({ status: 0 });
-  };
-  git('init', '--quiet');
-  git('commit', '--quiet', '--allow-empty', '--message=First');
-  const stderr = expect.stringMatching(/^No node answers at 127\.0\.0\.1:1: start one with npm start, .*\n$/);
-  // Nothing listens on port 1.
-  expect(run(['--server=127.0.0.1:1', dir.path])).toEqual({ status: 1, stdout: '', stderr });
 });

@@ -158,32 +158,4 @@ describe('the files of a repository', { timeout: 120_000 }, () => {
     const changed = rows.filter(([, , , , , revision]) => revision === '2').map(([path]) => path);
     expect(changed).toEqual(['./+1']);
   });
-
-  it('come in chunks where they are many, and all of them', async () => {
-    const folder = Array.from({ length: 8 }, () => 'long'.repeat(60)).join('/');
-    const data = { mode: '100644', blob: 'b', commit: 'c' };
-    const paths = Array.from({ length: 400 }, (_, n) => `${folder}/${n}`);
-    const events = paths.map((path, n) => ({
-      id: `long-${n}`,
-      source: '/git/made',
-      type: 'git.file.added',
-      data: { ...data, path },
-    }));
-    await node.commit(...events.slice(0, 200));
-    const revision = await node.commit(...events.slice(200));
-    const search = new URLSearchParams({ prefix: `${folder}/` });
-    const { answer, text } = await present(`/api/v1/db/history/${revision}${VIEW}/v1?${search.toString()}`, 'text/csv');
-    expect([answer.status, answer.headers.get('transfer-encoding'), answer.headers.get('content-length')]).toEqual([
-      200,
-      'chunked',
-      null,
-    ]);
-    const [, ...rows] = rowsIn(text);
-    expect(rows.map(([path = '']) => path).toSorted()).toEqual(paths.map((path) => `./${path}`).toSorted());
-  });
-
-  it('are none in a type that nobody makes', async () => {
-    const { answer, text } = await present(`/api/v1/db/history/2${VIEW}/v1`, 'image/png');
-    expect([answer.status, JSON.parse(text)]).toMatchObject([406, { error: { details: { reason: 'NotAcceptable' } } }]);
-  });
 });

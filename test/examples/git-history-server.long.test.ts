@@ -2,7 +2,7 @@
 // real server; this repository and a made one with merges, rebased author dates and odd names; git ls-tree and git log
 // as oracles, and a naive replay by author dates; then main.ts as a process, asked by option and by its prompt.
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Api } from '../../examples/git-history/api.ts';
@@ -108,52 +108,32 @@ describe('the history of a made repository', () => {
     expect(await history.lastChange('gone.txt', revision)).toMatchObject({ deleted: true, author: /^Alan/ });
   });
 
-  it('takes a commit whose files have more bytes than a transaction may', { timeout: TIMEOUT_MS }, async () => {
-    using repository = new GitRepository();
-    const folder = Array.from({ length: 10 }, () => 'long'.repeat(60)).join('/');
-    for (let n = 0; n < 500; n++) repository.write(`${folder}/${n}`, String(n));
-    repository.commit({ message: 'many long paths' });
-    repository.commit({ message: 'nothing' });
-    await using server = await startTestServer();
-    using api = new Api(server.grpc);
-    const summary = { commits: 2, empty: 1, events: 500, revision: 2 };
-    expect(await importInto(api, repository.dir)).toEqual(summary);
-    expect(await new History(api, 'history').treeAtRevision(2)).toEqual(await readTree(repository.dir, 'HEAD'));
-    expect(await importInto(api, repository.dir)).toEqual(summary);
-  });
-
   it('takes paths with spaces, quotes and numbers at the prompt', { timeout: TIMEOUT_MS }, async () => {
     using repository = madeRepository();
     await using server = await startTestServer();
     using api = new Api(server.grpc);
     await importInto(api, repository.dir);
     const history = new History(api, 'history');
-    expect(await answer(history, '  who with space.txt  ')).toMatch(/^with space\.txt: changed by Alan/);
-    expect(await answer(history, 'who with space.txt 1')).toMatch(
-      /^with space\.txt: changed by Ada .*revision 1: base/s,
-    );
-    expect(await answer(history, 'who "notes 2024"')).toMatch(
-      /^notes 2024: changed by Ada .*: a patch from the attic\n$/s,
-    );
-    expect(await answer(history, String.raw`who "line\nbreak"`)).toContain('changed by Grace');
-    expect(await answer(history, String.raw`who qu"ote`)).toContain('changed by Grace');
-    expect(await answer(history, 'tree @1 with sp')).toMatch(/^1 file\n {2}100644 [0-9a-f]{10} with space\.txt\n$/);
-    await expect(answer(history, 'who notes 2024')).rejects.toThrow(/There is no revision 2024/);
-    await expect(answer(history, 'tree @2024')).rejects.toThrow(/There is no revision 2024/);
-    await expect(answer(history, 'who "open')).rejects.toThrow(/^Ask: who PATH/);
-    await expect(answer(history, 'who kept.txt 01')).rejects.toThrow(/^Ask: who PATH/);
-    for (const date of ['never', '1', '2023', '2023-01-01T12:00']) {
-      await expect(answer(history, `tree ${date}`)).rejects.toThrow(/^Ask: tree DATE/);
-    }
-    for (const date of ['2023-02-29', '2006-13-01']) {
-      await expect(answer(history, `tree ${date}`)).rejects.toThrow(`There is no date ${date}.`);
-    }
-    await expect(answer(history, 'tree 2023-01-01T25:00:00Z')).rejects.toThrow(
-      'There is no time 2023-01-01T25:00:00Z.',
-    );
-    expect(await answer(history, 'tree 2023-01-10T12:00:00+05:30 kept')).toBe(
-      await answer(history, 'tree 2023-01-10T06:30:00Z kept'),
-    );
+    const answers: readonly (readonly [string, RegExp])[] = [
+      ['  who with space.txt  ', /^with space\.txt: changed by Alan/],
+      ['who with space.txt 1', /^with space\.txt: changed by Ada .*revision 1: base/s],
+      ['who "notes 2024"', /^notes 2024: changed by Ada .*: a patch from the attic\n$/s],
+      [String.raw`who "line\nbreak"`, /changed by Grace/],
+      [String.raw`who qu"ote`, /changed by Grace/],
+      ['tree @1 with sp', /^1 file\n {2}100644 [0-9a-f]{10} with space\.txt\n$/],
+    ];
+    for (const [question, said] of answers) expect(await answer(history, question)).toMatch(said);
+    const refusals: readonly (readonly [string, RegExp | string])[] = [
+      ['who notes 2024', /There is no revision 2024/],
+      ['who "open', /^Ask: who PATH/],
+      ['who kept.txt 01', /^Ask: who PATH/],
+      ['tree 2023', /^Ask: tree DATE/],
+      ['tree 2023-02-29', 'There is no date 2023-02-29.'],
+      ['tree 2023-01-01T25:00:00Z', 'There is no time 2023-01-01T25:00:00Z.'],
+    ];
+    for (const [question, said] of refusals) await expect(answer(history, question)).rejects.toThrow(said);
+    const [local, utc] = ['tree 2023-01-10T12:00:00+05:30 kept', 'tree 2023-01-10T06:30:00Z kept'];
+    expect(await answer(history, local)).toBe(await answer(history, utc));
   });
 });
 
@@ -283,33 +263,6 @@ describe('main.ts', () => {
       /who PATH \[REVISION\].*notes 2024: changed by Ada.*Unknown question "nonsense".*\nThere is no revision 99999; the latest is \d+\.\n.*1 file\n/s,
     );
     expect(again.stdout).not.toContain('reached');
-  });
-
-  it('keeps repositories apart', { timeout: TIMEOUT_MS }, async () => {
-    using repository = madeRepository();
-    using other = new GitRepository();
-    other.write('with space.txt', 'other').commit({ message: 'of the other', author: 'Barbara' });
-    await using server = await startTestServer();
-    const args = [...NODE_OPTIONS, MAIN, '--server', server.grpc, '--ask', 'who with space.txt'];
-    const first = await converse([...args, repository.dir], '');
-    const second = await converse([...args, other.dir], '');
-    expect([first.stdout, second.stdout]).toEqual([
-      expect.stringMatching(/ changed by Alan /),
-      expect.stringMatching(/ changed by Barbara /),
-    ]);
-    const name = /of the database (\S+)\.\n$/.exec(first.stderr)?.[1] ?? '';
-    const mixed = await converse([...args, '--database', name, other.dir], '');
-    expect(mixed).toMatchObject({ code: 1, stdout: '' });
-    expect(mixed.stderr).toMatch(
-      /^The database \S+ holds something else: it begins with the commit [0-9a-f]{40}, and \S+ with [0-9a-f]{40}\. Leave --database out/,
-    );
-    using api = new Api(server.grpc);
-    const { revision } = await importRepository(
-      api,
-      { repository: repository.dir, stream: basename(repository.dir), database: name },
-      { write: () => true },
-    );
-    expect(first.stderr).toContain(`in revision ${revision} of`);
   });
 });
 

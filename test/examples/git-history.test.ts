@@ -1,7 +1,7 @@
 // Goal: replaying the changes that the example reads gives exactly git's own trees, whatever the history looks like.
 // Method: small repositories made by git, and this repository itself; git ls-tree is the oracle.
 import { expect, test } from 'vitest';
-import { cut, subjectOf, transactionsOf } from '../../examples/git-history/commit-events.ts';
+import { transactionsOf } from '../../examples/git-history/commit-events.ts';
 import { databaseNameOf } from '../../examples/git-history/database-name.ts';
 import { type Commit, readAncestry, readCommits, readTree, rootCommit } from '../../examples/git-history/git-log.ts';
 import { importRepository } from '../../examples/git-history/import.ts';
@@ -23,36 +23,6 @@ function replay(commits: readonly Commit[]): Map<string, { mode: string; blob: s
   }
   return tree;
 }
-
-test('a linear history is read with authors, dates, messages and kinds of change', async () => {
-  using repository = new GitRepository();
-  repository.write('a.txt', 'one').write('dir/b.txt', 'two');
-  repository.commit({
-    message: 'add two files\n\nwith a body',
-    author: 'Grace',
-    authoredAt: '2020-02-03T04:05:06+02:00',
-  });
-  repository.write('a.txt', 'three').remove('dir/b.txt').commit({ message: 'change and delete' });
-
-  const [first, second] = await commitsOf(repository.dir);
-
-  expect(first).toMatchObject({
-    authorName: 'Grace',
-    authorEmail: 'grace@example.com',
-    authoredAt: '2020-02-03T04:05:06+02:00',
-    message: 'add two files\n\nwith a body',
-    parents: [],
-  });
-  expect(first?.changes.map(({ kind, path }) => [kind, path])).toEqual([
-    ['added', 'a.txt'],
-    ['added', 'dir/b.txt'],
-  ]);
-  expect(second?.changes.map(({ kind, path }) => [kind, path])).toEqual([
-    ['modified', 'a.txt'],
-    ['deleted', 'dir/b.txt'],
-  ]);
-  expect(second?.changes[1]?.blob).toBe(first?.changes[1]?.blob);
-});
 
 test('a merge that keeps one side leaves the files of its tree', async () => {
   using repository = new GitRepository();
@@ -140,30 +110,6 @@ test('paths that are no UTF-8 are spelled as git prints them, and no two paths a
   expect(unquoted.toSorted()).toEqual(names.map(hex).toSorted());
 });
 
-test('a message is kept whole up to 65,536 bytes, and cut behind a character beyond', () => {
-  const whole = `${'x'.repeat(4001)}${'é'.repeat(30_767)}x`;
-  expect(Buffer.byteLength(whole)).toBe(65_536);
-  const messages = [whole, `${whole}!`, `x${whole}`].map((message) => cut(message, 65_536));
-  expect(messages[0]).toBe(whole);
-  for (const message of messages.slice(1)) {
-    expect(Buffer.byteLength(message)).toBeGreaterThan(65_530);
-    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(65_536);
-    expect(message).toMatch(/^x+é+… \[cut\]$/);
-  }
-});
-
-test('a commit that changes no file becomes no transaction', async () => {
-  using repository = new GitRepository();
-  repository.commit({ message: 'empty' });
-  const [commit] = await commitsOf(repository.dir);
-  expect(commit).toMatchObject({ message: 'empty', changes: [] });
-  expect(commit === undefined || transactionsOf(commit, { database: 'd', stream: 's' })).toEqual([]);
-});
-
-test('a directory that is no repository is refused with the words of git', async () => {
-  await expect(commitsOf('/')).rejects.toThrow(/git log failed in \/: fatal: not a git repository/);
-});
-
 test('a repository without a commit is refused in plain words', async () => {
   using repository = new GitRepository();
   await expect(rootCommit(repository.dir)).rejects.toThrow(new Error(`${repository.dir} has no commits.`));
@@ -185,13 +131,6 @@ test('a commit of many files becomes transactions whose ids follow from the comm
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-test('a subject is the path, and a short form of a path that cannot be one', () => {
-  expect(subjectOf('src/a b.ts')).toBe('src/a b.ts');
-  expect(subjectOf('line\nbreak')).toMatch(/^path-sha1:[0-9a-f]{40}$/);
-  expect(subjectOf('é'.repeat(128))).toMatch(/^path-sha1:/);
-  expect(subjectOf('é'.repeat(127))).toBe('é'.repeat(127));
-});
-
 test('the database of a repository is called after its folder and its root commit', async () => {
   using repository = new GitRepository();
   repository.write('a', '1').commit({ message: 'root' });
@@ -205,13 +144,6 @@ test('the database of a repository is called after its folder and its root commi
   expect(databaseNameOf('', hash)).toBe('01234567');
   const long = databaseNameOf(`${'x'.repeat(53)} ${'y'.repeat(50)}`, hash);
   expect(long).toBe(`${'x'.repeat(53)}-01234567`);
-});
-
-test('progress counts by time only what was written', () => {
-  const written: string[] = [];
-  const progress = new Progress({ write: (text) => written.push(text) }, 1, 0);
-  progress.show({ commits: 1, events: 5000, written: 2 }, 1000);
-  expect(written).toEqual(['100 %  1/1 commits, 5000 events, 2 events/s\n']);
 });
 
 test('progress rewrites one line on a terminal and always shows the end', () => {

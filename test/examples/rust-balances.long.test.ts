@@ -3,7 +3,6 @@
 // are drawn, folded by both; a node on which they are two versions of one view.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS, inspect } from '#wasm';
 import { component as balances } from '../../examples/bank/balances.ts';
 import { accountEvent } from '../../examples/bank/events.ts';
 import type { NewEvent } from '../../sdk/component/src/index.ts';
@@ -28,13 +27,6 @@ describe.skipIf(lacksCompiler(CRATE))('the balances in Rust', { timeout: 120_000
     rust = await RealHost.of(built, 'state-view');
   }, CARGO_MS);
   afterAll(async () => rust?.[Symbol.asyncDispose]());
-
-  it('are a small component that imports nothing and has all functions of its world', () => {
-    const inspected = inspect(built, { kind: 'state-view', limits: DEFAULT_LIMITS });
-    const binding = { main: { name: 'evolve' }, batch: { name: 'evolve-many' }, query: { name: 'query' } };
-    expect(inspected).toMatchObject({ kind: 'ok', value: { imports: [], binding: { shape: 'own', ...binding } } });
-    expect(built.length).toBeLessThan(200_000);
-  });
 
   it('add up, are read by owner, and say which event makes no sense', async () => {
     const opened = [

@@ -60,19 +60,6 @@ describe('the courses', () => {
     await host().given({}).when(subscription('ada', 'art')).thenRefuses('state-not-found');
   });
 
-  it('let a student go who is in one', async () => {
-    const gone = { method: 'DELETE', path: '/courses/art/students/ada' };
-    const left = seatEvent('student.unsubscribed', 'ada', 'art');
-    await host()
-      .given({ events: [small, ada] })
-      .when(gone)
-      .thenEmits([left]);
-    await host()
-      .given({ events: [small, ada, left] })
-      .when(gone)
-      .thenEmits([]);
-  });
-
   it('take nobody into a sixth one, whatever the name looks like', async () => {
     const student = 'Zoë / ?#%';
     const path = encodeURIComponent(student);

@@ -2,8 +2,10 @@
 // Method: tables.
 import { describe, expect, it } from 'vitest';
 import { type NewEvent, toRecord } from '../../sdk/component/src/event.ts';
+import { type Command, defineStateChange, type StateReader } from '../../sdk/component/src/index.ts';
 import { isMatch, type Selector } from '../../sdk/component/src/selector.ts';
-import { stored } from '../../sdk/component/testing/scenario.ts';
+import { plainChange } from '../../sdk/component/testing/plain.ts';
+import { change, stored } from '../../sdk/component/testing/scenario.ts';
 
 describe('toRecord', () => {
   it('has every attribute in its kind', () => {
@@ -66,5 +68,22 @@ describe('isMatch', () => {
     [false, { and: [{ subject: 's' }, { event_type: 'u' }] }],
   ])('is %s for %j', (expected, selector) => {
     expect(isMatch(selector, event)).toBe(expected);
+  });
+});
+
+describe('a limit of events', () => {
+  const routes = {
+    'POST /': (command: Command, reader: StateReader) => {
+      reader.events({ subject: 'a' }, command.json<{ readonly limit: number }>().limit);
+      return [];
+    },
+  };
+  it.each([0, 2 ** 31 - 1, -1, 1.5, 2 ** 31])('is an integer that does not cross as another one: %d', async (limit) => {
+    const asked = change(plainChange(defineStateChange({ routes })))
+      .given({})
+      .when({ method: 'POST', path: '/' }, { limit });
+    if (Number.isInteger(limit) && limit >= 0 && limit < 2 ** 31) return asked.thenEmits([]);
+    const message = new RegExp(`^The limit is ${limit}; it must be an integer from 0 to 2147483647$`);
+    return asked.thenRefuses('internal-error', { message });
   });
 });

@@ -10,7 +10,6 @@ import { plainPresenter, plainView } from '../../sdk/component/testing/plain.ts'
 import { presenter, view } from '../../sdk/component/testing/scenario.ts';
 
 const CSV = 'text/csv; charset=utf-8';
-const HTML = 'text/html; charset=utf-8';
 const HEAD = 'path,mode,blob,commit,authored,revision\r\n';
 const AUTHORED = '2026-01-01T00:00:00Z';
 
@@ -45,15 +44,5 @@ describe('the files of a git history', () => {
     await given.when({ contentType: CSV }).thenWrites(HEAD + rows.join(''));
     await given.when({ contentType: CSV, parameters: { prefix: 'src/' } }).thenWrites(`${HEAD}${rows[1]}`);
     await list().given([]).when({ contentType: CSV }).thenWrites(HEAD);
-  });
-
-  it('have no page behind the last one, and no other types', async () => {
-    const given = list().given([listed('a', 'b', 1)]);
-    for (const continuation of ['1', '-1', '0x0', '9999999999', '']) {
-      await given
-        .when({ contentType: HTML, parameters: { continuation } })
-        .thenFails('invalid-input', /^There is no page that begins with row /);
-    }
-    await given.when({ contentType: 'text/plain' }).thenFails('invalid-input', /^text\/plain is not made here$/);
   });
 });

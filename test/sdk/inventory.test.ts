@@ -37,16 +37,4 @@ describe('the inventory', () => {
       .given(...given)
       .thenState([{ item: 'lamp', onHand: 7, lost: 0 }]);
   });
-
-  it('has its items by their names, whatever they are called', async () => {
-    const items = ['b', '10', '9', '__proto__'];
-    const given = march().given(...items.map((item) => stockEvent('stock.received', item, 1, '2026-03-01T09:00:00Z')));
-    await given.thenState(['10', '9', '__proto__', 'b'].map((item) => ({ item, onHand: 1, lost: 0 })));
-  });
-
-  it('says which event has no item', async () => {
-    await march()
-      .given({ source: '/stock', type: 'stock.counted', id: 'odd', data: { quantity: 1 } })
-      .thenFails(/^Error: The event odd has no item$/);
-  });
 });

@@ -3,13 +3,8 @@
 // node, and the largest events there are, of the payloads that take an engine for JavaScript most.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TRANSACTION_BYTES_MAX } from '#model';
-import { DEFAULT_EXECUTORS, DEFAULT_LIMITS, Executors } from '#wasm';
-import { jsonText, toBytes } from '../../sdk/component/src/json.ts';
-import { stored } from '../../sdk/component/testing/scenario.ts';
-import { publish } from '../../src/wasm/publishing/publish.ts';
 import { BUILD_MS, ExampleNode } from '../support/example-node.ts';
 import { builtComponent } from '../support/wasm/built.ts';
-import { LIMITED, packed, TIME } from '../support/wasm/executors.ts';
 
 const MODULES = 'test/support/components/large';
 /** Six and a half megabytes of JSON go through an engine that is interpreted, on a machine with other things to do. */
@@ -89,40 +84,3 @@ describe('the largest event', () => {
     SLOW_MS,
   );
 });
-
-describe('a State View with too little memory', () => {
-  it(
-    'says so of one event, and ends as by a trap where less may have enough',
-    async () => {
-      const limits = { ...DEFAULT_LIMITS, memoryBytesMax: 24 * 2 ** 20 };
-      const component = await builtComponent(`${MODULES}/seen.ts`);
-      const made = publish(component, { kind: 'state-view', limits, smoke: LIMITED });
-      if (made.kind === 'failure') throw new Error(made.reason.message);
-      const artifact = { digest: made.value.digest, bytes: made.value.artifact };
-      await using executors = new Executors({ ...DEFAULT_EXECUTORS, count: 1 });
-      const folded = (count: number, length: number): ReturnType<Executors['fold']> => {
-        const data = '\u0001'.repeat(length);
-        const events = stored(...Array.from({ length: count }, () => ({ source: '/s', type: 't', data })));
-        const texts = packed(events.map((event) => toBytes(jsonText(event))));
-        return executors.fold({ ...CALL, artifact, state: new Uint8Array(0), events: texts });
-      };
-      const trap = { kind: 'fault', fault: { code: 'Trap', message: expect.stringMatching(SAID_OF_TRAP) } };
-      // A new instance, and one that was called before.
-      expect(await folded(1, 300_000)).toMatchObject({ kind: 'error', message: expect.stringMatching(/^There is no/) });
-      expect(await folded(1, 300_000)).toMatchObject(trap);
-      // A new one again: of two events one may be too much for both.
-      expect(await folded(2, 300_000)).toMatchObject(trap);
-      expect(await folded(2, 50_000)).toMatchObject({ kind: 'state' });
-    },
-    SLOW_MS,
-  );
-});
-
-const SAID_OF_TRAP =
-  /^The guest ends by a trap: unreachable; its memory has \d+ bytes, which may not have 8388608 more/;
-
-const CALL = {
-  ...LIMITED,
-  limits: { fuel: 50_000_000_000, outputBytesMax: 8 * 2 ** 20, hostCallsMax: 0 },
-  time: TIME,
-};

@@ -2,7 +2,7 @@
 // Method: Node's JSON that has no memory for longer texts, mended, beside the one that has.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type EngineJson, mendJson, OUT_OF_MEMORY, saidOf } from '../../sdk/component/src/memory.ts';
+import { type EngineJson, mendJson } from '../../sdk/component/src/memory.ts';
 
 /** What the engine can write at once. */
 const LENGTH_MAX = 20_000;
@@ -61,13 +61,5 @@ describe('a mended JSON', () => {
     expect(mended().stringify(value, ['b'])).toBe('{"b":1}');
     expect(() => mended().stringify(1n)).toThrow(/BigInt/);
     expect(mended().stringify(undefined)).toBeUndefined();
-  });
-
-  it('says what there is no memory for', () => {
-    expect([saidOf('out of memory'), saidOf(new TypeError('x')), saidOf('y')]).toEqual([
-      OUT_OF_MEMORY,
-      'TypeError: x',
-      'y',
-    ]);
   });
 });

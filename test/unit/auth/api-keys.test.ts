@@ -136,18 +136,6 @@ describe('a token', () => {
     keyExtractor({ find: (id) => all.find((each) => each.id === id), refresh: async () => undefined }, () => 9);
   const headers = credentialsOf({ authorization: `Bearer ${key.text}` });
 
-  it('is of a principal of its own, which says whose rights it has', async () => {
-    expect(await extractorOf(token, issuer).extract(headers)).toMatchObject({
-      kind: 'principal',
-      principal: {
-        id: `token:${key.id}`,
-        issuer: 'key:0123456789abcdef',
-        expiresAtMs: 10,
-        attributes: new Map([['issued_by', 'key:0123456789abcdef']]),
-      },
-    });
-  });
-
   it('ends with the key that has issued it (V21)', async () => {
     expect(await extractorOf(token).extract(headers)).toMatchObject({
       kind: 'refused',

@@ -2,7 +2,7 @@
 // be sent once (U2), and the refusal tells nothing (U3).
 // Method: chains of extractors that answer what a test says, at once or later.
 import { describe, expect, it } from 'vitest';
-import { Authenticator, challenge, type Extractor, type Found, type Principal } from '#auth';
+import { Authenticator, type Extractor, type Found, type Principal } from '#auth';
 import { DatabaseError } from '#base';
 import { credentialsOf } from '../../support/credentials.ts';
 
@@ -80,9 +80,4 @@ it('a refusal says nothing of why, which the node is told (U3)', () => {
     new DatabaseError('unauthenticated', 'The credential of this request is not valid', { details }),
   );
   expect(told).toEqual(['the signature is of somebody else']);
-});
-
-it('a challenge says whether a credential was there', () => {
-  expect(challenge('CredentialMissing')).toBe('Bearer realm="cairn"');
-  expect(challenge('CredentialRefused')).toBe('Bearer realm="cairn", error="invalid_token"');
 });

@@ -62,10 +62,6 @@ describe('a key as a password', () => {
     expect((await principalOf(sentBy(authorization))).id).toBe(`key:${key.id}`);
   });
 
-  it('is the first key, with the colons that it has', async () => {
-    expect((await principalOf(sentBy(basic('root', FIRST)))).id).toBe('bootstrap');
-  });
-
   it('gives one principal whatever name is sent, of a browser, which other nodes know by the key', async () => {
     const one = await principalOf(sentBy(basic('a', key.text)));
     expect(await principalOf(sentBy(basic('b', key.text)))).toBe(one);
@@ -73,15 +69,6 @@ describe('a key as a password', () => {
     const other = await principalOf({ ...credentialsOf({ authorization: `Bearer ${key.text}` }), mayBeBrowser: true });
     expect([other.id, other.isOfBrowser]).toEqual([one.id, undefined]);
     expect(inspect(one, { depth: 9 }) + JSON.stringify(one)).not.toContain(key.text.slice(-20));
-  });
-
-  it('is looked for where it was issued just now, as any key', async () => {
-    let asked = 0;
-    const extractor = chainOf(async () => {
-      asked += 1;
-    }).at(-1);
-    expect(await extractor?.extract(sentBy(basic('a', unknown.text)))).toMatchObject({ kind: 'refused' });
-    expect(asked).toBe(1);
   });
 });
 
@@ -124,11 +111,6 @@ describe('what is no key', () => {
     for (const secret of [key.text.slice(-16), 'swordfish', authorization.slice(6)].filter((each) => each.length > 4))
       expect(said).not.toContain(secret);
     expect(told).toHaveLength(1);
-  });
-
-  it('is left to others, who may take passwords of their own', () => {
-    const extractor = basicExtractor(chain.slice(0, 2));
-    expect(extractor.extract(sentBy(basic('ann', 'swordfish')))).toEqual({ kind: 'nothing' });
   });
 
   it('is what browsers send where none asks', async () => {

@@ -54,20 +54,6 @@ describe('what it answers', () => {
     expect(await ask(() => ({ ...BADGE, expires_at_ms: 11 }))).toMatchObject({ kind: 'refused' });
   });
 
-  it.each([undefined, null])('is nothing: %s', async (answer) => {
-    expect(await ask(() => answer)).toEqual({ kind: 'nothing' });
-    expect(await ask(async () => answer)).toEqual({ kind: 'nothing' });
-    expect(faults).toEqual([]);
-  });
-
-  it('is a refusal in its words, which are for the log', async () => {
-    expect(await ask(() => ({ refused: 'the badge was lost' }))).toEqual({
-      kind: 'refused',
-      why: 'the badge was lost',
-    });
-    expect(faults).toEqual([]);
-  });
-
   it.each<[string, unknown, RegExp]>([
     ['a word', 'admin', /no object/],
     ['no id', { roles: [] }, /no id/],
@@ -122,14 +108,6 @@ test('it sees the headers that it has named, and all of them if it has named non
   await ask(looking, { 'x-badge': '7', cookie: 'c' });
   await ask(looking, { 'x-badge': '7', cookie: 'c' }, {});
   expect(seen).toEqual([['7'], [], ['7'], ['c']]);
-});
-
-test('who asks again is the same principal', async () => {
-  const made = customExtractor({ extract: () => BADGE }, { nowMs: () => 0, onFault: () => undefined });
-  if (made.kind !== 'ok') throw new Error(made.reason);
-  const [one, two] = [1, 2].map(() => made.value.extract(credentialsOf({})));
-  expect(one).toEqual(two);
-  expect(await one).toHaveProperty('principal', ((await two) as { principal: Principal }).principal);
 });
 
 test.each([

@@ -149,20 +149,6 @@ describe('Maintenance', () => {
     expect([world.taken(), view.folded, world.maintenance.figures().lags.get('bank')]).toEqual(['a', 27, 0]);
   });
 
-  it('rests for as long as it took to come to the end, so that it has at most half of the time', async () => {
-    const world = new World();
-    const view = world.view({ name: 'a', applied: 30 });
-    world.stepMs = 300;
-    world.keep(view);
-    await world.rest();
-    expect(world.taken()).toBe('a a a');
-    view.log = 31;
-    await world.pass(800);
-    expect(world.taken()).toBe('');
-    await world.pass(100);
-    expect(world.taken()).toBe('a');
-  });
-
   it('takes those of high priority first, and of the same whoever waits for longest', async () => {
     const world = new World();
     const sketches = [

@@ -78,15 +78,6 @@ describe('a presentation', { timeout: 60_000 }, () => {
     expect(await readIfBegun(opened)).toMatchObject({ code: 'internal', message: expect.stringContaining(message) });
   });
 
-  it('does not know what an earlier one has left', async () => {
-    const own = presenters(shared);
-    const remembering = presenterText(`
-      (i32.store (i32.const 1048576) (i32.add (i32.load (i32.const 1048576)) (i32.const 1))) ${WRITE} (call $ok)`);
-    const asked = await asking(remembering);
-    const [first, second] = [await own.open(asked), await own.open(asked)];
-    expect(await readAll(begun(first).body)).toEqual(await readAll(begun(second).body));
-  });
-
   it('is refused when there is no room for what it holds', async () => {
     const own = presenters(shared, { heldBytesMax: 512 * KIB + 8 });
     const asked = await asking(COUNTING);

@@ -148,13 +148,6 @@ describe('StateReader', () => {
     expect(reader.record.guards(3)).toEqual([]);
   });
 
-  it('tells that there is no such view, and guards nothing', async () => {
-    const { reader, ask } = await reading();
-    const missing = tagged('err', tagged('not-found', 'There is no State View other'));
-    expect(await ask('get-state-view', 'other', [])).toEqual(missing);
-    expect(reader.record.guards(3)).toEqual([]);
-  });
-
   it('tells when it is too much, and guards only what may become less', async () => {
     const events = await reading({ limits: { bytesMax: 300 } });
     const tooMuch = tagged('err', tagged('invalid-input', 'A decision reads at most 300 bytes'));

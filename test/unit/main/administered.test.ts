@@ -49,13 +49,6 @@ it.each<[AdminReply, object]>([
   expect(noted && recordOf(noted)).toMatchObject({ outcome: 'failed', code, about: { why } });
 });
 
-it.each<AdminRequest['order']>([{ kind: 'describe' }, { kind: 'copy', name: 'shop' }])(
-  'a look has none: %o',
-  async (order) => {
-    expect(await notedOf({ order, isPassedOn: false }, { kind: 'later', reason: 'the node is starting' })).toEqual([]);
-  },
-);
-
 async function notedOf(request: AdminRequest, reply: AdminReply): Promise<readonly Administered[]> {
   const noted: Administered[] = [];
   const administer = noting(

@@ -131,23 +131,6 @@ shop      1 2             1       3    settled
 `);
   });
 
-  it('status says where a recovered database comes from', async () => {
-    const before = toDatabaseId('0198c0de-0000-7000-8000-00000000000a');
-    const first = toDatabaseId('0198c0de-0000-7000-8000-00000000000b');
-    const recovered = (name: string, recovery: { before: typeof before; first: typeof first }) => ({
-      ...database(name, { leader: 1, lag: 0 }),
-      recovery: { ...recovery, revision: toRevision(812) },
-    });
-    const databases = [recovered('once', { before, first: before }), recovered('twice', { before, first })];
-    const { out } = await run('status', { kind: 'described', cluster: { ...CLUSTER, databases } });
-    expect(out.split('\n').slice(-4)).toEqual([
-      '',
-      `once was recovered from ${before} at revision 812`,
-      `twice was recovered from ${before} at revision 812; its history began as ${first}`,
-      '',
-    ]);
-  });
-
   it.each([
     ['decommission 3', { kind: 'decommission', node: 3 }],
     ['recommission 3 --at a:1', { kind: 'recommission', node: 3 }],

@@ -3,23 +3,19 @@
 import { once } from 'node:events';
 import { type Client, credentials } from '@grpc/grpc-js';
 import { expect, test, vi } from 'vitest';
-import { LEVELS } from '#base';
 import { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound, MCP_METHODS } from '#observability';
-import { JSON_VALUES_MAX } from '../../../src/model/limits.ts';
 import {
   QueryEventsRequest,
   ScanDatabaseLogRequest,
   SubscribeEventsRequest,
 } from '../../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { ServerReflectionClient } from '../../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
-import { TRANSACT_BODY_BYTES_MAX } from '../../../src/transport/http/limits.ts';
 import { ROUTES } from '../../../src/transport/http/routes.ts';
 import { failureOf } from '../../support/grpc-client.ts';
 import { event, maxRevision, minRevision, revisionRange, transaction } from '../../support/grpc-requests.ts';
 import { cloudEvent, q } from '../../support/http-client.ts';
 import { startHttpNode } from '../../support/http-node.ts';
 import { RawGrpc } from '../../support/raw-grpc.ts';
-import { exchange } from '../../support/raw-http.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -111,48 +107,6 @@ test('a deleted database is shown no more, and its place is free for another', a
   for (const name of names.slice(1)) await api.delete(`/databases/${name}`);
   await api.create('aa-new');
   await soon(async () => expect(await shownDatabases()).toEqual(['aa-new']));
-});
-
-test('a node that has nothing to do says who it is, and that nothing waits or is damaged', async () => {
-  expect(await valueOf('cairn_cluster_version')).toBe(LEVELS.max);
-  expect(await valueOf('cairn_corruption_alarm')).toBe(0);
-  await soon(async () => {
-    expect(await valueOf('cairn_raft_members{role="voter"}')).toBe(1);
-    expect(await valueOf('cairn_raft_members{role="learner"}')).toBe(0);
-    expect(await valueOf('cairn_core_tick_delay_seconds_count')).toBeGreaterThan(10);
-    for (const worker of ['core', 'log', 'store']) {
-      expect(await valueOf(`cairn_worker_queue_depth{worker="${worker}"}`)).toBe(0);
-    }
-  });
-  const commit = '(?:[0-9a-f]{12}(?:\\+changes)?|unknown)';
-  expect(await scrape()).toMatch(
-    new RegExp(`cairn_build_info\\{version="[\\d.]+",node="v24[^"]*",commit="${commit}"\\} 1`),
-  );
-});
-
-test('whatever is refused because it is too large is counted', async () => {
-  const series = 'cairn_rejected_total{reason="too_large"}';
-  await api.create('large');
-  const bytes = TRANSACT_BODY_BYTES_MAX + 1;
-  const head = 'POST /databases/large/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
-  const close = 'Connection: close\r\n';
-  expect(await exchange(api.address, `${head}${close}Content-Length: ${bytes}\r\n\r\n`)).toContain(' 413 ');
-  await soon(async () => expect(await valueOf(series)).toBe(1));
-
-  const chunk = `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n0\r\n\r\n`;
-  expect(await exchange(api.address, `${head}${close}Transfer-Encoding: chunked\r\n\r\n${chunk}`)).toContain(' 413 ');
-  await soon(async () => expect(await valueOf(series)).toBe(2));
-
-  const values = `[${'0,'.repeat(JSON_VALUES_MAX)}0]`;
-  expect(await api.post('/databases/large/events', values)).toMatchObject({ status: 413 });
-  await soon(async () => expect(await valueOf(series)).toBe(3));
-
-  const events = Array.from({ length: 1001 }, (_, n) => cloudEvent(`e-${n}`));
-  expect(await api.post('/databases/large/events', { events })).toMatchObject({ status: 413 });
-  await soon(async () => expect(await valueOf(series)).toBe(4));
-
-  expect(await sendFrame(Uint8Array.of(0, 255, 255, 255, 255))).toBe(8);
-  await soon(async () => expect(await valueOf(series)).toBe(5));
 });
 
 /** The status of a call of gRPC whose request is these bytes. */

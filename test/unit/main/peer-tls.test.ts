@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { receiveMessageOnPort } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
-import { readInvocation } from '../../../src/main/config.ts';
 import { type NodePeerTls, openPeerTls, readPeerTls } from '../../../src/main/peer-tls.ts';
 import { Authority, type Issued } from '../../support/certificates.ts';
 import { type TempDir, tempDir } from '../../support/temp-dir.ts';
@@ -71,16 +70,6 @@ describe('files of TLS between nodes', () => {
     expect(readPeerTls(settingsOf()).material).toEqual({ ...pair, ca: authority.cert });
   });
 
-  it('that have expired are used, and that is said as loudly as it is wrong; and so is that TLS is not required', () => {
-    putPair(authority.issue({ cn: 'old', days: [-3, -1] }));
-    open('prefer');
-    expect(lines.map(([line]) => line)).toEqual([
-      'info peer-tls-certificate',
-      'warn peer-tls-certificate-expired',
-      'warn peer-tls-optional',
-    ]);
-  });
-
   it.each<readonly [string, Partial<Issued> & { readonly ca?: string }, RegExp]>([
     ['no certificate', { cert: '' }, /^The file .*cert of peer-tls-cert-file has no certificate in PEM$/],
     ['no key', { key: '' }, /^The file .*key of peer-tls-key-file has no private key in PEM without a passphrase$/],
@@ -119,18 +108,5 @@ describe('files that are replaced', () => {
     for (const result of ['loaded', 'failed'])
       expect(body).toContain(`cairn_peer_tls_reloads_total{result="${result}"} 1`);
     expect(body).toMatch(/^cairn_peer_tls_certificate_expiry_timestamp_seconds \d/m);
-  });
-});
-
-describe('settings that do not go together', () => {
-  const [cert, key, ca] = ['--peer-tls-cert-file=c', '--peer-tls-key-file=k', '--peer-tls-ca-file=a'];
-  it.each([
-    [[cert], /^--peer-tls-cert-file is set, but --peer-tls-key-file and --peer-tls-ca-file are none; peers need all/],
-    [[ca, key], /^--peer-tls-key-file is set, but --peer-tls-cert-file is none; peers need all three\.$/],
-    [[cert, key, ca], /^--peer-tls-cert-file is set, but --peer-port is off/],
-    [['--peer-port=0', '--peer-tls=prefer'], /^--peer-tls is prefer, but --peer-tls-cert-file is none/],
-    [['--peer-tls=maybe'], /must be one of require, prefer/],
-  ])('%j are refused', (args, reason) => {
-    expect(readInvocation(args, {})).toEqual({ kind: 'failure', reason: [expect.stringMatching(reason)] });
   });
 });

@@ -1,11 +1,7 @@
 // Goal: the command starts, says where it is, drains and ends as an operator expects (N1 to N3).
 // Method: the real process on free loopback ports, its output and its exit code.
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, existsSync, openSync, truncateSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
 import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
 import { productArgs } from '../../../chaos/support/product.ts';
 import { endWithTest, testDir } from '../../support/test-scope.ts';
@@ -57,93 +53,6 @@ test('--help and --version answer on stdout', () => {
   expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
 
-test('an older Node is told in one line what is needed, and how to run it', () => {
-  // What a Node of that release looks like from inside, and lacks.
-  const older = `Object.defineProperty(process, 'version', { value: 'v20.20.2' }); delete Promise.withResolvers;`;
-  const args = [`--import=data:text/javascript,${encodeURIComponent(older)}`, ...productArgs(), '--version'];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: ENV });
-  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-  expect(stderr).toMatch(
-    /^cairn: needs Node 24 or later, and this is v20\.20\.2; run it by the one that is here: (\S+\/node_modules\/node\/bin\/node) \S+\/main\.[jt]s\n$/,
-  );
-});
-
-test('a command that waits for an answer ends with the first signal', async () => {
-  const deaf = createServer().listen(0, '127.0.0.1');
-  await once(deaf, 'listening');
-  const { port } = deaf.address() as AddressInfo;
-  const args = [...productArgs(), 'cluster', 'status', `--at=127.0.0.1:${port}`];
-  const child = spawn(process.execPath, args, { env: ENV, stdio: 'ignore' });
-  endWithTest(child);
-  await once(deaf, 'connection');
-  child.kill('SIGINT');
-  expect(await once(child, 'exit')).toEqual([null, 'SIGINT']);
-  deaf.close();
-});
-
-test('the metrics of a node that waits before it can start are there', async () => {
-  const [deaf, held] = [createServer().listen(0, '127.0.0.1'), createServer().listen(0, '127.0.0.1')];
-  await Promise.all([once(deaf, 'listening'), once(held, 'listening')]);
-  const [{ port: seed }, { port }] = [deaf.address() as AddressInfo, held.address() as AddressInfo];
-  await new Promise((resolve) => held.close(resolve));
-  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--peer-port=0', `--metrics-port=${port}`];
-  const args = [...productArgs(), `--data-dir=${testDir()}`, ...ports, `--join=127.0.0.1:${seed}`];
-  endWithTest(spawn(process.execPath, args, { env: ENV, stdio: 'ignore' }));
-  await once(deaf, 'connection');
-  await vi.waitFor(async () => {
-    const body = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    expect(body).toMatch(/^cairn_build_info\{.*\} 1$/m);
-    expect(body).toMatch(/^cairn_corruption_alarm 0$/m);
-  });
-  deaf.close();
-});
-
-test('the permission model of Node, under which nothing can be synced, is refused in one line', () => {
-  const dir = testDir();
-  const rights = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*'];
-  const args = [...rights, ...productArgs(), `--data-dir=${dir}/data`];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: ENV });
-  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).toMatch(/^cairn: cannot run under the permission model.* without --permission\n$/);
-  expect(existsSync(join(dir, 'data'))).toBe(false);
-});
-
-test('a node whose stdout nobody reads goes on, and says so in its log', async () => {
-  const dir = testDir();
-  const ports = [
-    '--grpc-port=0',
-    '--http-port=0',
-    '--mcp-port=0',
-    '--metrics-port=0',
-    '--ballast-bytes=0',
-    '--wal-segment-bytes=4MiB',
-  ];
-  const args = [...productArgs(), `--data-dir=${dir}`, ...ports];
-  const child = spawn(process.execPath, args, { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] });
-  endWithTest(child);
-  const ended = once(child, 'exit');
-  child.stdout.destroy();
-  let log = '';
-  child.stderr.on('data', (piece) => {
-    log += String(piece);
-  });
-  await vi.waitUntil(() => child.exitCode !== null || log.includes('stdout-lost'), { timeout: 60_000 });
-  const http = /"http":"([^"]+)"/.exec(log)?.[1] ?? '';
-  expect(await (await fetch(`${http}/health`)).text()).toBe('OK');
-  child.kill('SIGTERM');
-  expect(await ended).toEqual([0, null]);
-  for (const line of log.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event');
-});
-
-test('--version to a stdout that takes nothing is an error in one line', () => {
-  const full = openSync('/dev/full', 'w');
-  const args = [...productArgs(), '--version'];
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', full, 'pipe'] });
-  closeSync(full);
-  expect(status).toBe(1);
-  expect(stderr).toMatch(/^cairn: stdout cannot be written: ENOSPC[^\n]*\n$/);
-});
-
 test('a node says in one line where it is, and answers there (N2)', async () => {
   const dir = testDir();
   const node = await start(dir);
@@ -180,74 +89,6 @@ test('what was taken in before SIGTERM is answered, and is there after the next 
   expect(revision).toBeGreaterThanOrEqual(committed);
 });
 
-test('a node that is told to stop before it has opened anything ends with 0, and opens nothing', () => {
-  const dir = testDir();
-  // Tells the process in the moment in which it begins to listen.
-  const hook = `
-    const { on } = process;
-    process.on = function (event, listener) {
-      on.call(this, event, listener);
-      if (event === 'SIGTERM') process.kill(process.pid, 'SIGTERM');
-      return this;
-    };`;
-  const args = [
-    `--import=data:text/javascript,${encodeURIComponent(hook)}`,
-    ...productArgs(),
-    `--data-dir=${dir}/data`,
-  ];
-  const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: ENV });
-  expect({ status, signal, stdout }).toEqual({ status: 0, signal: null, stdout: '' });
-  expect(JSON.parse(stderr)).toMatchObject({ event: 'stopped', signal: 'SIGTERM' });
-  expect(existsSync(join(dir, 'data'))).toBe(false);
-});
-
-test('a signal that comes twice at once is one: the node still drains (N3)', async () => {
-  const dir = testDir();
-  const node = await start(dir);
-  node.kill('SIGINT');
-  node.kill('SIGINT');
-  expect(await node.ended).toBe(0);
-  expect(node.log()).toContain('"event":"stopped"');
-});
-
-/** A request that never ends, so that a drain takes as long as it may. */
-async function busyWith(node: NodeProcess): Promise<Socket> {
-  const busy = connect(Number(new URL(node.http).port), '127.0.0.1');
-  busy.on('error', () => undefined).write('POST /databases HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{');
-  expect(await (await fetch(`${node.http}/health`)).text()).toBe('OK');
-  return busy;
-}
-
-test('a node that is interrupted again while it drains ends with 1, and says so at every level', async () => {
-  const node = await start(testDir(), '--log-level=silent');
-  const busy = await busyWith(node);
-  const telling = setInterval(() => node.kill('SIGINT'), 100);
-  expect(await node.ended).toBe(1);
-  clearInterval(telling);
-  busy.destroy();
-  expect(JSON.parse(node.log())).toMatchObject({ event: 'stopped-without-drain', level: 'error', signal: 'SIGINT' });
-});
-
-test('SIGTERM is the same wish however often it comes: the node drains, for as long as it may', async () => {
-  const node = await start(testDir(), '--shutdown-grace-ms=3000');
-  const busy = await busyWith(node);
-  // All of them while it drains: the last moments of a process are not its own.
-  let times = 0;
-  const telling = setInterval(() => {
-    times += 1;
-    if (times <= 10) node.kill('SIGTERM');
-  }, 100);
-  expect(await node.ended).toBe(0);
-  clearInterval(telling);
-  busy.destroy();
-  const lines = node.log().trim().split('\n').slice(-3);
-  expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
-    { event: 'draining' },
-    { event: 'leads-handed-over' },
-    { event: 'stopped' },
-  ]);
-});
-
 test('a data directory that is in use is refused with its name, in one line (N1)', async () => {
   const dir = testDir();
   await start(dir);
@@ -257,49 +98,4 @@ test('a data directory that is in use is refused with its name, in one line (N1)
     reason: 'DataDirectoryInUse',
     message: expect.stringContaining(dir),
   });
-});
-
-test('a data directory that can be none is refused with its name, in one line', () => {
-  const dir = testDir();
-  const file = join(dir, 'file');
-  writeFileSync(file, '');
-  // Where no user may make a directory, not even root.
-  for (const path of [file, join(file, 'below'), '/proc/nowhere/data']) {
-    expect(refusal(path)).toMatchObject({
-      event: 'cannot-start',
-      reason: 'DataDirectoryUnusable',
-      message: expect.stringMatching(/^Nothing can be written in \/.*\. The setting data-dir must name a directory/),
-    });
-  }
-});
-
-test('a damaged log is refused with its name, in one line, and with the stack when asked for', async () => {
-  const dir = testDir();
-  const node = await start(dir);
-  node.kill('SIGTERM');
-  await node.ended;
-  const guard = join(dir, 'log', 'guard');
-  truncateSync(guard, 100);
-  expect(refusal(dir)).toMatchObject({ event: 'cannot-start', message: expect.stringContaining(guard) });
-  const { status, stderr } = run(`--data-dir=${dir}`, '--grpc-port=0', '--log-level=debug');
-  expect(status).toBe(1);
-  // Where it is in the sources, although what runs is a bundle.
-  expect(stderr).toMatch(/ {4}at [^"]*\/src\/storage\/[a-z-]+\.ts:\d+:\d+/);
-});
-
-test('a port that is taken is refused with its number, and the directory is free again', async () => {
-  const dir = testDir();
-  const other = testDir();
-  const first = await start(dir);
-  const port = first.http.split(':').at(-1) ?? '';
-  const message = expect.stringContaining(`127.0.0.1:${port}`);
-  expect(refusal(other, { http: port })).toMatchObject({ event: 'cannot-start', message });
-  // Why a node does not start is said at every level.
-  const silent = refusal(other, { http: port }, '--log-level=silent');
-  expect(silent).toMatchObject({ event: 'cannot-start', level: 'error', message });
-  const grpc = Number(first.grpc.split(':').at(-1));
-  const why = expect.stringMatching(new RegExp(`Cannot listen for gRPC on 127\\.0\\.0\\.1:${grpc}: .*EADDRINUSE`));
-  expect(refusal(other, { grpc })).toMatchObject({ event: 'cannot-start', message: why });
-  const third = await start(other);
-  expect(await (await fetch(`${third.http}/health`)).text()).toBe('OK');
 });

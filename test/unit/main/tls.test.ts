@@ -5,7 +5,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMetrics, type LogFields, type Logger, type Metrics, silentLogger } from '#observability';
-import { readInvocation } from '../../../src/main/config.ts';
 import { openTls, type Tls } from '../../../src/main/tls.ts';
 import { Authority, type Issued } from '../../support/certificates.ts';
 import { type TempDir, tempDir } from '../../support/temp-dir.ts';
@@ -81,11 +80,6 @@ describe('files at the start', () => {
     expect(lines).toEqual([['info tls-certificate', { subject: 'CN=one', names: '', until: expect.any(String) }]]);
   });
 
-  it('that are not given leave TLS off', () => {
-    const tls = open({ tlsCertFile: 'none', tlsKeyFile: 'none' });
-    expect([tls.ports, tls.context, lines]).toEqual([undefined, undefined, []]);
-  });
-
   it('of a certificate that has expired are used, and that is said as loudly as it is wrong', () => {
     putPair(authority.issue({ cn: 'old', days: [-3, -1] }));
     expect(open().ports).toBeDefined();
@@ -122,17 +116,6 @@ describe('files at the start', () => {
     expect(() => open()).toThrow(message);
     const secret = other.key.split('\n')[1] ?? '';
     expect(() => open()).not.toThrow(secret);
-  });
-
-  it.each([
-    ['tlsCaFile', 'tls-ca-file'],
-    ['tlsClientCaFile', 'tls-client-ca-file'],
-  ])('of authorities, %s, have some', (key, flag) => {
-    putPair(pair);
-    const file = put('ca', 'nothing');
-    expect(() => open({ [key]: file })).toThrow(`The file ${file} of ${flag} has no certificate in PEM`);
-    put('ca', authority.cert);
-    expect(open({ [key]: file }).ports).toBeDefined();
   });
 });
 
@@ -179,36 +162,5 @@ describe('files that are replaced', () => {
     put('ca', new Authority('next').cert);
     look(2);
     expect(tls.context).not.toBe(before);
-  });
-});
-
-describe('settings that do not go together', () => {
-  it.each([
-    [['--tls-cert-file=c'], /^--tls-cert-file is set, but --tls-key-file is none/],
-    [['--tls-key-file=k'], /^--tls-key-file is set, but --tls-cert-file is none/],
-    [['--tls-client-ca-file=a'], /^--tls-client-ca-file is set, but --tls-cert-file is none/],
-    [['--auth-certificate-roles=CN=ops=admin'], /^--auth-certificate-roles is set, but --auth is off/],
-    [['--auth=on', '--auth-certificate-roles=CN=ops=admin'], /^--auth-certificate-roles is set, but --tls-client-ca/],
-    [['--auth-certificate-roles=ops=admin'], /must be none, or rules such as/],
-    [['--auth-certificate-roles=CN=ops'], /must be none, or rules such as/],
-    [['--auth-certificate-roles=CN=ops=root'], /must be none, or rules such as/],
-  ])('%j are refused', (args, reason) => {
-    expect(readInvocation(args, {})).toEqual({ kind: 'failure', reason: [expect.stringMatching(reason)] });
-  });
-
-  it('are none of these', () => {
-    const roles = 'CN=ops=admin; URI=spiffe://shop/api?a=b=reader:shop-*,writer:shop';
-    const tls = ['--tls-cert-file=c', '--tls-key-file=k', '--tls-client-ca-file=a', '--auth=on'];
-    const read = readInvocation([...tls, `--auth-certificate-roles=${roles}`], {});
-    expect(read.kind === 'ok' && read.value.kind === 'run' && read.value.config.authCertificateRoles).toEqual([
-      { name: 'CN=ops', grants: [{ role: 'admin', databases: '*' }] },
-      {
-        name: 'URI=spiffe://shop/api?a=b',
-        grants: [
-          { role: 'reader', databases: 'shop-*' },
-          { role: 'writer', databases: 'shop' },
-        ],
-      },
-    ]);
   });
 });

@@ -51,10 +51,6 @@ test.each<LogLevel>(['error', 'silent'])('why the process ends is logged as an e
   ]);
 });
 
-test('nothing else is logged by a silent logger', () => {
-  expect(logged('silent', (logger) => logger.error('unseen'))).toEqual([]);
-});
-
 test('a field named like a part of the line does not take its place, nor do those of its parents', () => {
   const [line = ''] = writtenLines('info', (logger) => {
     logger.with({ level: 'soft' }).warn('disk-level', { time: 'never', event: 'other', group: 7 });
@@ -68,15 +64,6 @@ test('a field named like a part of the line does not take its place, nor do thos
     field_time: 'never',
     field_event: 'other',
     group: 7,
-  });
-});
-
-test('an error is logged with its code, stack and causes', () => {
-  const [line] = logged('error', (logger) => {
-    logger.error('write-failed', { error: new Error('outer', { cause: new Error('inner') }) });
-  });
-  expect(line).toMatchObject({
-    error: { message: 'outer', stack: expect.any(String), cause: { message: 'inner' } },
   });
 });
 

@@ -21,23 +21,6 @@ test('a counter, a gauge and a histogram are rendered with their labels', async 
   expect(body).toContain('cairn_wal_fsync_duration_seconds_bucket{le="0.002"} 0');
 });
 
-test('what was counted and observed is read once, however much it is and whoever has asked for the child', async () => {
-  const metrics = createMetrics({ runtime: false });
-  const proposals = metrics.histogram('cairn_raft_proposal_duration_seconds', {});
-  for (let i = 0; i < 700; i++) proposals.observe(0.5);
-  for (let i = 0; i < 3; i++) metrics.counter('cairn_rejected_total', { reason: 'overload' }).add();
-  const first = await metrics.render();
-  proposals.observe(0.5);
-  metrics.gauge('cairn_raft_term', {}).set(7);
-  const second = await metrics.render();
-
-  expect(first.body).toContain('cairn_raft_proposal_duration_seconds_count 700');
-  expect(first.body).toContain('cairn_rejected_total{reason="overload"} 3');
-  expect(second.body).toContain('cairn_raft_proposal_duration_seconds_count 701');
-  expect(second.body).toContain('cairn_rejected_total{reason="overload"} 3');
-  expect(second.body).toContain('cairn_raft_term 7');
-});
-
 test('what has not happened yet is 0, and not absent (O1)', async () => {
   const metrics = createMetrics({ runtime: false });
   const { body } = await metrics.render();
@@ -124,17 +107,6 @@ test('a value outside a closed label is a bug and throws (O1)', () => {
   const metrics = createMetrics({ runtime: false });
   // @ts-expect-error: the compiler refuses it first.
   expect(() => metrics.gauge('cairn_streams_open', { op: 'dance' })).toThrow('no value dance');
-});
-
-test('values read before a scrape are fresh, and a failing reader fails the scrape', async () => {
-  const metrics = createMetrics({ runtime: false });
-  let size = 1;
-  metrics.beforeScrape(() => metrics.gauge('cairn_databases', {}).set(size));
-  expect((await metrics.render()).body).toContain('cairn_databases 1');
-  size = 2;
-  expect((await metrics.render()).body).toContain('cairn_databases 2');
-  metrics.beforeScrape(() => Promise.reject(new Error('no disk')));
-  await expect(metrics.render()).rejects.toThrow('no disk');
 });
 
 test('every metric is named by the rules that promtool checks (O1)', () => {

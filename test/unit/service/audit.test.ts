@@ -102,13 +102,6 @@ test.each([
   ]);
 });
 
-test('a fault of ours is a failure, too', async () => {
-  const records = await recordsOf('revokeApiKey', () => {
-    throw new TypeError('a bug');
-  });
-  expect(records).toMatchObject([{ outcome: 'failed', code: 'internal' }]);
-});
-
 test('what another node decides has its record there (V19)', async () => {
   const records = await recordsOf('publishComponent', () => {
     throw new DatabaseError('unavailable', 'elsewhere', { details: { holders: { group: 7, nodes: [2] } } as never });

@@ -26,13 +26,6 @@ describe('refusalBy (V6)', () => {
       message: 'The database "shop" was deleted',
     });
   });
-
-  it.each([new DatabaseError('unavailable', 'The database "shop" has no leader'), new TypeError('a bug')])(
-    'passes on what is not about the instance: %s',
-    (failure) => {
-      expect(refusalBy(BINDING, failure)).toBe(failure);
-    },
-  );
 });
 
 describe('a name that the catalog here does not know (V9)', () => {
@@ -62,14 +55,6 @@ describe('a name that the catalog here does not know (V9)', () => {
     const finding = find(never, 'shop', ending.signal);
     ending.abort(reason);
     await expect(finding).rejects.toBe(reason);
-  });
-
-  it('is not found when nobody has created it', async () => {
-    const { node } = behind(undefined);
-    await expect(findAnywhere(node, 'shop')).rejects.toMatchObject({
-      code: 'not_found',
-      details: { reason: 'DatabaseNotFound' },
-    });
   });
 });
 

@@ -4,7 +4,6 @@
 
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, LEVEL_FIRST } from '#base';
-import { or, term } from '#model';
 import { refusalError } from '#service';
 import { type Attempt, NEVER, ServiceWorld, transactRequest } from '../../support/service-world.ts';
 
@@ -54,23 +53,6 @@ describe('the refusal of a transaction whose outcome nobody waited for', () => {
       scope: { revision: 2 },
       refused: { transactionId: ID, revision: 1 },
     });
-  });
-
-  it('is found where the constraints were too broad', async () => {
-    const world = await started();
-    await world.transact('shop');
-    // The first alone would be within the limit.
-    const constraints = [0, 1, 2].map((place) => {
-      const prefixes = Array.from({ length: 200 }, (_, n) => term('by-subject-prefix', `${place}-${100 + n}-`));
-      return { kind: 'max-revision' as const, revision: 0, selector: or(prefixes) };
-    });
-    const attempt = { transactionId: ID, constraints };
-    const told = await failureOf(world.transact('shop', attempt));
-    expect(told).toMatchObject({ code: 'too_large', details: { reason: 'ConstraintTooBroad' } });
-    await later(world, attempt);
-    const failure = await failureOf(found(world));
-    expect(failure).toMatchObject({ code: 'too_large', message: told.message });
-    expect(failure.details).toMatchObject({ reason: 'ConstraintTooBroad', violations: told.details.violations });
   });
 
   it('is not that of a repeat, which may be committed', async () => {

@@ -90,15 +90,6 @@ describe('publishing (V15)', () => {
     expect(kept && Buffer.compare(kept, bytes)).toBe(0);
   });
 
-  it('of the same bytes by many at once brings each part once, and defines what each of them says', async () => {
-    const shop = await database();
-    const bytes = padded(component, 2 * MIB + 1);
-    const names = ['a', 'b', 'c', 'd', 'e'];
-    const replies = await Promise.all(names.map((name) => publish(shop, view(name), bytes)));
-    expect(replies.map(({ version }) => version.version)).toEqual([1, 1, 1, 1, 1]);
-    expect(await listed(shop)).toEqual(names.map((name) => `${name} 1`));
-  });
-
   it('defines nothing, and brings nothing, of what was refused', async () => {
     const shop = await database();
     const noComponent = await publish(shop, view('one'), new Uint8Array(3 * MIB)).catch(

@@ -81,12 +81,6 @@ describe('a State View', () => {
     expect(await rendered({ at: toRevision(2) })).toEqual({ count: 3, parameters, revision: 2 });
   });
 
-  it('is rendered at a revision from before it was published, by its number or its first version', async () => {
-    const parameters = '{"subject.account":"a"}';
-    expect(await rendered({ at: toRevision(0) })).toEqual({ count: 0, parameters, revision: 0 });
-    expect(await rendered({ at: toRevision(0), version: 1 })).toEqual({ count: 0, parameters, revision: 0 });
-  });
-
   it('is not there under another name, nor with another version', async () => {
     const missing = ['not_found', 'StateViewNotFound'];
     expect(await refusal(rendered({ name: 'no name' }))).toEqual([

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseError, LEVELS } from '#base';
 import type { KeyOutcome } from '#cluster';
 import type { ApiKey } from '#model';
-import { issueToken, listTokens, revokeToken } from '../../../src/service/access/tokens.ts';
+import { issueToken } from '../../../src/service/access/tokens.ts';
 import type { ServiceContext } from '../../../src/service/context.ts';
 
 const NOW_MS = 1_000_000_000;
@@ -85,22 +85,6 @@ describe('a token', () => {
     expect(removed).toEqual([1, 2, 3, 7].map((id) => tokenOf(id).id));
     await issueToken(context, asked);
     expect(removed.slice(4)).toEqual([8, 9].map((id) => tokenOf(id).id));
-  });
-
-  it('is no older than the secrets of its key, which another node may have made by its own clock', async () => {
-    const secrets = [{ hash: new Uint8Array(32), createdAtMs: NOW_MS + 50, expiresAtMs: undefined }];
-    const key = tokenOf(7, { token: undefined, expiresAtMs: undefined, secrets });
-    const issued = await issueToken(world([key]).context, { ...asked, issuer: { id: 'key:7', keyId: key.id } });
-    expect(issued.key).toMatchObject({ createdAtMs: NOW_MS + 50, expiresAtMs: NOW_MS + 900_000 });
-  });
-
-  it('is listed and revoked while it counts', async () => {
-    const { context } = world([tokenOf(1), tokenOf(2, { expiresAtMs: NOW_MS }), tokenOf(3, { token: { keyId: 'f' } })]);
-    expect((await listTokens(context, { signal })).map(({ id }) => id)).toEqual([tokenOf(1).id]);
-    expect(await listTokens(context, { of: 'oidc:bob', signal })).toEqual([]);
-    expect(await reasonOf(revokeToken(context, { id: tokenOf(2).id, signal }))).toBe('not_found TokenNotFound');
-    await revokeToken(context, { id: tokenOf(1).id, signal });
-    expect(await reasonOf(revokeToken(context, { id: tokenOf(1).id, signal }))).toBe('not_found TokenNotFound');
   });
 
   it('is refused where there are as many as there may be, of all or of one issuer', async () => {

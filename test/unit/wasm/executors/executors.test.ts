@@ -34,10 +34,6 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(turnMs).toBeLessThan(TURN_MS_MAX);
   });
 
-  it('has ended no process for any of them', () => {
-    expect(shared.figures()).toMatchObject({ starts: 1, kills: 0 });
-  });
-
   it('calls an instance again for those of its pool, and never for those of another', async () => {
     const counting = await artifactOf(
       guestText(`(i32.store8 (i32.const 128) (i32.add (i32.load8_u (i32.const 128)) (i32.const 1)))
