@@ -6,7 +6,6 @@ import { ERROR_CODES } from '#base';
 import { COUNTERS, GAUGES, HISTOGRAMS } from '#observability';
 import { generatedPages, generatedParts } from '../scripts/support/generated-pages.ts';
 import { clausesAreClosed, filesOfOneNodeAreTold } from './tidy/clauses.ts';
-import { decisionNumbersAreUnique, decisionsAgree } from './tidy/decisions.ts';
 import {
   commentsAreNarrow,
   filesAreShort,
@@ -20,6 +19,7 @@ import { layersHaveDoors, modulesHaveHeaders, noExportStar, threadsStayInTheirLa
 import { errorCodesAreTested, errorPageIsComplete, metricPageIsComplete, metricsAreFed } from './tidy/lists.ts';
 import {
   commandsExist,
+  decisionNumbersAreUnique,
   generatedPageIsFresh,
   generatedPartIsFresh,
   linksLeadSomewhere,
@@ -68,7 +68,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   'commands exist': commandsExist,
   'pages have one title': pagesHaveOneTitle,
   'decisions have their own numbers': decisionNumbersAreUnique,
-  'decisions agree on what holds': decisionsAgree,
   'README is short': readmeIsShort,
 };
 

@@ -65,6 +65,13 @@ export function pagesHaveOneTitle(tree: Tree): readonly Fault[] {
   });
 }
 
+/** Two records of decisions do not share a number. */
+export function decisionNumbersAreUnique(tree: Tree): readonly Fault[] {
+  const records = under(tree, /^docs\/adr\/\d{4}-/);
+  const byNumber = Map.groupBy(records.keys(), (path) => path.slice('docs/adr/'.length, 'docs/adr/0000'.length));
+  return [...byNumber].flatMap(([number, paths]) => (paths.length === 1 ? [] : [`${number}: ${paths.join(' and ')}`]));
+}
+
 function withoutCode(page: string): string {
   return page.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, '');
 }

@@ -5,7 +5,6 @@ import { adrRow } from '../../scripts/support/adr-index.ts';
 import { withBlock } from '../../scripts/support/generated-block.ts';
 import { withPlatforms } from '../../scripts/support/lock-platforms.ts';
 import { clausesAreClosed, filesOfOneNodeAreTold } from './clauses.ts';
-import { decisionNumbersAreUnique, decisionsAgree } from './decisions.ts';
 import {
   commentsAreNarrow,
   filesAreShort,
@@ -19,6 +18,7 @@ import { layersHaveDoors, modulesHaveHeaders, noExportStar, threadsStayInTheirLa
 import { errorCodesAreTested, errorPageIsComplete, metricPageIsComplete, metricsAreFed } from './lists.ts';
 import {
   commandsExist,
+  decisionNumbersAreUnique,
   generatedPageIsFresh,
   generatedPartIsFresh,
   linksLeadSomewhere,
@@ -53,9 +53,6 @@ const found =
 
 const header = (lines: number): string => `/**\n${' * About.\n'.repeat(lines - 2)} */\nexport {};\n`;
 const stated = (id: string): string => `/**\n *   ${id}  Always so.\n */\n`;
-const record = (number: string, status: string, text: string = ''): Files => ({
-  [`docs/adr/${number}-a.md`]: `# ${number}. A\n\nStatus: ${status}\n\n${text}\n`,
-});
 const testOf = (begin: string, end: string, lines: number): Files => ({
   'test/a.test.ts': `describe('it', () => {\n${begin}\n${'    work();\n'.repeat(lines - 2)}${end}\n});\n`,
 });
@@ -320,29 +317,6 @@ const CASES: readonly Case[] = [
     rule: decisionNumbersAreUnique,
     passes: [{ 'docs/adr/0001-a.md': '', 'docs/adr/0002-b.md': '' }],
     finds: [[{ 'docs/adr/0002-b.md': '', 'docs/adr/0002-c.md': '' }, '0002: ']],
-  },
-  {
-    rule: decisionsAgree,
-    passes: [
-      {
-        ...record('0001', 'accepted, amended by 0002, 0003 and 0004'),
-        ...record('0002', 'accepted, amends 0001, amended by 0003'),
-        ...record('0003', 'accepted, amends 0001 and 0002', 'This amends 0001 and 0002 for replies.'),
-        ...record('0004', 'accepted, amends 0001'),
-        ...record('0005', 'superseded by 0006'),
-        ...record('0006', 'proposed, supersedes 0005'),
-      },
-    ],
-    finds: [
-      ...['', 'done', 'accepted.', 'accepted amended by 2', 'accepted, amended by 0002, 0003', 'superseded'].map(
-        (status) => [record('0001', status), `the status "${status}" has another form`] as const,
-      ),
-      [record('0002', 'accepted, amends 0001'), 'there is no "0001 amended by 0002"'],
-      [record('0001', 'accepted, amended by 0002'), 'there is no "0002 amends 0001"'],
-      [record('0001', 'superseded by 0002'), 'there is no "0002 supersedes 0001"'],
-      [record('0001', 'accepted, amends 0002'), 'records change earlier ones'],
-      [record('0002', 'accepted', 'This amends 0001 for replies.'), 'its status does not say "amends 0001"'],
-    ],
   },
   {
     rule: clausesAreClosed,

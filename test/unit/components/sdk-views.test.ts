@@ -2,26 +2,14 @@
 // it was written, with the SDK's numbers; the answer depends on neither batches nor snapshots nor readers; what it does
 // wrong is said (F5, F6, F7, F50, G20). Method: a component as text that hashes everything it is given, in real
 // executors, beside the hash of the same events by a loop; and variants of it that misbehave.
-import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { formatInstant, instantFromMs } from '#base';
-import {
-  CacheFolder,
-  DEFAULT_STATE_VIEWS,
-  FoldSnapshots,
-  type RunnableArtifact,
-  type StateViewSettings,
-  StateViews,
-  type ViewAnswer,
-  type ViewRead,
-  type ViewTitle,
-} from '#components';
+import { DEFAULT_STATE_VIEWS, type RunnableArtifact, type ViewAnswer, type ViewTitle } from '#components';
 import { memoryKv } from '#kv';
-import { ALL, DATA_KIND } from '#model';
+import { DATA_KIND } from '#model';
+import { databaseOf, readOf, ViewWorld } from '../../support/components/view-world.ts';
 import { textArtifact } from '../../support/components/views.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase, type KnownEvent } from '../../support/known-database.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-import { executors } from '../../support/wasm/executors.ts';
 import {
   type NaiveAttribute,
   type NaiveEvent,
@@ -31,14 +19,8 @@ import {
   toldTo,
 } from '../../support/wasm/sdk-shaped.ts';
 
-const dir = tempDir();
-const running = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 } });
-let folders = 0;
-
-afterAll(async () => {
-  await running[Symbol.asyncDispose]();
-  dir[Symbol.dispose]();
-});
+const world = new ViewWorld();
+afterAll(() => world[Symbol.asyncDispose]());
 
 const TITLE: ViewTitle = {
   database: 'shop',
@@ -49,49 +31,15 @@ const TITLE: ViewTitle = {
 };
 const TOLD = toldTo('shop', 'orders', 'application/x-count');
 
-async function views(settings: Partial<StateViewSettings> = {}): Promise<StateViews> {
-  const path = join(dir.path, `folds-${folders++}`);
-  const folder = await CacheFolder.open({ path, bytesMax: 1e6, memoryBytesMax: 1e6 });
-  return new StateViews(running, new FoldSnapshots(folder), {
-    ...DEFAULT_STATE_VIEWS,
-    snapshotEventsMin: 1,
-    ...settings,
-  });
-}
-
 function artifactOf(text: string = sdkViewText()): Promise<RunnableArtifact> {
-  return textArtifact(join(dir.path, 'artifacts'), 'state-view', text);
-}
-
-function readOf(known: KnownDatabase, artifact: RunnableArtifact, more: Partial<ViewRead> = {}): ViewRead {
-  return {
-    source: known.source,
-    databaseId: 'a-database',
-    view: 'orders/v3',
-    title: TITLE,
-    foldEpoch: 1,
-    artifact,
-    selector: ALL,
-    order: 'revision',
-    parameters: new Map(),
-    at: known.revision,
-    ...more,
-  };
+  return textArtifact(world.artifacts, 'state-view', text);
 }
 
 /** Transactions of one to three plain events. */
-async function database(count: number): Promise<KnownDatabase> {
-  const made = new KnownDatabase(memoryKv());
-  for (let n = 0; n < count; n++) {
-    const events = Array.from({ length: 1 + (n % 3) }, (_, index) => ({
-      source: `a/${index}`,
-      type: 't',
-      subject: 's',
-    }));
-    made.apply(events, CREATED_AT_MS + 1000 * n);
-  }
-  await made.flush();
-  return made;
+function database(count: number): Promise<KnownDatabase> {
+  return databaseOf(count, (n) =>
+    Array.from({ length: 1 + (n % 3) }, (_, index) => ({ source: `a/${index}`, type: 't', subject: 's' })),
+  );
 }
 
 const text = (name: string, value: string): NaiveAttribute => ({ name, kind: 'string', value });
@@ -191,7 +139,7 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
     const known = new KnownDatabase(memoryKv());
     known.apply([{ ...given, source: 'a', type: 't' }], CREATED_AT_MS);
     await known.flush();
-    const answer = await (await views()).render(readOf(known, await artifactOf()));
+    const answer = await (await world.views()).render(readOf(known, await artifactOf(), { title: TITLE }));
     const events = naive(known.events, () => ({ data: undefined, attributes: [], ...expected }));
     expect(bytesIn(answer)).toEqual(rendered(events));
   });
@@ -201,10 +149,10 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
     const artifact = await artifactOf();
     const expected = rendered(plain(known));
     for (const eventsMax of [1, 7, 1000]) {
-      const own = await views({ batch: { eventsMax, bytesMax: 1e6 } });
-      await own.render(readOf(known, artifact, { at: 13 }));
-      await own.render(readOf(known, artifact, { at: 29 }));
-      const answer = await own.render(readOf(known, artifact));
+      const own = await world.views({ batch: { eventsMax, bytesMax: 1e6 } });
+      await own.render(readOf(known, artifact, { title: TITLE, at: 13 }));
+      await own.render(readOf(known, artifact, { title: TITLE, at: 29 }));
+      const answer = await own.render(readOf(known, artifact, { title: TITLE }));
       expect(answer).toMatchObject({ hasState: true, isFromFirst: false, last: { revision: 40, index: 0 } });
       expect(bytesIn(answer)).toEqual(expected);
     }
@@ -213,10 +161,12 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
   it('folds with fuel for each event where there is none for all of them (F5)', async () => {
     const known = await database(40);
     const { guest } = DEFAULT_STATE_VIEWS;
-    const little = await views({ guest: { ...guest, limits: { ...guest.limits, fuel: 6000 } } });
-    expect(bytesIn(await little.render(readOf(known, await artifactOf())))).toEqual(rendered(plain(known)));
-    const none = await views({ guest: { ...guest, limits: { ...guest.limits, fuel: 100 } } });
-    expect(await none.render(readOf(known, await artifactOf()))).toMatchObject({
+    const little = await world.views({ guest: { ...guest, limits: { ...guest.limits, fuel: 6000 } } });
+    expect(bytesIn(await little.render(readOf(known, await artifactOf(), { title: TITLE })))).toEqual(
+      rendered(plain(known)),
+    );
+    const none = await world.views({ guest: { ...guest, limits: { ...guest.limits, fuel: 100 } } });
+    expect(await none.render(readOf(known, await artifactOf(), { title: TITLE }))).toMatchObject({
       kind: 'failed',
       message: expect.stringMatching(/^FuelExhausted: /),
     });
@@ -225,8 +175,8 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
   it('has another fold under another title, for that is what it was told', async () => {
     const known = await database(3);
     const artifact = await artifactOf();
-    const own = await views();
-    await own.render(readOf(known, artifact));
+    const own = await world.views();
+    await own.render(readOf(known, artifact, { title: TITLE }));
     const other = { ...TITLE, name: 'others' };
     const answer = await own.render(readOf(known, artifact, { title: other }));
     expect(answer).toMatchObject({ isFromFirst: true });
@@ -247,11 +197,11 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
   ])('that %s fails, and says so', async (_, evolve, says) => {
     const known = await database(2);
     const { guest } = DEFAULT_STATE_VIEWS;
-    const own = await views({ guest: { ...guest, limits: { ...guest.limits, fuel: 1_000_000 } } });
+    const own = await world.views({ guest: { ...guest, limits: { ...guest.limits, fuel: 1_000_000 } } });
     // It is published, for it answers none where there is a state, as in the call by which it is tried.
     const later = `(if (i32.load8_u offset=72 (local.get $p))
       (then (i32.store8 (i32.const 16) (i32.const 0)) (return (i32.const 16)))) ${evolve}`;
-    expect(await own.render(readOf(known, await artifactOf(sdkViewText(later))))).toMatchObject({
+    expect(await own.render(readOf(known, await artifactOf(sdkViewText(later)), { title: TITLE }))).toMatchObject({
       kind: 'failed',
       code: 'WasmExecutionError',
       message: expect.stringMatching(says),

@@ -1,84 +1,55 @@
-// Goal: what a State View answers where something is special: nothing selected, no cut, an event that the component
-// refuses, more fuel than a call has, another history, many readers at once (F4, F5). Method: real executors and
-// folders, a component that counts and hashes what it is given.
-import { join } from 'node:path';
+// Goal: a State View answers as it ought to where something is special: an event that the component refuses, more fuel
+// than a call has, another history, many readers at once; steps that nobody waits for come to the same bytes, and never
+// go before a reader; and a component in quarantine is said to be in it (F4, F5). Method: real executors and folders, a
+// component that counts and hashes what it is given, and components that do not end.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toRevision } from '#base';
 import {
-  CacheFolder,
+  type AdvanceStep,
+  DEFAULT_STATE_CHANGES,
   DEFAULT_STATE_VIEWS,
-  FoldSnapshots,
+  type FoldExecutors,
   type RunnableArtifact,
-  type StateViewSettings,
-  StateViews,
+  StateChanges,
   type ViewRead,
 } from '#components';
-import { memoryKv } from '#kv';
-import { ALL } from '#model';
-import { naiveState, runnableView } from '../../support/components/views.ts';
-import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-import { artifactOf, executors } from '../../support/wasm/executors.ts';
+import { undecidedError } from '#service';
+import { stateViewFailed } from '../../../src/service/errors.ts';
+import { changeText } from '../../support/components/change-text.ts';
+import { askOn, commandOf } from '../../support/components/deciding.ts';
+import { databaseOf, numbered, readOf, ViewWorld } from '../../support/components/view-world.ts';
+import { naiveState, runnableView, textArtifact } from '../../support/components/views.ts';
+import { CREATED_AT_MS, DATABASE_ID } from '../../support/known-database.ts';
+import { artifactOf } from '../../support/wasm/executors.ts';
+import { guestText } from '../../support/wasm/guests.ts';
 import { viewText } from '../../support/wasm/wat.ts';
 
-const dir = tempDir();
-const running = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 } });
+const world = new ViewWorld();
+const batch = { eventsMax: 5, bytesMax: 1e5 };
+const STEP: AdvanceStep = { batch, eventsMax: 10, signal: new AbortController().signal };
 let artifact: RunnableArtifact;
-let folders = 0;
 
 beforeAll(async () => {
-  artifact = await runnableView(join(dir.path, 'artifacts'), { hasBatch: true, hasQuery: false });
+  artifact = await runnableView(world.artifacts, { hasBatch: true, hasQuery: false });
 }, 60_000);
-afterAll(async () => {
-  await running[Symbol.asyncDispose]();
-  dir[Symbol.dispose]();
-});
-
-async function database(
-  count: number,
-  more: { readonly data?: string; readonly from?: string } = {},
-): Promise<KnownDatabase> {
-  const made = new KnownDatabase(memoryKv());
-  for (let n = 0; n < count; n++) {
-    const data = new TextEncoder().encode(more.data ?? `"${n}"`);
-    made.apply([{ source: more.from ?? 'a', type: 't', data, dataKind: 1 }], CREATED_AT_MS + 1000 * n);
-  }
-  await made.flush();
-  return made;
-}
-
-async function snapshots(): Promise<FoldSnapshots> {
-  const path = join(dir.path, `folds-${folders++}`);
-  return new FoldSnapshots(await CacheFolder.open({ path, bytesMax: 1e6, memoryBytesMax: 1e6 }));
-}
-
-async function views(settings: Partial<StateViewSettings> = {}): Promise<StateViews> {
-  return new StateViews(running, await snapshots(), { ...DEFAULT_STATE_VIEWS, snapshotEventsMin: 1, ...settings });
-}
-
-function readOf(known: KnownDatabase, more: Partial<ViewRead> = {}): ViewRead {
-  return {
-    source: known.source,
-    databaseId: 'a-database',
-    view: 'view/v1',
-    foldEpoch: 1,
-    artifact,
-    selector: ALL,
-    order: 'revision',
-    parameters: new Map(),
-    at: known.revision,
-    ...more,
-  };
-}
+afterAll(() => world[Symbol.asyncDispose]());
 
 describe('a State View', { timeout: 60_000 }, () => {
   it('goes on from the last read, and from the first event in another epoch or when it is told to', async () => {
-    const known = await database(20);
-    const own = await views();
+    const known = await databaseOf(20);
+    const own = await world.views();
     const state = naiveState(known.events);
-    expect(await own.render(readOf(known, { at: 15 }))).toMatchObject({ foldedCount: 15, isFromFirst: true });
-    expect(await own.render(readOf(known))).toMatchObject({ foldedCount: 5, isFromFirst: false, bytes: state });
-    expect(await own.render(readOf(known))).toMatchObject({ foldedCount: 0, isFromFirst: false, bytes: state });
+    expect(await own.render(readOf(known, artifact, { at: 15 }))).toMatchObject({ foldedCount: 15, isFromFirst: true });
+    expect(await own.render(readOf(known, artifact))).toMatchObject({
+      foldedCount: 5,
+      isFromFirst: false,
+      bytes: state,
+    });
+    expect(await own.render(readOf(known, artifact))).toMatchObject({
+      foldedCount: 0,
+      isFromFirst: false,
+      bytes: state,
+    });
     const others: readonly Partial<ViewRead>[] = [
       { foldEpoch: 2 },
       { view: 'view/v2' },
@@ -86,7 +57,7 @@ describe('a State View', { timeout: 60_000 }, () => {
       { refolds: true },
     ];
     for (const other of others) {
-      expect(await own.render(readOf(known, other))).toMatchObject({
+      expect(await own.render(readOf(known, artifact, other))).toMatchObject({
         foldedCount: 20,
         isFromFirst: true,
         bytes: state,
@@ -95,29 +66,34 @@ describe('a State View', { timeout: 60_000 }, () => {
   });
 
   it('asks for a cut in the order of effective time, and does not look at one in the other', async () => {
-    const known = await database(4);
-    const own = await views();
-    const failed = await own.render(readOf(known, { order: 'effective-time' }));
+    const known = await databaseOf(4);
+    const own = await world.views();
+    const failed = await own.render(readOf(known, artifact, { order: 'effective-time' }));
     expect(failed).toMatchObject({ kind: 'failed', code: 'InvalidParameters' });
     const cut = { seconds: CREATED_AT_MS / 1000 + 1, nanos: 0 };
-    expect(await own.render(readOf(known, { order: 'effective-time', cut }))).toMatchObject({ foldedCount: 2 });
-    expect(await own.render(readOf(known, { cut }))).toMatchObject({ foldedCount: 4 });
+    expect(await own.render(readOf(known, artifact, { order: 'effective-time', cut }))).toMatchObject({
+      foldedCount: 2,
+    });
+    expect(await own.render(readOf(known, artifact, { cut }))).toMatchObject({ foldedCount: 4 });
   });
 
   it('says what the component says of an event, each time', async () => {
-    const known = await database(3, { data: '"?"' });
-    const own = await views();
+    const known = await databaseOf(3, (n) => [numbered(n, '"?"')]);
+    const own = await world.views();
     const failed = { kind: 'failed', code: 'WasmExecutionError', message: 'The component refuses: no' };
-    expect([await own.render(readOf(known)), await own.render(readOf(known))]).toEqual([failed, failed]);
-    expect(await own.render(readOf(known, { at: 0 }))).toMatchObject({ hasState: false });
+    expect([await own.render(readOf(known, artifact)), await own.render(readOf(known, artifact))]).toEqual([
+      failed,
+      failed,
+    ]);
+    expect(await own.render(readOf(known, artifact, { at: 0 }))).toMatchObject({ hasState: false });
   });
 
   it('folds with fuel for each event where there is none for all of them (F5)', async () => {
-    const known = await database(60);
+    const known = await databaseOf(60);
     const { guest } = DEFAULT_STATE_VIEWS;
     const limits = { ...guest.limits, fuel: 2000 };
-    const little = await views({ guest: { ...guest, limits } });
-    expect(await little.render(readOf(known))).toMatchObject({ bytes: naiveState(known.events) });
+    const little = await world.views({ guest: { ...guest, limits } });
+    expect(await little.render(readOf(known, artifact))).toMatchObject({ bytes: naiveState(known.events) });
     known.apply(
       [
         {
@@ -132,46 +108,145 @@ describe('a State View', { timeout: 60_000 }, () => {
       CREATED_AT_MS + 90_000,
     );
     await known.flush();
-    expect(await little.render(readOf(known))).toMatchObject({
+    expect(await little.render(readOf(known, artifact))).toMatchObject({
       kind: 'failed',
       message: expect.stringMatching(/^FuelExhausted: /),
     });
-    expect(await (await views()).render(readOf(known))).toMatchObject({ bytes: naiveState(known.events) });
+    expect(await (await world.views()).render(readOf(known, artifact))).toMatchObject({
+      bytes: naiveState(known.events),
+    });
   });
 
   it('folds with a guest that takes memory for each event and gives none back (F5)', async () => {
-    const known = await database(400, { data: `"${'x'.repeat(300)}"` });
+    const known = await databaseOf(400, (n) => [numbered(n, `"${'x'.repeat(300)}"`)]);
     const greedy = { ...artifact, ...(await artifactOf(viewText())), key: 'greedy', pool: 'greedy' };
-    const read = (at: number): ViewRead => readOf(known, { artifact: greedy, at: toRevision(at) });
-    const cold = await (await views()).render(read(400));
-    const warm = await views();
+    const read = (at: number): ViewRead => readOf(known, greedy, { at: toRevision(at) });
+    const cold = await (await world.views()).render(read(400));
+    const warm = await world.views();
     const steps = [await warm.render(read(100)), await warm.render(read(200)), await warm.render(read(400))];
     expect(steps.map(({ kind }) => kind)).toEqual(['rendered', 'rendered', 'rendered']);
     expect(steps.at(-1)).toMatchObject({ bytes: cold.kind === 'rendered' ? cold.bytes : undefined });
   });
 
   it('passes over what was folded in a history that is no longer there (F4)', async () => {
-    const [lost, found] = [await database(30, { from: 'lost' }), await database(40, { from: 'found' })];
-    const own = await views();
-    expect(await own.render(readOf(lost))).toMatchObject({ foldedCount: 30 });
-    expect(await own.render(readOf(found))).toMatchObject({ foldedCount: 40, bytes: naiveState(found.events) });
-    const short = await database(10, { from: 'lost' });
-    expect(await own.render(readOf(short))).toMatchObject({ bytes: naiveState(short.events) });
+    const [lost, found] = [
+      await databaseOf(30, (n) => [numbered(n, `\"${n}\"`, 'lost')]),
+      await databaseOf(40, (n) => [numbered(n, `\"${n}\"`, 'found')]),
+    ];
+    const own = await world.views();
+    expect(await own.render(readOf(lost, artifact))).toMatchObject({ foldedCount: 30 });
+    expect(await own.render(readOf(found, artifact))).toMatchObject({
+      foldedCount: 40,
+      bytes: naiveState(found.events),
+    });
+    const short = await databaseOf(10, (n) => [numbered(n, `\"${n}\"`, 'lost')]);
+    expect(await own.render(readOf(short, artifact))).toMatchObject({ bytes: naiveState(short.events) });
   });
 
   it('folds once for many readers', async () => {
-    const known = await database(50);
-    const own = await views();
-    const before = running.figures().calls;
-    const answers = await Promise.all(Array.from({ length: 20 }, () => own.render(readOf(known))));
+    const known = await databaseOf(50);
+    const own = await world.views();
+    const before = world.running.figures().calls;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => own.render(readOf(known, artifact))));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
-    expect(running.figures().calls - before).toBe(1);
+    expect(world.running.figures().calls - before).toBe(1);
   });
 
   it('is busy when as many folds run as may', async () => {
-    const known = await database(50);
-    const own = await views({ foldsMax: 1 });
-    const [first, second] = await Promise.all([own.render(readOf(known)), own.render(readOf(known, { at: 3 }))]);
+    const known = await databaseOf(50);
+    const own = await world.views({ foldsMax: 1 });
+    const [first, second] = await Promise.all([
+      own.render(readOf(known, artifact)),
+      own.render(readOf(known, artifact, { at: 3 })),
+    ]);
     expect([first.kind, second]).toEqual(['rendered', expect.objectContaining({ kind: 'failed', code: 'Busy' })]);
+  });
+});
+
+describe('a step of a State View', { timeout: 60_000 }, () => {
+  it.each(['revision', 'effective-time'] as const)(
+    'folds so many events, and keeps the state, by %s',
+    async (order) => {
+      const known = await databaseOf(25);
+      const own = await world.views({ batch });
+      const read = readOf(known, artifact, { order, cut: { seconds: CREATED_AT_MS / 1000 + 1000, nanos: 0 } });
+      const steps = [await own.advance(read, STEP), await own.advance(read, STEP), await own.advance(read, STEP)];
+      const kept = { kind: 'advanced', place: expect.any(String) };
+      expect(steps).toMatchObject([
+        { ...kept, foldedCount: 10, isFromFirst: true, isWhole: false },
+        { ...kept, foldedCount: 10, isFromFirst: false, isWhole: false },
+        { ...kept, foldedCount: 5, isFromFirst: false, isWhole: true },
+      ]);
+      expect(await own.advance(read, STEP)).toMatchObject({ foldedCount: 0, isWhole: true, place: undefined });
+      expect(await own.render(read)).toMatchObject({ foldedCount: 0, bytes: naiveState(known.events) });
+      expect(own.figures()).toEqual({ readEvents: 0, advancedEvents: 25 });
+    },
+  );
+
+  it('stops when it is told to, and keeps what it has folded', async () => {
+    const known = await databaseOf(20);
+    const stop = new AbortController();
+    const stopping: FoldExecutors = {
+      call: (call) => world.running.call(call),
+      fold: async (call) => {
+        stop.abort();
+        return world.running.fold(call);
+      },
+    };
+    const own = await world.views({ batch }, stopping);
+    expect(await own.advance(readOf(known, artifact), { ...STEP, signal: stop.signal })).toMatchObject({
+      foldedCount: 5,
+      isWhole: false,
+    });
+    expect(await own.render(readOf(known, artifact))).toMatchObject({ foldedCount: 15, isFromFirst: false });
+  });
+
+  it('lets a reader by who comes while it is on its way, behind the batch that it is at', async () => {
+    const known = await databaseOf(40);
+    const calls: boolean[] = [];
+    const reads: Promise<unknown>[] = [];
+    const recorded: FoldExecutors = {
+      call: (call) => world.running.call(call),
+      fold: async (call) => {
+        calls.push(call.givesWay === true);
+        if (calls.length === 3) reads.push(own.render(readOf(known, artifact)));
+        return world.running.fold(call);
+      },
+    };
+    const own = await world.views({ batch }, recorded);
+    await own.advance(readOf(known, artifact, { view: 'another/v1' }), { ...STEP, eventsMax: 40 });
+    expect(await Promise.all(reads)).toMatchObject([{ foldedCount: 40, bytes: naiveState(known.events) }]);
+    const [before, during, after] = [3, 8, 5].map((count, at) => Array<boolean>(count).fill(at !== 1));
+    expect(calls).toEqual([...(before ?? []), ...(during ?? []), ...(after ?? [])]);
+  });
+});
+
+const LOOPING = '(loop $l (br $l))';
+
+describe('a component in quarantine', { timeout: 60_000 }, () => {
+  const guest = {
+    limits: { fuel: Number.MAX_SAFE_INTEGER, outputBytesMax: 60_000, hostCallsMax: 10 },
+    time: { wallMs: 50, cpuMs: 60_000 },
+  };
+  const SCOPE = { databaseId: DATABASE_ID, revision: toRevision(1), databaseName: 'known' };
+  const refused = {
+    code: 'unavailable',
+    message: expect.stringContaining('60 s'),
+    details: { reason: 'Quarantined', retryAfterMs: 60_000 },
+  };
+
+  it('is not called, and readers and commands are told for how long', async () => {
+    await using own = new ViewWorld({ quarantine: { killsMax: 1, windowMs: 60_000 } }, () => 1000.5);
+    const [known, views] = [await databaseOf(1), await own.views({ guest })];
+    const read = readOf(known, await textArtifact(own.artifacts, 'state-view', guestText(`${LOOPING} (i32.const 16)`)));
+    expect(await views.render(read)).toMatchObject({ code: 'WasmExecutionError' });
+    const answer = await views.render(read);
+    expect(answer.kind === 'failed' && stateViewFailed(SCOPE, answer)).toMatchObject(refused);
+    const changes = new StateChanges(own.running, views, { ...DEFAULT_STATE_CHANGES, guest });
+    const change = await textArtifact(own.artifacts, 'state-change', changeText(`${LOOPING} unreachable`));
+    const ask = askOn(known, { artifact: change, command: commandOf({ path: '/' }) });
+    expect(await changes.execute(ask)).toMatchObject({ code: 'WasmExecutionError' });
+    const failure = await changes.execute(ask);
+    expect(failure.kind === 'failed' && undecidedError({ ...failure, ...SCOPE, failure })).toMatchObject(refused);
   });
 });

@@ -1,0 +1,73 @@
+/** State Views over executors and folders of a test, and what is read of them. */
+import { join } from 'node:path';
+import {
+  CacheFolder,
+  DEFAULT_STATE_VIEWS,
+  type FoldExecutors,
+  FoldSnapshots,
+  type RunnableArtifact,
+  type StateViewSettings,
+  StateViews,
+  type ViewRead,
+} from '#components';
+import { memoryKv } from '#kv';
+import { ALL } from '#model';
+import type { Executors, ExecutorSettings } from '#wasm';
+import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../known-database.ts';
+import { tempDir } from '../temp-dir.ts';
+import { executors } from '../wasm/executors.ts';
+
+export class ViewWorld implements AsyncDisposable {
+  readonly #dir = tempDir();
+  readonly running: Executors;
+  readonly artifacts: string = join(this.#dir.path, 'artifacts');
+  #folders = 0;
+
+  constructor(settings: Partial<ExecutorSettings> = {}, nowMs?: () => number) {
+    this.running = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 }, ...settings }, nowMs);
+  }
+
+  /** With a folder of their own. */
+  async views(settings: Partial<StateViewSettings> = {}, by: FoldExecutors = this.running): Promise<StateViews> {
+    const path = join(this.#dir.path, `folds-${this.#folders++}`);
+    const folder = await CacheFolder.open({ path, bytesMax: 1e6, memoryBytesMax: 1e6 });
+    return new StateViews(by, new FoldSnapshots(folder), { ...DEFAULT_STATE_VIEWS, snapshotEventsMin: 1, ...settings });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.running[Symbol.asyncDispose]();
+    this.#dir[Symbol.dispose]();
+  }
+}
+
+/** All of it, unless `more` says otherwise. */
+export function readOf(known: KnownDatabase, artifact: RunnableArtifact, more: Partial<ViewRead> = {}): ViewRead {
+  return {
+    source: known.source,
+    databaseId: 'a-database',
+    view: 'view/v1',
+    foldEpoch: 1,
+    artifact,
+    selector: ALL,
+    order: 'revision',
+    parameters: new Map(),
+    at: known.revision,
+    ...more,
+  };
+}
+
+/** A database of so many transactions, one a second. */
+export async function databaseOf(
+  count: number,
+  eventsOf: (n: number) => readonly EventSketch[] = (n) => [numbered(n)],
+): Promise<KnownDatabase> {
+  const made = new KnownDatabase(memoryKv());
+  for (let n = 0; n < count; n++) made.apply(eventsOf(n), CREATED_AT_MS + 1000 * n);
+  await made.flush();
+  return made;
+}
+
+/** An event whose data is JSON. */
+export function numbered(n: number, json: string = `"${n}"`, source: string = 'a'): EventSketch {
+  return { source, type: 't', data: new TextEncoder().encode(json), dataKind: 1 };
+}
