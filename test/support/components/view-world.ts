@@ -12,7 +12,7 @@ import {
 } from '#components';
 import { memoryKv } from '#kv';
 import { ALL } from '#model';
-import type { Executors, ExecutorSettings } from '#wasm';
+import type { ExecutorSettings, Executors } from '#wasm';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../known-database.ts';
 import { tempDir } from '../temp-dir.ts';
 import { executors } from '../wasm/executors.ts';

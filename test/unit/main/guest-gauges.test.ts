@@ -48,37 +48,40 @@ function linesOf(body: string): readonly string[] {
   return body.split('\n').filter((line) => /^cairn_(?:guest|stateview)_/.test(line));
 }
 
+/** What a scrape shows, series by series. */
 function expected(base: number): readonly string[] {
+  const poolNames = ['calls_total', 'fuel_total', 'host_calls_total', 'processes_started_total'].concat([
+    'processes_killed_total',
+    'processes_recycled_total',
+    'quarantined_components',
+    'waiting_calls',
+    'resident_bytes',
+  ]);
   const pools = Object.entries({ views: base, changes: base + 100, presenters: base + 200 });
   const caches = Object.entries({ artifacts: base, states: base + 100 });
+  const views = [
+    'events_folded_total{by="reads"}',
+    'events_folded_total{by="maintenance"}',
+    'maintenance_steps_total{result="advanced"}',
+    'maintenance_steps_total{result="restarted"}',
+    'maintenance_steps_total{result="failed"}',
+    'maintained{mode="eager"}',
+    'maintained{mode="scheduled"}',
+    'maintenance_troubled',
+    'lag_revisions{database="two"}',
+    'lag_revisions{database="one"}',
+  ];
   return [
-    ...pools.flatMap(([name, from]) => [
-      `cairn_guest_calls_total{pool="${name}"} ${from + 1}`,
-      `cairn_guest_fuel_total{pool="${name}"} ${from + 2}`,
-      `cairn_guest_host_calls_total{pool="${name}"} ${from + 3}`,
-      `cairn_guest_processes_started_total{pool="${name}"} ${from + 4}`,
-      `cairn_guest_processes_killed_total{pool="${name}"} ${from + 5}`,
-      `cairn_guest_processes_recycled_total{pool="${name}"} ${from + 6}`,
-      `cairn_guest_quarantined_components{pool="${name}"} ${from + 7}`,
-      `cairn_guest_waiting_calls{pool="${name}"} ${from + 8}`,
-      `cairn_guest_resident_bytes{pool="${name}"} ${from + 9}`,
-      ...FAULT_CODES.map((code, at) => `cairn_guest_faults_total{pool="${name}",code="${code}"} ${from + at}`),
+    ...pools.flatMap(([pool, from]) => [
+      ...poolNames.map((name, at) => `cairn_guest_${name}{pool="${pool}"} ${from + at + 1}`),
+      ...FAULT_CODES.map((code, at) => `cairn_guest_faults_total{pool="${pool}",code="${code}"} ${from + at}`),
     ]),
-    ...caches.flatMap(([name, from]) => [
-      `cairn_guest_cache_bytes{kind="${name}"} ${from + 1}`,
-      `cairn_guest_cache_damaged_total{kind="${name}"} ${from + 3}`,
-      `cairn_guest_cache_refused_total{kind="${name}"} ${from + 4}`,
+    ...caches.flatMap(([kind, from]) => [
+      `cairn_guest_cache_bytes{kind="${kind}"} ${from + 1}`,
+      `cairn_guest_cache_damaged_total{kind="${kind}"} ${from + 3}`,
+      `cairn_guest_cache_refused_total{kind="${kind}"} ${from + 4}`,
     ]),
-    `cairn_stateview_events_folded_total{by="reads"} ${base + 1}`,
-    `cairn_stateview_events_folded_total{by="maintenance"} ${base + 2}`,
-    `cairn_stateview_maintenance_steps_total{result="advanced"} ${base + 3}`,
-    `cairn_stateview_maintenance_steps_total{result="restarted"} ${base + 4}`,
-    `cairn_stateview_maintenance_steps_total{result="failed"} ${base + 5}`,
-    `cairn_stateview_maintained{mode="eager"} ${base + 6}`,
-    `cairn_stateview_maintained{mode="scheduled"} ${base + 7}`,
-    `cairn_stateview_maintenance_troubled ${base + 8}`,
-    `cairn_stateview_lag_revisions{database="two"} ${base + 9}`,
-    `cairn_stateview_lag_revisions{database="one"} ${base + 10}`,
+    ...views.map((series, at) => `cairn_stateview_${series} ${base + at + 1}`),
   ];
 }
 

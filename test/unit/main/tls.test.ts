@@ -3,8 +3,10 @@
 import { createPrivateKey } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { receiveMessageOnPort } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMetrics, type LogFields, type Logger, type Metrics, silentLogger } from '#observability';
+import { type NodePeerTls, openPeerTls, readPeerTls } from '../../../src/main/peer-tls.ts';
 import { openTls, type Tls } from '../../../src/main/tls.ts';
 import { Authority, type Issued } from '../../support/certificates.ts';
 import { type TempDir, tempDir } from '../../support/temp-dir.ts';
@@ -26,6 +28,7 @@ beforeEach(() => {
   dir = ending.use(tempDir());
   lines = [];
   metrics = createMetrics({ runtime: false });
+  put('ca', authority.cert);
 });
 
 afterEach(() => {
@@ -44,6 +47,12 @@ function putPair({ cert, key }: Issued): void {
   put('key', key);
 }
 
+/** Keeps its lines. */
+function keeping(): Logger {
+  const keep = (level: string) => (event: string, fields?: LogFields) => void lines.push([`${level} ${event}`, fields]);
+  return { ...silentLogger, info: keep('info'), warn: keep('warn'), error: keep('error') };
+}
+
 interface Files {
   readonly tlsCertFile: string;
   readonly tlsKeyFile: string;
@@ -52,11 +61,6 @@ interface Files {
 }
 
 function open(files: Partial<Files> = {}): Tls {
-  const keep =
-    (level: string) =>
-    (event: string, fields?: LogFields): void =>
-      void lines.push([`${level} ${event}`, fields]);
-  const logger: Logger = { ...silentLogger, info: keep('info'), warn: keep('warn'), error: keep('error') };
   const settings = {
     tlsCertFile: join(dir.path, 'cert'),
     tlsKeyFile: join(dir.path, 'key'),
@@ -65,7 +69,7 @@ function open(files: Partial<Files> = {}): Tls {
     tlsClientAuth: 'require' as const,
     ...files,
   };
-  return ending.use(openTls(settings, { logger, metrics, lookMs: LOOK_MS }));
+  return ending.use(openTls(settings, { logger: keeping(), metrics, lookMs: LOOK_MS }));
 }
 
 async function reloads(result: string): Promise<number> {
@@ -162,5 +166,64 @@ describe('files that are replaced', () => {
     put('ca', new Authority('next').cert);
     look(2);
     expect(tls.context).not.toBe(before);
+  });
+});
+
+function settingsOf(peerTls: 'require' | 'prefer' = 'require') {
+  const [peerTlsCertFile, peerTlsKeyFile, peerTlsCaFile] = ['cert', 'key', 'ca'].map((name) => join(dir.path, name));
+  return {
+    peerTlsCertFile: peerTlsCertFile ?? '',
+    peerTlsKeyFile: peerTlsKeyFile ?? '',
+    peerTlsCaFile: peerTlsCaFile ?? '',
+    peerTls,
+  };
+}
+
+function openPeers(mode?: 'require' | 'prefer'): NodePeerTls | undefined {
+  const tls = openPeerTls(settingsOf(mode), { logger: keeping(), metrics, lookMs: LOOK_MS });
+  ending.defer(() => tls?.[Symbol.dispose]());
+  return tls;
+}
+
+describe('files of TLS between nodes', () => {
+  it('that are right are used, and it is said until when', () => {
+    putPair(pair);
+    expect(openPeers()?.tls.material).toEqual({ ...pair, ca: authority.cert });
+    const fields = { subject: 'CN=one', names: '', until: expect.any(String) };
+    expect(lines).toEqual([['info peer-tls-certificate', fields]]);
+    expect(readPeerTls(settingsOf()).material).toEqual({ ...pair, ca: authority.cert });
+  });
+
+  it.each<readonly [string, Partial<Issued> & { readonly ca?: string }, RegExp]>([
+    ['no certificate', { cert: '' }, /^The file .*cert of peer-tls-cert-file has no certificate in PEM$/],
+    ['no authority', { ca: 'none' }, /^The file .*ca of peer-tls-ca-file has no certificate in PEM$/],
+  ])('with %s keep a node from starting, and a command from asking', (_what, wrong, message) => {
+    putPair({ ...pair, ...wrong });
+    if (wrong.ca !== undefined) put('ca', wrong.ca);
+    expect(() => openPeers()).toThrow(message);
+    expect(() => readPeerTls(settingsOf())).toThrow(message);
+  });
+});
+
+describe('files between nodes that are replaced', () => {
+  it('reach both threads once they are as at the look before, and right', async () => {
+    putPair(pair);
+    const tls = openPeers('require');
+    const heard = (): unknown => tls && receiveMessageOnPort(tls.forCore.replaced);
+    put('cert', other.cert);
+    look(20);
+    expect(lines.at(-1)).toMatchObject([
+      'error peer-tls-not-reloaded',
+      { message: expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/) },
+    ]);
+    expect([tls?.tls.material.cert, heard()]).toEqual([pair.cert, undefined]);
+    put('key', other.key);
+    look(2);
+    const found = { ...other, ca: authority.cert };
+    expect([tls?.tls.material, heard()]).toEqual([found, { message: found }]);
+    const { body } = await metrics.render();
+    for (const result of ['loaded', 'failed'])
+      expect(body).toContain(`cairn_peer_tls_reloads_total{result="${result}"} 1`);
+    expect(body).toMatch(/^cairn_peer_tls_certificate_expiry_timestamp_seconds \d/m);
   });
 });

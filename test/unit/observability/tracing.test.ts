@@ -128,8 +128,6 @@ describe('the tracer', () => {
   });
 });
 
-describe('work without a span', () => {});
-
 interface Held {
   readonly batches: ReadableSpan[][];
   readonly exporter: SpanExporter;
@@ -224,5 +222,3 @@ describe('the queue of spans', () => {
     expect(lines).toEqual([line, line]);
   });
 });
-
-describe('tracing', () => {});

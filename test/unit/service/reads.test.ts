@@ -84,7 +84,15 @@ describe('names (V1)', () => {
   });
 });
 
-describe('what is kept of a revision (ADR 0145)', () => {});
+it('what is kept of a revision is of the instance that the name means (ADR 0145)', async () => {
+  const [old, again] = [await databaseAt(revision(1)), await databaseAt(revision(1))];
+  expect([again.chainHash === old.chainHash, again]).toEqual([true, old]);
+  await world.service.deleteDatabase({ databaseName: 'shop' });
+  await world.database('shop', 1);
+  const current = await databaseAt(revision(1));
+  expect(current.databaseId).not.toBe(old.databaseId);
+  expect(current.chainHash).not.toEqual(old.chainHash);
+});
 
 describe('a read at a number (V5)', () => {
   it('answers at once when the revision is applied', async () => {
@@ -147,8 +155,6 @@ describe('what a node has shown that relays the read (TM5)', () => {
     expect(await read).toMatchObject({ revision: 3 });
   });
 });
-
-describe('minRevision (V5)', () => {});
 
 describe('a deleted database (V6)', () => {
   it('ends what waits for it', async () => {
