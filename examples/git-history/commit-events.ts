@@ -122,7 +122,7 @@ function fileEvent(commit: Commit, change: Change, names: { readonly stream: str
 }
 
 /** The text, or as many of its characters as fit in so many bytes of UTF-8 with a mark behind them. */
-export function cut(text: string, bytesMax: number): string {
+function cut(text: string, bytesMax: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= bytesMax) return text;
   let end = bytesMax - Buffer.byteLength(CUT_MARK);

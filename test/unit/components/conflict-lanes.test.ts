@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Constraint, term } from '#model';
 import { ConflictLanes, type LaneTurn, laneOf } from '../../../src/components/conflict-lanes.ts';
 
-const [A, B] = [laneOf('db', guard('a')), laneOf('db', guard('b'))];
+const A = laneOf('db', guard('a'));
 
 function guard(subject: string, revision: number = 7): Constraint {
   return { kind: 'max-revision', revision, selector: term('by-subject', subject) };

@@ -18,7 +18,7 @@ import {
   StateViews,
 } from '#components';
 import { memoryKv } from '#kv';
-import { and, eventToJson, ORIGIN, type TransactPayload, term } from '#model';
+import { eventToJson, ORIGIN, type TransactPayload, term } from '#model';
 import { eventsOf } from '#query';
 import { changeText, ONE_EVENT } from '../../support/components/change-text.ts';
 import { askOn, commandOf, idOf, readable } from '../../support/components/deciding.ts';

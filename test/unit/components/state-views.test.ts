@@ -130,8 +130,8 @@ describe('a State View', { timeout: 60_000 }, () => {
 
   it('passes over what was folded in a history that is no longer there (F4)', async () => {
     const [lost, found] = [
-      await databaseOf(30, (n) => [numbered(n, `\"${n}\"`, 'lost')]),
-      await databaseOf(40, (n) => [numbered(n, `\"${n}\"`, 'found')]),
+      await databaseOf(30, (n) => [numbered(n, `"${n}"`, 'lost')]),
+      await databaseOf(40, (n) => [numbered(n, `"${n}"`, 'found')]),
     ];
     const own = await world.views();
     expect(await own.render(readOf(lost, artifact))).toMatchObject({ foldedCount: 30 });
@@ -139,7 +139,7 @@ describe('a State View', { timeout: 60_000 }, () => {
       foldedCount: 40,
       bytes: naiveState(found.events),
     });
-    const short = await databaseOf(10, (n) => [numbered(n, `\"${n}\"`, 'lost')]);
+    const short = await databaseOf(10, (n) => [numbered(n, `"${n}"`, 'lost')]);
     expect(await own.render(readOf(short, artifact))).toMatchObject({ bytes: naiveState(short.events) });
   });
 

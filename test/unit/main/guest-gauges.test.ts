@@ -72,9 +72,9 @@ function expected(base: number): readonly string[] {
     'lag_revisions{database="one"}',
   ];
   return [
-    ...pools.flatMap(([pool, from]) => [
-      ...poolNames.map((name, at) => `cairn_guest_${name}{pool="${pool}"} ${from + at + 1}`),
-      ...FAULT_CODES.map((code, at) => `cairn_guest_faults_total{pool="${pool}",code="${code}"} ${from + at}`),
+    ...pools.flatMap(([kind, from]) => [
+      ...poolNames.map((name, at) => `cairn_guest_${name}{pool="${kind}"} ${from + at + 1}`),
+      ...FAULT_CODES.map((code, at) => `cairn_guest_faults_total{pool="${kind}",code="${code}"} ${from + at}`),
     ]),
     ...caches.flatMap(([kind, from]) => [
       `cairn_guest_cache_bytes{kind="${kind}"} ${from + 1}`,

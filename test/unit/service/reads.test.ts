@@ -2,7 +2,7 @@
 // its database does (V1, V4 to V6, V8). Method: the service over a node in one thread; the test lets time pass.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DatabaseError, toDatabaseId, toRevision } from '#base';
+import { DatabaseError, toRevision } from '#base';
 import { ALL } from '#model';
 import type { ReadAt } from '#service';
 import { NEVER, ServiceWorld, settle } from '../../support/service-world.ts';
@@ -144,7 +144,6 @@ describe('latest and cached (V4)', () => {
 });
 
 describe('what a node has shown that relays the read (TM5)', () => {
-  const other = toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-1fffffffffff');
   const cached = { databaseName: 'shop', at: 'cached', signal: NEVER } as const;
 
   it('is awaited, if it was of the instance that the name means here', async () => {
