@@ -26,7 +26,7 @@ export function findFakeTime(): string | undefined {
 }
 
 /** The path of the C library in what a process has mapped. */
-export function libcOf(maps: string): string | undefined {
+function libcOf(maps: string): string | undefined {
   return /(\/\S*\/libc(?:-[\d.]+)?\.so[.\d]*)$/m.exec(maps)?.[1];
 }
 

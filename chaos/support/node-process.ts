@@ -95,13 +95,6 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
   };
 }
 
-/** Stops every thread of the node for so long, and lets it go on. */
-export async function pauseNode(node: NodeProcess, pauseMs: number): Promise<void> {
-  node.kill('SIGSTOP');
-  await delay(pauseMs);
-  node.kill('SIGCONT');
-}
-
 async function readyLine(child: ChildProcess): Promise<ReadyLine> {
   if (child.stdout === null) throw new TypeError('the node was started without a pipe for stdout');
   const lines = createInterface({ input: child.stdout });

@@ -1,7 +1,6 @@
 // Goal: what a run of chaos on a cluster says of itself is right: which faults are drawn, when a majority may be hit,
 // how long nobody could write, and whether there was enough of everything. Method: examples with known answers.
 import { describe, expect, it } from 'vitest';
-import { LIMITS } from '#cluster';
 import { type Counts, countsOf, shortfalls } from '../../chaos/cluster/expectations.ts';
 import { Deck, type Fault, NAMES, nameOf, ROWS } from '../../chaos/cluster/faults.ts';
 import { figuresOf } from '../../chaos/cluster/figures.ts';
@@ -51,26 +50,6 @@ describe('figures', () => {
     expect(gaps).toEqual({ kill: wait, 'kill-leader': wait });
   });
 
-  it('are those of a run of any length', () => {
-    const times = Array.from({ length: 200_000 }, (_, n) => [10 * n, 10 * n + 5] as const);
-    const { probes, longestWriteGapMs, longestGapOfMajorityMs } = figuresOf(
-      commitsAt(times),
-      [],
-      [{ fromUs: 0, toUs: Number.POSITIVE_INFINITY }],
-    );
-    expect({ probes, longestWriteGapMs, longestGapOfMajorityMs }).toEqual({
-      probes: 200_000,
-      longestWriteGapMs: 10,
-      longestGapOfMajorityMs: 10,
-    });
-  });
-
-  it('name a kill of the leader so only when nothing else was wrong', () => {
-    const history = commits([0, 10], [300, 310]);
-    const done = [kill(100, 'node-1', 'node-1'), kill(105, 'node-2', 'node-1')];
-    expect(Object.keys(figuresOf(history, done, []).gaps)).toEqual(['kill']);
-  });
-
   it('name the longest time without a write in which a majority was well', () => {
     const history = commits([0, 10], [1000, 2010], [2020, 2500]);
     const spans = [
@@ -93,20 +72,6 @@ describe('a quorum', () => {
     });
     expect([quorum.isSettled(0), quorum.isSettled(60_000)]).toEqual([true, false]);
   });
-
-  it('knows when a majority was well', async () => {
-    let nowUs = 5;
-    const quorum = new Quorum(3, () => nowUs);
-    await quorum.without([1], async () => {
-      nowUs = 10;
-      await quorum.without([2], async () => {
-        expect(quorum.spans).toEqual([{ fromUs: 5, toUs: 10 }]);
-        nowUs = 20;
-      });
-    });
-    const second = { fromUs: 20, toUs: Number.POSITIVE_INFINITY };
-    expect(quorum.spans).toEqual([{ fromUs: 5, toUs: 10 }, second]);
-  });
 });
 
 describe('a deck of faults', () => {
@@ -126,25 +91,8 @@ describe('a deck of faults', () => {
     }
   });
 
-  it('gives back what was postponed after the next one, and takes no more than two', () => {
-    const deck = new Deck(new Rng(7, 'faults'), { kill: 3, 'kill-two': 3 });
-    const [first, second] = [deck.draw(), deck.draw()];
-    expect([deck.postpone(first), deck.postpone(second), deck.postpone(second)]).toEqual([true, true, false]);
-    const [third, fourth, fifth] = [deck.draw(), deck.draw(), deck.draw()];
-    expect([third, fifth]).toEqual([first, second]);
-    expect([first, second]).not.toContain(fourth);
-  });
-
   it('has every name in one of the rows', () => {
     expect(ROWS.flatMap(({ cards }) => Object.keys(cards)).toSorted()).toEqual(NAMES.toSorted());
-  });
-
-  it('lets whoever sleeps wake when leases and fences are over', () => {
-    const deck = new Deck(new Rng(7, 'faults'), { sleep: 1 });
-    const drawn = Array.from({ length: 400 }, () => deck.draw());
-    const durations = drawn.flatMap((fault) => (fault.kind === 'sleep' ? [fault.durationMs] : []));
-    expect(durations).toHaveLength(400);
-    expect(Math.min(...durations)).toBeGreaterThan(Math.max(LIMITS.leaseMs, LIMITS.fenceMs));
   });
 });
 
@@ -170,27 +118,5 @@ describe('what a run must have had', () => {
     const { problems, untried } = shortfalls(counts, { minutes: 3, hasFaults: true, missing });
     expect(problems).toEqual(['sync-error: 0 in the run, which was to have 1 or more']);
     expect(untried).toEqual({ replace: 'did not come up in 3 minutes' });
-  });
-
-  it('is 300 kills and 100 partitions in thirty minutes, and less in fewer', () => {
-    const few = { faults: faulty, answers: plenty, totals: { kills: 299, partitions: 99 } };
-    const of = (minutes: number) => shortfalls(few, { minutes, hasFaults: true, missing: {} }).problems;
-    expect(of(29)).toEqual([]);
-    expect(of(30)).toEqual([
-      'kills: 299 in the run, which was to have 300 or more',
-      'partitions: 99 in the run, which was to have 100 or more',
-    ]);
-    expect(shortfalls({ ...few, totals }, { minutes: 30, hasFaults: true, missing: {} }).problems).toEqual([]);
-  });
-
-  it('is no fault at all without faults', () => {
-    const calm = { minutes: 10, hasFaults: false, missing: {} };
-    expect(shortfalls({ ...nothing, answers: plenty }, calm)).toEqual({ problems: [], untried: {} });
-  });
-
-  it('is counted from what was begun and what was answered', () => {
-    const { faults, answers, totals: had } = countsOf([commits([0, 10], [20, 30])], [kill(5, 'node-1', 'node-1')]);
-    expect(had).toEqual({ kills: 1, partitions: 0 });
-    expect([faults.kill, faults['kill-two'], answers.recorded, answers.refused]).toEqual([1, 0, 2, 0]);
   });
 });

@@ -56,12 +56,7 @@ function runsIn(dir: string): readonly string[] {
   return readdirSync(dir).filter((name) => name.startsWith('cairn-chaos-'));
 }
 
-it.each(
-  HERE.flatMap((world) => [
-    { world, keep: [] },
-    { world, keep: ['--keep'] },
-  ]),
-)(
+it.each(HERE.map((world, place) => ({ world, keep: place === 0 ? ['--keep'] : [] })))(
   'a run that gets SIGTERM leaves what it was told to keep, with $world and $keep',
   { timeout: 120_000 },
   async ({ world, keep }) => {

@@ -1,0 +1,107 @@
+// Goal: a disk that is filled by transactions, under load, or before the node starts costs nothing that was answered
+// (W13, W15). Method: a real node on a tmpfs of its own, filled by transactions and from outside.
+import { describe, expect, it, vi } from 'vitest';
+import type { NodeProcess } from '../../chaos/support/node-process.ts';
+import { Proof } from '../../chaos/support/proof.ts';
+import { StoreClient } from '../../chaos/support/store-client.ts';
+import { type Ledger, Writers } from '../../chaos/support/writers.ts';
+import { hasBallast, mountDisk, SOON, startOn, transact } from '../support/full-disk.ts';
+import { failureOf, GrpcFailure, TestClient } from '../support/grpc-client.ts';
+import { lacksTool } from '../support/needed-tools.ts';
+
+const TIMEOUT_MS = 120_000;
+
+/** Writes by several clients at a time until all of them are refused; answers how. */
+async function fill(client: TestClient, database: string): Promise<readonly GrpcFailure[]> {
+  const untilRefused = async (): Promise<GrpcFailure> => {
+    for (;;) {
+      try {
+        await transact(client, database);
+      } catch (failure) {
+        if (failure instanceof GrpcFailure) return failure;
+        throw failure;
+      }
+    }
+  };
+  return Promise.all(Array.from({ length: 4 }, untilRefused));
+}
+
+describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that is full', () => {
+  it('of transactions refuses writes, and takes them again after a delete (W15)', { timeout: TIMEOUT_MS }, async () => {
+    const disk = await mountDisk();
+    const node = await startOn(disk);
+    await using client = new TestClient(node.grpc);
+    for (const databaseName of ['large', 'small']) await client.send('createDatabase', { databaseName });
+    await transact(client, 'small', 1);
+    for (const refusal of await fill(client, 'large')) {
+      expect(refusal).toMatchObject({ code: 'RESOURCE_EXHAUSTED', info: { metadata: { reason: 'DiskFull' } } });
+    }
+    await client.send('deleteDatabase', { databaseName: 'large', databaseId: undefined });
+    expect((await vi.waitFor(() => transact(client, 'small', 1), SOON)).revision).toBe(2);
+    expect(node.log()).not.toContain('"fatal"');
+  });
+
+  it('to the last byte under load loses nothing, and the node is there again on its ballast', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const disk = await mountDisk();
+    const node = await startOn(disk);
+    await hasBallast(disk);
+    const { ledger, proof, writers } = await load(node);
+    await vi.waitFor(() => expect(acknowledged(ledger)).toBeGreaterThan(20), SOON);
+
+    disk.fillUpTo(0);
+    await writers.ended;
+    await writers.stop();
+
+    // A store that was refused a write in the middle cannot go on: then the process ends, and says why in one line.
+    node.kill('SIGTERM');
+    const end = await node.ended;
+    expect([0, 70]).toContain(end);
+    expect(node.log().match(/"event":"fatal"/g) ?? []).toHaveLength(end === 70 ? 1 : 0);
+    // What the ballast has left is all that there is.
+    const next = await startOn(disk);
+    await proof.check(next.grpc);
+    expect(proof.summary().acknowledged).toBeGreaterThan(20);
+    disk.empty();
+    await using client = new TestClient(next.grpc);
+    await vi.waitFor(() => client.send('createDatabase', { databaseName: 'after' }), SOON);
+  });
+
+  it('before the node starts: it starts on its ballast, and says so', { timeout: TIMEOUT_MS }, async () => {
+    const disk = await mountDisk();
+    const first = await startOn(disk);
+    await using before = new TestClient(first.grpc);
+    await before.send('createDatabase', { databaseName: 'kept' });
+    await transact(before, 'kept', 1);
+    await hasBallast(disk);
+    first.kill('SIGKILL');
+    await first.ended;
+    disk.fillUpTo(0);
+
+    const node = await startOn(disk);
+
+    expect(node.log()).toContain('"diskLevel":"refusing-writes"');
+    await using client = new TestClient(node.grpc);
+    expect(await failureOf(transact(client, 'kept', 1))).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+    expect((await fetch(`${node.http}/databases/kept/events/1`)).status).toBe(200);
+    disk.empty();
+    expect((await vi.waitFor(() => transact(client, 'kept', 1), SOON)).revision).toBe(2);
+  });
+});
+
+/** Writers at work on a new database. */
+async function load(
+  node: NodeProcess,
+): Promise<{ readonly ledger: Ledger; readonly proof: Proof; readonly writers: Writers }> {
+  using client = new StoreClient(node.grpc);
+  const database = await client.createDatabase('load');
+  const ledger: Ledger = new Map();
+  const writers = new Writers({ address: node.grpc, database: 'load', fillerBytes: 700 }, ledger);
+  writers.start(8);
+  return { ledger, proof: new Proof(database, ledger), writers };
+}
+
+function acknowledged(ledger: Ledger): number {
+  return [...ledger.values()].filter(({ outcome }) => outcome.kind === 'acknowledged').length;
+}

@@ -1,0 +1,65 @@
+/**
+ * A node whose disk fails a sync, with writers that never stop (W7, W10, C2): it ends with exit code 70 and one line that
+ * says so; no transaction that it answered is missing after a plain restart, and none that was in flight was answered
+ * with success. A real node runs under strace, which makes the n-th sync of each of its threads fail.
+ */
+import { expect } from 'vitest';
+import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import { Proof } from '../../chaos/support/proof.ts';
+import { StoreClient } from '../../chaos/support/store-client.ts';
+import { type Ledger, Writers } from '../../chaos/support/writers.ts';
+import { endWithTest, testDir } from './test-scope.ts';
+
+const SETTINGS = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--store-write-buffer-bytes=1MiB'];
+
+export interface FailedSync {
+  readonly call: string;
+  readonly error: string;
+  /** The first call of each thread that fails; every one after it does. */
+  readonly when: number;
+}
+
+async function start(dataDir: string, under: readonly string[] = []): Promise<NodeProcess> {
+  return startNode({ dataDir, under, settings: SETTINGS, onSpawn: endWithTest });
+}
+
+/** Lets the call number `when` of each thread, and every one after it, fail. */
+function failing(call: string, error: string, when: number): readonly string[] {
+  const quiet = ['--follow-forks', '--seccomp-bpf', '--quiet=all', '--output=/dev/null'];
+  return ['strace', ...quiet, '-e', `trace=${call}`, '-e', `inject=${call}:error=${error}:when=${when}+`];
+}
+
+/** What the node says of its end. */
+export async function endByFailedSync({ call, error, when }: FailedSync): Promise<readonly string[]> {
+  const dir = testDir();
+  const first = await start(dir);
+  using client = new StoreClient(first.grpc);
+  const proof = await proofOf(client);
+  first.kill('SIGTERM');
+  expect(await first.ended).toBe(0);
+
+  const node = await start(dir, failing(call, error, when));
+  const writers = new Writers({ address: node.grpc, database: 'sync' }, proof.ledger);
+  writers.start(8);
+  expect(await node.ended).toBe(70);
+  await writers.stop();
+
+  const fatal = node
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('"fatal"'));
+  expect(writers.refused).toEqual([]);
+  const next = await start(dir);
+  await proof.check(next.grpc);
+  const { acknowledged, unknownButStored, unknownAndAbsent } = proof.summary();
+  expect(acknowledged).toBeGreaterThan(0);
+  expect(unknownButStored + unknownAndAbsent).toBeGreaterThan(0);
+  next.kill('SIGKILL');
+  await next.ended;
+  return fatal;
+}
+
+async function proofOf(client: StoreClient): Promise<Proof & { readonly ledger: Ledger }> {
+  const ledger: Ledger = new Map();
+  return Object.assign(new Proof(await client.createDatabase('sync'), ledger), { ledger });
+}

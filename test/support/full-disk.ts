@@ -1,0 +1,45 @@
+/** A real node on a small disk of its own that a test fills, and what clients write to it. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { expect, onTestFinished, vi } from 'vitest';
+import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import { SmallDisk } from '../../chaos/support/small-disk.ts';
+import { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import type { TestClient } from './grpc-client.ts';
+import { endWithTest } from './test-scope.ts';
+
+export const MIB: number = 2 ** 20;
+export const SOON = { timeout: 60_000, interval: 100 } as const;
+const DISK_BYTES = 96 * MIB;
+/** Small, so that the thresholds that follow from them are: 8 MiB hard, 35 MiB soft. */
+const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB', '--ballast-bytes=12MiB'];
+
+/** A disk of the running test. It goes after the nodes that were started on it. */
+export async function mountDisk(): Promise<SmallDisk> {
+  const disk = await SmallDisk.mount(DISK_BYTES);
+  onTestFinished(async () => disk[Symbol.asyncDispose]());
+  return disk;
+}
+
+export async function startOn(disk: SmallDisk): Promise<NodeProcess> {
+  return startNode({ dataDir: disk.directory('data'), under: disk.under, settings: SETTINGS, onSpawn: endWithTest });
+}
+
+/** Resolves when the ballast is whole. */
+export async function hasBallast(disk: SmallDisk): Promise<void> {
+  await vi.waitFor(() => expect(statSync(`${disk.outside}/data/ballast`).size).toBe(12 * MIB), SOON);
+}
+
+/** A transaction that by default takes about as many bytes as it may. */
+export function transact(
+  client: TestClient,
+  databaseName: string,
+  eventBytes = 8000,
+): Promise<{ readonly revision: number }> {
+  const event = (): Event =>
+    Event.fromPartial({ id: randomUUID(), specVersion: '1.0', ty: 't', source: '/s', data: randomBytes(eventBytes) });
+  const events = Array.from({ length: 100 }, event);
+  const transaction = { events, constraints: [], transactionId: randomUUID(), options: undefined };
+  const rest = { events: [], constraints: [], options: undefined };
+  return client.send('transact', { databaseName, transaction, ...rest });
+}
