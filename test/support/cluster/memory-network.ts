@@ -43,12 +43,8 @@ export class MemoryNetwork {
   delayMsMax = 2;
   /** Messages that are lost, whatever else is. */
   isHeld: (from: NodeId, to: NodeId, envelope: Envelope) => boolean = () => false;
-  /** Frames that are lost beside those that chance loses. */
-  isLost: (from: NodeId, to: NodeId) => boolean = () => false;
   /** Takes the forwards that arrive at a node away from it. */
   intercepts: (to: NodeId, items: readonly ForwardItem[]) => boolean = () => false;
-  /** Whether every table that arrives counts as new, so that no group rests upon it. */
-  forgetsTables = false;
   /** How many messages left in how many sends; how many of them as part of a refrain. */
   readonly counts = { sends: 0, messages: 0, refrained: 0, frameBytes: 0, letters: 0, letterBytes: 0 };
   readonly #ports: NetworkPorts;
@@ -141,7 +137,6 @@ export class MemoryNetwork {
   /** Frames may be lost, doubled and overtaken. */
   #carry(from: NodeId, to: NodeId, frame: Uint8Array): void {
     this.counts.frameBytes += frame.length;
-    if (this.isLost(from, to)) return;
     const times = this.#happens(this.lossPercent) ? 0 : this.#happens(this.doublePercent) ? 2 : 1;
     for (let time = 0; time < times; time += 1) {
       this.#ports.after(1 + this.#ports.draw(this.delayMsMax), () => this.#arrive(from, to, frame));
@@ -192,8 +187,7 @@ export class MemoryNetwork {
     if (decoded.kind === 'failure') throw new Error(`A frame does not decode: ${decoded.reason.words}`);
     const { tables, messages, forwards, letter } = decoded.value;
     const hasTables = tables.beats !== undefined || tables.answers !== undefined;
-    const heard = this.forgetsTables ? asNew(tables) : tables;
-    if (hasTables || messages.length > 0) station.receiver.receive(from, messages, heard);
+    if (hasTables || messages.length > 0) station.receiver.receive(from, messages, tables);
     if (forwards.length > 0 && !this.intercepts(to, forwards)) station.receiver.forwarded(from, forwards);
     if (letter !== undefined) station.receiver.receiveLetter(from, letter);
   }
@@ -205,11 +199,4 @@ export class MemoryNetwork {
 
 function rowsOf({ beats, answers }: Refrains): readonly Envelope[] {
   return [...(beats?.rows.values() ?? []), ...(answers?.rows.values() ?? [])];
-}
-
-function asNew({ beats, answers }: HeardTables): HeardTables {
-  return {
-    beats: beats && { ...beats, isWhole: true, changed: [...beats.rows.values()] },
-    answers: answers && { ...answers, isWhole: true, changed: [...answers.rows.values()] },
-  };
 }

@@ -4,8 +4,7 @@
  * more.
  */
 import { LEVEL_FIRST, LEVELS, type LevelRange } from '#base';
-import type { CatalogChange, CheckedPart, HeldMembership, Machine, MachineEntry, Outcome } from '#cluster';
-import type { KvBatch } from '#kv';
+import type { Machine } from '#cluster';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
 import { databaseKit } from './machine-kit.ts';
 import type { Release } from './replica-world.ts';
@@ -29,63 +28,33 @@ function lowered(payload: Uint8Array): Uint8Array {
   return copy;
 }
 
-class NextDatabase implements Machine {
-  readonly inner: Machine;
+/** The machine that the proxy stands for, by which this release's own state is imported. */
+const inners = new WeakMap<Machine, Machine>();
 
-  constructor(inner: Machine) {
-    this.inner = inner;
-  }
-
-  get applied(): Machine['applied'] {
-    return this.inner.applied;
-  }
-
-  get members(): HeldMembership {
-    return this.inner.members;
-  }
-
-  get recordedTimeMs(): number {
-    return this.inner.recordedTimeMs;
-  }
-
-  needs(payload: Uint8Array): readonly unknown[] {
-    return this.inner.needs(lowered(payload));
-  }
-
-  async answer(needs: readonly unknown[]): Promise<readonly number[]> {
-    return this.inner.answer(needs);
-  }
-
-  apply(entry: MachineEntry): Outcome | undefined {
-    return this.inner.apply({ ...entry, payload: lowered(entry.payload) });
-  }
-
-  install(part: CheckedPart, members: HeldMembership): readonly CatalogChange[] {
-    return this.inner.install(part, members);
-  }
-
-  flushInto(batch: KvBatch): void {
-    this.inner.flushInto(batch);
-  }
-
-  flushed(): void {
-    this.inner.flushed();
-  }
-
-  async warm(): Promise<void> {
-    await this.inner.warm();
-  }
+/** A machine that takes payloads of the later level. */
+function laterMachine(inner: Machine): Machine {
+  const later: Partial<Machine> = {
+    needs: (payload) => inner.needs(lowered(payload)),
+    apply: (entry) => inner.apply({ ...entry, payload: lowered(entry.payload) }),
+  };
+  const machine = new Proxy(inner, {
+    get: (_target, name: keyof Machine) => {
+      const value = later[name] ?? inner[name];
+      return typeof value === 'function' ? value.bind(inner) : value;
+    },
+  });
+  inners.set(machine, inner);
+  return machine;
 }
 
 const LATER_MACHINES: Release['machines'] = {
   ...databaseMachines,
-  createDatabase: (kv, binding, founders) => new NextDatabase(databaseMachines.createDatabase(kv, binding, founders)),
+  createDatabase: (kv, binding, founders) => laterMachine(databaseMachines.createDatabase(kv, binding, founders)),
   openDatabase: (kv, group) => {
     const machine = databaseMachines.openDatabase(kv, group);
-    return machine && new NextDatabase(machine);
+    return machine && laterMachine(machine);
   },
-  importState: (kv, group, machine) =>
-    databaseMachines.importState(kv, group, machine instanceof NextDatabase ? machine.inner : machine),
+  importState: (kv, group, machine) => databaseMachines.importState(kv, group, inners.get(machine) ?? machine),
   faultInForwarded: (group, payload) => databaseMachines.faultInForwarded(group, lowered(payload)),
   stamp: (payload, recordedTimeMs) => {
     const [level = LEVEL_FIRST] = payload;

@@ -1,7 +1,7 @@
 /**
  * What a search may forget, because it can change nothing any more, whatever happens: messages and parts of the
  * history. Each rule says why. Together they rest on these facts of #raft and of the scope; a test holds them against
- * searches and random walks in which nothing is forgotten (search-reductions.test.ts).
+ * searches in which nothing is forgotten (search-reductions.test.ts).
  *
  *   - No replica is ever in a term before the one on its disk, a crash included. While it does not crash it never goes
  *     back to an earlier term, commit index or verified index at all.

@@ -113,11 +113,6 @@ export function settled(moved: World, keys: Keys, horizon: Horizon & Pick<Bounds
   return { ...world, history: remembering(world.history, [...world.replicas.values()], horizon) };
 }
 
-/** The same, but that nothing is forgotten. */
-export function unforgetting(moved: World, keys: Keys, bounds: Pick<Bounds, 'terms' | 'disks'>): World {
-  return asSet(calmed(moved, bounds), keys, () => 'kept');
-}
-
 function asSet(world: World, keys: Keys, fateOfEach: (envelope: Envelope, world: World) => Fate): World {
   const leftOf = (envelope: Envelope): readonly Envelope[] => {
     const fate = fateOfEach(envelope, world);
@@ -133,7 +128,7 @@ function asSet(world: World, keys: Keys, fateOfEach: (envelope: Envelope, world:
 }
 
 /** Who does not belong to the group hears nothing. */
-export function fateIn({ replicas }: World, envelope: Envelope, horizon: Horizon): Fate {
+function fateIn({ replicas }: World, envelope: Envelope, horizon: Horizon): Fate {
   const receiver = replicas.get(envelope.to);
   const sender = replicas.get(envelope.from);
   return receiver === undefined || sender === undefined ? 'forgotten' : fateOf(envelope, receiver, sender, horizon);
