@@ -1,5 +1,5 @@
-// Goal: what judges components under faults finds what is wrong, and nothing where nothing is. Method: histories in each
-// of which one thing is not as it was told.
+// Goal: what judges components under faults finds what is wrong, and nothing where nothing is. Method: histories in
+// each of which one thing is not as it was told.
 import { describe, expect, it } from 'vitest';
 import { eventType, SOLD_MAX } from '../../chaos/components/seats.ts';
 import { checkSeats, folded } from '../../chaos/components/seats-check.ts';

@@ -1,5 +1,5 @@
 /**
- * A node whose disk fails a sync, with writers that never stop (W7, W10, C2): it ends with exit code 70 and one line that
+ * A node whose disk fails a sync, with writers that never stop (W7, W10, C2). It ends with exit code 70 and a line that
  * says so; no transaction that it answered is missing after a plain restart, and none that was in flight was answered
  * with success. A real node runs under strace, which makes the n-th sync of each of its threads fail.
  */
