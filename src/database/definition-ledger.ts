@@ -150,6 +150,11 @@ export class DefinitionLedger {
     return name === undefined ? [] : shownAt(name, revision);
   }
 
+  /** The highest version that the name was ever given; 0: none. */
+  lastVersion(title: ComponentTitle): number {
+    return this.#names.get(keyOf(title))?.last ?? 0;
+  }
+
   /** Parts of the blob that are here; whether it is whole is for its size to say. */
   partsOf(digest: ComponentDigest): number {
     return this.#blobs.get(digest)?.partCount ?? 0;

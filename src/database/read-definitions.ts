@@ -28,6 +28,8 @@ export interface Definitions {
   list(revision: Revision, kind?: ComponentKind): readonly DefinedVersion[];
   /** Those of one name, from the first on. */
   versions(title: ComponentTitle, revision: Revision): readonly DefinedVersion[];
+  /** The highest that was ever given, maybe to one that is deleted; 0: none. */
+  lastVersion(title: ComponentTitle): number;
 }
 
 export class ReadDefinitions {

@@ -1,7 +1,7 @@
 /** What the service refuses, and how it says so: the value that was found, and what would be right. */
 import { DatabaseError, type ErrorCode, type ErrorScope, quote } from '#base';
 import type { NoArtifact, ViewFailure } from '#components';
-import { COMPONENT_BYTES_MAX, type ComponentKind, type DefinedVersion } from '#model';
+import { COMPONENT_BYTES_MAX, type ComponentKind, type DefinedVersion, type Definition } from '#model';
 import type { ReadScope } from './operations.ts';
 
 /** The reason of both errors that follow. */
@@ -134,6 +134,29 @@ export function componentRefused(field: string, none: NoArtifact): DatabaseError
 export function tooManyVersions(databaseName: string): DatabaseError {
   const message = `The database ${quote(databaseName)} has as many versions of components, or names of them, as it can have; delete versions that are not needed any more`;
   return new DatabaseError('too_large', message, { details: { reason: 'TooManyVersions' } });
+}
+
+interface Taken {
+  readonly wanted: number;
+  /** The version that the next one would be. */
+  readonly next: number;
+  /** Whether there is one of that number, of other content. */
+  readonly isThere: boolean;
+}
+
+export function versionTaken({ kind, name }: Definition, { wanted, next, isThere }: Taken): DatabaseError {
+  const what = `version ${wanted} of the ${NOT_DEFINED[kind].what} ${quote(name)}`;
+  const why = isThere ? `There is ${what} already, with other content` : `This cannot be ${what}`;
+  return new DatabaseError('already_exists', `${why}; the next version is ${next}`);
+}
+
+/** Somebody has published the same name meanwhile. */
+export function anotherVersion(
+  { kind, name }: Definition,
+  { wanted, version }: { readonly wanted: number; readonly version: number },
+): DatabaseError {
+  const message = `Another publication was version ${wanted} of the ${NOT_DEFINED[kind].what} ${quote(name)}; this one is version ${version}`;
+  return new DatabaseError('already_exists', message);
 }
 
 export function publishersInTheWay(databaseName: string): DatabaseError {

@@ -16,6 +16,8 @@ export interface PublishComponentRequest extends DefiningRequest {
   readonly component: Uint8Array;
   /** The request's word for the component. */
   readonly componentField: string;
+  /** The version that it is to be, new or published so before; absent: whichever it becomes. */
+  readonly version?: number | undefined;
 }
 
 /** A version as it is now; the revision is what this node has applied. */

@@ -13,23 +13,33 @@
  *   V15 Nothing is defined that this node has not seen run under the limits of components; and the bytes that are
  *       replicated under a digest have it.
  */
-import { assert } from '#base';
+import { assert, compareBytes } from '#base';
 import type { Binding, DefinitionOutcome } from '#cluster';
 import { sha256 } from '#components';
 import {
   BLOB_PART_BYTES,
   COMPONENT_BYTES_MAX,
   type ComponentReference,
+  type DefinedVersion,
   type Definition,
   type DefinitionEntry,
+  encodeDefinition,
   isComponentDigest,
   partCountOf,
   type VersionNumber,
 } from '#model';
+import { confirmedVersions, LATEST } from '../components/defined-version.ts';
 import { functionOf } from '../components/loaded.ts';
 import { openComponents } from '../components/open-components.ts';
 import type { ServiceContext } from '../context.ts';
-import { componentRefused, componentTooLarge, publishersInTheWay, tooManyVersions } from '../errors.ts';
+import {
+  anotherVersion,
+  componentRefused,
+  componentTooLarge,
+  publishersInTheWay,
+  tooManyVersions,
+  versionTaken,
+} from '../errors.ts';
 import { type Define, defining } from './define.ts';
 import type { PublishComponentReply, PublishComponentRequest } from './operations.ts';
 import { versionReply } from './version-reply.ts';
@@ -55,9 +65,12 @@ export async function publishComponent(
   // A database that is not there is said before a component is looked at, which takes long.
   return defining(context, request, async (binding, define) => {
     const blob = { digest: await digestOf(bytes), size: bytes.length };
+    const { version: wanted } = request;
+    if (wanted !== undefined) await checkVersion(context, binding, { definition, blob, wanted });
     await lookAt(context, request, { definition, blob, bytes });
     const { version, isNew } = await publish({ definition, blob, bytes }, define, binding);
     const { kind: component, name } = definition;
+    if (wanted !== undefined && version !== wanted) throw anotherVersion(definition, { wanted, version });
     return { ...(await versionReply(context, binding, { component, name, version })), isNew };
   });
 }
@@ -70,6 +83,32 @@ function checkRequest({ faults, component, componentField }: PublishComponentReq
     throw faults.toError(what).with({ reason: 'InvalidComponent' });
   }
   faults.throwIfAny(what);
+}
+
+interface Wanted {
+  readonly definition: Definition;
+  readonly blob: ComponentReference;
+  /** The version that it is to be. */
+  readonly wanted: number;
+}
+
+/** A number is taken for good: that of a version that was deleted, too. */
+async function checkVersion(
+  context: ServiceContext,
+  binding: Binding,
+  { definition, blob, wanted }: Wanted,
+): Promise<void> {
+  const title = { component: definition.kind, name: definition.name };
+  const isThere = (all: readonly DefinedVersion[]): boolean => all.some(({ version }) => version >= wanted - 1);
+  const versions = await confirmedVersions(context, { binding, revision: LATEST }, { ...title, isThere });
+  const next = (await context.reads.definitions(binding)).lastVersion(title) + 1;
+  const known = versions.find(({ version }) => version === wanted);
+  const isSame = known?.component.digest === blob.digest && isDefinition(known.definition, definition);
+  if (wanted !== next && !isSame) throw versionTaken(definition, { wanted, next, isThere: known !== undefined });
+}
+
+function isDefinition(one: Definition, other: Definition): boolean {
+  return compareBytes(encodeDefinition(one), encodeDefinition(other)) === 0;
 }
 
 async function digestOf(bytes: Uint8Array): Promise<ComponentReference['digest']> {

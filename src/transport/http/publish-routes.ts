@@ -13,6 +13,8 @@ import type { Handler, Route, RouteContext } from './route.ts';
 
 /** Of what stands around the parts. */
 const AROUND_BYTES = 524_288;
+/** The version that a publication is to be. */
+const VERSION = 'version';
 const BODY_BYTES_MAX = COMPONENT_BYTES_MAX + METADATA_BYTES_MAX + AROUND_BYTES;
 
 export const KIND_SEGMENTS: Readonly<Record<ComponentSegment, ComponentKind>> = {
@@ -26,6 +28,7 @@ const PUBLISHING: readonly Route[] = (['state-views', 'state-changes', 'presente
   path: `/api/v1/db/{database}/${segment}`,
   status: 201,
   bodyBytesMax: BODY_BYTES_MAX,
+  parameters: [VERSION],
   // The same kind, name, bytes and metadata again are the same version.
   isRepeatable: () => true,
   handle: publishing(segment),
@@ -55,6 +58,7 @@ function publishing(segment: ComponentSegment): Handler {
       faults,
       component: parts.get('wasm') ?? NO_BYTES,
       componentField: 'wasm',
+      version: request.query().integer(VERSION, { min: 1, max: Number.MAX_SAFE_INTEGER }),
       floor: request.floor(),
       ...request.traced(),
     };

@@ -47,7 +47,12 @@ function view(name: string): Definition {
   return viewOf({ state_view_name: name, events: ['t'] });
 }
 
-function publish({ name }: Database, definition: Definition, bytes: Uint8Array): Promise<PublishComponentReply> {
+function publish(
+  { name }: Database,
+  definition: Definition,
+  bytes: Uint8Array,
+  version?: number,
+): Promise<PublishComponentReply> {
   const faults = new Faults();
   return world.service.publishComponent({
     databaseName: name,
@@ -55,6 +60,7 @@ function publish({ name }: Database, definition: Definition, bytes: Uint8Array):
     component: bytes,
     componentField: 'wasm',
     faults,
+    version,
   });
 }
 
@@ -76,6 +82,38 @@ describe('publishing (V15)', () => {
     const other = await publish(shop, view('other'), bytes);
     expect([other.version.component, other.isNew]).toEqual([version.component, true]);
     expect(await listed(shop)).toEqual(['one 1', 'other 1']);
+  });
+
+  it('is the version that was asked for, or none', async () => {
+    const shop = await database();
+    const [one, other] = [padded(component, MIB), padded(component, MIB + 1)];
+    const refused = (next: number): object => {
+      return { code: 'already_exists', message: expect.stringMatching(new RegExp(`the next version is ${next}$`)) };
+    };
+    await expect(publish(shop, view('a'), one, 2)).rejects.toMatchObject(refused(1));
+    expect((await publish(shop, view('a'), one, 1)).isNew).toBe(true);
+    expect((await publish(shop, view('a'), one, 1)).isNew).toBe(false);
+    await expect(publish(shop, view('a'), other, 1)).rejects.toMatchObject(refused(2));
+    await expect(publish(shop, viewOf({ state_view_name: 'a', events: ['u'] }), one, 1)).rejects.toMatchObject(
+      refused(2),
+    );
+    expect((await publish(shop, view('a'), other, 2)).version.version).toBe(2);
+    await expect(publish(shop, view('a'), other, 1)).rejects.toMatchObject(refused(3));
+    expect(await listed(shop)).toEqual(['a 1', 'a 2']);
+    // The number of a version that was deleted is not given again.
+    await world.service.deleteVersions({ databaseName: shop.name, kind: 'state-view', name: 'a' });
+    await expect(publish(shop, view('a'), one, 1)).rejects.toMatchObject(refused(3));
+    expect((await publish(shop, view('a'), one, 3)).version.version).toBe(3);
+  });
+
+  it('of two contents at once as one version is that version for one of them alone', async () => {
+    const shop = await database();
+    // Both are looked at first, which takes longer than to ask for versions.
+    const contents = [padded(component, MIB + 8), padded(component, MIB + 9)];
+    const ended = await Promise.allSettled(contents.map((bytes) => publish(shop, view('a'), bytes, 1)));
+    expect(ended.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    const reason = { code: 'already_exists', message: expect.stringContaining('this one is version 2') };
+    expect(ended.find(({ status }) => status === 'rejected')).toMatchObject({ reason });
   });
 
   it('goes on where another publisher of the same bytes has ended', async () => {
