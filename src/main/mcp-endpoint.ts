@@ -38,7 +38,8 @@ export async function openMcp(config: Config, parts: McpParts): Promise<McpServe
   const version = RELEASE;
   const secure = { secure: tls.ports, dialApi: tls.dialSelf };
   const resourceAt = resourceIn(config, parts);
-  const shared = { resourceAt, budgets, logger, metrics, access, rateLimits, tracer, ...secure };
+  const allowedOrigins = config.corsOrigins;
+  const shared = { resourceAt, allowedOrigins, budgets, logger, metrics, access, rateLimits, tracer, ...secure };
   const nodes = { own: node.identity.node, name, urlOf: (other: NodeId) => mcpOf(node, other) };
   return transport.startMcpServer({ host, port, api, version, docs, nodes, dial, ...shared, mintId: randomUUID });
 }

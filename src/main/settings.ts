@@ -241,7 +241,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   corsOrigins: {
     type: origins,
     default: '*',
-    help: 'The origins whose pages may call the HTTP API, separated by commas.',
+    help: 'The origins whose pages may call the HTTP API, separated by commas; MCP takes those that are named.',
   },
   readWaitMs: {
     type: wholeNumber({ min: 0, max: 60_000, unit: 'milliseconds' }),

@@ -33,6 +33,9 @@ export interface HttpConnectionsOptions {
 /** Slower than any reader that somebody waits for; as long as gRPC gives for the same. */
 export const ANSWER_PACE: AnswerPace = { bytes: 64 * 1024, ms: 60_000 };
 
+/** An idle connection is kept this long, longer than the idle time of common load balancers (60 s). */
+export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+
 /** A body that brings so much between two looks is not one that stands still. */
 const BODY_BYTES_PER_LOOK = 2 * 1024;
 const LOOK_MS = 1_000;

@@ -172,6 +172,7 @@ describe('SPEC-AUTH-REQUIRED over gRPC', () => {
 });
 
 describe('SPEC-AUTH-MCP', () => {
+  const AS_BEARER = 'send an API key or a token as Authorization: Bearer';
   const INITIALIZE = {
     jsonrpc: '2.0',
     id: 1,
@@ -191,13 +192,14 @@ describe('SPEC-AUTH-MCP', () => {
     const wrong = await send(INITIALIZE, { authorization: 'Bearer cairn_x' });
     expect([wrong.status, wrong.headers.get('www-authenticate')]).toEqual([401, INVALID]);
     // It is not sent on, so that a tool could not use it.
-    expect((await send(INITIALIZE, AS_FIRST)).status).toBe(401);
+    const elsewhere = await send(INITIALIZE, AS_FIRST);
+    expect([elsewhere.status, await elsewhere.text()]).toEqual([401, expect.stringContaining(AS_BEARER)]);
     expect((await fetch(server.mcp)).status).toBe(401);
     const bare = { jsonrpc: '2.0', id: 1, method: 'server/discover', params: {} };
     expect((await send(bare, { 'mcp-protocol-version': '2026-07-28' })).status).toBe(401);
   });
 
-  it('a tool asks with the Authorization of its session, which no other may use', async () => {
+  it('a tool asks with the Authorization of its request, without which nothing goes on in a session', async () => {
     const authorization = `Bearer ${FIRST_KEY}`;
     const transport = new StreamableHTTPClientTransport(new URL(server.mcp), {
       requestInit: { headers: { authorization } },
@@ -209,6 +211,10 @@ describe('SPEC-AUTH-MCP', () => {
     const session = { 'mcp-session-id': transport.sessionId ?? '' };
     const list = { jsonrpc: '2.0', id: 9, method: 'tools/list' };
     expect((await send(list, { ...session, authorization: 'Bearer cairn_x' })).status).toBe(401);
+    const { status, headers } = await send(list, session);
+    expect([status, headers.get('www-authenticate')]).toEqual([401, MISSING]);
+    expect((await fetch(server.mcp, { method: 'DELETE', headers: session })).status).toBe(401);
+    expect((await send(list, { ...session, authorization })).status).toBe(200);
     await client.close();
   });
 });

@@ -69,7 +69,7 @@ describe('SPEC-AUTH-TOKEN', () => {
     await client.close();
   });
 
-  it('SPEC-AUTH-MCP: a session goes on with another token of its principal, by which its tools ask from then on', async () => {
+  it('SPEC-AUTH-MCP: a request of a session may have any token of its principal, and its tools ask by that one', async () => {
     const first = await provider.token({ roles: reading });
     const session = await begun(server.mcp, bearer(first));
     await send(server.mcp, READY, session);
@@ -79,11 +79,9 @@ describe('SPEC-AUTH-TOKEN', () => {
     const stranger = await provider.token({ roles: reading, sub: 'bob' });
     expect((await send(server.mcp, call, { ...session, ...bearer(stranger) })).status).toBe(403);
     const fewer = await provider.token({ roles: [] });
-    for (const headers of [{ ...session, ...bearer(fewer) }, session]) {
-      const refused = await send(server.mcp, call, headers);
-      expect([refused.status, refused.text]).toEqual([200, expect.stringContaining('status 403')]);
-    }
-    expect((await send(server.mcp, call, { ...session, ...bearer(first) })).text).toContain('database_id');
+    const refused = await send(server.mcp, call, { ...session, ...bearer(fewer) });
+    expect([refused.status, refused.text]).toEqual([200, expect.stringContaining('status 403')]);
+    expect((await send(server.mcp, call, session)).text).toContain('database_id');
   });
 
   it('one without roles is of somebody who may do nothing', async () => {

@@ -25,18 +25,19 @@ export async function send(url: string, body: unknown, headers: Headers = {}): P
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: BOTH, ...headers },
-    body: JSON.stringify(body),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
   });
   const { status } = response;
   const session = response.headers.get('mcp-session-id');
   return { status, session, text: await response.text(), headers: response.headers };
 }
 
-/** The header of a session that began at the node. */
+/** The header of a session that began at the node, and the Authorization that each of its requests has. */
 export async function begun(url: string, headers: Headers = {}): Promise<Headers> {
   const { session, text } = await send(url, INITIALIZE, headers);
   if (session === null) throw new Error(text);
-  return { 'mcp-session-id': session };
+  const { authorization } = headers;
+  return { 'mcp-session-id': session, ...(authorization !== undefined && { authorization }) };
 }
 
 /** Until a session that began at the one is known at the other. */

@@ -5,8 +5,9 @@
  * this API sends. No credentials mode: `*` and cookies do not go together, and Cairn sets no cookie.
  */
 
-/** `*`, or the origins that may read replies, such as `https://shop.example`. */
-export type AllowedOrigins = '*' | readonly string[];
+import type { AllowedOrigins } from '../allowed-origins.ts';
+
+export type { AllowedOrigins };
 
 const CORS_METHODS = 'GET, POST, PUT, DELETE, OPTIONS';
 

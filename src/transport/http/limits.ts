@@ -118,8 +118,7 @@ export const HEADERS_TIMEOUT_MS = 10_000;
 /** How often it is looked who has been too slow. */
 export const TIMEOUT_LOOK_MS = 1_000;
 
-/** An idle connection is kept this long, longer than the idle time of common load balancers (60 s). */
-export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+export { KEEP_ALIVE_TIMEOUT_MS } from '../http-connections.ts';
 
 /** Connections at a time; one more has the place of the one that has waited longest (ADR 0143). */
 export const CONNECTIONS_MAX = 4_096;

@@ -12,7 +12,7 @@ export interface ApiRequest {
   readonly path: string;
   readonly accept: string;
   readonly authorization: string | undefined;
-  readonly body?: { readonly contentType: string; readonly bytes: Uint8Array<ArrayBuffer> | string };
+  readonly body?: { readonly contentType: string; readonly bytes: Uint8Array };
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -78,7 +78,6 @@ export class Api {
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = new URL(this.#origin);
-      const bytes = body === undefined ? undefined : Buffer.from(body.bytes);
       const outgoing = http.request({
         agent: this.#agent,
         host: hostname.replaceAll(/[[\]]/g, ''),
@@ -94,10 +93,10 @@ export class Api {
           'accept-encoding': 'identity',
           ...(this.#proof !== undefined && { [COUNTED]: this.#proof }),
           ...(authorization !== undefined && { authorization }),
-          ...(body !== undefined && { 'content-type': body.contentType, 'content-length': bytes?.length }),
+          ...(body !== undefined && { 'content-type': body.contentType, 'content-length': body.bytes.length }),
         },
       });
-      outgoing.once('response', resolve).once('error', reject).end(bytes);
+      outgoing.once('response', resolve).once('error', reject).end(body?.bytes);
     });
   }
 

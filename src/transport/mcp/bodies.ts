@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Hold } from '../byte-budget.ts';
 import { type ByteBudgets, noRoom, RETRY_AFTER_MS } from '../byte-budgets.ts';
 import { BODY_BYTES_MAX, BODY_PACE_BYTES, BODY_PACE_MS, BODY_VALUES_MAX } from './limits.ts';
+import { readMessage } from './message-json.ts';
 import { refuse, refuseJson } from './refusals.ts';
 import { ValueCount } from './value-count.ts';
 
@@ -29,12 +30,11 @@ export async function receive(
     return undefined;
   }
   const bytes = await collected(request, response, hold);
-  const json = bytes === undefined ? undefined : parsed(bytes, response);
-  if (json === undefined) {
-    hold.release();
-    return undefined;
-  }
-  return { json: json.value, release: () => hold.release() };
+  const read = bytes && readMessage(bytes);
+  if (read?.kind === 'read') return { json: read.value, release: () => hold.release() };
+  hold.release();
+  if (read !== undefined) refuseJson(response, `Parse error: the body must be JSON: ${read.message}`);
+  return undefined;
 }
 
 async function collected(request: IncomingMessage, response: ServerResponse, hold: Hold): Promise<Buffer | undefined> {
@@ -76,19 +76,6 @@ async function collected(request: IncomingMessage, response: ServerResponse, hol
     clearInterval(slow);
   }
   return Buffer.concat(chunks);
-}
-
-function parsed(bytes: Buffer, response: ServerResponse): { readonly value: unknown } | undefined {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    return { value };
-  } catch (error) {
-    refuseJson(
-      response,
-      `Parse error: the body must be JSON: ${error instanceof Error ? error.message : String(error)}`,
-    );
-    return undefined;
-  }
 }
 
 function refuseBusy(response: ServerResponse): void {

@@ -7,9 +7,10 @@ import type { Span, Tracer } from '#observability';
 import { type Api, ApiFailure } from './api.ts';
 import { RequestFailed, type ToolCall } from './api-call.ts';
 import { inCallSpan } from './call-traces.ts';
+import { rawArguments } from './message-json.ts';
 import { RESOURCES, readResource, TEMPLATES } from './resources.ts';
 import { Arguments, WrongArguments } from './tool-arguments.ts';
-import { TOOLS, type Tool } from './tools.ts';
+import { TOOLS } from './tools.ts';
 
 export interface EndpointOptions {
   readonly api: Api;
@@ -27,15 +28,16 @@ const INTERNAL = -32_603;
 const INVALID_PARAMS = -32_602;
 const NOT_FOUND = 404;
 
-/** `authorization`: of whoever asks, when it does. */
-export function endpoint(options: EndpointOptions, authorization: () => string | undefined): Server {
+/** A request acts with its own Authorization; `known`: that of its session, for one that has none. */
+export function endpoint(options: EndpointOptions, known?: string): Server {
   const { api, version, docs, tracer } = options;
   const server = new Server(
     { name: 'cairn', title: 'Cairn, an event database', version },
     { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
   );
-  const callOf = ({ mcpReq }: ServerContext, span: Span | undefined): ToolCall => {
-    return { api, authorization: authorization(), signal: mcpReq.signal, span };
+  const callOf = ({ mcpReq, http }: ServerContext, span: Span | undefined): ToolCall => {
+    const authorization = http?.req?.headers.get('authorization') ?? known;
+    return { api, authorization, signal: mcpReq.signal, span };
   };
   server.setRequestHandler('tools/list', () => ({ tools: TOOLS.map(({ call: _call, ...tool }) => tool) }));
   server.setRequestHandler('tools/call', ({ params }, context) => {
@@ -68,7 +70,7 @@ async function readThere(uri: string, call: ToolCall, docs: string): Promise<{ m
 type CallParams = { readonly name: string; readonly arguments?: Readonly<Record<string, unknown>> | undefined };
 
 async function callTool(
-  { name, arguments: given = {} }: CallParams,
+  { name, arguments: given }: CallParams,
   call: ToolCall,
 ): Promise<{ content: { type: 'text'; text: string }[] }> {
   const tool = TOOLS.find((each) => each.name === name);
@@ -76,13 +78,8 @@ async function callTool(
     const known = TOOLS.map((each) => each.name).join(', ');
     throw new ProtocolError(INVALID_PARAMS, `There is no tool ${name}; there are ${known}`);
   }
-  const text = await spoken(() => tool.call(new Arguments(given, namesOf(tool)), call));
+  const text = await spoken(() => tool.call(new Arguments(rawArguments(given), tool.inputSchema), call));
   return { content: [{ type: 'text', text }] };
-}
-
-function namesOf({ inputSchema }: Tool): readonly string[] {
-  const { properties } = inputSchema;
-  return typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
 }
 
 /** Errors that are for whoever asked, in the protocol's form; any other is a fault of ours. */
@@ -91,13 +88,7 @@ async function spoken<Value>(work: () => Promise<Value>): Promise<Value> {
     return await work();
   } catch (error) {
     if (error instanceof WrongArguments) throw new ProtocolError(INVALID_PARAMS, error.message);
-    if (isStackExhausted(error)) throw new ProtocolError(INVALID_PARAMS, 'The arguments are nested too deep');
     if (error instanceof RequestFailed || error instanceof ApiFailure) throw new ProtocolError(INTERNAL, error.message);
     throw error;
   }
-}
-
-/** By what is nested some thousand times. */
-function isStackExhausted(error: unknown): boolean {
-  return error instanceof RangeError && error.message.includes('call stack');
 }

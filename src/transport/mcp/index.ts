@@ -14,11 +14,13 @@
  *
  * Invariants:
  *   TC1  No tool reaches anything but paths of this node's HTTP API.
- *   TC2  A session is of who began it: another Authorization than its own is refused, unless it is the same
- *        principal's, whose it is from then on; and what was revoked or has expired begins nothing in it.
+ *   TC2  A session is no credential: each of its requests is judged by its own Authorization, acts with it, and is
+ *        refused unless its principal is the one that began the session.
  *   TC3  What a client may hold is bounded: the bytes of bodies together with those of the other transports, sessions in
- *        number, what a session keeps for those who come back, and the bytes of an answer.
+ *        number and by principal, what a session keeps for those who come back, and the bytes of an answer.
  *   TC4  Nothing of the protocol's library is loaded before the first request.
+ *   TC8  What a tool relays are the bytes of its arguments that were sent.
+ *   TC9  No answer goes to another request than its own: an id that has no answer yet is refused in its session.
  *   TC7  Where the endpoint is, and whose tokens count there, is said by the settings and by nothing that a request has
  *        (ADR 0146).
  */

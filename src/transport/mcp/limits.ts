@@ -19,6 +19,8 @@ export const ANSWER_MS: number = 120_000;
 export const RELAYED_ANSWER_MS: number = 250_000;
 /** Sessions at a time; of more, the one that has been still for longest ends. */
 export const SESSIONS_MAX = 1_000;
+/** The same of one principal, where principals are told apart. */
+export const SESSIONS_PER_PRINCIPAL_MAX = 100;
 /** After which a session ends that nobody uses. */
 export const SESSION_IDLE_MS: number = 30 * 60_000;
 /** How long a request waits for `notifications/initialized`, which may come behind it. */

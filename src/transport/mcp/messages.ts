@@ -1,13 +1,21 @@
 /** As much of JSON-RPC as is looked at before the protocol's library has it: a message or, of old, a batch. */
 
+/** The text "1" and the number 1 are two. */
+export type RequestId = string | number;
+
 interface Message {
   readonly method?: unknown;
   readonly id?: unknown;
+  readonly params?: unknown;
 }
 
 function messagesOf(body: unknown): readonly Message[] {
   const all: readonly unknown[] = Array.isArray(body) ? body : [body];
-  return all.filter((each): each is Message => typeof each === 'object' && each !== null);
+  return all.filter(isObject);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 /** What one body asks for: a message each. */
@@ -20,9 +28,21 @@ export function methodsOf(body: unknown): readonly string[] {
   return messagesOf(body).flatMap(({ method }) => (typeof method === 'string' ? [method] : []));
 }
 
-/** Whether there is a request among them. */
-export function wantsAnswer(body: unknown): boolean {
-  return messagesOf(body).some(({ method, id }) => method !== undefined && id !== undefined);
+/** Of requests, as often as they occur. */
+export function requestIdsOf(body: unknown): readonly RequestId[] {
+  return messagesOf(body).flatMap(({ method, id }) => (method !== undefined && isRequestId(id) ? [id] : []));
+}
+
+/** Of the requests that are given up. */
+export function cancelledIn(body: unknown): readonly RequestId[] {
+  const cancelling = messagesOf(body).filter(({ method }) => method === 'notifications/cancelled');
+  return cancelling.flatMap(({ params }) => {
+    return isObject(params) && 'requestId' in params && isRequestId(params.requestId) ? [params.requestId] : [];
+  });
+}
+
+function isRequestId(id: unknown): id is RequestId {
+  return typeof id === 'string' || typeof id === 'number';
 }
 
 export function isNotificationOf(body: unknown, method: string): boolean {

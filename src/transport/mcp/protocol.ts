@@ -9,24 +9,16 @@
  * ```
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  localhostHostValidation,
-  localhostOriginValidation,
-  originValidation,
-  toNodeHandler,
-  toWebRequest,
-} from '@modelcontextprotocol/node';
+import { toNodeHandler, toWebRequest } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server';
 import { quote } from '#base';
 import type { Api } from './api.ts';
 import { type EndpointOptions, endpoint } from './endpoint.ts';
-import { isNotificationOf, methodsOf, wantsAnswer } from './messages.ts';
-import { refuse } from './refusals.ts';
+import { isNotificationOf, methodsOf, requestIdsOf } from './messages.ts';
+import { refuse, refuseRequest } from './refusals.ts';
 import { type Asked, type Session, Sessions, type SessionsPorts } from './sessions.ts';
 
 export interface ProtocolOptions extends EndpointOptions, Omit<SessionsPorts, 'endpoint'> {
-  /** Whether only this machine reaches it: then it is asked by a name of this machine, or not at all. */
-  readonly isLocal: boolean;
   readonly onFault: (error: Error) => void;
 }
 
@@ -36,43 +28,17 @@ const NOT_INITIALIZED = 'failed to create service: expect initialized notificati
 const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(['initialize', 'ping']);
 
 export class Protocol {
-  readonly #isLocal: boolean;
   readonly #api: Api;
   readonly #sessions: Sessions;
   readonly #handler: ReturnType<typeof createMcpHandler>;
   readonly #single: ReturnType<typeof toNodeHandler>;
 
   constructor(options: ProtocolOptions) {
-    const { isLocal, onFault, api } = options;
-    this.#isLocal = isLocal;
+    const { onFault, api } = options;
     this.#api = api;
     this.#sessions = new Sessions({ ...options, endpoint: (authorization) => endpoint(options, authorization) });
-    this.#handler = createMcpHandler(
-      ({ requestInfo }) => endpoint(options, () => requestInfo?.headers.get('authorization') ?? undefined),
-      { legacy: 'reject', onerror: onFault },
-    );
+    this.#handler = createMcpHandler(() => endpoint(options), { legacy: 'reject', onerror: onFault });
     this.#single = toNodeHandler(this.#handler, { onerror: onFault });
-  }
-
-  get sessionCount(): number {
-    return this.#sessions.count;
-  }
-
-  /** Of the session with this id, if there is one. */
-  authorizationOf(session: string): string | undefined {
-    return this.#sessions.authorizationOf(session);
-  }
-
-  /**
-   * A page of somebody else in a browser is not to ask us: by our name that is refused here, and by one of its own (DNS
-   * rebinding) where this node listens on loopback alone. Elsewhere it has names that it does not know; ask for
-   * credentials there.
-   */
-  isExpected(request: IncomingMessage, response: ServerResponse): boolean {
-    if (this.#isLocal)
-      return localhostHostValidation()(request, response) && localhostOriginValidation()(request, response);
-    const host = request.headers.host?.replace(/:\d+$/, '') ?? '';
-    return originValidation([host, 'localhost', '127.0.0.1', '[::1]'])(request, response);
   }
 
   /**
@@ -82,13 +48,12 @@ export class Protocol {
   hasSession(request: IncomingMessage, response: ServerResponse): boolean {
     const id = request.headers[SESSION_HEADER];
     if (typeof id !== 'string' || this.#sessions.has(id)) return true;
-    if (this.isExpected(request, response)) refuseSession(response, id);
+    refuseSession(response, id);
     return false;
   }
 
   async handle(asked: Asked): Promise<void> {
     const { request, response, body } = asked;
-    if (!this.isExpected(request, response)) return;
     const id = request.headers[SESSION_HEADER];
     if (typeof id === 'string') return this.#inSession(id, asked);
     if (!isReceived(request) || request.method !== 'POST')
@@ -113,10 +78,14 @@ export class Protocol {
     const session = this.#sessions.find(id);
     if (session === undefined) return refuseSession(response, id);
     if (!session.admits(asker)) {
-      return refuse(response, 403, 'The session is of another Authorization; begin a new one with this');
+      return refuse(response, 403, 'The session was begun with another Authorization; begin a new one with this');
     }
     if (isNotificationOf(body, 'notifications/initialized')) session.initialized();
     else if (!(await isAnswerable(session, body))) return refuse(response, 400, NOT_INITIALIZED);
+    const repeated = session.repeatedId(body);
+    if (repeated !== undefined) {
+      return refuseRequest(response, repeated, 'Another request of this session with the same id has no answer yet');
+    }
     await session.handle(request, response, body);
   }
 }
@@ -131,6 +100,6 @@ function isReceived(request: IncomingMessage): request is IncomingMessage & { me
 }
 
 async function isAnswerable(session: Session, body: unknown): Promise<boolean> {
-  const asksEarly = wantsAnswer(body) && methodsOf(body).some((method) => !ALWAYS_ANSWERED.has(method));
+  const asksEarly = requestIdsOf(body).length > 0 && methodsOf(body).some((method) => !ALWAYS_ANSWERED.has(method));
   return !asksEarly || session.isReady();
 }

@@ -4,8 +4,9 @@ import { type Credentials, challenge, type Principal } from '#auth';
 import { DatabaseError, formatAddress } from '#base';
 import type { Logger, Metrics, Tracer } from '#observability';
 import { type Access, HeaderLines } from '../access.ts';
+import type { AllowedOrigins } from '../allowed-origins.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
-import { ANSWER_PACE, HttpConnections } from '../http-connections.ts';
+import { ANSWER_PACE, HttpConnections, KEEP_ALIVE_TIMEOUT_MS } from '../http-connections.ts';
 import { COUNTED, type RateLimits } from '../rate-limits.ts';
 import type { Dial, SecurePorts } from '../secure.ts';
 import { Api } from './api.ts';
@@ -13,6 +14,7 @@ import { receive } from './bodies.ts';
 import { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADERS_MS, REQUEST_MS, TIMEOUT_LOOK_MS } from './limits.ts';
 import { messageCount, methodsOf } from './messages.ts';
 import { McpMeters } from './meters.ts';
+import { Origins } from './origins.ts';
 import type { Protocol } from './protocol.ts';
 import { refuse } from './refusals.ts';
 import { type McpNodes, McpRelaying } from './relaying.ts';
@@ -42,6 +44,8 @@ export interface McpServerOptions {
   /** The directory of the documentation. */
   readonly docs: string;
   readonly budgets: ByteBudgets;
+  /** Whose pages may ask beside those of this host. */
+  readonly allowedOrigins: AllowedOrigins;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** UUIDs that nobody guesses. */
@@ -71,8 +75,8 @@ const SESSION_HEADER = 'mcp-session-id';
 const REJECTED = 'Rejected inbound request';
 const SWEEP_MS = 60_000;
 const MS_PER_SECOND = 1_000;
-const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'POST', 'DELETE']);
-const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
+const METHODS = 'GET, POST, DELETE, OPTIONS';
+const METADATA_METHODS = 'GET, HEAD, OPTIONS';
 
 /** Who has sent a request. */
 interface Caller {
@@ -107,19 +111,22 @@ class McpFront {
   readonly #connections: HttpConnections;
   readonly #meters: McpMeters;
   readonly #relaying: McpRelaying;
+  readonly #origins: Origins;
   #protocol: Promise<Protocol> | undefined;
   #metadata: ResourceMetadata | undefined;
   readonly #sweeping: NodeJS.Timeout;
 
   constructor(options: McpServerOptions) {
     this.#options = options;
-    const { nodes, dial, rateLimits, metrics, tracer } = options;
+    const { host, allowedOrigins: allowed, nodes, dial, rateLimits, metrics, tracer } = options;
+    this.#origins = new Origins({ host, allowed });
     this.#meters = new McpMeters(metrics);
     this.#relaying = new McpRelaying({ nodes, dial, rateLimits, metrics, tracer });
     const times = {
       headersTimeout: HEADERS_MS,
       requestTimeout: REQUEST_MS,
       connectionsCheckingInterval: TIMEOUT_LOOK_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     };
     const limits = { maxHeaderSize: HEADER_BYTES_MAX, ...times };
     const create = options.secure?.createHttpServer ?? createServer;
@@ -182,43 +189,39 @@ class McpFront {
       const metadata = pathname === undefined ? undefined : this.#metadata?.at(pathname);
       if (metadata !== undefined) return this.#describe(metadata, { request, response });
       if (pathname !== '/') return refuse(response, 404, 'MCP is at /');
+      const fault = this.#origins.faultIn(request.headers);
+      if (fault === undefined) this.#shareWith(request, response);
+      // Browsers ask it without a credential.
+      if (request.method === 'OPTIONS') return allow(response, METHODS);
       const caller = await this.#callerOf(request);
       const isCounted = this.#options.rateLimits?.isCounted(request.headers[COUNTED]?.toString()) === true;
       const refusal = (isCounted ? undefined : this.#counted({ request, response, caller })) ?? caller.stranger;
       if (refusal !== undefined) return this.#refuse(response, refusal);
-      if (!METHODS.has(request.method)) {
-        const allow = [...METHODS].join(', ');
-        return refuse(response, 405, `MCP has the methods ${allow}`, { allow });
+      if (fault !== undefined) return refuse(response, 403, fault, { connection: 'close' });
+      if (!METHODS.split(', ').includes(request.method ?? '')) {
+        return refuse(response, 405, `MCP has the methods ${METHODS}`, { allow: METHODS });
       }
       if (await this.#isPassedOn({ request, response, caller })) return;
       if (request.method === 'POST') return await this.#post({ request, response, caller });
       await (await this.#loaded()).handle({ request, response, body: undefined, asker: askerOf(request, caller) });
     } catch (error) {
-      // The stack is exhausted by what is nested some ten thousand times, which no message is.
-      if (error instanceof RangeError && !response.headersSent)
-        return refuse(response, 400, 'The body is nested too deep');
       this.#options.logger.error('mcp-request-failed', { error });
       if (!response.headersSent) refuse(response, 500, 'The server has failed on this request; its log says why');
       else response.destroy();
     }
   }
 
-  /**
-   * Who asks. A request of a session need not say that again: the session has its Authorization (TC2), which must count
-   * all the same. What a tool does with it the HTTP API judges.
-   */
-  async #callerOf({ headers, rawHeaders }: IncomingMessage): Promise<Caller> {
+  /** Who asks: a session is no credential, so each of its requests has one (TC2). */
+  async #callerOf({ rawHeaders }: IncomingMessage): Promise<Caller> {
     const { access } = this.#options;
     if (access === undefined) return ANYBODY;
-    const id = headers[SESSION_HEADER];
-    if (id === undefined || headers.authorization !== undefined) {
-      const lines = new HeaderLines(rawHeaders, { mayBeBrowser: false });
-      // The only header that is sent on.
-      return identified(access, (name) => (name === 'authorization' ? lines.values(name) : []));
-    }
-    const known = (await this.#protocol)?.authorizationOf(id.toString());
-    if (known === undefined) return ANYBODY;
-    return identified(access, (name) => (name === 'authorization' ? [known] : []));
+    const lines = new HeaderLines(rawHeaders, { mayBeBrowser: false });
+    // The only header that is sent on.
+    return identified(access, (name) => (name === 'authorization' ? lines.values(name) : []));
+  }
+
+  #shareWith({ headers }: IncomingMessage, response: ServerResponse): void {
+    for (const [name, value] of Object.entries(this.#origins.headersFor(headers))) response.setHeader(name, value);
   }
 
   /** Another node has answered it, or it is refused for that one. */
@@ -226,17 +229,18 @@ class McpFront {
     const session = request.headers[SESSION_HEADER]?.toString();
     const node = session === undefined ? undefined : this.#relaying.elsewhere(session, request);
     if (session === undefined || node === undefined) return false;
-    const isExpected = (await this.#loaded()).isExpected(request, response);
-    if (isExpected) await this.#relaying.pass(session, node, { request, response, waited });
+    await this.#relaying.pass(session, node, { request, response, waited });
     return true;
   }
 
   /** Answers whoever has no token yet, which is counted as any request. */
   #describe(metadata: string, { request, response }: Pick<Exchange, 'request' | 'response'>): void {
+    if (this.#origins.faultIn(request.headers) === undefined) this.#shareWith(request, response);
+    if (request.method === 'OPTIONS') return allow(response, METADATA_METHODS);
     const refusal = this.#counted({ request, response, caller: ANYBODY });
     if (refusal !== undefined) return this.#refuse(response, refusal);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return refuse(response, 405, 'This has the methods GET, HEAD', { allow: 'GET, HEAD' });
+      return refuse(response, 405, `This has the methods ${METADATA_METHODS}`, { allow: METADATA_METHODS });
     }
     const length = Buffer.byteLength(metadata);
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
@@ -279,7 +283,7 @@ class McpFront {
   }
 
   async #load(): Promise<Protocol> {
-    const { api, dialApi, version, docs, host, nodes, mintId, logger, rateLimits, tracer } = this.#options;
+    const { api, dialApi, version, docs, nodes, mintId, logger, rateLimits, tracer } = this.#options;
     const protocol = await import('./protocol.ts');
     return new protocol.Protocol({
       api: new Api(api, dialApi, rateLimits?.ownProof),
@@ -288,7 +292,6 @@ class McpFront {
       tracer,
       mintId: () => sessionIdAt(nodes.own, mintId()),
       meters: this.#meters,
-      isLocal: LOOPBACK.has(host),
       monotonicMs: () => performance.now(),
       // What a client has sent that is no message of the protocol it has been told, and is nobody else's fault.
       onFault: (error) => logger[error.message.startsWith(REJECTED) ? 'debug' : 'warn']('mcp-fault', { error }),
@@ -317,9 +320,25 @@ async function identified(access: Access, values: Credentials['values']): Promis
     return { principal: await found, waited: { startMs, endMs: Date.now() } };
   } catch (failure) {
     // Whether a key is valid may be what this node cannot find out now.
-    if (failure instanceof DatabaseError) return { stranger: failure };
-    throw failure;
+    if (!(failure instanceof DatabaseError)) throw failure;
+    return { stranger: failure.code === 'unauthenticated' ? unauthenticated(failure) : failure };
   }
+}
+
+const MISSING = 'This endpoint requires a credential: send an API key or a token as Authorization: Bearer';
+
+/** Other headers with a credential, such as X-API-Key, count over HTTP alone. */
+function unauthenticated({ message, details }: DatabaseError): DatabaseError {
+  const said =
+    details.reason === 'CredentialMissing'
+      ? MISSING
+      : `${message}; send an API key or a token as Authorization: Bearer`;
+  return new DatabaseError('unauthenticated', said, { details });
+}
+
+/** Answers OPTIONS. */
+function allow(response: ServerResponse, methods: string): void {
+  response.writeHead(204, { allow: methods, 'access-control-allow-methods': methods }).end();
 }
 
 /** Its body is not read. A stranger is told where to have a token, if there is such a place. */

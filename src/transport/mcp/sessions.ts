@@ -3,17 +3,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { Server } from '@modelcontextprotocol/server';
 import type { McpSessionEnd } from '#observability';
-import { INITIALIZED_WAIT_MS, SESSION_IDLE_MS, SESSIONS_MAX } from './limits.ts';
+import { INITIALIZED_WAIT_MS, SESSION_IDLE_MS, SESSIONS_MAX, SESSIONS_PER_PRINCIPAL_MAX } from './limits.ts';
+import { cancelledIn, type RequestId, requestIdsOf } from './messages.ts';
 import type { McpMeters } from './meters.ts';
 import { RecentMessages } from './recent-messages.ts';
 
+const OK = 200;
+
 export interface SessionsPorts {
-  /** `authorization`: as it is by then. */
-  readonly endpoint: (authorization: () => string | undefined) => Server;
+  /** `authorization`: that of the session, for requests that have none. */
+  readonly endpoint: (authorization: string | undefined) => Server;
   readonly mintId: () => string;
   readonly monotonicMs: () => number;
   readonly meters: McpMeters;
+  /** Sessions at a time, of all and of one principal; those of the limits unless given. */
+  readonly sessionsMax?: { readonly all: number; readonly ofPrincipal: number };
 }
+
+const SESSIONS = { all: SESSIONS_MAX, ofPrincipal: SESSIONS_PER_PRINCIPAL_MAX };
 
 /** Who sends a request. */
 export interface Asker {
@@ -23,9 +30,11 @@ export interface Asker {
 }
 
 export class Session {
-  #owner: Asker;
+  readonly owner: Asker;
   readonly #transport: NodeStreamableHTTPServerTransport;
   readonly #initialized = Promise.withResolvers<void>();
+  /** Requests without an answer: the library tells them apart by nothing else. */
+  readonly #inFlight = new Set<RequestId>();
   #isInitialized = false;
   #open = 0;
   #idleSinceMs: number;
@@ -34,23 +43,23 @@ export class Session {
   /** `owner`: who sends its initialize. */
   constructor(transport: NodeStreamableHTTPServerTransport, owner: Asker, monotonicMs: () => number) {
     this.#transport = transport;
-    this.#owner = owner;
+    this.owner = owner;
     this.#monotonicMs = monotonicMs;
     this.#idleSinceMs = monotonicMs();
+    const send = transport.send.bind(transport);
+    transport.send = async (message, options) => {
+      try {
+        await send(message, options);
+      } finally {
+        if ('id' in message && !('method' in message) && message.id !== undefined) this.#inFlight.delete(message.id);
+      }
+    };
   }
 
-  /** That of its initialize, or what its owner has shown since: tokens are short-lived, and sessions need not be. */
-  get authorization(): string | undefined {
-    return this.#owner.authorization;
-  }
-
-  /** Whether a request may go on in it (TC2). What its owner shows now counts from now on. */
-  admits(asker: Asker): boolean {
-    const { authorization, principal } = asker;
-    if (authorization === undefined || authorization === this.#owner.authorization) return true;
-    if (principal === undefined || principal !== this.#owner.principal) return false;
-    this.#owner = asker;
-    return true;
+  /** Whether a request may go on in it (TC2): of the same principal, or where nobody is told apart, as it began. */
+  admits({ authorization, principal }: Asker): boolean {
+    if (principal !== this.owner.principal) return false;
+    return principal !== undefined || authorization === undefined || authorization === this.owner.authorization;
   }
 
   /** Infinite while a request of it is open, such as the stream of a client that listens. */
@@ -58,9 +67,21 @@ export class Session {
     return this.#open > 0 ? Number.NEGATIVE_INFINITY : this.#monotonicMs() - this.#idleSinceMs;
   }
 
+  /** An id of the body that a request has which is not answered yet, or another one of the body. */
+  repeatedId(body: unknown): RequestId | undefined {
+    const seen = new Set(this.#inFlight);
+    return requestIdsOf(body).find((id) => seen.size === seen.add(id).size);
+  }
+
+  /** Of ids that are not repeated. */
   async handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
+    const ids = requestIdsOf(body);
+    for (const id of ids) this.#inFlight.add(id);
+    for (const id of cancelledIn(body)) this.#inFlight.delete(id);
     this.#open += 1;
     response.once('close', () => {
+      // The library has refused all of it: none of its requests is answered by itself.
+      if (response.statusCode !== OK) for (const id of ids) this.#inFlight.delete(id);
       this.#open -= 1;
       this.#idleSinceMs = this.#monotonicMs();
     });
@@ -106,10 +127,6 @@ export class Sessions {
     this.#ports = ports;
   }
 
-  get count(): number {
-    return this.#byId.size;
-  }
-
   /** Asking is no use of it. */
   has(id: string): boolean {
     return this.#byId.has(id);
@@ -123,11 +140,6 @@ export class Sessions {
     return session;
   }
 
-  /** Of the session, as it is now; asking is no use of it. */
-  authorizationOf(id: string): string | undefined {
-    return this.#byId.get(id)?.authorization;
-  }
-
   /** Answers an `initialize`, which begins a session unless it is refused. */
   async begin({ request, response, body, asker }: Asked): Promise<void> {
     const { endpoint, mintId, monotonicMs, meters } = this.#ports;
@@ -135,14 +147,14 @@ export class Sessions {
       sessionIdGenerator: mintId,
       eventStore: new RecentMessages(),
       onsessioninitialized: async (id) => {
-        await this.#makeRoom();
+        await this.#makeRoom(asker);
         this.#byId.set(id, session);
         meters.sessionBegun();
       },
       onsessionclosed: (id) => this.#forget(id, 'deleted'),
     });
     const session = new Session(transport, asker, monotonicMs);
-    await endpoint(() => session.authorization).connect(transport);
+    await endpoint(asker.authorization).connect(transport);
     await session.handle(request, response, body);
   }
 
@@ -157,11 +169,12 @@ export class Sessions {
     for (const [id, session] of this.#byId) await this.#end(id, session, 'closing');
   }
 
-  async #makeRoom(): Promise<void> {
-    for (const [id, session] of this.#byId) {
-      if (this.#byId.size < SESSIONS_MAX) return;
-      await this.#end(id, session, 'displaced');
-    }
+  /** A principal that begins many ends its own. */
+  async #makeRoom({ principal }: Asker): Promise<void> {
+    const { all, ofPrincipal } = this.#ports.sessionsMax ?? SESSIONS;
+    const own = principal === undefined ? [] : [...this.#byId].filter(([, { owner }]) => owner.principal === principal);
+    const [displaced] = own.length >= ofPrincipal ? own : this.#byId.size >= all ? this.#byId : [];
+    if (displaced !== undefined) await this.#end(...displaced, 'displaced');
   }
 
   async #end(id: string, session: Session, reason: McpSessionEnd): Promise<void> {

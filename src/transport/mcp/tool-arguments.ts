@@ -1,82 +1,115 @@
-/** The arguments of a tool, as whoever calls it has sent them. */
+/** The arguments of a tool, as the client sent them: values that are relayed stay their own bytes. */
 import { quote } from '#base';
+import { describeNode, type JsonNode, type JsonObject, parseJson } from '#model';
 
 /** They are not what the tool takes. The message says which, and what would be right. */
 export class WrongArguments extends Error {}
 
-export type JsonObject = Readonly<Record<string, unknown>>;
+/** As much of JSON Schema as an argument has. */
+export type ArgumentSchema = {
+  readonly type: string;
+  readonly description: string;
+  readonly enum?: string[];
+  readonly default?: string;
+  readonly minimum?: number;
+  readonly items?: { readonly type: string };
+  readonly additionalProperties?: true;
+};
+
+export type ArgumentsSchema = {
+  readonly type: 'object';
+  readonly additionalProperties: false;
+  readonly properties: { [name: string]: ArgumentSchema };
+  readonly required: string[];
+};
+
+type Members = JsonObject['members'];
+
+/** Arguments that are relayed, or read by their tool. */
+const RAW: ReadonlySet<string> = new Set(['body', 'command', 'query_params']);
+const OPEN_OBJECT = 0x7b;
+const NO_ARGUMENTS: Members = new Map();
 
 export class Arguments {
-  readonly #members: JsonObject;
+  readonly #members: Members;
 
-  /** @throws WrongArguments for one that the tool does not have. */
-  constructor(members: JsonObject, known: readonly string[]) {
-    const other = Object.keys(members).find((name) => !known.includes(name));
+  /** @throws WrongArguments for one that the tool does not have, or that is missing. */
+  constructor(bytes: Uint8Array | undefined, { properties, required }: ArgumentsSchema) {
+    this.#members = bytes === undefined ? NO_ARGUMENTS : membersOf(bytes, 'arguments', RAW);
+    const known = Object.keys(properties);
+    const other = [...this.#members.keys()].find((name) => !known.includes(name));
     if (other !== undefined)
       throw new WrongArguments(`there is no argument ${quote(other)}; there are ${known.join(', ')}`);
-    this.#members = members;
+    const missing = required.find((name) => !this.#members.has(name));
+    if (missing !== undefined) throw new WrongArguments(`${missing} is required`);
   }
 
   has(name: string): boolean {
-    return this.#members[name] !== undefined;
+    return this.#members.has(name);
   }
 
-  /** @throws WrongArguments where it is missing. */
+  /** Of an argument that is required. */
   text(name: string): string {
-    return this.optionalText(name) ?? missing(name, 'a text');
+    return this.optionalText(name) ?? wrong(name, 'a text');
   }
 
   optionalText(name: string): string | undefined {
-    const value = this.#members[name];
-    if (value === undefined || typeof value === 'string') return value;
-    return wrong(name, 'a text', value);
+    const node = this.#members.get(name);
+    return node === undefined || node.kind === 'string' ? node?.value : wrong(name, 'a text', node);
   }
 
-  /** From 1 on. @throws WrongArguments where it is missing. */
+  /** From 1 on, of an argument that is required. */
   integer(name: string): number {
-    const value = this.#members[name];
-    if (value === undefined) return missing(name, 'an integer from 1 on');
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
-    return wrong(name, 'an integer from 1 on', value);
+    const node = this.#members.get(name);
+    const value = node?.kind === 'number' ? Number(node.text) : Number.NaN;
+    return Number.isSafeInteger(value) && value >= 1 ? value : wrong(name, 'an integer from 1 on', node);
   }
 
-  object(name: string): JsonObject | undefined {
-    const value = this.#members[name];
-    if (value === undefined || isObject(value)) return value;
-    return wrong(name, 'an object', value);
+  /** The bytes of an object, whose members are not judged; of an argument that is required. */
+  object(name: string): Uint8Array {
+    return this.optionalObject(name) ?? wrong(name, 'an object');
+  }
+
+  optionalObject(name: string): Uint8Array | undefined {
+    const node = this.#members.get(name);
+    if (node === undefined) return undefined;
+    return node.kind === 'raw' && isObject(node.bytes) ? node.bytes : wrong(name, 'an object', node);
   }
 
   texts(name: string): readonly string[] | undefined {
-    const value = this.#members[name];
-    if (value === undefined) return undefined;
-    if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value;
-    return wrong(name, 'a list of texts', value);
+    const node = this.#members.get(name);
+    if (node === undefined) return undefined;
+    const items = node.kind === 'array' ? node.items : wrong(name, 'a list of texts', node);
+    return items.map((item) => (item.kind === 'string' ? item.value : wrong(name, 'a list of texts', node)));
   }
 
-  oneOf<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
-    const value = this.#members[name];
-    if (value === undefined) return undefined;
-    return words.find((word) => word === value) ?? wrong(name, `one of ${words.join(', ')}`, value);
+  /** Of an argument that is required. */
+  oneOf<Word extends string>(name: string, words: readonly Word[]): Word {
+    return this.optionalOneOf(name, words) ?? wrong(name, `one of ${words.join(', ')}`);
+  }
+
+  optionalOneOf<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
+    const node = this.#members.get(name);
+    if (node === undefined) return undefined;
+    const word = words.find((each) => node.kind === 'string' && each === node.value);
+    return word ?? wrong(name, `one of ${words.join(', ')}`, node);
   }
 }
 
-export function jsonOf(value: unknown): string {
-  return JSON.stringify(value);
+/** The members of an object, each name once; those of the names in `raw` as their bytes. @throws WrongArguments */
+export function membersOf(bytes: Uint8Array, name: string, raw?: ReadonlySet<string>): Members {
+  const node = parseJson(bytes, raw && { raw });
+  if (node.kind === 'fault') throw new WrongArguments(`${name} must be JSON: ${node.message}`);
+  return node.kind === 'object' ? node.members : wrong(name, 'an object', node);
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Whether JSON that was scanned is an object. */
+export function isObject(bytes: Uint8Array): boolean {
+  return bytes[0] === OPEN_OBJECT;
 }
 
-function missing(name: string, rule: string): never {
-  throw new WrongArguments(`${name} is required: ${rule}`);
-}
-
-function wrong(name: string, rule: string, value: unknown): never {
-  const found = isObject(value) ? 'an object' : Array.isArray(value) ? 'a list' : shown(value);
-  throw new WrongArguments(`${name} must be ${rule}; found ${found}`);
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? quote(value) : String(value);
+function wrong(name: string, rule: string, node?: JsonNode): never {
+  const value = node?.kind === 'raw' ? parseJson(node.bytes) : node;
+  const found = value === undefined || value.kind === 'fault' ? '' : `; found ${describeNode(value).said}`;
+  throw new WrongArguments(`${name} must be ${rule}${found}`);
 }

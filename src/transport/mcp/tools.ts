@@ -1,14 +1,22 @@
 /** The three tools of the specification, each of which is a request to the HTTP API. */
 import { quote } from '#base';
+import { type JsonFault, type JsonNode, type JsonObject, parseJson } from '#model';
 import { asked, type ToolCall } from './api-call.ts';
 import { apiPath } from './paths.ts';
-import { PublishCall } from './publish-call.ts';
-import { type Arguments, type JsonObject, jsonOf, WrongArguments } from './tool-arguments.ts';
+import { publishComponent } from './publish-call.ts';
+import {
+  type ArgumentSchema,
+  type Arguments,
+  type ArgumentsSchema,
+  isObject,
+  membersOf,
+  WrongArguments,
+} from './tool-arguments.ts';
 
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  readonly inputSchema: { readonly type: 'object' } & Readonly<Record<string, unknown>>;
+  readonly inputSchema: ArgumentsSchema;
   /** @throws WrongArguments, ApiFailure, RequestFailed */
   readonly call: (given: Arguments, call: ToolCall) => Promise<string>;
 }
@@ -16,12 +24,19 @@ export interface Tool {
 /** What pages are asked for in: as text with links and actions. */
 const TOON = 'text/plain';
 const JSON_TYPE = 'application/json';
+/** What is relayed as its own bytes: a query of events, and the body of a command. */
+const QUERIES: ReadonlySet<string> = new Set(['q']);
+const COMMAND_BODY: ReadonlySet<string> = new Set(['body']);
+/** The members of a command that says its path. */
+const DESCRIPTION: ReadonlySet<string> = new Set(['method', 'path', 'body']);
 
-const text = (description: string): object => ({ type: 'string', description });
-const integer = (description: string): object => ({ type: 'integer', minimum: 1, description });
-const anyObject = (description: string): object => ({ type: 'object', description, additionalProperties: true });
+const text = (description: string): ArgumentSchema => ({ type: 'string', description });
+const integer = (description: string): ArgumentSchema => ({ type: 'integer', minimum: 1, description });
+const anyObject = (description: string): ArgumentSchema => {
+  return { type: 'object', description, additionalProperties: true };
+};
 
-function schema(properties: Readonly<Record<string, object>>, required: readonly string[]): Tool['inputSchema'] {
+function schema(properties: ArgumentsSchema['properties'], required: ArgumentsSchema['required']): ArgumentsSchema {
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
@@ -67,7 +82,7 @@ export const TOOLS: readonly Tool[] = [
         database: text('Its name.'),
         component_type: { type: 'string', enum: ['state_view', 'state_change'], description: 'What it is.' },
         name: text('Name of the State View or State Change.'),
-        version: integer('The version that this is to be: one more than the latest, 1 for the first.'),
+        version: integer('The version that this is to be: one more than the last that was given, 1 for the first.'),
         content_type: text('Media type of the rendered state; not used of a State Change.'),
         wasm_base64: text('The component, in base64.'),
         key_type: { type: 'string', enum: ['String', 'Int64', 'None'], description: 'Of a State View: of its key.' },
@@ -76,52 +91,59 @@ export const TOOLS: readonly Tool[] = [
       },
       ['database', 'component_type', 'name', 'version', 'content_type', 'wasm_base64'],
     ),
-    call: (given, call) => new PublishCall(given).send(call),
+    call: publishComponent,
   },
 ];
 
 async function fetchFromApi(given: Arguments, call: ToolCall): Promise<string> {
-  const method = given.oneOf('method', ['GET', 'POST']) ?? 'GET';
+  const method = given.optionalOneOf('method', ['GET', 'POST']) ?? 'GET';
   const found = apiPath(given.text('path'), queryOf(given));
   if ('fault' in found) throw new WrongArguments(`path ${found.fault}; found ${quote(given.text('path'))}`);
-  const body = given.object('body');
-  if (body !== undefined && method === 'GET') throw new WrongArguments('body is for POST; a GET has none');
+  const bytes = given.optionalObject('body');
+  if (bytes !== undefined && method === 'GET') throw new WrongArguments('body is for POST; a GET has none');
   return asked(call, {
     method,
     path: found.path,
     accept: TOON,
-    ...(method === 'POST' && { body: { contentType: JSON_TYPE, bytes: jsonOf(body ?? {}) } }),
+    ...(bytes !== undefined && { body: { contentType: JSON_TYPE, bytes } }),
   });
 }
 
 /** An object under `q` is a query of events, as its route takes it: JSON in URL-safe base64. */
 function queryOf(given: Arguments): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
-  for (const [name, value] of Object.entries(given.object('query_params') ?? {})) {
-    if (typeof value === 'object' && value !== null && name === 'q') {
-      parameters.set(name, Buffer.from(jsonOf(value)).toString('base64url'));
-    } else if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
-      parameters.set(name, String(value));
-    } else {
-      throw new WrongArguments(`query_params.${name} must be a text, a number, true or false, and q may be an object`);
-    }
+  const bytes = given.optionalObject('query_params');
+  const members = bytes === undefined ? [] : membersOf(bytes, 'query_params', QUERIES);
+  for (const [name, node] of members) {
+    parameters.set(
+      name,
+      parameterFrom(name, node.kind === 'raw' && !isObject(node.bytes) ? parseJson(node.bytes) : node),
+    );
   }
   return parameters;
 }
 
+function parameterFrom(name: string, node: JsonNode | JsonFault): string {
+  if (node.kind === 'raw') return Buffer.from(node.bytes).toString('base64url');
+  if (node.kind === 'number') return node.text;
+  if (node.kind === 'string' || node.kind === 'boolean') return String(node.value);
+  throw new WrongArguments(`query_params.${name} must be a text, a number, true or false, and q may be an object`);
+}
+
 function executeStateChange(given: Arguments, call: ToolCall): Promise<string> {
-  const command = given.object('command') ?? {};
+  const bytes = given.object('command');
   const segments = ['database', 'state_change'].map((name) => encodeURIComponent(given.text(name)));
   const [database = '', stateChange = ''] = segments;
   const version = `v${given.integer('version')}`;
-  const path = isDescribed(command)
+  const path = isDescribed(membersOf(bytes, 'command', COMMAND_BODY))
     ? `/api/v1/db/${database}/state-changes/${stateChange}/${version}/execute`
     : `/api/v1/db/${database}/latest/state-changes/${stateChange}/${version}`;
-  return asked(call, { method: 'POST', path, accept: TOON, body: { contentType: JSON_TYPE, bytes: jsonOf(command) } });
+  return asked(call, { method: 'POST', path, accept: TOON, body: { contentType: JSON_TYPE, bytes } });
 }
 
 /** As `/execute` takes it; anything else is a body, of which its component may make what it likes. */
-function isDescribed({ method, path, body: _body, ...others }: JsonObject): boolean {
-  const isNamed = typeof path === 'string' && (method === undefined || method === null || typeof method === 'string');
-  return isNamed && Object.keys(others).length === 0;
+function isDescribed(command: JsonObject['members']): boolean {
+  const method = command.get('method')?.kind ?? 'null';
+  const isNamed = command.get('path')?.kind === 'string' && (method === 'null' || method === 'string');
+  return isNamed && [...command.keys()].every((name) => DESCRIPTION.has(name));
 }

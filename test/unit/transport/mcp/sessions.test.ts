@@ -1,50 +1,198 @@
-// Goal: sessions end for want of use, for others, by their clients and with their node, and each end is counted (TC3).
-// Method: sessions behind a bare server, with a clock of their own.
+// Goal: each request of a session has its own answer (TC9) and acts as its own principal (TC2), and sessions end for
+// want of use, for others, by their clients and with their node (TC3).
+// Method: the protocol behind a bare server, before an API that answers when it is told to, with a clock of its own.
 import { once } from 'node:events';
-import { createServer, type Server as HttpServer } from 'node:http';
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Server } from '@modelcontextprotocol/server';
+import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toNodeId } from '#base';
 import { createMetrics } from '#observability';
-import { SESSION_IDLE_MS, SESSIONS_MAX } from '../../../../src/transport/mcp/limits.ts';
+import { Api, type ApiAnswer, type ApiRequest } from '../../../../src/transport/mcp/api.ts';
+import { SESSION_IDLE_MS } from '../../../../src/transport/mcp/limits.ts';
+import { readMessage } from '../../../../src/transport/mcp/message-json.ts';
 import { McpMeters } from '../../../../src/transport/mcp/meters.ts';
+import { Protocol } from '../../../../src/transport/mcp/protocol.ts';
 import { nodeOfSession, sessionIdAt } from '../../../../src/transport/mcp/session-ids.ts';
-import { Sessions } from '../../../../src/transport/mcp/sessions.ts';
-import { begun, INITIALIZE } from '../../../support/mcp-requests.ts';
+import { begun, type Headers, INITIALIZE, LIST, type McpSent, READY, send } from '../../../support/mcp-requests.ts';
+
+const SESSIONS = { all: 5, ofPrincipal: 3 };
+
+/** Answers with the path and the Authorization that it was asked with. */
+class SlowApi extends Api {
+  readonly asked: string[] = [];
+  readonly #opened = Promise.withResolvers<void>();
+
+  constructor() {
+    super('http://127.0.0.1:1', () => {
+      throw new Error('Nothing is dialled');
+    });
+  }
+
+  open(): void {
+    this.#opened.resolve();
+  }
+
+  override async ask({ path, authorization = 'nothing' }: ApiRequest): Promise<ApiAnswer> {
+    this.asked.push(path);
+    await this.#opened.promise;
+    return { status: 200, text: `${path} with ${authorization}`, location: undefined };
+  }
+}
 
 let nowMs = 0;
 let http: HttpServer;
 let url = '';
 let metrics = createMetrics({ runtime: false });
-let sessions: Sessions;
+let api: SlowApi;
+let protocol: Protocol;
 
 beforeEach(async () => {
   nowMs = 0;
   metrics = createMetrics({ runtime: false });
-  sessions = new Sessions({
-    endpoint: () => new Server({ name: 'test', version: '1' }, { capabilities: {} }),
+  api = new SlowApi();
+  protocol = new Protocol({
+    api,
+    version: '1',
+    docs: '',
     mintId: () => sessionIdAt(toNodeId(7), crypto.randomUUID()),
     monotonicMs: () => nowMs,
     meters: new McpMeters(metrics),
+    onFault: () => undefined,
+    sessionsMax: SESSIONS,
   });
-  http = createServer((request, response) => {
-    const id = request.headers['mcp-session-id']?.toString();
-    const known = id === undefined ? undefined : sessions.find(id);
-    const asked = { request, response, body: INITIALIZE, asker: { authorization: undefined, principal: undefined } };
-    if (id === undefined) request.resume().once('end', () => void sessions.begin(asked));
-    else if (known === undefined) response.writeHead(404).end();
-    else void known.handle(request, response, undefined);
-  });
+  http = createServer((request, response) => void answer(request, response));
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/`;
 });
 
+/** A principal shows one of its credentials, such as `ann/1`. */
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const read = readMessage(await buffer(request));
+  const body = read.kind === 'read' ? read.value : undefined;
+  const { authorization } = request.headers;
+  const asker = { authorization, principal: authorization?.split('/')[0] };
+  await protocol.handle({ request, response, body, asker });
+}
+
 afterEach(async () => {
-  await sessions.close();
+  api.open();
+  await protocol.close();
   http.close();
   http.closeAllConnections();
+});
+
+async function ready(headers: Headers = {}): Promise<Headers> {
+  const session = await begun(url, headers);
+  await send(url, READY, session);
+  return session;
+}
+
+const callOf = (id: unknown, path: string): object => {
+  return { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'fetch', arguments: { path } } };
+};
+
+/** Until the API was asked so often. */
+async function untilAsked(count: number): Promise<void> {
+  await expect.poll(() => api.asked.length).toBe(count);
+}
+
+describe('requests of one session with the same id (TC9)', () => {
+  it('has one of forty answered, with its own answer, and refuses the others at once', async () => {
+    const session = await ready();
+    const paths = Array.from({ length: 40 }, (_, at) => `/db/a${at}`);
+    const first = send(url, callOf(7, paths[0] ?? ''), session);
+    await untilAsked(1);
+    const refused = await Promise.all(paths.slice(1).map((path) => send(url, callOf(7, path), session)));
+    const error = { code: -32_600, message: expect.stringContaining('has no answer yet') };
+    for (const { status, text } of refused) expect([status, JSON.parse(text)]).toMatchObject([400, { id: 7, error }]);
+    api.open();
+    expect((await first).text).toContain('"text":"/db/a0 with');
+    expect(api.asked).toEqual(['/db/a0']);
+    // It has its answer: the id is free.
+    expect((await send(url, callOf(7, '/db/next'), session)).text).toContain('"text":"/db/next with');
+  });
+
+  it('tells a text from a number, and one session from another', async () => {
+    const [one, other] = [await ready(), await ready()];
+    const sent = [
+      send(url, callOf(1, '/db/a'), one),
+      send(url, callOf('1', '/db/b'), one),
+      send(url, callOf(1, '/db/c'), other),
+    ];
+    await untilAsked(3);
+    api.open();
+    const answers = (await Promise.all(sent)).map(({ text }) => /"text":"(\S+) with/.exec(text)?.[1]);
+    expect(answers).toEqual(['/db/a', '/db/b', '/db/c']);
+  });
+
+  it('refuses a batch in which two have the same', async () => {
+    const session = await ready();
+    const { status, text } = await send(url, [callOf(1, '/db/a'), callOf(2, '/db/b'), callOf(1, '/db/c')], session);
+    expect([status, JSON.parse(text)]).toMatchObject([400, { id: 1 }]);
+    expect(api.asked).toEqual([]);
+  });
+
+  it('goes on with the one whose client has gone, which may come back for the answer', async () => {
+    const newer = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2025-11-25' } };
+    const { session: id } = await send(url, newer);
+    const session = { 'mcp-session-id': id ?? '', 'mcp-protocol-version': '2025-11-25' };
+    await send(url, READY, session);
+    const leaving = new AbortController();
+    const body = JSON.stringify(callOf(7, '/db/a'));
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...session };
+    const left = await fetch(url, { method: 'POST', headers, body, signal: leaving.signal });
+    const chunk = await left.body?.getReader().read();
+    const [, last = ''] = /^id: (\d+)$/m.exec(Buffer.from(chunk?.value ?? []).toString()) ?? [];
+    await untilAsked(1);
+    leaving.abort();
+    expect((await send(url, callOf(7, '/db/b'), session)).status).toBe(400);
+    const again = await fetch(url, { headers: { accept: 'text/event-stream', ...session, 'last-event-id': last } });
+    api.open();
+    expect(await again.text()).toContain('"text":"/db/a with');
+    expect((await send(url, callOf(7, '/db/c'), session)).text).toContain('"text":"/db/c with');
+  });
+
+  it('frees that of a request that is given up, or that was refused as a whole', async () => {
+    const session = await ready();
+    const leaving = new AbortController();
+    const given = fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...session },
+      body: JSON.stringify(callOf(7, '/db/a')),
+      signal: leaving.signal,
+    });
+    await untilAsked(1);
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+    expect((await send(url, cancelled, session)).status).toBe(202);
+    expect((await send(url, callOf(7, '/db/b'), { ...session, accept: 'application/json' })).status).toBe(406);
+    api.open();
+    expect((await send(url, callOf(7, '/db/c'), session)).text).toContain('"text":"/db/c with');
+    leaving.abort();
+    await Promise.allSettled([given]);
+  });
+});
+
+describe('the Authorization of a session (TC2)', () => {
+  const statusOf = async (sent: Promise<McpSent>): Promise<number> => (await sent).status;
+
+  it('is of the principal that began it, whose requests act each with their own', async () => {
+    api.open();
+    const session = await ready({ authorization: 'ann/1' });
+    const { text } = await send(url, callOf(2, '/db/a'), { ...session, authorization: 'ann/2' });
+    expect(text).toContain('"text":"/db/a with ann/2"');
+    expect(await statusOf(send(url, LIST, { ...session, authorization: 'bob/1' }))).toBe(403);
+    expect((await send(url, callOf(3, '/db/a'), session)).text).toContain('with ann/1"');
+  });
+
+  it('is displaced by the next of its principal when that has too many', async () => {
+    const other = await ready({ authorization: 'bob/1' });
+    const mine: Headers[] = [];
+    for (let n = 0; n <= SESSIONS.ofPrincipal; n++) mine.push(await ready({ authorization: `ann/${n}` }));
+    const statuses = await Promise.all([...mine, other].map((session) => statusOf(send(url, LIST, session))));
+    expect(statuses).toEqual([404, 200, 200, 200, 200]);
+  });
 });
 
 /** Of a series without labels, or of the sessions that have ended so. */
@@ -57,26 +205,20 @@ async function counted(series: string): Promise<number> {
 const OPEN = 'cairn_mcp_sessions';
 const BEGUN = 'cairn_mcp_sessions_begun_total';
 
-describe('a session', () => {
-  it('ends when nobody has used it for long', async () => {
+describe('a session (TC3)', () => {
+  it('ends when nobody has used it for long, and not while somebody listens', async () => {
     await begun(url);
+    const heard = await begun(url);
+    const stream = await fetch(url, { headers: { accept: 'text/event-stream', ...heard } });
     nowMs += 1;
-    const used = await begun(url);
+    const used = await ready();
     nowMs += SESSION_IDLE_MS;
-    await sessions.sweep();
-    expect([await counted('idle'), await counted(OPEN), await counted(BEGUN)]).toEqual([1, 1, 2]);
-    expect(sessions.find(used['mcp-session-id'] ?? '')).toBeDefined();
-    nowMs += 1;
-    await sessions.sweep();
-    expect([await counted('idle'), await counted(OPEN)]).toEqual([2, 0]);
-  });
-
-  it('does not while somebody listens', async () => {
-    const session = await begun(url);
-    const stream = await fetch(url, { headers: { accept: 'text/event-stream', ...session } });
-    nowMs += 2 * SESSION_IDLE_MS;
-    await sessions.sweep();
-    expect([stream.status, await counted('idle'), await counted(OPEN)]).toEqual([200, 0, 1]);
+    await protocol.sweep();
+    expect([await counted('idle'), await counted(OPEN), await counted(BEGUN)]).toEqual([1, 2, 3]);
+    expect((await send(url, LIST, used)).status).toBe(200);
+    nowMs += SESSION_IDLE_MS + 1;
+    await protocol.sweep();
+    expect([stream.status, await counted('idle'), await counted(OPEN)]).toEqual([200, 2, 1]);
     await stream.body?.cancel();
   });
 
@@ -84,28 +226,24 @@ describe('a session', () => {
     const session = await begun(url);
     expect((await fetch(url, { method: 'DELETE', headers: session })).status).toBe(200);
     expect((await fetch(url, { method: 'DELETE', headers: session })).status).toBe(404);
-    await sessions.close();
+    await protocol.close();
     expect([await counted('deleted'), await counted('closing'), await counted(OPEN)]).toEqual([1, 0, 0]);
   });
 
-  it('ends for another one when there are too many, the one that was still for longest first', {
-    timeout: 60_000,
-  }, async () => {
-    const first = await begun(url);
-    const second = await begun(url);
-    for (let count = 2; count < SESSIONS_MAX; count++) await begun(url);
-    sessions.find(first['mcp-session-id'] ?? '');
+  it('ends for another one when there are too many, the one that was still for longest first', async () => {
+    const [first, second] = [await ready(), await ready()];
+    for (let count = 2; count < SESSIONS.all; count++) await begun(url);
+    await send(url, LIST, first);
     await begun(url);
-    expect([await counted('displaced'), await counted(OPEN)]).toEqual([1, SESSIONS_MAX]);
-    expect(sessions.find(first['mcp-session-id'] ?? '')).toBeDefined();
-    expect(sessions.find(second['mcp-session-id'] ?? '')).toBeUndefined();
+    expect([await counted('displaced'), await counted(OPEN)]).toEqual([1, SESSIONS.all]);
+    expect([(await send(url, LIST, first)).status, (await send(url, LIST, second)).status]).toEqual([200, 404]);
   });
 
   it('ends with its node', async () => {
     await begun(url);
     await begun(url);
-    await sessions.close();
-    expect([await counted('closing'), await counted(OPEN), sessions.count]).toEqual([2, 0, 0]);
+    await protocol.close();
+    expect([await counted('closing'), await counted(OPEN)]).toEqual([2, 0]);
   });
 });
 
@@ -127,6 +265,12 @@ describe('the id of a session', () => {
     [`7.${uuid}\n`, undefined],
     ['', undefined],
     ['7.', undefined],
+    [`one.${uuid}`, undefined],
+    [`127.0.0.1:3001.${uuid}`, undefined],
+    [`http://127.0.0.1/.${uuid}`, undefined],
+    [`1.${'5'.repeat(10_000)}`, undefined],
+    [uuid, undefined],
+    ['.', undefined],
   ])('%j is of node %j', (id, node) => {
     expect(nodeOfSession(id)).toBe(node);
   });
