@@ -35,6 +35,8 @@ const OF_ONE_NODE: readonly string[] = [
   'quarantined-components',
   'rate-limits',
   'traces',
+  // What it is told stands in the settings of one node.
+  'mcp-authorization',
   // They take long, and show in a browser, or by the protocol's suite, what other files compare on clusters.
   'http-html-browser',
   'mcp-conformance',

@@ -70,15 +70,18 @@ export function filesOfOneNodeAreTold(tree: Tree): readonly Fault[] {
   const left = [...(OF_ONE_NODE.exec(config)?.[1] ?? '').matchAll(NAME)].flatMap(([, name]) => name ?? []);
   const rows = [...(tree.get(TABLE) ?? '').matchAll(ROW_OF_ONE)].map(([, name = '', why = '']) => ({ name, why }));
   const titled = [...under(tree, TESTS)].map(([path, text]) => ({ path, ids: idsInTitles(text) }));
-  const pathOf = (name: string): string => `test/spec/${name}.test.ts`;
-  const isLeft = new Set(left.map(pathOf));
-  const onClusters = new Set(titled.filter(({ path }) => !isLeft.has(path)).flatMap(({ ids }) => ids));
+  const isOf = (name: string, path: string): boolean =>
+    [`test/spec/${name}.test.ts`, `test/spec/${name}.long.test.ts`].includes(path);
+  const isLeft = (path: string): boolean => left.some((name) => isOf(name, path));
+  const onClusters = new Set(titled.filter(({ path }) => !isLeft(path)).flatMap(({ ids }) => ids));
   const onlyIn = (name: string): readonly string[] => {
-    const ids = titled.filter(({ path }) => path === pathOf(name)).flatMap((each) => each.ids);
+    const ids = titled.filter(({ path }) => isOf(name, path)).flatMap((each) => each.ids);
     return [...new Set(ids)].filter((id) => !onClusters.has(id));
   };
   return [
-    ...left.filter((name) => !tree.has(pathOf(name))).map((name) => `${CONFIG}: there is no ${pathOf(name)}`),
+    ...left
+      .filter((name) => !titled.some(({ path }) => isOf(name, path)))
+      .map((name) => `${CONFIG}: there is no test/spec/${name}.test.ts`),
     ...left
       .filter((name) => !rows.some((row) => row.name === name))
       .map((name) => `${TABLE}: ${name} does not run on clusters, and no row says why`),

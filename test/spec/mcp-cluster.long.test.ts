@@ -1,0 +1,89 @@
+// Goal: a session of MCP ends with the node that has it, and a node that stands still is found out. Method: two nodes
+// in this process, and one of its own that is killed, or stopped.
+import { type ClientRequest, request as sendHttp } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startNode } from '../../chaos/support/node-process.ts';
+import { BOTH, begun, type Headers, LIST, READY, send, untilPassedOn } from '../support/mcp-requests.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { endWithTest, testDir } from '../support/test-scope.ts';
+
+let one: TestServer;
+let two: TestServer;
+
+beforeAll(async () => {
+  one = await startTestServer('--peer-port=0', '--node-name=one');
+  two = await startTestServer('--peer-port=0', '--node-name=two', `--join=${one.peer}`);
+  await untilPassedOn(two.mcp, one.mcp);
+}, 60_000);
+
+afterAll(async () => {
+  await two[Symbol.asyncDispose]();
+  await one[Symbol.asyncDispose]();
+});
+
+const listen = (url: string, headers: Headers): Promise<Response> =>
+  fetch(url, { headers: { accept: 'text/event-stream', ...headers } });
+
+/** Status and body. */
+function answerTo(outgoing: ClientRequest): Promise<readonly [number | undefined, string]> {
+  return new Promise((resolve, reject) => {
+    outgoing.once('error', reject).once('response', (answer) => {
+      text(answer).then((body) => resolve([answer.statusCode, body]), reject);
+    });
+  });
+}
+
+interface Third {
+  /** A session of it that is ready, and a stream of that by way of the second node. */
+  readonly session: Headers;
+  readonly stream: Response;
+  readonly kill: (signal: NodeJS.Signals) => Promise<void>;
+}
+
+async function third(): Promise<Third> {
+  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--peer-port=0'];
+  const settings = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', `--join=${one.peer}`];
+  const node = await startNode({ dataDir: testDir(), ports, settings, onSpawn: endWithTest });
+  await untilPassedOn(two.mcp, node.mcp);
+  const session = await begun(node.mcp);
+  expect((await send(two.mcp, READY, session)).status).toBe(202);
+  const stream = await listen(two.mcp, session);
+  expect(stream.status).toBe(200);
+  return {
+    session,
+    stream,
+    kill: async (signal) => {
+      node.kill(signal);
+      if (signal === 'SIGKILL') await node.ended;
+    },
+  };
+}
+
+describe('SPEC-MCP-CLUSTER: a node that is gone', { timeout: 60_000 }, () => {
+  it('has no sessions any more: clients begin anew', async () => {
+    const { session, stream, kill } = await third();
+    const half = sendHttp(two.mcp, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: BOTH, 'content-length': '1000', ...session },
+    });
+    const lost = answerTo(half);
+    half.write('{');
+    // Of the same connection: what was written before it has arrived.
+    expect((await listen(two.mcp, session)).status).toBe(409);
+    await kill('SIGKILL');
+    await expect(stream.text()).rejects.toThrow('terminated');
+    expect(await lost).toEqual([503, expect.stringMatching(/its answer was lost: it may be done or not/)]);
+    half.destroy();
+    const { status, text: told } = await send(one.mcp, LIST, session);
+    expect([status, told]).toEqual([404, expect.stringMatching(/is not reached; begin with initialize/)]);
+    expect((await send(one.mcp, { ...LIST, params: { x: 'x'.repeat(3_000_000) } }, session)).status).toBe(404);
+  });
+
+  it('that stands still is found out while its streams are listened to, and before anything is sent to it', async () => {
+    const { session, stream, kill } = await third();
+    await kill('SIGSTOP');
+    await expect(stream.text()).rejects.toThrow('terminated');
+    expect((await send(one.mcp, LIST, session)).status).toBe(404);
+  });
+});
