@@ -42,6 +42,11 @@ function laterMachine(inner: Machine): Machine {
       const value = later[name] ?? inner[name];
       return typeof value === 'function' ? value.bind(inner) : value;
     },
+    // What watches a machine takes the place of a method of this one, not of the inner one.
+    set: (_target, name: keyof Machine, value: never) => {
+      Object.assign(later, { [name]: value });
+      return true;
+    },
   });
   inners.set(machine, inner);
   return machine;
