@@ -3,43 +3,20 @@
 // Method: a machine over memory, its export and import, random keys, and bytes that are no key.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ByteReader, ByteWriter, CATALOG_GROUP, DatabaseError, toLogIndex, toTerm } from '#base';
+import { ByteReader, ByteWriter, CATALOG_GROUP, DatabaseError } from '#base';
 import {
   API_KEYS_MAX,
   type CatalogEntry,
   CatalogExport,
   CatalogImport,
-  CatalogMachine,
-  type CatalogOutcome,
   encodeCatalogEntry,
   faultInForwardedEntry,
   TOKENS_MAX,
 } from '#database';
-import { type KvStore, memoryKv } from '#kv';
 import { type ApiKey, type Grant, ROLES, readApiKey, writeApiKey } from '#model';
+import { CatalogHost } from '../../support/catalog-host.ts';
 import { sourceOf } from '../../support/database-host.ts';
 import { runs } from '../../support/runs.ts';
-
-class Host {
-  readonly kv: KvStore = memoryKv();
-  machine: CatalogMachine = this.open();
-  #index = 0;
-
-  open(): CatalogMachine {
-    return CatalogMachine.open(sourceOf(this.kv, CATALOG_GROUP), Uint8Array.of(1));
-  }
-
-  apply(entry: CatalogEntry): CatalogOutcome {
-    const payload = encodeCatalogEntry(entry);
-    return this.machine.apply({ index: toLogIndex(++this.#index), term: toTerm(1), payload });
-  }
-
-  async flush(): Promise<void> {
-    const batch = this.kv.batch();
-    this.machine.flushInto(batch);
-    await this.kv.write(batch);
-  }
-}
 
 const hashOf = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 
@@ -61,7 +38,7 @@ const keep = (key: ApiKey): CatalogEntry => ({ kind: 'keep-key', key });
 
 describe('API keys of the catalog', () => {
   it('are changed only by what follows their version (D31)', () => {
-    const host = new Host();
+    const host = new CatalogHost();
     expect(host.apply(keep(keyOf(1)))).toEqual({ kind: 'key-kept', key: keyOf(1) });
     expect(host.apply(keep(keyOf(1)))).toEqual({ kind: 'key-unmoved', isFull: false });
     expect(host.apply(keep(keyOf(1, { version: 3 })))).toEqual({ kind: 'key-unmoved', isFull: false });
@@ -77,7 +54,7 @@ describe('API keys of the catalog', () => {
   });
 
   it('are as many as there may be, and can be changed and removed then', () => {
-    const host = new Host();
+    const host = new CatalogHost();
     for (let id = 0; id < API_KEYS_MAX; id++) host.apply(keep(keyOf(id)));
     expect(host.apply(keep(keyOf(API_KEYS_MAX)))).toEqual({ kind: 'key-unmoved', isFull: true });
     expect(host.apply(keep(keyOf(7, { version: 2 })))).toMatchObject({ kind: 'key-kept' });
@@ -86,14 +63,13 @@ describe('API keys of the catalog', () => {
   });
 
   it('leave tokens their own places, and take none of theirs', async () => {
-    const host = new Host();
+    const host = new CatalogHost();
     const token = (id: number): ApiKey => keyOf(id, { expiresAtMs: 1_700_000_900_000, token: { keyId: keyOf(1).id } });
     host.apply(keep(keyOf(1)));
     for (let id = 2; id < TOKENS_MAX + 2; id++) host.apply(keep(token(id)));
     const full = { kind: 'key-unmoved', isFull: true };
     expect(host.apply(keep(token(0)))).toEqual(full);
-    await host.flush();
-    host.machine = host.open();
+    await host.reopen();
     expect(host.apply(keep(token(0)))).toEqual(full);
     expect(host.apply(keep(keyOf(0)))).toMatchObject({ kind: 'key-kept' });
     expect(host.apply({ kind: 'remove-key', id: token(7).id })).toMatchObject({ kind: 'key-removed' });
@@ -102,7 +78,7 @@ describe('API keys of the catalog', () => {
   });
 
   it('are there after a restart, and those that were removed are not', async () => {
-    const host = new Host();
+    const host = new CatalogHost();
     const ids = [0x000, 0x0ff, 0x100, 0xfff];
     for (const id of ids) host.apply(keep(keyOf(id)));
     await host.flush();
@@ -113,12 +89,12 @@ describe('API keys of the catalog', () => {
   });
 
   it('go to another replica with the state, which says what has changed for it and keeps it', async () => {
-    const host = new Host();
+    const host = new CatalogHost();
     host.apply(keep(keyOf(1)));
     host.apply(keep(keyOf(2, { version: 1 })));
     host.apply(keep(keyOf(2, { version: 2 })));
     await host.flush();
-    const behind = new Host();
+    const behind = new CatalogHost();
     behind.apply(keep(keyOf(2)));
     behind.apply(keep(keyOf(3)));
     const parts = await CatalogExport.open(sourceOf(host.kv, CATALOG_GROUP));
@@ -147,9 +123,7 @@ describe('API keys of the catalog', () => {
       expect(faultInForwardedEntry(payload.subarray(0, -1))).toMatch(/cut short or malformed/);
       expect(faultInForwardedEntry(Uint8Array.of(...payload, 0))).toMatch(/cut short or malformed/);
       expect(faultInForwardedEntry(payload.with(1, 16))).toMatch(/none of format 3|malformed/);
-      expect(() =>
-        new Host().machine.apply({ index: toLogIndex(1), term: toTerm(1), payload: payload.with(0, 4) }),
-      ).toThrow(DatabaseError);
+      expect(() => new CatalogHost().applyPayload(payload.with(0, 4))).toThrow(DatabaseError);
     }
   });
 });

@@ -34,29 +34,6 @@ function unless(selector: Selector | undefined, revision = 0): Constraint {
 }
 
 describe('a transaction', () => {
-  it('gets the next revision, on top of the one before', async () => {
-    const host = new DatabaseHost();
-    expect(await transact(host)).toEqual({
-      kind: 'committed',
-      revision: 1,
-      basis: 0,
-      recordedTimeMs: CREATED_AT_MS + 5,
-      eventCount: 1,
-      storedIds: [],
-    });
-    expect(await transact(host, { events: [ORDER, ORDER], atMs: 9 })).toMatchObject({
-      revision: 2,
-      basis: 1,
-      eventCount: 2,
-    });
-    expect(host.machine.applied).toMatchObject({
-      index: 2,
-      revision: 2,
-      totalEvents: 3,
-      recordedTimeMs: CREATED_AT_MS + 9,
-    });
-  });
-
   it('extends the chain hash by its body as it is stored (D3)', async () => {
     const host = new DatabaseHost();
     const before = host.machine.applied.chainHash;
@@ -74,37 +51,6 @@ describe('a transaction', () => {
     await host.flush();
     const { recordedTimeMs, view } = host.reader().transaction(2);
     expect([recordedTimeMs, view.body.recordedTimeMs]).toEqual([CREATED_AT_MS + 2000, CREATED_AT_MS + 2000]);
-  });
-
-  it('is not recorded before the creation of its database (D5)', async () => {
-    const host = new DatabaseHost();
-    expect(await transact(host, { atMs: -10 })).toMatchObject({ recordedTimeMs: CREATED_AT_MS });
-  });
-});
-
-describe('a transaction id', () => {
-  it('gives the recorded revision when it comes again, whatever the body, flushed or not', async () => {
-    const host = new DatabaseHost();
-    const again = { transactionId: 7, events: [{ ...ORDER, id: 'other' }], constraints: [unless(undefined)] };
-    await transact(host, { transactionId: 7 });
-    expect(await transact(host, again)).toEqual({ kind: 'replayed', revision: 1 });
-    host.beginFlush();
-    expect(await transact(host, again)).toEqual({ kind: 'replayed', revision: 1 });
-    await host.endFlush();
-    expect(await transact(host, again)).toEqual({ kind: 'replayed', revision: 1 });
-    await host.reopen(false);
-    expect(await transact(host, again)).toEqual({ kind: 'replayed', revision: 1 });
-    expect(host.machine.revision).toBe(1);
-  });
-
-  it('is not recorded by a refused attempt', async () => {
-    const host = new DatabaseHost();
-    const refused = {
-      transactionId: 7,
-      constraints: [unless(undefined, 0), { kind: 'min-revision' as const, revision: 9 }],
-    };
-    expect(await transact(host, refused)).toMatchObject({ kind: 'violated', revision: 0 });
-    expect(await transact(host, { transactionId: 7 })).toMatchObject({ kind: 'committed', revision: 1 });
   });
 });
 
@@ -132,13 +78,6 @@ describe('constraints', () => {
     expect(host.machine.applied).toMatchObject({ index: 3, revision: 2 });
   });
 
-  it('do not count the events of their own transaction (D4)', async () => {
-    const host = new DatabaseHost();
-    const constraints = [unless(term('by-subject', 's-1'))];
-    expect(await transact(host, { constraints })).toMatchObject({ kind: 'committed' });
-    expect(await transact(host, { constraints })).toMatchObject({ kind: 'violated' });
-  });
-
   it('with a prefix are answered before the entry, and not without an answer (D4)', async () => {
     const host = new DatabaseHost();
     await transact(host);
@@ -154,45 +93,6 @@ describe('constraints', () => {
     expect(answers).toEqual([1, 1]);
     expect(() => host.machine.apply(entry)).toThrow('Every need of a payload is answered');
     expect(host.machine.needs(payload({ constraints: [unless(term('by-type', 'placed'))] }))).toEqual([]);
-  });
-
-  it('see what is applied and not flushed yet (D3, D4)', async () => {
-    const host = new DatabaseHost();
-    for (const revision of [1, 2, 3]) {
-      await transact(host, { events: [{ ...ORDER, id: `e-${revision}` }] });
-      if (revision === 2) host.beginFlush();
-      const outcome = await transact(host, { constraints: [unless(term('by-subject', 's-1'))] });
-      expect(outcome).toMatchObject({ violations: [{ found: revision }] });
-    }
-  });
-});
-
-describe('a taken event id (D2)', () => {
-  it('is stored with the position behind it, within a transaction too', async () => {
-    const host = new DatabaseHost();
-    const other = { ...ORDER, source: 'carts', stream: 'carts' };
-    const sameStream = { ...ORDER, source: 'https://x.example/streams/orders' };
-    expect(await transact(host, { events: [ORDER, ORDER, other, sameStream] })).toMatchObject({
-      storedIds: [
-        { index: 1, id: 'a~1.1' },
-        { index: 3, id: 'a~1.3' },
-      ],
-    });
-    expect(await transact(host)).toMatchObject({ storedIds: [{ index: 0, id: 'a~2.0' }] });
-  });
-
-  it('goes on until it is free when somebody has stored that very id before', async () => {
-    const host = new DatabaseHost();
-    await transact(host, { events: [ORDER, { ...ORDER, id: 'a~2.0' }, { ...ORDER, id: 'a~2.0~2.0' }] });
-    expect(await transact(host)).toMatchObject({ storedIds: [{ index: 0, id: 'a~2.0~2.0~2.0' }] });
-  });
-
-  it('is taken by an id that the server has given', async () => {
-    const host = new DatabaseHost();
-    await transact(host, { events: [ORDER, ORDER] });
-    expect(await transact(host, { events: [{ ...ORDER, id: 'a~1.1' }] })).toMatchObject({
-      storedIds: [{ index: 0, id: 'a~1.1~2.0' }],
-    });
   });
 });
 
@@ -221,10 +121,6 @@ describe('the log', () => {
     await host.flush();
     expect(host.reader().applied()).toMatchObject({ index: 4, term: 2, revision: 0 });
     expect(DatabaseMachine.open(host.source)?.appliedIndex).toBe(4);
-  });
-
-  it('has no database where none was created', () => {
-    expect(DatabaseMachine.open(new DatabaseHost().source)).toBeUndefined();
   });
 
   it('is flushed one batch after the other', () => {

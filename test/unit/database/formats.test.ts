@@ -3,8 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8, parseHex, replicaOf, toGroupId, toHex, toNodeId } from '#base';
-import { encodeCatalogEntry, HEAD_KIND, RowKeys } from '#database';
-import { DATA_KIND, encodeTransactPayload, ORIGIN, stampPayload, term } from '#model';
+import { type CatalogEntry, encodeCatalogEntry, HEAD_KIND, RowKeys } from '#database';
+import { type ApiKey, DATA_KIND, encodeTransactPayload, ORIGIN, stampPayload, term } from '#model';
 import { DATABASE_ID, DatabaseHost } from '../../support/database-host.ts';
 import { eventBytes } from '../../support/events.ts';
 import { exampleOf } from '../../support/format-pages.ts';
@@ -65,56 +65,31 @@ describe('docs/formats', () => {
 
   it('entries.md shows entries of the catalog', () => {
     const createdAtMs = Date.UTC(2025, 11, 7);
-    const entries = [
-      encodeCatalogEntry({
-        kind: 'create',
-        name: 'shop',
-        databaseId: DATABASE_ID,
-        createdAtMs,
-        replicas: [replicaOf(toNodeId(1))],
-      }),
-      encodeCatalogEntry({ kind: 'delete', name: 'shop', databaseId: DATABASE_ID }),
-      encodeCatalogEntry({
-        kind: 'register',
-        registration: {
-          storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
-          name: 'cairn-0',
-          zone: 'a',
-          peer: { host: 'cairn-0.cairn', port: 50_052 },
-          grpc: 'cairn-0.cairn:50051',
-          http: 'http://cairn-0.cairn:3000',
-          levels: { min: 1, max: 2 },
-        },
-      }),
-      encodeCatalogEntry({
-        kind: 'register',
-        registration: {
-          storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
-          name: '',
-          zone: '',
-          peer: { host: '', port: 0 },
-          grpc: '',
-          http: '',
-          mcp: 'http://a:3001',
-          levels: { min: 1, max: 3 },
-        },
-      }),
-      encodeCatalogEntry({ kind: 'raise', level: 2 }),
-      encodeCatalogEntry({
-        kind: 'keep-key',
-        key: {
-          id: '0123456789abcdef',
-          version: 1,
-          name: 'ci',
-          grants: [{ role: 'reader', databases: '*' }],
-          createdAtMs,
-          createdBy: 'bootstrap',
-          expiresAtMs: undefined,
-          secrets: [{ hash: new Uint8Array(32).fill(7), createdAtMs, expiresAtMs: undefined }],
-        },
-      }),
-      encodeCatalogEntry({ kind: 'remove-key', id: '0123456789abcdef' }),
+    const storeId = '0199a5c8-3c1e-7a2b-9f00-ba9876543210';
+    const grpc = 'cairn-0.cairn:50051';
+    const http = 'http://cairn-0.cairn:3000';
+    const named = { name: 'cairn-0', zone: 'a', peer: { host: 'cairn-0.cairn', port: 50_052 }, grpc, http };
+    const bare = { name: '', zone: '', peer: { host: '', port: 0 }, grpc: '', http: '', mcp: 'http://a:3001' };
+    const key: ApiKey = {
+      id: '0123456789abcdef',
+      version: 1,
+      name: 'ci',
+      createdAtMs,
+      createdBy: 'bootstrap',
+      grants: [{ role: 'reader', databases: '*' }],
+      expiresAtMs: undefined,
+      secrets: [{ hash: new Uint8Array(32).fill(7), createdAtMs, expiresAtMs: undefined }],
+    };
+    const database = { name: 'shop', databaseId: DATABASE_ID };
+    const entries: readonly CatalogEntry[] = [
+      { kind: 'create', ...database, createdAtMs, replicas: [replicaOf(toNodeId(1))] },
+      { kind: 'delete', ...database },
+      { kind: 'register', registration: { storeId, ...named, levels: { min: 1, max: 2 } } },
+      { kind: 'register', registration: { storeId, ...bare, levels: { min: 1, max: 3 } } },
+      { kind: 'raise', level: 2 },
+      { kind: 'keep-key', key },
+      { kind: 'remove-key', id: key.id },
     ];
-    expect(exampleOf('entries.md')).toBe(entries.map(toHex).join(''));
+    expect(exampleOf('entries.md')).toBe(entries.map((entry) => toHex(encodeCatalogEntry(entry))).join(''));
   });
 });

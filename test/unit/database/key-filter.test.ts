@@ -40,7 +40,7 @@ describe('KeyFilter (D6)', () => {
     const filter = new KeyFilter(1 << 22);
     filter.complete();
     const hash = new KeyHash();
-    const count = 100_000;
+    const count = 20_000;
     let found = 0;
     for (let n = 0; n < 2 * count; n++) {
       const bytes = encodeUtf8(`order-${n}`);
@@ -81,19 +81,10 @@ describe('KeyFilter (D6)', () => {
 
 describe('KeyHash', () => {
   it('gives what stored event-id rows are keyed by: these values never change', () => {
-    expect([
-      hashOf(1, ''),
-      hashOf(1, 'orders', 'a'),
-      hashOf(2, 'orders', 'a'),
-      hashOf(1, 'ordersa'),
-    ]).toMatchInlineSnapshot(`
-      [
-        "3fb09b5785dc4844",
-        "933e3621efd7c2d8",
-        "803f4bbbcab6adf1",
-        "3573cb3ba7f6ee38",
-      ]
-    `);
+    expect(hashOf(1, '')).toBe('3fb09b5785dc4844');
+    expect(hashOf(1, 'orders', 'a')).toBe('933e3621efd7c2d8');
+    expect(hashOf(2, 'orders', 'a')).toBe('803f4bbbcab6adf1');
+    expect(hashOf(1, 'ordersa')).toBe('3573cb3ba7f6ee38');
   });
 
   it('tells parts, order and domain apart, and spreads over both lanes', () => {

@@ -11,8 +11,12 @@ import { CREATED_AT_MS, DatabaseHost } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
 import { payloadOf } from '../../support/database-requests.ts';
 
-/** More than a transaction may look at. */
-const MANY = 4000;
+/** More than a transaction may look at: of subjects, and of the events after theirs. */
+const SUBJECTS = 2400;
+const NEWER = 30;
+const EVENTS_OF_ONE = 20;
+/** The revision of the last of them. */
+const FILLED = SUBJECTS / 600 + NEWER;
 const ROWS_MAX = 2048;
 const ROWS_OF_A_WAIT = 256;
 const EVENTS_MAX = 512 + 16;
@@ -29,13 +33,12 @@ function transact(
   return apply(host, { stream: 'orders', type: 'placed', subjects }, constraints);
 }
 
-function transactAs(
-  host: DatabaseHost,
-  stream: string,
-  type: string,
-  subjects: readonly string[],
-): Promise<TransactOutcome> {
-  return apply(host, { stream, type, subjects }, []);
+function transactQuietly(host: DatabaseHost, subjects: readonly string[]): Promise<TransactOutcome> {
+  return apply(host, { stream: 'quiet', type: 'ended', subjects }, []);
+}
+
+function times(count: number, subject: string): readonly string[] {
+  return Array.from({ length: count }, () => subject);
 }
 
 function apply(
@@ -54,7 +57,7 @@ function ask(host: DatabaseHost, ...constraints: readonly Constraint[]): Promise
   return transact(host, ['asked'], constraints);
 }
 
-/** Revisions 1 to 4: a thousand subjects `old-…` each. Revisions 5 to 804: one event of `new` each. */
+/** Revisions 1 to 4: 600 subjects `old-…` each. The others: events of `new`. */
 async function manySubjects(kv: KvStore = memoryKv()): Promise<DatabaseHost> {
   const host = new DatabaseHost({}, kv);
   await fill(host);
@@ -62,13 +65,9 @@ async function manySubjects(kv: KvStore = memoryKv()): Promise<DatabaseHost> {
 }
 
 async function fill(host: DatabaseHost): Promise<void> {
-  for (let from = 0; from < MANY; from += 1000) {
-    await transact(
-      host,
-      Array.from({ length: 1000 }, (_, n) => `old-${from + n}`),
-    );
-  }
-  for (let n = 0; n < 800; n++) await transact(host, ['new']);
+  const subjects = Array.from({ length: SUBJECTS }, (_, n) => `old-${n}`);
+  for (let from = 0; from < SUBJECTS; from += 600) await transact(host, subjects.slice(from, from + 600));
+  for (let n = 0; n < NEWER; n++) await transact(host, times(EVENTS_OF_ONE, 'new'));
   await host.flush();
 }
 
@@ -84,43 +83,40 @@ describe('a prefix of more heads than a transaction may look at, none of them ne
   it('is refused where the revision decides, with the places of these constraints', async () => {
     const host = await manySubjects();
     const never = least(10_000, term('by-subject', 'new'));
-    expect(
-      await ask(host, most(0), never, most(3), { kind: 'revision-range', start: 2, end: 5, selector: old }),
-    ).toEqual({
-      kind: 'too-broad',
-      revision: 804,
-      constraints: [0, 2, 3],
-    });
-    expect(host.machine.revision).toBe(804);
+    const range = { kind: 'revision-range', start: 2, end: 5, selector: old } as const;
+    const refused = { kind: 'too-broad', revision: FILLED, constraints: [0, 2, 3] };
+    expect(await ask(host, most(0), never, most(3), range)).toEqual(refused);
+    expect(host.machine.revision).toBe(FILLED);
   });
 
   it('is decided where every revision that it may have says the same', async () => {
     const host = await manySubjects();
-    const range = { kind: 'revision-range', start: 1, end: 804, selector: old } as const;
-    for (const constraint of [least(1), most(804), most(700), range]) {
+    const range = { kind: 'revision-range', start: 1, end: FILLED, selector: old } as const;
+    for (const constraint of [least(1), most(FILLED), most(FILLED - 2), range]) {
       expect(await ask(host, constraint)).toMatchObject({ kind: 'committed' });
     }
   });
 
   it('is found when one of its events is among the newest', async () => {
     const host = await manySubjects();
-    await transact(host, ['old-2']);
-    expect(await ask(host, most(804))).toMatchObject({ kind: 'violated', violations: [{ found: 805 }] });
-    for (let n = 0; n < 300; n++) await transact(host, ['new']);
-    expect(await ask(host, most(804))).toMatchObject({ kind: 'violated', violations: [{ found: 805 }] });
+    const found = { kind: 'violated', violations: [{ found: FILLED + 1 }] };
+    await transact(host, ['old-9']);
+    expect(await ask(host, most(FILLED))).toMatchObject(found);
+    for (let n = 0; n < 15; n++) await transact(host, times(EVENTS_OF_ONE, 'new'));
+    expect(await ask(host, most(FILLED))).toMatchObject(found);
   });
 
   it('is found among the first events of a transaction that is too large to be looked at as a whole', async () => {
     const host = await manySubjects();
-    await transact(host, ['old-2', ...Array.from({ length: 900 }, () => 'new')]);
-    expect(await ask(host, most(804))).toMatchObject({ kind: 'violated', violations: [{ found: 805 }] });
-    await transact(host, [...Array.from({ length: 900 }, () => 'new'), 'old-3']);
-    expect(await ask(host, most(805))).toMatchObject({ kind: 'too-broad', constraints: [0] });
+    await transact(host, ['old-9', ...times(900, 'new')]);
+    expect(await ask(host, most(FILLED))).toMatchObject({ kind: 'violated', violations: [{ found: FILLED + 1 }] });
+    await transact(host, [...times(900, 'new'), 'old-91']);
+    expect(await ask(host, most(FILLED + 1))).toMatchObject({ kind: 'too-broad', constraints: [0] });
   });
 
   it('does not keep a narrow prefix before it from being found', async () => {
     const host = await manySubjects();
-    const outcome = await ask(host, most(0, term('by-subject-prefix', 'old-399')), least(1));
+    const outcome = await ask(host, most(0, term('by-subject-prefix', 'old-239')), least(1));
     expect(outcome).toMatchObject({ kind: 'violated', violations: [{ index: 0, found: 4 }] });
   });
 });
@@ -135,7 +131,7 @@ describe('an equality beside a prefix of too many heads', () => {
     ['combination of two that exist', and([term('by-stream', 'quiet'), term('by-type', 'placed')])],
   ])('says that there is nothing where its %s has no event', async (_what, equality) => {
     const host = await manySubjects();
-    await transactAs(host, 'quiet', 'ended', ['other']);
+    await transactQuietly(host, ['other']);
     await transact(host, ['new']);
     expect(await ask(host, most(0, besides(equality)))).toMatchObject({ kind: 'committed' });
     const never = await ask(host, least(1, besides(equality)));
@@ -144,23 +140,18 @@ describe('an equality beside a prefix of too many heads', () => {
 
   it('says that nothing is newer than its own latest event', async () => {
     const host = await manySubjects();
-    await transactAs(
-      host,
-      'quiet',
-      'ended',
-      Array.from({ length: 300 }, () => 'other'),
-    );
+    await transactQuietly(host, times(300, 'other'));
     for (let n = 0; n < 30; n++) await transact(host, ['new']);
     const selector = besides(term('by-type', 'ended'));
-    expect(await ask(host, most(805, selector))).toMatchObject({ kind: 'committed' });
-    expect(await ask(host, most(100, selector))).toMatchObject({ kind: 'too-broad' });
+    expect(await ask(host, most(FILLED + 1, selector))).toMatchObject({ kind: 'committed' });
+    expect(await ask(host, most(10, selector))).toMatchObject({ kind: 'too-broad' });
   });
 
   it('is walked back where few events meet it, however old they are', async () => {
     const store = memoryKv();
     const reader = new CountingReader(store);
     const host = new DatabaseHost({}, counted(store, reader));
-    await transactAs(host, 'quiet', 'ended', ['old-1', ...Array.from({ length: 200 }, () => 'other')]);
+    await transactQuietly(host, ['old-1', ...times(200, 'other')]);
     await fill(host);
     const selector = besides(term('by-stream', 'quiet'));
     reader.reset();
@@ -172,8 +163,8 @@ describe('an equality beside a prefix of too many heads', () => {
 
   it('is walked back a part of the way where many events meet it', async () => {
     const host = new DatabaseHost();
-    for (let n = 0; n < 400; n++) await transactAs(host, 'quiet', 'ended', ['other']);
-    await transactAs(host, 'quiet', 'ended', ['old-1']);
+    for (let n = 0; n < 400; n++) await transactQuietly(host, ['other']);
+    await transactQuietly(host, ['old-1']);
     await fill(host);
     const violated = await ask(host, most(0, besides(term('by-stream', 'quiet'))));
     expect(violated).toMatchObject({ kind: 'violated', violations: [{ found: 401 }] });

@@ -5,9 +5,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  CATALOG_GROUP,
   DatabaseError,
   NO_BYTES,
+  type NodeId,
   replicaOf,
   toDatabaseId,
   toGroupId,
@@ -17,7 +17,7 @@ import {
   toTerm,
 } from '#base';
 import {
-  CatalogMachine,
+  type CatalogEntry,
   type CatalogOutcome,
   copyRows,
   DatabaseMachine,
@@ -33,6 +33,7 @@ import {
   verifyHistory,
 } from '#database';
 import { type KvStore, memoryKv } from '#kv';
+import { CatalogHost, idOf } from '../../support/catalog-host.ts';
 import { DATABASE_ID, DatabaseHost, sha256, sourceOf } from '../../support/database-host.ts';
 import type { OracleRequest } from '../../support/database-oracle.ts';
 import { arbRequest, payloadOf, stampMs } from '../../support/database-requests.ts';
@@ -40,73 +41,47 @@ import { sharedContent } from '../../support/database-rows.ts';
 
 const NEW_ID = toDatabaseId('0198c0de-0000-7000-8000-00000000cafe');
 const THIRD_ID = toDatabaseId('0198c0de-0000-7000-8000-00000000f00d');
-const [NODE_1, NODE_2, NODE_4] = [1, 2, 4].map((node) => toNodeId(node)) as [never, never, never];
+const [NODE_2, NODE_4] = [toNodeId(2), toNodeId(4)];
 const HASH = new Uint8Array(32).fill(7);
 const TARGET = 9;
 
-class Catalog {
-  readonly kv: KvStore = memoryKv();
-  machine = this.#open();
-  #index = 0;
-
-  create(name: string): CatalogOutcome {
-    const replicas = [NODE_1, NODE_2].map((node) => replicaOf(node));
-    return this.apply(encodeCatalogEntry({ kind: 'create', name, databaseId: DATABASE_ID, createdAtMs: 5, replicas }));
-  }
-
-  recover(group: number, node: never, databaseId = NEW_ID): CatalogOutcome {
-    const what = { group: toGroupId(group), node, databaseId, revision: toRevision(8), chainHash: HASH };
-    return this.apply(encodeCatalogEntry({ kind: 'recover', ...what }));
-  }
-
-  apply(payload: Uint8Array): CatalogOutcome {
-    return this.machine.apply({ index: toLogIndex(++this.#index), term: toTerm(1), payload });
-  }
-
-  async reopen(): Promise<void> {
-    const batch = this.kv.batch();
-    this.machine.flushInto(batch);
-    await this.kv.write(batch);
-    this.machine = this.#open();
-  }
-
-  #open(): CatalogMachine {
-    return CatalogMachine.open(sourceOf(this.kv, CATALOG_GROUP), NO_BYTES);
-  }
+function recovery(group: number, node: NodeId, databaseId = NEW_ID): CatalogEntry {
+  const what = { group: toGroupId(group), node, databaseId, revision: toRevision(8), chainHash: HASH };
+  return { kind: 'recover', ...what };
 }
 
 describe('a recovery in the catalog', () => {
   it('gives the name to a new instance in a group of its own, and keeps where it comes from (D10, D19)', async () => {
-    const catalog = new Catalog();
-    catalog.create('other');
-    const before = catalog.create('shop');
+    const host = new CatalogHost();
+    const recover = (...what: Parameters<typeof recovery>): CatalogOutcome => host.apply(recovery(...what));
+    host.create('other', 1, [1, 2]);
+    const before = host.create('shop', 2, [1, 2]);
     if (before.kind !== 'created') throw new Error('It is free');
-    expect(catalog.recover(2, NODE_4)).toEqual({ kind: 'unmoved' });
-    expect(catalog.recover(7, NODE_2)).toEqual({ kind: 'unmoved' });
+    expect(recover(2, NODE_4)).toEqual({ kind: 'unmoved' });
+    expect(recover(7, NODE_2)).toEqual({ kind: 'unmoved' });
     const replicas = [replicaOf(NODE_2)];
-    const recovery = { databaseId: DATABASE_ID, group: 2, rootId: DATABASE_ID, revision: 8, chainHash: HASH };
+    const origin = { databaseId: idOf(2), group: 2, rootId: idOf(2), revision: 8, chainHash: HASH };
     const held = { replicas, founders: replicas, leaving: [], placement: 0, isSettled: true };
-    const binding = { name: 'shop', databaseId: NEW_ID, group: 3, createdAtMs: 5, ...held, recovery };
-    expect(catalog.recover(2, NODE_2)).toEqual({ kind: 'recovered', before: before.binding, binding });
-    expect(catalog.recover(2, NODE_2)).toEqual({ kind: 'unmoved' });
-    await catalog.reopen();
-    expect(catalog.machine.list()).toMatchObject([{ name: 'other', group: 1 }, binding]);
-    expect(catalog.recover(3, NODE_2, THIRD_ID)).toMatchObject({
+    const binding = { name: 'shop', databaseId: NEW_ID, group: 3, createdAtMs: 2, ...held, recovery: origin };
+    expect(recover(2, NODE_2)).toEqual({ kind: 'recovered', before: before.binding, binding });
+    expect(recover(2, NODE_2)).toEqual({ kind: 'unmoved' });
+    await host.reopen();
+    expect(host.machine.list()).toMatchObject([{ name: 'other', group: 1 }, binding]);
+    expect(recover(3, NODE_2, THIRD_ID)).toMatchObject({
       kind: 'recovered',
-      binding: { group: 4, recovery: { databaseId: NEW_ID, group: 3, rootId: DATABASE_ID } },
+      binding: { group: 4, recovery: { databaseId: NEW_ID, group: 3, rootId: idOf(2) } },
     });
-    await catalog.reopen();
-    expect(catalog.machine.lookup('shop')).toMatchObject({ databaseId: THIRD_ID, group: 4, createdAtMs: 5 });
-    expect(catalog.machine.applied).toMatchObject({ revision: 4, nextGroup: 5 });
+    await host.reopen();
+    expect(host.machine.lookup('shop')).toMatchObject({ databaseId: THIRD_ID, group: 4, createdAtMs: 2 });
+    expect(host.machine.applied).toMatchObject({ revision: 4, nextGroup: 5 });
   });
 
   it('stops the node when its entry is cut short (D9)', () => {
-    const what = { group: toGroupId(1), node: NODE_2, databaseId: NEW_ID, revision: toRevision(8), chainHash: HASH };
-    const intact = encodeCatalogEntry({ kind: 'recover', ...what });
+    const intact = encodeCatalogEntry(recovery(1, NODE_2));
     for (let length = 2; length < intact.length; length += 1) {
-      expect(() => new Catalog().apply(intact.subarray(0, length))).toThrow(DatabaseError);
+      expect(() => new CatalogHost().applyPayload(intact.subarray(0, length))).toThrow(DatabaseError);
     }
-    expect(new Catalog().apply(intact)).toEqual({ kind: 'unmoved' });
+    expect(new CatalogHost().applyPayload(intact)).toEqual({ kind: 'unmoved' });
   });
 });
 

@@ -1,0 +1,63 @@
+/** A catalog machine over memory: entries in log order, the usual ones in short, and restarts with what was written. */
+import { CATALOG_GROUP, type DatabaseId, LEVELS, replicaOf, toDatabaseId, toLogIndex, toNodeId, toTerm } from '#base';
+import {
+  type CatalogEntry,
+  CatalogMachine,
+  type CatalogOutcome,
+  encodeCatalogEntry,
+  type NodeRegistration,
+} from '#database';
+import { type KvStore, memoryKv } from '#kv';
+import { sourceOf } from './database-host.ts';
+
+export function idOf(n: number): DatabaseId {
+  return toDatabaseId(`0198c0de-0000-7000-8000-${n.toString(16).padStart(12, '0')}`);
+}
+
+export function replicasOn(nodes: readonly number[], copy = 0): ReturnType<typeof replicaOf>[] {
+  return nodes.map((node) => replicaOf(toNodeId(node), copy));
+}
+
+/** What the store number `n` says of itself. */
+export function registrationOf(n: number, more: Partial<NodeRegistration> = {}): NodeRegistration {
+  const peer = { host: '127.0.0.1', port: n };
+  return { storeId: idOf(n), name: `node-${n}`, zone: '', peer, grpc: '', http: '', levels: LEVELS, ...more };
+}
+
+export class CatalogHost {
+  readonly kv: KvStore = memoryKv();
+  machine: CatalogMachine = this.open();
+  #index = 0;
+
+  /** A machine as a restart finds it. */
+  open(): CatalogMachine {
+    return CatalogMachine.open(sourceOf(this.kv, CATALOG_GROUP), Uint8Array.of(1, 2, 3));
+  }
+
+  apply(entry: CatalogEntry): CatalogOutcome {
+    return this.applyPayload(encodeCatalogEntry(entry));
+  }
+
+  applyPayload(payload: Uint8Array): CatalogOutcome {
+    return this.machine.apply({ index: toLogIndex(++this.#index), term: toTerm(1), payload });
+  }
+
+  create(name: string, n: number, nodes: readonly number[]): CatalogOutcome {
+    return this.apply({ kind: 'create', name, databaseId: idOf(n), createdAtMs: n, replicas: replicasOn(nodes) });
+  }
+
+  register(n: number, more: Partial<NodeRegistration> = {}): CatalogOutcome {
+    return this.apply({ kind: 'register', registration: registrationOf(n, more) });
+  }
+
+  async flush(): Promise<void> {
+    const batch = this.kv.batch();
+    this.machine.flushInto(batch);
+    await this.kv.write(batch);
+  }
+
+  async reopen(): Promise<void> {
+    await this.flush();
+    this.machine = this.open();
+  }
+}
