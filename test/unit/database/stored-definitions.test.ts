@@ -115,7 +115,7 @@ describe('ReadDefinitions (D24)', () => {
     await expect(definitions.current()).rejects.toThrow(/checksum/);
     await put(host.kv, key, whole);
     const found = await definitions.current();
-    expect(found.list(toRevision(2)).map(({ component }) => component)).toEqual([SMALL, LARGE]);
+    expect(found.list(toRevision(2)).map((each) => each.component)).toEqual([SMALL, LARGE]);
     expect(found.versions({ component, name }, toRevision(2))).toMatchObject([{ version: 1 }]);
   });
 });

@@ -69,22 +69,17 @@ function read(bytes: Uint8Array): { readonly event: Event | undefined; readonly 
   };
 }
 
+const SECOND_1 = { seconds: 1, nanos: 0 };
+const SPELLED = '1970-01-01T01:00:01+01:00';
+
 describe('a CloudEvent', () => {
   it.each<[string, Write, Partial<Event>]>([
     ['nothing more', () => undefined, {}],
     ['a subject', attribute('subject', ceString('s')), { subject: 's' }],
-    ['a time', attribute('time', ceTimestamp), { time: { instant: { seconds: 1, nanos: 0 } } }],
-    [
-      'a time that is spelled',
-      attribute('time', ceString('1970-01-01T01:00:01+01:00')),
-      { time: { instant: { seconds: 1, nanos: 0 }, text: '1970-01-01T01:00:01+01:00' } },
-    ],
+    ['a time', attribute('time', ceTimestamp), { time: { instant: SECOND_1 } }],
+    ['a time that is spelled', attribute('time', ceString(SPELLED)), { time: { instant: SECOND_1, text: SPELLED } }],
     ['a schema', attribute('dataschema', ceUri('https://x.example/s')), { dataSchema: 'https://x.example/s' }],
-    [
-      'a schema of type string',
-      attribute('dataschema', ceString('https://x.example/s')),
-      { dataSchema: 'https://x.example/s' },
-    ],
+    ['a schema of type string', attribute('dataschema', ceString('x:y/s')), { dataSchema: 'x:y/s' }],
     [
       'extensions of all types',
       all(
@@ -104,15 +99,11 @@ describe('a CloudEvent', () => {
           ['d', { kind: 'bytes', value: hex('ff00') }],
           ['e', { kind: 'uri', value: 'x:y' }],
           ['f', { kind: 'uri-ref', value: '//x/y' }],
-          ['g', { kind: 'timestamp', value: { seconds: 1, nanos: 0 } }],
+          ['g', { kind: 'timestamp', value: SECOND_1 }],
         ]),
       },
     ],
-    [
-      'an attribute twice, the last of which wins',
-      all(attribute('subject', ceInteger), attribute('subject', ceString('s'))),
-      { subject: 's' },
-    ],
+    ['a subject twice', all(attribute('subject', ceInteger), attribute('subject', ceString('s'))), { subject: 's' }],
   ])('may have %s', (_what, write, attributes) => {
     const { event, faults } = read(cloudEvent(write));
     expect(faults).toEqual([]);
@@ -139,103 +130,42 @@ describe('a CloudEvent', () => {
     expect([event?.data, event?.dataKind]).toEqual([encodeUtf8(data), dataKind]);
   });
 
-  it.each<[string, Uint8Array, string]>([
-    ['invalidNoSpecVersion', cloudEvent(() => undefined, ['1.0']), 'events[0].spec_version is required'],
-    ['invalidNoId', cloudEvent(() => undefined, ['e-1']), 'events[0].id is required'],
-    ['invalidNoType', cloudEvent(() => undefined, ['order.placed']), 'events[0].type is required'],
-    ['invalidNoSource', cloudEvent(() => undefined, ['orders']), 'events[0].source is required'],
-    ['invalidEmptyId', cloudEvent(text(1, ''), ['e-1']), 'events[0].id is required'],
-    ['invalidEmptySource', cloudEvent(text(2, '')), 'events[0].source is required'],
-    ['invalidEmptySpecVersion', cloudEvent(text(3, '')), 'events[0].spec_version is required'],
-    ['invalidEmptyType', cloudEvent(text(4, '')), 'events[0].type is required'],
-    ['invalidUnknownSpecVersion', cloudEvent(text(3, '0.9')), 'events[0].spec_version must be "1.0"'],
-    [
-      'invalidNonRfc2046DataContentType',
-      cloudEvent(contentType('xyz')),
-      'events[0].attributes["datacontenttype"] must be a media type',
-    ],
-    [
-      'invalidEmptyDataContentType',
-      cloudEvent(contentType('')),
-      'events[0].attributes["datacontenttype"] must be a media type',
-    ],
+  const at = (name: string, text: string): string => `.attributes["${name}"] ${text}`;
+  it.each<[string, Write, string]>([
+    // Cases of the conformance tests that the rules of every event do not cover by themselves.
+    ['invalidEmptyId', text(1, ''), '.id is required'],
+    ['invalidEmptySource', text(2, ''), '.source is required'],
+    ['invalidEmptySpecVersion', text(3, ''), '.spec_version is required'],
+    ['invalidEmptyType', text(4, ''), '.type is required'],
+    ['invalidUnknownSpecVersion', text(3, '0.9'), '.spec_version must be "1.0"'],
+    ['invalidEmptyDataContentType', contentType(''), at('datacontenttype', 'must be a media type')],
     [
       'invalidDataContentTypeWrongType',
-      cloudEvent(attribute('datacontenttype', ceInteger)),
-      'events[0].attributes["datacontenttype"] must be of type string',
+      attribute('datacontenttype', ceInteger),
+      at('datacontenttype', 'must be of type'),
     ],
-    [
-      'invalidEmptyDataSchema',
-      cloudEvent(attribute('dataschema', ceString(''))),
-      'events[0].attributes["dataschema"] must be a URI',
-    ],
+    ['invalidEmptyDataSchema', attribute('dataschema', ceString('')), at('dataschema', 'must be a URI')],
     [
       'invalidDataSchemaWrongType',
-      cloudEvent(attribute('dataschema', ceInteger)),
-      'events[0].attributes["dataschema"] must be of type uri or string',
+      attribute('dataschema', ceInteger),
+      at('dataschema', 'must be of type uri or string'),
     ],
-    [
-      'invalidEmptySubject',
-      cloudEvent(attribute('subject', ceString(''))),
-      'events[0].attributes["subject"] must not be empty',
-    ],
-    [
-      'invalidSubjectWrongType',
-      cloudEvent(attribute('subject', ceInteger)),
-      'events[0].attributes["subject"] must be of type string',
-    ],
-    [
-      'invalidTimeWrongType',
-      cloudEvent(attribute('time', ceInteger)),
-      'events[0].attributes["time"] must be of type timestamp',
-    ],
-    [
-      'invalidCapitalizedExtension',
-      cloudEvent(attribute('MyExtension', ceString('x'))),
-      'events[0].attributes["MyExtension"] must be a name',
-    ],
-    [
-      'invalidPunctuatedExtension',
-      cloudEvent(attribute('My.Extension', ceString('x'))),
-      'events[0].attributes["My.Extension"] must be a name',
-    ],
-    [
-      'invalidExtensionNoValue',
-      cloudEvent(attribute('myextension', () => undefined)),
-      'events[0].attributes["myextension"] must have a value',
-    ],
-    [
-      'a time that is no time',
-      cloudEvent(attribute('time', ceString('noon'))),
-      'events[0].attributes["time"] must be a time of RFC 3339',
-    ],
-    [
-      'a core attribute among the others',
-      cloudEvent(attribute('id', ceString('x'))),
-      'events[0].attributes["id"] must not have the name of a core',
-    ],
-    [
-      'an attribute of the server',
-      cloudEvent(attribute('revision', ceString('1'))),
-      'events[0].attributes["revision"] must not have a name that',
-    ],
-    [
-      'text that is no UTF-8',
-      cloudEvent((w) => writeBytesField(w, 7, hex('ff'))),
-      'events[0].text_data must be well-formed UTF-8',
-    ],
-    [
-      'an id that is no UTF-8',
-      cloudEvent((w) => writeBytesField(w, 1, hex('ff'))),
-      'events[0].id must be well-formed UTF-8',
-    ],
-    ['half a message', hex('0a05'), 'events[0] must be a protobuf message of io.cloudevents.v1.CloudEvent'],
-    ['half an attribute', hex('2a020a05'), 'events[0] must be a protobuf message of io.cloudevents.v1.CloudEvent'],
-  ])('is refused as %s', (_name, bytes, expected) => {
-    const { event, faults } = read(bytes);
+    ['invalidEmptySubject', attribute('subject', ceString('')), at('subject', 'must not be empty')],
+    ['invalidSubjectWrongType', attribute('subject', ceInteger), at('subject', 'must be of type string')],
+    ['invalidTimeWrongType', attribute('time', ceInteger), at('time', 'must be of type timestamp')],
+    ['invalidPunctuatedExtension', attribute('My.X', ceString('x')), at('My.X', 'must be a name')],
+    ['invalidExtensionNoValue', attribute('myextension', () => undefined), at('myextension', 'must have a value')],
+    ['a time that is no time', attribute('time', ceString('noon')), at('time', 'must be a time of RFC 3339')],
+    ['a core attribute among the others', attribute('id', ceString('x')), at('id', 'must not have the name of a core')],
+    ['an attribute of the server', attribute('revision', ceString('1')), at('revision', 'must not have a name that')],
+    ['text that is no UTF-8', (w) => writeBytesField(w, 7, hex('ff')), '.text_data must be well-formed UTF-8'],
+    ['an id that is no UTF-8', (w) => writeBytesField(w, 1, hex('ff')), '.id must be well-formed UTF-8'],
+    ['half a message', (w) => w.bytes(hex('0a05')), ' must be a protobuf message of io.cloudevents.v1.CloudEvent'],
+    ['half an attribute', (w) => w.bytes(hex('2a020a05')), ' must be a protobuf message of io.cloudevents.v1'],
+  ])('is refused as %s', (_name, write, expected) => {
+    const { event, faults } = read(cloudEvent(write));
     expect(event).toBeUndefined();
-    expect(faults).toHaveLength(1);
-    expect(faults[0]).toContain(expected);
+    expect(faults).toEqual([expect.stringContaining(`events[0]${expected}`)]);
   });
 
   it('is refused with all its faults', () => {

@@ -20,6 +20,7 @@ import {
 
 const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
 const selector = term('by-type', 't');
+const range = (start: number, end: number) => ({ kind: 'revision-range', start, end }) as const;
 
 describe('decide (M7, decisions 4)', () => {
   it.each<[string, Constraint, readonly number[], readonly number[]]>([
@@ -32,15 +33,10 @@ describe('decide (M7, decisions 4)', () => {
     ['MaxRevision 3 of a selector', { kind: 'max-revision', revision: 3, selector }, [0, 2, 3], [4, 99]],
     ['MaxRevision 0 of a selector: must not exist', { kind: 'max-revision', revision: 0, selector }, [0], [1, 9]],
     ['MaxRevision 3 of the database', { kind: 'max-revision', revision: 3 }, [0, 3], [4]],
-    [
-      'RevisionRange 2 to 4 of a selector',
-      { kind: 'revision-range', start: 2, end: 4, selector },
-      [2, 3, 4],
-      [0, 1, 5],
-    ],
-    ['RevisionRange 0 to 0 of a selector', { kind: 'revision-range', start: 0, end: 0, selector }, [0], [1]],
-    ['RevisionRange 2 to 4 of the database', { kind: 'revision-range', start: 2, end: 4 }, [4, 5, 99], [0, 3]],
-    ['RevisionRange 0 to 0 of the database', { kind: 'revision-range', start: 0, end: 0 }, [0, 1], []],
+    ['RevisionRange 2 to 4 of a selector', { ...range(2, 4), selector }, [2, 3, 4], [0, 1, 5]],
+    ['RevisionRange 0 to 0 of a selector', { ...range(0, 0), selector }, [0], [1]],
+    ['RevisionRange 2 to 4 of the database', range(2, 4), [4, 5, 99], [0, 3]],
+    ['RevisionRange 0 to 0 of the database', range(0, 0), [0, 1], []],
   ])('%s', (_what, constraint, holds, fails) => {
     expect(holds.map((latest) => decide(constraint, latest))).toEqual(holds.map(() => undefined));
     expect(fails.map((latest) => decide(constraint, latest)?.found)).toEqual(fails);
@@ -60,28 +56,17 @@ describe('decide (M7, decisions 4)', () => {
 });
 
 describe('a constraint on the wire', () => {
+  const IN_PARTS = '0a07 0801 1203 520178 0a07 0803 1203 8a0100';
   it.each<[string, string, Constraint]>([
     ['min_revision', '0a020803', { kind: 'min-revision', revision: 3 }],
     ['min_revision 0', '0a00', { kind: 'min-revision', revision: 0 }],
     ['min_revision with a selector', '0a070803 1203520174', { kind: 'min-revision', revision: 3, selector }],
-    [
-      'an empty selector, which is not the same as none',
-      '0a040803 1200',
-      { kind: 'min-revision', revision: 3, selector: ALL },
-    ],
+    ['an empty selector, not none', '0a040803 1200', { kind: 'min-revision', revision: 3, selector: ALL }],
     ['max_revision', '12020809', { kind: 'max-revision', revision: 9 }],
-    ['revision_range', '1a04 0802 1004', { kind: 'revision-range', start: 2, end: 4 }],
-    [
-      'revision_range with a selector',
-      '1a09 0802 1004 1a03 520174',
-      { kind: 'revision-range', start: 2, end: 4, selector },
-    ],
+    ['revision_range', '1a04 0802 1004', range(2, 4)],
+    ['revision_range with a selector', '1a09 0802 1004 1a03 520174', { ...range(2, 4), selector }],
     ['two kinds, the last of which wins', '0a020803 12020809', { kind: 'max-revision', revision: 9 }],
-    [
-      'a kind in two parts, with a selector in two parts',
-      '0a07 0801 1203 520178 0a07 0803 1203 8a0100',
-      { kind: 'min-revision', revision: 3, selector: NO_SUBJECT },
-    ],
+    ['a kind and a selector in two parts', IN_PARTS, { kind: 'min-revision', revision: 3, selector: NO_SUBJECT }],
   ])('may be %s', (_what, bytes, expected) => {
     const faults = new Faults();
     expect(decodeConstraint(hex(bytes), 'constraints[2]', faults)).toEqual(expected);
@@ -92,24 +77,12 @@ describe('a constraint on the wire', () => {
     const most = Number.MAX_SAFE_INTEGER;
     const read = (bytes: Uint8Array): Constraint | undefined => decodeConstraint(bytes, 'constraints[2]', new Faults());
     for (const [text, asked, logged] of [
-      [
-        '120b 08 ffffffffffffffffff01',
-        { kind: 'max-revision', revision: 2n ** 64n - 1n },
-        { kind: 'max-revision', revision: most },
-      ],
-      [
-        '1a0d 0801 10 ffffffffffffffffff01',
-        { kind: 'revision-range', start: 1, end: 2n ** 64n - 1n },
-        { kind: 'revision-range', start: 1, end: most },
-      ],
-      [
-        '0a09 08 8080808080808010',
-        { kind: 'min-revision', revision: 2n ** 53n },
-        { kind: 'min-revision', revision: most },
-      ],
+      ['120b 08 ffffffffffffffffff01', { kind: 'max-revision', revision: 2n ** 64n - 1n }, { revision: most }],
+      ['1a0d 0801 10 ffffffffffffffffff01', { ...range(1, 0), end: 2n ** 64n - 1n }, { end: most }],
+      ['0a09 08 8080808080808010', { kind: 'min-revision', revision: 2n ** 53n }, { revision: most }],
     ] as const) {
       expect(read(hex(text))).toEqual(asked);
-      expect(read(encodeConstraint(asked))).toEqual(logged);
+      expect(read(encodeConstraint(asked))).toEqual({ ...asked, ...logged });
     }
   });
 
@@ -136,41 +109,20 @@ describe('a constraint on the wire', () => {
   });
 
   it.each([
-    ['nothing', '', 'constraints[2] must be one of min_revision, max_revision, revision_range'],
-    ['an unknown kind', '22020803', 'constraints[2] must be one of min_revision, max_revision, revision_range'],
-    [
-      'an unknown kind beside a known one',
-      '0a020803 f80101',
-      'constraints[2] must be one of min_revision, max_revision, revision_range',
-    ],
-    [
-      'an unknown field of a kind',
-      '0a040803 2001',
-      'constraints[2].min_revision.4 must be absent: cairn.v1.MinRevision',
-    ],
-    [
-      'an unknown kind of selector',
-      '0a05 1203 a20100',
-      'constraints[2].min_revision.selector.20 must be absent: cairn.v1.EventSelector has no field 20',
-    ],
-    ['crossed ends', '1a04 0804 1002', 'constraints[2].revision_range must have start at or before end'],
-    ['half a message', '0a05', 'constraints[2] must be a protobuf message'],
-    ['half a number', '0a02 08 80', 'constraints[2].min_revision must be a protobuf message of that kind'],
-    ['a bad selector', '0a04 1202 0a00', 'constraints[2].min_revision.selector.stream must not be empty'],
+    ['nothing', '', ' must be one of min_revision, max_revision, revision_range'],
+    ['an unknown kind', '22020803', ' must be one of min_revision, max_revision, revision_range'],
+    ['an unknown kind beside a known one', '0a020803 f80101', ' must be one of min_revision'],
+    ['an unknown field of a kind', '0a040803 2001', '.min_revision.4 must be absent: cairn.v1.MinRevision'],
+    ['an unknown kind of selector', '0a05 1203 a20100', '.min_revision.selector.20 must be absent: cairn.v1.EventSel'],
+    ['crossed ends', '1a04 0804 1002', '.revision_range must have start at or before end'],
+    ['half a message', '0a05', ' must be a protobuf message'],
+    ['half a number', '0a02 08 80', '.min_revision must be a protobuf message of that kind'],
+    ['a bad selector', '0a04 1202 0a00', '.min_revision.selector.stream must not be empty'],
   ])('is refused for %s', (_what, bytes, expected) => {
     const faults = new Faults();
     expect(decodeConstraint(hex(bytes), 'constraints[2]', faults)).toBeUndefined();
-    expect(faults.violations.map(({ field, description }) => `${field} ${description}`).join()).toContain(expected);
-  });
-
-  it.each<Constraint>([
-    { kind: 'min-revision', revision: 0 },
-    { kind: 'min-revision', revision: Number.MAX_SAFE_INTEGER, selector: ALL },
-    { kind: 'max-revision', revision: 0, selector: or([selector, NO_SUBJECT]) },
-    { kind: 'revision-range', start: 0, end: 7 },
-    { kind: 'revision-range', start: 3, end: 3, selector },
-  ])('goes into bytes and back: %o', (constraint) => {
-    expect(decodeConstraint(encodeConstraint(constraint), 'c', new Faults())).toEqual(constraint);
+    const texts = faults.violations.map(({ field, description }) => `${field} ${description}`);
+    expect(texts.join()).toContain(`constraints[2]${expected}`);
   });
 });
 

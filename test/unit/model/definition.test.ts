@@ -21,7 +21,6 @@ import {
   type Selector,
   selectorFromJson,
   term,
-  toVersionNumber,
 } from '#model';
 import { componentName } from '../../support/definitions.ts';
 
@@ -61,6 +60,27 @@ const VIEW_READ = {
 } as const;
 
 const bySubject = parameter('by-subject', 'account_id');
+const byKey = parameter('by-subject', 'key');
+const accounts = term('by-stream', 'accounts');
+const TYPES = ['a', 'b'].map((type) => term('by-type', type));
+const P = { parameter: 'p' };
+const BY_SUBJECT = { equals: { subject: { parameter: 'account_id' } } };
+const BY_STREAM = { stream: { parameter: 'ledger' } };
+const KEYED = { equals: { subject: { parameter: 'key' } } };
+const TYPED = {
+  type: 'or',
+  selectors: [
+    { type: 'equals', attr: { event_type: 'a' } },
+    { type: 'equals', attr: { subject: { parameter: 'account_id' } } },
+  ],
+};
+const WIDE = { or: many(20).map((stream) => ({ stream })) };
+
+function many(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, at) => `t${at}`);
+}
+
+const selecting = (selector: object): object => ({ event_selector: selector });
 
 describe('the metadata of a State View', () => {
   it.each<[string, object, object]>([
@@ -72,166 +92,100 @@ describe('the metadata of a State View', () => {
     ['a schema itself', { content_schema: { a: 1 } }, { schema: { kind: 'held', bytes: encodeUtf8('{"a":1}') } }],
     ['a priority', { priority: 'high' }, { priority: 'high' }],
     ['a presenter', { presenter: 'page' }, { presenter: { name: 'page', version: undefined } }],
-    [
-      'a version of a presenter',
-      { presenter: { name: 'page', version: 3 } },
-      { presenter: { name: 'page', version: toVersionNumber(3) } },
-    ],
+    ['a version of a presenter', { presenter: { name: 'p', version: 3 } }, { presenter: { name: 'p', version: 3 } }],
     ['a function', { reduce_fn: 'fold' }, { reduceFunction: 'fold' }],
     [
       'the selector of the specification',
-      {
-        event_selector: {
-          type: 'or',
-          selectors: [
-            { type: 'equals', attr: { event_type: 'a' } },
-            { type: 'equals', attr: { subject: { parameter: 'account_id' } } },
-          ],
-        },
-      },
+      { event_selector: TYPED },
       { selector: or([term('by-type', 'a'), bySubject]) },
     ],
     [
       'parameters of every attribute',
-      {
-        event_selector: {
-          and: [
-            { equals: { subject: { parameter: 'account_id' } } },
-            { startsWith: { eventType: { parameter: 'family' } } },
-            { stream: { parameter: 'ledger' } },
-          ],
-        },
-      },
-      { selector: and([bySubject, parameter('by-type-prefix', 'family'), parameter('by-stream', 'ledger')]) },
+      { event_selector: { and: [BY_SUBJECT, { startsWith: { eventType: { parameter: 'f' } } }, BY_STREAM] } },
+      { selector: and([bySubject, parameter('by-type-prefix', 'f'), parameter('by-stream', 'ledger')]) },
     ],
-    [
-      'event types in place of a selector',
-      { event_selector: undefined, events: ['a', 'b'] },
-      { selector: or([term('by-type', 'a'), term('by-type', 'b')]) },
-    ],
-    [
-      'event types and a selector',
-      { events: ['a'] },
-      { selector: and([term('by-stream', 'accounts'), term('by-type', 'a')]) },
-    ],
-    [
-      'a key',
-      { key_type: 'Int64' },
-      { keyType: 'int64', selector: and([term('by-stream', 'accounts'), parameter('by-subject', 'key')]) },
-    ],
+    ['event types in place of a selector', { event_selector: undefined, events: ['a', 'b'] }, { selector: or(TYPES) }],
+    ['event types and a selector', { events: ['a', 'b'] }, { selector: and([accounts, or(TYPES)]) }],
+    ['a key', { key_type: 'Int64' }, { keyType: 'int64', selector: and([accounts, byKey]) }],
     [
       'a key that its selector names',
-      { key_type: 'String', event_selector: { equals: { subject: { parameter: 'key' } } } },
-      { keyType: 'string', selector: parameter('by-subject', 'key') },
+      { key_type: 'String', event_selector: KEYED },
+      { keyType: 'string', selector: byKey },
     ],
     ['no key', { key_type: 'None', event_selector: {} }, { selector: ALL }],
   ])('takes %s', (_what, metadata, expected) => {
     expect(read('state-view', { ...VIEW, ...metadata })).toStrictEqual({ ...VIEW_READ, ...expected });
   });
 
-  it.each<[string, object | string, readonly string[]]>([
+  const WITH_MORE = 'with what events and key_type add';
+  it.each<[string, object | string, string]>([
+    ['text that is no JSON', '{', ' must be JSON: line 1, column 2: expected a member name in quotes; found the end'],
+    ['no object', '[]', ' must be an object'],
     [
-      'text that is no JSON',
-      '{',
-      ['metadata must be JSON: line 1, column 2: expected a member name in quotes; found the end'],
-    ],
-    ['no object', '[]', ['metadata must be an object']],
-    [
-      'nothing',
-      {},
-      [
-        'metadata.state_view_name is required',
-        'metadata.content_type is required',
-        'metadata.query_temporality is required',
-        'metadata.event_selector is required',
-      ],
+      'a bad name',
+      { state_view_name: '1' },
+      '.state_view_name must be a letter, then up to 127 letters, digits, "_", "."',
     ],
     [
-      'a name that is none',
-      { ...VIEW, state_view_name: '1st' },
-      ['metadata.state_view_name must be a letter, then up to 127 letters, digits, "_", "." or "-"'],
+      'another order',
+      { query_temporality: 'Revision' },
+      '.query_temporality must be one of revision, effective_timestamp',
     ],
+    ['a bad content type', { content_type: 'json' }, '.content_type must be a media type such as application/json, of'],
     [
-      'an unknown order',
-      { ...VIEW, query_temporality: 'Revision' },
-      ['metadata.query_temporality must be one of revision, effective_timestamp'],
+      'a number as schema',
+      { content_schema: 5 },
+      '.content_schema must be a URI, or a JSON Schema: an object, true or',
     ],
+    ['a large schema', { content_schema: { a: 'x'.repeat(65_536) } }, '.content_schema must be 1 to 65536 bytes'],
+    ['a long description', { description: 'x'.repeat(4097) }, '.description must be at most 4096 bytes of UTF-8'],
+    ['no event types', { events: [] }, '.events must name at least one event type'],
     [
-      'a content type that is none',
-      { ...VIEW, content_type: 'json' },
-      ['metadata.content_type must be a media type such as application/json, of at most 255 bytes'],
-    ],
-    [
-      'a schema that is a number',
-      { ...VIEW, content_schema: 5 },
-      ['metadata.content_schema must be a URI, or a JSON Schema: an object, true or false'],
-    ],
-    [
-      'a schema that is too large',
-      { ...VIEW, content_schema: { a: 'x'.repeat(65_536) } },
-      ['metadata.content_schema must be 1 to 65536 bytes'],
-    ],
-    [
-      'a description that is too long',
-      { ...VIEW, description: 'x'.repeat(4097) },
-      ['metadata.description must be at most 4096 bytes of UTF-8'],
-    ],
-    ['no event types', { ...VIEW, events: [] }, ['metadata.events must name at least one event type']],
-    [
-      'the version 0 of a presenter',
-      { ...VIEW, presenter: { name: 'p', version: 0 } },
-      ['metadata.presenter.version must be an integer from 1 to 9007199254740991'],
+      'version 0 of a presenter',
+      { presenter: { name: 'p', version: 0 } },
+      '.presenter.version must be an integer from 1',
     ],
     [
       'a parameter of a source',
-      { ...VIEW, event_selector: { source: { parameter: 'p' } } },
-      ['metadata.event_selector.source.parameter must be a value: a parameter stands for no source'],
+      selecting({ source: P }),
+      '.event_selector.source.parameter must be a value: a parameter',
     ],
     [
-      'a parameter with a dot',
-      { ...VIEW, event_selector: { stream: { parameter: 'a.b' } } },
-      ['metadata.event_selector.stream.parameter must be a letter or "_", then up to 63 letters, digits, "_" or "-"'],
+      'a bad parameter',
+      selecting({ stream: { parameter: 'a.b' } }),
+      '.event_selector.stream.parameter must be a letter',
     ],
     [
-      'more event types than a selector may have parts',
-      { ...VIEW, events: Array.from({ length: 50_000 }, (_, at) => `t${at}`) },
-      ['metadata.event_selector must consist of at most 256 selectors, with what events and key_type add'],
+      'many event types',
+      { events: many(50_000) },
+      `.event_selector must consist of at most 256 selectors, ${WITH_MORE}`,
     ],
     [
-      'event types that come to more alternatives than a selector may have',
-      {
-        ...VIEW,
-        event_selector: { or: Array.from({ length: 20 }, (_, at) => ({ stream: `s${at}` })) },
-        events: Array.from({ length: 20 }, (_, at) => `t${at}`),
-      },
-      [
-        'metadata.event_selector must come to at most 256 alternatives when And is spread over Or, with what events and key_type add',
-      ],
+      'many alternatives',
+      { events: many(20), ...selecting(WIDE) },
+      '.event_selector must come to at most 256 alternatives',
     ],
     [
-      'a selector that a key makes deeper than it may be',
-      { ...VIEW, key_type: 'String', event_selector: nested(16) },
-      ['metadata.event_selector must nest at most 16 deep, with what events and key_type add'],
+      'a deep selector',
+      { key_type: 'String', ...selecting(nested(16)) },
+      '.event_selector must nest at most 16 deep, with',
     ],
-    [
-      'two spellings',
-      { ...VIEW, contentType: 'text/html' },
-      ['metadata must have only one of content_type, contentType'],
-    ],
+    ['two spellings', { contentType: 'text/html' }, ' must have only one of content_type, contentType'],
+    ['an unknown member', { prioritty: 1 }, '.prioritty is unknown; known are state_view_name, stateViewName, '],
   ])('refuses %s', (_what, metadata, expected) => {
-    expect(read('state-view', metadata)).toStrictEqual(expected);
+    const faults = read('state-view', typeof metadata === 'string' ? metadata : { ...VIEW, ...metadata });
+    expect(faults).toStrictEqual([expect.stringContaining(`metadata${expected}`)]);
   });
 
-  it('refuses a member that it does not know', () => {
-    expect(read('state-view', { ...VIEW, prioritty: 'high' })).toStrictEqual([
-      expect.stringMatching(/^metadata\.prioritty is unknown; known are state_view_name, stateViewName, /),
-    ]);
+  it('requires a name, a content type, an order and a selector', () => {
+    const required = ['state_view_name', 'content_type', 'query_temporality', 'event_selector'];
+    expect(read('state-view', {})).toStrictEqual(required.map((name) => `metadata.${name} is required`));
   });
 });
 
 describe('a definition that was accepted', () => {
   it.each<[string, object]>([
-    ['has 255 event types', { event_selector: {}, events: Array.from({ length: 255 }, (_, at) => `t${at}`) }],
+    ['has 255 event types', { event_selector: {}, events: many(255) }],
     ['is 16 deep', { event_selector: nested(16) }],
     ['is 15 deep, and has a key', { event_selector: nested(14), key_type: 'Int64' }],
     ['has text of every kind', { description: 'a\u0000\u{10ffff}\nß', presenter: 'p', reduce_fn: 'f' }],
@@ -241,70 +195,59 @@ describe('a definition that was accepted', () => {
     expect(decodeDefinition(encodeDefinition(definition as Definition))).toStrictEqual(definition);
   });
 
-  it.each([
-    '{"state_view_name":"a","content_type":"a/b","query_temporality":"revision","event_selector":{},"description":"\\ud800"}',
-    '{"state_view_name":"a","content_type":"a/b","query_temporality":"revision","event_selector":{"stream":"\\ud800"}}',
-    '{"state_view_name":"a","content_type":"a/b","query_temporality":"revision","event_selector":{"stream":{"parameter":"\\ud800"}}}',
-  ])('has no lone half of a surrogate pair: %s', (metadata) => {
-    expect(read('state-view', metadata)).toMatchObject([expect.stringContaining('metadata')]);
+  const HALF = '\ud800';
+  it.each<object>([
+    { description: HALF },
+    { event_selector: { stream: HALF } },
+    { event_selector: { stream: { parameter: HALF } } },
+  ])('has no lone half of a surrogate pair: %j', (metadata) => {
+    expect(read('state-view', { ...VIEW, ...metadata })).toMatchObject([expect.stringContaining('metadata')]);
   });
 });
 
 describe('the metadata of the other kinds', () => {
   const head = { description: undefined, sourceCodeUri: undefined };
 
+  const change = { ...head, kind: 'state-change', name: 'open' };
+  const TWO = [
+    { contentType: 'text/html', schema: undefined },
+    { contentType: 'text/csv', schema: 'urn:csv' },
+  ];
+  const OFFERS = ['text/html', { content_type: 'text/csv', schema: 'urn:csv' }];
+
   it.each<[ComponentKind, object, object]>([
-    ['state-change', { state_change_name: 'open' }, { ...head, kind: 'state-change', name: 'open', stateViews: [] }],
+    ['state-change', { state_change_name: 'open' }, { ...change, stateViews: [] }],
     [
       'state-change',
-      { stateChangeName: 'open', state_view_names: ['b', 'a', 'b'], description: 'd' },
-      { ...head, kind: 'state-change', name: 'open', stateViews: ['a', 'b'], description: 'd' },
+      { stateChangeName: 'open', state_view_names: ['b', 'a', 'b'] },
+      { ...change, stateViews: ['a', 'b'] },
     ],
     [
       'presenter',
-      {
-        presenter_name: 'page',
-        content_types: ['text/html', { content_type: 'text/csv', schema: 'urn:csv' }],
-        settings: { theme: 'dark' },
-      },
-      {
-        ...head,
-        kind: 'presenter',
-        name: 'page',
-        offers: [
-          { contentType: 'text/html', schema: undefined },
-          { contentType: 'text/csv', schema: 'urn:csv' },
-        ],
-        settings: new Map([['theme', 'dark']]),
-      },
+      { presenter_name: 'page', content_types: OFFERS, settings: { theme: 'dark' } },
+      { ...head, kind: 'presenter', name: 'page', offers: TWO, settings: new Map([['theme', 'dark']]) },
     ],
   ])('of a %s is taken', (kind, metadata, expected) => {
     expect(read(kind, metadata)).toStrictEqual(expected);
   });
 
-  it.each<[ComponentKind, object, readonly string[]]>([
-    ['state-change', {}, ['metadata.state_change_name is required']],
+  it.each<[ComponentKind, object, string]>([
+    ['state-change', {}, '.state_change_name is required'],
+    ['presenter', { presenter_name: 'p', content_types: [] }, '.content_types must offer at least one content type'],
+    ['presenter', offering('text/csv', 'text/csv'), '.content_types[1].content_type must be offered once'],
     [
       'presenter',
-      { presenter_name: 'p', content_types: [] },
-      ['metadata.content_types must offer at least one content type'],
+      offering('text/csv', 'x'),
+      '.content_types[1].content_type must be a media type such as application/json',
     ],
-    [
-      'presenter',
-      { presenter_name: 'p', content_types: ['text/csv', 'text/csv', 'x'] },
-      [
-        'metadata.content_types[1].content_type must be offered once',
-        'metadata.content_types[2].content_type must be a media type such as application/json, of at most 255 bytes',
-      ],
-    ],
-    [
-      'presenter',
-      { presenter_name: 'p', content_types: ['text/csv'], settings: { a: 1 } },
-      ['metadata.settings.a must be a string'],
-    ],
+    ['presenter', { ...offering('text/csv'), settings: { a: 1 } }, '.settings.a must be a string'],
   ])('of a %s is refused when it is faulty', (kind, metadata, expected) => {
-    expect(read(kind, metadata)).toStrictEqual(expected);
+    expect(read(kind, metadata)).toStrictEqual([expect.stringContaining(`metadata${expected}`)]);
   });
+
+  function offering(...types: readonly string[]): object {
+    return { presenter_name: 'p', content_types: types };
+  }
 });
 
 describe('what a read binds', () => {

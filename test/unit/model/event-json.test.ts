@@ -9,7 +9,6 @@ import {
   DATA_KIND,
   type Event,
   encodeEvent,
-  eventFromJson,
   eventToJson,
   Faults,
   isJsonType,
@@ -18,7 +17,7 @@ import {
   readEvent,
 } from '#model';
 import { INVALID_CASES, VALID_CASES } from '../../support/cloudevents.ts';
-import { anEvent, arbEvent, eventBytes } from '../../support/events.ts';
+import { arbEvent, eventBytes } from '../../support/events.ts';
 import { runs } from '../../support/runs.ts';
 
 const SERVER = { revision: 7, index: 2, recordedTimeMs: 1_700_000_000_123 };
@@ -60,93 +59,46 @@ describe('CloudEvents conformance', () => {
     const paths = faults.map((fault) => fault.slice('events[0]'.length, fault.indexOf(' ')));
     expect(paths.map((path) => path.replace(/^\./, ''))).toEqual(faulty);
   });
-
-  it('covers 10 valid and 25 invalid cases', () => {
-    expect([VALID_CASES.length, INVALID_CASES.length]).toEqual([10, 25]);
-  });
 });
 
 describe('an event from JSON', () => {
-  it.each<[string, string, Partial<Event>]>([
-    ['JSON without a content type', '"data":{"a": 1}', { data: encodeUtf8('{"a": 1}'), dataKind: DATA_KIND.JSON }],
-    ['a JSON string without a content type', '"data":"a"', { data: encodeUtf8('"a"'), dataKind: DATA_KIND.JSON }],
-    [
-      'a JSON string of a JSON type',
-      '"datacontenttype":"application/x+json","data":"a"',
-      { dataContentType: 'application/x+json', data: encodeUtf8('"a"'), dataKind: DATA_KIND.JSON },
-    ],
-    [
-      'a string of another type, which is text',
-      '"datacontenttype":"application/xml","data":"<a>\\u00e9</a>"',
-      { dataContentType: 'application/xml', data: encodeUtf8('<a>é</a>'), dataKind: DATA_KIND.TEXT },
-    ],
-    [
-      'an empty string of another type',
-      '"datacontenttype":"text/plain","data":""',
-      { dataContentType: 'text/plain', dataKind: DATA_KIND.TEXT },
-    ],
-    [
-      'an object of another type',
-      '"datacontenttype":"text/plain","data":{"a":1}',
-      { dataContentType: 'text/plain', data: encodeUtf8('{"a":1}'), dataKind: DATA_KIND.JSON },
-    ],
-    ['null, which is a payload', '"data":null', { data: encodeUtf8('null'), dataKind: DATA_KIND.JSON }],
-    ['base64', '"data_base64":"TWE="', { data: encodeUtf8('Ma'), dataKind: DATA_KIND.BINARY }],
-    ['empty base64', '"data_base64":""', { dataKind: DATA_KIND.BINARY }],
-    ['a null for base64', '"data":1,"data_base64":null', { data: encodeUtf8('1'), dataKind: DATA_KIND.JSON }],
-    [
-      'an integer of 32 bits',
-      '"x":-2147483648',
-      { extensions: new Map([['x', { kind: 'integer', value: -2147483648 }]]) },
-    ],
-    ['minus zero', '"x":-0', { extensions: new Map([['x', { kind: 'integer', value: 0 }]]) }],
-    ['an extension that is null', '"x":null', {}],
-  ])('may carry %s', (_what, members, attributes) => {
+  const typed = (type: string, data: string): string => `"datacontenttype":"${type}","data":${data}`;
+  it.each<[string, Partial<Event>]>([
+    ['"data":{"a": 1}', { data: encodeUtf8('{"a": 1}'), dataKind: DATA_KIND.JSON }],
+    ['"data":"a"', { data: encodeUtf8('"a"'), dataKind: DATA_KIND.JSON }],
+    [typed('a/x+json', '"a"'), { dataContentType: 'a/x+json', data: encodeUtf8('"a"'), dataKind: DATA_KIND.JSON }],
+    [typed('a/xml', '"<\\u00e9>"'), { dataContentType: 'a/xml', data: encodeUtf8('<é>'), dataKind: DATA_KIND.TEXT }],
+    [typed('a/b', '""'), { dataContentType: 'a/b', dataKind: DATA_KIND.TEXT }],
+    [typed('a/b', '{"a":1}'), { dataContentType: 'a/b', data: encodeUtf8('{"a":1}'), dataKind: DATA_KIND.JSON }],
+    ['"data":null', { data: encodeUtf8('null'), dataKind: DATA_KIND.JSON }],
+    ['"data_base64":"TWE="', { data: encodeUtf8('Ma'), dataKind: DATA_KIND.BINARY }],
+    ['"data_base64":""', { dataKind: DATA_KIND.BINARY }],
+    ['"data":1,"data_base64":null', { data: encodeUtf8('1'), dataKind: DATA_KIND.JSON }],
+    ['"x":-2147483648', { extensions: new Map([['x', { kind: 'integer', value: -2147483648 }]]) }],
+    ['"x":-0', { extensions: new Map([['x', { kind: 'integer', value: 0 }]]) }],
+    ['"x":null', {}],
+  ])('may carry %s', (members, attributes) => {
     expect(encodeEvent(accepted(`{${CORE},${members}}`))).toEqual(eventBytes(attributes));
   });
 
+  const NO_EXTENSION = '.x must be a string, true, false, or an integer of 32 bits';
   it.each([
-    ['no object', '[]', 'events[0] must be an object'],
-    [
-      'an extension of an object',
-      `{${CORE},"x":{}}`,
-      'events[0].x must be a string, true, false, or an integer of 32 bits',
-    ],
-    [
-      'an extension of an array',
-      `{${CORE},"x":[]}`,
-      'events[0].x must be a string, true, false, or an integer of 32 bits',
-    ],
-    [
-      'an integer beyond 32 bits',
-      `{${CORE},"x":2147483648}`,
-      'events[0].x must be a string, true, false, or an integer',
-    ],
-    ['an integer with an exponent', `{${CORE},"x":1e3}`, 'events[0].x must be a string, true, false, or an integer'],
-    ['base64 without padding', `{${CORE},"data_base64":"TWE"}`, 'events[0].data_base64 must be base64 with padding'],
-    ['base64 that is no string', `{${CORE},"data_base64":1}`, 'events[0].data_base64 must be a string'],
-    [
-      'text with half a character',
-      `{${CORE},"datacontenttype":"text/plain","data":"\\ud800"}`,
-      'events[0].data must not contain an unpaired surrogate',
-    ],
-    [
-      'a name with half a character',
-      '{"id":"\\udc00","source":"a","specversion":"1.0","type":"t"}',
-      'events[0].id must not contain an unpaired surrogate',
-    ],
-    [
-      'an attribute of the server',
-      `{${CORE},"revision":1}`,
-      'events[0].revision must not have a name that the server sets',
-    ],
-    ['a special name', `{${CORE},"__proto__":"x"}`, 'events[0].__proto__ must be a name of lowercase letters'],
-    ['a time that is a number', `{${CORE},"time":5}`, 'events[0].time must be a string'],
-  ])('is refused for %s', (_what, json, expected) => {
+    ['[]', ' must be an object'],
+    [`{${CORE},"x":{}}`, NO_EXTENSION],
+    [`{${CORE},"x":[]}`, NO_EXTENSION],
+    [`{${CORE},"x":2147483648}`, NO_EXTENSION],
+    [`{${CORE},"x":1e3}`, NO_EXTENSION],
+    [`{${CORE},"data_base64":"TWE"}`, '.data_base64 must be base64 with padding'],
+    [`{${CORE},"data_base64":1}`, '.data_base64 must be a string'],
+    [`{${CORE},${typed('a/b', '"\\ud800"')}}`, '.data must not contain an unpaired surrogate'],
+    [`{${CORE.replace('e-1', '\\udc00')}}`, '.id must not contain an unpaired surrogate'],
+    [`{${CORE},"revision":1}`, '.revision must not have a name that the server sets'],
+    [`{${CORE},"__proto__":"x"}`, '.__proto__ must be a name of lowercase letters'],
+    [`{${CORE},"time":5}`, '.time must be a string'],
+  ])('is refused as %s', (json, expected) => {
     const { bytes, faults } = accept(json);
     expect(bytes).toBeUndefined();
-    expect(faults).toHaveLength(1);
-    expect(faults[0]).toContain(expected);
+    expect(faults).toEqual([expect.stringContaining(`events[0]${expected}`)]);
   });
 
   it.each([
@@ -156,17 +108,10 @@ describe('an event from JSON', () => {
     ['source', 'must be a URI-reference (RFC 3986)'],
   ])('is refused for an empty %s, which is not one that is missing', (name, description) => {
     const members: Record<string, string> = { id: 'a', source: 'a', specversion: '1.0', type: 't' };
-    const faultsOf = (json: object): Faults => {
-      const faults = new Faults();
-      const node = parseJson(encodeUtf8(JSON.stringify(json)), { raw: RAW_DATA });
-      if (node.kind !== 'fault') acceptJsonEvent(node, { faults, list: 'events', index: 0 });
-      return faults;
-    };
-    const field = `events[0].${name}`;
-    expect(faultsOf({ ...members, [name]: '' }).violations).toEqual([{ field, description, value: '', found: '""' }]);
-    const missing = { field, description: expect.stringMatching(/^is required/) };
-    expect(faultsOf({ ...members, [name]: undefined }).violations).toEqual([missing]);
-    expect(faultsOf({ ...members, [name]: null }).violations).toEqual([missing]);
+    const faultsOf = (value: unknown): unknown => accept(JSON.stringify({ ...members, [name]: value })).faults;
+    expect(faultsOf('')).toEqual([`events[0].${name} ${description}`]);
+    const missing = [expect.stringMatching(/^events\[0\]\.[a-z]+ is required/)];
+    expect([faultsOf(undefined), faultsOf(null)]).toEqual([missing, missing]);
   });
 
   it('is refused with all its faults, those of JSON and those of the event', () => {
@@ -182,17 +127,6 @@ describe('an event from JSON', () => {
       'events[0].type',
       'events[0].x',
     ]);
-  });
-
-  it('is given as a value too, or not at all', () => {
-    const read = (json: string): Event | undefined => {
-      const node = parseJson(encodeUtf8(json), { raw: RAW_DATA });
-      return node.kind === 'fault'
-        ? undefined
-        : eventFromJson(node, { faults: new Faults(), list: 'events', index: 0 });
-    };
-    expect(read(`{${CORE},"subject":"s"}`)).toEqual(anEvent({ subject: 's' }));
-    expect(read(`{${CORE},"subject":5}`)).toBeUndefined();
   });
 });
 
@@ -241,6 +175,7 @@ describe('an event to JSON', () => {
   });
 
   const JSON_TYPE = { dataContentType: 'application/json' };
+  const NO_UTF8 = Uint8Array.of(0xff);
   it.each<[string, Partial<Event>, string]>([
     ['no payload', {}, ''],
     ['bytes that are JSON, of no type', { data: encodeUtf8('{"a":1}') }, ',"data":{"a":1}'],
@@ -248,34 +183,14 @@ describe('an event to JSON', () => {
     ['bytes that are no JSON, of a JSON type', { ...JSON_TYPE, data: encodeUtf8('{a') }, ',"data_base64":"e2E="'],
     ['bytes that are text, of no type', { data: encodeUtf8('abc') }, ',"data_base64":"YWJj"'],
     ['bytes of a text type', { dataContentType: 'text/csv', data: encodeUtf8('a,b') }, ',"data":"a,b"'],
-    [
-      'bytes of a text type that are no UTF-8',
-      { dataContentType: 'text/csv', data: Uint8Array.of(0xff) },
-      ',"data_base64":"/w=="',
-    ],
+    ['no UTF-8, of a text type', { dataContentType: 'text/csv', data: NO_UTF8 }, ',"data_base64":"/w=="'],
     ['bytes of another type', { dataContentType: 'a/b', data: encodeUtf8('{}') }, ',"data_base64":"e30="'],
-    [
-      'what is said to be JSON and is',
-      { dataContentType: 'a/b', dataKind: DATA_KIND.JSON, data: encodeUtf8('1') },
-      ',"data":1',
-    ],
-    [
-      'what is said to be JSON and is not',
-      { dataKind: DATA_KIND.JSON, data: encodeUtf8('1,"x":2') },
-      ',"data_base64":"MSwieCI6Mg=="',
-    ],
-    ['what is said to be JSON and is empty', { dataKind: DATA_KIND.JSON }, ',"data_base64":""'],
-    ['what is said to be text', { ...JSON_TYPE, dataKind: DATA_KIND.TEXT, data: encodeUtf8('{}') }, ',"data":"{}"'],
-    [
-      'what is said to be text and is no UTF-8',
-      { dataKind: DATA_KIND.TEXT, data: Uint8Array.of(0xc3) },
-      ',"data_base64":"ww=="',
-    ],
-    [
-      'what is said to be binary',
-      { ...JSON_TYPE, dataKind: DATA_KIND.BINARY, data: encodeUtf8('{}') },
-      ',"data_base64":"e30="',
-    ],
+    ['JSON that is', { dataContentType: 'a/b', dataKind: DATA_KIND.JSON, data: encodeUtf8('1') }, ',"data":1'],
+    ['JSON that is none', { dataKind: DATA_KIND.JSON, data: encodeUtf8('1,"x":2') }, ',"data_base64":"MSwieCI6Mg=="'],
+    ['JSON that is empty', { dataKind: DATA_KIND.JSON }, ',"data_base64":""'],
+    ['text', { ...JSON_TYPE, dataKind: DATA_KIND.TEXT, data: encodeUtf8('{}') }, ',"data":"{}"'],
+    ['text that is no UTF-8', { dataKind: DATA_KIND.TEXT, data: NO_UTF8 }, ',"data_base64":"/w=="'],
+    ['binary', { ...JSON_TYPE, dataKind: DATA_KIND.BINARY, data: encodeUtf8('{}') }, ',"data_base64":"e30="'],
     ['a message', { dataKind: DATA_KIND.PROTO, data: encodeUtf8('{}') }, ',"data_base64":"e30="'],
   ])('shows %s', (_what, attributes, expected) => {
     const json = eventToJson(eventBytes(attributes), SERVER);

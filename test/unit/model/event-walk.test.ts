@@ -3,7 +3,7 @@
 // makes.
 
 import { describe, expect, it } from 'vitest';
-import { ByteWriter, concatBytes, decodeUtf8, type FieldViolation, NO_BYTES, parseHex, writeVarintField } from '#base';
+import { concatBytes, decodeUtf8, type FieldViolation, parseHex } from '#base';
 import {
   acceptEvent,
   type Event,
@@ -29,13 +29,7 @@ function faultsOfEvent(attributes: Partial<Event>): readonly string[] {
 }
 
 describe('names in an event (M2)', () => {
-  it.each([
-    ['255 bytes', 'a'.repeat(255)],
-    ['255 bytes in 85 characters', '€'.repeat(85)],
-    ['spaces inside', ' a b '],
-    ['emoji', '📦'],
-    ['slashes and tildes', 'a/b~1.2'],
-  ])('may have %s', (_what, name) => {
+  it.each(['a'.repeat(255), '€'.repeat(85), ' a b ', '📦', 'a/b~1.2'])('may be %j', (name) => {
     expect(faultsOfEvent({ id: name, type: name, subject: name })).toEqual([]);
   });
 
@@ -80,7 +74,6 @@ describe('the stream of a source (M3, decisions 2.4)', () => {
     ['/db/shop/streams/orders', 'orders'],
     ['https://x.example/streams/orders', 'orders'],
     ['https://x.example/streams/orders/', 'orders'],
-    ['//x.example/orders', 'orders'],
     ['orders/?q=a/b#c/d', 'orders'],
     ['orders#a/b', 'orders'],
     ['https://[2001:db8::1]:80/orders', 'orders'],
@@ -109,11 +102,9 @@ describe('the stream of a source (M3, decisions 2.4)', () => {
   it.each([
     ['my orders', NO_URI],
     ['commandes-é', NO_URI],
-    ['a%2', NO_URI],
     ['a%zz', NO_URI],
     ['1orders:a', NO_URI],
     [':orders', NO_URI],
-    ['a#b#c', NO_URI],
     ['a[1]', NO_URI],
     ['https://[::1/orders', NO_URI],
     ['"orders"', NO_URI],
@@ -125,41 +116,31 @@ describe('the stream of a source (M3, decisions 2.4)', () => {
   });
 });
 
+function at(seconds: number, nanos: number, text?: string): Partial<Event> {
+  return { time: { instant: { seconds, nanos }, text } };
+}
+
 describe('the other attributes', () => {
   it.each<[string, Partial<Event>, string]>([
     ['specversion 0.9', { specVersion: '0.9' }, 'specversion must be "1.0"'],
-    ['specversion 1.0.1', { specVersion: '1.0.1' }, 'specversion must be "1.0"'],
     ['an empty content type', { dataContentType: '' }, 'datacontenttype must be a media type'],
     ['a content type without slash', { dataContentType: 'xyz' }, 'datacontenttype must be a media type'],
     ['a content type with half a parameter', { dataContentType: 'a/b; c' }, 'datacontenttype must be a media type'],
     ['a content type with an open quote', { dataContentType: 'a/b; c="d' }, 'datacontenttype must be a media type'],
     ['a content type beyond ASCII', { dataContentType: 'a/b; c="é"' }, 'datacontenttype must be a media type'],
     ['a content type with a tab', { dataContentType: 'a/b;\tc=d' }, 'datacontenttype must be a media type'],
-    ['a content type without subtype', { dataContentType: 'text/' }, 'datacontenttype must be a media type'],
     ['a long content type', { dataContentType: `a/${'b'.repeat(254)}` }, 'datacontenttype must be a media type'],
     ['an empty dataschema', { dataSchema: '' }, 'dataschema must be a URI with a scheme'],
     ['a relative dataschema', { dataSchema: '/schema' }, 'dataschema must be a URI with a scheme'],
     ['a dataschema of a scheme alone', { dataSchema: 'https:' }, 'dataschema must be a URI with a scheme'],
     ['data_kind 5', { dataKind: 5 }, 'data_kind must be one of 0 to 4'],
     ['data_kind -1', { dataKind: -1 }, 'data_kind must be one of 0 to 4'],
-    [
-      'a time before year 1',
-      { time: { instant: { seconds: -62_135_596_801, nanos: 0 } } },
-      'time must lie in the years',
-    ],
-    ['a time after 9999', { time: { instant: { seconds: 253_402_300_800, nanos: 0 } } }, 'time must lie in the years'],
-    ['negative nanoseconds', { time: { instant: { seconds: 0, nanos: -1 } } }, 'time must lie in the years'],
-    ['10^9 nanoseconds', { time: { instant: { seconds: 0, nanos: 1e9 } } }, 'time must lie in the years'],
-    [
-      'a spelling that is none',
-      { time: { instant: { seconds: 0, nanos: 0 }, text: 'noon' } },
-      'time_text must be a time',
-    ],
-    [
-      'a spelling of another instant',
-      { time: { instant: { seconds: 0, nanos: 0 }, text: '1970-01-01T00:00:01.0Z' } },
-      'time_text must name the instant of time',
-    ],
+    ['a time before year 1', at(-62_135_596_801, 0), 'time must lie in the years'],
+    ['a time after 9999', at(253_402_300_800, 0), 'time must lie in the years'],
+    ['negative nanoseconds', at(0, -1), 'time must lie in the years'],
+    ['10^9 nanoseconds', at(0, 1e9), 'time must lie in the years'],
+    ['a spelling that is none', at(0, 0, 'noon'), 'time_text must be a time'],
+    ['a spelling of another instant', at(0, 0, '1970-01-01T00:00:01.0Z'), 'time_text must name the instant of time'],
   ])('refuse %s', (_what, attributes, expected) => {
     const faults = faultsOfEvent(attributes);
     expect(faults).toHaveLength(1);
@@ -254,20 +235,6 @@ describe('faults of one event', () => {
     ]);
   });
 
-  it('name the fields that only the server sets', () => {
-    const plain = eventBytes();
-    const framed = new ByteWriter();
-    framed.bytes(plain);
-    writeVarintField(framed, 13, 7);
-    writeVarintField(framed, 14, 1);
-    framed.bytes(hex('7a00'));
-    expect(faultsOf(framed.take()).map(({ field }) => field)).toEqual([
-      'events[3].revision',
-      'events[3].index',
-      'events[3].recordedtime',
-    ]);
-  });
-
   it.each([
     ['a field that ends in the middle', '0a05'],
     ['a tag of field 0', '0201'],
@@ -284,6 +251,7 @@ describe('faults of one event', () => {
 });
 
 describe('canonical bytes (M4)', () => {
+  const B_HI = '4209 0a0162 1204 1a026869';
   const id = '0a0131';
   const rest = '1203312e30 1a0174 220173';
   const canonical = hex(`${id} ${rest}`);
@@ -312,22 +280,13 @@ describe('canonical bytes (M4)', () => {
   });
 
   it.each([
-    ['an unknown field', 'f80101', 'events[3].31 must be absent: cairn.v1.Event has no field 31 of wire type 0'],
-    [
-      'a known field of another wire type',
-      '3801',
-      'events[3].7 must be absent: cairn.v1.Event has no field 7 of wire type 0',
-    ],
-    [
-      'an empty group of unknown number',
-      'a301a401',
-      'events[3].20 must be absent: cairn.v1.Event has no field 20 of wire type 3',
-    ],
-  ])('are not made of %s, which nothing could be kept of', (_what, sent, fault) => {
-    const bytes = hex(`${id} ${rest} ${sent}`);
-    expect(faultsOf(bytes, 'cairn.v1.Event').map(({ field, description }) => `${field} ${description}`)).toEqual([
-      fault,
-    ]);
+    ['an unknown field', 'f80101', 31, 0],
+    ['a known field of another wire type', '3801', 7, 0],
+    ['an empty group of unknown number', 'a301a401', 20, 3],
+  ])('are not made of %s, which nothing could be kept of', (_what, sent, number, type) => {
+    const description = `must be absent: cairn.v1.Event has no field ${number} of wire type ${type}`;
+    const faults = faultsOf(hex(`${id} ${rest} ${sent}`), 'cairn.v1.Event');
+    expect(faults).toMatchObject([{ field: `events[3].${number}`, description }]);
   });
 
   it.each([
@@ -336,11 +295,7 @@ describe('canonical bytes (M4)', () => {
     ['nanoseconds of more than 32 bits', '3207 10858080808001', '32021005'],
     ['a time in two parts', '32020801 32021005', '320408011005'],
     ['a spelling that is the canonical one', '3200 6214 313937302d30312d30315430303a30303a30305a', '3200'],
-    [
-      'unsorted extensions',
-      '4209 0a0162 1204 1a026869 4207 0a0161 1202 0801',
-      '4207 0a0161 1202 0801 4209 0a0162 1204 1a026869',
-    ],
+    ['unsorted extensions', `${B_HI} 4207 0a0161 1202 0801`, `4207 0a0161 1202 0801 ${B_HI}`],
     ['an extension given twice', '4207 0a0161 1202 0800 4207 0a0161 1202 0801', '4207 0a0161 1202 0801'],
     ['a value before its name', '4207 1202 0801 0a0161', '4207 0a0161 1202 0801'],
     ['a value of two alternatives', '4209 0a0161 1204 1001 0801', '4207 0a0161 1202 0801'],
@@ -350,14 +305,5 @@ describe('canonical bytes (M4)', () => {
     const bytes = concatBytes([canonical, hex(given)]);
     const place = { faults: new Faults(), list: 'events', index: 0 };
     expect(acceptEvent(bytes, 0, bytes.length, place)).toEqual(concatBytes([canonical, hex(wanted)]));
-  });
-
-  it('of nothing are an event without its required attributes', () => {
-    expect(faultsOf(NO_BYTES).map(({ field }) => field)).toEqual([
-      'events[3].id',
-      'events[3].specversion',
-      'events[3].type',
-      'events[3].source',
-    ]);
   });
 });
