@@ -83,10 +83,6 @@ function counted(arbBytes: fc.Arbitrary<Uint8Array>, numRuns: number): readonly 
 }
 
 describe('isWellFormedJson (M12)', () => {
-  it('answers as the scanner does of JSON', () => {
-    expect(counted(arbJson, runs(2000))).toEqual([runs(2000), 0]);
-  });
-
   it('answers as the scanner does of JSON that was changed', { timeout: 60_000 }, () => {
     const arbChanged = fc
       .tuple(arbJson, fc.array(arbChange, { minLength: 1, maxLength: 3 }))

@@ -1,23 +1,10 @@
 // Goal: what is written is read back (B3), and the checksums, digits and ids agree with the platform's own.
 // Method: properties against a second opinion: BigInt varints, Buffer, zlib, node:crypto.
 
-import { Buffer } from 'node:buffer';
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  ByteReader,
-  ByteWriter,
-  crc32,
-  decodeUtf8,
-  encodeUtf8,
-  giveBack,
-  parseHex,
-  toHex,
-  uuidv7,
-  uuidv7TimeMs,
-  varintLength,
-} from '#base';
+import { ByteReader, ByteWriter, crc32, giveBack, parseHex, toHex, uuidv7, uuidv7TimeMs, varintLength } from '#base';
 
 const bytes = fc.uint8Array({ maxLength: 200 });
 const u53 = fc.oneof(
@@ -107,23 +94,6 @@ describe('crc32', () => {
         expect(crc32(input, at, input.length, crc32(input, 0, at))).toBe(zlibCrc32(input));
       }),
     );
-  });
-});
-
-describe('UTF-8', () => {
-  it('decodes what it encoded, and equals Buffer', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const encoded = encodeUtf8(text);
-        expect(Buffer.from(encoded).equals(Buffer.from(text))).toBe(true);
-        expect(decodeUtf8(encoded)).toBe(text);
-      }),
-    );
-  });
-
-  it('keeps a byte order mark and refuses malformed bytes', () => {
-    expect(decodeUtf8(Uint8Array.of(0xef, 0xbb, 0xbf, 0x61))).toBe('\ufeffa');
-    expect(decodeUtf8(Uint8Array.of(0x61, 0xff))).toBeUndefined();
   });
 });
 

@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 import {
   ByteWriter,
   beginMessage,
-  compareBytes,
   concatBytes,
   decodeUtf8,
   hasBytesAt,
@@ -178,14 +177,6 @@ describe('ProtoReader (B3)', () => {
 });
 
 describe('byte ranges', () => {
-  it('compare as Node compares them', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 6 }), fc.uint8Array({ maxLength: 6 }), (left, right) => {
-        expect(Math.sign(compareBytes(left, right))).toBe(Buffer.compare(left, right));
-      }),
-    );
-  });
-
   it('hold a part only where all of it is', () => {
     const whole = bytes('01020304');
     expect(hasBytesAt(whole, 1, bytes('0203'))).toBe(true);

@@ -2,7 +2,7 @@
 // Method: tables, and a property over any text.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cut, escapeUnseen, quote } from '#base';
+import { cut, quote } from '#base';
 
 /** In quotes, with each quote inside escaped as in JSON. */
 const QUOTED = /^"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*"$/;
@@ -40,12 +40,5 @@ describe('quote', () => {
         expect(shown.length).toBeLessThan(6 * 64 + 40);
       }),
     );
-  });
-});
-
-describe('escapeUnseen', () => {
-  it('leaves what can be seen as it is', () => {
-    expect(escapeUnseen('events[0].Größe\u0007')).toBe('events[0].Größe\\u0007');
-    expect(escapeUnseen('events[0].size')).toBe('events[0].size');
   });
 });

@@ -5,7 +5,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  DatabaseError,
   NO_BYTES,
   type NodeId,
   replicaOf,
@@ -23,7 +22,6 @@ import {
   DatabaseMachine,
   DatabaseReader,
   databaseAt,
-  encodeCatalogEntry,
   encodeStanding,
   genesisHash,
   HistoryExport,
@@ -74,14 +72,6 @@ describe('a recovery in the catalog', () => {
     await host.reopen();
     expect(host.machine.lookup('shop')).toMatchObject({ databaseId: THIRD_ID, group: 4, createdAtMs: 2 });
     expect(host.machine.applied).toMatchObject({ revision: 4, nextGroup: 5 });
-  });
-
-  it('stops the node when its entry is cut short (D9)', () => {
-    const intact = encodeCatalogEntry(recovery(1, NODE_2));
-    for (let length = 2; length < intact.length; length += 1) {
-      expect(() => new CatalogHost().applyPayload(intact.subarray(0, length))).toThrow(DatabaseError);
-    }
-    expect(new CatalogHost().applyPayload(intact)).toEqual({ kind: 'unmoved' });
   });
 });
 

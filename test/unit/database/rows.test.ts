@@ -15,7 +15,6 @@ import {
   toTerm,
   uuidv7,
 } from '#base';
-import { encodeTransactPayload, NO_OPTIONS, ORIGIN, readTransactPayload } from '#model';
 import { NO_DEFINITIONS, NO_REFUSALS, readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
 import {
   CHUNK_ENTRIES,
@@ -30,10 +29,7 @@ import {
 import { HEAD_KIND, type HeadName } from '../../../src/database/keys.ts';
 import { Page, pushRecord, writePage, writeRecordTag } from '../../../src/database/page.ts';
 import { PostingBlock, type PostingEntry, PostingPlace, writePosting } from '../../../src/database/posting.ts';
-import { writeRecordHead } from '../../../src/database/record.ts';
 import * as small from '../../../src/database/small-rows.ts';
-import { eventBytes } from '../../support/events.ts';
-import { encodeLoggedTransaction } from '../../support/logged-transaction.ts';
 
 const KEY = Uint8Array.of(1, 2, 3);
 const ENTRY: PostingEntry = { revision: 9, index: 0, pageOffset: 1, offset: 50, seconds: 7, nanos: 5 };
@@ -223,19 +219,6 @@ describe('small rows', () => {
     );
   });
 
-  it('of effective times are read back in order of time', () => {
-    fc.assert(
-      fc.property(entries(30), fc.integer({ min: -9, max: 9 }), (list, seconds) => {
-        const firstRevision = list[0]?.revision ?? 1;
-        const sorted = list
-          .map((entry) => ({ ...entry, seconds, pageOffset: entry.revision - firstRevision }))
-          .toSorted((x, y) => x.nanos - y.nanos || x.revision - y.revision || x.index - y.index);
-        const row = written((into) => small.writeTimeRow(into, firstRevision, flat(sorted)));
-        expect(small.readTimeRow(KEY, row, { seconds, firstRevision })).toEqual(sorted);
-      }),
-    );
-  });
-
   it('of the page directory find the page that begins at or before a place', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(255)), fc.nat(255), (starts, from) => {
@@ -308,42 +291,6 @@ describe('the applied row', () => {
     expect(row.length).toBeGreaterThan(100);
     expect(unnoticedFlips(row, (flipped) => readAppliedRow(KEY, flipped))).toEqual([]);
   });
-});
-
-describe('records', () => {
-  it('are the messages that the model reads', () => {
-    const body = encodeBody();
-    const storedIds = fc.array(fc.record({ index: fc.nat(999), id: fc.string({ unit: 'grapheme', minLength: 1 }) }));
-    const heads = fc.record({
-      revision: u48.map((n) => n + 1),
-      chainHash: hash,
-      storedIds,
-      totalEvents: u48.map((n) => n + 1),
-    });
-    fc.assert(
-      fc.property(heads, (head) => {
-        const record = written((into) => {
-          writeRecordHead(into, head, body.length);
-          into.bytes(body);
-        });
-        const { totalEvents: totalEventCount, ...rest } = head;
-        expect(record).toEqual(encodeLoggedTransaction({ ...rest, totalEventCount, body }));
-      }),
-    );
-  });
-
-  function encodeBody(): Uint8Array {
-    const events = [eventBytes({ id: 'a' }), eventBytes({ id: 'b' })];
-    const payload = encodeTransactPayload({
-      transactionId: new Uint8Array(16).fill(7),
-      origin: ORIGIN.GRPC_TRANSACTION,
-      options: NO_OPTIONS,
-      constraints: [],
-      events,
-    });
-    const { body } = readTransactPayload(payload);
-    return payload.subarray(body.start, body.end);
-  }
 });
 
 describe('pages', () => {

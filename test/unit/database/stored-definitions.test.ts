@@ -16,7 +16,7 @@ import {
   verifyDefinitions,
 } from '#database';
 import type { KvStore } from '#kv';
-import { BLOB_PART_BYTES, type DefinitionEntry, toVersionNumber } from '#model';
+import { BLOB_PART_BYTES, type DefinitionEntry } from '#model';
 import { digestBytes } from '../../../src/database/definition-record.ts';
 import { DatabaseHost } from '../../support/database-host.ts';
 import { payloadOf } from '../../support/database-requests.ts';
@@ -223,10 +223,4 @@ describe('a history with definitions (D16)', () => {
     expect([formats(), encodeStanding(host.machine.applied).length]).toEqual([5, 66]);
     expect(DatabaseMachine.open(host.source)?.applied).toEqual(host.machine.applied);
   });
-});
-
-it('versions of the other name stay when one is deleted', async () => {
-  const host = await fullHost();
-  const outcome = host.define(stamped({ ...DELETE_LARGE, version: toVersionNumber(1) }, 3000));
-  expect(outcome).toEqual({ kind: 'deleted', removed: [{ digest: LARGE.digest, partCount: 2 }] });
 });

@@ -43,11 +43,9 @@ describe('a grant', () => {
       { role: 'writer', databases: 'shop' },
       { role: 'reader', databases: 'log-*' },
     ] as const;
-    expect(hasRight(grants, 'write', 'shop')).toBe(true);
-    expect(hasRight(grants, 'write', 'shop2')).toBe(false);
-    expect(hasRight(grants, 'write', 'log-eu')).toBe(false);
-    expect(hasRight(grants, 'read', 'log-eu')).toBe(true);
-    expect(hasRight(grants, 'read', 'log')).toBe(false);
+    const asked = ['shop', 'shop2', 'log-eu'].map((name) => hasRight(grants, 'write', name));
+    expect(asked).toEqual([true, false, false]);
+    expect([hasRight(grants, 'read', 'log-eu'), hasRight(grants, 'read', 'log')]).toEqual([true, false]);
     expect(hasRightOnAll(grants, 'read')).toBe(false);
     expect(hasRightOnAll([{ role: 'reader', databases: '*' }], 'read')).toBe(true);
     expect(hasRightOnAny(grants, 'write')).toBe(true);

@@ -130,7 +130,7 @@ describe('a CloudEvent', () => {
     expect([event?.data, event?.dataKind]).toEqual([encodeUtf8(data), dataKind]);
   });
 
-  const at = (name: string, text: string): string => `.attributes["${name}"] ${text}`;
+  const at = (name: string, rule: string): string => `.attributes["${name}"] ${rule}`;
   it.each<[string, Write, string]>([
     // Cases of the conformance tests that the rules of every event do not cover by themselves.
     ['invalidEmptyId', text(1, ''), '.id is required'],

@@ -3,8 +3,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   Faults,
-  isComponentName,
-  isDatabaseName,
   isJsonType,
   isTextType,
   parseComponentName,
@@ -17,66 +15,44 @@ import {
   parseTransactionId,
 } from '#model';
 
-describe('a database name', () => {
-  it.each(['a', '0', 'shop', 'a-b', 'a--b', '1a', 'a'.repeat(63)])('may be %j', (name) => {
-    expect(isDatabaseName(name)).toBe(true);
-    expect(parseDatabaseName(name, 'database_name', new Faults())).toBe(name);
-  });
+/** As long as it may be, and a byte more. */
+const [LONGEST, LONGER] = ['a'.repeat(255), 'a'.repeat(256)] as const;
+const ID = '0199a5c8-3c1e-4a2b-8f00-0123456789ab';
 
-  it.each(['', '-', '-a', 'a-', 'A', 'shop_1', 'a.b', 'a b', 'é', 'a'.repeat(64), 'a\n', 'a/b'])(
-    'must not be %j',
-    (name) => {
-      const faults = new Faults();
-      expect(parseDatabaseName(name, 'database_name', faults)).toBeUndefined();
-      expect(faults.toError('Wrong').message).toContain('must be lowercase alphanumeric, with hyphens inside');
-    },
-  );
-});
-
-describe('a component name', () => {
-  it.each(['a', 'Z9', 'open-orders', 'a.b_c', `a${'b'.repeat(127)}`])('may be %j', (name) => {
-    expect(isComponentName(name)).toBe(true);
-    expect(parseComponentName(name, 'name', new Faults())).toBe(name);
-  });
-
-  it.each(['', '1a', '-a', '_a', 'a b', 'é', 'a/b', `a${'b'.repeat(128)}`])('must not be %j', (name) => {
+describe.each<[string, (text: string, field: string, faults: Faults) => string | undefined, string[], string[]]>([
+  [
+    'database name',
+    parseDatabaseName,
+    ['a', '0', 'shop', 'a-b', 'a--b', '1a', 'a'.repeat(63)],
+    ['', '-', '-a', 'a-', 'A', 'shop_1', 'a.b', 'a b', 'é', 'a'.repeat(64), 'a\n', 'a/b'],
+  ],
+  [
+    'component name',
+    parseComponentName,
+    ['a', 'Z9', 'open-orders', 'a.b_c', `a${'b'.repeat(127)}`],
+    ['', '1a', '-a', '_a', 'a b', 'é', 'a/b', `a${'b'.repeat(128)}`],
+  ],
+  ['stream', parseStreamName, ['a', 'é', ' a ', LONGEST], ['', ' ', 'a\u0000', 'a\u009f', '\ud800', LONGER]],
+  ['event type', parseEventType, ['a', 'é', LONGEST], ['', ' ', 'a\u0000', '\ud800', LONGER]],
+  ['subject', parseSubject, ['a', 'é', LONGEST], ['', ' ', 'a\u0000', '\ud800', LONGER]],
+  ['event id', parseEventId, ['a', 'é', LONGEST], ['', ' ', 'a\u0000', '\ud800', LONGER]],
+  ['prefix of names', parseNamePrefix, ['', ' ', 'a', 'order.', 'é'.repeat(127)], ['a\0', '\u0080', '\ud800', LONGER]],
+  ['transaction id', parseTransactionId, [ID], ['', 'abc', ID.slice(1), `{${ID}}`]],
+])('a %s (M2)', (_what, parse, good, bad) => {
+  it.each(good)('may be %j', (text) => {
     const faults = new Faults();
-    expect(parseComponentName(name, 'name', faults)).toBeUndefined();
-    expect(faults.count).toBe(1);
-  });
-});
-
-describe.each([
-  ['stream', parseStreamName],
-  ['event type', parseEventType],
-  ['subject', parseSubject],
-  ['event id', parseEventId],
-] as const)('a name of a %s (M2)', (_what, parse) => {
-  it.each(['a', 'é', ' a ', 'a'.repeat(255)])('may be %j', (name) => {
-    expect(parse(name, 'name', new Faults())).toBe(name);
+    expect([parse(text, 'name', faults), faults.none]).toEqual([text, true]);
   });
 
-  it.each(['', ' ', 'a\u0000', 'a\u009f', '\ud800', 'a'.repeat(256)])('must not be %j', (name) => {
+  it.each(bad)('must not be %j', (text) => {
     const faults = new Faults();
-    expect(parse(name, 'name', faults)).toBeUndefined();
-    expect(faults.violations).toHaveLength(1);
+    expect(parse(text, 'name', faults)).toBeUndefined();
+    expect(faults.violations).toMatchObject([{ field: 'name', description: expect.stringMatching(/^must /) }]);
   });
 });
 
-describe('a transaction id', () => {
-  it('is a UUID of any version, in lowercase', () => {
-    const id = '0199A5C8-3C1E-4A2B-8F00-0123456789AB';
-    expect(parseTransactionId(id, 'transaction_id', new Faults())).toBe(id.toLowerCase());
-  });
-
-  it.each(['', 'abc', '0199a5c8-3c1e-4a2b-8f00-0123456789a', '{0199a5c8-3c1e-4a2b-8f00-0123456789ab}'])(
-    'must not be %j',
-    (id) => {
-      const faults = new Faults();
-      expect(parseTransactionId(id, 'transaction_id', faults)).toBeUndefined();
-      expect(faults.violations[0]?.description).toContain('must be a UUID');
-    },
-  );
+it('a transaction id is read in lowercase', () => {
+  expect(parseTransactionId(ID.toUpperCase(), 'transaction_id', new Faults())).toBe(ID);
 });
 
 describe('a media type', () => {
@@ -122,19 +98,5 @@ describe('faults', () => {
     expect([faults.count, faults.violations.length]).toEqual([150, 100]);
     expect(faults.violations[0]?.value).toBe(`${'x'.repeat(64)}… (1000 characters)`);
     expect(faults.toError('Wrong').message).toContain('(and 149 more)');
-  });
-});
-
-describe('a prefix of names', () => {
-  it.each(['', ' ', 'a', 'order.', 'é'.repeat(127)])('may be %j', (text) => {
-    const faults = new Faults();
-    expect(parseNamePrefix(text, 'prefix', faults)).toBe(text);
-    expect(faults.none).toBe(true);
-  });
-
-  it.each(['a\0', '\u0080', '\ud800', 'é'.repeat(128)])('may not be %j', (text) => {
-    const faults = new Faults();
-    expect(parseNamePrefix(text, 'prefix', faults)).toBeUndefined();
-    expect(faults.violations[0]?.field).toBe('prefix');
   });
 });

@@ -14,7 +14,6 @@ import {
   Faults,
   type Found,
   type JsonNode,
-  NO_SUBJECT,
   OPTION_NAMES,
   optionsFromJson,
   parseJson,
@@ -51,23 +50,16 @@ describe('a constraint in JSON', () => {
     [`{"min_revision":{"revision":1,${SELECTOR}}}`, { kind: 'min-revision', revision: 1, selector }],
     ['{"minRevision":{"revision":"1","selector":{}}}', { kind: 'min-revision', revision: 1, selector: ALL }],
     ['{"min":{"revision":0}}', { kind: 'min-revision', revision: 0 }],
-    ['{"min":{"revision":1,"selector":null}}', { kind: 'min-revision', revision: 1 }],
     ['{"type":"min_revision","revision":1}', { kind: 'min-revision', revision: 1 }],
     [`{"type":"minRevision","revision":1,${SELECTOR}}`, { kind: 'min-revision', revision: 1, selector }],
     [`{"max":{${SELECTOR},"revision":0}}`, { kind: 'max-revision', revision: 0, selector }],
     [`{"max_revision":{${SELECTOR}}}`, { kind: 'max-revision', revision: 0, selector }],
     ['{"maxRevision":{"revision":9007199254740991}}', { kind: 'max-revision', revision: Number.MAX_SAFE_INTEGER }],
     ['{"maxRevision":{"revision":18446744073709551615}}', { kind: 'max-revision', revision: 2n ** 64n - 1n }],
-    ['{"maxRevision":{"revision":"9007199254740992"}}', { kind: 'max-revision', revision: 2n ** 53n }],
-    ['{"type":"MaxRevision","revision":3}', { kind: 'max-revision', revision: 3 }],
     ['{"revision_range":{"start":1,"end":4}}', { kind: 'revision-range', start: 1, end: 4 }],
     ['{"revisionRange":{"end":4}}', { kind: 'revision-range', start: 0, end: 4 }],
     [`{"range":{"min":1,"max":4,${SELECTOR}}}`, { kind: 'revision-range', start: 1, end: 4, selector }],
     ['{"type":"revision_range","start":2,"end":2}', { kind: 'revision-range', start: 2, end: 2 }],
-    [
-      '{"max":{"selector":{"equals":{"subject":{"value":"u"}}},"revision":5}}',
-      { kind: 'max-revision', revision: 5, selector: NO_SUBJECT },
-    ],
   ])('may be %s', (json, expected) => {
     expect(read(json)).toEqual(expected);
   });
@@ -78,25 +70,18 @@ describe('a constraint in JSON', () => {
     ['{"min":{"revision":1},"max":{"revision":1}}', 'constraints[0] must have exactly one of'],
     ['{"minimum":{"revision":1}}', 'constraints[0] must have exactly one of'],
     ['{"min":{}}', 'constraints[0].min must not be empty'],
-    ['{"min":5}', 'constraints[0].min must be an object'],
     [`{"min":{${SELECTOR}}}`, 'constraints[0].min.revision is required'],
     ['{"min":{"revision":-1}}', 'constraints[0].min.revision must be an integer from 0 to 2^64 - 1'],
     ['{"min":{"revision":1.0}}', 'constraints[0].min.revision must be an integer'],
-    ['{"min":{"revision":"x"}}', 'constraints[0].min.revision must be an integer'],
     ['{"min":{"revision":18446744073709551616}}', 'constraints[0].min.revision must be an integer'],
     ['{"min":{"revision":1,"selctor":{}}}', 'constraints[0].min.selctor is unknown; known are revision, selector'],
     ['{"min":{"revision":1,"selector":{"stream":""}}}', 'constraints[0].min.selector.stream must not be empty'],
     ['{"range":{"start":4,"end":1}}', 'constraints[0].range must have start at or before end'],
     ['{"range":{"start":0}}', 'constraints[0].range.end is required'],
     ['{"range":{"start":4,"end":null}}', 'constraints[0].range.end is required'],
-    [`{"range":{${SELECTOR}}}`, 'constraints[0].range.end is required'],
-    ['{"range":{}}', 'constraints[0].range must not be empty'],
     ['{"range":{"start":1,"min":1,"end":2}}', 'constraints[0].range must have only one of start, min'],
     ['{"type":"min_revision"}', 'constraints[0] must not be empty'],
     ['{"type":"min_revisions","revision":1}', 'constraints[0].type must be one of min_revision,'],
-    ['{"type":7,"revision":1}', 'constraints[0].type must be a string'],
-    ['{"__proto__":{"revision":1}}', 'constraints[0] must have exactly one of'],
-    ['{}', '"constraints[0] must have exactly one of min_revision, max_revision, revision_range"'],
   ])('must not be %s', (json, expected) => {
     expect(JSON.stringify(read(json))).toContain(expected);
   });
@@ -120,40 +105,34 @@ describe('a query of the revision-scoped family', () => {
   const plain: EventQuery = { selector: ALL, revisions: {}, direction: 'forward' };
   const seconds = (value: number) => ({ seconds: value, nanos: 0 });
 
-  it.each<[string, Partial<EventQuery>, boolean]>([
-    ['{}', {}, false],
-    [`{${SELECTOR}}`, { selector }, false],
-    ['{"selector":null,"range":null,"limit":null}', {}, false],
-    ['{"direction":"REVERSE"}', { direction: 'reverse' }, false],
-    ['{"direction":"forward","limit":7}', { limit: 7 }, false],
-    ['{"after":{"revision":3,"index":2}}', { after: { revision: 3, index: 2 } }, false],
-    ['{"range":{"revision":{"startAt":1,"endAt":9}}}', { revisions: { start: 1, end: 9 } }, false],
-    ['{"range":{"revision":{"start_at":0}}}', { revisions: { start: 0 } }, false],
-    ['{"range":{"revision":{"start":2,"end":2}}}', { revisions: { start: 2, end: 2 } }, false],
+  const T5 = '1970-01-01T00:00:05Z';
+  const effective = (members: string): string => `{"range":{"effectiveTime":{${members}}}}`;
+  it.each<[string, Partial<EventQuery>]>([
+    ['{}', {}],
+    [`{${SELECTOR}}`, { selector }],
+    ['{"selector":null,"range":null,"limit":null}', {}],
+    ['{"direction":"REVERSE"}', { direction: 'reverse' }],
+    ['{"direction":"forward","limit":7}', { limit: 7 }],
+    ['{"after":{"revision":3,"index":2}}', { after: { revision: 3, index: 2 } }],
+    ['{"range":{"revision":{"startAt":1,"endAt":9}}}', { revisions: { start: 1, end: 9 } }],
+    ['{"range":{"revision":{"start_at":0}}}', { revisions: { start: 0 } }],
+    ['{"range":{"revision":{"start":2,"end":2}}}', { revisions: { start: 2, end: 2 } }],
+    ['{"range":{"revision":{"endAt":18446744073709551615}}}', { revisions: { end: 2n ** 64n - 1n } }],
+    ['{"range":{"revision":{"startAt":"9007199254740992"}}}', { revisions: { start: 2n ** 53n } }],
+    ['{"after":{"revision":18446744073709551615}}', { after: { revision: Number.MAX_SAFE_INTEGER, index: 0 } }],
     [
-      '{"range":{"revision":{"startAt":"9007199254740992","endAt":18446744073709551615}}}',
-      { revisions: { start: 2n ** 53n, end: 2n ** 64n - 1n } },
-      false,
-    ],
-    ['{"after":{"revision":18446744073709551615}}', { after: { revision: Number.MAX_SAFE_INTEGER, index: 0 } }, false],
-    [
-      '{"range":{"effectiveTime":{"startAt":"1970-01-01T00:00:00Z","endAt":"1970-01-01T01:00:05+01:00"}}}',
+      effective('"startAt":"1970-01-01T00:00:00Z","endAt":"1970-01-01T01:00:05+01:00"'),
       { effectiveTime: { start: seconds(0), end: seconds(5) } },
-      false,
     ],
-    [
-      '{"range":{"effective_time":{"end_at":"1970-01-01T00:00:05Z","end_at_now":false}}}',
-      { effectiveTime: { end: seconds(5) } },
-      false,
-    ],
-    ['{"range":{"effectiveTime":{"endAtNow":true}}}', { effectiveTime: {} }, true],
-    [
-      '{"range":{"effectiveTime":{"endAtNow":true,"startAt":"1970-01-01T00:00:05Z"},"revision":{"startAt":1}}}',
-      { effectiveTime: { start: seconds(5) }, revisions: { start: 1 } },
-      true,
-    ],
-  ])('may be %s', (json, expected, endAtNow) => {
-    expect(read(json)).toEqual({ query: { ...plain, ...expected }, endAtNow });
+    [effective(`"end_at":"${T5}","end_at_now":false`), { effectiveTime: { end: seconds(5) } }],
+  ])('may be %s', (json, expected) => {
+    expect(read(json)).toEqual({ query: { ...plain, ...expected }, endAtNow: false });
+  });
+
+  it('may end now', () => {
+    expect(read(effective('"endAtNow":true'))).toEqual({ query: { ...plain, effectiveTime: {} }, endAtNow: true });
+    const query = { ...plain, effectiveTime: { start: seconds(5) } };
+    expect(read(effective(`"endAtNow":true,"startAt":"${T5}"`))).toEqual({ query, endAtNow: true });
   });
 
   it.each([
@@ -161,9 +140,7 @@ describe('a query of the revision-scoped family', () => {
     ['{"selectors":[]}', 'q.selectors is unknown; known are selector, range, direction, limit, after'],
     ['{"selector":{"stream":""}}', 'q.selector.stream must not be empty'],
     ['{"direction":"BACKWARD"}', 'q.direction must be forward or reverse, in letters of either case'],
-    ['{"direction":1}', 'q.direction must be a string'],
     ['{"limit":0}', 'q.limit must be an integer from 1 to 1000'],
-    ['{"limit":-1}', 'q.limit must be an integer'],
     ['{"limit":1001}', 'q.limit must be an integer from 1 to 1000'],
     ['{"limit":"05"}', 'q.limit must be an integer from 1 to 1000, without a leading zero'],
     ['{"range":{"revision":{"startAt":"x"}}}', 'q.range.revision.startAt must be an integer from 0 to 2^64 - 1'],
@@ -172,40 +149,30 @@ describe('a query of the revision-scoped family', () => {
     ['{"after":{"revision":1,"idx":0}}', 'q.after.idx is unknown'],
     ['{"range":5}', 'q.range must be an object'],
     ['{"range":{"revision":"5"}}', 'q.range.revision must be an integer, or an object with startAt and endAt'],
-    ['{"range":{"revision":-5}}', 'q.range.revision must be'],
     ['{"range":{"revision":{"from":5}}}', 'q.range.revision.from is unknown'],
     ['{"range":{"revision":{"startAt":5,"endAt":4}}}', 'q.range.revision must have its start at or before its end'],
     ['{"range":{"effectiveTime":{}}}', 'q.range.effectiveTime must have exactly one of endAt and endAtNow: true'],
-    ['{"range":{"effectiveTime":{"endAtNow":false}}}', 'q.range.effectiveTime must have exactly one of'],
-    [
-      '{"range":{"effectiveTime":{"startAt":"1970-01-01T00:00:05Z"}}}',
-      'q.range.effectiveTime must have exactly one of',
-    ],
-    ['{"range":{"effectiveTime":{"endAt":"1970-01-01T00:00:05Z","endAtNow":true}}}', 'must have exactly one of'],
-    ['{"range":{"effectiveTime":{"endAt":"noon"}}}', 'q.range.effectiveTime.endAt must be a time of RFC 3339'],
-    ['{"range":{"effectiveTime":{"endAtNow":"true"}}}', 'q.range.effectiveTime.endAtNow must be true or false'],
-    [
-      '{"range":{"effectiveTime":{"startAt":"1970-01-01T00:00:06Z","endAt":"1970-01-01T00:00:05Z"}}}',
-      'q.range.effectiveTime must have its start at or before its end',
-    ],
+    [effective(`"startAt":"${T5}"`), 'q.range.effectiveTime must have exactly one of'],
+    [effective(`"endAt":"${T5}","endAtNow":true`), 'must have exactly one of'],
+    [effective('"endAt":"noon"'), 'q.range.effectiveTime.endAt must be a time of RFC 3339'],
+    [effective('"endAtNow":"true"'), 'q.range.effectiveTime.endAtNow must be true or false'],
+    [effective(`"startAt":"1970-01-01T00:00:06Z","endAt":"${T5}"`), 'must have its start at or before its end'],
     ['{', 'q must hold JSON, in URL-safe base64: line 1, column 2: expected a member name in quotes'],
   ])('must not be %s', (json, expected) => {
     expect(JSON.stringify(read(json))).toContain(expected);
   });
 
   it.each([
-    ['{}', '{}'],
-    ['{"startAt":"1970-01-01T00:00:05Z"}', '{startAt: "1970-01-01T00:00:05Z"}'],
-    ['{"end_at":"1970-01-01T00:00:05Z","endAtNow":true}', '{end_at: "1970-01-01T00:00:05Z", endAtNow: true}'],
-    ['{"endAtNow":false,"end":null}', '{endAtNow: false, end: null}'],
+    ['', '{}'],
+    [`"startAt":"${T5}"`, `{startAt: "${T5}"}`],
+    ['"endAtNow":false,"end":null', '{endAtNow: false, end: null}'],
     [
-      '{"endAt":"1970-01-01T00:00:05Z","endAtNow":true,"startAt":"1970-01-01T00:00:00Z"}',
-      '{endAt: "1970-01-01T00:00:05Z", endAtNow: true, startAt: "1970-0… (80 characters)',
+      `"endAt":"${T5}","endAtNow":true,"startAt":"1970-01-01T00:00:00Z"`,
+      `{endAt: "${T5}", endAtNow: true, startAt: "1970-0… (80 characters)`,
     ],
-  ])('is shown what it has of the cut that must be one: %s', (json, value) => {
+  ])('is shown what it has of the cut that must be one: %s', (members, value) => {
     const faults = new Faults();
-    const range = `{"range":{"effectiveTime":${json}}}`;
-    expect(queryFromParameter(toBase64Url(encodeUtf8(range)), faults)).toBeUndefined();
+    expect(queryFromParameter(toBase64Url(encodeUtf8(effective(members))), faults)).toBeUndefined();
     expect(faults.violations).toMatchObject([{ field: 'q.range.effectiveTime', value, found: value }]);
   });
 
@@ -272,7 +239,6 @@ describe('a query of the collection-style family', () => {
   it.each([
     ['[]', 'body must be an object'],
     ['{"selector":{}}', 'selector is unknown; known are selectors,'],
-    ['{"":{}}', String.raw`[\"\"] is unknown; known are selectors`],
     ['{" ":{}}', String.raw`[\" \"] is unknown`],
     ['{"selectors":[{"stre\\nam":"s"}]}', 'selectors[0][\\"stre\\\\nam\\"]'],
     ['{"selectors":{}}', 'selectors must be an array'],
@@ -283,11 +249,7 @@ describe('a query of the collection-style family', () => {
     ['{"effective_time_range":{"end_at":"x"}}', 'effective_time_range.end_at must be a time of RFC 3339'],
     ['{"effective_time_range":{"end":"2026-02-30T00:00:00Z"}}', '0001 to 9999; 2026-02 has no day 30'],
     ['{"after":5}', 'after must be the next_cursor of the page before, or a position such as {'],
-    [
-      '{"revision_range":{"end":"05"}}',
-      'revision_range.end must be an integer from 0 to 2^64 - 1, without a leading zero',
-    ],
-    ['{"limit":"x"}', 'limit must be an integer from 1 to 1000'],
+    ['{"revision_range":{"end":"05"}}', 'revision_range.end must be an integer from 0 to 2^64 - 1, without a'],
     ['{"limit":0}', 'limit must be an integer from 1 to 1000'],
     ['{"direction":"sideways"}', 'direction must be forward or reverse, in letters of either case'],
   ])('must not be %s', (json, expected) => {
@@ -331,16 +293,11 @@ describe('the options of a transaction in JSON', () => {
       correlationId: 'c-1',
       causationId: 'c-2',
     };
-    expect(
-      read(
-        '{"last_read_revision":7,"principal_attributes":{"sub":"ann","__proto__":"x"},"commit_message":"a\\nb","correlation_id":"c-1","causation_id":"c-2"}',
-      ),
-    ).toEqual(all);
-    expect(
-      read(
-        '{"lastReadRevision":"7","principalAttributes":{"sub":"ann","__proto__":"x"},"commitMessage":"a\\nb","correlationId":"c-1","causationId":"c-2"}',
-      ),
-    ).toEqual(all);
+    const snake =
+      '{"last_read_revision":7,"principal_attributes":{"sub":"ann","__proto__":"x"},"commit_message":"a\\nb",' +
+      '"correlation_id":"c-1","causation_id":"c-2"}';
+    const camel = snake.replaceAll(/(?<=[a-z])_[a-z]/g, (found) => found.slice(1).toUpperCase());
+    expect([read(snake), read(camel)]).toEqual([all, all]);
     expect(OPTION_NAMES).toHaveLength(10);
   });
 

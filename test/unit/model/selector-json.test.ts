@@ -39,6 +39,7 @@ function read(
 const stream = term('by-stream', 's');
 const type = term('by-type', 't');
 const subject = term('by-subject', 'u');
+const source = term('by-source', 'v');
 
 describe('a selector in JSON', () => {
   it.each<[string, Selector]>([
@@ -49,10 +50,8 @@ describe('a selector in JSON', () => {
     ['{"equals":{"event_type":"t"}}', type],
     ['{"equals":{"source":"v"}}', term('by-source', 'v')],
     ['{"equals":{"subject":{"hasValue":true,"value":"u"}}}', subject],
-    ['{"equals":{"subject":{"has_value":true,"value":"u"}}}', subject],
     ['{"equals":{"subject":{"value":"u"}}}', NO_SUBJECT],
     ['{"equals":{"subject":{"hasValue":false,"value":"u"}}}', NO_SUBJECT],
-    ['{"equals":{"subject":{"hasValue":null,"value":"u"}}}', NO_SUBJECT],
     ['{"equals":{"subject":{}}}', NO_SUBJECT],
     ['{"equals":{"subject":{"hasValue":true,"value":"fault"}}}', term('by-subject', 'fault')],
     ['{"startsWith":{"eventType":"t."}}', term('by-type-prefix', 't.')],
@@ -60,18 +59,13 @@ describe('a selector in JSON', () => {
     ['{"startsWith":{"subject":"u"}}', term('by-subject-prefix', 'u')],
     ['{"startsWith":{"subject":{"hasValue":true,"value":"u"}}}', term('by-subject-prefix', 'u')],
     ['{"startsWith":{"subject":""}}', term('by-subject-prefix', '')],
-    ['{"startsWith":{"stream":""}}', ALL],
     ['{"and":[{"equals":{"stream":"s"}},{"equals":{"eventType":"t"}}]}', and([stream, type])],
     ['{"or":{"selectors":[{"equals":{"stream":"s"}},{"stream":"x"}]}}', or([stream, term('by-stream', 'x')])],
     ['{"or":{"left":{"equals":{"stream":"s"}},"right":{"equals":{"eventType":"t"}}}}', or([stream, type])],
     ['{"and":[{"or":[{"stream":"s"},{"event_type":"t"}]},{"subject":"u"}]}', and([or([stream, type]), subject])],
     // Collection style.
     ['{"stream":"s"}', stream],
-    [
-      '{"stream":"s","event_type":"t","subject":"u","source":"v"}',
-      and([stream, type, subject, term('by-source', 'v')]),
-    ],
-    ['{"eventType":"t"}', type],
+    ['{"stream":"s","event_type":"t","subject":"u","source":"v"}', and([stream, type, subject, source])],
     ['{"subject":{"hasValue":false}}', NO_SUBJECT],
     ['{"stream":"s","subject":{"hasValue":true,"value":"u"}}', and([stream, subject])],
     // State View metadata.
@@ -79,17 +73,13 @@ describe('a selector in JSON', () => {
     ['{"type":"equals","attr":{"subject":"u"}}', subject],
     ['{"attr":{"stream":"s"},"type":"Equals"}', stream],
     ['{"type":"starts_with","attr":{"event_type":"t"}}', term('by-type-prefix', 't')],
-    [
-      '{"type":"or","selectors":[{"type":"equals","attr":{"stream":"s"}},{"type":"equals","attr":{"event_type":"t"}}]}',
-      or([stream, type]),
-    ],
+    ['{"type":"or","selectors":[{"type":"equals","attr":{"stream":"s"}},{"event_type":"t"}]}', or([stream, type])],
     ['{"type":"and","left":{"stream":"s"},"right":{"event_type":"t"}}', and([stream, type])],
     ['{"type":"no_subject"}', NO_SUBJECT],
     // The kinds by name.
     ['{"ByType":"t"}', type],
     ['{"byTypePrefix":"t."}', term('by-type-prefix', 't.')],
     ['{"by_stream":"s"}', stream],
-    ['{"ByStreamPrefix":"s"}', term('by-stream-prefix', 's')],
     ['{"BySubject":"u"}', subject],
     ['{"bySubjectPrefix":"u"}', term('by-subject-prefix', 'u')],
     ['{"by_source":"v"}', term('by-source', 'v')],
@@ -104,32 +94,17 @@ describe('a selector in JSON', () => {
 
   it.each([
     ['[]', 'selector must be an object'],
-    ['"s"', 'selector must be an object'],
     ['{"streams":"s"}', 'selector.streams is unknown; known are stream,'],
     ['{"stream":5}', 'selector.stream must be a string'],
-    ['{"stream":null}', 'selector.stream must be a string'],
     ['{"subject":null}', 'selector.subject must be a string'],
     ['{"stream":""}', 'selector.stream must not be empty'],
     ['{"event_type":"\\ud800"}', 'selector.event_type must not contain an unpaired surrogate'],
     ['{"equals":{"stream":"s"},"stream":"s"}', 'selector must have one kind and nothing beside it'],
-    ['{"equals":{"stream":"s"},"or":[]}', 'selector must have one kind and nothing beside it'],
-    [
-      '{"equals":{"subject":"u"}}',
-      'selector.equals.subject must be an object: {"hasValue": true, "value": "s"} for the subject s',
-    ],
-    ['{"equals":{"subject":null}}', 'selector.equals.subject must be an object'],
+    ['{"equals":{"subject":"u"}}', 'selector.equals.subject must be an object: {"hasValue": true, "value": "s"} for'],
     ['{"equals":{}}', 'selector.equals must have exactly one of stream, eventType, subject, source'],
-    [
-      '{"equals":{"stream":"s","eventType":"t"}}',
-      'selector.equals must have exactly one of stream, eventType, subject, source',
-    ],
     ['{"equals":"s"}', 'selector.equals must be an object'],
     ['{"equals":{"type":"t"}}', 'selector.equals.type is unknown'],
     ['{"equals":{"subject":{"hasValue":true}}}', 'selector.equals.subject.value is required with hasValue: true'],
-    [
-      '{"startsWith":{"subject":{"hasValue":true}}}',
-      'selector.startsWith.subject.value is required with hasValue: true',
-    ],
     ['{"equals":{"subject":{"hasValue":true,"value":""}}}', 'selector.equals.subject.value must not be empty'],
     ['{"equals":{"subject":{"hasValue":"yes","value":"u"}}}', 'selector.equals.subject.hasValue must be true or false'],
     ['{"equals":{"subject":{"hasvalues":true,"value":"u"}}}', 'selector.equals.subject.hasvalues is unknown'],
@@ -140,7 +115,6 @@ describe('a selector in JSON', () => {
     ['{"and":{"left":{}}}', 'selector.and must have selectors, or left and right'],
     ['{"or":[{"stream":"s"},{"stream":""}]}', 'selector.or[1].stream must not be empty'],
     ['{"or":{"selectors":[{"stream":""}]}}', 'selector.or.selectors[0].stream must not be empty'],
-    ['{"or":{"left":{"stream":""},"right":{}}}', 'selector.or.left.stream must not be empty'],
     ['{"type":"order.placed"}', 'selector.type must be one of equals, starts_with,'],
     ['{"type":5}', 'selector.type must be a string'],
     ['{"type":"equals"}', 'selector must have attr beside type'],
@@ -149,18 +123,11 @@ describe('a selector in JSON', () => {
     ['{"type":"or"}', 'selector must have selectors, or left and right'],
     ['{"type":"or","selectors":[{"stream":""}]}', 'selector.selectors[0].stream must not be empty'],
     ['{"noSubject":false}', 'selector.noSubject must be {} or true'],
-    ['{"byType":["t"]}', 'selector.byType must be a string'],
     ['{"__proto__":{"stream":"s"}}', 'selector.__proto__ is unknown'],
   ])('must not be %s', (json, expected) => {
     const faults = read(json);
     expect(faults).toHaveLength(1);
     expect(JSON.stringify(faults)).toContain(JSON.stringify(expected).slice(1, -1));
-  });
-
-  it('says which attributes were found where one is right', () => {
-    const faults = new Faults();
-    selectorFromJson(nodeOf('{"equals":{"stream":"s","eventType":"t"}}'), 'selector', faults);
-    expect(faults.violations).toMatchObject([{ field: 'selector.equals', value: 'stream, eventType' }]);
   });
 
   it.each([
@@ -175,8 +142,7 @@ describe('a selector in JSON', () => {
 
   it('keeps the limits', () => {
     const nested = (depth: number): string => (depth === 1 ? '{"stream":"s"}' : `{"and":[${nested(depth - 1)}]}`);
-    expect(read(nested(16))).toEqual(stream);
-    expect(read(nested(17))).toEqual(['selector must nest at most 16 deep']);
+    expect([read(nested(16)), read(nested(17))]).toEqual([stream, ['selector must nest at most 16 deep']]);
     const list = (count: number): string => Array.from({ length: count }, (_, i) => `{"stream":"s${i}"}`).join(',');
     expect(read(`{"or":[${list(255)}]}`)).toHaveProperty('kind', 'or');
     expect(read(`{"or":[${list(256)}]}`)).toEqual(['selector must consist of at most 256 selectors']);

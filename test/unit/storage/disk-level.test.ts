@@ -20,12 +20,7 @@ describe('decideDisk', () => {
     ['refuses writes below the soft level', 799, ['open', 300], ['refusing-writes', 'keep']],
     ['goes on refusing without an eighth to spare (W16)', 899, ['refusing-writes', 300], ['refusing-writes', 'keep']],
     ['opens again with an eighth to spare', 900, ['refusing-writes', 300], ['open', 'keep']],
-    [
-      'does not open on the space that the ballast gave back (W15)',
-      1000,
-      ['refusing-writes', 0],
-      ['refusing-writes', 'keep'],
-    ],
+    ['does not open on what the ballast gave back (W15)', 1000, ['refusing-writes', 0], ['refusing-writes', 'keep']],
     ['opens and makes the ballast again when space is back', 1100, ['refusing-writes', 0], ['open', 'make']],
     ['releases the ballast below the hard level', 399, ['refusing-writes', 300], ['refusing-writes', 'release']],
     ['releases a ballast that is only half made', 399, ['open', 1], ['refusing-writes', 'release']],
@@ -35,17 +30,6 @@ describe('decideDisk', () => {
   ])('%s', (_what, availableBytes, [before, ballastHeldBytes], [level, ballast]) => {
     const state = { level: before, ballastHeldBytes };
     expect(decideDisk({ availableBytes, capacityBytes: 10_000 }, THRESHOLDS, state)).toEqual({ level, ballast });
-  });
-
-  it('needs no ballast when none is wished for', () => {
-    const decide = (availableBytes: number): unknown =>
-      decideDisk(
-        { availableBytes, capacityBytes: 10_000 },
-        { ...THRESHOLDS, ballastBytes: 0 },
-        { level: 'open', ballastHeldBytes: 0 },
-      );
-    expect(decide(800)).toEqual({ level: 'open', ballast: 'keep' });
-    expect(decide(399)).toEqual({ level: 'read-only', ballast: 'keep' });
   });
 
   it('keeps its rules on every walk of the free space (W15, W16)', () => {
@@ -67,6 +51,8 @@ describe('decideDisk', () => {
     );
   });
 });
+
+const SMALLEST = compactionBytesMax({ writeBufferBytes: MIB });
 
 describe('defaultThresholds', () => {
   it.each([
@@ -95,25 +81,16 @@ describe('defaultThresholds', () => {
 
   it.each([
     ['by default', { segmentBytes: 64 * MIB, compactionBytes: compactionBytesMax() }, 673 * MIB],
-    [
-      'with the smallest settings',
-      { segmentBytes: 4 * MIB, compactionBytes: compactionBytesMax({ writeBufferBytes: MIB }) },
-      49 * MIB,
-    ],
+    ['with the smallest settings', { segmentBytes: 4 * MIB, compactionBytes: SMALLEST }, 49 * MIB],
   ])('say which disk is large enough, %s', (_what, needs, aboutBytes) => {
     const capacityBytes = capacityNeeded(needs);
     expect(Math.floor(capacityBytes / MIB) * MIB).toBe(aboutBytes);
-    // The log of an empty node is there, and then there is just room for the ballast; a byte less, and there is none.
+    // With the log of an empty node there is just room for the ballast; with less there is none.
     const opensWith = (bytes: number): string => {
       const space = { capacityBytes: bytes, availableBytes: bytes - 3 * needs.segmentBytes };
       return decideDisk(space, defaultThresholds(bytes, needs), { level: 'open', ballastHeldBytes: 0 }).level;
     };
     expect([opensWith(capacityBytes), opensWith(capacityBytes - MIB)]).toEqual(['open', 'refusing-writes']);
-  });
-
-  it('a ballast that is given counts in full for the disk that is needed', () => {
-    const needs = { segmentBytes: 64 * MIB, compactionBytes: 320 * MIB };
-    expect(capacityNeeded(needs, { softBytes: GIB, ballastBytes: 20 * GIB })).toBe(21 * GIB + 192 * MIB);
   });
 
   it('always leave room for two segments and a compaction, and never take more than a twentieth for the ballast', () => {

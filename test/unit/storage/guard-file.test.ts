@@ -2,7 +2,6 @@
 // when it is not its own (W8). Method: a guard on a disk in memory, every bit of it flipped, one slot or both.
 
 import { describe, expect, it } from 'vitest';
-import type { StorageFailure } from '#storage';
 import { GuardFile } from '../../../src/storage/guard-file.ts';
 import { MemoryDisk, NOTHING_SURVIVES } from '../../support/memory-disk.ts';
 
@@ -73,14 +72,6 @@ describe('the guard file', () => {
     expect(() => reopen(disk)).toThrow(/guard is damaged at offset 0: found two slots of which neither/);
     disk.resize(PATH, SLOT_BYTES);
     expect(() => reopen(disk)).toThrow(/guard is missing or cut short: found 4096 bytes instead of 8192/);
-  });
-
-  it('is refused when it belongs to another store', () => {
-    const disk = new MemoryDisk();
-    GuardFile.create(disk, PATH, { ...IDENTITY, clusterId: new Uint8Array(16).fill(3) });
-    expect(() => reopen(disk)).toThrow(
-      expect.objectContaining<Partial<StorageFailure>>({ kind: 'foreign', path: PATH }),
-    );
   });
 
   it('never goes back', () => {

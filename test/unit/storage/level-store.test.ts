@@ -4,31 +4,27 @@
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { DatabaseError } from '#base';
 import { isStoreDamage, type LevelStore, openLevelStore } from '#storage';
 import { kvConformance } from '../../support/kv-conformance.ts';
+import { testDir } from '../../support/test-scope.ts';
 
 const MIB = 2 ** 20;
 const SMALL = { cacheBytes: 2 ** 20, writeBufferBytes: 2 ** 16, maxFileBytes: 2 ** 16 };
 
 kvConformance('LevelDB, read through a second handle', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'cairn-level-'));
+  const directory = testDir();
   const store = await openLevelStore(directory, SMALL);
   const reader = await openLevelStore(directory, SMALL);
-  return {
-    store,
-    reader,
-    close: async (): Promise<void> => {
-      await reader.close();
-      await store.close();
-      await rm(directory, { recursive: true });
-    },
+  const close = async (): Promise<void> => {
+    await reader.close();
+    await store.close();
   };
+  return { store, reader, close };
 });
 
 describe('the LevelDB store', () => {
@@ -45,12 +41,9 @@ describe('the LevelDB store', () => {
     for (const store of opened.splice(0)) await store.close();
   }
 
-  beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'cairn-level-'));
-  });
-  afterEach(async () => {
-    await closeAll();
-    await rm(directory, { recursive: true });
+  beforeEach(() => {
+    directory = testDir();
+    onTestFinished(closeAll);
   });
 
   it('keeps little of what closed ranges gave, however many there are', async () => {
@@ -69,16 +62,6 @@ describe('the LevelDB store', () => {
     for (let turn = 0; turn < 2_000; turn++) await read(turn % 50);
     // Of 58 MiB.
     expect((process.memoryUsage.rss() - before) / MIB).toBeLessThan(20);
-  });
-
-  it('keeps its rows from one opening to the next', async () => {
-    const first = await openAt(join(directory, 'deep', 'store'));
-    const batch = first.batch();
-    batch.put(Uint8Array.of(1), Uint8Array.of(2));
-    await first.write(batch);
-    await closeAll();
-    const second = await openAt(join(directory, 'deep', 'store'));
-    expect([...(second.get(Uint8Array.of(1)) ?? [])]).toEqual([2]);
   });
 
   it('says of rows that LevelDB finds damaged that they are', async () => {

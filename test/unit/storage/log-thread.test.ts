@@ -107,15 +107,6 @@ describe('the log on a thread of its own', () => {
     await again.log.close();
   });
 
-  it('takes the buffer over, so that nobody writes into it behind its back', async () => {
-    using directory = tempDir();
-    const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
-    const records = vote();
-    log.append(records);
-    expect(records.buffer.byteLength).toBe(0);
-    await log.close();
-  });
-
   it('writes what is queued before it closes', async () => {
     using directory = tempDir();
     const { log } = await openThread(`${directory.path}/wal`, OPTIONS);

@@ -12,7 +12,7 @@ describe('the spare segment', () => {
   it('is prepared twice as fast as the log fills its segment', async () => {
     const disk = new MemoryDisk();
     const spare = new SpareSegment(disk, 'wal', SEGMENT_BYTES);
-    for (const [used, prepared] of [
+    for (const [used, size] of [
       [0, 0],
       [MIB / 4, MIB],
       [MIB, 2 * MIB],
@@ -21,28 +21,16 @@ describe('the spare segment', () => {
     ] as const) {
       spare.pace(used);
       await settled();
-      expect(sizes(disk).reduce((sum, size) => sum + size, 0)).toBe(prepared);
-      expect(spare.isReady).toBe(prepared === SEGMENT_BYTES);
+      expect(sizes(disk).reduce((sum, each) => sum + each, 0)).toBe(size);
+      expect(spare.isReady).toBe(size === SEGMENT_BYTES);
     }
   });
 
   it.each([
     ['was never begun', async (): Promise<void> => {}],
-    [
-      'is half prepared',
-      async (spare: SpareSegment): Promise<void> => {
-        spare.pace(MIB);
-        await settled();
-      },
-    ],
+    ['is half prepared', prepared(MIB)],
     ['has a chunk on its way', async (spare: SpareSegment): Promise<void> => spare.pace(MIB)],
-    [
-      'is ready',
-      async (spare: SpareSegment): Promise<void> => {
-        spare.pace(SEGMENT_BYTES);
-        await settled();
-      },
-    ],
+    ['is ready', prepared(SEGMENT_BYTES)],
   ])('is zero and whole when it %s (W13)', async (_state, prepare) => {
     const disk = new MemoryDisk();
     const spare = new SpareSegment(disk, 'wal', SEGMENT_BYTES);
@@ -81,6 +69,13 @@ describe('the spare segment', () => {
     expect(disk.list('wal')).toEqual([]);
   });
 });
+
+function prepared(bytes: number): (spare: SpareSegment) => Promise<void> {
+  return async (spare) => {
+    spare.pace(bytes);
+    await settled();
+  };
+}
 
 function sizes(disk: MemoryDisk): readonly number[] {
   return disk.list('wal').map((name) => disk.file(`wal/${name}`).length);

@@ -73,15 +73,6 @@ describe('an append', () => {
     ]);
   });
 
-  it('of nothing writes nothing', () => {
-    const disk = new MemoryDisk();
-    const { wal } = openLog(disk);
-    const steps = watch(disk);
-    expect(wal.append([])).toEqual({ bytes: 0, batches: 0 });
-    expect(wal.append([new RecordWriter().take()])).toEqual({ bytes: 0, batches: 0 });
-    expect(steps).toEqual([]);
-  });
-
   it('of more than fits into one batch takes several, each with its sync, in order (W6)', () => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
@@ -164,40 +155,10 @@ describe('an old segment', () => {
       entries: [],
     });
   });
-
-  it('stays while one group of many has an entry in it (W12)', () => {
-    const disk = new MemoryDisk();
-    const { wal } = openLog(disk);
-    const slow = toGroupId(8);
-    wal.append([vote(), encode([{ kind: 'hard-state', group: slow, hardState: { term: TERM, vote: 1 } }])]);
-    wal.append([encode([{ ...entryOf(1, 1), group: slow }])]);
-    for (let index = 1; segments(disk).at(-1) !== 5; index++) {
-      wal.append([entries(index, 1, 400), checkpoint(index)]);
-      wal.tidy();
-    }
-    expect(segments(disk)).toEqual([1, 2, 3, 4, 5]);
-    wal.append([encode([{ kind: 'group-tombstone', group: slow }])]);
-    wal.tidy();
-    expect(segments(disk)).toEqual([5]);
-    expect(stateOf(openLog(disk).recovered).tombstones).toEqual([8]);
-  });
 });
 
 describe('another copy of a group that has ended', () => {
   const end = encode([{ kind: 'group-tombstone', group: GROUP }]);
-
-  it('begins with a hard state, and from nothing (W11)', () => {
-    const disk = new MemoryDisk();
-    const { wal } = openLog(disk);
-    wal.append([vote(4), entries(1, 3, 10), checkpoint(2), end]);
-    // One that had nothing to say yet.
-    wal.append([end]);
-    // Its first term may be any: the terms before it were of another copy.
-    wal.append([vote(1), entries(1, 1)]);
-    const { groups, tombstones } = stateOf(openLog(disk).recovered);
-    expect(tombstones).toEqual([]);
-    expect(groups[GROUP]).toMatchObject({ hardState: { term: 1 }, checkpoint: { index: 0 }, entries: [{ index: 1 }] });
-  });
 
   it('does not begin with anything else (W11)', () => {
     const { wal } = openLog(new MemoryDisk());
