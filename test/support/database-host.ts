@@ -10,6 +10,8 @@ import {
   DatabaseReader,
   type DatabaseSource,
   type DefinitionOutcome,
+  type HistoryExport,
+  HistoryImport,
   type MachineOptions,
   type TransactOutcome,
 } from '#database';
@@ -27,6 +29,19 @@ export const CREATED_AT_MS = 1_700_000_000_000;
 
 export function sourceOf(kv: KvStore, group: number = 7): DatabaseSource {
   return { kv, group: toGroupId(group), crc32, sha256 };
+}
+
+/** Hands the history to a replica, in parts of so many bytes. */
+export async function takeOver(history: HistoryExport, to: DatabaseHost, bytesMax: number): Promise<void> {
+  const check = new HistoryImport(to.source, to.machine.applied);
+  for (let isLast = false; !isLast; ) {
+    const part = await history.next(bytesMax);
+    const units = check.take(part.data);
+    if (typeof units === 'string') throw new Error(units);
+    to.machine.install({ units, last: part.last, group: history.group });
+    if (to.machine.appliedIndex !== part.last.index) throw new Error(`it is at ${to.machine.appliedIndex}`);
+    ({ isLast } = part);
+  }
 }
 
 export class DatabaseHost {

@@ -96,6 +96,12 @@ describe('constraints', () => {
   });
 });
 
+it('a taken event id goes on until it is free when somebody has stored that very id before (D2)', async () => {
+  const host = new DatabaseHost();
+  await transact(host, { events: [ORDER, { ...ORDER, id: 'a~2.0' }, { ...ORDER, id: 'a~2.0~2.0' }] });
+  expect(await transact(host)).toMatchObject({ storedIds: [{ index: 0, id: 'a~2.0~2.0~2.0' }] });
+});
+
 describe('the log', () => {
   it.each([
     ['a later format', 0, 2],

@@ -7,7 +7,6 @@ import {
   DatabaseMachine,
   encodeStanding,
   HistoryExport,
-  HistoryImport,
   REFUSED_CONSTRAINTS_KEPT,
   rebuildDerived,
   refusalOf,
@@ -15,7 +14,7 @@ import {
 } from '#database';
 import { ALL, type Constraint, encodeTransactPayload, NO_OPTIONS, ORIGIN, stampPayload } from '#model';
 import { encodeRefusal, readRefusal } from '../../../src/database/refusal-record.ts';
-import { CREATED_AT_MS, DATABASE_ID, DatabaseHost } from '../../support/database-host.ts';
+import { CREATED_AT_MS, DATABASE_ID, DatabaseHost, takeOver } from '../../support/database-host.ts';
 import { dump, sharedContent } from '../../support/database-rows.ts';
 import { eventBytes } from '../../support/events.ts';
 
@@ -146,15 +145,7 @@ describe('the refusals that are kept (D25)', () => {
     if (typeof history === 'string') throw new Error(history);
     for (let id = 12; id < 20; id += 1) await one.apply(payload(id, [NEVER]));
     await one.flush();
-    const check = new HistoryImport(other.source, other.machine.applied);
-    for (let isLast = false; !isLast; ) {
-      const part = await history.next(1);
-      const units = check.take(part.data);
-      if (typeof units === 'string') throw new Error(units);
-      other.machine.install({ units, last: part.last, group: history.group });
-      expect(other.machine.appliedIndex).toBe(part.last.index);
-      isLast = part.isLast;
-    }
+    await takeOver(history, other, 1);
     await other.flush();
     expect(kept(other)).toEqual([1, 3, 5, 7, 9, 11].slice(1));
     expect(await sharedContent(other.kv)).toEqual(mark);

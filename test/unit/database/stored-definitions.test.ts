@@ -18,7 +18,7 @@ import {
 import type { KvStore } from '#kv';
 import { BLOB_PART_BYTES, type DefinitionEntry } from '#model';
 import { digestBytes } from '../../../src/database/definition-record.ts';
-import { DatabaseHost } from '../../support/database-host.ts';
+import { DatabaseHost, takeOver } from '../../support/database-host.ts';
 import { payloadOf } from '../../support/database-requests.ts';
 import { sharedContent } from '../../support/database-rows.ts';
 import { blobOf, DEFINITIONS, partOf, stamped } from '../../support/definition-entries.ts';
@@ -142,13 +142,7 @@ describe('the parts of a component (D23)', () => {
     expect(await history.faultInComponents()).toBeUndefined();
     host.define(stamped(DELETE_LARGE, 3000));
     await host.flush();
-    const check = new HistoryImport(other.source, other.machine.applied);
-    for (let part = await history.next(100); ; part = await history.next(100)) {
-      const units = check.take(part.data);
-      if (typeof units === 'string') throw new Error(units);
-      other.machine.install({ units, last: part.last, group: history.group });
-      if (part.isLast) break;
-    }
+    await takeOver(history, other, 100);
     const { term } = other.machine.applied;
     other.machine.define({ index: toLogIndex(LAST + 1), term, payload: stamped(DELETE_LARGE, 3000) });
     await other.flush();

@@ -12,6 +12,7 @@ import {
   eventToJson,
   Faults,
   isJsonType,
+  isWellFormedJson,
   parseJson,
   RAW_DATA,
   readEvent,
@@ -233,18 +234,8 @@ function saysItsKind({ dataKind, dataContentType }: Event): boolean {
 function withoutJsonSpace(event: Event): Event {
   const { data, dataKind, dataContentType } = event;
   const saysJson = dataKind === DATA_KIND.UNSPECIFIED && (dataContentType === undefined || isJsonType(dataContentType));
-  const text = decodeUtf8(data, 0, data.length);
-  if (!(saysJson || dataKind === DATA_KIND.JSON) || text === undefined || !parsesAsJson(text)) return event;
-  return { ...event, data: encodeUtf8(text.replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')) };
-}
-
-function parsesAsJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  if (!(saysJson || dataKind === DATA_KIND.JSON) || !isWellFormedJson(data, 0, data.length)) return event;
+  return { ...event, data: encodeUtf8((decodeUtf8(data) ?? '').replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')) };
 }
 
 function payloadOf({ data }: Event): readonly number[] {
