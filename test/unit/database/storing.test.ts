@@ -109,6 +109,49 @@ describe('pages', () => {
   });
 });
 
+describe('spilled tips (D4)', () => {
+  it.each(['kept in memory', 'read again after a restart'])('answer for every combination, %s', async (how) => {
+    const host = new DatabaseHost();
+    const reopen = how !== 'kept in memory';
+    for (let n = 0; n < 40; n++) {
+      const event = { id: `e-${n}`, type: `t-${n}`, source: `/n/${n}/orders`, stream: 'orders', subject: 's' };
+      await host.apply(payload([event]));
+      await host.flush();
+    }
+    if (reopen) await host.reopen(true);
+    const subject = term('by-subject', 's');
+    const stream = term('by-stream', 'orders');
+    for (const n of [0, 31, 32, 39]) {
+      const type = term('by-type', `t-${n}`);
+      const source = term('by-source', `/n/${n}/orders`);
+      const other = term('by-type', `t-${(n + 1) % 40}`);
+      for (const parts of [
+        [stream, type],
+        [subject, type],
+        [subject, source],
+        [subject, stream, type],
+        [subject, source, type],
+      ]) {
+        expect(await latestOf(host, and(parts))).toBe(n + 1);
+      }
+      expect(await latestOf(host, and([subject, source, other]))).toBe(0);
+      expect(await latestOf(host, and([source, other]))).toBe(0);
+    }
+    expect(await latestOf(host, and([subject, stream]))).toBe(40);
+    expect(await latestOf(host, and([subject, term('by-type-prefix', 't-3')]))).toBe(40);
+    expect(await latestOf(host, and([stream, term('by-type-prefix', 't-1')]))).toBe(20);
+  });
+});
+
+it('spilled tips know the latest of the combinations that meet in one row (D4)', async () => {
+  const host = new DatabaseHost();
+  const placed = (type: string, stream: string): Promise<unknown> =>
+    host.apply(payload([{ id: 'e', type, source: stream, stream, subject: 's' }]));
+  for (const type of ['a', 'b', 'a']) await placed(type, 'first');
+  for (let n = 0; n < 40; n++) await placed(`t-${n}`, `stream-${n}`);
+  expect(await latestOf(host, and([term('by-subject', 's'), term('by-stream', 'first')]))).toBe(3);
+});
+
 describe('spilled tips of streams and sources (D4)', () => {
   it.each([false, true])(
     'know the latest event without a subject, from before they spilled and after (reopened: %s)',

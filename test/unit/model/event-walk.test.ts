@@ -279,6 +279,13 @@ describe('canonical bytes (M4)', () => {
     expect(acceptEvent(bytes, 0, bytes.length, place)).toEqual(canonical);
   });
 
+  it('are not made of fields that only the server sets', () => {
+    const faults = faultsOf(hex(`${id} ${rest} 6807 7001 7a00`));
+    const description = 'must be absent: the server sets it';
+    const fields = ['revision', 'index', 'recordedtime'].map((name) => `events[3].${name}`);
+    expect(faults).toMatchObject(fields.map((field) => ({ field, description })));
+  });
+
   it.each([
     ['an unknown field', 'f80101', 31, 0],
     ['a known field of another wire type', '3801', 7, 0],
