@@ -1,6 +1,5 @@
-// Goal: a full port has a place for whoever comes: that of the connection that has waited longest, and never that of
-// one that is being answered, nor, for a crowd that comes at once, that of one that asks again and again (ADR 0143).
-// Method: the places alone, with time in the hands of the test.
+// A full port has a place for a connection that comes: that of the one that has waited longest, and never that of one that
+// is being answered, nor, for a crowd that comes at once, that of one that asks again and again (ADR 0143).
 import { describe, expect, it } from 'vitest';
 import { ConnectionPlaces, type Place, type Waiting } from '../../../src/transport/connection-places.ts';
 
@@ -68,14 +67,6 @@ describe('a full port', () => {
     expect(world.ended).not.toContain('asking');
   });
 
-  it('has newcomers take what is kept for long, and not the places of one another', () => {
-    const world = new World(50);
-    for (let n = 0; n < 50; n++) world.have(`kept ${n}`, 'idle');
-    world.pass(1_000);
-    for (let n = 0; n < 50; n++) world.have(`new ${n}`, 'head');
-    expect(world.ended).toEqual(Array.from({ length: 50 }, (_, n) => `kept ${n}`));
-  });
-
   it('closes bodies last, and among them no one that is being answered', () => {
     const world = new World(3);
     world.have('answered early', 'body');
@@ -99,15 +90,5 @@ describe('a full port', () => {
     one.leave();
     expect(world.enter('three')).toBeDefined();
     expect(world.places.count).toBe(2);
-  });
-
-  it('knows nothing more of one that was closed', () => {
-    const world = new World(1);
-    const gone = world.have('gone', 'idle');
-    world.have('here', 'works');
-    gone.waits('idle');
-    gone.works();
-    gone.leave();
-    expect([world.ended, world.places.count, world.places.makeRoom()]).toEqual([['gone'], 1, false]);
   });
 });

@@ -223,17 +223,6 @@ describe('a quick taker', () => {
     expect([bench.budget.used, bench.budget.waiting]).toEqual([COMMON, 500 - COMMON / 4]);
   });
 
-  it('is one that was slow and releases what it has soon, also while it waits', async () => {
-    const bench = new Bench();
-    const late = bench.slow();
-    const hold = late.tryTake(4, nothing);
-    bench.fill();
-    void bench.ask('late', late, 4);
-    expect(await bench.seen()).toEqual([[], []]);
-    bench.sent(hold, QUICK_MS);
-    expect(await bench.seen()).toEqual([[], ['late']]);
-  });
-
   it('waits for another one while it holds what it was granted, and is not judged by what was not sent', async () => {
     const bench = new Bench();
     const quick = bench.taker();
@@ -281,17 +270,6 @@ describe('the reserve', () => {
     expect(await bench.seen()).toEqual([[], ['crowd 0', 'small 0', 'small 1', 'crowd 1']]);
   });
 
-  it('counts for a connection what a slice has turned out to be', () => {
-    const bench = new Bench(LARGE);
-    bench.taker().takeAnyway(240, nothing);
-    const connection = {};
-    const hold = bench.taker(connection).tryTake(5, nothing);
-    hold?.resize(2);
-    expect(bench.taker(connection).tryTake(1, nothing)).toBeUndefined();
-    hold?.resize(1);
-    expect(bench.taker(connection).tryTake(1, nothing)?.bytes).toBe(1);
-  });
-
   it('is returned as a whole', async () => {
     const bench = new Bench(LARGE);
     const filled = bench.taker().takeAnyway(240, nothing);
@@ -319,18 +297,6 @@ describe('a connection that holds much, of which nothing leaves', () => {
     expect(await bench.seen()).toEqual([[], []]);
     bench.time.advance(1);
     expect(await bench.seen()).toEqual([[0], ['light']]);
-  });
-
-  it('gets nothing of the reserve for its new streams', async () => {
-    const bench = new Bench();
-    const connection = {};
-    bench.crowd(4, 6, connection);
-    const reserved = bench.taker().tryTake(8, nothing);
-    for (let n = 0; n < 3; n++) void bench.ask(`crowd ${n}`, bench.taker(connection), 4);
-    void bench.ask('new', bench.taker(), 4);
-    bench.time.advance(QUICK_MS + 1);
-    reserved?.release();
-    expect(await bench.seen()).toEqual([[], ['new']]);
   });
 
   it('loses what has stalled longest, and none of which parts leave (TM2)', async () => {
@@ -369,18 +335,6 @@ describe('a connection that holds much, of which nothing leaves', () => {
       bench.time.advance(PATIENCE_MS - SLOW_MS - 1);
       expect(await bench.seen()).toEqual([[], []]);
     }
-  });
-
-  it('loses it to the connection that has least, whoever is next', async () => {
-    const bench = new Bench();
-    const some = {};
-    bench.crowd(3, 6);
-    bench.taker(some).takeAnyway(6, nothing);
-    const light = bench.slow();
-    void bench.ask('some', bench.slow(some), 6);
-    void bench.ask('light', light, 6);
-    bench.time.advance(STALLED_MS - 2 * SLOW_MS);
-    expect(await bench.seen()).toEqual([[0], ['light']]);
   });
 
   it('loses several holds, the heaviest connection first, until that is enough', async () => {
@@ -435,15 +389,5 @@ describe('connections with one hold each, of which nothing leaves', () => {
     void bench.ask('quick', taker, HOLD);
     bench.time.advance(STALLED_MS - 1);
     expect(await bench.seen()).toEqual([[0], ['quick']]);
-  });
-
-  it('lose nothing to one that has something', () => {
-    const bench = new Bench();
-    const connection = {};
-    bench.quick(connection);
-    stand(bench);
-    bench.taker(connection).takeAnyway(1, nothing);
-    bench.time.advance(STALLED_MS);
-    expect([bench.taker(connection).tryTake(1, nothing), bench.told]).toEqual([undefined, []]);
   });
 });

@@ -1,5 +1,5 @@
-// Goal: a request counts for the principal, or for an address that its client cannot choose, once (TM7); what a refusal
-// says is when to come again. Method: a limiter with a clock that stands, tables of addresses and of proofs.
+// A request counts once, for the principal or for an address that its client cannot choose (TM7); test/spec/rate-limits
+// shows it over every protocol.
 import { describe, expect, it, test } from 'vitest';
 import type { Principal } from '#auth';
 import { createMetrics } from '#observability';
@@ -42,42 +42,12 @@ describe('SPEC-LIMITS-RATE', () => {
     expect(headers['x-ratelimit-remaining']).toBe('0');
   });
 
-  it('a principal has its own, wherever it asks from, and an address one for all that nobody knows', () => {
-    const { limits } = limitsOf();
-    const left = (name: string | undefined, address: string): string | undefined =>
-      limits.count({ principal: name === undefined ? undefined : principal(name), address }, 'grpc').headers[
-        'x-ratelimit-remaining'
-      ];
-    expect(left('key:1', '192.0.2.1')).toBe('2');
-    expect(left('key:1', '192.0.2.2')).toBe('1');
-    expect(left('key:2', '192.0.2.1')).toBe('2');
-    expect(left(undefined, '192.0.2.1')).toBe('2');
-    // An address is none of the names of principals.
-    expect(left(undefined, 'key:1')).toBe('2');
-  });
-
   it('a token counts for whoever has issued it, so that nobody has more by handing out many', () => {
     const { limits } = limitsOf();
     const left = (who: Principal): string | undefined =>
       limits.count({ principal: who, address: undefined }, 'http').headers['x-ratelimit-remaining'];
     expect([left(principal('token:2', 'key:1')), left(principal('token:3', 'key:1'))]).toEqual(['2', '1']);
     expect(left(principal('key:1'))).toBe('0');
-  });
-
-  it('refusals are counted by protocol, and by whom they were for', async () => {
-    const { limits, scrape } = limitsOf();
-    for (let n = 0; n < 4; n++) limits.count({ address: '192.0.2.1' }, 'http');
-    for (let n = 0; n < 5; n++) limits.count({ principal: principal('a'), address: undefined }, 'mcp');
-    // There is room for two addresses.
-    limits.count({ address: '192.0.2.2' }, 'grpc');
-    for (let n = 0; n < 4; n++) limits.count({ address: '192.0.2.3' }, 'grpc');
-    const series = /^cairn_rate_limited_total\{protocol="(\w+)",by="(\w+)"\} (\d+)$/gm;
-    const counted = [...(await scrape()).matchAll(series)].map(([, ...found]) => found);
-    expect(counted.filter(([, , count]) => count !== '0')).toEqual([
-      ['grpc', 'shared', '1'],
-      ['http', 'address', '1'],
-      ['mcp', 'principal', '2'],
-    ]);
   });
 
   it('a request was counted when it has a proof of this process or of its cluster, and no other', () => {

@@ -21,7 +21,7 @@ import { TransactRequest } from '../../../src/transport/grpc/gen/cairn/v1/transa
 import { frame } from '../../../src/transport/grpc/wire/framing.ts';
 import { RELAYED } from '../../../src/transport/relay.ts';
 import { eventually } from '../../support/eventually.ts';
-import { failureOf, iterate } from '../../support/grpc-client.ts';
+import { iterate } from '../../support/grpc-client.ts';
 import { event, maxRevision, transaction } from '../../support/grpc-requests.ts';
 import { RawGrpc, type RawReply } from '../../support/raw-grpc.ts';
 import { startTwoNodes, type TwoNodes } from '../../support/two-nodes.ts';
@@ -157,19 +157,6 @@ describe('a call to a node without a copy (TM5)', () => {
     const late = ask('AwaitDatabase', AwaitDatabaseRequest, { atRevision: 1000 });
     const reply = await sent(other, late, { 'grpc-timeout': '300m' });
     expect(reply.status).toBe(4);
-  });
-
-  it('is not taken by the leader that another node was asked for', async () => {
-    const before = await nodes.holder.client.send('fetchLatestDatabase', { databaseName });
-    const failure = await failureOf(
-      nodes.other.client.send('transact', transaction(DATABASE, events), { metadata: { 'x-require-leader': 'true' } }),
-    );
-    expect(failure).toMatchObject({
-      code: 'UNAVAILABLE',
-      info: { reason: 'not_leader', metadata: { reason: 'NotLeader' } },
-    });
-    expect(failure.trailers['x-leader-address']).toBe(nodes.holder.grpc);
-    expect(await nodes.holder.client.send('fetchLatestDatabase', { databaseName })).toEqual(before);
   });
 
   it('is passed on once (TM6)', async () => {

@@ -1,5 +1,5 @@
-// Goal: a client is told how many streams it may open before anything else, and served when it knows; until then it
-// holds little, and not for long. Method: connections whose every frame is the test's.
+// A client receives how many streams it may open before anything else, and is served when it knows; until then it holds
+// little, and not for long.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../support/eventually.ts';
 import {

@@ -4,7 +4,6 @@ import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   CANCELLED_MAX,
-  REFUSALS_MAX,
   type Session,
   StreamLimits,
   type Verdict,
@@ -103,25 +102,6 @@ describe('a connection', () => {
 });
 
 describe('the streams of a turn (T12)', () => {
-  it('may be those that were open, cancelled, and as many in their place', () => {
-    open(FIRST);
-    eventLoopTurn();
-    close(FIRST);
-    expect(open(FIRST)).toEqual(Array(FIRST).fill('taken'));
-    expect(open(1)).toEqual(['refused']);
-    close(FIRST);
-    expect(open(1)).toEqual(['refused']);
-    eventLoopTurn();
-    expect(open(FIRST)).toEqual(Array(FIRST).fill('taken'));
-  });
-
-  it('are no fewer for those of other connections', () => {
-    const other = new TestSession();
-    open(2 * FIRST);
-    expect(open(1)).toEqual(['refused']);
-    expect(limits.opened(other)).toBe('taken');
-  });
-
   it('are none when 4,000 were cancelled of late, of which 2,000 are forgotten in a second', () => {
     limits = new StreamLimits({ first: 1_000, most: 1_000, isBehind: () => false, lasting: () => 0 });
     const cancel = (count: number): void => {
@@ -153,17 +133,6 @@ describe('the streams of a turn (T12)', () => {
     };
     expect(verdicts(3_000)).toEqual(new Set(['taken', 'refused']));
     expect(verdicts(6_000)).toEqual(new Set(['taken', 'refused', 'flood']));
-  });
-
-  it('end the connection when a thousand more came at once, or a hundred a second for long', () => {
-    isBehind = true;
-    open(2 * FIRST);
-    expect(new Set(open(REFUSALS_MAX))).toEqual(new Set(['refused']));
-    expect(open(1)).toEqual(['flood']);
-    vi.advanceTimersByTime(2_000);
-    expect(open(150)).toEqual(Array(150).fill('refused'));
-    vi.advanceTimersByTime(1_000);
-    expect(open(200).at(-1)).toBe('flood');
   });
 });
 

@@ -114,18 +114,6 @@ it.each(['One', 'Many', 'Fail', 'FailMany'])(
   },
 );
 
-it('what the client sends is asked for by name; what only gRPC asks for is no metadata', async () => {
-  const headers = { 'grpc-timeout': '10S', 'x-min-revision': '7', 'trace-bin': 'AQI=', 'x-cairn-stream': '1' };
-  const answer = call('Wait', headers);
-  await until(() => calls.length === 1);
-  const [one] = calls;
-  expect([one?.header('x-min-revision'), one?.header('x-none')]).toEqual(['7', undefined]);
-  expect(one?.metadata.getMap()).toEqual({ 'x-min-revision': '7', 'trace-bin': Buffer.of(1, 2) });
-  expect(one?.leftMs).toBeGreaterThan(5_000);
-  one?.reply(HELLO);
-  expect((await answer).status).toBe(OK);
-});
-
 it('a large reply is given back when it has left, and a large request is in memory of its own', async () => {
   // As in a node.
   narrowBufferPool();

@@ -1,4 +1,4 @@
-// Goal: a component is told nothing by which somebody is known here. Method: requests to servers with other extractors.
+// A component receives no header by which a client is authenticated.
 import { expect, it } from 'vitest';
 import { commandHeaders } from '../../../../src/transport/http/command-headers.ts';
 import type { HttpRequest } from '../../../../src/transport/http/request.ts';
@@ -29,17 +29,4 @@ it.each<[readonly string[] | undefined, readonly string[]]>([
   [undefined, []],
 ])('of a server that knows people by %j it is told %j', (inputs, names) => {
   expect(told(inputs)).toEqual(names);
-});
-
-it.each([
-  ['a byte order mark', '\u00ef\u00bb\u00bfmark', '\ufeffmark'],
-  ['letters of UTF-8', 'J\u00c3\u00bcrgen', 'J\u00fcrgen'],
-  ['bytes that are no UTF-8', 'J\u00fcrgen', 'J\u00fcrgen'],
-])('a component is told %s as they were sent', (_, sent, expected) => {
-  const request: object = {
-    header: () => undefined,
-    headers: () => [['x-name', sent]],
-    privacy: () => ({ isRequired: false, inputs: [] }),
-  };
-  expect(commandHeaders(request as HttpRequest)).toEqual([['x-name', expected]]);
 });

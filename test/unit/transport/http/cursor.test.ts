@@ -1,6 +1,5 @@
-// Goal: a cursor comes back as it was, nothing else is taken for one, and none looks like a revision (TH8).
-// Method: properties over positions and over arbitrary text.
-import { assert as check, nat, property, string, tuple } from 'fast-check';
+// A cursor is read as it was written, nothing else is taken for one, and none looks like a revision (TH8).
+import { assert as check, nat, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, toDatabaseId, toRevision } from '#base';
 import { cursorFrom, readCursor, writeCursor } from '../../../../src/transport/http/cursor.ts';
@@ -9,19 +8,12 @@ const databaseId = toDatabaseId('0198f2c0-8a3e-7c11-9d5e-0123456789ab');
 const revision = nat({ max: Number.MAX_SAFE_INTEGER }).map(toRevision);
 
 describe('cursor', () => {
-  it('is read as it was written', () => {
+  it('is read as it was written, and never looks like a revision', () => {
     check(
       property(revision, revision, nat({ max: 999 }), (at, last, index) => {
         const cursor = { databaseId, at, after: { revision: last, index } };
         expect(readCursor(writeCursor(cursor))).toEqual(cursor);
-      }),
-    );
-  });
-
-  it('never looks like a revision', () => {
-    check(
-      property(tuple(revision, revision), ([at, last]) => {
-        expect(writeCursor({ databaseId, at, after: { revision: last, index: 0 } })).toMatch(/^A[\w-]+$/);
+        expect(writeCursor(cursor)).toMatch(/^A[\w-]+$/);
       }),
     );
   });

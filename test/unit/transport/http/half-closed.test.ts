@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assert } from '#base';
-import { createMetrics, silentLogger, startMetricsServer } from '#observability';
 import { eventually } from '../../../support/eventually.ts';
 import { cloudEvent } from '../../../support/http-client.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
@@ -68,15 +67,6 @@ describe('a client that ends its side behind its request', () => {
     await using world = await startHttpWorld();
     const [reply] = parseReplies(await exchange(world.server.address, 'GET /health HTT', HALF_CLOSE));
     expect(reply).toMatchObject({ status: 400 });
-  });
-
-  it('is answered its metrics, too', async () => {
-    const metrics = createMetrics({ runtime: false });
-    const server = await startMetricsServer({ host: '127.0.0.1', port: 0, metrics, logger: silentLogger });
-    const request = 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n';
-    const carried = await exchange(`http://127.0.0.1:${server.address.port}`, request, HALF_CLOSE);
-    await server.close();
-    expect(carried).toMatch(/^HTTP\/1\.1 200/);
   });
 });
 

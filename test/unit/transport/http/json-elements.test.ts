@@ -50,10 +50,4 @@ describe('elements in an object', () => {
     expect(elementsOf([['x', 1]]).inObject('', undefined, '')).toBe('["x",1]');
     expect(elementsOf([[LONG]]).inObject('', 'events', '')).toBeInstanceOf(Buffer);
   });
-
-  it('are single texts where they are known to be short', () => {
-    const texts = ['"x"', JSON.stringify(LONG), '1'];
-    expect(JsonElements.of(texts).texts()).toEqual(texts);
-    expect(() => elementsOf([[LONG]]).texts()).toThrow('no texts');
-  });
 });

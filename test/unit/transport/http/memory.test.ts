@@ -212,25 +212,6 @@ describe('the bodies of all requests', () => {
     small.destroy();
   });
 
-  it('of a form are refused when they do not keep the pace, by a page (TM2)', async () => {
-    await using world = await worldOf({ requests: 200_000 });
-    const browser = [
-      'Accept: text/html',
-      'Sec-Fetch-Site: same-origin',
-      'Content-Type: application/x-www-form-urlencoded',
-    ];
-    const form = head(80_000)
-      .replace('/databases/shop/events', '/api/v1/db/shop')
-      .replace(/Content-Type: [^\r]*/, browser.join('\r\n'));
-    const stalled = exchange(world.server.address, `${form}events=${'+'.repeat(30_000)}`);
-    await until(() => world.budgets.requests.used > 30_000);
-    for (let look = 1; look <= 6; look++) world.time.advance(PATIENCE_MS);
-    const [reply] = parseReplies(await stalled);
-    expect([reply?.status, reply?.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
-    expect(reply?.body).toContain(`must arrive with at least ${BODY_PACE_BYTES} bytes in every ${BODY_PACE_MS} ms`);
-    expect(world.budgets.requests.used).toBe(0);
-  });
-
   it('are refused in crumbs, each of which is as much work as a whole chunk', async () => {
     await using world = await worldOf({});
     const chunked = head(1).replace('Content-Length: 1', 'Transfer-Encoding: chunked\r\nConnection: close');
@@ -336,19 +317,6 @@ describe('the answers of all requests', () => {
     });
     await once(slow.resume(), 'close');
     expect(bytes).toBeLessThan(answer.text.length);
-  });
-
-  it('take no more room than their limit allows, while others are not read', async () => {
-    await using world = await worldOf({ unsent: 16_000_000 });
-    await fill(world);
-    const slow = await dial(world, get('/databases/shop/events'));
-    const { unsent } = world.budgets;
-    await until(() => unsent.used > 0 && unsent.used < unsent.bytesMax);
-    expect((await world.client.get('/databases/shop/events?limit=1')).status).toBe(200);
-    const q = Buffer.from('{"limit":1}').toString('base64url');
-    expect((await world.client.get(`/db/shop/${EVENT_COUNT}/events?q=${q}`)).status).toBe(200);
-    expect((await world.client.post('/databases/shop/query', { limit: 1 })).status).toBe(200);
-    slow.destroy();
   });
 
   it('are refused as busy where none can be had, except of what was committed', async () => {

@@ -26,12 +26,6 @@ describe('parameters of a render', () => {
     ]);
   });
 
-  it('are those of the view where there is no presenter', () => {
-    const { cut, bindings } = renderParameters(parseQueryString('subject.path=a&effective_time_end_at=2024'), BARE);
-    expect([cut, [...bindings]]).toEqual(['2024', [['subject.path', 'a']]]);
-    expect(renderParameters(parseQueryString(''), BARE).cut).toBeUndefined();
-  });
-
   it.each(['limit', 'continuation', '', '__proto__'])('without a dot are refused there: %j', (name) => {
     const query = parseQueryString(`subject.path=a&${name}=5`);
     expect(() => renderParameters(query, BARE)).toThrow(

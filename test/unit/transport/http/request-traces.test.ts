@@ -1,5 +1,4 @@
-// Goal: a request is traced from its beginning to its answer, and the lines of the log about it name its trace; probes
-// are not traced. Method: the server over a node in one thread, with routes of the test.
+// A request is traced from its beginning to its answer, and log lines about it name its trace; probes are not traced.
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../support/eventually.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
@@ -33,12 +32,5 @@ describe('a request that is traced', () => {
     for (const path of ['/health', '/databases']) expect((await world.client.get(path)).status).toBe(200);
     await eventually(() => expect(ended.map(({ name }) => name)).toContain('GET /databases'));
     expect(ended.map(({ name }) => name)).toEqual(['cairn.list_databases', 'GET /databases']);
-  });
-
-  it('is told by its method alone where no route takes it', async () => {
-    const { tracer, ended } = keptSpans();
-    await using world = await startHttpWorld({ tracer });
-    expect((await world.client.get('/who/knows')).status).toBe(404);
-    await eventually(() => expect(ended.map(({ name }) => name)).toEqual(['GET unmatched']));
   });
 });

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { assert, DatabaseError, toGroupId } from '#base';
+import { assert, toGroupId } from '#base';
 import { RowKeys } from '#database';
 import { silentLogger } from '#observability';
 import type { Service } from '#service';
@@ -17,7 +17,7 @@ import { until } from '../../../support/budget-time.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { cloudEvent, errorOf, jsonOf } from '../../../support/http-client.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
-import { exchange, parseReplies } from '../../../support/raw-http.ts';
+import { exchange } from '../../../support/raw-http.ts';
 
 /** A disk that does not write until it is let go. */
 function hold(world: World): () => void {
@@ -143,20 +143,6 @@ describe('a server that closes', () => {
     agent.destroy();
   });
 
-  it('answers a request that arrives behind the running one on its connection (TH9)', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    const line = (headers: string): string => `GET /databases/shop HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
-    const carried = exchange(world.server.address, line('x-min-revision: 1\r\n'), line(''));
-    await until(() => world.timers.count === 1);
-    const closed = world.server.close(60_000);
-    await commitOne(world);
-    const replies = parseReplies(await carried);
-    expect(replies[0]).toMatchObject({ status: 200 });
-    expect(replies[0]?.headers.get('connection')).toBe('close');
-    await closed;
-  });
-
   it('closes idle connections at once, also those on which nothing was sent', async () => {
     await using world = await startHttpWorld();
     const { port } = new URL(world.server.address);
@@ -203,16 +189,6 @@ describe('a server that closes', () => {
 });
 
 describe('a failure of the node', () => {
-  it('answers 500 for what a component does, and logs nothing: it may do so as often as it is asked', async () => {
-    const error = new DatabaseError('internal', 'Trap: unreachable', { details: { reason: 'WasmExecutionError' } });
-    const handle = (): never => {
-      throw error;
-    };
-    await using world = await startHttpWorld({ routes: [{ method: 'GET', path: '/', handle }] });
-    const answer = await world.client.get('/');
-    expect([answer.status, answer.text.includes('Trap: unreachable'), world.logged]).toEqual([500, true, []]);
-  });
-
   it('answers 500 INTERNAL without saying more, is logged, and is fatal when stored rows are damaged', async () => {
     await using world = await startHttpWorld();
     await world.client.create('shop');

@@ -1,5 +1,4 @@
-// Goal: docs/http.md names every spelling that bodies and queries may have, and what it says is the same is the same.
-// Method: the rows of its table, read by the parsers themselves; and the names that the parsers know, looked for in it.
+// docs/http.md names every spelling that bodies and queries may have, and what it calls the same is read as the same.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -16,8 +15,6 @@ import {
 import { CONSTRAINT_KIND_NAMES } from '../../../../src/model/constraint-json.ts';
 import { RANGE_NAMES, scopedQueryFromJson } from '../../../../src/model/query-json.ts';
 import { SELECTOR_NAMES } from '../../../../src/model/selector-json.ts';
-import { cloudEvent } from '../../../support/http-client.ts';
-import { startHttpWorld } from '../../../support/http-world.ts';
 
 const page = readFileSync(resolve(import.meta.dirname, '../../../../docs/http.md'), 'utf8');
 const [, section = ''] = page.split('\n## Other spellings\n');
@@ -66,26 +63,6 @@ describe('the table of spellings', () => {
       expect(meaningOf(where, other)).toEqual(meaning);
     },
   );
-
-  it.each([
-    ['/api/v1/db', 'name'],
-    ['/databases', 'database_name'],
-  ])('POST %s takes %s', async (path, member) => {
-    await using world = await startHttpWorld();
-    expect(await world.client.post(path, { [member]: 'shop' })).toMatchObject({ status: 201 });
-    const both = await world.client.post(path, { name: 'a', database_name: 'a' });
-    expect(both).toMatchObject({ status: 400 });
-  });
-
-  it('conditions and constraints are one', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    for (const member of ['conditions', 'constraints']) {
-      const body = { events: [cloudEvent('1')], [member]: [{ min: { revision: 1 } }] };
-      expect(await world.client.post('/api/v1/db/shop', body)).toMatchObject({ status: 409 });
-      expect(await world.client.post('/databases/shop/events', body)).toMatchObject({ status: 409 });
-    }
-  });
 
   it('has every name that the parsers know', () => {
     const plain = (name: string): string => name.toLowerCase().replaceAll('_', '');

@@ -130,11 +130,6 @@ describe('a page of TOON', () => {
     ]);
   });
 
-  it('says its sentence in one line', async () => {
-    const text = await renderToon(objectBody({ a: '1' }), { ...NOTHING, summary: 'One\n\n---\ntwo' }, atOnce);
-    expect(readToonPage(text)).toMatchObject({ summary: 'One --- two', data: { a: 1 }, links: { self: 'GET /' } });
-  });
-
   it('says of a failure what cannot be said in TOON as JSON', () => {
     const body = objectBody({ error: String.raw`{"value":"\udc00"}` });
     expect(undone(readToonPage(renderToonNow(body, NOTHING)).data)).toEqual(JSON.parse(String(bodyJson(body))));
@@ -173,13 +168,5 @@ describe('a long page of TOON', () => {
     // A header and its rows.
     expect(Math.max(...sizes)).toBe(17);
     expect(text).toContain('events[250]{id,specversion,data{at}}:\n  e-0,"1.0",0\n');
-  });
-
-  it('has a long payload whole, as JSON', async () => {
-    const long = JSON.stringify({ text: 'ä"\\\n😀'.repeat(60_000) });
-    expect((await rowsOf(row(long), row('{"text":"x"}'))).map((each) => each['data_json'])).toEqual([
-      long,
-      '{"text":"x"}',
-    ]);
   });
 });

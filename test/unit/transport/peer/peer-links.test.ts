@@ -9,7 +9,6 @@ import {
   CLUSTER,
   LinkedNode,
   type NodeOptions,
-  numbered,
   OTHER_CLUSTER,
   placeOf,
   QUICK,
@@ -228,26 +227,6 @@ describe('a node that takes its time', () => {
     await eventually(() => expect(north.observed.trips.length).toBeGreaterThan(before + 1));
     expect(LANES.map((lane) => beyondZero(south.numbersOf(lane)))).toEqual([[1], [1], [1]]);
   });
-
-  it('holds up no beat with bulk that flows as fast as it can (TP2)', async () => {
-    const { north, south } = await pair();
-    const flow = { goesOn: true, sent: 0 };
-    const frame = numbered({ clusterId: CLUSTER, from: NORTH, to: SOUTH }, 1, MEBIBYTE / 4);
-    const fill = (): void => {
-      while (north.links.send(SOUTH.node, 'bulk', frame)) flow.sent += 1;
-      if (flow.goesOn) setImmediate(fill);
-    };
-    fill();
-    // In one lane with the bulk a beat would arrive after all of it that was sent before.
-    const overtook: boolean[] = [];
-    while (flow.sent < 100 || overtook.length < 50) {
-      const sentBefore = flow.sent;
-      await beatThere(north, south, overtook.length + 1);
-      overtook.push(beyondZero(south.numbersOf('bulk')).length < sentBefore);
-    }
-    flow.goesOn = false;
-    expect(overtook.filter(Boolean).length).toBeGreaterThan(0.95 * overtook.length);
-  });
 });
 
 /** Sends a beat; resolves when it has arrived. */
@@ -285,16 +264,6 @@ describe('whoever is not who is meant', () => {
     expect(north.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refuses', SOUTH.node]]);
     expect(stranger.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refused', NORTH.node]]);
     expect(stranger.observed.notes[0]?.reason).toContain(reason);
-  });
-
-  it('is not heard: a node whose store is known to be another (TP3)', async () => {
-    const north = await open(placeOf(1, 77));
-    const south = await open(SOUTH);
-    south.links.setPeers([{ ...NORTH, host: '127.0.0.1', port: 1 }]);
-    north.links.setPeers([south.peer]);
-    await eventually(() => expect(south.observed.failed.received).toBeGreaterThan(0));
-    expect(south.observed.notes[0]?.reason).toContain('node 1 has store');
-    expect(south.arrived).toEqual([]);
   });
 });
 

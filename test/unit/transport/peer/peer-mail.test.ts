@@ -204,17 +204,6 @@ describe('the messages of two nodes', () => {
     await eventually(() => expect(south.heard).toEqual([notice]));
   });
 
-  it('that the core does not hear are counted by the reason that it gives', async () => {
-    const { north, south } = await pair();
-    south.unheard = 'stranger';
-    north.mail.send(SOUTH.node, beats(1));
-    await eventually(() => expect(south.heard).toHaveLength(50));
-    south.unheard = 'removed';
-    north.mail.forward(SOUTH.node, [{ kind: 'await-past', index: toLogIndex(1) }]);
-    await eventually(() => expect(south.drops.get('removed')).toBe(1));
-    expect(south.drops.get('stranger')).toBe(1);
-  });
-
   it('with entries are not read while the core has no room; beats and answers are, and none is lost by it (TP8)', async () => {
     const { north, south } = await pair();
     const room = Promise.withResolvers<void>();
@@ -235,13 +224,6 @@ describe('the messages of two nodes', () => {
     room.resolve();
     await eventually(() => expect(south.heard).toHaveLength(40 + 50 * 5 + 1));
     expect(south.gatherer.take()?.stops ?? 0).toBe(0);
-  });
-
-  it('to nobody who is known are counted as lost', async () => {
-    const north = await PostedNode.open(NORTH);
-    north.mail.send(SOUTH.node, beats(1));
-    expect(north.gatherer.take()?.nodes.get(SOUTH.node)?.sentFailures).toBe(1);
-    expect(north.gatherer.take()).toBeUndefined();
   });
 });
 
@@ -294,31 +276,6 @@ describe('what links tell', () => {
     if (late !== undefined) shown.show(late);
     expect((await metrics.render()).body).not.toContain('peer="2"');
     expect((await read())('cairn_peer_received_failures_total{peer="unknown"}')).toBe(failures + 1);
-  });
-
-  it('tells of beats that were not sent, and of snapshots: their bytes, how long they took, and lines at begin and end', async () => {
-    const gatherer = new PeerMeasureGatherer();
-    const facts = { way: 'sent', group: toGroupId(7), node: SOUTH.node } as const;
-    gatherer.membersBehind(2);
-    for (const hadBeats of [true, false, true]) gatherer.sendFailed(SOUTH.node, hadBeats);
-    gatherer.snapshotBegan(facts);
-    gatherer.snapshotMoved('sent', SOUTH.node, 1000);
-    gatherer.snapshotEnded({ ...facts, fault: undefined, bytes: 1000, elapsedMs: 250 });
-    gatherer.snapshotEnded({ ...facts, fault: 'it has not answered', bytes: 0, elapsedMs: 10_000 });
-    const metrics = createMetrics({ runtime: false });
-    const lines: [string, LogFields | undefined][] = [];
-    const line = (event: string, fields?: LogFields): number => lines.push([event, fields]);
-    const measures = gatherer.take();
-    expect(measures).toBeDefined();
-    if (measures !== undefined) new PeerMetrics(metrics, { ...silentLogger, info: line, warn: line }).show(measures);
-    const { body } = await metrics.render();
-    expect(body).toContain('cairn_raft_snapshot_bytes_total{peer="2",way="sent"} 1000');
-    expect(body).toContain('cairn_raft_snapshot_failures_total{way="sent"} 1');
-    expect(body).toContain('cairn_raft_members_behind 2');
-    expect(body).toContain('cairn_raft_heartbeat_send_failures_total 2');
-    expect(body).toContain('cairn_peer_sent_failures_total{peer="2"} 3');
-    expect(lines.map(([event]) => event)).toEqual(['snapshot-begins', 'snapshot-ends', 'snapshot-fails']);
-    expect(lines[2]?.[1]).toMatchObject({ group: 7, peer: 2, reason: 'it has not answered' });
   });
 
   it('of more nodes than are told apart is counted together', () => {

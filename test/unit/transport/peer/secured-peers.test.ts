@@ -1,11 +1,10 @@
-// Goal: where TLS is required, nobody but a peer is heard or asked (TP11): whoever has no certificate of the authority,
-// or one that is not valid, is told why, and whoever says nothing stands in nobody's way. Method: nodes that have
-// nothing but links, over loopback, with certificates of several authorities.
+// Where TLS is required, only peers are heard or asked (TP11): a client without a certificate of the authority, or with one
+// that is not valid, is told why, and connections that say nothing keep no other out.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { describe, expect, it, vi } from 'vitest';
-import { askAdmin, askForCluster, askToJoin, PeerTls, refusalAt } from '#transport/peer';
+import { askAdmin, askForCluster, PeerTls, refusalAt } from '#transport/peer';
 import { writeHello } from '../../../../src/transport/peer/lane-words.ts';
 import { Authority, type Subject } from '../../../support/certificates.ts';
 import { CLUSTER, LinkedNode, type NodeOptions, placeOf, QUICK } from '../../../support/peer-nodes.ts';
@@ -165,23 +164,6 @@ describe('where TLS is preferred', () => {
   });
 });
 
-describe('certificates that are replaced', () => {
-  it('count for the next connection, and what is open goes on', async () => {
-    const tls = tlsOf();
-    await using one = await LinkedNode.open(placeOf(1), { tls });
-    await using two = await secured(2);
-    two.links.setPeers([one.peer, two.peer]);
-    await vi.waitUntil(() => two.reachable.length > 0);
-    expect(await askForCluster(one.peer, 5_000, tlsOf())).toBe(CLUSTER);
-    tls.use(materialOf(stranger, stranger));
-    expect(reasonOf(await askAdmin(one.peer, DESCRIBE, 5_000, tlsOf()))).toMatch(/not one of --peer-tls-ca-file/);
-    expect(await askForCluster(one.peer, 5_000, tlsOf({ by: stranger, takes: stranger }))).toBe(CLUSTER);
-    expect(two.send(one.place, 'beats', 7)).toBe(true);
-    await vi.waitUntil(() => one.numbersOf('beats').includes(7));
-    expect(two.unreachable).toEqual([]);
-  });
-});
-
 describe('connections that say nothing', () => {
   const crowd = (port: number, count: number): Socket[] =>
     Array.from({ length: count }, () => connect(port, '127.0.0.1').on('error', () => undefined));
@@ -198,36 +180,11 @@ describe('connections that say nothing', () => {
     expect(one.observed.notes[0]?.reason).toMatch(/it was not through its handshake in 20 ms/);
   });
 
-  it('make way for those who come, and leave the places of those who are served', async () => {
-    const CONNECTIONS_MAX = 20;
-    await using one = await secured(1, {}, { connectionsMax: CONNECTIONS_MAX });
-    const silent = crowd(one.links.port, 3 * CONNECTIONS_MAX);
-    await using two = await secured(2);
-    two.links.setPeers([one.peer, two.peer]);
-    await vi.waitUntil(() => (['beats', 'appends', 'bulk'] as const).every((lane) => two.send(one.place, lane, 1)));
-    expect(await askForCluster(one.peer, 5_000, tlsOf())).toBe(CLUSTER);
-    expect(silent.filter(({ destroyed }) => !destroyed).length).toBeLessThanOrEqual(CONNECTIONS_MAX / 4);
-    expect(one.observed.drops).toContain('crowded');
-    for (const socket of silent) socket.destroy();
-  });
-
   it('begin so many handshakes in a second, and no more', async () => {
     await using one = await secured(1, {}, { limits: { ...QUICK, handshakesPerSecondMax: 3 } });
     const answers = await Promise.all(Array.from({ length: 8 }, () => askForCluster(one.peer, 5_000, tlsOf())));
     expect(answers.filter((cluster) => cluster === CLUSTER).length).toBeGreaterThan(0);
     expect(answers).toContain(undefined);
     expect(one.observed.drops).toContain('crowded');
-  });
-
-  it('joins that are refused are asked again', async () => {
-    await using one = await secured(1);
-    const levels = { min: 1, max: 1 };
-    const peer = { host: '127.0.0.1', port: 1 };
-    const registration = { storeId: placeOf(9).store, name: 'a', zone: 'b', peer, grpc: '', http: '', levels };
-    const request = { clusterId: undefined, registration, release: '' };
-    expect(await askToJoin(one.peer, request, 5_000)).toMatchObject({
-      kind: 'later',
-      reason: expect.stringMatching(SPEAKS_TLS),
-    });
   });
 });
