@@ -42,94 +42,44 @@ export async function startSmallService(
 const service = 'test.Service';
 
 function methodsOf(waiting: Call[], written: { chunks: number }): readonly Method[] {
-  return [...callsOf(waiting), ...streamsOf(written)];
-}
-
-function callsOf(waiting: Call[]): readonly Method[] {
+  const wait = (call: Call): void => void waiting.push(call);
+  const count = async (call: Call, message: Uint8Array): Promise<void> => {
+    call.begin();
+    for (let n = 0; n < Number(message.toString()); n++) {
+      if (!call.write(frame(Buffer.from(String(n))), 1)) await call.drained();
+      if (call.ended) return;
+    }
+  };
+  const fill = async (call: Call): Promise<void> => {
+    call.begin();
+    for (let chunk = 0; chunk < FILL_CHUNKS; chunk++) {
+      written.chunks++;
+      if (!call.write(frame(FILL_CHUNK), 1)) await call.drained();
+    }
+  };
+  const hello = (call: Call): void => {
+    call.begin();
+    call.write(frame(MESSAGE), 1);
+  };
+  const whole = async (call: Call): Promise<void> => {
+    hello(call);
+    call.complete();
+    // It has more to do than to answer.
+    await new Promise((resolve) => call.signal.addEventListener('abort', resolve));
+  };
+  const fail = async (call: Call): Promise<void> => {
+    hello(call);
+    await call.drained();
+    throw new DatabaseError('not_found', 'It went away');
+  };
   return [
-    {
-      kind: 'unary',
-      service,
-      name: 'Echo',
-      handle: (call, message) => call.reply(frame(message)),
-    },
-    {
-      kind: 'unary',
-      service,
-      name: 'Wait',
-      handle: (call) => {
-        waiting.push(call);
-      },
-    },
-    {
-      kind: 'unary',
-      service,
-      name: 'Await',
-      waits: true,
-      handle: (call) => {
-        waiting.push(call);
-      },
-    },
-    {
-      kind: 'unary',
-      service,
-      name: 'Throw',
-      handle: () => {
-        throw new DatabaseError('not_found', 'Nothing is called "ü%"');
-      },
-    },
-  ];
-}
-
-function streamsOf(written: { chunks: number }): readonly Method[] {
-  return [
-    {
-      kind: 'server_stream',
-      service,
-      name: 'Count',
-      handle: async (call, message) => {
-        call.begin();
-        for (let n = 0; n < Number(message.toString()); n++) {
-          if (!call.write(frame(Buffer.from(String(n))), 1)) await call.drained();
-          if (call.ended) return;
-        }
-      },
-    },
-    {
-      kind: 'server_stream',
-      service,
-      name: 'Fill',
-      handle: async (call) => {
-        call.begin();
-        for (let chunk = 0; chunk < FILL_CHUNKS; chunk++) {
-          written.chunks++;
-          if (!call.write(frame(FILL_CHUNK), 1)) await call.drained();
-        }
-      },
-    },
-    {
-      kind: 'server_stream',
-      service,
-      name: 'Whole',
-      handle: async (call) => {
-        call.begin();
-        call.write(frame(MESSAGE), 1);
-        call.complete();
-        // It has more to do than to answer.
-        await new Promise((resolve) => call.signal.addEventListener('abort', resolve));
-      },
-    },
-    {
-      kind: 'server_stream',
-      service,
-      name: 'Fail',
-      handle: async (call) => {
-        call.begin();
-        call.write(frame(MESSAGE), 1);
-        await call.drained();
-        throw new DatabaseError('not_found', 'It went away');
-      },
-    },
+    { kind: 'unary', service, name: 'Echo', handle: (call, message) => call.reply(frame(message)) },
+    { kind: 'unary', service, name: 'Wait', handle: wait },
+    { kind: 'unary', service, name: 'Await', waits: true, handle: wait },
+    { kind: 'server_stream', service, name: 'Count', handle: count },
+    { kind: 'server_stream', service, name: 'Fill', handle: fill },
+    { kind: 'server_stream', service, name: 'Whole', handle: whole },
+    { kind: 'server_stream', service, name: 'Fail', handle: fail },
   ];
 }
 

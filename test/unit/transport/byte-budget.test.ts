@@ -132,10 +132,4 @@ describe('a holder that reports its progress', () => {
     time.advance(PATIENCE_MS - 10);
     expect(budget.hasRoom(100_000, 10)).toBe(true);
   });
-
-  it('may be evicted for itself, and then does not grow', () => {
-    const { time, budget, told, holds } = fullBench();
-    time.advance(10);
-    expect([holds[0].tryGrow(100_001, 10), told, budget.used]).toEqual([false, ['a'], 100_000]);
-  });
 });

@@ -8,11 +8,9 @@ import { openFilesMax } from '../../../src/main/connection-bound.ts';
 import { GRPC_LIMITS } from '../../../src/transport/grpc/limits.ts';
 import * as http from '../../../src/transport/http/limits.ts';
 import * as mcp from '../../../src/transport/mcp/limits.ts';
-import { cloudEvent } from '../../support/http-client.ts';
 import { PREFACE } from '../../support/http2-frames.ts';
 import { startTestNode, type TestServer } from '../../support/one-server.ts';
-import { framed, RawGrpc } from '../../support/raw-grpc.ts';
-import { HALF_REQUEST, IDLE_GRPC, sippedCall, startSlowClients, trickledCall } from '../../support/slow-clients.ts';
+import { HALF_REQUEST, IDLE_GRPC, startSlowClients, trickledCall } from '../../support/slow-clients.ts';
 
 const TEST_MS = 60_000;
 const MIB = 2 ** 20;
@@ -93,41 +91,6 @@ it(
       expect(Math.max(...closedMs)).toBeLessThan(statedMs + LATE_MS);
       expect(Math.min(...closedMs)).toBeGreaterThan(statedMs / 2);
     }
-  },
-  TEST_MS,
-);
-
-it(
-  'streams of answers taken a byte at a time hold what all may hold, and make way for a client that reads',
-  async () => {
-    const unsentBytes = 32 * MIB;
-    const node = await realNode(`--unsent-memory-bytes=${unsentBytes}`);
-    const [events, eventBytes] = [20, 900_000];
-    const post = async (path: string, body: object): Promise<void> => {
-      const headers = { 'content-type': 'application/json' };
-      const { ok } = await fetch(`${node.http}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-      expect(ok).toBe(true);
-    };
-    await post('/api/v1/db', { database_name: 'shop' });
-    const data = 'x'.repeat(eventBytes);
-    for (let n = 0; n < events; n++) await post('/databases/shop/events', { events: [cloudEvent(`e${n}`, { data })] });
-    const unsent = async (): Promise<number> =>
-      Number(/^cairn_unsent_memory_bytes (\d+)$/m.exec(await (await fetch(node.metrics)).text())?.[1]);
-    const before = process.memoryUsage().rss;
-    const database = Buffer.from([10, 4, ...Buffer.from('shop')]);
-    const path = '/cairn.v1.EventStore/QueryEvents';
-    const slow = startSlowClients({ port: node.port, count: 40, ...sippedCall(path, database) });
-    await slow.open;
-    for (let asked = 0; asked < 5; asked++) await newcomers(node);
-    // They ask for 720 MB; small replies have a quarter more.
-    expect(await unsent()).toBeGreaterThan(unsentBytes / 4);
-    const reader = new RawGrpc(node.port);
-    const { body, status } = await reader.call({ path, pieces: [framed(database)] });
-    expect([status, body.length > events * eventBytes]).toEqual([0, true]);
-    await reader.close();
-    expect(await unsent()).toBeLessThanOrEqual(1.25 * unsentBytes);
-    expect(process.memoryUsage().rss - before).toBeLessThan(256 * MIB);
-    await expect.poll(() => slow.resetMs.length, { timeout: 15_000 }).toBeGreaterThan(10);
   },
   TEST_MS,
 );

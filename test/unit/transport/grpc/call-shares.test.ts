@@ -129,18 +129,6 @@ describe('calls that wait (T9)', () => {
   });
 });
 
-describe('streaming reads (T9)', () => {
-  it('have places of their own', async () => {
-    const client = connect();
-    const replies = crowd(client, 'Scan', PLACES);
-    await until(() => replies.length === PLACES / 2);
-    expect(replies[0]?.message).toBe(`too many reading ${PLACES / 2}`);
-    const [echoed, waiting] = [await ask(client, 'Echo'), crowd(client, 'Await', 1)];
-    await until(() => begun['Await']?.length === 1);
-    expect([echoed.status, waiting]).toEqual([OK, []]);
-  });
-});
-
 describe('all other calls (T9)', () => {
   it('are never ended for others, who get what is free', async () => {
     const first = connect();

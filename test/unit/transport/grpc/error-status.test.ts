@@ -47,48 +47,9 @@ describe('statusOfError (T5)', () => {
     expect(Object.fromEntries(statuses)).toEqual(STATUSES);
   });
 
-  it.each([
-    [
-      'the code and its finer reason in ErrorInfo',
-      new DatabaseError('not_found', 'Revision 9', { details: { reason: 'RevisionNotFound' } }),
-      [{ reason: 'not_found', domain: 'cairn.dev', metadata: { reason: 'RevisionNotFound' } }],
-    ],
-    [
-      'every malformed field in BadRequest',
-      new DatabaseError('invalid_argument', 'x', {
-        details: {
-          violations: [
-            { field: 'events[0].id', description: 'must not be empty', value: '', found: '""' },
-            { field: 'events[1].source', description: 'is missing' },
-          ],
-        },
-      }),
-      [
-        expect.anything(),
-        {
-          fieldViolations: [
-            { field: 'events[0].id', description: 'must not be empty; found ""' },
-            { field: 'events[1].source', description: 'is missing' },
-          ],
-        },
-      ],
-    ],
-    [
-      'every constraint that did not hold in PreconditionFailure',
-      new DatabaseError('constraint_violated', 'x', {
-        details: {
-          constraints: [{ index: 2, kind: 'max-revision', found: 7, required: 'at most 5', description: 'found 7' }],
-        },
-      }),
-      [expect.anything(), { violations: [{ type: 'MaxRevision', subject: 'constraints[2]', description: 'found 7' }] }],
-    ],
-    [
-      'when to try again in RetryInfo',
-      new DatabaseError('busy', 'x', { details: { retryAfterMs: 1500 } }),
-      [expect.anything(), { retryDelay: { seconds: 1, nanos: 500_000_000 } }],
-    ],
-  ])('has %s', (_what, error, details) => {
-    expect(detailsOf(error)).toEqual(details);
+  it('says when to try again in RetryInfo', () => {
+    const error = new DatabaseError('busy', 'x', { details: { retryAfterMs: 1500 } });
+    expect(detailsOf(error)).toEqual([expect.anything(), { retryDelay: { seconds: 1, nanos: 500_000_000 } }]);
   });
 
   it('keeps its details small enough for trailers, however many faults there are', () => {

@@ -1,11 +1,9 @@
-// Goal: the walk over a Transact request finds what the generated decoder finds, in both shapes, and names what is
-// wrong, where, without losing its head over any bytes (T6).
-// Method: requests written by the generated code; faults one by one; random bytes and random cuts.
-
+// The walk over a Transact request finds what the generated decoder finds, in both shapes, and names what is wrong, where
+// it is, whatever the bytes (T6).
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
-import { encodeEvent, NO_OPTIONS, ORIGIN } from '#model';
+import { encodeEvent, ORIGIN } from '#model';
 import { DataKind } from '../../../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { Transaction, TransactRequest } from '../../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
 import { parseTransactRequest } from '../../../../src/transport/grpc/transact-request.ts';
@@ -27,11 +25,13 @@ function failureOf(run: () => unknown): DatabaseError {
   throw new Error('nothing was thrown');
 }
 
-/** The paths of all faults, sorted. */
-function fieldsOf(bytes: Uint8Array): readonly string[] {
-  return parseTransactRequest(bytes)
-    .faults.violations.map(({ field }) => field)
-    .toSorted();
+/** The paths of all faults in the first event, sorted. */
+function fieldsOf(bytes: Uint8Array): string {
+  const { violations } = parseTransactRequest(bytes).faults;
+  return violations
+    .map(({ field }) => field.replace(/^(transaction\.)?events\[0\]\./, '$1'))
+    .toSorted()
+    .join(' ');
 }
 
 describe('parseTransactRequest (T6)', () => {
@@ -59,12 +59,6 @@ describe('parseTransactRequest (T6)', () => {
       ['e-1', 'e-2'].map((id) => Buffer.from(eventBytes({ id }))),
     );
     expect(parsed.eventBytes).toBe(eventBytes({ id: 'e-1' }).length * 2);
-  });
-
-  it('keeps canonical events as views of the request', () => {
-    const bytes = request({ databaseName: 'shop', transaction: { events: [EVENT] } });
-    const [event] = parseTransactRequest(bytes).events;
-    expect(event?.buffer).toBe(bytes.buffer);
   });
 
   it('reads the shape with CloudEvents', () => {
@@ -111,12 +105,6 @@ describe('parseTransactRequest (T6)', () => {
     );
   });
 
-  it('has no options, constraints or events when none are given', () => {
-    const parsed = parseTransactRequest(request({ databaseName: 'shop' }));
-    expect(parsed).toMatchObject({ options: NO_OPTIONS, constraints: [], events: [], eventCount: 0, eventBytes: 0 });
-    expect(parsed.transactionId).toBeUndefined();
-  });
-
   it.each([
     ['events', { events: [{ id: 'e', source: 's', specVersion: '1.0', type: 't' }] }],
     ['constraints', { constraints: [{}] }],
@@ -145,29 +133,13 @@ describe('parseTransactRequest (T6)', () => {
       revision: 7,
     };
     const ours = request({ databaseName: 'shop', transaction: { events: [own] } });
-    expect(fieldsOf(ours)).toEqual([
-      'transaction.events[0].datacontenttype',
-      'transaction.events[0].extensions["Foo"]',
-      'transaction.events[0].extensions["link"]',
-      'transaction.events[0].extensions["type"]',
-      'transaction.events[0].revision',
-      'transaction.events[0].source',
-      'transaction.events[0].spec_version',
-      'transaction.events[0].time_text',
-      'transaction.events[0].ty',
-    ]);
+    const faulty =
+      'datacontenttype extensions["Foo"] extensions["link"] extensions["type"] revision source spec_version';
+    expect(fieldsOf(ours)).toBe(prefixed(`${faulty} time_text ty`));
     const attributes = { ...extensions, subject: ceString(''), time: ceString('noon'), datacontenttype: ceString('x') };
-    expect(fieldsOf(request({ databaseName: 'shop', events: [{ id: 'e', attributes }] }))).toEqual([
-      'events[0].attributes["Foo"]',
-      'events[0].attributes["datacontenttype"]',
-      'events[0].attributes["link"]',
-      'events[0].attributes["subject"]',
-      'events[0].attributes["time"]',
-      'events[0].attributes["type"]',
-      'events[0].source',
-      'events[0].spec_version',
-      'events[0].type',
-    ]);
+    const theirs = ['Foo', 'datacontenttype', 'link', 'subject', 'time', 'type'].map((name) => `attributes["${name}"]`);
+    const direct = request({ databaseName: 'shop', events: [{ id: 'e', attributes }] });
+    expect(fieldsOf(direct)).toBe([...theirs, 'source', 'spec_version', 'type'].join(' '));
   });
 
   it('names the fields of an event that is not in canonical form', () => {
@@ -175,14 +147,8 @@ describe('parseTransactRequest (T6)', () => {
     const entry = [0x42, 0x09, 0x0a, 0x02, 0x74, 0x79, 0x12, 0x03, 0x1a, 0x01, 0xff];
     const event = [...illFormed, ...entry];
     const transaction = [0x0a, event.length, ...event];
-    expect(fieldsOf(Uint8Array.from([0x12, transaction.length, ...transaction]))).toEqual([
-      'transaction.events[0].extensions["ty"]',
-      'transaction.events[0].id',
-      'transaction.events[0].recorded_time',
-      'transaction.events[0].source',
-      'transaction.events[0].spec_version',
-      'transaction.events[0].ty',
-    ]);
+    const faulty = 'extensions["ty"] id recorded_time source spec_version ty';
+    expect(fieldsOf(Uint8Array.from([0x12, transaction.length, ...transaction]))).toBe(prefixed(faulty));
   });
 
   it('collects what is wrong with every event, constraint and option, and counts malformed events', () => {
@@ -206,26 +172,7 @@ describe('parseTransactRequest (T6)', () => {
     expect(eventCount).toBe(3);
   });
 
-  it('counts more constraints than it reads', () => {
-    const constraint = { kind: { $case: 'minRevision', value: { revision: 1 } } } as const;
-    const bytes = request({ databaseName: 'shop', constraints: Array.from({ length: 1001 }, () => constraint) });
-    const { faults, constraints } = parseTransactRequest(bytes);
-    expect(constraints.length).toBe(1000);
-    expect(faults.violations).toEqual([
-      { field: 'constraints', description: 'must be at most 1000', value: '1001', found: '1001' },
-    ]);
-  });
-
-  it('says at which byte it stops being protobuf', () => {
-    const whole = Buffer.from(request({ databaseName: 'shop', transaction: { events: [EVENT] } }));
-    const failure = failureOf(() => parseTransactRequest(whole.subarray(0, -1)));
-    const cut = `it has ${whole.length - 8} bytes by its length, of which ${whole.length - 9} are there`;
-    expect(failure.message).toBe(
-      `The message is not a cairn.v1.TransactRequest: the field at byte 6 is not protobuf: ${cut}`,
-    );
-  });
-
-  it('says so wherever it is cut, and does not blame the letters of a name that is cut', () => {
+  it('says at which byte it stops being protobuf, wherever it is cut, and does not blame the letters of a name that is cut', () => {
     const transactionId = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
     const whole = request({ databaseName: 'shöp', transaction: { events: [EVENT], transactionId } });
     const nameBytes = 2 + Buffer.byteLength('shöp');
@@ -283,6 +230,11 @@ describe('parseTransactRequest (T6)', () => {
     );
   });
 });
+
+/** Fields of an event in a transaction. */
+function prefixed(fields: string): string {
+  return fields.replaceAll(/^| /g, (before) => `${before}transaction.`);
+}
 
 function varint(value: number): readonly number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];

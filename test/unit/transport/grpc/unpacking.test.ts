@@ -15,7 +15,6 @@ class World {
   held = 0;
   most = 0;
   readonly begun: string[] = [];
-  hasRoom = true;
 
   sender(name: string, connection: object): Sender & { end(): void } {
     const rooms: Room[] = [];
@@ -27,7 +26,6 @@ class World {
         return isGone;
       },
       deliver: (bytes) => {
-        if (!this.hasRoom) return false;
         this.begun.push(name);
         this.held += bytes;
         this.most = Math.max(this.most, this.held);
@@ -41,8 +39,8 @@ class World {
     };
   }
 
-  async unpack(sender: Sender, message: Uint8Array = PACKED): Promise<unknown> {
-    const unpacked = await this.unpacker.unpack(message, 'gzip', sender);
+  async unpack(sender: Sender): Promise<unknown> {
+    const unpacked = await this.unpacker.unpack(PACKED, 'gzip', sender);
     if (unpacked.kind === 'message' || unpacked.kind === 'fault') this.held -= BYTES_MAX;
     return unpacked.kind === 'message' ? unpacked.message.length : unpacked.kind;
   }

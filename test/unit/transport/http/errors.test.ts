@@ -42,21 +42,6 @@ describe('SPEC-HTTP-ERRORS: error body', () => {
     );
   });
 
-  it('lists every violated constraint', () => {
-    const constraints = [{ index: 0, kind: 'max-revision', found: 4, required: 'at most 3', description: 'late' }];
-    const { body } = errorReply(new DatabaseError('constraint_violated', 'refused', { details: { constraints } }));
-    expect(body).toBe(
-      '{"error":{"code":"FAILED_PRECONDITION","message":"refused","details":{"reason":"constraint_violated",' +
-        '"constraints":[{"index":0,"kind":"max-revision","found":4,"required":"at most 3","description":"late"}]}}}',
-    );
-  });
-
-  it('names a reason that is finer than the code', () => {
-    const details = { reason: 'RevisionNotFound' };
-    const { body } = errorReply(new DatabaseError('not_found', 'no revision 9', { details }));
-    expect(body).toContain('"details":{"reason":"RevisionNotFound"}');
-  });
-
   it('says in whole seconds when to come again', () => {
     const error = new DatabaseError('rate_limited', 'slow down', { details: { retryAfterMs: 1_200 } });
     expect(errorReply(error).headers).toEqual({ 'retry-after': '2' });

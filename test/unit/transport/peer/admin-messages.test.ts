@@ -169,6 +169,14 @@ describe('an AdminReply', () => {
     const paths = Object.values(service).map(({ path }) => path);
     expect(paths.toSorted()).toEqual(Object.values(ADMIN_METHODS).toSorted());
     const read = service['DescribeCluster']?.responseDeserialize(writeDescription(DESCRIPTION));
+    const levels = { levelMin: 1, levelMax: 7 };
+    const leaving = { state: 'NODE_STATE_LEAVING', answers: true, catalogRole: 'CATALOG_ROLE_LEARNER' };
+    const removed = { state: 'NODE_STATE_REMOVED', answers: false, catalogRole: 'CATALOG_ROLE_NONE' };
+    const members = [{ node: 1, isVoter: true, standing: 'STANDING_BEHIND', lag: 2 ** 40 }];
+    const previousDatabaseId = '0198c0de-0000-7000-8000-000000000003';
+    const firstDatabaseId = '0198c0de-0000-7000-8000-000000000004';
+    const recoveryOf = { previousDatabaseId, firstDatabaseId, revision: 2 ** 40 };
+    const shop = { name: 'shop', group: 9, nodes: [1, 2], leaving: [3], isSettled: false, leader: 2, members };
     expect(read).toMatchObject({
       clusterId: CLUSTER,
       catalogLeader: 2,
@@ -176,34 +184,11 @@ describe('an AdminReply', () => {
       isConfirmed: true,
       level: 6,
       nodes: [
-        {
-          levelMin: 1,
-          levelMax: 7,
-          node: 3,
-          state: 'NODE_STATE_LEAVING',
-          host: '::1',
-          answers: true,
-          isDraining: true,
-          copies: 300,
-          catalogRole: 'CATALOG_ROLE_LEARNER',
-        },
-        { node: 4, state: 'NODE_STATE_REMOVED', answers: false, catalogRole: 'CATALOG_ROLE_NONE' },
+        { ...levels, ...leaving, node: 3, host: '::1', isDraining: true, copies: 300 },
+        { ...removed, node: 4 },
       ],
       databases: [
-        {
-          name: 'shop',
-          group: 9,
-          nodes: [1, 2],
-          leaving: [3],
-          isSettled: false,
-          leader: 2,
-          members: [{ node: 1, isVoter: true, standing: 'STANDING_BEHIND', lag: 2 ** 40 }],
-          recovery: {
-            previousDatabaseId: '0198c0de-0000-7000-8000-000000000003',
-            firstDatabaseId: '0198c0de-0000-7000-8000-000000000004',
-            revision: 2 ** 40,
-          },
-        },
+        { ...shop, recovery: recoveryOf },
         { name: 'empty', nodes: [1], isSettled: true, leader: 0 },
       ],
     });

@@ -108,15 +108,6 @@ describe('links between two nodes that dial each other', () => {
     expect(await askForCluster({ host, port }, 5000)).toBe(CLUSTER);
     set.mockRestore();
   });
-
-  it('give what was taken a moment to leave when they are closed', async () => {
-    const { north, south } = await pair();
-    for (const number of countTo(50)) expect(north.send(SOUTH, 'appends', number, 10_000)).toBe(true);
-    await north.links.close();
-    await eventually(() => expect(beyondZero(south.numbersOf('appends'))).toEqual(countTo(50)));
-    expect(north.send(SOUTH, 'appends', 51)).toBe(false);
-    expect(north.unreachable).toEqual([]);
-  });
 });
 
 describe('a connection that breaks', () => {

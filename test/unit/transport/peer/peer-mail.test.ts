@@ -1,7 +1,7 @@
 // What the groups of one node send arrives at those of another, over real connections: heartbeats that repeat, votes
 // and appends; nodes that are lost and come back; and what links count and note becomes metrics and lines of the log.
 import { afterEach, describe, expect, it } from 'vitest';
-import { replicaOf, toGroupId, toLogIndex, toTerm } from '#base';
+import { toLogIndex, toTerm } from '#base';
 import {
   type Envelope,
   type NodeId,
@@ -11,7 +11,6 @@ import {
   type OpenPeerLinks,
   PeerCodec,
   PeerMail,
-  type SnapshotLetter,
   type Unheard,
 } from '#cluster';
 import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
@@ -35,7 +34,6 @@ class PostedNode {
   readonly links: OpenPeerLinks;
   readonly mail: PeerMail;
   readonly heard: Envelope[] = [];
-  readonly letters: SnapshotLetter[] = [];
   readonly lost: NodeId[] = [];
   readonly found: NodeId[] = [];
   readonly #drops = new Map<string, number>();
@@ -72,10 +70,7 @@ class PostedNode {
         return this.unheard;
       },
       forwarded: () => this.unheard,
-      receiveLetter: (_from, letter) => {
-        this.letters.push(letter);
-        return this.unheard;
-      },
+      receiveLetter: () => undefined,
       room: () => this.room,
       unreachable: (node) => this.lost.push(node),
       reachable: (node) => this.found.push(node),
@@ -127,22 +122,6 @@ describe('the messages of two nodes', () => {
     const append = say(3, { kind: 'append', term: TERM, previous, entries: [entry], commit: previous.index });
     north.mail.send(SOUTH.node, [append]);
     await eventually(() => expect(south.heard).toEqual([append]));
-  });
-
-  it('go beside letters of snapshots, which arrive in their order and are counted', async () => {
-    const { north, south } = await pair();
-    const [from, to] = [replicaOf(NORTH.node), replicaOf(SOUTH.node)];
-    const letter = (round: number): SnapshotLetter => ({
-      group: toGroupId(7),
-      from,
-      to,
-      transfer: 12,
-      content: { kind: 'ask', round, credit: 2 ** 20, standing: new Uint8Array(33) },
-    });
-    await eventually(() => expect(north.mail.sendLetter(SOUTH.node, letter(1))).toBe(true));
-    expect(north.mail.sendLetter(SOUTH.node, letter(2))).toBe(true);
-    expect(north.mail.sendLetter(placeOf(3).node, letter(3))).toBe(false);
-    await eventually(() => expect(south.letters).toEqual([letter(1), letter(2)]));
   });
 
   it('are heard again after the other node was lost, and started anew', async () => {

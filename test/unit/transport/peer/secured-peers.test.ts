@@ -1,7 +1,7 @@
 // Where TLS is required, only peers are heard or asked (TP11): a client without a certificate of the authority, or with one
 // that is not valid, is told why, and connections that say nothing keep no other out.
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { describe, expect, it, vi } from 'vitest';
 import { askAdmin, askForCluster, PeerTls, refusalAt } from '#transport/peer';
@@ -165,9 +165,6 @@ describe('where TLS is preferred', () => {
 });
 
 describe('connections that say nothing', () => {
-  const crowd = (port: number, count: number): Socket[] =>
-    Array.from({ length: count }, () => connect(port, '127.0.0.1').on('error', () => undefined));
-
   it('are closed in the time of a handshake', async () => {
     await using one = await secured(1, {}, { limits: { ...QUICK, handshakeMs: 20 } });
     const silent = connect(one.links.port, '127.0.0.1').resume();
