@@ -212,20 +212,6 @@ describe('a quick taker', () => {
     }
     expect([bench.budget.used, bench.budget.waiting]).toEqual([COMMON, 500 - COMMON / 4]);
   });
-
-  it('that wants much gets it when half of the reserve is free, and the others wait meanwhile', async () => {
-    const bench = new Bench();
-    bench.fill();
-    const first = bench.taker().tryTake(5, nothing);
-    expect(bench.taker().tryTake(9, nothing)).toBeUndefined();
-    void bench.ask('large', bench.taker(), 20);
-    void bench.ask('small', bench.taker(), 1);
-    expect(await bench.seen()).toEqual([[], []]);
-    first?.resize(4);
-    expect([await bench.seen(), bench.budget.used]).toEqual([[[], ['large']], COMMON + 24]);
-    bench.holds.get('large')?.resize(3);
-    expect(await bench.seen()).toEqual([[], ['large', 'small']]);
-  });
 });
 
 describe('the reserve', () => {
@@ -243,20 +229,6 @@ describe('the reserve', () => {
     expect(others).toEqual([...Array(14).fill(5), undefined]);
     bench.holds.get('crowd 0')?.release();
     expect(await bench.seen()).toEqual([[], ['crowd 0', 'small 0', 'small 1', 'crowd 1']]);
-  });
-
-  it('is returned as a whole', async () => {
-    const bench = new Bench(LARGE);
-    const filled = bench.taker().takeAnyway(240, nothing);
-    const connection = {};
-    for (let n = 0; n < 20; n++) void bench.ask(`${n}`, bench.taker(n % 2 === 0 ? connection : {}), 7);
-    filled.release();
-    await settled();
-    expect(bench.holds.size).toBe(20);
-    for (const hold of bench.holds.values()) hold.release();
-    expect([bench.budget.used, bench.budget.waiting]).toEqual([0, 0]);
-    expect(bench.taker().tryTake(240, nothing)?.bytes).toBe(240);
-    expect(bench.taker(connection).tryTake(80, nothing)?.bytes).toBe(80);
   });
 });
 

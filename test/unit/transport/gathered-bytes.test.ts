@@ -44,10 +44,4 @@ describe('gathered bytes', () => {
     expect([whole.length, whole.buffer.byteLength]).toEqual([8 * MIB, 8 * MIB]);
     expect([bytes.byteCount, bytes.pieceCount]).toEqual([0, 0]);
   });
-
-  it('make nothing for what is announced and does not come', () => {
-    const bytes = new GatheredBytes(64 * MIB);
-    bytes.add(piece(MIB));
-    expect(bytes.take().buffer.byteLength).toBe(MIB);
-  });
 });

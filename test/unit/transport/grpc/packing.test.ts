@@ -7,7 +7,6 @@ import { SliceWriter } from '../../../../src/transport/grpc/slice-writer.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
-import { Packer } from '../../../../src/transport/grpc/wire/packing.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
 import { holdThreadPool } from '../../../support/held-threads.ts';
@@ -176,17 +175,4 @@ describe('a stream', () => {
     expect(messages.map(({ message }) => message)).toEqual(slices.flat());
     expect(messages.map(({ flag }) => flag)).toEqual([0, 1, 0, 0, 1, 0, 0, 1]);
   });
-
-  it('to a client that accepts nothing is sent as it is', async () => {
-    slices = [[text(2 * MIN), text(10)]];
-    const reply = await many({});
-    expect(reply.headers['grpc-encoding']).toBe('identity');
-    expect(reply.body).toEqual(Buffer.concat(slices.flat().map(frame)));
-  });
-});
-
-it('what is compressed already is left alone', () => {
-  const frames = frame(text(MIN));
-  frames[0] = 1;
-  expect(new Packer(MIN).pack(frames)).toBeUndefined();
 });

@@ -132,14 +132,6 @@ describe('small replies that nobody takes', () => {
     expect(stream.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });
 
-  it('do not hold up a probe', async () => {
-    await fill();
-    const answer = reader.call({ path: '/test.Service/Probe', pieces: [REQUEST] });
-    await until(() => calls.length === CALLS + 1);
-    calls.at(-1)?.reply(REPLY);
-    expect(await answer).toMatchObject({ status: GRPC_STATUS.OK });
-  });
-
   it('give back what was kept for a write that failed', async () => {
     const failing = reader.call({ path: '/test.Service/Write', pieces: [REQUEST] });
     await until(() => calls.length === 1);

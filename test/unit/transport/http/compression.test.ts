@@ -159,11 +159,4 @@ describe('answers that are being compressed', () => {
     expect(own.fatal).toEqual([]);
     expect(own.logged).toEqual([]);
   });
-
-  it('stay as they are where there is no room for both forms', async () => {
-    const budgets = createByteBudgets({ requestBytesMax: 2 ** 30, unsentBytesMax: Math.ceil(LONG.length * 1.6) });
-    await using own = await startHttpWorld({ routes: [long], gzipBytesMin: MIN, budgets });
-    const { status, headers, bytes } = await ask(own, '/long', GZIP);
-    expect([status, headers['content-encoding'], bytes.length]).toEqual([200, undefined, LONG.length]);
-  });
 });

@@ -93,14 +93,6 @@ function heard(...parts: readonly string[]): Promise<string> {
 }
 
 describe('a body over a connection', () => {
-  it('that is soon complete has a length', async () => {
-    source = new FedSource(bytes(300), bytes(70), END);
-    const [reply] = parseReplies(await heard(ask('GET', '/body')));
-    expect(reply).toMatchObject({ status: 200, body: 'a'.repeat(370) });
-    expect(reply?.headers.get('content-length')).toBe('370');
-    expect([reply?.headers.get('transfer-encoding'), reply?.headers.get('vary')]).toEqual([undefined, 'accept']);
-  });
-
   it('that is not comes in chunks, the last of which says that it was all', async () => {
     source = new FedSource(bytes(257 * KIB));
     const whole = heard(ask('GET', '/body'));
@@ -119,13 +111,6 @@ describe('a body over a connection', () => {
     source = new FedSource(bytes(257 * KIB), bytes(1), END);
     const text = await heard(ask('GET', '/body', '1.1', false), ask('GET', '/other'));
     expect(text.slice(text.indexOf(LAST_CHUNK) + LAST_CHUNK.length)).toMatch(/^HTTP\/1\.1 200 OK[^]*\r\n\r\nother$/);
-  });
-
-  it('that fails before its head is there is an error', async () => {
-    source = new FedSource(bytes(70 * KIB), FAILED);
-    const [reply] = parseReplies(await heard(ask('GET', '/body')));
-    expect(reply).toMatchObject({ status: 404, body: expect.stringContaining('"There is no such page."') });
-    expect(reply?.headers.get('content-type')).toBe('application/json; charset=utf-8');
   });
 
   it('that fails behind its head ends without the last chunk, and with its connection', async () => {

@@ -117,21 +117,6 @@ describe('a body', () => {
     expect(done.source.isCancelled).toBe(script === '10001:1');
   });
 
-  it('goes on where its head ended, each part asked for once', async () => {
-    const { outcome, source, timers } = await run('0:70K 30:7 31:0 31:5 31:end');
-    const whole = text(streamIn(outcome));
-    await passing(timers, 20);
-    expect(await whole).toBe('a'.repeat(70 * KIB + 12));
-    expect([source.asked, timers.count]).toEqual([5, 0]);
-  });
-
-  it('that fails behind its head ends in an error, and not at an end', async () => {
-    const { outcome, timers } = await run('0:70K 30:failed');
-    const whole = text(streamIn(outcome)).catch((error: unknown) => error);
-    await passing(timers, 20);
-    expect(await whole).toBe(FAILED.kind === 'failed' && FAILED.error);
-  });
-
   it('of 256 MiB is sent, and not one byte more', async () => {
     const parts: Script = Array.from({ length: 256 }, () => [0, MIB]);
     expect(await byteCountOf(await run([...parts, [0, END]]))).toBe(256 * MIB);
@@ -173,13 +158,6 @@ async function settleAll(): Promise<void> {
 function streamIn(outcome: HttpReply | DatabaseError): NonNullable<HttpReply['stream']> {
   if (outcome instanceof DatabaseError || outcome.stream === undefined) throw new Error('There is no stream');
   return outcome.stream;
-}
-
-async function passing(timers: ManualTimers, ms: number): Promise<void> {
-  for (let i = 0; i < ms; i++) {
-    timers.pass(1);
-    await settleAll();
-  }
 }
 
 async function byteCountOf({ outcome }: Run): Promise<unknown> {

@@ -78,12 +78,6 @@ async function inFlight(world: HttpWorld): Promise<number> {
   return Number(/cairn_inflight_requests\{plane="http"\} (\d+)/.exec(body)?.[1]);
 }
 
-/** How many requests were refused for want of room. */
-async function overloads(world: HttpWorld): Promise<number> {
-  const { body } = await world.metrics.render();
-  return Number(/cairn_rejected_total\{reason="overload"\} (\d+)/.exec(body)?.[1] ?? 0);
-}
-
 /** A connection that reads; `all` is what came on it by its end. */
 async function heardBy(
   world: HttpWorld,
@@ -117,16 +111,6 @@ describe('requests that do not await their answers', () => {
     const replies = parseReplies(await exchange(world.server.address, text));
     expect(replies).toHaveLength(PIPELINED_MAX + 1);
     expect(replies.map(({ headers }) => headers.get('connection')).slice(-2)).toEqual(['keep-alive', 'close']);
-  });
-
-  it('are answered before the broken bytes behind them (TH9)', async () => {
-    await using world = await startLargeWorld({});
-    const half = `POST /databases/shop/query HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`;
-    for (const broken of ['NO HTTP\r\n\r\n', half]) {
-      const text = `${get('/databases/shop/events').repeat(3)}${broken}`;
-      const replies = parseReplies(await exchange(world.server.address, text));
-      expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 400]);
-    }
   });
 });
 
@@ -227,25 +211,6 @@ describe('the bodies of all requests', () => {
     }
     expect(body.length / (2 * BODY_PIECE_BYTES)).toBeGreaterThan(BODY_SMALL_PIECES_MAX);
     expect(statuses).toEqual([200, 400]);
-  });
-
-  it('are refused while they arrive, when what is left is not enough for all of them (TM1)', async () => {
-    await using world = await worldOf({ requests: 100_000 });
-    const body = JSON.stringify({ events: [cloudEvent('a', { data: 'x'.repeat(79_000) })] });
-    const announced = head(body.length).replace('Host: a', 'Host: a\r\nConnection: close');
-    const [first, second] = await Promise.all([heardBy(world, announced), heardBy(world, announced)]);
-    await until(async () => (await inFlight(world)) === 2);
-    first.socket.write(body.slice(0, 60_000));
-    await until(() => world.budgets.requests.used === 60_000);
-    second.socket.write(body.slice(0, 60_000));
-    await until(async () => (await overloads(world)) === 1);
-    await until(() => world.budgets.requests.used === 60_000);
-    first.socket.write(body.slice(60_000));
-    expect(parseReplies(await first.all)[0]?.status).toBe(200);
-    second.socket.write(body.slice(60_000));
-    const [refusal] = parseReplies(await second.all);
-    expect([refusal?.status, refusal?.headers.get('retry-after')]).toEqual([503, '1']);
-    expect(world.budgets.requests.used).toBe(0);
   });
 
   it('are not waited for once they are refused', async () => {

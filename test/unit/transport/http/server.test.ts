@@ -1,15 +1,12 @@
 // Connections, clients that leave, the end of the server, failures of the node, and what is counted: the server over a
 // node in one thread, whose waits and writes the test holds.
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assert, toGroupId } from '#base';
 import { RowKeys } from '#database';
-import { silentLogger } from '#observability';
 import type { Service } from '#service';
-import { createByteBudgets, startHttpServer } from '#transport';
 import type { Handler } from '../../../../src/transport/http/route.ts';
 import { ROUTES } from '../../../../src/transport/http/routes.ts';
 import { STATE_VIEW_ROUTES } from '../../../../src/transport/http/state-view-routes.ts';
@@ -18,13 +15,6 @@ import { eventually } from '../../../support/eventually.ts';
 import { cloudEvent, errorOf, jsonOf } from '../../../support/http-client.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
 import { exchange } from '../../../support/raw-http.ts';
-
-/** A disk that does not write until it is let go. */
-function hold(world: World): () => void {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  world.core.kv.gate = promise;
-  return resolve;
-}
 
 type World = Awaited<ReturnType<typeof startHttpWorld>>;
 
@@ -107,23 +97,6 @@ describe('a client that leaves', () => {
     expect(await countOf(world, requests('GET', '/db/{database}/{revision}', '499'))).toBe(1);
     expect(world.logged).toEqual([]);
   });
-
-  it('does not undo what it committed', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    const release = hold(world);
-    const leaving = new AbortController();
-    const body = JSON.stringify({ events: [cloudEvent('a')] });
-    const left = world.client
-      .send('/databases/shop/events', { method: 'POST', body, signal: leaving.signal })
-      .catch((error: unknown) => error);
-    await until(async () => (await countOf(world, 'cairn_inflight_requests{plane="http"}')) === 1);
-    leaving.abort();
-    await left;
-    release();
-    await until(async () => (await world.client.get('/db/shop/1')).status === 200);
-    expect(world.logged).toEqual([]);
-  });
 });
 
 describe('a server that closes', () => {
@@ -165,27 +138,6 @@ describe('a server that closes', () => {
     expect(cut).toMatchObject({ status: 'rejected', reason: { message: 'socket hang up' } });
     await until(() => world.timers.count === 0);
   });
-
-  it('says that it cannot listen where somebody else does', async () => {
-    await using world = await startHttpWorld();
-    const { port } = new URL(world.server.address);
-    const { service, metrics } = world;
-    const second = startHttpServer({
-      host: '127.0.0.1',
-      port: Number(port),
-      service,
-      metrics,
-      clock: { nowMs: () => 0 },
-      logger: silentLogger,
-      allowedOrigins: '*',
-      budgets: createByteBudgets({ requestBytesMax: 1, unsentBytesMax: 1 }),
-      onFatal: () => undefined,
-    });
-    await expect(second).rejects.toMatchObject({
-      code: 'unavailable',
-      message: `HTTP cannot listen on 127.0.0.1:${port}: another process listens there; give another port, or 0 for one that is free`,
-    });
-  });
 });
 
 describe('a failure of the node', () => {
@@ -213,27 +165,6 @@ async function damage({ core }: World): Promise<void> {
   }
   await core.kv.write(batch);
 }
-
-describe('a transaction without waiting', () => {
-  it('is 202 as soon as it is an entry of the log, and a refusal when it does not become one', async () => {
-    await using world = await startHttpWorld();
-    const { client, core } = world;
-    const later = (id: string): ReturnType<typeof client.post> =>
-      client.post('/api/v1/db/shop/async', { transaction_id: randomUUID(), events: [cloudEvent(id)] });
-    await client.post('/api/v1/db', { database_name: 'shop' });
-    expect((await client.post('/databases/shop/events', { events: [cloudEvent('a')] })).status).toBe(200);
-    core.log.isAutomatic = false;
-    const accepted = await later('b');
-    expect(accepted.status).toBe(202);
-    core.disk = 'refusing-writes';
-    const refused = await later('c');
-    expect(refused.status).toBe(507);
-    expect(errorOf(refused)).toMatchObject({ details: { reason: 'DiskFull' } });
-    core.log.isAutomatic = true;
-    core.log.sync();
-    expect((await client.get(accepted.headers.get('location') ?? '')).status).toBe(200);
-  });
-});
 
 describe('metrics', () => {
   it('count requests by method, route and code, never by path', async () => {
@@ -263,20 +194,6 @@ describe('metrics', () => {
         code,
         1,
       ]);
-    }
-  });
-
-  it('count redirects by what they resolved', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    await world.client.get('/db/shop/latest');
-    await world.client.get('/db/shop/cached/streams');
-    const answer = await world.client.get(`/db/shop/0/events?q=${UP_TO_NOW}`);
-    expect(answer.headers.get('x-effective-time-end-at')).toBe(
-      new Date(world.core.nowMs).toISOString().replace('.000', ''),
-    );
-    for (const reason of ['latest', 'cached', 'effective_time']) {
-      expect([reason, await countOf(world, `cairn_redirects_total{reason="${reason}"}`)]).toEqual([reason, 1]);
     }
   });
 });

@@ -1,7 +1,6 @@
-// Goal: failures of a connection that only time or a vanished client brings about are answered too, or not at all
-// (TH1). Method: the handler on the server's end of a real connection.
+// Failures of a connection that only time or a vanished client brings about are answered too, or not at all (TH1).
 import { createServer, type Socket } from 'node:net';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { assert } from '#base';
 import { RequestLines } from '../../../../src/transport/http/request-line.ts';
 import { answerClientError } from '../../../../src/transport/http/socket-errors.ts';
@@ -22,38 +21,22 @@ function failure(code: string): Error {
   return Object.assign(new Error('the words of the parser'), { code });
 }
 
-let malformedCount = 0;
-const OPTIONS = {
-  allowedOrigins: '*',
-  lines: new RequestLines(1),
-  onMalformed: () => {
-    malformedCount++;
-  },
-} as const;
-
-beforeEach(() => {
-  malformedCount = 0;
-});
-
-describe('a connection that fails', () => {
-  it.each([
-    ['ERR_HTTP_REQUEST_TIMEOUT', 'request must arrive whole within 60000 ms'],
-    ['HPE_HEADER_OVERFLOW', 'headers must be at most 1000, and at most 131072 bytes'],
-    ['HPE_INVALID_METHOD', 'request must be well-formed HTTP/1.1'],
-  ])('by %s is answered and ended', async (code, message) => {
-    const carried = await carriedAfter((socket) => answerClientError(failure(code), socket, OPTIONS));
-    expect(malformedCount).toBe(1);
-    const [reply, ...more] = parseReplies(carried);
-    expect(reply?.status).toBe(400);
-    expect(reply?.headers.get('connection')).toBe('close');
-    expect(JSON.parse(reply?.body ?? '')).toMatchObject({
-      error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining(message) },
-    });
-    expect(more).toEqual([]);
-  });
-
-  it('because the client is gone is only ended', async () => {
-    expect(await carriedAfter((socket) => answerClientError(failure('ECONNRESET'), socket, OPTIONS))).toBe('');
-    expect(malformedCount).toBe(0);
-  });
+it.each([
+  ['ERR_HTTP_REQUEST_TIMEOUT', 'request must arrive whole within 60000 ms'],
+  ['HPE_HEADER_OVERFLOW', 'headers must be at most 1000, and at most 131072 bytes'],
+  ['HPE_INVALID_METHOD', 'request must be well-formed HTTP/1.1'],
+])('a connection that fails by %s is answered and ended', async (code, message) => {
+  let malformedCount = 0;
+  const options = {
+    allowedOrigins: '*',
+    lines: new RequestLines(1),
+    onMalformed: () => void malformedCount++,
+  } as const;
+  const carried = await carriedAfter((socket) => answerClientError(failure(code), socket, options));
+  const [reply, ...more] = parseReplies(carried);
+  expect([reply?.status, reply?.headers.get('connection'), more, malformedCount]).toEqual([400, 'close', [], 1]);
+  const { error }: { error: object } = JSON.parse(reply?.body ?? '');
+  expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(message) });
+  expect(await carriedAfter((socket) => answerClientError(failure('ECONNRESET'), socket, options))).toBe('');
+  expect(malformedCount).toBe(1);
 });

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Description } from '../../../../src/transport/http/rendering/description.ts';
 import { bodyJson, listBody, objectBody, type ReplyBody } from '../../../../src/transport/http/rendering/reply-body.ts';
-import { renderToon, renderToonNow } from '../../../../src/transport/http/rendering/toon.ts';
+import { renderToon } from '../../../../src/transport/http/rendering/toon.ts';
 import type { InTurn } from '../../../../src/transport/http/rendering/toon-table.ts';
 import { readToonPage, undone } from '../../../support/toon-pages.ts';
 
@@ -128,11 +128,6 @@ describe('a page of TOON', () => {
       { id: 'a', specversion: '1.0', subject: 's', data: 1 },
       { id: 'a', specversion: '1.0', subject: null, data: null },
     ]);
-  });
-
-  it('says of a failure what cannot be said in TOON as JSON', () => {
-    const body = objectBody({ error: String.raw`{"value":"\udc00"}` });
-    expect(undone(readToonPage(renderToonNow(body, NOTHING)).data)).toEqual(JSON.parse(String(bodyJson(body))));
   });
 });
 

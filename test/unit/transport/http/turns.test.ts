@@ -30,17 +30,6 @@ describe('long work', () => {
     expect(seen).toEqual(['abc', 'abcd', 'abcde']);
     await Promise.all(pieces);
   });
-
-  it('gives what it returns and throws, and goes on behind a failure', async () => {
-    const turns = new Turns();
-    const failing = turns.run((): number => {
-      throw new Error('broken');
-    });
-    const following = turns.run(() => 2);
-    await expect(failing).rejects.toThrow('broken');
-    expect(await following).toBe(2);
-    expect(await turns.run(() => 3)).toBe(3);
-  });
 });
 
 const TRANSACTION_COUNT = 4;

@@ -125,12 +125,6 @@ describe('an AdminRequest', () => {
     }
   });
 
-  it('is read in one pass, however often it names a node', () => {
-    const bytes = new Uint8Array(2 * 300_000);
-    for (let at = 0; at < bytes.length; at += 2) bytes.set([8, 3], at);
-    expect(readAdminRequest('decommission', bytes)).toMatchObject({ order: { node: 3 } });
-  });
-
   it.each([
     ['no node', Uint8Array.of()],
     ['node 0', Uint8Array.of(8, 0)],

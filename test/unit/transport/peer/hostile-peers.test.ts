@@ -208,20 +208,6 @@ describe('a stream', () => {
     expect(south.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refused', NORTH.node]]);
   });
 
-  it.each([
-    ['beats', 'forwards'],
-    ['beats', 'letter'],
-    ['appends', 'letter'],
-    ['bulk', 'forwards'],
-  ] as const)('of the lane %s carries no %s (TP7)', async (lane, content) => {
-    const south = await openSouth();
-    const { socket } = strangerAt(south, hello(TO_SOUTH, { lane }));
-    socket.write(record(numbered(TO_SOUTH, 1, 0, content)));
-    socket.write(record(numbered(TO_SOUTH, 2)));
-    await eventually(() => expect(south.arrived).toEqual([{ lane, number: 2 }]));
-    expect(south.observed.drops).toEqual(['lane']);
-  });
-
   it('ends at the damaged head of a record, before anything is taken for what is in it (TP10)', async () => {
     const south = await openSouth();
     const { socket, ended } = strangerAt(south, hello());

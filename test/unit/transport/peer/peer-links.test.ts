@@ -85,16 +85,6 @@ describe('links between two nodes that dial each other', () => {
     await eventually(() => expect(beyondZero(south.numbersOf('appends'))).toEqual(countTo(201)));
   });
 
-  it('take nothing for a node that is not known, not this node, or not reached yet', async () => {
-    const north = await open();
-    const south = await open(SOUTH);
-    expect(north.send(SOUTH, 'beats', 1)).toBe(false);
-    north.links.setPeers([north.peer, south.peer]);
-    expect(north.send(SOUTH, 'beats', 1)).toBe(false);
-    expect(north.send(NORTH, 'beats', 1)).toBe(false);
-    expect(north.observed.failed.sent).toBe(3);
-  });
-
   it('measure the way there and back, and ask, whatever is done to the clock of the machine meanwhile', async () => {
     const { north, south } = await pair({ limits: { ...QUICK, pingEveryMs: 50 } });
     const now = Date.now.bind(Date);

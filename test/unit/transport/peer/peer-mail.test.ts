@@ -244,17 +244,6 @@ describe('what links tell', () => {
     if (measures !== undefined) shown.show(measures);
     expect((await read())('cairn_peer_active{peer="2"}')).toBe(0);
     expect(lines.at(-1)?.[0]).toBe('peer-lost');
-
-    // It is removed, and somebody still speaks for it.
-    shown.forget(SOUTH.node);
-    expect((await metrics.render()).body).not.toContain('peer="2"');
-    const failures = (await read())('cairn_peer_received_failures_total{peer="unknown"}') || 0;
-    north.gatherer.receiveFailed(SOUTH.node, 'removed');
-    north.gatherer.active(SOUTH.node, true);
-    const late = north.gatherer.take();
-    if (late !== undefined) shown.show(late);
-    expect((await metrics.render()).body).not.toContain('peer="2"');
-    expect((await read())('cairn_peer_received_failures_total{peer="unknown"}')).toBe(failures + 1);
   });
 
   it('of more nodes than are told apart is counted together', () => {
