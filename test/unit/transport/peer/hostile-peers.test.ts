@@ -155,6 +155,10 @@ describe('a stream', () => {
     const beats = strangerAt(south, hello(TO_SOUTH, { lane: 'beats' }));
     const before = strangerAt(south, hello());
     await Promise.all([beats.answer, before.answer]);
+    expect(await strangerAt(south, hello(TO_SOUTH, { lane: 'bulk' })).answer).toEqual({
+      kind: 'refused',
+      reason: '2 streams are open, which is the most at a time',
+    });
     const { socket, answer } = strangerAt(south, hello());
     expect((await answer).kind).toBe('accepted');
     await before.ended;
