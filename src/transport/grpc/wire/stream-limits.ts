@@ -52,7 +52,7 @@ const TURN_MS = 10;
 const TIMES_PER_TURN = 2;
 
 /** Streams of a connection that are cancelled before it gets no more, and how many are forgotten in a second. */
-export const CANCELLED_MAX = 4_000;
+const CANCELLED_MAX = 4_000;
 const CANCELLED_PER_SECOND = 2_000;
 
 /** Streams of a connection that are refused before it ends, and how many of them are forgotten in a second. */

@@ -136,19 +136,4 @@ describe('health', () => {
     const replies = messagesOf(Buffer.concat(pieces)).map((message) => HealthCheckResponse.decode(message).status);
     expect([replies, Number(status)]).toEqual([told, UNAVAILABLE]);
   });
-
-  it('is answered while the most calls are in flight', async () => {
-    await using full = await startGrpcWorld({}, undefined, { callsMax: { waiting: 1, reading: 1, working: 10 } });
-    const watching = openStream(full.raw.session, '/grpc.health.v1.Health/Watch');
-    let isWatching = false;
-    watching.on('data', () => {
-      isWatching = true;
-    });
-    watching.end(healthRequest(''));
-    await until(() => isWatching);
-    expect((await check(healthRequest(''), 'Check', full)).status).toBe(OK);
-    const refused = await check(healthRequest(''), 'Watch', full);
-    expect(refused.status).toBe(RESOURCE_EXHAUSTED);
-    expect(refused.message).toMatch(/^This connection has its share, 1, of the 1 calls that wait .*: end some of them/);
-  });
 });

@@ -65,11 +65,4 @@ describe('an answer of reflection', () => {
       value: { baseTypeName: value, extensionNumber },
     });
   });
-
-  it('is not made of files whose imports are missing', () => {
-    const files = [file('alone', { dependencies: ['missing'] })];
-    expect(() => ask({ $case: 'fileByFilename', value: 'alone' }, files)).toThrow(
-      'imports missing, which is not there',
-    );
-  });
 });

@@ -188,23 +188,3 @@ it('a request does not keep what came on its connection with it (TM1)', async ()
   unsubscribe('http2.server.stream.created', onStream);
   expect(Math.max(...kept)).toBeLessThan(20_000);
 });
-
-describe('a large request', () => {
-  it('is held until its stream is gone, and makes way for others when the reply is not taken (TM1, TM2)', async () => {
-    const stream = ask('Wait').end(frame(new Uint8Array(200_000)));
-    await until(() => calls.length === 1);
-    // What arrived, and the message that was put together from it.
-    const held = budgets.requests.used;
-    expect(held).toBeGreaterThan(400_000);
-    calls[0]?.reply(REPLY);
-    expect(budgets.requests.used).toBe(held);
-    time.advance(PATIENCE_MS + 1);
-    const answer = other.call({ path: '/test.Service/Wait', pieces: [frame(new Uint8Array(200_000))] });
-    await until(() => calls.length === 2);
-    calls[1]?.reply(REPLY);
-    expect((await answer).status).toBe(GRPC_STATUS.OK);
-    await until(() => stream.closed);
-    expect(stream.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    await until(() => budgets.requests.used === 0);
-  });
-});

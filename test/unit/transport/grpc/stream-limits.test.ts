@@ -2,12 +2,7 @@
 // many as they may have open (T12).
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  CANCELLED_MAX,
-  type Session,
-  StreamLimits,
-  type Verdict,
-} from '../../../../src/transport/grpc/wire/stream-limits.ts';
+import { type Session, StreamLimits, type Verdict } from '../../../../src/transport/grpc/wire/stream-limits.ts';
 
 const FIRST = 8;
 const MOST = 50;
@@ -45,11 +40,6 @@ afterEach(() => {
 /** One turn goes by. */
 function turn(): void {
   vi.advanceTimersByTime(TURN_MS);
-}
-
-/** One of the event loop goes by, of which there are many in one of the limits. */
-function eventLoopTurn(): void {
-  vi.advanceTimersByTime(0);
 }
 
 function open(count: number): readonly Verdict[] {
@@ -102,23 +92,6 @@ describe('a connection', () => {
 });
 
 describe('the streams of a turn (T12)', () => {
-  it('are none when 4,000 were cancelled of late, of which 2,000 are forgotten in a second', () => {
-    limits = new StreamLimits({ first: 1_000, most: 1_000, isBehind: () => false, lasting: () => 0 });
-    const cancel = (count: number): void => {
-      for (let n = 0; n < count; n += 500) {
-        expect(open(500)).toEqual(Array(500).fill('taken'));
-        eventLoopTurn();
-        close(500, true);
-        eventLoopTurn();
-      }
-    };
-    cancel(CANCELLED_MAX);
-    expect(open(1)).toEqual(['refused']);
-    vi.advanceTimersByTime(500);
-    cancel(1_000);
-    expect(open(1)).toEqual(['refused']);
-  });
-
   it('do not end the connection of who cancels 3,000 a second for long, and do when there are twice as many', () => {
     limits = new StreamLimits({ first: 1_000, most: 1_000, isBehind: () => false, lasting: () => 0 });
     const verdicts = (perSecond: number): ReadonlySet<Verdict> => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { encodeEvent, ORIGIN } from '#model';
 import { DataKind } from '../../../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { Transaction, TransactRequest } from '../../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { TransactRequest } from '../../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
 import { parseTransactRequest } from '../../../../src/transport/grpc/transact-request.ts';
 import { arbEvent, eventBytes } from '../../../support/events.ts';
 
@@ -142,15 +142,6 @@ describe('parseTransactRequest (T6)', () => {
     expect(fieldsOf(direct)).toBe([...theirs, 'source', 'spec_version', 'type'].join(' '));
   });
 
-  it('names the fields of an event that is not in canonical form', () => {
-    const illFormed = [0x12, 0x01, 0xff, 0x1a, 0x01, 0xff, 0x7a, 0x00];
-    const entry = [0x42, 0x09, 0x0a, 0x02, 0x74, 0x79, 0x12, 0x03, 0x1a, 0x01, 0xff];
-    const event = [...illFormed, ...entry];
-    const transaction = [0x0a, event.length, ...event];
-    const faulty = 'extensions["ty"] id recorded_time source spec_version ty';
-    expect(fieldsOf(Uint8Array.from([0x12, transaction.length, ...transaction]))).toBe(prefixed(faulty));
-  });
-
   it('collects what is wrong with every event, constraint and option, and counts malformed events', () => {
     const bytes = request({
       databaseName: 'shop',
@@ -195,14 +186,6 @@ describe('parseTransactRequest (T6)', () => {
     expect(failure.details.violations).toEqual([
       { field: 'database_name', description: 'must be well-formed UTF-8', value: '0xc328', found: '0xc328' },
     ]);
-  });
-
-  it('merges a transaction that comes in parts, as protobuf does', () => {
-    const part = (id: string): Buffer => {
-      const inner = Transaction.encode(Transaction.fromPartial({ events: [{ ...EVENT, id }] })).finish();
-      return Buffer.concat([Buffer.from([0x12, inner.length]), inner]);
-    };
-    expect(parseTransactRequest(Buffer.concat([part('a'), part('b')])).eventCount).toBe(2);
   });
 
   it('throws nothing but invalid_argument, for any bytes', () => {

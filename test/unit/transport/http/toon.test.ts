@@ -75,17 +75,6 @@ describe('a page of TOON', () => {
     );
   });
 
-  it('says what a list alone says', async () => {
-    expect(await dataOf(listBody(undefined, ['{"a":1}', '{"a":2,"b":"x"}']))).toEqual([
-      { a: 1, b: null },
-      { a: 2, b: 'x' },
-    ]);
-    expect(await dataOf(listBody(undefined, []))).toEqual([]);
-    expect(await dataOf(listBody('names', ['"a"', '"05"']))).toEqual({ names: ['a', '05'] });
-    expect(await dataOf(listBody('odd name', ['{"a":1}']))).toEqual({ 'odd name': [{ a: 1 }] });
-    expect(await dataOf(listBody('odd name', []))).toEqual({ 'odd name': [] });
-  });
-
   it.each([
     ['as columns where all are alike', ['{"a":1,"b":"x"}', '{"b":"y","a":null}'], 'data', { a: 1, b: 'x' }],
     ['as values', ['1', '"x"', 'false'], 'data', 1],
@@ -121,13 +110,6 @@ describe('a page of TOON', () => {
     expect((await rowsOf(row(number)))[0]).toMatchObject({ [name]: shown });
     const nested = (await dataOf(objectBody({ data: `{"n":${number}}` }))) as Readonly<Record<string, unknown>>;
     expect(nested[name]).toEqual(name === 'data' ? { n: shown } : `{"n":${number}}`);
-  });
-
-  it('says null for what a row does not have', async () => {
-    expect(await rowsOf(row('1', { subject: 's' }), row(undefined))).toEqual([
-      { id: 'a', specversion: '1.0', subject: 's', data: 1 },
-      { id: 'a', specversion: '1.0', subject: null, data: null },
-    ]);
   });
 });
 

@@ -138,17 +138,6 @@ describe('a connection that breaks', () => {
     expect(north.send(SOUTH, 'beats', 1)).toBe(false);
   });
 
-  it('before a word was heard does not keep the lane from being dialled again', async () => {
-    const [north, south] = [await open(NORTH, { limits: { ...QUICK, silentMs: 50 } }), await open(SOUTH)];
-    const wire = await wireTo(south.links.port);
-    wire.hold();
-    north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
-    await eventually(() => expect(wire.dialled).toBeGreaterThan(6));
-    wire.release();
-    await eventually(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 1))).toBe(true));
-    expect(north.unreachable).toEqual([]);
-  });
-
   it('is dialled again where the node is now, and not at all when it is gone', async () => {
     const { north, south } = await pair();
     await south.links.close();
