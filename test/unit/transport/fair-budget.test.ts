@@ -200,18 +200,6 @@ describe('a quick taker', () => {
     bench.sent(last, QUICK_MS + 1);
     expect(quick.tryTake(8, nothing)).toBeUndefined();
   });
-
-  it('gets on at its own pace however many slow ones wait (TM4)', async () => {
-    const bench = new Bench();
-    const crowd = {};
-    for (let n = 0; n < 500; n++) void bench.ask(`slow ${n}`, bench.slow(crowd), 4);
-    await settled();
-    const quick = bench.taker();
-    for (let n = 0; n < 100; n++) {
-      bench.sent(quick.tryTake(4, nothing) ?? (await quick.take(4, nothing, NEVER)), QUICK_MS / 2);
-    }
-    expect([bench.budget.used, bench.budget.waiting]).toEqual([COMMON, 500 - COMMON / 4]);
-  });
 });
 
 describe('the reserve', () => {

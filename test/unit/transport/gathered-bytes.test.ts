@@ -1,5 +1,4 @@
-// Goal: the bytes of a request are those that came, however they came, and nothing more is held for them than they are.
-// Method: pieces of random lengths beside their concatenation; and what is left of the pieces.
+// The bytes of a request are those that came, however they came, and nothing more is held for them than they are.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatheredBytes } from '../../../src/transport/gathered-bytes.ts';

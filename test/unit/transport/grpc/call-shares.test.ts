@@ -1,6 +1,6 @@
 // Calls of some connections, whatever they wait for, leave others their places (T9), and none is begun for a client that
 // has gone or before the few calls of others (T10).
-import type { ClientHttp2Stream, Settings } from 'node:http2';
+import type { ClientHttp2Stream } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
@@ -198,19 +198,5 @@ describe('calls that have arrived (T10)', () => {
     await until(() => streams.every(({ closed }) => closed));
     expect(begun['Block']).toHaveLength(1);
     expect(endedBefore).toBe(0);
-  });
-
-  it('are so many as the connection may have at first, until the node has told it of more (T11)', async () => {
-    const client = connect();
-    const told: (number | undefined)[] = [];
-    client.session.on('remoteSettings', ({ maxConcurrentStreams }: Settings) => {
-      // What node:http2 tells of itself leaves it as it is.
-      if (maxConcurrentStreams !== told.at(-1)) told.push(maxConcurrentStreams);
-    });
-    await ask(client, 'Echo');
-    expect(told).toEqual([STREAMS_AT_FIRST]);
-    burst(client, 'Work', STREAMS_AT_FIRST / 2);
-    await until(() => told.length > 1);
-    expect(told).toEqual([STREAMS_AT_FIRST, 1_000]);
   });
 });

@@ -82,14 +82,6 @@ describe('calls beside those that are cancelled (T12)', () => {
     }
     expect([at.refused, at.endings]).toEqual([[], []]);
   });
-
-  it('are answered when the time of others has passed before they could be sent', async () => {
-    const late = Array.from({ length: 2_000 }, () => ask('Wait', new Date(Date.now() + 1)));
-    const others = many(STREAMS, 'Echo');
-    expect(new Set(await outcomes(late))).toEqual(new Set(['DEADLINE_EXCEEDED']));
-    expect(await outcomes(others)).toEqual(statuses(STREAMS, 'OK'));
-    expect([at.refused, at.endings]).toEqual([[], []]);
-  });
 });
 
 /** Of a stream that waits for the rest of its request. */

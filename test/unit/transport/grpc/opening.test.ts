@@ -73,13 +73,6 @@ describe('a connection', () => {
     expect(frames.goAway).toBe(ENHANCE_YOUR_CALM);
   });
 
-  it('needs no room for the little that every client begins with', async () => {
-    at.budgets.requests.takeAnyway(at.budgets.requests.bytesMax, () => undefined);
-    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ask(1)]));
-    frames.write(Buffer.concat([ACKNOWLEDGEMENT, ACKNOWLEDGEMENT]));
-    await eventually(() => expect(answered()).toEqual([1]));
-  });
-
   it('is told why it is closed when what it holds before the acknowledgement is needed (TM2)', async () => {
     const junk = frameOf({ type: UNKNOWN, flags: 0, stream: 0, payload: new Uint8Array(16_000) });
     frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ...Array(5).fill(junk)]));

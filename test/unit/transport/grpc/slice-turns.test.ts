@@ -1,5 +1,4 @@
-// Goal: slices are read by connection in turn, a few in each turn of the event loop (T10). Method: readers in one
-// process, in real turns of its loop.
+// Slices are read by connection in turn, a few in each turn of the event loop (T10).
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { SliceTurns } from '../../../../src/transport/grpc/wire/slice-turns.ts';

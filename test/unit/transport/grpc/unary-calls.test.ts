@@ -7,12 +7,9 @@ import {
   ServerCredentials,
 } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { narrowBufferPool } from '../../../../src/main/buffer-pool.ts';
-import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
-import { until } from '../../../support/budget-time.ts';
 import { RawGrpc } from '../../../support/raw-grpc.ts';
 import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
@@ -24,7 +21,6 @@ const { NOT_FOUND, OK } = GRPC_STATUS;
 
 let fixture: WireFixture;
 let raw: RawGrpc;
-let calls: Call[];
 
 function methods(): readonly Method[] {
   const service = 'test.Service';
@@ -34,7 +30,6 @@ function methods(): readonly Method[] {
   };
   return [
     { kind: 'unary', service, name: 'One', handle: (call) => call.reply(HELLO, { headers: SCOPE }) },
-    { kind: 'unary', service, name: 'Wait', handle: (call) => void calls.push(call) },
     { kind: 'unary', service, name: 'Fail', handle: failing },
     { kind: 'server_stream', service, name: 'FailMany', handle: failing },
     {
@@ -82,7 +77,6 @@ async function startReference(): Promise<AsyncDisposable & { readonly port: numb
 }
 
 beforeEach(async () => {
-  calls = [];
   fixture = await startWireServer({
     methods: methods(),
     statusOf: () => ({ code: 'NOT_FOUND', message: NOTHING, trailers: TRAILERS }),
@@ -113,18 +107,3 @@ it.each(['One', 'Many', 'Fail', 'FailMany'])(
     expect(own.status).toBe(name.startsWith('Fail') ? NOT_FOUND : OK);
   },
 );
-
-it('a large reply is given back when it has left, and a large request is in memory of its own', async () => {
-  // As in a node.
-  narrowBufferPool();
-  const large = new Uint8Array(20_000);
-  large.set(frame(new Uint8Array(large.length - 5).fill(1)));
-  const answer = raw.call({ path: '/test.Service/Wait', pieces: [large.slice()] });
-  await until(() => calls.length === 1);
-  const message = calls[0]?.message;
-  expect([message?.length, message?.buffer.byteLength]).toEqual([large.length - 5, large.length]);
-  const framed = large.slice();
-  calls[0]?.reply(framed);
-  expect((await answer).body.equals(large)).toBe(true);
-  expect(framed.length).toBe(0);
-});

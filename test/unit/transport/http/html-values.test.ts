@@ -1,5 +1,4 @@
-// Goal: a page of HTML is not many times its data, and says it exactly (TH12, TH13). Method: payloads that nest deeply
-// with many elements at the bottom; texts of anything as holes of templates; payloads read back from the page.
+// A page of HTML is not many times its data, and says it exactly (TH12, TH13).
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';

@@ -1,5 +1,4 @@
-// Goal: what modules of pages show of JSON is what was sent (TH5). Method: drawn values against what JavaScript itself
-// prints of them, and texts that it cannot hold.
+// What modules of pages show of JSON is what was sent (TH5).
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

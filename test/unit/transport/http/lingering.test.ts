@@ -1,5 +1,5 @@
-// Goal: whoever is refused while still sending hears why, and nothing that is sent behind a refusal is taken for a
-// request (TH1; RFC 9112, 9.6). Method: a client that sends everything before it reads, against a real server.
+// Whoever is refused while still sending hears why, and nothing that is sent behind a refusal is taken for a request
+// (TH1; RFC 9112, 9.6).
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

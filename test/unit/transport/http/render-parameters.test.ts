@@ -1,5 +1,4 @@
-// Goal: each parameter of a render goes to whom it is for, and the link to the next page asks for all of it again
-// (ADR 0110). Method: tables; links are read as a client reads them.
+// Each parameter of a render goes to whom it is for, and the link to the next page asks for all of it again (ADR 0110).
 import { describe, expect, it } from 'vitest';
 import { parseQueryString } from '../../../../src/transport/http/query-string.ts';
 import { continuationOf, renderParameters } from '../../../../src/transport/http/render-parameters.ts';

@@ -1,7 +1,5 @@
-// Goal: a page of TOON says what its JSON says, whatever the values are and however its rows differ; what TOON cannot
-// say exactly stands there as JSON; nothing of the data can look like the rest of the page; long pages are made in
-// pieces. Method: random bodies of the form that replies have, read back by the library's own decoder; tables of what
-// is odd.
+// A page of TOON says what its JSON says, whatever the values are and however its rows differ; what TOON cannot say
+// exactly stands there as JSON; nothing of the data can look like the rest of the page; long pages are made in pieces.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Description } from '../../../../src/transport/http/rendering/description.ts';

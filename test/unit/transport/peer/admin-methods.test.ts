@@ -1,5 +1,4 @@
-// Goal: the record of an operator's order names who showed its certificate, also one with several common names.
-// Method: certificates of a made authority, as objects that Node makes of them.
+// The record of an operator's order names who showed its certificate, also one with several common names.
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { askerOf } from '../../../../src/transport/peer/admin-methods.ts';

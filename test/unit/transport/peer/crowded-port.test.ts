@@ -1,5 +1,4 @@
-// Goal: however many connect to the port of peers, it takes no more descriptors than are left for it. Method: plain
-// sockets.
+// However many connect to the port of peers, it takes no more descriptors than are left for it.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it, vi } from 'vitest';

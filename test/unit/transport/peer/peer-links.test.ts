@@ -1,8 +1,7 @@
 // TP1 to TP4. Frames arrive in the order of their lane or are lost with a connection, which is reported at once; what
 // waits is bounded and no lane waits for another; no node is taken for another one; and links come back by themselves.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { DatabaseError } from '#base';
-import { LANES, type Lane, toNodeId } from '#cluster';
+import { LANES, type Lane } from '#cluster';
 import { askForCluster } from '#transport/peer';
 import { eventually } from '../../../support/eventually.ts';
 import {
@@ -234,15 +233,5 @@ describe('whoever is not who is meant', () => {
     expect(north.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refuses', SOUTH.node]]);
     expect(stranger.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refused', NORTH.node]]);
     expect(stranger.observed.notes[0]?.reason).toContain(reason);
-  });
-});
-
-describe('the address', () => {
-  it('that is taken already is refused with what it is', async () => {
-    const north = await open();
-    const opening = LinkedNode.open(SOUTH, { port: north.links.port });
-    await expect(opening).rejects.toThrow(DatabaseError);
-    await expect(opening).rejects.toThrow(`Cannot listen for peers on 127.0.0.1:${north.links.port}`);
-    expect(toNodeId(2)).toBe(SOUTH.node);
   });
 });
