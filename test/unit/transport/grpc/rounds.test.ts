@@ -1,4 +1,5 @@
-// What has arrived is begun a few calls in each turn of the event loop (T10); call-shares.test.ts shows it over connections.
+// What has arrived is begun a few calls in each turn of the event loop (T10); call-shares.test.ts shows it over
+// connections.
 import { expect, it } from 'vitest';
 import { Rounds, type Waiting } from '../../../../src/transport/grpc/wire/rounds.ts';
 import { Line } from '../../../../src/transport/turns-by-line.ts';

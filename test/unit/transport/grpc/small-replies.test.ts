@@ -1,5 +1,5 @@
-// Small replies that nobody takes hold no more of the node than its budget, and no write is refused after it was committed
-// (TM1).
+// Small replies that nobody takes hold no more of the node than its budget, and no write is refused after it was
+// committed (TM1).
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ByteBudgets } from '../../../../src/transport/byte-budgets.ts';

@@ -1,4 +1,5 @@
-// A difference of lines makes one text of the other, in few lines where few differ; a reader applies it as `patch` does.
+// A difference of lines makes one text of the other, in few lines where few differ; a reader applies it as `patch`
+// does.
 import { array, assert, constantFrom, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unifiedDifference } from '../../../../src/transport/http/line-difference.ts';

@@ -1,4 +1,5 @@
-// Of the offered content types the one is taken that an Accept header asks for (ADR 0110), however the header is spelled.
+// Of the offered content types the one is taken that an Accept header asks for (ADR 0110), however the header is
+// spelled.
 import { describe, expect, it } from 'vitest';
 import { negotiate } from '../../../../src/transport/http/negotiation.ts';
 
