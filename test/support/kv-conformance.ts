@@ -6,7 +6,6 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compareBytes } from '#base';
 import { type KvRangeOptions, type KvReader, type KvRow, type KvStore } from '#kv';
-import { runs } from './runs.ts';
 
 /** One store under test. `reader` is another handle of the same store where the implementation has such a thing. */
 export interface KvUnderTest {
@@ -60,7 +59,7 @@ export function kvConformance(name: string, open: () => Promise<KvUnderTest>): v
         fc.asyncProperty(histories(), async (history) => {
           for (const { found, wanted } of await follow(tested, history)) expect(found).toEqual(wanted);
         }),
-        { numRuns: runs(40) },
+        { numRuns: 40 },
       );
     });
 

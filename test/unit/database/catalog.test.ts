@@ -134,7 +134,8 @@ describe('CatalogMachine', () => {
         const created = { databaseId: idOf(n % 3), createdAtMs: n, replicas: replicasOn(NODES) };
         const entry = step.kind === 'create' ? { ...step, ...created } : { ...step, ...(databaseId && { databaseId }) };
         const [found, expected] = [host.apply(entry).kind, naive.apply(entry)];
-        if (found !== expected) differences.push({ entry, found, expected });
+        const isListed = host.machine.list().length === naive.bound.size;
+        if (found !== expected || !isListed) differences.push({ entry, found, expected, isListed });
       }
       await host.reopen();
       expect(differences).toEqual([]);

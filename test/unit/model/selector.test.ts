@@ -124,6 +124,10 @@ describe('the limits of a selector', () => {
   });
 });
 
+it('two sources of one stream have no event in common', () => {
+  expect(normalise(and([term('by-source', 'a'), term('by-source', '/x/a')]))).toEqual([]);
+});
+
 describe('an event selection', () => {
   it.each<[string, Selector]>([
     ['', ALL],
