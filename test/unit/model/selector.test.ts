@@ -3,7 +3,18 @@
 
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, beginMessage, parseHex, writeTextField } from '#base';
-import { ALL, and, decodeSelection, decodeSelector, Faults, NO_SUBJECT, or, type Selector, term } from '#model';
+import {
+  ALL,
+  and,
+  decodeSelection,
+  decodeSelector,
+  Faults,
+  NO_SUBJECT,
+  normalise,
+  or,
+  type Selector,
+  term,
+} from '#model';
 
 const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
 
