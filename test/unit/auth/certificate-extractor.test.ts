@@ -99,4 +99,15 @@ describe('a request that a node passes on', () => {
   ] as const)('is refused %s', (_what, shown, relayedBy, sent) => {
     expect(found(shown, { 'client-cert': sent, 'x-relayed': relayedBy }).kind).toBe('refused');
   });
+
+  it('does not have any number of certificates kept', () => {
+    const first = found(node, { 'client-cert': clientCertOf(client), 'x-relayed': 'node-1' });
+    for (let n = 0; n < 1_000; n++) {
+      // Another text of the same certificate.
+      found(node, { 'client-cert': `${clientCertOf(client)}${':'.repeat(n + 1)}`, 'x-relayed': 'node-1' });
+    }
+    const again = found(node, { 'client-cert': clientCertOf(client), 'x-relayed': 'node-1' });
+    expect(idOf(again)).toBe(idOf(first));
+    expect(again.kind === 'principal' && first.kind === 'principal' && again.principal === first.principal).toBe(false);
+  });
 });

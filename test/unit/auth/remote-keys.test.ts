@@ -96,6 +96,17 @@ describe('keys', () => {
     nowMs += 2_000;
     expect(await found(keys, 'a')).toBe('key');
   });
+
+  it('are not asked for again for two seconds where there was no answer', async () => {
+    await provider.rotate('a');
+    down();
+    const keys = byUrl();
+    for (let each = 0; each < 5; each++) expect(await found(keys, 'a')).toBe(UNTOLD);
+    expect(provider.asked).toEqual(['/keys']);
+    nowMs += 2_000;
+    expect(await found(keys, 'a')).toBe(UNTOLD);
+    expect(provider.asked).toHaveLength(2);
+  });
 });
 
 describe('an answer that is none', () => {

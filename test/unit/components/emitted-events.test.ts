@@ -60,14 +60,19 @@ describe('what is emitted', () => {
     ]);
   });
 
-  it('gets an id where it has none', () => {
+  it('gets an id where it has none, and may be bytes, or nothing', () => {
     const found = jsonOf(emitted({ ...EVENT, id: '' }, EVENT, { ...EVENT, id: '' }));
     expect(found).toMatchObject([{ id: 'minted-0' }, { id: 'e' }, { id: 'minted-2' }]);
+    const bytes = tagged('binary', Uint8Array.of(1));
+    expect([jsonOf(emitted({ ...EVENT, data: bytes })), jsonOf(emitted())]).toMatchObject([
+      [{ data_base64: 'AQ==' }],
+      [],
+    ]);
   });
 
   it.each<readonly [string, Value, RegExp]>([
     ['an event without a type', { ...EVENT, type: '' }, /events\[0\]\.type is required/],
-    ['a source without a stream', { ...EVENT, source: '/' }, /events\[0\]\.source/],
+    ['an event without a source', { ...EVENT, source: '' }, /events\[0\]\.source/],
     ['an attribute that is no name', { ...EVENT, attributes: [['A b', tagged('string', '')]] }, /events\[0\]/],
     [
       'a subject that is a number',

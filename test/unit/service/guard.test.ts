@@ -44,6 +44,13 @@ const isOnAll = (operation: Operation): boolean =>
 /** Whether a right on any database is enough. */
 const isOnAny = (operation: Operation): boolean => operation === 'listDatabases' || /Tokens?$/.test(operation);
 
+test('keys are administered by who administers all databases (V16)', async () => {
+  for (const operation of OPERATIONS.filter(isOnAll)) {
+    const grants = ['shop', 'bank', 's*', '*-*', '**'].map((databases) => ({ role: 'admin', databases }) as const);
+    expect([operation, await outcome(grants, operation, 'shop')]).toEqual([operation, 'permission_denied']);
+  }
+});
+
 test.each(ROLES)(
   '%s may do what its rights say and nothing else, where it is granted and nowhere else (V16)',
   async (role) => {

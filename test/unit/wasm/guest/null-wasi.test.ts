@@ -20,6 +20,13 @@ describe('NullWasi', () => {
     expect(draw(7n)).toEqual([7191089600892374487n, expect.objectContaining({ length: 13 })]);
   });
 
+  it('draws the same in each call, whatever was drawn before', () => {
+    const wasi = begun(OPTIONS);
+    const first = call(wasi, RANDOM, 'get-random-u64');
+    wasi.begin(OPTIONS);
+    expect(call(wasi, RANDOM, 'get-random-u64')).toBe(first);
+  });
+
   it('stands still at the time of the host', () => {
     const wasi = begun(OPTIONS);
     expect(call(wasi, CLOCK, 'now')).toEqual({ seconds: 1_700_000_000n, nanoseconds: 123_456_789 });

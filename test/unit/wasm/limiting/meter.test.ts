@@ -68,6 +68,15 @@ describe('meter', () => {
     expect(await taken(fields, 80_000)).toBe(20_001n);
   });
 
+  it('charges operations on tables by their length, and a length before anything is done with it', async () => {
+    const fields = `(table 90 funcref) (func (export "run") (param i32)
+      (table.fill (i32.const 0) (ref.null func) (local.get 0)))`;
+    expect(await taken(fields, 90)).toBe(91n);
+    const filling = '(memory 1) (func (export "run") (memory.fill (i32.const 0) (i32.const 1) (i32.const -1)))';
+    const exports = await withFuel(filling, 1000n);
+    expect(() => functionOf(exports, 'run')()).toThrow('unreachable');
+  });
+
   it('charges growth, also when it is refused', async () => {
     const fields = '(memory 1) (func (export "run") (param i32) (drop (memory.grow (local.get 0))))';
     expect(await taken(fields, 1)).toBe(1001n);
