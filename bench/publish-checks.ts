@@ -15,9 +15,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ByteWriter } from '#base';
 import { cap, DEFAULT_LIMITS, inspect, meter, Publisher } from '#wasm';
-import { largeModules, loadTools } from '../test/support/wasm/own-tools.ts';
 import { valueOf } from '../test/support/wasm/rewritten.ts';
 import { viewText, wat } from '../test/support/wasm/wat.ts';
+import { largeModules, loadTools } from './support/own-tools.ts';
 
 const { values } = parseArgs({ options: { turns: { type: 'string', default: '9' } } });
 const TURNS = Number(values.turns);

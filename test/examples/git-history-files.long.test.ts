@@ -123,24 +123,6 @@ describe('the files of a repository', { timeout: 120_000 }, () => {
     expect(found).not.toContain('gone');
   });
 
-  it('say the folder that was asked for, whatever that is', async () => {
-    const asked = new URLSearchParams({ prefix: '<script>alert(1)' });
-    const { answer, text } = await present(`/api/v1/db/history/2${VIEW}/v1?${asked.toString()}`, 'text/html');
-    expect([answer.status, pathsIn(text)]).toEqual([200, ['<script>alert(1)<']]);
-    expect(text).toContain('1 file below <code>&lt;script&gt;alert(1)</code>, 1 to 1');
-    const paged = await present(`/api/v1/db/history/2${VIEW}/v1?prefix=many%2F`, 'text/html');
-    const next = /^<(.*)>/.exec(paged.answer.headers.get('link') ?? '')?.[1] ?? '';
-    const second = await present(next, 'text/html');
-    expect(pathsIn(second.text)).toHaveLength(100);
-    expect(pathsIn(second.text).filter((path) => !path.startsWith('many/'))).toEqual([]);
-    const strange = await present(`/api/v1/db/history/2${VIEW}/v1?continuation=%3Cb%3E`, 'text/html');
-    expect([strange.answer.status, strange.answer.headers.get('content-type')]).toEqual([
-      400,
-      expect.stringMatching(/^text\/html/),
-    ]);
-    expect(strange.text).not.toContain('<b>');
-  });
-
   it('are CSV for a program, of which no cell is a formula', async () => {
     const head = await readTree(repository.dir, 'HEAD');
     const { answer, text } = await present(`/api/v1/db/history/2${VIEW}/v1`, 'text/csv');

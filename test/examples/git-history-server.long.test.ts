@@ -9,7 +9,6 @@ import { Api } from '../../examples/git-history/api.ts';
 import { type Commit, readCommits, readTree, type Tree } from '../../examples/git-history/git-log.ts';
 import { History } from '../../examples/git-history/history.ts';
 import { type ImportApi, type ImportSummary, importRepository } from '../../examples/git-history/import.ts';
-import { answer } from '../../examples/git-history/prompt.ts';
 import { GitRepository } from '../support/git-repository.ts';
 import { startTestServer } from '../support/server.ts';
 import { endWithTest } from '../support/test-scope.ts';
@@ -106,62 +105,6 @@ describe('the history of a made repository', () => {
       expect(`${last?.change.commit} ${last?.author}`).toBe(lastInGit(repository.dir, path));
     }
     expect(await history.lastChange('gone.txt', revision)).toMatchObject({ deleted: true, author: /^Alan/ });
-  });
-
-  it('takes paths with spaces, quotes and numbers at the prompt', { timeout: TIMEOUT_MS }, async () => {
-    using repository = madeRepository();
-    await using server = await startTestServer();
-    using api = new Api(server.grpc);
-    await importInto(api, repository.dir);
-    const history = new History(api, 'history');
-    const answers: readonly (readonly [string, RegExp])[] = [
-      ['  who with space.txt  ', /^with space\.txt: changed by Alan/],
-      ['who with space.txt 1', /^with space\.txt: changed by Ada .*revision 1: base/s],
-      ['who "notes 2024"', /^notes 2024: changed by Ada .*: a patch from the attic\n$/s],
-      [String.raw`who "line\nbreak"`, /changed by Grace/],
-      [String.raw`who qu"ote`, /changed by Grace/],
-      ['tree @1 with sp', /^1 file\n {2}100644 [0-9a-f]{10} with space\.txt\n$/],
-    ];
-    for (const [question, said] of answers) expect(await answer(history, question)).toMatch(said);
-    const refusals: readonly (readonly [string, RegExp | string])[] = [
-      ['who notes 2024', /There is no revision 2024/],
-      ['who "open', /^Ask: who PATH/],
-      ['who kept.txt 01', /^Ask: who PATH/],
-      ['tree 2023', /^Ask: tree DATE/],
-      ['tree 2023-02-29', 'There is no date 2023-02-29.'],
-      ['tree 2023-01-01T25:00:00Z', 'There is no time 2023-01-01T25:00:00Z.'],
-    ];
-    for (const [question, said] of refusals) await expect(answer(history, question)).rejects.toThrow(said);
-    const [local, utc] = ['tree 2023-01-10T12:00:00+05:30 kept', 'tree 2023-01-10T06:30:00Z kept'];
-    expect(await answer(history, local)).toBe(await answer(history, utc));
-  });
-});
-
-describe('the history of a repository that git would not have written', () => {
-  it('is imported and answers, before 1970 and by names that are no text', { timeout: TIMEOUT_MS }, async () => {
-    using repository = new GitRepository();
-    const message = `long ${'é'.repeat(3000)}`;
-    repository.write('old', '1').craft('Ada <ada@example.com> -43200 +0000');
-    repository.write('far', '1').craft('Ada <ada@example.com> 1315449530 +51800');
-    repository.write('odd', '1').craft('nobody at all');
-    repository
-      .writeBytes(Buffer.from('caf\xe9.txt', 'latin1'), 'x')
-      .writeBytes(Buffer.from('caf\xe8.txt', 'latin1'), 'y');
-    repository.commit({ message, author: 'Grace' });
-    await using server = await startTestServer();
-    using api = new Api(server.grpc);
-    const { revision } = await importInto(api, repository.dir);
-    const history = new History(api, 'history');
-    expect(revision).toBe(4);
-    expect(await history.treeAtRevision(revision)).toEqual(await readTree(repository.dir, 'HEAD'));
-    expect(await answer(history, 'tree 1969-12-31T12:00:00Z')).toMatch(/^1 file\n.* old\n$/);
-    expect(await answer(history, 'tree 1969-12-31T11:59:59.500Z')).toBe('0 files\n');
-    expect(await answer(history, 'tree 1969-12-31T23:59:59.500Z')).toMatch(/^1 file\n.* old\n$/);
-    expect(await answer(history, 'who far')).toContain(' on 2011-09-08T02:38:50');
-    expect(await answer(history, String.raw`who "caf\351.txt"`)).toMatch(/^"caf\\351\.txt": changed by Grace/);
-    expect(await answer(history, String.raw`who "caf\350.txt"`)).toMatch(/^"caf\\350\.txt": changed by Grace/);
-    expect(await answer(history, `tree @${revision} caf`)).toMatch(/^2 files\n/);
-    expect((await history.lastChange(String.raw`"caf\351.txt"`, revision))?.message).toBe(message);
   });
 });
 

@@ -269,34 +269,3 @@ function tagged(tag: string, val?: Value): Value {
 function bare(entries: readonly (readonly [string, Value])[]): ValueRecord {
   return Object.assign(Object.create(null) as Record<string, Value>, Object.fromEntries(entries));
 }
-
-const text: WitType = { kind: 'primitive', name: 'string' };
-const bytes: WitType = { kind: 'list', of: { kind: 'primitive', name: 'u8' } };
-const u64: WitType = { kind: 'primitive', name: 'u64' };
-const datetime: WitType = { kind: 'record', parts: [u64, { kind: 'primitive', name: 'u32' }] };
-const maybeText: WitType = { kind: 'option', of: text };
-const attribute: WitType = {
-  kind: 'variant',
-  cases: [{ kind: 'primitive', name: 'bool' }, { kind: 'primitive', name: 's32' }, text, bytes, text, text, datetime],
-};
-const cloudevent: WitType = {
-  kind: 'record',
-  parts: [
-    text,
-    text,
-    text,
-    text,
-    { kind: 'option', of: { kind: 'variant', cases: [bytes, text] } },
-    { kind: 'list', of: { kind: 'tuple', parts: [text, attribute] } },
-  ],
-};
-const viewContext: WitType = { kind: 'record', parts: [text, text, u64, u64, datetime, maybeText, maybeText] };
-
-/** The arguments of an `evolve` of the EvidentSource SDK, with the types of ADR 0116. */
-export const SDK_EVOLVE_TYPES: WitType = {
-  kind: 'tuple',
-  parts: [
-    { kind: 'record', parts: [viewContext, { kind: 'option', of: bytes }, u64, datetime] },
-    { kind: 'list', of: cloudevent },
-  ],
-};

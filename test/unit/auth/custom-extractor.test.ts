@@ -54,6 +54,12 @@ describe('what it answers', () => {
     expect(await ask(() => ({ ...BADGE, expires_at_ms: 11 }))).toMatchObject({ kind: 'refused' });
   });
 
+  it.each([undefined, null])('is nothing: %s', async (answer) => {
+    expect(await ask(() => answer)).toEqual({ kind: 'nothing' });
+    expect(await ask(async () => answer)).toEqual({ kind: 'nothing' });
+    expect(faults).toEqual([]);
+  });
+
   it.each<[string, unknown, RegExp]>([
     ['a word', 'admin', /no object/],
     ['no id', { roles: [] }, /no id/],

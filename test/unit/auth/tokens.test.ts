@@ -150,4 +150,8 @@ describe('a token that was verified', () => {
     expect(await ask()).toMatchObject({ kind: 'principal' });
     expect(found.count).toBe(3);
   });
+
+  it.each([undefined, '', 7, 'x'.repeat(256), 'a\u0000b', '\udc00'])('with the sub %j is nobody', (sub) => {
+    expect(identityIn({ sub }, RULES)).toMatchObject({ kind: 'refused' });
+  });
 });

@@ -30,7 +30,9 @@ class Turns {
   }
 
   async end(name: string): Promise<readonly string[]> {
-    this.#given.get(name)?.[Symbol.dispose]();
+    const turn = this.#given.get(name);
+    // A turn ends once.
+    for (const _ of ['ends', 'again']) turn?.[Symbol.dispose]();
     this.#given.delete(name);
     return this.having();
   }
@@ -44,7 +46,9 @@ describe('lanes of those who have lost', () => {
   it('give turns in the order in which they were asked for, one at a time (F23)', async () => {
     const turns = new Turns();
     for (const name of ['first', 'second', 'third']) void turns.ask(name, A);
-    expect(await turns.having()).toEqual(['first']);
+    void turns.ask('in another lane', laneOf('db', guard('b')));
+    expect(await turns.having()).toEqual(['first', 'in another lane']);
+    expect(await turns.end('in another lane')).toEqual(['first']);
     expect(await turns.end('first')).toEqual(['second']);
     void turns.ask('fourth', A);
     expect(await turns.end('second')).toEqual(['third']);

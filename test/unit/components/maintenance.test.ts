@@ -149,6 +149,20 @@ describe('Maintenance', () => {
     expect([world.taken(), view.folded, world.maintenance.figures().lags.get('bank')]).toEqual(['a', 27, 0]);
   });
 
+  it('rests for as long as it took to come to the end, so that it has at most half of the time', async () => {
+    const world = new World();
+    const view = world.view({ name: 'a', applied: 30 });
+    world.stepMs = 300;
+    world.keep(view);
+    await world.rest();
+    expect(world.taken()).toBe('a a a');
+    view.log = 31;
+    await world.pass(800);
+    expect(world.taken()).toBe('');
+    await world.pass(100);
+    expect(world.taken()).toBe('a');
+  });
+
   it('takes those of high priority first, and of the same whoever waits for longest', async () => {
     const world = new World();
     const sketches = [
@@ -197,6 +211,21 @@ describe('Maintenance', () => {
     expect(world.taken()).toBe('');
     await world.pass(2_000);
     expect(world.taken()).toBe('a');
+  });
+
+  it('begins at once in another mode, and stops a step of a view that is not kept up any more', async () => {
+    const world = new World();
+    world.keep(world.view({ name: 'a', applied: 5, mode: 'scheduled' }));
+    await world.rest();
+    world.keep(world.view({ name: 'a', applied: 9 }));
+    await world.rest();
+    expect([world.taken(), world.maintenance.figures().maintained]).toEqual(['a a', { eager: 1, scheduled: 0 }]);
+    world.keep(world.view({ name: 'b', applied: 50 }));
+    expect(world.signals.at(-1)?.aborted).toBe(false);
+    world.keep();
+    expect(world.signals.at(-1)?.aborted).toBe(true);
+    await world.rest();
+    expect(world.taken()).toBe('b');
   });
 
   it('tries a view that fails after longer and longer, says so once, and goes on with the others (F41)', async () => {

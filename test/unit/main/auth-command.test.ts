@@ -73,6 +73,21 @@ describe('cairn auth key', () => {
     expect(JSON.parse(json.out)).toEqual({ keys: [KEY] });
   });
 
+  it('rotate and revoke are of one key', async () => {
+    const rotated = await run(
+      `key rotate ${ID} --overlap 0s --key-file first`,
+      Response.json({ ...KEY, key: 'cairn_y' }),
+    );
+    expect([rotated.code, rotated.out, rotated.asked]).toEqual([
+      0,
+      'cairn_y\n',
+      [`POST ${AT}/${ID}/rotate ${SECRET} {"overlap_seconds":0}`],
+    ]);
+    const revoked = await run(`key revoke ${ID} --key-file first`, new Response(null, { status: 204 }));
+    expect([revoked.code, revoked.out, revoked.err]).toEqual([0, '', `key ${ID} is revoked\n`]);
+    expect(revoked.asked).toEqual([`DELETE ${AT}/${ID} ${SECRET}`]);
+  });
+
   it('token create, list and revoke are of tokens', async () => {
     const token = { ...KEY, token: 'cairn_z', expires_at: '2026-01-01T00:10:00Z' };
     const line = 'token create --name agent --roles reader:shop --expires-in 10m --key-file first';

@@ -131,6 +131,11 @@ shop      1 2             1       3    settled
 `);
   });
 
+  it('status --json prints all that is known', async () => {
+    const { out } = await run('status --json --at [::1]:7', { kind: 'described', cluster: CLUSTER });
+    expect(JSON.parse(out)).toEqual(JSON.parse(JSON.stringify(CLUSTER)));
+  });
+
   it.each([
     ['decommission 3', { kind: 'decommission', node: 3 }],
     ['recommission 3 --at a:1', { kind: 'recommission', node: 3 }],

@@ -109,6 +109,15 @@ describe('the bound', () => {
     expect([open.length, openAt(grpc), closed.length]).toEqual([4, 4, 2]);
   });
 
+  it('takes others again when some have gone', async () => {
+    const grpc = await listen('grpc');
+    const worker = await crowd(grpc, 20);
+    await worker.terminate();
+    await vi.waitUntil(() => openAt(grpc) === 0);
+    await crowd(grpc, 5);
+    expect([openAt(grpc), closed.length]).toEqual([5, 14]);
+  });
+
   it('listens to a socket once, however many nodes count what this process dials, and each counts it out', async () => {
     const http = await listen('http');
     const listenersOf = (socket: Socket): number => socket.listenerCount('close');

@@ -2,7 +2,7 @@
 // Method: the real process on free loopback ports, its output and its exit code.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, truncateSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -68,23 +68,6 @@ test('a command that waits for an answer ends with the first signal', async () =
   deaf.close();
 });
 
-test('the metrics of a node that waits before it can start are there', async () => {
-  const [deaf, held] = [createServer().listen(0, '127.0.0.1'), createServer().listen(0, '127.0.0.1')];
-  await Promise.all([once(deaf, 'listening'), once(held, 'listening')]);
-  const [{ port: seed }, { port }] = [deaf.address() as AddressInfo, held.address() as AddressInfo];
-  await new Promise((resolve) => held.close(resolve));
-  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--peer-port=0', `--metrics-port=${port}`];
-  const args = [...productArgs(), `--data-dir=${testDir()}`, ...ports, `--join=127.0.0.1:${seed}`];
-  endWithTest(spawn(process.execPath, args, { env: ENV, stdio: 'ignore' }));
-  await once(deaf, 'connection');
-  await vi.waitFor(async () => {
-    const body = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    expect(body).toMatch(/^cairn_build_info\{.*\} 1$/m);
-    expect(body).toMatch(/^cairn_corruption_alarm 0$/m);
-  });
-  deaf.close();
-});
-
 test('the permission model of Node, under which nothing can be synced, is refused in one line', () => {
   const dir = testDir();
   const rights = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*'];
@@ -120,15 +103,6 @@ test('a node whose stdout nobody reads goes on, and says so in its log', async (
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
   for (const line of log.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event');
-});
-
-test('--version to a stdout that takes nothing is an error in one line', () => {
-  const full = openSync('/dev/full', 'w');
-  const args = [...productArgs(), '--version'];
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', full, 'pipe'] });
-  closeSync(full);
-  expect(status).toBe(1);
-  expect(stderr).toMatch(/^cairn: stdout cannot be written: ENOSPC[^\n]*\n$/);
 });
 
 test('a node that is told to stop before it has opened anything ends with 0, and opens nothing', () => {
@@ -188,20 +162,6 @@ test('SIGTERM is the same wish however often it comes: the node drains, for as l
     { event: 'leads-handed-over' },
     { event: 'stopped' },
   ]);
-});
-
-test('a data directory that can be none is refused with its name, in one line', () => {
-  const dir = testDir();
-  const file = join(dir, 'file');
-  writeFileSync(file, '');
-  // Where no user may make a directory, not even root.
-  for (const path of [file, join(file, 'below'), '/proc/nowhere/data']) {
-    expect(refusal(path)).toMatchObject({
-      event: 'cannot-start',
-      reason: 'DataDirectoryUnusable',
-      message: expect.stringMatching(/^Nothing can be written in \/.*\. The setting data-dir must name a directory/),
-    });
-  }
 });
 
 test('a damaged log is refused with its name, in one line, and with the stack when asked for', async () => {

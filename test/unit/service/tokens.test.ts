@@ -87,6 +87,13 @@ describe('a token', () => {
     expect(removed.slice(4)).toEqual([8, 9].map((id) => tokenOf(id).id));
   });
 
+  it('is no older than the secrets of its key, which another node may have made by its own clock', async () => {
+    const secrets = [{ hash: new Uint8Array(32), createdAtMs: NOW_MS + 50, expiresAtMs: undefined }];
+    const key = tokenOf(7, { token: undefined, expiresAtMs: undefined, secrets });
+    const issued = await issueToken(world([key]).context, { ...asked, issuer: { id: 'key:7', keyId: key.id } });
+    expect(issued.key).toMatchObject({ createdAtMs: NOW_MS + 50, expiresAtMs: NOW_MS + 900_000 });
+  });
+
   it('is refused where there are as many as there may be, of all or of one issuer', async () => {
     expect(await reasonOf(issueToken(world([], { isFull: true }).context, asked))).toBe('too_large TooManyTokens');
     const own = Array.from({ length: 100 }, (_, id) => tokenOf(id));

@@ -45,6 +45,12 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(own.figures()).toMatchObject({ kills: 0 });
   });
 
+  it('end a call that is given what its type is not', async () => {
+    await using own = executors();
+    const outcome = await own.call(await callOf(1, async () => 5));
+    expect(outcome).toMatchObject({ fault: { code: 'AbiViolation', message: expect.stringContaining('string') } });
+  });
+
   it('end a call whose host does not answer in time, and do not blame the component', async () => {
     await using own = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
     // Loaded and compiled, so that the time of the next one is that of the host.

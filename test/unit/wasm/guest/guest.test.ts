@@ -17,6 +17,11 @@ describe('Program', () => {
     expect([call(), call(), call()].map(answered)).toEqual([1, 2, 3]);
   });
 
+  it('makes a new one where it is asked to', async () => {
+    const call = await callsOf(REMEMBERING);
+    expect([call(), call({ isFresh: true }), call()].map(answered)).toEqual([1, 1, 2]);
+  });
+
   it('makes a new one behind a fault', async () => {
     const call = await callsOf(REMEMBERING);
     const fuel = { ...LIMITED, limits: { ...LIMITED.limits, fuel: 0 } };

@@ -33,6 +33,19 @@ describe('link', () => {
     }
   });
 
+  it('finds no export of a core instance that is one of every object', async () => {
+    const component = await wat(
+      `(component
+      (core module $m) (core instance $i (instantiate $m))
+      (core instance $j (export "other" (func $f)))
+      (alias core export $i "hasOwnProperty" (core func $f)))`.replace(
+        '(core instance $j (export "other" (func $f)))',
+        '',
+      ),
+    );
+    expect(() => linkedWith(component, nothing)).toThrow('There is no hasOwnProperty');
+  });
+
   it('destroys a resource of its own when its owner drops it, and not when it was lent', async () => {
     const guest = linkedWith(await wat(RESOURCES), nothing);
     expect(guest.call('run', [])).toBe(7);

@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FUEL_EXPORT } from '#wasm';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
+const ROOT = resolve(import.meta.dirname, '../..');
 const CORE = 'wasm-tools.core.wasm';
 const VENDOR = resolve(
   dirname(createRequire(import.meta.url).resolve('@bytecodealliance/jco-transpile/wasm-tools')),
