@@ -24,6 +24,16 @@ describe('the courses of a node', () => {
     expect(inCourse(await node.events(), 'chess')).toBe(seats);
   });
 
+  it('keep to their seats at each revision, while students come and go and seats change', {
+    timeout: CALL_MS,
+  }, async () => {
+    for (const name of ['mixed0', 'mixed1']) await define(name, 2);
+    await Promise.all([wander(1), wander(2)]);
+    const events = (await node.events()).filter(({ subject }) => subject?.startsWith('mixed'));
+    expect(new Set(events.map(({ type }) => type)).size).toBe(4);
+    for (let end = 1; end <= events.length; end++) expect(overfull(events.slice(0, end))).toEqual([]);
+  });
+
   async function define(course: string, capacity: number): Promise<void> {
     expect(await sent('POST', `/courses/${course}`, { capacity })).toMatchObject({ status: 200 });
   }
@@ -82,4 +92,13 @@ function inCourse(events: readonly StoredEvent[], course: string): number {
   const of = events.filter(({ subject }) => subject === course);
   const count = (type: string): number => of.filter((event) => event.type === type).length;
   return count('student.subscribed') - count('student.unsubscribed');
+}
+
+/** Courses with more students than seats, counted from the events alone. */
+function overfull(events: readonly StoredEvent[]): readonly string[] {
+  const courses = [...new Set(events.map(({ subject }) => subject ?? ''))];
+  return courses.filter((course) => {
+    const seats = events.findLast(({ subject, type }) => subject === course && type.startsWith('course.'));
+    return inCourse(events, course) > Number(seats?.data['capacity'] ?? 0);
+  });
 }
