@@ -145,13 +145,13 @@ describe('batches of a thread', { timeout: 120_000 }, () => {
   it('have the events that those of the loop have (F8)', async () => {
     await using thread = new BatchThread(WORKER, dir.path);
     await opened(thread);
-    expect(await compareAll(thread, runs(150))).toBeGreaterThan(runs(30));
+    expect(await compareAll(thread, runs(80))).toBeGreaterThan(runs(16));
   });
 
   it('have them whatever the thread cannot read, and whenever it ends', async () => {
     await using thread = new BatchThread(FAILING_WORKER, dir.path);
     await opened(thread);
-    expect(await compareAll(thread, runs(150))).toBeGreaterThan(runs(10));
+    expect(await compareAll(thread, runs(80))).toBeGreaterThan(runs(5));
   });
 
   it('have them although the thread sees a store that is not as far', async () => {

@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, DEFAULT_PUBLISHER, Publisher, type PublishOptions } from '#wasm';
 import { publish } from '../../../../src/wasm/publishing/publish.ts';
+import { runs } from '../../../support/runs.ts';
 import { EVENT, executors, foldOf, LIMITED } from '../../../support/wasm/executors.ts';
 import { guestText, MISBEHAVING } from '../../../support/wasm/guests.ts';
 import { viewText, wat } from '../../../support/wasm/wat.ts';
@@ -105,7 +106,7 @@ describe('publish', () => {
         changed[place] = byte;
         expect(['ok', 'failure']).toContain(publish(changed, OPTIONS).kind);
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(900) },
     );
   });
 });
