@@ -188,6 +188,19 @@ never be started again with the disks that they had.
     });
   });
 
+  it('is not refused while half of those are there that vote for the catalog', async () => {
+    const directory = testDir();
+    {
+      await using node = await StoppedDirectory.begin(directory);
+      await node.catalog(
+        [1, 2, 3].map((each) => registerEntry(each)),
+        3,
+        membershipOf([...OTHERS.slice(1), NODE_3]),
+      );
+    }
+    expect((await run([`--data-dir=${directory}`])).err).toContain('nothing is changed yet');
+  });
+
   it('is refused where there is no node, and makes none', async () => {
     const directory = testDir();
     for (const place of [directory, join(directory, 'none')]) {
