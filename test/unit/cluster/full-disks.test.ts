@@ -118,4 +118,17 @@ describe('a leader whose disk refuses writes', () => {
     expect(others).toEqual([one, one]);
     expect(world.failures).toEqual([]);
   });
+
+  it('stays where no other disk has room, and says so to whoever writes (C38)', async () => {
+    const { world, group } = await withDatabase();
+    for (const { core } of world.up) core.reportDisk('refusing-writes');
+    // The first to notice does not know yet that the others are full.
+    await world.pass(10_000);
+    const stays = await world.leader(group);
+    await world.pass(60_000);
+    expect(world.leaderOf(group)).toBe(stays);
+    await expect(world.answer(stays.transact(group, 'no room'))).rejects.toMatchObject({
+      details: { reason: 'DiskFull' },
+    });
+  });
 });

@@ -114,6 +114,17 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     expect(fenced.told).toEqual([1]);
   });
 
+  it('asks again, only those who have not said it', () => {
+    const fenced = new Fenced();
+    fenced.delete('shop', 51, 1);
+    fenced.say(THIRD, 'shown', 51);
+    fenced.posts = [];
+    fenced.pass(249);
+    expect(fenced.posts).toEqual([]);
+    fenced.pass(1);
+    expect(fenced.posts).toEqual(['await-shown 51 to 2']);
+  });
+
   it('waits for no one longer than that after the deletion, whatever he says', () => {
     const fenced = new Fenced();
     fenced.delete('shop', 51, 1);
@@ -247,6 +258,14 @@ describe('a name (C26)', () => {
     expect(fenced.told).toEqual([2]);
     fenced.create('other', 3);
     expect(fenced.told).toEqual([2, 3]);
+  });
+
+  it('holds back nothing but outcomes of names', () => {
+    const fenced = new Fenced({ sinceMs: 99_000 });
+    const outcome = { kind: 'exists', binding: bindingOf('shop') } as const;
+    fenced.fence.settle([{ kind: 'outcome', token: 4, outcome }]);
+    expect(fenced.told).toEqual([4]);
+    expect(fenced.fence.count).toBe(0);
   });
 });
 

@@ -1,9 +1,10 @@
 // Goal: the front believes its catalog for a time that counts from the question, asks once for all who wait, and says
 // what is wrong when nobody answers (C21). Method: a clock and a leader in the hands of the test.
 import { describe, expect, it } from 'vitest';
+import { DatabaseError } from '#base';
 import { LIMITS } from '#cluster';
 import { CatalogLease } from '../../../../src/cluster/catalog/catalog-lease.ts';
-import { CATALOG_TITLE, noLeader } from '../../../../src/cluster/requests/refusals.ts';
+import { CATALOG_TITLE, draining, noLeader } from '../../../../src/cluster/requests/refusals.ts';
 
 const limits = { leaseMs: 8000, leaseRenewMs: 1000 };
 
@@ -93,6 +94,23 @@ describe('the lease of the catalog (C21)', () => {
     }
     expect(await taken).toMatchObject({ message: expect.stringContaining('more to do than it can') });
     expect(catalog.questions.length).toBe(3);
+  });
+
+  it('passes on what else the node says', async () => {
+    const catalog = new Catalog();
+    const taken = outcomeOf(catalog.lease.take());
+    catalog.questions[0]?.fail(draining());
+    expect(await taken).toBeInstanceOf(DatabaseError);
+    expect(await taken).toMatchObject({ details: { reason: 'Draining' } });
+  });
+
+  it('is not shortened by an answer to an earlier question', async () => {
+    const catalog = new Catalog();
+    catalog.nowMs = 5000;
+    await catalog.hold();
+    catalog.lease.confirmed(1000);
+    catalog.nowMs = 12_999;
+    expect(catalog.lease.take()).toBeUndefined();
   });
 
   it('is refused with how long nothing was heard, and what can be done', async () => {

@@ -81,6 +81,15 @@ describe('a node that is to end (C33)', () => {
     expect(world.failures).toEqual([]);
   });
 
+  it('leaves its leads to all others alike', async () => {
+    const { world, groups, leader, others } = await started();
+    await world.answer(leader.front.leave(LONG_MS));
+    await world.pass(500);
+    const counts = others.map((other) => groups.filter((group) => other.leads(group)).length);
+    expect(counts).toEqual([DATABASES / 2, DATABASES / 2]);
+    expect(world.failures).toEqual([]);
+  });
+
   it.each([0, 1])('hands over to the other one when an heir falls silent: %i', async (at) => {
     const { world, groups, leader, others } = await started(6);
     const [deaf, heir] = at === 0 ? others : [others[1], others[0]];
@@ -137,6 +146,26 @@ describe('a node that is about to end', () => {
     await world.until(() => world.leaderOf(binding.group) !== undefined, 'a leader', 400);
     expect(world.leaderOf(binding.group)?.node).not.toBe(leaving.node);
     expect(binding.replicas.map(nodeOf).toSorted((one, other) => one - other)).toEqual([1, 2, 3]);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('gets no copy that another one can have, until it is back', async () => {
+    const world = await keptWorld(4);
+    await join(world, [2, 3, 4]);
+    await world.pass(3_000);
+    const leaving = world.at(toNodeId(2));
+    await world.answer(leaving.front.leave(LONG_MS));
+    const create = async (name: string): Promise<readonly NodeId[]> => {
+      const { front } = await world.leader(CATALOG_GROUP);
+      const { binding } = await world.answer(front.createDatabase(name));
+      return binding.replicas.map(nodeOf).toSorted((one, other) => one - other);
+    };
+    expect(await create('one')).toEqual([1, 3, 4]);
+    await world.answer(leaving.front.drain());
+    await leaving.crash();
+    await leaving.start();
+    await world.pass(LIMITS.leavingMs + 1_000);
+    expect(await create('two')).toContain(leaving.node);
     expect(world.failures).toEqual([]);
   });
 });

@@ -135,7 +135,10 @@ class IdleGroup {
 }
 
 /** A node that leads so many groups of three nodes, each at rest, and the balance of its leads. */
-function idleNode(count: number): {
+function idleNode(
+  count: number,
+  isUnfit: (node: NodeId) => boolean = () => false,
+): {
   readonly balance: LeaderBalance;
   readonly led: ReadonlySet<Group>;
   readonly looks: () => number;
@@ -156,7 +159,7 @@ function idleNode(count: number): {
     catalog: () => catalog,
     led: () => led,
     limits: LIMITS,
-    isUnfit: () => false,
+    isUnfit,
     step,
   });
   return { balance, led, looks: () => looks, handedOver };
@@ -174,6 +177,12 @@ describe('the balance of a node that leads thousands of databases', () => {
     balance.note(second, { kind: 'became-leader', term: toTerm(2), first: toLogIndex(2) });
     balance.drive(20_000);
     expect(looks()).toBe(3_002);
+  });
+
+  it('hands none over to a node that is about to end', () => {
+    const { balance, handedOver } = idleNode(300, (node) => node === toNodeId(2));
+    for (const nowMs of [0, 2 * LIMITS.leaderRestMs, 4 * LIMITS.leaderRestMs]) balance.drive(nowMs);
+    expect(new Set(handedOver.map(({ id }) => id % 3))).toEqual(new Set([2]));
   });
 
   it('hands some of those over at a look in which nothing happens', () => {
