@@ -86,6 +86,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     anchor: 'raft 3189a66',
     nodes: 3,
     aimed: true,
+    first: [6],
   },
   {
     name: 'frame-checksum-ignored',
@@ -151,7 +152,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       '  const { voters, learners } = state.membership;\n  const reached = quorumIndex({ ...voters, incoming: [...voters.incoming, ...learners] }, (voter) =>',
     breaks: 'what a learner holds counts for a commit',
     nodes: 5,
-    first: [2],
+    first: [10],
   },
   {
     name: 'completion-of-overwritten-entries',

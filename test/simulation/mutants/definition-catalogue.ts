@@ -38,6 +38,6 @@ export const DEFINITION_MUTANTS: readonly Mutant[] = [
     breaks: 'a component that is removed and brought again within a batch is lost',
     nodes: 3,
     definitions: true,
-    first: [13],
+    first: [14],
   },
 ];

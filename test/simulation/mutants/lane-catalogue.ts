@@ -13,7 +13,7 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     breaks: 'a node that had too much to do reads no more appends when it has done it',
     nodes: 3,
     lanes: true,
-    first: [2],
+    first: [8],
   },
   {
     name: 'head-that-is-believed',
@@ -78,6 +78,6 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     breaks: 'what is for a node that was there before is taken by the one that listens there now',
     nodes: 3,
     lanes: true,
-    first: [9],
+    first: [10],
   },
 ];

@@ -10,6 +10,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     breaks: 'what takes effect at the very end of a range is left out',
     nodes: 3,
     times: true,
+    first: [3],
   },
   {
     name: 'ties-of-times-reversed',
@@ -28,6 +29,6 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     breaks: 'a database as it was at a time lacks what was recorded at that time',
     nodes: 3,
     times: true,
-    first: [13],
+    first: [21],
   },
 ];

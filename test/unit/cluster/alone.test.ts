@@ -82,6 +82,16 @@ describe('latest at a node that is alone (C32)', () => {
     expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([false, undefined]);
   });
 
+  it('is asked of the core after a restart, too, when another node is registered', async () => {
+    const all = await asked(1);
+    await register(all, 1);
+    await register(all, 2);
+    await all.member.crash();
+    await all.member.start();
+    await whileStalled(all);
+    expect(await whileStalled(all)).toBeUndefined();
+  });
+
   it('is asked of the core among others', async () => {
     expect(await whileStalled(await asked(3))).toBeUndefined();
   });

@@ -191,6 +191,14 @@ describe('tables of beats', () => {
     expect(messagesOf(south, frame)).toEqual(beats);
   });
 
+  it('have a bound: beats of more groups, and a second one of a group, travel one by one', () => {
+    const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
+    const beats = Array.from({ length: TABLE_ROWS_MAX + 5 }, (_, group) => say(group, beat(group)));
+    const said = [...beats, say(7, beat(9, 1))];
+    const arrived = north.encode(SOUTH, said).flatMap(({ frame }) => messagesOf(south, frame));
+    expect(arrived).toEqual(said);
+  });
+
   it('of a writer that has more rows than any of ours are forgotten', () => {
     const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
     const half = Array.from({ length: TABLE_ROWS_MAX }, (_, group) => say(group, beat(group)));

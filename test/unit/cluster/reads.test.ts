@@ -94,6 +94,15 @@ describe('waitFor', () => {
     expect(await reached).toBe('reached');
     await drained;
   });
+
+  it('ends when its signal does, before or after it began', async () => {
+    const { world, group } = await started();
+    const controller = new AbortController();
+    const waiting = world.node.waitFor(group, toRevision(9), controller.signal);
+    controller.abort();
+    expect(await waiting).toBe('aborted');
+    expect(await world.node.waitFor(group, toRevision(9), controller.signal)).toBe('aborted');
+  });
 });
 
 describe('onApplied', () => {
@@ -108,6 +117,16 @@ describe('onApplied', () => {
     stop();
     await world.transact(group, 'w');
     expect(heard).toEqual([1, 3]);
+  });
+
+  it('of a database that is gone says so', async () => {
+    const { world, group } = await started();
+    await world.node.deleteDatabase('shop');
+    const heard: (number | undefined)[] = [];
+    world.node.onApplied(group, (revision) => heard.push(revision));
+    await settle();
+    expect(heard).toEqual([undefined]);
+    expect(world.node.applied(group)).toBe(0);
   });
 });
 

@@ -183,4 +183,11 @@ describe('failures', () => {
     expect(received).toMatchObject({ code: 'internal', message: 'Broken', details: { reason: 'CorruptRecord' } });
     expect(received.stack).toContain('Caused by: Error: EIO');
   });
+
+  it('of other classes keep name, message and stack', () => {
+    const failure = new RangeError('Too far');
+    const received = unpackFailure(structuredClone(packFailure(failure)));
+    expect(received).toMatchObject({ name: 'RangeError', message: 'Too far', stack: failure.stack });
+    expect(unpackFailure(packFailure('odd'))).toMatchObject({ name: 'Error', message: 'odd' });
+  });
 });

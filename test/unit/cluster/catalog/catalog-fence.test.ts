@@ -152,6 +152,17 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     expect(fenced.told).toEqual([1]);
   });
 
+  it('waits for a node of the catalog that may have been a member before it began', () => {
+    const fenced = new Fenced({ sinceMs: 99_000 });
+    fenced.members = [SECOND];
+    fenced.fence.advance();
+    fenced.delete('shop', 51, 1);
+    fenced.say(SECOND, 'shown', 51);
+    expect(fenced.told).toEqual([]);
+    fenced.pass(FENCE_MS);
+    expect(fenced.told).toEqual([1]);
+  });
+
   it('says to others that it is past only when its own front shows it', () => {
     const fenced = new Fenced();
     fenced.fence.note({ kind: 'deleted', binding: bindingOf('shop') }, { index: 51, atMs: fenced.nowMs });
@@ -213,6 +224,19 @@ describe('a node that follows (C26)', () => {
     fenced.fence.shownHere(50);
     fenced.fence.advance();
     expect(fenced.posts).toEqual(['shown 50 to 2']);
+  });
+
+  it('says so of entries that change nothing, and when its front answers nobody any more', () => {
+    const fenced = new Fenced({ leads: false });
+    fenced.fence.told(toLogIndex(50));
+    fenced.fence.shownHere(50);
+    fenced.written = 55;
+    fenced.say(SECOND, 'await-shown', 55);
+    fenced.fence.told(toLogIndex(56));
+    fenced.written = 56;
+    fenced.fence.closeFront();
+    fenced.say(SECOND, 'await-shown', 56);
+    expect(fenced.posts).toEqual(['shown 55 to 2', 'shown 56 to 2']);
   });
 
   it('believes nobody who says more than it has itself', () => {

@@ -1,9 +1,10 @@
 // Goal: a look at a core finds who belongs to the cluster, what each node lacks and what waits, and becomes metrics.
 // Method: three nodes in one thread, of which one is away; and a look that the test makes up.
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, toNodeId } from '#base';
+import { CATALOG_GROUP, replicaOf, toNodeId } from '#base';
 import { createMetrics } from '#observability';
-import { lagOf, observeStanding, type StandingMessage } from '../../../../src/cluster/core/standing.ts';
+import { membershipOf } from '#raft';
+import { countMembers, lagOf, observeStanding, type StandingMessage } from '../../../../src/cluster/core/standing.ts';
 import type { Group } from '../../../../src/cluster/group/group.ts';
 import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
 
@@ -30,6 +31,12 @@ describe('a look at a core', () => {
     await away.start();
     await world.pass(2000);
     expect(leader.core.standing.lag.get(away.node)).toBe(0);
+  });
+
+  it('counts those who vote and those who only receive', () => {
+    const replicas = [1, 2, 3].map((node) => replicaOf(toNodeId(node)));
+    expect(countMembers(membershipOf(replicas.slice(0, 2), replicas.slice(2)))).toEqual({ voters: 2, learners: 1 });
+    expect(countMembers(undefined)).toEqual({ voters: 0, learners: 0 });
   });
 });
 

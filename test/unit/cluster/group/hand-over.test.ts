@@ -90,6 +90,30 @@ describe('a node that is to end (C33)', () => {
     expect(world.failures).toEqual([]);
   });
 
+  it('waits for nobody when all others are about to end, too', async () => {
+    const { world } = await started();
+    const left = world.up.map((node) => watch(node.front.leave(LONG_MS)));
+    await world.until(() => left.every(({ isDone }) => isDone), 'the end of the attempts', 1_500);
+    const drained = world.up.map((node) => watch(node.front.drain()));
+    await world.until(() => drained.every(({ isDone }) => isDone), 'the ends of the drains', 1_500);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('gives an heir more time that is there and has been told, and then hands over to the other one', async () => {
+    const { world, groups, leader, others, handOvers } = await started(6);
+    const [deaf, heir] = others;
+    world.network.isHeld = (_from, to, { message }) => to === deaf.node && message.kind === 'timeout-now';
+    const left = watch(leader.front.leave(LONG_MS));
+    await world.pass(2 * LIMITS.heirWaitMs);
+    const asked = handOvers();
+    expect(groups.filter((group) => leader.leads(group))).not.toEqual([]);
+    await world.until(() => left.isDone, 'nothing left', 2 * LIMITS.heirWaitMs);
+    await world.until(() => groups.every((group) => heir.leads(group)), 'the other leader', 500);
+    // The catalog is among them.
+    expect([asked, handOvers() > asked]).toEqual([groups.length + 1, true]);
+    expect(world.failures).toEqual([]);
+  });
+
   it.each([0, 1])('hands over to the other one when an heir falls silent: %i', async (at) => {
     const { world, groups, leader, others } = await started(6);
     const [deaf, heir] = at === 0 ? others : [others[1], others[0]];

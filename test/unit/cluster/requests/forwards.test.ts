@@ -65,6 +65,15 @@ describe('a transaction at a node that does not lead', () => {
     expect(world.nowMs - beganMs).toBeLessThan(6000);
   });
 
+  it('is unknown when the way to the leader is lost before its answer', async () => {
+    const { world, group, leader, other } = await started();
+    world.network.cutWay(leader.node, other.node);
+    const settled = reasonOf(other.transact(group, 'a'));
+    await world.pass(100);
+    other.core.unreachable(leader.node);
+    expect(await world.answer(settled)).toBe('OutcomeUnknown');
+  });
+
   it('is refused for what the leader refuses, in its words', async () => {
     const { world, group, leader, other } = await started({ limits: { uncommittedBytesMax: 64 } });
     for (const each of world.up) if (each !== leader) each.holdDisk(true);
@@ -73,6 +82,14 @@ describe('a transaction at a node that does not lead', () => {
     for (const each of world.up) each.holdDisk(false);
     const reasons = await world.answer(Promise.all(asked));
     expect(new Set(reasons)).toEqual(new Set(['answered', 'UncommittedBytes']));
+  });
+
+  it('is answered before that node has drained', async () => {
+    const { world, group, other } = await started();
+    const asked = reasonOf(other.transact(group, 'a'));
+    await world.answer(other.front.drain());
+    expect(await asked).toBe('answered');
+    expect(world.failures).toEqual([]);
   });
 
   it('is refused when too much waits for the leader already', async () => {

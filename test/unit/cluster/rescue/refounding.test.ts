@@ -213,6 +213,22 @@ describe('another cluster', () => {
     });
   });
 
+  it('has one log, wherever taking the place of the other one was broken off', async () => {
+    const directory = await nodeThree();
+    const copy = join(testDir(), 'copy');
+    const done = (step: string): void => {
+      if (step === 'store')
+        cpSync(directory, copy, { recursive: true, filter: (path) => !path.endsWith('.wal') || path.includes('log.') });
+    };
+    await recover(directory, { ...PORTS, done });
+    // The old one is half gone; the command goes on, too.
+    await using node = await openStoppedNode(copy);
+    expect(faultInRefounding(node)?.reason).toContain(
+      `which began with what it held of the cluster ${IDENTITY.clusterId}`,
+    );
+    expect(readdirSync(copy).filter((name) => name.startsWith('log'))).toEqual(['log']);
+  });
+
   it('has what a power failure left of rows, and the rest by the log', async () => {
     const directory = await nodeThree();
     const store = await openLevelStore(join(directory, 'store'));

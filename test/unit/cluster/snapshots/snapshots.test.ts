@@ -96,6 +96,39 @@ describe('a member that lacks what no log has', () => {
     expect(behind.front.applied(group)).toBe(reached);
     expect(await caughtUp(away)).toEqual([]);
   });
+
+  it('goes on with another leader where the last one has stopped', async () => {
+    const away = await withOneAway(300);
+    const { world, group, behind } = away;
+    world.network.delayMsMax = 40;
+    await behind.start();
+    await world.until(() => behind.front.applied(group) > 30, 'some of the state', 30_000);
+    const reached = behind.front.applied(group);
+    const { letterBytes } = world.network.counts;
+    await away.leader.crash();
+    await world.pass(100);
+    const next = await world.leader(group);
+    expect(await caughtUp({ ...away, leader: next })).toEqual([]);
+    expect(reached).toBeLessThan(200);
+    expect(world.network.counts.letterBytes).toBeGreaterThan(letterBytes);
+    await away.leader.start();
+    expect(await caughtUp({ ...away, leader: next, behind: away.leader })).toEqual([]);
+  });
+
+  it('gets the rest of it when letters are lost, doubled and cut off (C16)', async () => {
+    const away = await withOneAway(300);
+    const { world, leader, behind } = away;
+    world.network.lossPercent = 20;
+    world.network.doublePercent = 20;
+    await behind.start();
+    await world.pass(3000);
+    world.network.cut(leader.node, behind.node);
+    await world.pass(1500);
+    world.network.heal();
+    await world.pass(3000);
+    world.network.lossPercent = 0;
+    expect(await caughtUp(away)).toEqual([]);
+  });
 });
 
 describe('a catalog that lacks what no log has', () => {
