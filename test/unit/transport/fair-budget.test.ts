@@ -66,10 +66,10 @@ class Bench {
   }
 
   /** Holds as many bytes so many times for one connection; each is watched, and released when it is evicted. */
-  crowd(count: number, bytes: number, connection: object = {}): readonly Hold[] {
+  crowd(count: number, bytes: number, connection: object = {}, first = 0): readonly Hold[] {
     return Array.from({ length: count }, (_, n) => {
       const hold: Hold = this.taker(connection).takeAnyway(bytes, () => {
-        this.told.push(n);
+        this.told.push(first + n);
         hold.release();
       });
       hold.watch();
@@ -260,6 +260,22 @@ describe('a connection that holds much, of which nothing leaves', () => {
       bench.time.advance(PATIENCE_MS - SLOW_MS - 1);
       expect(await bench.seen()).toEqual([[], []]);
     }
+  });
+
+  it('loses several holds, the heaviest connection first, to the connections that have least', async () => {
+    const bench = new Bench(64);
+    const some = {};
+    bench.crowd(6, 3);
+    bench.crowd(9, 3, {}, 100);
+    bench.taker(some).takeAnyway(3, nothing);
+    const [one, light] = [bench.slow(some), bench.slow()];
+    void bench.ask('some', one, 6);
+    void bench.ask('light', light, 6);
+    bench.time.advance(STALLED_MS - 2 * SLOW_MS);
+    expect(await bench.seen()).toEqual([
+      [100, 101, 102, 0],
+      ['light', 'some'],
+    ]);
   });
 });
 

@@ -12,18 +12,20 @@ it('pieces of long work give what they return and throw, a few milliseconds a tu
   let nowMs = 0;
   const turns = new Turns(() => nowMs);
   const done: number[] = [];
-  const pieces = [1, 2, 3, 4].map((piece) =>
+  const pieces = [1, 2, 3, 4, 5, 6].map((piece) =>
     turns.run(() => {
       nowMs += 4;
       done.push(piece);
-      if (piece === 1) throw new Error('broken');
+      if (piece === 3) throw new Error('broken');
       return piece;
     }),
   );
-  expect(done).toEqual([1, 2]);
-  await expect(pieces[0]).rejects.toThrow('broken');
-  expect(await Promise.all(pieces.slice(1))).toEqual([2, 3, 4]);
-  expect(done).toEqual([1, 2, 3, 4]);
+  const ended = Promise.allSettled(pieces);
+  const seen = [done.join('')];
+  for (; done.length < 6; seen.push(done.join(''))) await new Promise(setImmediate);
+  expect(seen).toEqual(['12', '1234', '123456']);
+  const results = (await ended).map((each) => (each.status === 'fulfilled' ? each.value : String(each.reason)));
+  expect(results).toEqual([1, 2, 'Error: broken', 4, 5, 6]);
 });
 
 const TRANSACTION_COUNT = 4;
