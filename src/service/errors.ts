@@ -150,7 +150,7 @@ export function versionTaken({ kind, name }: Definition, { wanted, next, isThere
   return new DatabaseError('already_exists', `${why}; the next version is ${next}`);
 }
 
-/** Somebody has published the same name meanwhile. */
+/** A concurrent publication took the version. */
 export function anotherVersion(
   { kind, name }: Definition,
   { wanted, version }: { readonly wanted: number; readonly version: number },

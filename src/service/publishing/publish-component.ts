@@ -92,7 +92,7 @@ interface Wanted {
   readonly wanted: number;
 }
 
-/** A number is taken for good: that of a version that was deleted, too. */
+/** Version numbers are never reused, not even after a deletion. */
 async function checkVersion(
   context: ServiceContext,
   binding: Binding,

@@ -19,8 +19,8 @@
  *   TC3  What a client may hold is bounded: the bytes of bodies together with those of the other transports, sessions in
  *        number and by principal, what a session keeps for those who come back, and the bytes of an answer.
  *   TC4  Nothing of the protocol's library is loaded before the first request.
- *   TC8  What a tool relays are the bytes of its arguments that were sent.
- *   TC9  No answer goes to another request than its own: an id that has no answer yet is refused in its session.
+ *   TC8  A tool relays the bytes of its arguments as they were sent.
+ *   TC9  Every answer goes to its own request: a session refuses an id that is in flight.
  *   TC7  Where the endpoint is, and whose tokens count there, is said by the settings and by nothing that a request has
  *        (ADR 0146).
  */

@@ -1,8 +1,8 @@
 /**
- * The JSON of a body, as values for the protocol's library.
+ * Parses the JSON of a body into values for the protocol's library.
  *
- * The arguments of a tool stay the bytes that were sent, so that a number of an event reaches the HTTP API with all of
- * its digits. No name may occur twice in an object outside of them; in them the tool judges that, or the HTTP API.
+ * The arguments of a tool stay bytes, so that every digit of a number reaches the HTTP API (TC8). An object with a
+ * repeated name is refused; inside the arguments, the tool or the HTTP API refuses it.
  */
 import { type JsonFault, type JsonNode, parseJson } from '#model';
 
@@ -15,7 +15,7 @@ class RawArguments {
     this.bytes = bytes;
   }
 
-  /** Nothing: the library writes a message as JSON once more, of which it reads the rest. */
+  /** Omits it: the library serializes a message again to look at its other members. */
   toJSON(): undefined {
     return undefined;
   }
@@ -28,7 +28,7 @@ export function readMessage(bytes: Uint8Array): ReadMessage {
   return node.kind === 'fault' ? node : { kind: 'read', value: valueOf(node) };
 }
 
-/** Those of a call; undefined where it has none. */
+/** Bytes of the arguments of a call; undefined when it has none. */
 export function rawArguments(given: Readonly<Record<string, unknown>> | undefined): Uint8Array | undefined {
   const raw = given?.['raw'];
   return raw instanceof RawArguments ? raw.bytes : undefined;
@@ -45,7 +45,7 @@ function valueOf(node: JsonNode): unknown {
     case 'number':
       return Number(node.text);
     case 'raw':
-      // The library takes an object for arguments, and asks nothing of its members.
+      // The library requires an object and does not check its members.
       return { raw: new RawArguments(node.bytes) };
     case 'string':
     case 'boolean':

@@ -1,10 +1,10 @@
 /**
- * Which pages in browsers may ask (MCP: "servers MUST validate the Origin header"), and the headers by which a browser
- * lets a page of another origin do so (CORS).
+ * Which pages in browsers may use the endpoint (MCP: "servers MUST validate the Origin header"), and the headers by which
+ * a browser lets a page of another origin do so (CORS).
  *
- * A page may ask that is of this host or of the machine of its user, or whose origin the settings name. Any origin
- * (`*`) names none: an agent writes. Where only this machine reaches the node, it must be asked by a name of this
- * machine, too, so that a page whose own name leads here (DNS rebinding) is refused.
+ * A page may when it is of this host, of loopback, or of an origin that the settings name. `*` names none: it opens the
+ * reads of HTTP, and an agent writes. A node that listens on loopback also checks the Host header, so that a page whose
+ * name resolves to this machine (DNS rebinding) is refused.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { quote } from '#base';
@@ -20,7 +20,7 @@ const EXPOSED_HEADERS =
 type Asking = Pick<IncomingHttpHeaders, 'host' | 'origin'>;
 
 export interface OriginsOptions {
-  /** The address at which the node listens. */
+  /** Address that the node listens on. */
   readonly host: string;
   readonly allowed: AllowedOrigins;
 }
@@ -34,7 +34,7 @@ export class Origins {
     this.#allowed = allowed === '*' ? [] : allowed;
   }
 
-  /** Why a request is refused. */
+  /** Why a request is refused; undefined: it is not. */
   faultIn({ host, origin }: Asking): string | undefined {
     const asked = hostnameIn(`http://${host}`);
     if (this.#isLocal && !LOOPBACK.has(asked))
@@ -45,7 +45,7 @@ export class Origins {
     return `Invalid Origin ${quote(origin)}: name it in cors-origins`;
   }
 
-  /** Of every answer to a request without a fault. */
+  /** Headers of every response to a request without a fault. */
   headersFor({ origin }: Asking): Readonly<Record<string, string>> {
     if (origin === undefined) return { vary: 'Origin' };
     return {

@@ -44,7 +44,7 @@ export interface McpServerOptions {
   /** The directory of the documentation. */
   readonly docs: string;
   readonly budgets: ByteBudgets;
-  /** Whose pages may ask beside those of this host. */
+  /** Origins whose pages may use the endpoint, in addition to those of this host. */
   readonly allowedOrigins: AllowedOrigins;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -211,12 +211,12 @@ class McpFront {
     }
   }
 
-  /** Who asks: a session is no credential, so each of its requests has one (TC2). */
+  /** Identifies the client. A session is no credential, so each of its requests has one (TC2). */
   async #callerOf({ rawHeaders }: IncomingMessage): Promise<Caller> {
     const { access } = this.#options;
     if (access === undefined) return ANYBODY;
     const lines = new HeaderLines(rawHeaders, { mayBeBrowser: false });
-    // The only header that is sent on.
+    // The only header that tools relay.
     return identified(access, (name) => (name === 'authorization' ? lines.values(name) : []));
   }
 
@@ -327,7 +327,7 @@ async function identified(access: Access, values: Credentials['values']): Promis
 
 const MISSING = 'This endpoint requires a credential: send an API key or a token as Authorization: Bearer';
 
-/** Other headers with a credential, such as X-API-Key, count over HTTP alone. */
+/** Other headers with a credential, such as X-API-Key, are accepted over HTTP only. */
 function unauthenticated({ message, details }: DatabaseError): DatabaseError {
   const said =
     details.reason === 'CredentialMissing'

@@ -11,12 +11,12 @@ import { RecentMessages } from './recent-messages.ts';
 const OK = 200;
 
 export interface SessionsPorts {
-  /** `authorization`: that of the session, for requests that have none. */
+  /** `authorization`: the one of initialize, for requests without one (authentication is off then). */
   readonly endpoint: (authorization: string | undefined) => Server;
   readonly mintId: () => string;
   readonly monotonicMs: () => number;
   readonly meters: McpMeters;
-  /** Sessions at a time, of all and of one principal; those of the limits unless given. */
+  /** Number of sessions, in total and per principal; the limits unless given. */
   readonly sessionsMax?: { readonly all: number; readonly ofPrincipal: number };
 }
 
@@ -33,7 +33,7 @@ export class Session {
   readonly owner: Asker;
   readonly #transport: NodeStreamableHTTPServerTransport;
   readonly #initialized = Promise.withResolvers<void>();
-  /** Requests without an answer: the library tells them apart by nothing else. */
+  /** Ids of requests without an answer. The library maps answers to streams by id alone, so none may occur twice. */
   readonly #inFlight = new Set<RequestId>();
   #isInitialized = false;
   #open = 0;
@@ -56,7 +56,7 @@ export class Session {
     };
   }
 
-  /** Whether a request may go on in it (TC2): of the same principal, or where nobody is told apart, as it began. */
+  /** Whether a request may use it (TC2): its principal began it; without authentication, its Authorization did. */
   admits({ authorization, principal }: Asker): boolean {
     if (principal !== this.owner.principal) return false;
     return principal !== undefined || authorization === undefined || authorization === this.owner.authorization;
@@ -67,20 +67,20 @@ export class Session {
     return this.#open > 0 ? Number.NEGATIVE_INFINITY : this.#monotonicMs() - this.#idleSinceMs;
   }
 
-  /** An id of the body that a request has which is not answered yet, or another one of the body. */
+  /** Returns an id of the body that is in flight, or that occurs twice in the body. */
   repeatedId(body: unknown): RequestId | undefined {
     const seen = new Set(this.#inFlight);
     return requestIdsOf(body).find((id) => seen.size === seen.add(id).size);
   }
 
-  /** Of ids that are not repeated. */
+  /** The caller has found no repeated id in the body. */
   async handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
     const ids = requestIdsOf(body);
     for (const id of ids) this.#inFlight.add(id);
     for (const id of cancelledIn(body)) this.#inFlight.delete(id);
     this.#open += 1;
     response.once('close', () => {
-      // The library has refused all of it: none of its requests is answered by itself.
+      // The library refused the whole body: it answers none of its requests.
       if (response.statusCode !== OK) for (const id of ids) this.#inFlight.delete(id);
       this.#open -= 1;
       this.#idleSinceMs = this.#monotonicMs();
@@ -169,7 +169,7 @@ export class Sessions {
     for (const [id, session] of this.#byId) await this.#end(id, session, 'closing');
   }
 
-  /** A principal that begins many ends its own. */
+  /** Evicts the idlest session: of the principal when it has too many, else of all. */
   async #makeRoom({ principal }: Asker): Promise<void> {
     const { all, ofPrincipal } = this.#ports.sessionsMax ?? SESSIONS;
     const own = principal === undefined ? [] : [...this.#byId].filter(([, { owner }]) => owner.principal === principal);

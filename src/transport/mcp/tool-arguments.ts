@@ -1,8 +1,8 @@
-/** The arguments of a tool, as the client sent them: values that are relayed stay their own bytes. */
+/** The arguments of a tool as the client sent them. Values that a tool relays stay bytes (TC8). */
 import { quote } from '#base';
 import { describeNode, type JsonNode, type JsonObject, parseJson } from '#model';
 
-/** They are not what the tool takes. The message says which, and what would be right. */
+/** The tool does not accept them. The message says which, and what would be right. */
 export class WrongArguments extends Error {}
 
 /** As much of JSON Schema as an argument has. */
@@ -25,7 +25,7 @@ export type ArgumentsSchema = {
 
 type Members = JsonObject['members'];
 
-/** Arguments that are relayed, or read by their tool. */
+/** Arguments whose bytes are relayed, or parsed by their tool. */
 const RAW: ReadonlySet<string> = new Set(['body', 'command', 'query_params']);
 const OPEN_OBJECT = 0x7b;
 const NO_ARGUMENTS: Members = new Map();
@@ -48,7 +48,7 @@ export class Arguments {
     return this.#members.has(name);
   }
 
-  /** Of an argument that is required. */
+  /** For a required argument. */
   text(name: string): string {
     return this.optionalText(name) ?? wrong(name, 'a text');
   }
@@ -58,14 +58,14 @@ export class Arguments {
     return node === undefined || node.kind === 'string' ? node?.value : wrong(name, 'a text', node);
   }
 
-  /** From 1 on, of an argument that is required. */
+  /** At least 1; for a required argument. */
   integer(name: string): number {
     const node = this.#members.get(name);
     const value = node?.kind === 'number' ? Number(node.text) : Number.NaN;
     return Number.isSafeInteger(value) && value >= 1 ? value : wrong(name, 'an integer from 1 on', node);
   }
 
-  /** The bytes of an object, whose members are not judged; of an argument that is required. */
+  /** The bytes of an object, whose members are not checked; for a required argument. */
   object(name: string): Uint8Array {
     return this.optionalObject(name) ?? wrong(name, 'an object');
   }
@@ -83,7 +83,7 @@ export class Arguments {
     return items.map((item) => (item.kind === 'string' ? item.value : wrong(name, 'a list of texts', node)));
   }
 
-  /** Of an argument that is required. */
+  /** For a required argument. */
   oneOf<Word extends string>(name: string, words: readonly Word[]): Word {
     return this.optionalOneOf(name, words) ?? wrong(name, `one of ${words.join(', ')}`);
   }
@@ -96,14 +96,14 @@ export class Arguments {
   }
 }
 
-/** The members of an object, each name once; those of the names in `raw` as their bytes. @throws WrongArguments */
+/** The members of an object without repeated names; members named in `raw` stay bytes. @throws WrongArguments */
 export function membersOf(bytes: Uint8Array, name: string, raw?: ReadonlySet<string>): Members {
   const node = parseJson(bytes, raw && { raw });
   if (node.kind === 'fault') throw new WrongArguments(`${name} must be JSON: ${node.message}`);
   return node.kind === 'object' ? node.members : wrong(name, 'an object', node);
 }
 
-/** Whether JSON that was scanned is an object. */
+/** Whether valid JSON is an object. */
 export function isObject(bytes: Uint8Array): boolean {
   return bytes[0] === OPEN_OBJECT;
 }

@@ -24,10 +24,10 @@ export interface Tool {
 /** What pages are asked for in: as text with links and actions. */
 const TOON = 'text/plain';
 const JSON_TYPE = 'application/json';
-/** What is relayed as its own bytes: a query of events, and the body of a command. */
+/** Members that are relayed as bytes: a query of events, and the body of a command. */
 const QUERIES: ReadonlySet<string> = new Set(['q']);
 const COMMAND_BODY: ReadonlySet<string> = new Set(['body']);
-/** The members of a command that says its path. */
+/** Members of a command that names its path. */
 const DESCRIPTION: ReadonlySet<string> = new Set(['method', 'path', 'body']);
 
 const text = (description: string): ArgumentSchema => ({ type: 'string', description });

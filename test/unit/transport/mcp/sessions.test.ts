@@ -98,8 +98,8 @@ async function untilAsked(count: number): Promise<void> {
   await expect.poll(() => api.asked.length).toBe(count);
 }
 
-describe('requests of one session with the same id (TC9)', () => {
-  it('has one of forty answered, with its own answer, and refuses the others at once', async () => {
+describe('requests with the same id (TC9)', () => {
+  it('are refused at once while the first is in flight, which has its own answer', async () => {
     const session = await ready();
     const paths = Array.from({ length: 40 }, (_, at) => `/db/a${at}`);
     const first = send(url, callOf(7, paths[0] ?? ''), session);
@@ -114,7 +114,7 @@ describe('requests of one session with the same id (TC9)', () => {
     expect((await send(url, callOf(7, '/db/next'), session)).text).toContain('"text":"/db/next with');
   });
 
-  it('tells a text from a number, and one session from another', async () => {
+  it('are answered each when one is a text, or of another session', async () => {
     const [one, other] = [await ready(), await ready()];
     const sent = [
       send(url, callOf(1, '/db/a'), one),
@@ -127,14 +127,14 @@ describe('requests of one session with the same id (TC9)', () => {
     expect(answers).toEqual(['/db/a', '/db/b', '/db/c']);
   });
 
-  it('refuses a batch in which two have the same', async () => {
+  it('are refused with their whole batch', async () => {
     const session = await ready();
     const { status, text } = await send(url, [callOf(1, '/db/a'), callOf(2, '/db/b'), callOf(1, '/db/c')], session);
     expect([status, JSON.parse(text)]).toMatchObject([400, { id: 1 }]);
     expect(api.asked).toEqual([]);
   });
 
-  it('goes on with the one whose client has gone, which may come back for the answer', async () => {
+  it('are refused after the client disconnects, until it could resume with the answer', async () => {
     const newer = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2025-11-25' } };
     const { session: id } = await send(url, newer);
     const session = { 'mcp-session-id': id ?? '', 'mcp-protocol-version': '2025-11-25' };
@@ -154,7 +154,7 @@ describe('requests of one session with the same id (TC9)', () => {
     expect((await send(url, callOf(7, '/db/c'), session)).text).toContain('"text":"/db/c with');
   });
 
-  it('frees that of a request that is given up, or that was refused as a whole', async () => {
+  it('are answered after the first is cancelled, or was refused by the library', async () => {
     const session = await ready();
     const leaving = new AbortController();
     const given = fetch(url, {
@@ -174,10 +174,28 @@ describe('requests of one session with the same id (TC9)', () => {
   });
 });
 
-describe('the Authorization of a session (TC2)', () => {
+it('requests of 2026-07-28 with the same id are answered each (TC9)', async () => {
+  const paths = Array.from({ length: 10 }, (_, at) => `/db/a${at}`);
+  const sent = paths.map((path) => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const params = { name: 'fetch', arguments: { path }, _meta };
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'fetch' };
+    return send(url, { jsonrpc: '2.0', id: 7, method: 'tools/call', params }, headers);
+  });
+  await untilAsked(paths.length);
+  api.open();
+  const answers = (await Promise.all(sent)).map(({ text }) => /"text":"(\S+) with/.exec(text)?.[1]);
+  expect(answers).toEqual(paths);
+});
+
+describe('a session with authentication (TC2)', () => {
   const statusOf = async (sent: Promise<McpSent>): Promise<number> => (await sent).status;
 
-  it('is of the principal that began it, whose requests act each with their own', async () => {
+  it('refuses other principals, and acts with the Authorization of each request', async () => {
     api.open();
     const session = await ready({ authorization: 'ann/1' });
     const { text } = await send(url, callOf(2, '/db/a'), { ...session, authorization: 'ann/2' });
@@ -186,7 +204,7 @@ describe('the Authorization of a session (TC2)', () => {
     expect((await send(url, callOf(3, '/db/a'), session)).text).toContain('with ann/1"');
   });
 
-  it('is displaced by the next of its principal when that has too many', async () => {
+  it('is evicted for the next one of its principal when that has too many', async () => {
     const other = await ready({ authorization: 'bob/1' });
     const mine: Headers[] = [];
     for (let n = 0; n <= SESSIONS.ofPrincipal; n++) mine.push(await ready({ authorization: `ann/${n}` }));
@@ -230,7 +248,7 @@ describe('a session (TC3)', () => {
     expect([await counted('deleted'), await counted('closing'), await counted(OPEN)]).toEqual([1, 0, 0]);
   });
 
-  it('ends for another one when there are too many, the one that was still for longest first', async () => {
+  it('is evicted when there are too many and it is the idlest', async () => {
     const [first, second] = [await ready(), await ready()];
     for (let count = 2; count < SESSIONS.all; count++) await begun(url);
     await send(url, LIST, first);
