@@ -14,7 +14,16 @@ import { readMessage } from '../../../../src/transport/mcp/message-json.ts';
 import { McpMeters } from '../../../../src/transport/mcp/meters.ts';
 import { Protocol } from '../../../../src/transport/mcp/protocol.ts';
 import { nodeOfSession, sessionIdAt } from '../../../../src/transport/mcp/session-ids.ts';
-import { begun, type Headers, INITIALIZE, LIST, type McpSent, READY, send } from '../../../support/mcp-requests.ts';
+import {
+  BOTH,
+  begun,
+  type Headers,
+  INITIALIZE,
+  LIST,
+  type McpSent,
+  READY,
+  send,
+} from '../../../support/mcp-requests.ts';
 
 const SESSIONS = { all: 5, ofPrincipal: 3 };
 
@@ -93,6 +102,12 @@ const callOf = (id: unknown, path: string): object => {
   return { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'fetch', arguments: { path } } };
 };
 
+/** By a client that may leave before it has the answer. */
+function posted(body: object, session: Headers, signal: AbortSignal): Promise<Response> {
+  const headers = { 'content-type': 'application/json', accept: BOTH, ...session };
+  return fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal });
+}
+
 /** Until the API was asked so often. */
 async function untilAsked(count: number): Promise<void> {
   await expect.poll(() => api.asked.length).toBe(count);
@@ -140,9 +155,7 @@ describe('requests with the same id (TC9)', () => {
     const session = { 'mcp-session-id': id ?? '', 'mcp-protocol-version': '2025-11-25' };
     await send(url, READY, session);
     const leaving = new AbortController();
-    const body = JSON.stringify(callOf(7, '/db/a'));
-    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...session };
-    const left = await fetch(url, { method: 'POST', headers, body, signal: leaving.signal });
+    const left = await posted(callOf(7, '/db/a'), session, leaving.signal);
     const chunk = await left.body?.getReader().read();
     const [, last = ''] = /^id: (\d+)$/m.exec(Buffer.from(chunk?.value ?? []).toString()) ?? [];
     await untilAsked(1);
@@ -157,12 +170,7 @@ describe('requests with the same id (TC9)', () => {
   it('are answered after the first is cancelled, or was refused by the library', async () => {
     const session = await ready();
     const leaving = new AbortController();
-    const given = fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...session },
-      body: JSON.stringify(callOf(7, '/db/a')),
-      signal: leaving.signal,
-    });
+    const given = posted(callOf(7, '/db/a'), session, leaving.signal);
     await untilAsked(1);
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
     expect((await send(url, cancelled, session)).status).toBe(202);
@@ -177,12 +185,12 @@ describe('requests with the same id (TC9)', () => {
 it('requests of 2026-07-28 with the same id are answered each (TC9)', async () => {
   const paths = Array.from({ length: 10 }, (_, at) => `/db/a${at}`);
   const sent = paths.map((path) => {
-    const _meta = {
+    const meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
       'io.modelcontextprotocol/clientCapabilities': {},
     };
-    const params = { name: 'fetch', arguments: { path }, _meta };
+    const params = { name: 'fetch', arguments: { path }, _meta: meta };
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'fetch' };
     return send(url, { jsonrpc: '2.0', id: 7, method: 'tools/call', params }, headers);
   });
@@ -274,21 +282,15 @@ describe('the id of a session', () => {
     [`4294967296.${uuid}`, undefined],
     [`0.${uuid}`, undefined],
     [`07.${uuid}`, undefined],
-    [`7.0.${uuid}`, undefined],
-    [`7.${uuid.toUpperCase()}X`, undefined],
     [`7${uuid}`, undefined],
     [`.${uuid}`, undefined],
-    [` 7.${uuid}`, undefined],
     [`7e0.${uuid}`, undefined],
     [`7.${uuid}\n`, undefined],
-    ['', undefined],
     ['7.', undefined],
-    [`one.${uuid}`, undefined],
     [`127.0.0.1:3001.${uuid}`, undefined],
     [`http://127.0.0.1/.${uuid}`, undefined],
     [`1.${'5'.repeat(10_000)}`, undefined],
     [uuid, undefined],
-    ['.', undefined],
   ])('%j is of node %j', (id, node) => {
     expect(nodeOfSession(id)).toBe(node);
   });
