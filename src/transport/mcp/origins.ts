@@ -1,6 +1,6 @@
 /**
- * Which pages in browsers may use the endpoint (MCP: "servers MUST validate the Origin header"), and the headers by which
- * a browser lets a page of another origin do so (CORS).
+ * Which pages in browsers may use the endpoint (MCP: "servers MUST validate the Origin header"), and the headers by
+ * which a browser lets a page of another origin do so (CORS).
  *
  * A page may when it is of this host, of loopback, or of an origin that the settings name. `*` names none: it opens the
  * reads of HTTP, and an agent writes. A node that listens on loopback also checks the Host header, so that a page whose
