@@ -78,6 +78,7 @@ describe('an entry of a definition', () => {
   const change = { kind: 'state-change', name, description: 'd', sourceCodeUri: undefined, stateViews: [] } as const;
   it.each<[string, DefinitionEntry]>([
     ['a part behind the last', part(3, 1, 3)],
+    ['an empty part behind the last', part(BLOB_PART_BYTES, 1, 0)],
     ['a part that is too short', part(3, 0, 2)],
     ['a first part of many that is too short', part(BLOB_PART_BYTES + 1, 0, 1)],
     ['a component without bytes', part(0, 0, 0)],

@@ -139,6 +139,13 @@ describe('a payload that somebody else has put together', () => {
   });
 });
 
+it('a payload has a fault when its transaction id is a byte short', () => {
+  const [...bytes] = payloadOf([eventBytes()]);
+  // Behind format, kind, an empty list of constraints and nine bytes of the time: the tag of the id and its length.
+  expect(bytes.splice(13, 2, 15)).toEqual([16, 0]);
+  expect(faultInTransactPayload(Uint8Array.from(bytes))).toBe('it is cut short or malformed');
+});
+
 describe('the record of a transaction in the log', () => {
   it('is read in place, wherever it lies', () => {
     fc.assert(

@@ -30,6 +30,7 @@ describe('the spare segment', () => {
     ['was never begun', async (): Promise<void> => {}],
     ['is half prepared', prepared(MIB)],
     ['has a chunk on its way', async (spare: SpareSegment): Promise<void> => spare.pace(MIB)],
+    ['has its second chunk on its way', later],
     ['is ready', prepared(SEGMENT_BYTES)],
   ])('is zero and whole when it %s (W13)', async (_state, prepare) => {
     const disk = new MemoryDisk();
@@ -75,6 +76,11 @@ function prepared(bytes: number): (spare: SpareSegment) => Promise<void> {
     spare.pace(bytes);
     await settled();
   };
+}
+
+async function later(spare: SpareSegment): Promise<void> {
+  await prepared(MIB / 4)(spare);
+  spare.pace(MIB);
 }
 
 function sizes(disk: MemoryDisk): readonly number[] {
