@@ -116,4 +116,4 @@ export { readTimeRow } from './small-rows.ts';
 export { componentPart, loadLedger, verifyDefinitions } from './stored-definitions.ts';
 export { refusalOf, verifyRefusals } from './stored-refusals.ts';
 export { type HistoryCheck, type PagesToVerify, verifyHistory, verifyPages } from './verify.ts';
-export { type HeadWalk, type PageWalk, type TimeWalk, walkHeads, walkPages, walkTimes } from './walks.ts';
+export { type HeadWalk, walkHeads } from './walks.ts';

@@ -1,16 +1,12 @@
 /**
- * Walks over many rows, in slices: heads by prefix (the listings), events by effective time, pages.
- *
- * Each is an async generator that yields what one wait fetched. Leaving the loop early closes the range underneath.
+ * Walks over many rows, in slices, such as heads by prefix (the listings). Each is an async generator that yields what
+ * one wait fetched. Leaving the loop early closes the range underneath.
  */
 import { compareBytes } from '#base';
 import type { KvRange, KvRow } from '#kv';
 import { type HeadContent, readHead } from './head.ts';
-import { type HeadKind, headTerm, readTimeKey } from './keys.ts';
-import { Page } from './page.ts';
-import type { PostingEntry } from './posting.ts';
+import { type HeadKind, headTerm } from './keys.ts';
 import type { DatabaseReader } from './reader.ts';
-import { readTimeRow } from './small-rows.ts';
 
 const ROWS_PER_WAIT = 256;
 
@@ -34,58 +30,6 @@ export async function* walkHeads(reader: DatabaseReader, walk: HeadWalk): AsyncG
     );
     const { at } = walk;
     yield at === undefined ? heads : heads.filter((head) => head.firstRevision <= at);
-  }
-}
-
-export interface TimeWalk {
-  /** Whole seconds `[fromSecond, toSecond)`; finer bounds are for whoever asks, entries carry their nanoseconds. */
-  readonly fromSecond: number;
-  readonly toSecond: number;
-  /** Entries of later revisions are left out. */
-  readonly at: number;
-  readonly direction: 'forward' | 'reverse';
-}
-
-/** Events by effective time, then position; each yield holds whole seconds, in the order of the walk. */
-export async function* walkTimes(reader: DatabaseReader, walk: TimeWalk): AsyncGenerator<readonly PostingEntry[]> {
-  const { gte, lt } = reader.keys.times(walk.fromSecond, walk.toSecond);
-  const range = reader.source.kv.range({ gte, lt, reverse: walk.direction === 'reverse' });
-  let second: PostingEntry[] = [];
-  for await (const rows of slices(range)) {
-    let done: PostingEntry[] = [];
-    for (const row of rows) {
-      const place = readTimeKey(row.key);
-      if (second[0] !== undefined && second[0].seconds !== place.seconds) {
-        done = done.concat(inOrder(second, walk.direction));
-        second = [];
-      }
-      if (place.firstRevision > walk.at) continue;
-      for (const entry of readTimeRow(row.key, row.value, place)) if (entry.revision <= walk.at) second.push(entry);
-    }
-    if (done.length > 0) yield done;
-  }
-  if (second.length > 0) yield inOrder(second, walk.direction);
-}
-
-function inOrder(second: PostingEntry[], direction: TimeWalk['direction']): PostingEntry[] {
-  const sign = direction === 'forward' ? 1 : -1;
-  return second.toSorted((a, b) => sign * (a.nanos - b.nanos || a.revision - b.revision || a.index - b.index));
-}
-
-export interface PageWalk {
-  /** Pages that hold a revision in `[from, to)`. */
-  readonly from: number;
-  readonly to: number;
-  readonly direction: 'forward' | 'reverse';
-}
-
-/** Pages in the order of the walk, headers verified. `from` is 1 or more and applied. */
-export async function* walkPages(reader: DatabaseReader, walk: PageWalk): AsyncGenerator<readonly Page[]> {
-  if (walk.from >= walk.to) return;
-  const { gte, lt } = reader.keys.pages(reader.pageStart(walk.from), walk.to);
-  const range = reader.source.kv.range({ gte, lt, reverse: walk.direction === 'reverse' });
-  for await (const rows of slices(range)) {
-    yield rows.map(({ key, value }) => new Page(key, value, reader.source.crc32));
   }
 }
 

@@ -2,7 +2,7 @@
  * Holds the rows of a database against the oracle, at one revision: every reader must agree with a loop over events.
  */
 import { expect } from 'vitest';
-import { decodeUtf8, encodeUtf8 } from '#base';
+import { decodeUtf8, encodeUtf8, type Instant } from '#base';
 import {
   type DatabaseReader,
   databaseAt,
@@ -16,10 +16,9 @@ import {
   type PostingEntry,
   revisionAtTime,
   walkHeads,
-  walkPages,
-  walkTimes,
 } from '#database';
-import { comparePositions, type Event, type Position, readEvent } from '#model';
+import { ALL, comparePositions, type Event, type Position, readEvent } from '#model';
+import { effectiveTimeOf, queryEvents } from '#query';
 import { CREATED_AT_MS } from './database-host.ts';
 import type { DatabaseOracle, OracleStored } from './database-oracle.ts';
 
@@ -45,7 +44,7 @@ export async function expectRowsToMatch(reader: DatabaseReader, oracle: Database
   }
   await expectPostings(reader, NO_SUBJECT_HEAD, { at, wanted: events.filter((event) => event.subject === undefined) });
   await expectTimes(reader, events, at);
-  await expectPages(reader, oracle, at);
+  expectTransactions(reader, oracle, at);
   expectFacts(reader, oracle, at);
 }
 
@@ -81,7 +80,7 @@ async function expectPostings(reader: DatabaseReader, name: HeadName, { at, want
   await expectSeeks(reader, name, { at, wanted });
 }
 
-function summary({ revision, index, seconds, nanos }: PostingEntry): unknown {
+function summary({ revision, index, seconds, nanos }: Position & Instant): unknown {
   return [revision, index, { seconds, nanos }];
 }
 
@@ -153,28 +152,23 @@ async function expectTimes(reader: DatabaseReader, events: readonly OracleStored
     const expected = inside.map((event) => [event.revision, event.index, event.effective]);
     for (const direction of ['forward', 'reverse'] as const) {
       const found: unknown[] = [];
-      for await (const slice of walkTimes(reader, { fromSecond, toSecond, at, direction }))
-        found.push(...slice.map(summary));
+      const times = { start: { seconds: fromSecond, nanos: 0 }, end: { seconds: toSecond - 1, nanos: 999_999_999 } };
+      const query = { selector: ALL, revisions: {}, effectiveTime: times, direction };
+      for await (const slice of queryEvents(reader.source, { at, query }))
+        found.push(...slice.map((event) => summary({ ...event.position, ...effectiveTimeOf(event) })));
       expect(found).toEqual(direction === 'forward' ? expected : expected.toReversed());
     }
   }
 }
 
-async function expectPages(reader: DatabaseReader, oracle: DatabaseOracle, at: number): Promise<void> {
-  const found: number[] = [];
-  for await (const pages of walkPages(reader, { from: 1, to: at + 1, direction: 'forward' })) {
-    for (const page of pages) {
-      for (const transaction of reader.transactions(page)) {
-        if (transaction.revision > at) continue;
-        found.push(transaction.revision);
-        const expected = oracle.transactions[transaction.revision - 1];
-        expect(transaction.recordedTimeMs).toBe(expected?.recordedTimeMs);
-        const ids = eventsOf(transaction).map((event) => event.storedId ?? decoded(event.bytes).id);
-        expect(ids).toEqual(expected?.events.map((event) => event.storedId));
-      }
-    }
+function expectTransactions(reader: DatabaseReader, oracle: DatabaseOracle, at: number): void {
+  for (let revision = 1; revision <= at; revision++) {
+    const transaction = reader.transaction(revision);
+    const expected = oracle.transactions[revision - 1];
+    expect([transaction.revision, transaction.recordedTimeMs]).toEqual([revision, expected?.recordedTimeMs]);
+    const ids = eventsOf(transaction).map((event) => event.storedId ?? decoded(event.bytes).id);
+    expect(ids).toEqual(expected?.events.map((event) => event.storedId));
   }
-  expect(found).toEqual(Array.from({ length: at }, (_, place) => place + 1));
 }
 
 function expectFacts(reader: DatabaseReader, oracle: DatabaseOracle, at: number): void {

@@ -156,10 +156,10 @@ export function naiveAnswer(events: readonly KnownEvent[], at: number, query: Ev
   const last = isInTime && after ? events.find(({ stored }) => isAt(stored.position, after)) : undefined;
   return events
     .filter(({ stored }) => stored.position.revision <= at)
-    .filter(({ event }) => naivelyMatches(selector, event))
     .filter(({ stored }) => stored.position.revision >= (revisions.start ?? 0))
     .filter(({ stored }) => stored.position.revision <= (revisions.end ?? at))
     .filter(({ effective }) => isNaivelyWithin(effective, effectiveTime?.start, effectiveTime?.end))
+    .filter(({ event }) => naivelyMatches(selector, event))
     .filter((event) => last === undefined || order(event, last, direction, true) > 0)
     .filter(({ stored }) => isInTime || after === undefined || isBehind(stored.position, after, direction))
     .toSorted((a, b) => order(a, b, direction, isInTime))

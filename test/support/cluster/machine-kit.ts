@@ -1,7 +1,7 @@
 /** The state machines under the core, and what tests write to them and read of them. */
 import { encodeUtf8, type GroupId, type Revision, toRevision } from '#base';
 import type { Machines } from '#cluster';
-import { DatabaseReader, eventsOf, walkPages } from '#database';
+import { DatabaseReader, eventsOf } from '#database';
 import type { KvReader } from '#kv';
 import { type Constraint, DATA_KIND, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN, readEvent } from '#model';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
@@ -33,10 +33,8 @@ export const databaseKit: {
     const reader = readerOf(kv, group);
     const revision = reader.applied()?.revision ?? 0;
     const texts: string[] = [];
-    for await (const pages of walkPages(reader, { from: 1, to: revision + 1, direction: 'forward' })) {
-      const transactions = pages.flatMap((page) => reader.transactions(page));
-      for (const { bytes } of transactions.flatMap(eventsOf)) texts.push(textIn(bytes));
-    }
+    for (let each = 1; each <= revision; each++)
+      for (const { bytes } of eventsOf(reader.transaction(each))) texts.push(textIn(bytes));
     return texts;
   },
   /** Everything that is stored of a database and must be the same on every replica. */

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';
-import { HEAD_KIND, PostingCursor, revisionAtTime, walkHeads, walkPages, walkTimes } from '#database';
+import { HEAD_KIND, PostingCursor, revisionAtTime, walkHeads } from '#database';
 import { CREATED_AT_MS, DatabaseHost } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
 import { payloadOf } from '../../support/database-requests.ts';
@@ -106,22 +106,6 @@ describe('a posting cursor (D7)', () => {
 });
 
 describe('walks over rows (D7)', () => {
-  it.each(['forward', 'reverse'] as const)('by effective time go %s over what was there', async (direction) => {
-    const database = await GrowingDatabase.of(BEFORE);
-    const walk = { fromSecond: 1000, toSecond: 1003, at: BEFORE, direction };
-    const found: string[] = [];
-    for await (const entries of walkTimes(database.host.reader(), walk)) {
-      found.push(...entries.map((entry) => `${entry.seconds} ${text(entry)}`));
-      await database.grow(20);
-    }
-    const seconds = [0, 1, 2].flatMap((rest) =>
-      EXPECTED.filter((position) => Number.parseInt(position, 10) % 3 === rest).map(
-        (position) => `${1000 + rest} ${position}`,
-      ),
-    );
-    expect(found).toEqual(direction === 'forward' ? seconds : seconds.toReversed());
-  });
-
   it('by term leave out what began later', async () => {
     const database = await GrowingDatabase.of(BEFORE);
     await database.grow(50);
@@ -132,20 +116,6 @@ describe('walks over rows (D7)', () => {
       await database.grow(50);
     }
     expect(found).toEqual(EXPECTED.slice(139 * 2).map((position) => `s-00${position.replace('.', '-')}`));
-  });
-
-  it('over pages give those that hold the range, both ways', async () => {
-    const database = await GrowingDatabase.of(BEFORE);
-    const reader = database.host.reader();
-    const starts = async (direction: 'forward' | 'reverse', from: number, to: number): Promise<number[]> => {
-      const found: number[] = [];
-      for await (const pages of walkPages(reader, { from, to, direction }))
-        found.push(...pages.map((page) => page.firstRevision));
-      return found;
-    };
-    expect(await starts('forward', 15, 32)).toEqual([11, 21, 31]);
-    expect(await starts('reverse', 15, 31)).toEqual([21, 11]);
-    expect(await starts('forward', 11, 11)).toEqual([]);
   });
 
   it('in time find the latest revision that is not later', async () => {
