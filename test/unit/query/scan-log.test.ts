@@ -44,10 +44,7 @@ const SCANS: readonly LogScan[] = (['forward', 'reverse'] as const).flatMap((dir
   { at: TRANSACTIONS, direction },
   { at: TRANSACTIONS, direction, pace: pulled(1) },
   { at: 0, direction },
-  { at: 1, direction },
-  { at: 77, direction },
-  { at: TRANSACTIONS, direction, start: 0 },
-  { at: TRANSACTIONS, direction, start: 1 },
+  { at: 77, direction, start: 0 },
   { at: TRANSACTIONS, direction, start: 64 },
   { at: 77, direction, start: 78 },
   { at: TRANSACTIONS, direction, start: Number.MAX_SAFE_INTEGER },
@@ -56,10 +53,11 @@ const SCANS: readonly LogScan[] = (['forward', 'reverse'] as const).flatMap((dir
 ]);
 
 describe.each(SCANS)('a scan with %o', (scan) => {
-  it('gives the transactions in order, in their stored form (Q6)', async () => {
+  it('gives the transactions in order, in their stored form, in slices that are lent (Q6, D12)', async () => {
     const revisions: number[] = [];
     const ids: string[] = [];
-    for await (const slices of scanLogBatches(database.source, scan)) {
+    const lending = new LendingReader(database.source.kv);
+    for await (const slices of scanLogBatches({ ...database.source, kv: lending }, { ...scan, lent: true })) {
       for (const { firstRevision, lastRevision, bytes } of slices) {
         const { transactions } = LogBatch.decode(bytes);
         expect([firstRevision, lastRevision]).toEqual([transactions[0]?.revision, transactions.at(-1)?.revision]);
@@ -72,19 +70,7 @@ describe.each(SCANS)('a scan with %o', (scan) => {
     }
     expect(revisions).toEqual(wantedRevisions(scan));
     expect(ids).toEqual(revisions.map((revision) => idOf(revision)));
-  });
-
-  it('gives the same in slices that are lent, each whole until the next is asked for (D12)', async () => {
-    const bytes = (slices: readonly { readonly bytes: Uint8Array }[]): readonly Uint8Array[] =>
-      slices.map((slice) => slice.bytes.slice());
-    const wanted: Uint8Array[] = [];
-    for await (const slices of scanLogBatches(database.source, scan)) wanted.push(...bytes(slices));
-    const lending = new LendingReader(database.source.kv);
-    const found: Uint8Array[] = [];
-    const source = { ...database.source, kv: lending };
-    for await (const slices of scanLogBatches(source, { ...scan, lent: true })) found.push(...bytes(slices));
-    expect(found).toEqual(wanted);
-    expect(lending.releases > 0).toBe(wanted.length > 0);
+    expect(lending.releases > 0).toBe(revisions.length > 0);
   });
 
   it('gives the events in order', async () => {
@@ -107,7 +93,12 @@ function idOf(revision: number): string {
 }
 
 describe('a scan over a log with a hole', () => {
-  it.each(['forward', 'reverse'] as const)('going %s fails and says where', async (direction) => {
+  it.each([
+    ['forward', 3],
+    ['reverse', 3],
+    ['forward', 1],
+    ['reverse', 5],
+  ] as const)('going %s fails when page %i is missing', async (direction, page) => {
     const holed = memoryKv();
     const other = new KnownDatabase(holed);
     for (let n = 0; n < 5; n++) {
@@ -115,24 +106,12 @@ describe('a scan over a log with a hole', () => {
       await other.flush();
     }
     const batch = holed.batch();
-    batch.del(new DatabaseReader(other.source).keys.page(3));
+    batch.del(new DatabaseReader(other.source).keys.page(page));
     await holed.write(batch);
     const scan = async (): Promise<void> => {
       for await (const slices of scanLogBatches(other.source, { at: 5, direction }))
         expect(slices.length).toBeGreaterThan(0);
     };
     await expect(scan()).rejects.toMatchObject({ code: 'internal', details: { reason: 'UnexpectedRow' } });
-  });
-
-  it.each(['forward', 'reverse'] as const)('going %s fails when its first page is missing', async (direction) => {
-    const holed = memoryKv();
-    const other = new KnownDatabase(holed);
-    other.apply([{ source: 'a', type: 't' }], CREATED_AT_MS);
-    await other.flush();
-    const batch = holed.batch();
-    batch.del(new DatabaseReader(other.source).keys.page(1));
-    await holed.write(batch);
-    const slices = scanLogBatches(other.source, { at: 1, direction });
-    await expect(slices.next()).rejects.toMatchObject({ details: { reason: 'UnexpectedRow' } });
   });
 });
