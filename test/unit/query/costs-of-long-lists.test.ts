@@ -29,7 +29,7 @@ let database: KnownDatabase;
 
 beforeAll(async () => {
   database = await shuffledDatabase(store, counted);
-}, 60_000);
+});
 beforeEach(() => counted.reset());
 
 function cost(): number {
@@ -88,10 +88,6 @@ const RANGES: readonly (readonly [string, number, EventQuery['revisions']])[] = 
 describe.each(RANGES)('the order of effective time %s', (_name, at, revisions) => {
   it.each([
     ['forward', ALL, {}],
-    ['reverse', ALL, {}],
-    ['forward', ODD, {}],
-    ['reverse', ODD, {}],
-    ['forward', ALL, { limit: 10 }],
     ['reverse', ODD, { limit: 10 }],
     ['forward', term('by-subject-prefix', 's-'), { limit: 10 }],
     ['reverse', ONCE_BOTH, {}],
@@ -120,18 +116,12 @@ function naiveList({ at, after = '', limit = SHUFFLED_EVENTS }: Listing): readon
 
 const MIDDLE = 's-020000';
 const LISTINGS: readonly (readonly [string, number, Listing])[] = [
-  ['at revision 0', 0, { at: 0 }],
   ['at revision 0, a page of it', 0, { at: 0, limit: 10, after: MIDDLE }],
-  ['at revision 1', 2 * FIRST_TRIES, { at: 1 }],
   ['at revision 1, a page of it', 2 * FIRST_TRIES, { at: 1, limit: 100 }],
-  ['at revision 1, the page behind', 2 * FIRST_TRIES, { at: 1, limit: 100, after: MIDDLE }],
   ['at an early revision, a page of it', 5 * FIRST_TRIES, { at: 10, limit: 1000 }],
-  ['half way, a page of it', 3 * FIRST_TRIES, { at: LAST / 2, limit: 100 }],
   ['half way, all of it', SHUFFLED_EVENTS + FIRST_TRIES, { at: LAST / 2 }],
   ['before the last, a page of it', FIRST_TRIES, { at: LAST - 1, limit: 100, after: MIDDLE }],
-  ['at the last, a page of it', FIRST_TRIES, { at: LAST, limit: 100 }],
   ['at the last, the page behind', FIRST_TRIES, { at: LAST, limit: 100, after: MIDDLE }],
-  ['at the last, all of it', SHUFFLED_EVENTS + FEW, { at: LAST }],
 ];
 
 describe('a listing of subjects', () => {

@@ -1,5 +1,5 @@
 // Goal: what a read takes from the store grows with what it returns, not with what the database holds (Q4), each page
-// of a scan is read once (Q6), and a slice is bounded (Q8). Method: 100,000 events, a reader that counts.
+// of a scan is read once (Q6), and a slice is bounded (Q8). Method: 20,000 events, a reader that counts.
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryKv } from '#kv';
@@ -8,15 +8,16 @@ import { pulled, queryEvents, type StoredEvent, scanLogBatches } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../../support/known-database.ts';
 
-const TRANSACTIONS = 10_000;
+const TRANSACTIONS = 2_000;
 const PER_TRANSACTION = 10;
+const STREAMS = 2_000;
 const EVENTS = TRANSACTIONS * PER_TRANSACTION;
 const PAGE_BYTES = 20_000;
 
-/** Ten events: of 10,000 streams, each of which gets one event in every tenth of the history; of five types. */
+/** Ten events: of 2,000 streams, each of which gets one event in every tenth of the history; of five types. */
 function transaction(n: number): readonly EventSketch[] {
   return Array.from({ length: PER_TRANSACTION }, (_, place) => {
-    const stream = (n * PER_TRANSACTION + place) % 10_000;
+    const stream = (n * PER_TRANSACTION + place) % STREAMS;
     return {
       source: `/streams/order-${stream}`,
       type: `type-${place % 5}`,
@@ -36,7 +37,7 @@ beforeAll(async () => {
     if (n % 50 === 0) await database.flush();
   }
   await database.flush();
-}, 60_000);
+});
 beforeEach(() => counted.reset());
 
 async function read(query: Partial<EventQuery> & { readonly selector: Selector }): Promise<readonly StoredEvent[]> {
@@ -46,13 +47,13 @@ async function read(query: Partial<EventQuery> & { readonly selector: Selector }
   return events;
 }
 
-describe('reading 10 events among 100,000', () => {
-  const stream = term('by-stream', 'order-4711');
+describe('reading 10 events among 20,000', () => {
+  const stream = term('by-stream', 'order-1711');
 
   it.each([
     ['a stream', stream, 10],
     ['a stream in reverse', stream, 10],
-    ['a source', term('by-source', '/streams/order-4711'), 10],
+    ['a source', term('by-source', '/streams/order-1711'), 10],
     ['a stream and a type', and([stream, term('by-type', 'type-1')]), 10],
     ['a stream and a type that it has not', and([stream, term('by-type', 'type-2')]), 0],
     ['a stream and a prefix of types', and([stream, term('by-type-prefix', 'type')]), 10],
@@ -66,7 +67,7 @@ describe('reading 10 events among 100,000', () => {
   });
 
   it('by a prefix of streams takes a walk over their heads besides', async () => {
-    expect(await read({ selector: term('by-stream-prefix', 'order-471') })).toHaveLength(11 * 10);
+    expect(await read({ selector: term('by-stream-prefix', 'order-171') })).toHaveLength(11 * 10);
     expect(counted.gets).toBeLessThanOrEqual(11 * 10);
     expect(counted.rows).toBe(11);
     expect(counted.ranges).toBe(1);
@@ -75,7 +76,7 @@ describe('reading 10 events among 100,000', () => {
 
 describe('reading the first 10 of many', () => {
   it.each(['forward', 'reverse'] as const)(
-    '%s by a type with 20,000 events takes a few rows (Q4)',
+    '%s by a type with 4,000 events takes a few rows (Q4)',
     async (direction) => {
       expect(await read({ selector: term('by-type', 'type-3'), direction, limit: 10 })).toHaveLength(10);
       expect(counted.gets).toBeLessThanOrEqual(11);
@@ -104,12 +105,12 @@ describe('reading the first 10 of many', () => {
   });
 
   it('of a rare stream by effective time takes what its list has, and a bounded search before (Q4)', async () => {
-    expect(await read({ selector: term('by-stream', 'order-9999'), effectiveTime: {} })).toHaveLength(10);
+    expect(await read({ selector: term('by-stream', 'order-1999'), effectiveTime: {} })).toHaveLength(10);
     expect(counted.gets + counted.rows).toBeLessThan(120);
   });
 
-  it('of a short range of revisions by a prefix of 10,000 streams takes the pages of the range (Q4)', async () => {
-    const revisions = { start: 5_000, end: 5_009 };
+  it('of a short range of revisions by a prefix of 2,000 streams takes the pages of the range (Q4)', async () => {
+    const revisions = { start: 1_000, end: 1_009 };
     expect(await read({ selector: term('by-stream-prefix', 'order'), revisions })).toHaveLength(100);
     expect(counted.rows).toBeLessThanOrEqual(8);
   });
