@@ -82,17 +82,6 @@ describe('a posting cursor (D7)', () => {
     expect(found).toEqual(revisions.slice(0, -1).map((revision) => `${revision}.0`));
   });
 
-  it('is not there for a list that began later', async () => {
-    const database = await GrowingDatabase.of(BEFORE);
-    const subject = { kind: HEAD_KIND.SUBJECT, term: encodeUtf8('s-00150-0') };
-    const reader = database.host.reader();
-    expect(PostingCursor.open(reader, { name: subject, at: 149, direction: 'forward' })).toBeUndefined();
-    expect(PostingCursor.open(reader, { name: subject, at: 150, direction: 'forward' })).toBeDefined();
-    expect(
-      PostingCursor.open(reader, { name: { ...name, term: encodeUtf8('no') }, at: 150, direction: 'forward' }),
-    ).toBeUndefined();
-  });
-
   it('stays at its end, and can be closed twice', async () => {
     const database = await GrowingDatabase.of(10);
     const cursor = PostingCursor.open(database.host.reader(), { name, at: 10, direction: 'forward' });
