@@ -1,4 +1,4 @@
-// Goal: every kind of selector, alone and combined with every other, finds its events by whatever plan it gets (Q1, Q5).
+// Goal: every kind of selector, alone and combined with every other, finds its events by any plan (Q1, Q5).
 // Method: a database whose lists are short, long, inline, chunked, nested in one another and strangers to one another;
 // every term, every And and Or of two terms and of an And with a third, in both directions, against a naive filter.
 
@@ -47,7 +47,7 @@ const NESTED = PAIRS.flatMap((pair, place) => {
   return third === undefined ? [] : [or([and(pair), third]), and([or(pair), third])];
 });
 
-function place({ position: { revision, index } }: StoredEvent): string {
+function positionText({ position: { revision, index } }: StoredEvent): string {
   return `${revision}.${index}`;
 }
 
@@ -79,10 +79,10 @@ describe.each(['forward', 'reverse'] as const)('a query going %s', (direction: D
       const query = { selector, revisions: {}, direction, ...order };
       const found: string[] = [];
       for await (const slice of queryEvents(database.source, { at, query })) {
-        found.push(...slice.map(place));
+        found.push(...slice.map(positionText));
         expect(counted.openRanges).toBe(0);
       }
-      const wanted = naiveAnswer(database.events, at, query).map(place);
+      const wanted = naiveAnswer(database.events, at, query).map(positionText);
       expect([selector, found.join()]).toEqual([selector, wanted.join()]);
     }
   });
