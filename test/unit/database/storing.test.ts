@@ -3,14 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
-import {
-  DatabaseReader,
-  eventsOf,
-  HEAD_KIND,
-  PostingCursor,
-  type PostingEntry,
-  verifyHistory,
-} from '#database';
+import { DatabaseReader, eventsOf, HEAD_KIND, PostingCursor, type PostingEntry, verifyHistory } from '#database';
 import { and, type Constraint, NO_SUBJECT, readEvent, type Selector, TRANSACTION_BYTES_MAX, term } from '#model';
 import { walkPostings } from '../../support/database-checks.ts';
 import { CREATED_AT_MS, DatabaseHost, sourceOf } from '../../support/database-host.ts';
