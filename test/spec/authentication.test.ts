@@ -193,7 +193,9 @@ describe('SPEC-AUTH-MCP', () => {
     expect([wrong.status, wrong.headers.get('www-authenticate')]).toEqual([401, INVALID]);
     // It is not sent on, so that a tool could not use it.
     const elsewhere = await send(INITIALIZE, AS_FIRST);
-    expect([elsewhere.status, await elsewhere.text()]).toEqual([401, expect.stringContaining(AS_BEARER)]);
+    const told = await elsewhere.text();
+    expect([elsewhere.status, told]).toEqual([401, expect.stringContaining(AS_BEARER)]);
+    expect(told).not.toContain('X-API-Key');
     expect((await fetch(server.mcp)).status).toBe(401);
     const bare = { jsonrpc: '2.0', id: 1, method: 'server/discover', params: {} };
     expect((await send(bare, { 'mcp-protocol-version': '2026-07-28' })).status).toBe(401);

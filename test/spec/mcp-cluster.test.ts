@@ -132,7 +132,7 @@ describe('SPEC-MCP-CLUSTER', () => {
     expect([stream.status, await stream.text()]).toEqual([200, '']);
     const { status, text: told } = await send(two, LIST, session);
     expect([status, told]).toEqual([404, expect.stringMatching(/is not reached; begin with initialize/)]);
-    expect(await counted(1, relayed('unreached'))).toBeGreaterThan(0);
+    await eventually(async () => expect(await counted(1, relayed('unreached'))).toBeGreaterThan(0));
   });
 
   it('a page of a stranger is refused where it asks', async () => {
