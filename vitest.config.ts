@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { defineConfig, type ViteUserConfig, type ViteUserConfigFnObject } from 'vitest/config';
 import { ProfileReporter } from './test/support/profile-reporter.ts';
 
@@ -7,81 +7,33 @@ import { ProfileReporter } from './test/support/profile-reporter.ts';
 // threads, which are bundles (test/support/build-product.ts, test/support/product-threads.ts).
 const SOURCE = 'source';
 
-/**
- * The clauses of the specification run on a cluster of three that hold every database, where each protocol is spoken by
- * another of them (test/support/server-cluster.ts), and in a mode of its own on one node. On clusters there are not
- * these, each of which docs/spec/README.md tells with what it alone shows (test/tidy/clauses.ts):
- */
-const OF_ONE_NODE: readonly string[] = [
-  // They start clusters of their own, with roles for each node.
-  'api-keys-on-every-node',
-  'client-certificates',
-  'components-on-every-node',
-  'grpc-require-leader',
-  'http-cluster',
-  'maintained-views',
-  'mcp-cluster',
-  'tags-before-folds',
-  'tls-between-nodes',
-  'tls-peers',
-  'tokens-of-agents',
-  // They look at one process: what it has written, and the certificate of its ports, which is each node's own.
-  'secrets',
-  'tls',
-  // Budgets, quarantines, executors, sessions and spans that were gathered are each node's own.
-  'command-failures',
-  'component-traces',
-  'mcp-metrics',
-  'quarantined-components',
-  'rate-limits',
-  'traces',
-  // What it is told stands in the settings of one node.
-  'mcp-authorization',
-  // They take long, and show in a browser, or by the protocol's suite, what other files compare on clusters.
-  'http-html-browser',
-  'mcp-conformance',
-];
+/** Clauses of the specification, whose files share servers: a cluster of three, and in a mode of its own one node. */
+const CLAUSES = 'test/spec/';
 
 /** The modes of `npm run test:all`, which alone runs the files that take long. */
 const ALL = 'all';
 const ON_ONE_NODE = 'one-node';
 const LONG = '.long.test.ts';
 
-const isClause = (path: string): boolean =>
-  path.startsWith('test/spec/') && !OF_ONE_NODE.includes(basename(path, path.endsWith(LONG) ? LONG : '.test.ts'));
-
 type Project = NonNullable<NonNullable<ViteUserConfig['test']>['projects']>[number];
 
 function projects(mode: string): Project[] {
   const files = globSync('test/**/*.test.ts', { cwd: import.meta.dirname });
   const included = mode === ALL ? files : files.filter((path) => !path.endsWith(LONG));
-  const clauses = included.filter(isClause);
-  if (mode === ON_ONE_NODE) return [{ extends: true, test: { name: ON_ONE_NODE, include: clauses } }];
-  const node: Project = {
+  const clauses: Project = {
     extends: true,
     test: {
-      name: 'node',
+      name: 'clauses',
       // A list of what is not included would stand in the place of the one that a command line gives.
-      include: included.filter((path) => !isClause(path)),
-      sequence: { groupOrder: 0 },
-    },
-  };
-  const cluster: Project = {
-    extends: true,
-    test: {
-      name: 'cluster',
-      include: clauses,
-      // Behind the others, some of which look at the clock.
+      include: included.filter((path) => path.startsWith(CLAUSES)),
+      // Behind the others, some of which look at the clock: the servers run until the last file is over.
       sequence: { groupOrder: 1 },
-      // Clusters wait for their nodes to agree, and to miss each other when they end.
-      maxWorkers: 3,
-      provide: { isClustered: true },
-      // Three nodes start in the place of one.
-      testTimeout: 40_000,
-      hookTimeout: 60_000,
+      provide: { isClustered: mode !== ON_ONE_NODE },
     },
   };
-  return [node, cluster];
+  if (mode === ON_ONE_NODE) return [clauses];
+  const others = included.filter((path) => !path.startsWith(CLAUSES));
+  return [{ extends: true, test: { name: 'others', include: others } }, clauses];
 }
 
 const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
@@ -91,7 +43,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
     // Its package has TypeScript under the condition by which ours are found, which Node strips in no package.
     server: { deps: { inline: ['@modelcontextprotocol/sdk', '@modelcontextprotocol/client', 'eventsource'] } },
     reporters: ['default', new ProfileReporter(), ...report()],
-    globalSetup: ['test/support/build-product.ts'],
+    globalSetup: ['test/support/temp-root.ts', 'test/support/build-product.ts'],
     setupFiles: ['test/support/file-scope.ts', 'test/support/property-seed.ts', 'test/support/product-threads.ts'],
     environment: 'node',
     pool: 'forks',

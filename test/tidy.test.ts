@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { ERROR_CODES } from '#base';
 import { COUNTERS, GAUGES, HISTOGRAMS } from '#observability';
 import { generatedPages, generatedParts } from '../scripts/support/generated-pages.ts';
-import { clausesAreClosed, filesOfOneNodeAreTold } from './tidy/clauses.ts';
+import { clausesAreClosed } from './tidy/clauses.ts';
 import {
   commentsAreNarrow,
   filesAreShort,
@@ -52,7 +52,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   'docs/metrics.md lists the metrics': (files) => metricPageIsComplete(files, METRICS),
   'every metric is fed': (files) => metricsAreFed(files, METRICS),
   'the table of clauses is closed': clausesAreClosed,
-  'files that do not run on clusters are told': filesOfOneNodeAreTold,
   'leftovers name an issue': leftoversNameAnIssue,
   'no test is left out': noTestIsLeftOut,
   'exceptions have reasons': exceptionsHaveReasons,

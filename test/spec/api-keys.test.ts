@@ -5,11 +5,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { AS_FIRST } from '../support/guarded-node.ts';
 import { errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
 import { begun, LIST, READY, send } from '../support/mcp-requests.ts';
+import { sharedGuardedNode } from '../support/shared-servers.ts';
 
-const { server, api } = await startGuardedNode();
+const { server, api } = await sharedGuardedNode();
 const KEYS = '/api/v1/auth/keys';
 const name = uniqueName();
 await api.post('/api/v1/db', { database_name: name }, AS_FIRST);

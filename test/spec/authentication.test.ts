@@ -6,11 +6,12 @@ import { describe, expect, it } from 'vitest';
 import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { GrpcFailure, type StreamName, type UnaryName } from '../support/grpc-client.ts';
-import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
+import { AS_FIRST, FIRST_KEY } from '../support/guarded-node.ts';
 import { errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
+import { sharedGuardedNode } from '../support/shared-servers.ts';
 
-const { server, api } = await startGuardedNode();
+const { server, api } = await sharedGuardedNode();
 const name = uniqueName();
 const UNAUTHENTICATED = { status: 401, code: 'UNAUTHENTICATED' };
 await api.post('/api/v1/db', { database_name: name }, AS_FIRST);

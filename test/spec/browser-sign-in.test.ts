@@ -12,9 +12,10 @@ import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.
 import { INITIALIZE, send } from '../support/mcp-requests.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 import { foreignOrigins, ownOrigins } from '../support/origins.ts';
+import { sharedGuardedNode } from '../support/shared-servers.ts';
 import { endWithFile } from '../support/test-scope.ts';
 
-const { server, api } = await startGuardedNode();
+const { server, api } = await sharedGuardedNode();
 const name = uniqueName();
 await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
 await api.post(`/databases/${name}/events`, { events: [cloudEvent('first')] }, AS_FIRST);
@@ -58,14 +59,6 @@ describe('SPEC-AUTH-BASIC', () => {
     expect((await api.get('/', { ...html, ...signedIn(reader) })).headers.has('www-authenticate')).toBe(false);
     const overMcp = await fetch(server.mcp, { method: 'POST', headers: html });
     expect(challengeOf(overMcp)).toBe('Bearer realm="cairn"');
-  });
-
-  it('neither are scripts and frames of pages that want HTML', async () => {
-    for (const dest of ['empty', 'iframe', 'image', 'object', 'worker']) {
-      const answer = await api.get('/', { ...html, 'sec-fetch-dest': dest });
-      expect([dest, answer.status, challengeOf(answer)]).toEqual([dest, 401, 'Bearer realm="cairn"']);
-    }
-    expect(challengeOf(await api.get('/', { ...html, 'sec-fetch-dest': 'document' }))).toBe(BOTH);
   });
 
   it('who has signed in does what the roles of the key allow, and is known as it', async () => {
@@ -118,20 +111,6 @@ describe('SPEC-AUTH-BASIC', () => {
     expect((await send(server.mcp, INITIALIZE, { authorization: `Bearer ${reader.key}` })).status).toBe(200);
   });
 
-  it('counts among the requests of its key, and what is wrong for the address', async () => {
-    const limits = ['--rate-limit-per-second=1', '--rate-limit-burst=6'];
-    const { api: limited } = await startGuardedNode(...limits);
-    const left = async (headers: Readonly<Record<string, string>>): Promise<readonly [number, string | null]> => {
-      const answer = await limited.get('/databases', headers);
-      return [answer.status, answer.headers.get('x-ratelimit-remaining')];
-    };
-    expect(await left({ authorization: basic('a', FIRST_KEY) })).toEqual([200, '5']);
-    const statuses = [];
-    for (let at = 0; at < 8; at++) statuses.push((await left({ authorization: basic('a', `wrong-${at}`) }))[0]);
-    expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
-    expect((await left(AS_FIRST))[0]).toBe(200);
-  });
-
   it('is off where the settings say so', async () => {
     const off = await startGuardedNode('--auth-basic=off');
     expect(challengeOf(await off.api.get('/', html))).toBe('Bearer realm="cairn"');
@@ -171,14 +150,6 @@ describe.skipIf(lacksTool('chromium'))('SPEC-AUTH-BASIC: a browser', { timeout: 
     const after = await api.get(`/databases/${name}`, AS_FIRST);
     const [was, is] = [before, after].map(({ headers }) => Number(headers.get('x-revision')));
     expect(is).toBe((was ?? 0) + 1);
-  });
-
-  it('is told that a reader may not write', async () => {
-    const page = await signIn(reader);
-    await transact(page);
-    const told = page.getByText(/^403[^]*lacks the right to write/);
-    await told.waitFor();
-    expect(await told.textContent()).toContain(`"ann" (key:${reader.id})`);
   });
 
   it('says what to do when the key ends while a page is open', async () => {
@@ -228,13 +199,5 @@ describe.skipIf(lacksTool('chromium'))('SPEC-AUTH-BASIC: a browser', { timeout: 
       [201, 403],
       [200, 404],
     ]);
-  });
-
-  it('asks its user, who is nobody here, and shows a page where nobody may sign in so', async () => {
-    const { page } = await openPage(browser);
-    await expect(page.goto(`${server.http}/`)).rejects.toThrow('ERR_INVALID_AUTH_CREDENTIALS');
-    const off = await startGuardedNode('--auth-basic=off');
-    expect((await page.goto(`${off.server.http}/`))?.status()).toBe(401);
-    await page.getByText('requires a credential').first().waitFor();
   });
 });

@@ -6,9 +6,9 @@ import { Timestamp } from '../../src/transport/grpc/gen/google/protobuf/timestam
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, q, uniqueName } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
-const { api, server } = await startHttpNode();
+const { api, server } = await sharedHttpNode();
 const { client } = server;
 
 /** The database at a revision, by gRPC in the words of HTTP. */

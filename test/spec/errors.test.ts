@@ -6,11 +6,11 @@ import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_s
 import { failureOf } from '../support/grpc-client.ts';
 import { event, maxRevision, transaction } from '../support/grpc-requests.ts';
 import { type Answer, cloudEvent, errorOf, uniqueName } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
 import { framed, RawGrpc, richStatusOf } from '../support/raw-grpc.ts';
 import { startTestServer } from '../support/server.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
-const { api, server } = await startHttpNode();
+const { api, server } = await sharedHttpNode();
 const { client } = server;
 const taken = uniqueName();
 await api.create(taken);

@@ -8,10 +8,10 @@ import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, q, uniqueName } from '../support/http-client.ts';
 import { type EventPage, idsOf } from '../support/http-history.ts';
-import { startHttpNode } from '../support/http-node.ts';
 import { startHttpWorld } from '../support/http-world.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
-const { api, server } = await startHttpNode();
+const { api, server } = await sharedHttpNode();
 const { client } = server;
 
 async function created(): Promise<string> {

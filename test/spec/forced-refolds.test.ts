@@ -7,7 +7,7 @@ import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import { type Answer, cloudEvent, errorOf, HttpClient, jsonOf, uniqueName } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 import { viewText, wat } from '../support/wasm/wat.ts';
 
 const EVENTS = 130;
@@ -18,7 +18,7 @@ const REFUSED = /^cairn_unauthenticated_total (\d+)$/m;
 const NO_CACHE = { 'cache-control': 'max-age=0, No-Cache' };
 
 const { server, api } = await startGuardedNode('--guest-executors=1');
-const open = await startHttpNode('--guest-executors=1');
+const open = await sharedHttpNode();
 const view = await (await hashingView({ hasBatch: true, hasQuery: true })).bytes();
 const presenter = await wat(SHOWING);
 const name = uniqueName();

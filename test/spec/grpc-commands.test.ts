@@ -2,7 +2,7 @@
 // decided without being committed where that is asked for. Method: a real node and the example of a bank, published as
 // a user would; each test on an account of its own.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   DecideStateChangeRequest,
   type ExecuteStateChangeReply,
@@ -12,7 +12,7 @@ import {
   PublishStateViewRequest,
 } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { failureOf, type GrpcFailure, type Reply } from '../support/grpc-client.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 
 /** Two components of 12 MB are built, published and started, on a machine with other things to do. */
@@ -21,10 +21,9 @@ const SLOW = { deadlineMs: 60_000 };
 const databaseName = 'bank';
 const stateChangeName = 'accounts';
 
-let server: TestServer;
+const server = await sharedServer();
 
 beforeAll(async () => {
-  server = await startTestServer('--guest-executors=1');
   const { client } = server;
   await client.send('createDatabase', { databaseName });
   const change = Buffer.from(await builtComponent('examples/bank/accounts.ts'));
@@ -40,10 +39,6 @@ beforeAll(async () => {
   });
   await client.send('publishStateView', balances, SLOW);
 }, BUILD_MS);
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
 
 type Command = Parameters<typeof ExecuteStateChangeRequest.fromPartial>[0] & {
   readonly body?: object;

@@ -3,7 +3,7 @@
 // of its own; a component that counts what it folds and shows its parameters.
 
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   ComponentKind,
   MaintenanceMode,
@@ -16,7 +16,8 @@ import { ParameterTerm } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { hashingView } from '../support/components/views.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 
 const SLOW = { deadlineMs: 60_000 };
 const BY_ACCOUNT = {
@@ -24,16 +25,11 @@ const BY_ACCOUNT = {
 } as const;
 const OF_A = { 'subject.account': 'a' };
 
-let server: TestServer;
+const server = await sharedServer();
 let wasmBytes: Buffer;
 
 beforeAll(async () => {
-  server = await startTestServer('--guest-executors=1');
   wasmBytes = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: true })).bytes());
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
 });
 
 /** A database in which `a` has two events in revision 1, and one in revision 2. */

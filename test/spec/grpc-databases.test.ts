@@ -2,25 +2,17 @@
 // Method: a real node; each test on names of its own.
 
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseUuid } from '#base';
 import type { Database } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const OTHER_ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
 
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await startTestServer();
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
+const server = await sharedServer();
 
 async function create(name: string = uniqueName()): Promise<Database> {
   const { database } = await server.client.send('createDatabase', { databaseName: name });

@@ -4,7 +4,7 @@ import { connect, constants } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 import { SENT_HEADER_LIMITS } from '../../scripts/support/limits-reference.ts';
 import { HEAD_LIMITS } from '../../src/transport/grpc/wire/frame-faults.ts';
-import { startGrpcNode } from '../support/grpc-node.ts';
+import { sharedGrpcNode } from '../support/shared-servers.ts';
 
 const { NGHTTP2_COMPRESSION_ERROR, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR } = constants;
 /** RESOURCE_EXHAUSTED. */
@@ -13,7 +13,7 @@ const TOO_LARGE = '8';
 const LONG_CODE = '~';
 const CHUNK_BYTES = 5_000;
 
-const { server } = await startGrpcNode();
+const { server } = await sharedGrpcNode();
 
 interface Ending {
   readonly status: string | undefined;

@@ -2,7 +2,7 @@
 // Method: a real node; everything is published by the one and then, as the same, by the other, which answers with the
 // same version; and shown by the other's page.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   ComponentKind,
   KeyType,
@@ -16,7 +16,7 @@ import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { uniqueName } from '../support/grpc-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 import { wat } from '../support/wasm/wat.ts';
 
@@ -24,14 +24,13 @@ const SLOW = { deadlineMs: 60_000 };
 const BUILD_MS = 300_000;
 const SCHEMA = '{"type": "array"}';
 
-let server: TestServer;
+const server = await sharedServer();
 let databaseName: string;
 let view: Buffer;
 let presenter: Buffer;
 let change: Buffer;
 
 beforeAll(async () => {
-  server = await startTestServer('--guest-executors=1');
   databaseName = uniqueName();
   await server.client.send('createDatabase', { databaseName });
   view = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: true })).bytes());
@@ -40,10 +39,6 @@ beforeAll(async () => {
   change = Buffer.from(await builtComponent('test/support/components/scripted-change.ts'));
   await server.client.send('publishPresenter', PublishPresenterRequest.fromPartial(showing()), SLOW);
 }, BUILD_MS);
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
 
 function showing(more: object = {}): object {
   const offers = [{ contentType: 'text/plain' }];

@@ -16,17 +16,17 @@ import {
 } from '../../src/transport/grpc/gen/grpc/health/v1/health.ts';
 import { eventually } from '../support/eventually.ts';
 import { failureOf } from '../support/grpc-client.ts';
-import { startGrpcNode } from '../support/grpc-node.ts';
 import { event, minRevision, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { startHttpWorld } from '../support/http-world.ts';
 import { framed, richStatusOf } from '../support/raw-grpc.ts';
-import { startTestNode } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
+import { sharedGrpcNode } from '../support/shared-servers.ts';
 
 type Asked = Readonly<Record<string, string>>;
 
 const METHODS = Object.values(EventStoreService).map(({ path }) => path);
 
-const { server, raw } = await startGrpcNode();
+const { server, raw } = await sharedGrpcNode();
 
 /** The value of a metric, by its name and labels as Prometheus reads them. */
 async function metric(line: string): Promise<string | undefined> {
@@ -213,7 +213,7 @@ describe('SPEC-GRPC-REQUIRE-LEADER', () => {
   it('is met by the only voter, and every write says where the leader is, refused or not', async () => {
     const databaseName = uniqueName();
     const metadata = { 'x-require-leader': 'true' };
-    await using alone = await startTestNode();
+    await using alone = await startTestServer();
     const { client } = alone;
     const created = await client.call('createDatabase', { databaseName }, { metadata });
     const refused = [

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { status as Status } from '@grpc/grpc-js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ProtoReader, parseUuid } from '#base';
 import type { ScanDatabaseLogRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { Direction, type Event, EventQuery, type EventSelector } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
@@ -11,7 +11,7 @@ import { LogBatch } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, selector, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { RawGrpc } from '../support/raw-grpc.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 
 const { DIRECTION_FORWARD: FORWARD, DIRECTION_REVERSE: REVERSE } = Direction;
 
@@ -43,12 +43,11 @@ const KNOWN: readonly Known[] = HISTORY.flatMap((events, at) =>
   events.map(([stream, type, subject, second], index) => ({ revision: at + 1, index, stream, type, subject, second })),
 );
 
-let server: TestServer;
+const server = await sharedServer();
 let name: string;
 let databaseId: string;
 
 beforeAll(async () => {
-  server = await startTestServer();
   name = uniqueName();
   const { database } = await server.client.send('createDatabase', { databaseName: name });
   databaseId = database?.databaseId ?? '';
@@ -58,10 +57,6 @@ beforeAll(async () => {
     );
     await server.client.send('transact', transaction(name, sent));
   }
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
 });
 
 function places(events: readonly Pick<Event, 'revision' | 'index'>[]): readonly string[] {

@@ -12,8 +12,8 @@ import {
   ServerReflectionResponse,
 } from '../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
 import { ServerReflectionClient as AlphaClient } from '../../src/transport/grpc/gen/grpc/reflection/v1alpha/reflection.ts';
-import { startGrpcNode } from '../support/grpc-node.ts';
 import { framed, prefix } from '../support/raw-grpc.ts';
+import { sharedGrpcNode } from '../support/shared-servers.ts';
 
 type Asked = ServerReflectionRequest['messageRequest'];
 type Answered = NonNullable<ServerReflectionResponse['messageResponse']>;
@@ -23,7 +23,7 @@ const UNIMPLEMENTED = 12;
 const NAME = 1;
 const DEPENDENCY = 3;
 
-const { server, raw } = await startGrpcNode();
+const { server, raw } = await sharedGrpcNode();
 
 /** The strings of a field of a FileDescriptorProto. */
 function strings(descriptor: Uint8Array, wanted: number): readonly string[] {

@@ -9,11 +9,12 @@ import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.t
 import { uniqueName } from '../support/http-client.ts';
 import { ACKNOWLEDGEMENT, dialFrames, frameOf, grpcHeaders, PREFACE, SETTINGS_FRAME } from '../support/http2-frames.ts';
 import { framed, RawGrpc, type RawReply, richStatusOf } from '../support/raw-grpc.ts';
+import { sharedGuardedNode } from '../support/shared-servers.ts';
 
 const CREATE = '/cairn.v1.EventStore/CreateDatabase';
 const [HEADERS, DATA, END_STREAM, END_HEADERS] = [1, 0, 1, 4];
 const BEARER = `Bearer ${FIRST_KEY}`;
-const guarded = await startGuardedNode();
+const guarded = await sharedGuardedNode();
 const limited = await startGuardedNode('--rate-limit-per-second=100');
 
 const creating = (name: string): Buffer =>

@@ -1,31 +1,26 @@
 // Goal: what a streaming read has found is with its reader before the rest has been looked for, and a reader that stops
 // stops it. Method: a real node, readers that take one message of megabytes and then wait, and its metrics.
 import type { ClientReadableStream } from '@grpc/grpc-js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { QueryEventsRequest, ScanDatabaseLogRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { eventually } from '../support/eventually.ts';
 import { iterate, type StreamName } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 
 const databaseName = uniqueName();
 const TRANSACTIONS = 30;
 /** All of them are several times what sockets and windows on the way hold. */
 const DATA = Buffer.alloc(500_000);
 
-let server: TestServer;
+const server = await sharedServer();
 
 beforeAll(async () => {
-  server = await startTestServer();
   await server.client.send('createDatabase', { databaseName });
   for (let n = 0; n < TRANSACTIONS; n++) {
     await server.client.send('transact', transaction(databaseName, [event({ id: `e-${n}`, data: DATA })]));
   }
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
 });
 
 async function metric(line: string): Promise<string | undefined> {

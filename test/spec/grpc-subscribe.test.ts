@@ -3,21 +3,13 @@
 // Method: a real node; what a reader got, compared with what was committed.
 
 import type { ClientReadableStream } from '@grpc/grpc-js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type SubscribeEventsReply, SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { failureOf, iterate } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await startTestServer();
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
+const server = await sharedServer();
 
 type RequestParts = Parameters<typeof SubscribeEventsRequest.fromPartial>[0];
 

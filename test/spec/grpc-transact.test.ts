@@ -1,7 +1,7 @@
 // Goal: a transaction over gRPC is judged, committed and answered as the specification says, in both request shapes.
 // Method: a real node; each test on a database of its own.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { EventSelector } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import {
   type Constraint,
@@ -18,21 +18,13 @@ import {
   transaction,
   uniqueName,
 } from '../support/grpc-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 
 const TRANSACTION_ID = '0193A1B2-c3d4-7e5f-8a9b-100000000000';
 
 const CLOUD_EVENT = { id: 'e-1', source: 'orders', specVersion: '1.0', type: 'order.placed' };
 
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await startTestServer();
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
+const server = await sharedServer();
 
 async function newDatabase(): Promise<string> {
   const databaseName = uniqueName();

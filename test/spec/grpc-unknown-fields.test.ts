@@ -5,10 +5,10 @@ import { loadSync } from '@grpc/proto-loader';
 import { describe, expect, it } from 'vitest';
 import { REQUEST_TAGS } from '../../src/transport/grpc/messages.ts';
 import { GRPC_STATUS } from '../../src/transport/grpc/wire/status.ts';
-import { startGrpcNode } from '../support/grpc-node.ts';
 import { framed } from '../support/raw-grpc.ts';
+import { sharedGrpcNode } from '../support/shared-servers.ts';
 
-const { raw } = await startGrpcNode();
+const { raw } = await sharedGrpcNode();
 
 /** Wire types by the types of proto3. */
 const WIRE_TYPES: Readonly<Record<string, number>> = { TYPE_STRING: 2, TYPE_MESSAGE: 2, TYPE_UINT64: 0 };

@@ -3,10 +3,10 @@
 // Method: a real node; a chain of transactions that name one another, and some that only seem to.
 import { describe, expect, it } from 'vitest';
 import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 import { readToonPage } from '../support/toon-pages.ts';
 
-const { api } = await startHttpNode();
+const { api } = await sharedHttpNode();
 const TEXT = { accept: 'text/plain' };
 
 const idOf = (revision: number): string => `0193a1b2-c3d4-7e5f-8a9b-${String(revision).padStart(12, '0')}`;

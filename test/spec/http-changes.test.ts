@@ -6,12 +6,12 @@ import { linesView } from '../support/components/lines-view.ts';
 import { SHOWING } from '../support/components/presenters.ts';
 import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
 import { createHistory } from '../support/http-history.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 import { publish } from '../support/toon-node.ts';
 import { readToonPage } from '../support/toon-pages.ts';
 import { wat } from '../support/wasm/wat.ts';
 
-const { api } = await startHttpNode('--guest-executors=1');
+const { api } = await sharedHttpNode();
 const name = uniqueName();
 await createHistory(api, name);
 const HTML = { accept: 'text/html' };

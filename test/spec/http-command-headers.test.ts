@@ -1,9 +1,9 @@
 // Goal: a command over HTTP has the headers of its request, by every route, but for those that prove who it is from, or
 // are of a connection or of this server alone. Method: a real node; a State Change that emits what it is told.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PublishStateChangeRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 
 /** A component of 12 MB is built, published and started, on a machine with other things to do. */
@@ -38,21 +38,16 @@ const KEPT = {
 };
 const NAMES = [...Object.keys(TOLD), ...Object.keys(KEPT), 'content-length', 'content-type', 'host', 'x-batch-id'];
 
-let server: TestServer;
+const server = await sharedServer();
 let batch = 0;
 
 beforeAll(async () => {
-  server = await startTestServer('--guest-executors=1');
   const { client } = server;
   await client.send('createDatabase', { databaseName: 'shop' });
   const wasmBytes = Buffer.from(await builtComponent('test/support/components/telling-change.ts'));
   const request = { databaseName: 'shop', stateChangeName: 'telling', wasmBytes };
   await client.send('publishStateChange', PublishStateChangeRequest.fromPartial(request), { deadlineMs: 60_000 });
 }, BUILD_MS);
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
 
 function bodyFor(route: string): string {
   if (route.endsWith('/execute')) return JSON.stringify({ method: 'POST', path: '/', body: NAMES });

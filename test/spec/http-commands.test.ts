@@ -2,8 +2,8 @@
 // decided alone; and presenters make of a state what is asked for, as pages. Method: a real node and the example of a
 // bank, published as a user would.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedServer } from '../support/shared-servers.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 
 /** Three components of 12 MB are built, published and started, on a machine with other things to do. */
@@ -11,10 +11,9 @@ const BUILD_MS = 300_000;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const VIEW = '/api/v1/db/bank/latest/state-views/balances/v1';
 
-let server: TestServer;
+const server = await sharedServer();
 
 beforeAll(async () => {
-  server = await startTestServer('--guest-executors=1');
   await send('/api/v1/databases/bank');
   const offers = ['text/csv', 'text/html'];
   await publish('state-changes', { state_change_name: 'accounts', state_view_names: ['balances'] }, 'accounts');
@@ -27,10 +26,6 @@ beforeAll(async () => {
     'balances',
   );
 }, BUILD_MS);
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
 
 async function publish(kind: string, metadata: object, module: string): Promise<void> {
   const form = new FormData();

@@ -10,25 +10,23 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashingView } from '../support/components/views.ts';
 import { uniqueName } from '../support/grpc-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 import { type TempDir, tempDir } from '../support/temp-dir.ts';
 
 const BY_ACCOUNT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
 const A = 'subject.account=a';
 
-let server: TestServer;
+const server = await sharedServer();
 let wasm: Buffer;
 let dir: TempDir;
 
 beforeAll(async () => {
   dir = tempDir();
-  server = await startTestServer('--guest-executors=1');
   wasm = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: true })).bytes());
   writeFileSync(join(dir.path, 'view.wasm'), wasm);
 });
 
 afterAll(async () => {
-  await server[Symbol.asyncDispose]();
   dir[Symbol.dispose]();
 });
 

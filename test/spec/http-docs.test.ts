@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { type Answer, HttpClient } from '../support/http-client.ts';
 import { type HttpWorld, startHttpWorld } from '../support/http-world.ts';
-import { startTestNode } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 
 const PAGE = resolve(import.meta.dirname, '../../docs/http.md');
@@ -143,7 +143,7 @@ describe('docs/http.md', () => {
   });
 
   it('shows what a node answers that runs components', { timeout: BUILD_MS }, async () => {
-    await using node = await startTestNode('--guest-executors=1');
+    await using node = await startTestServer('--guest-executors=1');
     const client = new HttpClient(node.http);
     const examples = examplesOf(OF_COMPONENTS.exec(page)?.[0] ?? '');
     const shownId = standIns(BANK_IDS);

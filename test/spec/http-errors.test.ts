@@ -12,10 +12,10 @@ import {
   RESOURCE_EXHAUSTED,
   uniqueName,
 } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
 import { exchange, parseReplies, type RawReply } from '../support/raw-http.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
-const { api, server } = await startHttpNode();
+const { api, server } = await sharedHttpNode();
 
 const CLOSE = 'Connection: close\r\n';
 const HOST = 'Host: cairn.example\r\n';

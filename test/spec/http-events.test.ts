@@ -12,9 +12,9 @@ import {
   uniqueName,
 } from '../support/http-client.ts';
 import { createHistory, type EventPage, IN_ORDER, idsOf } from '../support/http-history.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
-const { api } = await startHttpNode();
+const { api } = await sharedHttpNode();
 const name = uniqueName();
 
 const databaseId = await createHistory(api, name);

@@ -9,9 +9,10 @@ import { uniqueName } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
 import { foreignOrigins, ownOrigins } from '../support/origins.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 import { createToonDatabase, toonComponents } from '../support/toon-node.ts';
 
-const { api } = await startHttpNode('--guest-executors=1');
+const { api } = await sharedHttpNode();
 const name = uniqueName();
 await createToonDatabase(api, name, await toonComponents());
 

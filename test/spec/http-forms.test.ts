@@ -13,12 +13,12 @@ import {
   jsonOf,
   uniqueName,
 } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 import { createToonDatabase, LAST_REVISION, toonComponents } from '../support/toon-node.ts';
 import { startTwoNodes } from '../support/two-nodes.ts';
 
-const { api } = await startHttpNode('--guest-executors=1');
+const { api } = await sharedHttpNode();
 const name = uniqueName();
 const components = await toonComponents();
 await createToonDatabase(api, name, components);

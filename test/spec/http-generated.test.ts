@@ -7,6 +7,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import { type Answer, cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
+import { runs } from '../support/runs.ts';
 
 interface Schema {
   readonly $ref?: unknown;
@@ -42,7 +43,6 @@ interface Document {
 /** In the events of a database that only the administrator may read. */
 const SECRET = 'known-to-administrators-alone';
 const LEAKS = [/\bat \S+ \(?(?:file|node):/, /\/(?:src|node_modules)\/[\w./-]+\.(?:ts|js)\b/, /\.ts:\d+/];
-const RUNS = 25;
 
 async function done(sent: Promise<Answer>, status: number): Promise<void> {
   const answer = await sent;
@@ -211,7 +211,7 @@ describe('SPEC-HTTP-OPENAPI: requests drawn from the document', () => {
         const isAsked = who === 'nobody' && !FOR_ANYBODY.has(operation.operationId) && isPath(target);
         expect([isAsked, isAsked && answer.status]).toEqual([isAsked, isAsked && 401]);
       }),
-      { numRuns: RUNS },
+      { numRuns: runs(25) },
     );
   });
 

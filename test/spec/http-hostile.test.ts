@@ -22,6 +22,7 @@ import {
 } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
 import { exchange, HALF_CLOSE, parseReplies } from '../support/raw-http.ts';
+import { runs } from '../support/runs.ts';
 
 // Many hundreds of requests, one after the other.
 vi.setConfig({ testTimeout: 60_000 });
@@ -255,7 +256,7 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
       fc.asyncProperty(path, async ({ method, path: target }) => {
         expect(isCivil(await api.send(target, { method: method === 'DELETE' ? 'GET' : method }))).toBe(true);
       }),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     );
     await expectHealthy();
   });
@@ -283,7 +284,7 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
         expect([isCivil(answer), wrong, answer.text]).toEqual([true, undefined, answer.text]);
         committed += after.latest_revision - before.latest_revision;
       }),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     );
     expect(committed).toBeGreaterThan(10);
     expect([...met].toSorted()).toEqual(WRITES.map(({ method, path: each }) => `${method} ${each}`).toSorted());
@@ -322,7 +323,7 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
         expect([200, 400, 404, 409]).toContain(answer.status);
         expect(said).not.toBe('');
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
     expect([200, 400, 404].filter((status) => !seen.has(status))).toEqual([]);
     await expectHealthy();
@@ -341,7 +342,7 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
         expect(after.latest_revision - before.latest_revision).toBe(stored ? 1 : 0);
         expect(after.event_count - before.event_count).toBe(stored ? content.events.length : 0);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -357,7 +358,7 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
           true,
         );
       }),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     );
     await expectHealthy();
   });
@@ -376,13 +377,13 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
           expect(reply.status === 100 || isCivil(answer)).toBe(true);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
     await expectHealthy();
   });
 
   it('in a crowd leave the node healthy', async () => {
-    const many = fc.sample(path, { numRuns: 200, seed: 1 });
+    const many = fc.sample(path, { numRuns: runs(200), seed: 1 });
     const answers = await Promise.all(many.map(({ path: target }) => api.get(target)));
     for (const answer of answers) expect(isCivil(answer)).toBe(true);
     await expectHealthy();

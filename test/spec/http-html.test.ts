@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { type HtmlPage, readHtmlPage } from '../support/html-pages.ts';
 import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
 import { entriesOf, isPage, PageWalker, routeOf } from '../support/page-walker.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 import { createToonDatabase, LAST_REVISION, toonComponents } from '../support/toon-node.ts';
 
-const { api } = await startHttpNode('--guest-executors=1');
+const { api } = await sharedHttpNode();
 const name = uniqueName();
 await createToonDatabase(api, name, await toonComponents());
 const latest = Number((await api.get(`/databases/${name}`)).headers.get('x-revision'));

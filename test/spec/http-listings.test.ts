@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
 import { createHistory, type EventPage, IN_ORDER, idsOf } from '../support/http-history.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
-const { api } = await startHttpNode();
+const { api } = await sharedHttpNode();
 const name = uniqueName();
 
 await createHistory(api, name);

@@ -5,12 +5,12 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PORTIONED } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';
 import { exchange, parseReplies, type RawReply } from '../support/raw-http.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 import { wat } from '../support/wasm/wat.ts';
 
 const KIB = 1024;
@@ -18,10 +18,9 @@ const MIB = 1024 * KIB;
 const SLOW_MS = 120_000;
 const LAST_CHUNK = '\r\n0\r\n\r\n';
 
-let server: TestServer;
+const server = await sharedServer();
 
 beforeAll(async () => {
-  server = await startTestServer('--guest-executors=1');
   await fetch(`${server.http}/api/v1/databases/shop`, { method: 'POST' });
   const events = [{ id: '1', specversion: '1.0', type: 't', source: 'orders' }];
   const sent = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ events }) };
@@ -31,10 +30,6 @@ beforeAll(async () => {
   const bytes = await (await hashingView({ hasBatch: true, hasQuery: false })).bytes();
   await publish('state-views', { ...view, event_selector: {}, presenter: 'portioned' }, bytes);
 }, SLOW_MS);
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
 
 async function publish(kind: string, metadata: object, bytes: Uint8Array): Promise<void> {
   const form = new FormData();

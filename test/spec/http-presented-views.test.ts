@@ -2,11 +2,11 @@
 // Method: a real node; a view that counts, presented by a component that shows the parameters which it was given and
 // always has another page.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
 import { uniqueName } from '../support/grpc-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 import { wat } from '../support/wasm/wat.ts';
 
 /** One of each kind of proxy that says whom it has let in. */
@@ -42,18 +42,13 @@ const OTHERS = { 'x-forwarded-for': '10.0.0.1', 'x-forwarded-proto': 'https', 'x
 
 const BY_ACCOUNT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
 
-let server: TestServer;
+const server = await sharedServer();
 let view: Uint8Array;
 let presenter: Uint8Array;
 
 beforeAll(async () => {
-  server = await startTestServer('--guest-executors=1');
   view = await (await hashingView({ hasBatch: true, hasQuery: true })).bytes();
   presenter = await wat(SHOWING);
-});
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
 });
 
 /** A database with one event, and a view `shown` of it that has a presenter. */

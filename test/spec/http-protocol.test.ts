@@ -8,8 +8,9 @@ import { cloudEvent, errorOf, type HttpClient, jsonOf, NOT_FOUND, uniqueName } f
 import { startHttpNode } from '../support/http-node.ts';
 import { startHttpWorld } from '../support/http-world.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
-const { api } = await startHttpNode();
+const { api } = await sharedHttpNode();
 /** With a list of origins; and its reads wait for long. */
 const { api: listing } = await startHttpNode(
   '--cors-origins=https://ui.example,https://shop.example:8443',

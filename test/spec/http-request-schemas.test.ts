@@ -5,11 +5,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/transport/http/openapi/operations.ts';
-import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { AS_FIRST } from '../support/guarded-node.ts';
 import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
+import { sharedGuardedNode } from '../support/shared-servers.ts';
 import { toonComponents } from '../support/toon-node.ts';
 
-const { api } = await startGuardedNode('--guest-executors=1');
+const { api } = await sharedGuardedNode();
 const name = uniqueName();
 const path = `/api/v1/db/${name}`;
 const components = await toonComponents();

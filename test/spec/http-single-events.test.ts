@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, NOT_FOUND, uniqueName } from '../support/http-client.ts';
 import { createHistory } from '../support/http-history.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
-const { api } = await startHttpNode();
+const { api } = await sharedHttpNode();
 const name = uniqueName();
 
 const databaseId = await createHistory(api, name);

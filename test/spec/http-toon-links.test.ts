@@ -5,12 +5,12 @@
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
 import { entriesOf, isPage, PageWalker, routeOf } from '../support/page-walker.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 import { createToonDatabase, LAST_REVISION, publish, toonComponents } from '../support/toon-node.ts';
 import { linksOf, readToonPage, type ToonAction, type ToonPage } from '../support/toon-pages.ts';
 
-const { api } = await startHttpNode('--guest-executors=1');
+const { api } = await sharedHttpNode();
 const name = uniqueName();
 const components = await toonComponents();
 await createToonDatabase(api, name, components);

@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
 import type { EventPage } from '../support/http-history.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 import {
   createToonDatabase,
   LAST_REVISION,
@@ -15,7 +15,7 @@ import {
 } from '../support/toon-node.ts';
 import { linksOf, readToonPage, undone } from '../support/toon-pages.ts';
 
-const { api } = await startHttpNode('--guest-executors=1');
+const { api } = await sharedHttpNode();
 const name = uniqueName();
 const components = await toonComponents();
 await createToonDatabase(api, name, components);

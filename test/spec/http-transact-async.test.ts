@@ -16,9 +16,9 @@ import {
   type TransactionRecord,
   uniqueName,
 } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
-const { server, api } = await startHttpNode();
+const { server, api } = await sharedHttpNode();
 let name: string;
 let databaseId: string;
 

@@ -13,11 +13,11 @@ import {
   type TransactionRecord,
   uniqueName,
 } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
 const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
-const { api } = await startHttpNode();
+const { api } = await sharedHttpNode();
 let name: string;
 let databaseId: string;
 

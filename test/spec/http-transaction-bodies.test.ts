@@ -11,9 +11,9 @@ import {
   type TransactionRecord,
   uniqueName,
 } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
-const { api } = await startHttpNode();
+const { api } = await sharedHttpNode();
 let name: string;
 
 beforeEach(async () => {

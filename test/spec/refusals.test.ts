@@ -3,12 +3,13 @@
 // requests of which the names alone differ, whose refusals are compared byte for byte, with what stands around them.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GrpcFailure, type UnaryName } from '../support/grpc-client.ts';
-import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { AS_FIRST } from '../support/guarded-node.ts';
 import { type Answer, cloudEvent, errorOf, jsonOf } from '../support/http-client.ts';
+import { sharedGuardedNode } from '../support/shared-servers.ts';
 import { countingText } from '../support/wasm/counting.ts';
 import { wat } from '../support/wasm/wat.ts';
 
-const { server, api } = await startGuardedNode();
+const { server, api } = await sharedGuardedNode();
 const HERE = 'refusals-here';
 const [KEPT, GONE] = ['kept', 'gone'];
 const BATCH = { [KEPT]: '0193a1b2-c3d4-7e5f-8a9b-1000000000aa', [GONE]: '0193a1b2-c3d4-7e5f-8a9b-1000000000bb' };

@@ -10,11 +10,12 @@ import { OPERATIONS, type Operation } from '../../src/service/access/permissions
 import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { GrpcFailure, type StreamName, type UnaryName } from '../support/grpc-client.ts';
-import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { AS_FIRST } from '../support/guarded-node.ts';
 import { type Answer, cloudEvent, errorOf, jsonOf, type Sent } from '../support/http-client.ts';
 import { ROLE_NAMES, ROLE_TABLE, type RoleName } from '../support/role-table.ts';
+import { sharedGuardedNode } from '../support/shared-servers.ts';
 
-const { server, api } = await startGuardedNode();
+const { server, api } = await sharedGuardedNode();
 const ABSENT = 'absent-one';
 const THERE = 'there-one';
 /** One that there is, and that the grants are for. */

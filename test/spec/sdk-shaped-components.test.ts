@@ -2,11 +2,12 @@
 // for both, commands committed once under their conditions, refusals and faults with the codes of the interface, and a
 // node that goes on. Method: a real node and components that componentize-js makes of the SDK's worlds; each test in a
 // database of its own.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ExecuteStateChangeRequest, FetchStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { uniqueName } from '../support/grpc-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { type TestServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-servers.ts';
 import { SDK_CHANGE, SDK_VIEW, sdkComponent } from '../support/wasm/sdk-built.ts';
 import { sdkTypesWith, sdkViewText } from '../support/wasm/sdk-shaped.ts';
 import { wat } from '../support/wasm/wat.ts';
@@ -16,18 +17,13 @@ const BUILD_MS = 300_000;
 const SLOW = { deadlineMs: 60_000 };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-let server: TestServer;
+const server = await sharedServer();
 const built: { view: Uint8Array; change: Uint8Array } = { view: new Uint8Array(0), change: new Uint8Array(0) };
 
 beforeAll(async () => {
   built.view = await sdkComponent('state-view', SDK_VIEW);
   built.change = await sdkComponent('state-change', SDK_CHANGE);
-  server = await startTestServer('--guest-executors=1');
 }, BUILD_MS);
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
 
 function published(path: string, metadata: object, bytes: Uint8Array): Promise<Response> {
   const form = new FormData();

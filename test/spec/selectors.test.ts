@@ -6,11 +6,11 @@ import { failureOf } from '../support/grpc-client.ts';
 import { event, maxRevision, transaction } from '../support/grpc-requests.ts';
 import { cloudEvent, errorOf, FAILED_PRECONDITION, INVALID_ARGUMENT, q, uniqueName } from '../support/http-client.ts';
 import { idsOf } from '../support/http-history.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
 type Parts = Parameters<typeof EventSelector.fromPartial>[0];
 
-const { api, server } = await startHttpNode();
+const { api, server } = await sharedHttpNode();
 const { client } = server;
 const name = uniqueName();
 const EVENTS = [

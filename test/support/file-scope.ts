@@ -5,10 +5,14 @@
 import { channel } from 'node:diagnostics_channel';
 import { afterAll } from 'vitest';
 import { takeCosts } from './costs.ts';
-import { endFile } from './test-scope.ts';
+import { endFile, nodes } from './test-scope.ts';
 
-/** Whether a node runs in this process: each looks at all connections that come (src/main/connection-bound.ts). */
-const hasNode = (): boolean => channel('net.server.socket').hasSubscribers;
+/**
+ * Whether a node runs in this process that no files share. One that was started without `startTestServer` is known by
+ * the connections at which it looks (src/main/connection-bound.ts).
+ */
+const hasNode = (): boolean =>
+  nodes.shared === 0 ? channel('net.server.socket').hasSubscribers : nodes.running > nodes.shared;
 
 const hadNode = hasNode();
 

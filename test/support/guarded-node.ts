@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HttpClient } from './http-client.ts';
-import { startTestServer, type TestServer } from './server.ts';
+import { type RunningServer, startTestServer } from './server.ts';
 import { tempDir } from './temp-dir.ts';
 import { endWithFile } from './test-scope.ts';
 
@@ -12,16 +12,21 @@ export const FIRST_KEY = 'first-key-of-the-tests-0123456789abcdef';
 export const AS_FIRST: Readonly<Record<string, string>> = { 'x-api-key': FIRST_KEY };
 
 export interface GuardedNode {
-  readonly server: TestServer;
+  readonly server: RunningServer;
   readonly api: HttpClient;
+}
+
+/** Settings of a node that takes the first key from a file in the folder. */
+export function guardedSettings(folder: string): readonly string[] {
+  const file = join(folder, 'first-key');
+  writeFileSync(file, `${FIRST_KEY}\n`);
+  return ['--auth=on', `--auth-bootstrap-key-file=${file}`];
 }
 
 /** Runs when the promise resolves, until the last test of the file is over. Settings are those of the command line. */
 export async function startGuardedNode(...settings: readonly string[]): Promise<GuardedNode> {
   const dir = tempDir();
-  const file = join(dir.path, 'first-key');
-  writeFileSync(file, `${FIRST_KEY}\n`);
-  const server = await startTestServer('--auth=on', `--auth-bootstrap-key-file=${file}`, ...settings);
+  const server = await startTestServer(...guardedSettings(dir.path), ...settings);
   endWithFile(async () => {
     await server[Symbol.asyncDispose]();
     dir[Symbol.dispose]();

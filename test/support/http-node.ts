@@ -1,10 +1,10 @@
 /** A real node for the tests of one file, and a client of its HTTP API. */
 import { HttpClient } from './http-client.ts';
-import { startTestServer, type TestServer } from './server.ts';
+import { type RunningServer, startTestServer } from './server.ts';
 import { endWithFile } from './test-scope.ts';
 
 export interface HttpNode {
-  readonly server: TestServer;
+  readonly server: RunningServer;
   readonly api: HttpClient;
 }
 

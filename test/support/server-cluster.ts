@@ -4,7 +4,7 @@
  */
 import { spending } from './costs.ts';
 import { eventually } from './eventually.ts';
-import { startServerIn, type TestServer } from './one-server.ts';
+import { startServerIn, type TestServer } from './server.ts';
 import { tempDir } from './temp-dir.ts';
 
 /** A scrape takes milliseconds of the processor that the nodes need. */

@@ -1,21 +1,87 @@
-/** The server that a test is about: one node, or in the runs of the cluster three that are seen as one. */
-import { inject } from 'vitest';
-import { startTestNode, type TestServer } from './one-server.ts';
-import { startServerCluster } from './server-cluster.ts';
+/**
+ * A real node for tests: every part of the server, in this process, on free loopback ports and a directory of its own.
+ */
+import type { ChannelCredentials } from '@grpc/grpc-js';
+import { silentLogger } from '#observability';
+import { readInvocation } from '../../src/main/config.ts';
+import { startServers } from '../../src/main/servers.ts';
+import { spending } from './costs.ts';
+import { TestClient } from './grpc-client.ts';
+import { tempDir } from './temp-dir.ts';
+import { nodes } from './test-scope.ts';
 
-export { startServerFor, startServerIn, startTestNode, type TestServer } from './one-server.ts';
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    readonly isClustered?: boolean;
-  }
+/** What a test needs to know of a server that somebody else ends. */
+export interface RunningServer {
+  /** host:port. */
+  readonly grpc: string;
+  /** http://host:port. */
+  readonly http: string;
+  /** host:port where other nodes find it; empty when they do not. */
+  readonly peer: string;
+  /** http://host:port of MCP. */
+  readonly mcp: string;
+  /** The URL of the metrics of the node that speaks gRPC. */
+  readonly metrics: string;
+  /** The same of the node that speaks HTTP. */
+  readonly metricsOfHttp: string;
+  readonly dataDir: string;
+  /** host:port of gRPC of each node of it. */
+  readonly nodes: readonly string[];
+  /** Port of gRPC. */
+  readonly port: number;
+  /** A client of gRPC; it connects with its first call. */
+  readonly client: TestClient;
 }
 
-/**
- * One node, or where the run says so a cluster (vitest.config.ts). Settings are those of the command line, such
- * as `--read-wait-ms=50`.
- */
+export type TestServer = RunningServer & AsyncDisposable;
+
+/** Settings are those of the command line, such as `--read-wait-ms=50`. */
 export async function startTestServer(...settings: readonly string[]): Promise<TestServer> {
-  if (inject('isClustered') === true) return startServerCluster(...settings);
-  return startTestNode(...settings);
+  const dir = tempDir();
+  const server = await startServerIn(dir.path, ...settings);
+  return {
+    ...server,
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]();
+      dir[Symbol.dispose]();
+    },
+  };
+}
+
+/** The same in a directory that outlives it, from which it may be started again. */
+export function startServerIn(dataDir: string, ...settings: readonly string[]): Promise<TestServer> {
+  return startServerFor(undefined, dataDir, ...settings);
+}
+
+/** The same with a client that speaks TLS. */
+export async function startServerFor(
+  channel: ChannelCredentials | undefined,
+  dataDir: string,
+  ...settings: readonly string[]
+): Promise<TestServer> {
+  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
+  const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
+  const read = readInvocation([`--data-dir=${dataDir}`, ...ports, ...small, ...settings], {});
+  if (read.kind === 'failure') throw new Error(read.reason.join(' '));
+  if (read.value.kind !== 'run') throw new Error('the settings of a test server start a node');
+  const { config } = read.value;
+  const running = await spending('starting nodes', () => startServers(config, silentLogger));
+  nodes.running += 1;
+  const { grpc } = running.addresses;
+  const client = new TestClient(grpc, {}, channel);
+  return {
+    ...running.addresses,
+    peer: running.addresses.peer ?? '',
+    mcp: running.addresses.mcp ?? '',
+    dataDir,
+    metricsOfHttp: running.addresses.metrics,
+    nodes: [grpc],
+    port: Number(grpc.slice(grpc.lastIndexOf(':') + 1)),
+    client,
+    [Symbol.asyncDispose]: async () => {
+      await client[Symbol.asyncDispose]();
+      await running.drain();
+      nodes.running -= 1;
+    },
+  };
 }

@@ -24,6 +24,9 @@ export function endWithTest(child: ChildProcess): void {
   });
 }
 
+/** Number of nodes that run in this process; those that files share outlive each of them (server.ts). */
+export const nodes = { running: 0, shared: 0 };
+
 let file = new AsyncDisposableStack();
 
 /**

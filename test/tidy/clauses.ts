@@ -1,7 +1,6 @@
 /**
  * The clauses of the specification are a closed table: docs/spec/README.md leads from its parts to their clauses, the
- * other pages of docs/spec say what each clause promises, and tests of test/spec show it through the real servers. The
- * same page says what is not shown on clusters.
+ * other pages of docs/spec say what each clause promises, and tests of test/spec show it through the real servers.
  */
 import { type Fault, type Tree, under } from './tree.ts';
 
@@ -51,53 +50,6 @@ function titledClauses(tree: Tree): ReadonlySet<string> {
 function citedClauses(tree: Tree): ReadonlySet<string> {
   const texts = [...under(tree, /^test\/(?!tidy\/).*\.ts$/).values()];
   return new Set(texts.flatMap(idsIn));
-}
-
-const CONFIG = 'vitest.config.ts';
-/** The list in the configuration of tests, and a name in it. */
-const OF_ONE_NODE = /OF_ONE_NODE: readonly string\[\] = \[([^\]]*)\]/;
-const NAME = /^ *'([a-z0-9-]+)',$/gm;
-/** A row of the table of files that do not run on clusters: file; why, and what nothing else shows. */
-const ROW_OF_ONE = /^\| `([a-z0-9-]+)` \|([^|]+)\|$/gm;
-
-/**
- * The files that do not run on clusters are those that the page of clauses says, each with the clauses that only such
- * files show.
- */
-export function filesOfOneNodeAreTold(tree: Tree): readonly Fault[] {
-  const config = tree.get(CONFIG);
-  if (config === undefined) return [];
-  const left = [...(OF_ONE_NODE.exec(config)?.[1] ?? '').matchAll(NAME)].flatMap(([, name]) => name ?? []);
-  const rows = [...(tree.get(TABLE) ?? '').matchAll(ROW_OF_ONE)].map(([, name = '', why = '']) => ({ name, why }));
-  const titled = [...under(tree, TESTS)].map(([path, text]) => ({ path, ids: idsInTitles(text) }));
-  const isOf = (name: string, path: string): boolean =>
-    [`test/spec/${name}.test.ts`, `test/spec/${name}.long.test.ts`].includes(path);
-  const isLeft = (path: string): boolean => left.some((name) => isOf(name, path));
-  const onClusters = new Set(titled.filter(({ path }) => !isLeft(path)).flatMap(({ ids }) => ids));
-  const onlyIn = (name: string): readonly string[] => {
-    const ids = titled.filter(({ path }) => isOf(name, path)).flatMap((each) => each.ids);
-    return [...new Set(ids)].filter((id) => !onClusters.has(id));
-  };
-  return [
-    ...left
-      .filter((name) => !titled.some(({ path }) => isOf(name, path)))
-      .map((name) => `${CONFIG}: there is no test/spec/${name}.test.ts`),
-    ...left
-      .filter((name) => !rows.some((row) => row.name === name))
-      .map((name) => `${TABLE}: ${name} does not run on clusters, and no row says why`),
-    ...rows
-      .filter(({ name }) => !left.includes(name))
-      .map(({ name }) => `${TABLE}: ${name} runs on clusters (${CONFIG})`),
-    ...rows.flatMap(({ name, why }) => {
-      const [told, shown] = [idsIn(why), onlyIn(name)];
-      return [
-        ...shown
-          .filter((id) => !told.includes(id))
-          .map((id) => `${TABLE}: ${name} alone shows ${id}, and not on clusters`),
-        ...told.filter((id) => !shown.includes(id)).map((id) => `${TABLE}: ${id} is not shown by ${name} alone`),
-      ];
-    }),
-  ];
 }
 
 function partsWithout(table: string): readonly string[] {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { adrRow } from '../../scripts/support/adr-index.ts';
 import { withBlock } from '../../scripts/support/generated-block.ts';
 import { withPlatforms } from '../../scripts/support/lock-platforms.ts';
-import { clausesAreClosed, filesOfOneNodeAreTold } from './clauses.ts';
+import { clausesAreClosed } from './clauses.ts';
 import {
   commentsAreNarrow,
   filesAreShort,
@@ -73,12 +73,6 @@ const CLAUSES: Files = {
   'docs/spec/README.md': `${HEAD}| Rules | 6 | SPEC-HTTP-R6 |\n| | 7 | later |\n`,
   'docs/spec/http.md': '| clause | what it promises |\n|---|---|\n| SPEC-HTTP-R6 | It redirects. |\n',
   'test/spec/a.test.ts': "describe('SPEC-HTTP-R6: redirects', () => {",
-};
-const ALONE: Files = {
-  'vitest.config.ts': "const OF_ONE_NODE: readonly string[] = [\n  // Why.\n  'tls',\n];\n",
-  'docs/spec/README.md': '| file | why |\n|---|---|\n| `tls` | It has its own nodes: SPEC-TLS-CLI. |\n',
-  'test/spec/tls.test.ts': "it('SPEC-TLS-CLI') it('SPEC-HTTP-R6')",
-  'test/spec/a.test.ts': "it('SPEC-HTTP-R6')",
 };
 const UNNAMED = 'docs/spec: no title of a test in test/spec names SPEC-HTTP-R6';
 
@@ -336,17 +330,6 @@ const CASES: readonly Case[] = [
       [{ ...CLAUSES, 'docs/spec/README.md': `${HEAD}| Rules | 7 | later |\n` }, 'no part leads to SPEC-HTTP-R6'],
       [{ ...CLAUSES, 'docs/spec/README.md': `${HEAD}| Rules | 6 | SPEC-HTTP-R5 |\n` }, 'what SPEC-HTTP-R5 promises'],
       [{ ...CLAUSES, 'docs/spec/README.md': `${HEAD}| | 7 | |\n` }, '"7" has neither a clause nor "later"'],
-    ],
-  },
-  {
-    rule: filesOfOneNodeAreTold,
-    passes: [ALONE],
-    finds: [
-      [{ ...ALONE, 'docs/spec/README.md': '' }, 'tls does not run on clusters, and no row says why'],
-      [{ ...ALONE, 'docs/spec/README.md': '| `a` | Why. |\n' }, 'a runs on clusters (vitest.config.ts)'],
-      [{ ...ALONE, 'test/spec/a.test.ts': '' }, 'tls alone shows SPEC-HTTP-R6, and not on clusters'],
-      [{ ...ALONE, 'test/spec/a.test.ts': "it('SPEC-TLS-CLI')" }, 'SPEC-TLS-CLI is not shown by tls alone'],
-      [{ 'vitest.config.ts': ALONE['vitest.config.ts'] ?? '' }, 'there is no test/spec/tls.test.ts'],
     ],
   },
 ];

@@ -9,7 +9,7 @@ import { GRPC_LIMITS } from '../../../src/transport/grpc/limits.ts';
 import * as http from '../../../src/transport/http/limits.ts';
 import * as mcp from '../../../src/transport/mcp/limits.ts';
 import { PREFACE } from '../../support/http2-frames.ts';
-import { startTestNode, type TestServer } from '../../support/one-server.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
 import { HALF_REQUEST, IDLE_GRPC, startSlowClients, trickledCall } from '../../support/slow-clients.ts';
 
 const TEST_MS = 60_000;
@@ -56,7 +56,7 @@ async function newcomers({ http: api, mcp: tools, grpc }: TestServer): Promise<v
 }
 
 async function realNode(...settings: readonly string[]): Promise<TestServer> {
-  const node = await startTestNode(...settings);
+  const node = await startTestServer(...settings);
   onTestFinished(() => node[Symbol.asyncDispose]());
   // What serves MCP is loaded with the first request for it.
   await fetch(`${node.mcp}/nothing`);
