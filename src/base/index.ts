@@ -73,6 +73,7 @@ export {
 } from './instant.ts';
 export { formatLevels, hasLevel, isLevelRange, LEVEL_FIRST, LEVELS, type LevelRange } from './levels.ts';
 export { Link, LinkedList } from './linked-list.ts';
+export { nearestName } from './nearest-name.ts';
 export type { Clock, Crc32, Random, Sha256 } from './ports.ts';
 export { ProtoReader } from './proto-reader.ts';
 export {

@@ -16,7 +16,7 @@ import {
   STATE_VIEW_NAMES_MAX,
   URI_BYTES_MAX,
 } from './limits.ts';
-import { isMediaType } from './media-type.ts';
+import { isMediaType, isScriptType } from './media-type.ts';
 import { type ComponentName, isComponentName } from './names.ts';
 import { and, parameter, type Selector, type SelectorTemplate } from './selector.ts';
 import { sizeFault } from './selector-rules.ts';
@@ -82,6 +82,22 @@ export function checkDefinition(definition: Definition, place: RulesPlace): void
     checkOffers(definition, place);
     checkSettings(definition, place);
   }
+}
+
+/**
+ * Adds a fault for each content type that browsers run as a script: a page of another origin can load a rendered
+ * state by `<script src>`. Only publications are checked; stored definitions may be older than this rule.
+ */
+export function refuseScripts(definition: Definition, place: RulesPlace): void {
+  if (definition.kind === 'state-view') refuseScript(definition.contentType, 'content_type', place);
+  if (definition.kind !== 'presenter') return;
+  for (const [index, { contentType }] of definition.offers.entries()) {
+    refuseScript(contentType, `content_types[${index}].content_type`, place);
+  }
+}
+
+function refuseScript(contentType: string, name: string, place: RulesPlace): void {
+  if (isScriptType(contentType)) addFault(place, name, 'must not be a script', contentType);
 }
 
 function checkStateView(view: StateViewDefinition, place: RulesPlace): void {

@@ -110,7 +110,14 @@ export {
   type TimedDefinitionEntry,
 } from './definition-entry.ts';
 export { definitionFromJson, heldSchema, typesTemplate } from './definition-json.ts';
-export { bindView, canonicalNames, checkDefinition, isKeyOf, keyedTemplate } from './definition-rules.ts';
+export {
+  bindView,
+  canonicalNames,
+  checkDefinition,
+  isKeyOf,
+  keyedTemplate,
+  refuseScripts,
+} from './definition-rules.ts';
 export {
   DATA_KIND,
   type EffectiveTime,

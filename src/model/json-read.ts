@@ -3,7 +3,16 @@
  * says something else. Absent members and members that are null are the same here (proto3 JSON); who must tell them
  * apart asks the object itself.
  */
-import { type AskedRevision, cut, type Instant, instantFault, parseInstant, quote, unreachable } from '#base';
+import {
+  type AskedRevision,
+  cut,
+  type Instant,
+  instantFault,
+  nearestName,
+  parseInstant,
+  quote,
+  unreachable,
+} from '#base';
 import type { Faults, Said } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
 import { FAULT_VALUE_LENGTH_MAX } from './limits.ts';
@@ -45,10 +54,16 @@ export function isPresent(node: JsonNode | undefined): node is JsonNode {
 
 /** Adds a fault for each member that the object must not have: a typing error must not change what is asked. */
 export function refuseOthers(object: JsonObject, known: readonly string[], place: JsonPlace): void {
-  const rule = known.length === 0 ? 'is unknown; nothing is known here' : `is unknown; known are ${known.join(', ')}`;
   for (const name of object.members.keys()) {
-    if (!known.includes(name)) place.faults.add(inside(place, name).field, rule);
+    if (!known.includes(name)) place.faults.add(inside(place, name).field, unknownRule(name, known));
   }
+}
+
+/** What an error says of a name that is unknown. */
+function unknownRule(name: string, known: readonly string[]): string {
+  if (known.length === 0) return 'is unknown; nothing is known here';
+  const meant = nearestName(name, known);
+  return `is unknown; known are ${known.join(', ')}${meant === undefined ? '' : `; use ${meant}`}`;
 }
 
 export function objectFrom(

@@ -78,6 +78,11 @@ export function isJsonType(mediaType: string): boolean {
   return essence === 'application/json' || essence === 'text/json' || essence.endsWith('+json');
 }
 
+/** What browsers run as a script (WHATWG MIME Sniffing, "JavaScript MIME type"). */
+export function isScriptType(mediaType: string): boolean {
+  return /^(?:application|text)\/(?:x-)?(?:java|ecma|live|j)script(?:1\.[0-5])?$/.test(essenceOf(mediaType));
+}
+
 export function isTextType(mediaType: string): boolean {
   return essenceOf(mediaType).startsWith('text/');
 }

@@ -37,6 +37,7 @@ describe('SPEC-HTTP-CORS', () => {
   ])('headers stand on the reply to %s %s', async (method, path) => {
     const { headers } = await api.send(path, { method, headers: { origin: 'https://ui.example' } });
     expect(headers.get('access-control-allow-origin')).toBe('*');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('access-control-allow-methods')).toBe('GET, POST, PUT, DELETE, OPTIONS');
     expect(headers.get('access-control-allow-headers')).toMatch(/^Content-Type, X-API-Key, /);
     expect(headers.get('access-control-expose-headers')).toContain('x-revision');

@@ -30,6 +30,8 @@ export function statusOfFrame(fault: FrameFault): CallStatus {
         'must be 1 to 8 digits and a unit of H, M, S, m, u or n, such as 500m',
         fault.value,
       );
+    case 'header':
+      return header(fault.name, fault.rule, fault.value);
     case 'metadata':
       return header(fault.name, 'must consist of printable ASCII characters', fault.value);
     case 'path': {

@@ -21,6 +21,7 @@ import {
   type Priority,
   parseComponentName,
   REDUCE_FUNCTION,
+  refuseScripts,
   type SelectorTemplate,
   typesTemplate,
 } from '#model';
@@ -256,6 +257,8 @@ function enumFrom<Value>(fields: Fields, name: string, values: readonly Value[],
 }
 
 function checked(definition: Definition | undefined, place: Place): Definition | undefined {
-  if (definition !== undefined) checkDefinition(definition, place);
+  if (definition === undefined) return undefined;
+  checkDefinition(definition, place);
+  refuseScripts(definition, place);
   return definition;
 }

@@ -11,7 +11,7 @@ export const ASSET_ROUTES: readonly Route[] = [
   { method: 'GET', path: '/assets/{file}', isForAnybody: true, isCounted, handle: readAsset },
 ];
 
-const HEADERS = { 'cache-control': 'public, max-age=31536000, immutable', 'x-content-type-options': 'nosniff' };
+const HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' };
 
 /** They are a hundred times as long, and no page of ours loads them but the one of Swagger UI. */
 function isCounted(params: unknown): boolean {

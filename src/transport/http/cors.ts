@@ -1,5 +1,6 @@
 /**
- * Cross-origin headers, on every reply, so that a page of another origin can call the API and read what it was told.
+ * Headers of every reply: those of CORS, so that a page of another origin can call the API and read the reply, and
+ * `nosniff`, so that no browser takes stored bytes for a script.
  *
  * The specification guarantees two request headers (Content-Type, X-API-Key); the others are those that a client of
  * this API sends. No credentials mode: `*` and cookies do not go together, and Cairn sets no cookie.
@@ -19,7 +20,10 @@ const CORS_EXPOSED_HEADERS =
 
 type Headers = Readonly<Record<string, string>>;
 
+const ALWAYS: Headers = { 'x-content-type-options': 'nosniff' };
+
 const SHARED: Headers = {
+  ...ALWAYS,
   'access-control-allow-methods': CORS_METHODS,
   'access-control-allow-headers': CORS_REQUEST_HEADERS,
   'access-control-expose-headers': CORS_EXPOSED_HEADERS,
@@ -28,7 +32,7 @@ const SHARED: Headers = {
 const ANY_ORIGIN: Headers = { 'access-control-allow-origin': '*', ...SHARED };
 
 /** A list answers differently by origin, which caches must know. */
-const OTHER_ORIGIN: Headers = { vary: 'Origin' };
+const OTHER_ORIGIN: Headers = { ...ALWAYS, vary: 'Origin' };
 
 /** The headers for a request of this origin. */
 export function corsHeaders(allowed: AllowedOrigins, origin: string | undefined): Headers {

@@ -5,6 +5,7 @@
 import { isIPv6 } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
+import { headerRule } from '../own-headers.ts';
 import { invalidField } from './errors.ts';
 
 /**
@@ -37,11 +38,7 @@ export function isAboutServer({ method, originalUrl }: FastifyRequest): boolean 
 /** What is wrong with request line and headers. */
 export function headFault(request: FastifyRequest): DatabaseError | undefined {
   return (
-    versionFault(request) ??
-    hostFault(request) ??
-    targetFault(request) ??
-    framingFault(request) ??
-    repetitionFault(request)
+    versionFault(request) ?? hostFault(request) ?? targetFault(request) ?? framingFault(request) ?? namesFault(request)
   );
 }
 
@@ -80,10 +77,14 @@ function framingFault({ raw: { headers, httpVersion } }: FastifyRequest): Databa
   return coding.toLowerCase() === 'chunked' ? undefined : invalidField('Transfer-Encoding', 'must be chunked', coding);
 }
 
-function repetitionFault({ raw: { rawHeaders } }: FastifyRequest): DatabaseError | undefined {
+/** A header of ours that is unknown, or one with a single value that is sent twice. */
+function namesFault({ raw: { rawHeaders } }: FastifyRequest): DatabaseError | undefined {
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = SINGLE_HEADERS.get(rawHeaders[at]?.toLowerCase() ?? '');
+    const lower = rawHeaders[at]?.toLowerCase() ?? '';
+    const rule = headerRule(lower);
+    if (rule !== undefined) return invalidField(lower, rule, rawHeaders[at + 1]);
+    const name = SINGLE_HEADERS.get(lower);
     if (name === undefined) continue;
     if (seen.has(name)) return invalidField(name, 'must be sent once', rawHeaders[at + 1]);
     seen.add(name);

@@ -1,25 +1,30 @@
 /**
- * Which query parameters a route takes, and what becomes of the others.
- *
- * A write refuses every other one: a misspelt `database_id` must not become a deletion by name, nor a `transaction_id`
- * that stands in the URL a second commit. A read refuses those that mean something elsewhere, such as the `limit` of a
- * list where there is none; what no route knows it passes over, as is usual on the web. (ADR 0072)
+ * Which query parameters a route takes. Every other one is refused, and the error names the nearest that is taken: a
+ * misspelt `limit` must not become another page, nor a misspelt `database_id` a deletion by name (decisions 11.2).
  */
+import { nearestName } from '#base';
 import { invalidField } from './errors.ts';
 import type { QueryParameters } from './query-string.ts';
 import type { Route } from './route.ts';
 
-/** Throws for what the route refuses; `known` are the parameters of all routes. */
-export function refuseParameters(route: Route, query: QueryParameters, known: ReadonlySet<string>): void {
-  const { parameters = [], method, isRead = method === 'GET', takesAnyParameter = false } = route;
+/** Names that other stores and our own replies have for a parameter. */
+const SYNONYMS: ReadonlyMap<string, string> = new Map([
+  ['cursor', 'after'],
+  ['next_cursor', 'after'],
+]);
+
+/** @throws DatabaseError for the first parameter that the route does not take. */
+export function refuseParameters(route: Route, query: QueryParameters): void {
+  const { parameters = [], takesAnyParameter = false } = route;
   if (takesAnyParameter) return;
   for (const name of query.names()) {
-    if (parameters.includes(name) || (isRead && !known.has(name))) continue;
-    throw invalidField(name, `is no query parameter of this path: ${ruleOf(route, parameters)}`);
+    if (!parameters.includes(name)) throw invalidField(name, ruleOf(name, route));
   }
 }
 
-function ruleOf({ method }: Route, parameters: readonly string[]): string {
-  if (parameters.length > 0) return `it takes ${parameters.join(', ')}`;
-  return method === 'POST' ? 'it takes none, and what it is to be told stands in the body' : 'it takes none';
+function ruleOf(name: string, { method, parameters = [] }: Route): string {
+  const unknown = 'is no query parameter of this path';
+  if (parameters.length === 0) return `${unknown}: it takes none${method === 'POST' ? '; send it in the body' : ''}`;
+  const meant = nearestName(SYNONYMS.get(name) ?? name, parameters);
+  return `${unknown}: ${meant === undefined ? '' : `use ${meant}; `}it takes ${parameters.join(', ')}`;
 }

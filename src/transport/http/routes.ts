@@ -36,9 +36,6 @@ export const ROUTES: readonly Route[] = [
   ...openApiRoutes(() => ROUTES),
 ];
 
-/** The query parameters that any route takes. */
-export const PARAMETERS: ReadonlySet<string> = new Set(ROUTES.flatMap(({ parameters = [] }) => parameters));
-
 /** Paths with the methods that they answer, as an `Allow` header lists them. */
 export function methodsByPath(routes: readonly Route[]): ReadonlyMap<string, string> {
   const methods = new Map<string, readonly string[]>();

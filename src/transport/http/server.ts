@@ -44,7 +44,7 @@ import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
 import { RequestTraces } from './request-traces.ts';
 import type { Route, RouteContext } from './route.ts';
 import { refuseParameters } from './route-parameters.ts';
-import { methodsByPath, PARAMETERS, ROUTES, SERVER_METHODS } from './routes.ts';
+import { methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
 import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
 import { Turns } from './turns.ts';
 
@@ -333,7 +333,7 @@ class HttpFront {
         const routed = new HttpRequest(request, reply, this.#limits, this.#traces?.spanOf(request));
         const filledIn = isRead(route) ? withoutEmptyFields(routed) : undefined;
         if (filledIn !== undefined) return this.#send(request, reply, filledIn);
-        refuseParameters(route, routed.query(), PARAMETERS);
+        refuseParameters(route, routed.query());
         const unsent = await takeForm(request, routed);
         if (unsent !== undefined) return this.#send(request, reply, unsent);
         let answer: HttpReply;

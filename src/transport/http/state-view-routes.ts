@@ -35,7 +35,6 @@ export const STATE_VIEW_ROUTES: readonly Route[] = [
  */
 const SANDBOXED = {
   'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:",
-  'x-content-type-options': 'nosniff',
 } as const;
 
 type Scope = Pick<BoundStateView, 'databaseName' | 'revision'>;

@@ -132,6 +132,8 @@ describe('the metadata of a State View', () => {
       '.query_temporality must be one of revision, effective_timestamp',
     ],
     ['a bad content type', { content_type: 'json' }, '.content_type must be a media type such as application/json, of'],
+    ['a script', { content_type: 'text/javascript' }, '.content_type must not be a script'],
+    ['an old script', { content_type: 'Application/X-JavaScript; a=b' }, '.content_type must not be a script'],
     [
       'a number as schema',
       { content_schema: 5 },
@@ -235,6 +237,7 @@ describe('the metadata of the other kinds', () => {
     ['state-change', {}, '.state_change_name is required'],
     ['presenter', { presenter_name: 'p', content_types: [] }, '.content_types must offer at least one content type'],
     ['presenter', offering('text/csv', 'text/csv'), '.content_types[1].content_type must be offered once'],
+    ['presenter', offering('text/csv', 'text/ecmascript'), '.content_types[1].content_type must not be a script'],
     [
       'presenter',
       offering('text/csv', 'x'),

@@ -5,6 +5,7 @@
  * the bytes come in, so that it is answered in words of ours (docs/errors.md).
  */
 import type { IncomingHttpHeaders } from 'node:http2';
+import { headerRule } from '../../own-headers.ts';
 
 export type FrameFault =
   | { readonly kind: 'method'; readonly value: string }
@@ -19,6 +20,7 @@ export type FrameFault =
   | { readonly kind: 'timeout'; readonly value: string }
   /** A header that asks for something has characters for which grpc-js would drop it. */
   | { readonly kind: 'metadata'; readonly name: string; readonly value: string }
+  | { readonly kind: 'header'; readonly name: string; readonly rule: string; readonly value: string }
   /** The first byte of a message is neither 0 nor 1. */
   | { readonly kind: 'flag'; readonly value: number }
   /** A message is compressed, and `grpc-encoding` is absent or says that it is not. */
@@ -81,6 +83,10 @@ export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined 
   if (count > headersMax) return { kind: 'too-many-headers', count, countMax: headersMax };
   const fault = mediaFault(headers);
   if (fault !== undefined) return fault;
+  for (const [name, value] of Object.entries(headers)) {
+    const rule = headerRule(name);
+    if (rule !== undefined) return { kind: 'header', name, rule, value: String(value) };
+  }
   for (const name of ASKING) {
     const value = headers[name];
     if (value !== undefined && !PRINTABLE.test(String(value))) return { kind: 'metadata', name, value: String(value) };

@@ -1,0 +1,20 @@
+/**
+ * Request headers that are ours. One that is not known is refused, because a misspelt `x-min-revision` must not become
+ * a read of anything (decisions 11.2). Headers of others, also of proxies, are never refused.
+ */
+import { nearestName } from '#base';
+import { COUNTED } from './rate-limits.ts';
+import { RELAYED, SHOWN } from './relay.ts';
+
+const OF_CLIENTS = ['x-batch-id', 'x-last-seen-revision', 'x-min-revision', 'x-require-leader'];
+const KNOWN: ReadonlySet<string> = new Set([...OF_CLIENTS, RELAYED, SHOWN, COUNTED]);
+/** More of them may make a header of somebody else's. */
+const EDITS_MAX = 2;
+
+/** What is wrong with a header of this name, in small letters; undefined when it is known, or not ours. */
+export function headerRule(name: string): string | undefined {
+  if (!name.startsWith('x-') || KNOWN.has(name)) return undefined;
+  const meant = nearestName(name, OF_CLIENTS, EDITS_MAX);
+  if (meant !== undefined) return `is unknown: use ${meant}`;
+  return name.startsWith('x-cairn-') ? `is unknown: use ${OF_CLIENTS.join(', ')}` : undefined;
+}
