@@ -244,6 +244,8 @@ describe('SPEC-HTTP-FILTERS', () => {
       all.filter(([type, subject]) => type === 'order.placed' && subject === 'ada'),
     );
     expect(await eventsOf('start=2&end=4')).toEqual(all.filter(([, , at]) => Number(at) >= 2 && Number(at) <= 4));
+    expect(await eventsOf('start=1&end=18446744073709551615')).toEqual(all);
+    expect(await eventsOf('start=9007199254740992')).toEqual([]);
     expect(await eventsOf('start=2&end=4&direction=reverse&limit=1')).toEqual([
       all.findLast(([, , at]) => Number(at) === 4),
     ]);

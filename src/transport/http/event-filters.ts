@@ -15,7 +15,7 @@ import {
   term,
 } from '#model';
 import { invalidField } from './errors.ts';
-import type { QueryParameters } from './query-string.ts';
+import { parseRevision, type QueryParameters } from './query-string.ts';
 
 const TERMS: readonly {
   readonly name: string;
@@ -48,7 +48,10 @@ export function filterFrom(parameters: QueryParameters): Pick<EventQuery, 'selec
     return value === undefined ? [] : [term(kind, value)];
   });
   if (!faults.none) throw faults.toError('The query is malformed');
-  const [start, end] = RANGE.map((name) => parameters.integer(name, { min: 0, max: Number.MAX_SAFE_INTEGER }));
+  const [start, end] = RANGE.map((name) => {
+    const text = parameters.get(name);
+    return text === undefined ? undefined : parseRevision(name, text);
+  });
   if (start !== undefined && end !== undefined && start > end) {
     throw invalidField('end', `must not be before start, which is ${start}`, end);
   }

@@ -1,0 +1,101 @@
+/** A client of HTTP: Node's own, with each reply as an answer. */
+import { Agent, request as send } from 'node:http';
+import type { Answer, Query, Request, Saved, Sent } from '../model/vocabulary.ts';
+import { answerOf, failure, type Json, type Reply } from './http-answers.ts';
+import { callOf, type HttpCall } from './http-calls.ts';
+import { readJson } from './http-json.ts';
+
+const TIMEOUT_MS = 20_000;
+
+export class HttpClient implements Disposable {
+  readonly #base: string;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 });
+
+  constructor(base: string) {
+    this.#base = base;
+  }
+
+  async send({ request, minRevision }: Sent): Promise<Answer> {
+    const call = callOf(request);
+    const least = minRevision === undefined ? {} : { 'x-min-revision': String(minRevision) };
+    const reply = await this.#send({ ...call, headers: { ...call.headers, ...least } });
+    const scope = scopeOf(reply);
+    if (reply.status >= 400) return { ...failure(reply), ...scope };
+    if (reply.status === 307) return this.#follow(request, reply, scope);
+    if (reply.status === 204) return {};
+    const answer = { ...scope, ...answerOf(request, readJson(reply.text) as Json, reply) };
+    return { ...answer, saved: savedOf(request, call, reply, answer) };
+  }
+
+  /** `latest` and `cached` lead to a number. */
+  async #follow(request: Request, { headers }: Reply, { revision }: Answer): Promise<Answer> {
+    const path = String(headers['location']);
+    if (!path.endsWith(`/${revision}`)) return { error: `redirected to ${path} at revision ${revision}` };
+    const reply = await this.#send({ method: 'GET', path });
+    if (reply.status !== 200) return failure(reply);
+    return { ...scopeOf(reply), ...answerOf(request, readJson(reply.text) as Json, reply) };
+  }
+
+  #send({ method, path, body, headers = {} }: HttpCall): Promise<Reply> {
+    const typed =
+      body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    return new Promise((resolve, reject) => {
+      const sent = send(
+        `${this.#base}${path}`,
+        { method, agent: this.#agent, headers: { accept: 'application/json', ...typed, ...headers } },
+        (reply) => {
+          const pieces: Buffer[] = [];
+          reply.on('data', (piece: Buffer) => pieces.push(piece));
+          reply.on('error', reject);
+          reply.on('end', () =>
+            resolve({
+              status: reply.statusCode ?? 0,
+              headers: reply.headers,
+              text: Buffer.concat(pieces).toString('utf8'),
+            }),
+          );
+        },
+      );
+      sent.setTimeout(TIMEOUT_MS, () =>
+        sent.destroy(new Error(`${method} ${path} is not answered in ${TIMEOUT_MS} ms`)),
+      );
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+}
+
+/** How to go on behind a page. */
+function savedOf(request: Request, { paged }: HttpCall, { headers, text }: Reply, answer: Answer): Saved | undefined {
+  const query = queryOf(request);
+  const last = answer.events?.at(-1);
+  if (query === undefined || last === undefined || answer.hasMore !== true) return undefined;
+  const { next, next_cursor: cursor } = readJson(text) as Json;
+  const after = { revision: BigInt(last.revision), index: last.index };
+  const saved = { via: request.via, query: { ...query, after, at: BigInt(answer.revision ?? 0) } };
+  const path = next ?? /^<([^>]+)>; rel="next"$/.exec(String(headers['link'] ?? ''))?.[1];
+  if (typeof path === 'string') return { ...saved, next: path };
+  if (typeof cursor === 'string') return { ...saved, next: cursor, body: paged };
+  throw new Error(`there are more events, and no way to them: ${text.slice(0, 200)}`);
+}
+
+/** The query of which an answer may be a page. */
+function queryOf(request: Request): Query | undefined {
+  if (request.kind === 'query') return request.query;
+  if (request.kind === 'next') return request.saved.query;
+  if (request.kind !== 'scan') return undefined;
+  // Its cursor goes on by position.
+  return { selectors: [], isReverse: request.isReverse, limit: request.limit };
+}
+
+function scopeOf({ headers }: Reply): Answer {
+  const { 'x-database-id': databaseId, 'x-revision': revision } = headers;
+  return {
+    ...(databaseId === undefined ? {} : { databaseId: String(databaseId) }),
+    ...(revision === undefined ? {} : { revision: Number(revision) }),
+  };
+}

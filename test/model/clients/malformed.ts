@@ -1,0 +1,59 @@
+/** Requests that every interface must refuse with `invalid_argument`, whatever a database holds, each by a name. */
+import type { HttpCall } from './http-calls.ts';
+
+const EVENT = '{"id":"m","source":"s","specversion":"1.0","type":"t"}';
+
+/** Path below the database, and body. */
+const BODIES: Readonly<Record<string, readonly [path: string, body: string]>> = {
+  'POST no JSON': ['events', '{"events":['],
+  'POST trailing text': ['events', `{"events":[${EVENT}]} x`],
+  'POST a list': ['events', `[${EVENT}]`],
+  'POST unknown member': ['events', `{"events":[${EVENT}],"condition":[]}`],
+  'POST constraints twice': ['events', `{"events":[${EVENT}],"constraints":[],"constraints":[]}`],
+  'POST both words for constraints': ['events', `{"events":[${EVENT}],"constraints":[],"conditions":[]}`],
+  'POST events that are an object': ['events', `{"events":${EVENT}}`],
+  'POST event with a name twice': ['events', `{"events":[{"id":"a",${EVENT.slice(1)}]}`],
+  'POST event with data and data_base64': ['events', `{"events":[{"data":1,"data_base64":"AA==",${EVENT.slice(1)}]}`],
+  'POST constraint of an unknown kind': ['events', `{"events":[${EVENT}],"constraints":[{"least":{"revision":1}}]}`],
+  'POST constraint without a revision': ['events', `{"events":[${EVENT}],"constraints":[{"min_revision":{}}]}`],
+  'POST negative revision': ['events', `{"events":[${EVENT}],"constraints":[{"max":{"revision":-1}}]}`],
+  'POST revision of 2^64': [
+    'events',
+    `{"events":[${EVENT}],"constraints":[{"max":{"revision":18446744073709551616}}]}`,
+  ],
+  'POST revision as text': ['events', `{"events":[${EVENT}],"constraints":[{"max":{"revision":"one"}}]}`],
+  'POST query unknown member': ['query', '{"selector":{}}'],
+  'POST query unknown attribute': ['query', '{"selectors":[{"kind":"t"}]}'],
+  'POST query empty and': ['query', '{"selectors":[{"and":[]}]}'],
+  'POST query limit of 0': ['query', '{"limit":0}'],
+  'POST query limit of 1001': ['query', '{"limit":1001}'],
+  'POST query fraction': ['query', '{"revision_range":{"start":1.5}}'],
+  'POST query direction': ['query', '{"direction":"up"}'],
+  'POST query after a number': ['query', '{"after":1}'],
+  'POST query after no cursor': ['query', '{"after":"AQ"}'],
+  'POST query impossible time': ['query', '{"effective_time_range":{"end":"2026-02-30T00:00:00Z"}}'],
+};
+
+const PATHS: Readonly<Record<string, string>> = {
+  'GET revision with a sign': '/db/{db}/-1',
+  'GET revision of 2^64': '/db/{db}/18446744073709551616/events',
+  'GET revision with a zero': '/db/{db}/01',
+  'GET q that is no base64': '/db/{db}/0/events?q=*',
+  'GET q beside limit': '/db/{db}/0/events?q=e30&limit=1',
+  'GET q twice': '/db/{db}/0/events?q=e30&q=e30',
+  'GET limit of 0': '/db/{db}/0/events?limit=0',
+  'GET limit of 1001': '/db/{db}/0/streams?limit=1001',
+  'GET direction': '/databases/{db}/events?direction=up',
+  'GET after no cursor': '/databases/{db}/events?after=-1',
+  'GET index with a sign': '/db/{db}/0/events/1?index=-1',
+  'GET half an escape': '/db/{db}/0/streams/%E9',
+  'GET empty range': '/db/{db}/0/events?start=2&end=1',
+};
+
+export const MALFORMED_REQUESTS: readonly string[] = [...Object.keys(BODIES), ...Object.keys(PATHS)];
+
+export function malformedRequest(name: string, database: string): HttpCall {
+  const [path, body] = BODIES[name] ?? [];
+  if (path !== undefined) return { method: 'POST', path: `/databases/${database}/${path}`, body };
+  return { method: 'GET', path: (PATHS[name] ?? '').replace('{db}', database) };
+}

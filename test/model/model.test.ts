@@ -1,0 +1,18 @@
+// Goal: whatever a client asks, a real node answers as the specification says. Method: random sessions against nodes in
+// this process, each answer compared with that of the reference model (README.md). `npm run test:model` has more.
+import { describe, expect, it } from 'vitest';
+import { startNodes } from './nodes.ts';
+import { runModel } from './run.ts';
+
+const REQUESTS = 10_000;
+
+describe('the reference model', () => {
+  it('gives the answers that real nodes give to 10,000 random requests', { timeout: 240_000 }, async () => {
+    await using nodes = await startNodes();
+    const { requests, operations, refusals } = await runModel(nodes, { seed: 1, requests: REQUESTS });
+    expect(requests).toBeGreaterThanOrEqual(REQUESTS);
+    expect(operations.size).toBe(40);
+    expect(refusals.size).toBeGreaterThan(8);
+    expect(nodes.errors).toEqual([]);
+  });
+});
