@@ -74,6 +74,7 @@ class Session {
     for (let round = 0; round < rounds && !this.#isOver; round++) {
       await this.#write();
       await Promise.all(this.#drawReads().map((each) => this.#exchange(each)));
+      this.#requireSilence();
     }
     for (const name of this.#model.store.databases.keys())
       await this.#send({ kind: 'delete', via: 'DeleteDatabase', database: name });
@@ -90,13 +91,12 @@ class Session {
     await this.#send(drawTransact(random, name, database));
     const id = database?.transactions[before]?.id;
     // Shows what only the server knows of a new transaction, on which later answers depend.
-    if (id !== undefined)
-      await this.#send({
-        kind: 'lookup',
-        via: random.pick(['FetchTransaction', 'GET transaction']),
-        database: name,
-        id,
-      });
+    if (id === undefined) return;
+    const via = random.pick(['FetchTransaction', 'GET transaction'] as const);
+    await this.#exchange({
+      node: random.below(this.#deployment.length),
+      request: { kind: 'lookup', via, database: name, id },
+    });
   }
 
   #drawReads(): readonly Sent[] {
@@ -135,8 +135,19 @@ class Session {
     const right = this.#model.answer(sent, seen);
     const lines = differences(right, seen);
     if (lines.length > 0) this.#fail(place, sent, lines);
-    if (this.#nodes.errors.length > 0) this.#fail(place, sent, ['logged:', ...this.#nodes.errors]);
     this.#note(sent.request, seen);
+  }
+
+  /** A wrong answer tells more than what a node has logged about it. */
+  #requireSilence(): void {
+    const { plan, figures } = this.#running;
+    const { errors } = this.#nodes;
+    if (errors.length === 0) return;
+    throw new Fault(
+      [`a node has logged, by request ${figures.requests}:`, ...errors, againBy(plan.seed, figures.requests)].join(
+        '\n',
+      ),
+    );
   }
 
   async #answerTo(sent: Sent, place: number): Promise<Answer> {
@@ -170,13 +181,15 @@ class Session {
     const where = `node ${node + 1} of ${this.#deployment.length}`;
     const least = minRevision === undefined ? '' : `, x-min-revision ${minRevision}`;
     throw new Fault(
-      [
-        `seed ${seed}, request ${place}, to ${where}${least}: ${show(request)}`,
-        ...lines,
-        `again: npm run test:model -- --seed ${seed} --requests ${place}`,
-      ].join('\n'),
+      [`seed ${seed}, request ${place}, to ${where}${least}: ${show(request)}`, ...lines, againBy(seed, place)].join(
+        '\n',
+      ),
     );
   }
+}
+
+function againBy(seed: number, requests: number): string {
+  return `again: npm run test:model -- --seed ${seed} --requests ${requests}`;
 }
 
 function add(counts: Map<string, number>, name: string): void {

@@ -103,7 +103,8 @@ function recordOf(database: Database, revision: number, isReplayed: boolean): An
 export function learn(store: Store, name: string, seen: Answer): void {
   const database = store.databases.get(name);
   const transaction = database?.transactions[(seen.revision ?? 0) - 1];
-  if (database === undefined || transaction === undefined || transaction.hash !== undefined) return;
+  if (seen.error !== undefined || database === undefined) return;
+  if (transaction === undefined || transaction.hash !== undefined) return;
   transaction.recorded ??= String(seen.members?.['recorded'] ?? '');
   transaction.hash = String(seen.members?.['hash'] ?? '');
   const before = database.transactions[(seen.revision ?? 0) - 2]?.recorded ?? database.created ?? '';
