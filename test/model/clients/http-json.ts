@@ -48,7 +48,7 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
   source: 'source',
 };
 
-export function selectorJson(selector: Selector): object {
+function selectorJson(selector: Selector): object {
   if (selector.kind === 'all') return {};
   if (selector.kind === 'no-subject') return { equals: { subject: { hasValue: false } } };
   if ('parts' in selector)

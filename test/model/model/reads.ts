@@ -11,7 +11,7 @@ import {
   timeOf,
 } from './rules.ts';
 import { type Database, eventsUpTo, lastOf, Refusal, revisionOf, type Store, scopeOf } from './store.ts';
-import type { Answer, Listing, Position, Query, ReadEvent, Request, Selector } from './vocabulary.ts';
+import type { Answer, Listing, Position, Query, ReadEvent, Request } from './vocabulary.ts';
 
 type RequestOf<Kind extends Request['kind']> = Extract<Request, { readonly kind: Kind }>;
 
@@ -222,10 +222,4 @@ export function answerLookup(store: Store, { database: name, id }: RequestOf<'lo
 
 export function answerCatalog(store: Store): Answer {
   return { names: [...store.databases.keys()].filter(isDatabaseName).toSorted() };
-}
-
-/** The selectors of one attribute, as paths have them. */
-export function selectorOf(listing: Listing, value: string): Selector {
-  const kind = { streams: 'stream', subjects: 'subject', 'event-types': 'type' } as const;
-  return { kind: kind[listing], value };
 }
