@@ -57,9 +57,9 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compile'),
       ...(mode === ALL ? { TEST_LONG: '1' } : {}),
     },
-    // What needs longer says so itself, and why.
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // For what hangs. A test takes seconds at most, but may share its processor with other work.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     teardownTimeout: 10_000,
     passWithNoTests: false,
     allowOnly: false,

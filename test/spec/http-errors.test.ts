@@ -232,7 +232,7 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     expect(reply?.headers.get('location')).toBe(`/db/${name}/0`);
     for (const [root, status] of [
       ['http://a', 200],
-      ['HTTP://a?x=1', 200],
+      ['HTTP://a?limit=1', 200],
       ['http://a//', 404],
     ] as const) {
       expect(await raw(`GET ${root} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)).toMatchObject([{ status }]);
