@@ -122,7 +122,7 @@ describe.each([
   it.each<[Asked, string]>([
     [
       { $case: 'fileByFilename', value: 'cairn/v2/event.proto' },
-      '"cairn/v2/event.proto"; those that there are: cairn/v1',
+      '"cairn/v2/event.proto"; those that there are: cairn/cloudevents',
     ],
     [{ $case: 'fileByFilename', value: '' }, 'There is no file ""'],
     [

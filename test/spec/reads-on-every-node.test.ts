@@ -141,7 +141,8 @@ describe('a read that finds a row missing', () => {
       expect(jsonOf(await api.get('/db/holed/1/events'))).toMatchObject({ error: { code: 'INTERNAL' } });
       expect((await api.get('/db/holed/1')).status).toBe(200);
       expect(existsSync(join(dataDir, 'damage'))).toBe(false);
-      expect(await (await fetch(metrics)).text()).toMatch(/INTERNAL.* [1-9]/);
+      // The page is kept for a second.
+      await eventually(async () => expect(await (await fetch(metrics)).text()).toMatch(/INTERNAL.* [1-9]/));
     }
   });
 });

@@ -15,10 +15,11 @@ const SYNONYMS: ReadonlyMap<string, string> = new Map([
 
 /** @throws DatabaseError for the first parameter that the route does not take. */
 export function refuseParameters(route: Route, query: QueryParameters): void {
-  const { parameters = [], takesAnyParameter = false } = route;
+  const { parameters = [], takesBindings = false, takesAnyParameter = false } = route;
   if (takesAnyParameter) return;
   for (const name of query.names()) {
-    if (!parameters.includes(name)) throw invalidField(name, ruleOf(name, route));
+    if (parameters.includes(name) || (takesBindings && name.includes('.'))) continue;
+    throw invalidField(name, ruleOf(name, route));
   }
 }
 

@@ -28,6 +28,8 @@ export interface Route {
   readonly status?: 201 | 202;
   /** The query parameters that it takes; none unless given. */
   readonly parameters?: readonly string[];
+  /** Whether it takes those with a dot, too, which bind what a State View selects: `subject.account`. */
+  readonly takesBindings?: boolean;
   /** Whether it takes any, because what they are for is not known before something is read. */
   readonly takesAnyParameter?: boolean;
   /** Whether it reads, which every GET does. */

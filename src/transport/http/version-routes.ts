@@ -84,7 +84,7 @@ export const VERSION_ROUTES: readonly Route[] = [
     (segment): Route => ({
       method: 'GET',
       path: `/db/{database}/${segment}/{name}/v{version}`,
-      ...(segment === 'state-views' && { parameters: STATE_PARAMETERS }),
+      ...(segment === 'state-views' && { parameters: STATE_PARAMETERS, takesBindings: true }),
       handle: reading(segment),
     }),
   ),
