@@ -18,8 +18,9 @@ import type { Logger, Metrics } from '#observability';
 import { ANYBODY, type AuditRecord, auditService, guardService, type Service } from '#service';
 import type { Access } from '#transport';
 import { openAuditTrail } from './audit-trail.ts';
+import { contentOf } from './setting-files.ts';
 import type { Config } from './settings.ts';
-import { contentOf, tokenExtractors } from './token-access.ts';
+import { tokenExtractors } from './token-access.ts';
 
 interface AccessParts {
   /** Of the operator: asked before those that are built in for tokens. */

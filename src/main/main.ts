@@ -21,6 +21,8 @@ import { StopSignals } from './stop-signals.ts';
 import { widenThreadPool } from './thread-pool.ts';
 import { ensureV8Options } from './v8-options.ts';
 
+// The files of a node are for its own user.
+process.umask(0o077);
 refuseOldNode();
 refusePermissionModel();
 ensureV8Options();

@@ -14,7 +14,7 @@ import type { Logger, Metrics } from '#observability';
 import { PeerTls, type PeerTlsMaterial, type PeerTlsMode } from '#transport/peer';
 import type { PeerTlsSettings } from './peer-tls-settings.ts';
 import { ReloadedFiles } from './reloaded-files.ts';
-import { certificatesIn, checked, contentOf, keyIn, wrong } from './tls-files.ts';
+import { certificatesIn, checked, contentIfNamed, keyIn, wrong } from './tls-files.ts';
 
 export type PeerTlsFiles = Omit<PeerTlsSettings, 'peerTls'>;
 
@@ -119,9 +119,9 @@ class Reloaded implements NodePeerTls {
 
 function readFiles({ peerTlsCertFile, peerTlsKeyFile, peerTlsCaFile }: PeerTlsFiles): PeerTlsMaterial {
   return {
-    cert: contentOf(peerTlsCertFile, 'peer-tls-cert-file') ?? '',
-    key: contentOf(peerTlsKeyFile, 'peer-tls-key-file') ?? '',
-    ca: contentOf(peerTlsCaFile, 'peer-tls-ca-file') ?? '',
+    cert: contentIfNamed(peerTlsCertFile, 'peer-tls-cert-file') ?? '',
+    key: contentIfNamed(peerTlsKeyFile, 'peer-tls-key-file') ?? '',
+    ca: contentIfNamed(peerTlsCaFile, 'peer-tls-ca-file') ?? '',
   };
 }
 

@@ -12,6 +12,7 @@ import { stopProcess } from '#cluster';
 import { createLogger, type Logger } from '#observability';
 import { isRefusal } from './refusal.ts';
 import { type RunningNode, startServers } from './servers.ts';
+import { warnOfReadableSecrets } from './setting-files.ts';
 import type { Config } from './settings.ts';
 import { endAtOnce, type StopSignals } from './stop-signals.ts';
 import { ownLackingV8Options } from './v8-options.ts';
@@ -70,6 +71,7 @@ async function drained(running: RunningNode, withinMs: number, logger: Logger): 
 }
 
 async function start(config: Config, logger: Logger): Promise<RunningNode> {
+  warnOfReadableSecrets(config, logger);
   try {
     return await startServers(config, logger);
   } catch (error) {

@@ -68,8 +68,8 @@ export interface Addresses {
   readonly http: string;
   /** The same of MCP; absent where it is off. */
   readonly mcp?: string;
-  /** The URL that Prometheus scrapes. */
-  readonly metrics: string;
+  /** The URL that Prometheus scrapes; absent where it is off. */
+  readonly metrics?: string;
   /** host:port where other nodes find this one; absent when nobody can join. */
   readonly peer?: string;
   /** The directory of the documentation. */
@@ -133,7 +133,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const fronts = { starting, bound, transport, tls, node, dial, ...shared, service: open };
   const { grpc, http, mcp } = await openFronts(config, fronts);
   const scrape = await scraping;
-  bound?.name(scrape.address.port, 'metrics');
+  if (scrape !== undefined) bound?.name(scrape.address.port, 'metrics');
   node.advertise({
     grpc: advertised(config, grpc.address),
     http: urlAt(config, http.address),
@@ -156,7 +156,7 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
       lists.close();
       await guests[Symbol.asyncDispose]();
       await Promise.all([node.drain(), tracing?.close(graceMs)]);
-      await scrape.close();
+      await scrape?.close();
       bound?.[Symbol.dispose]();
       tls[Symbol.dispose]();
       peerTls?.[Symbol.dispose]();
@@ -210,7 +210,7 @@ interface Listening {
   readonly grpc: GrpcServer;
   readonly http: HttpServer;
   readonly mcp: McpServer | undefined;
-  readonly scrape: MetricsServer;
+  readonly scrape: MetricsServer | undefined;
   readonly node: Node;
 }
 
@@ -219,7 +219,7 @@ function addressesOf({ config, grpc, http, mcp, scrape, node }: Listening): Addr
     grpc: grpc.address,
     http: http.address,
     ...(mcp !== undefined && { mcp: mcp.address }),
-    metrics: `${schemeOf(config)}://${hostInUrl(config.host)}:${scrape.address.port}/metrics`,
+    ...(scrape !== undefined && { metrics: scrapeUrl(config, scrape) }),
     ...(node.peerAddress !== undefined && { peer: node.peerAddress }),
     docs: join(PACKAGE_DIR, 'docs'),
   };
@@ -307,11 +307,22 @@ interface ScrapeParts {
   readonly secure: SecurePorts | undefined;
 }
 
-async function openScrape({ config, logger, metrics, shares, secure }: ScrapeParts): Promise<MetricsServer> {
-  const { host, metricsPort: port } = config;
+async function openScrape(parts: ScrapeParts): Promise<MetricsServer | undefined> {
+  const { config, logger, metrics, shares, secure } = parts;
+  const { metricsPort: port } = config;
+  if (port === 'off') return undefined;
+  const host = metricsHost(config);
   await untilFree({ host, port }, logger);
   const create = secure?.createHttpServer;
   return startMetricsServer({ host, port, logger, metrics, connectionsMax: shares?.metrics, create });
+}
+
+function metricsHost({ host, metricsHost: own }: Config): string {
+  return own === AUTO ? host : own;
+}
+
+function scrapeUrl(config: Config, { address: { port } }: MetricsServer): string {
+  return `${schemeOf(config)}://${hostInUrl(metricsHost(config))}:${port}/metrics`;
 }
 
 function schemeOf({ tlsCertFile }: Config): 'http' | 'https' {

@@ -14,7 +14,7 @@ export function faultsBetween(config: Config, nameOf: NameOf): readonly string[]
   return [
     ...diskFaults(config, nameOf),
     ...joinFaults(config, nameOf),
-    ...peerHostFaults(config, nameOf),
+    ...hostFaults(config, nameOf),
     ...portFaults(config, nameOf),
     ...bootstrapFaults(config, nameOf),
     ...basicFaults(config, nameOf),
@@ -54,11 +54,18 @@ function joinFaults({ join, peerPort }: Config, nameOf: NameOf): readonly string
   ];
 }
 
-/** Whoever names the address means to be reached there, and nobody could. */
-function peerHostFaults({ peerHost, peerPort }: Config, nameOf: NameOf): readonly string[] {
-  const [hostName, portName] = [nameOf('peerHost'), nameOf('peerPort')];
-  if (hostName === undefined || portName === undefined || peerHost === 'auto' || peerPort !== 'off') return [];
-  return [`${hostName} is set, but ${portName} is off, so nothing listens there: give it a port, usually 50052.`];
+/** An address of a server that is off would be listened on by nobody. */
+function hostFaults(config: Config, nameOf: NameOf): readonly string[] {
+  const servers = [
+    { host: 'peerHost', port: 'peerPort', usual: 50_052 },
+    { host: 'metricsHost', port: 'metricsPort', usual: 9464 },
+  ] as const;
+  return servers.flatMap(({ host, port, usual }) => {
+    const [hostName, portName] = [nameOf(host), nameOf(port)];
+    if (hostName === undefined || portName === undefined || config[host] === 'auto' || config[port] !== 'off')
+      return [];
+    return [`${hostName} is set, but ${portName} is off, so nothing listens there: give it a port, usually ${usual}.`];
+  });
 }
 
 /** Whoever gives a key means that one is needed. */
@@ -187,13 +194,13 @@ interface Server {
 /** Found here, before anything is opened: the second of two servers would be told that somebody has its port. */
 function portFaults(config: Config, nameOf: NameOf): readonly string[] {
   const { host, grpcPort, httpPort, mcpPort, metricsPort, peerPort } = config;
-  const peerHost = config.peerHost === 'auto' ? host : config.peerHost;
+  const on = (own: string): string => (own === 'auto' ? host : own);
   const servers: readonly Server[] = [
     { name: nameOf('grpcPort'), host, port: grpcPort },
     { name: nameOf('httpPort'), host, port: httpPort },
     { name: nameOf('mcpPort'), host, port: mcpPort },
-    { name: nameOf('metricsPort'), host, port: metricsPort },
-    { name: nameOf('peerPort'), host: peerHost, port: peerPort },
+    { name: nameOf('metricsPort'), host: on(config.metricsHost), port: metricsPort },
+    { name: nameOf('peerPort'), host: on(config.peerHost), port: peerPort },
   ];
   return servers.flatMap((server, at) =>
     servers.slice(at + 1).flatMap((other) => {

@@ -32,7 +32,8 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   readonly grpcPort: number;
   readonly httpPort: number;
   readonly mcpPort: number | 'off';
-  readonly metricsPort: number;
+  readonly metricsPort: number | 'off';
+  readonly metricsHost: string;
   readonly peerPort: number | 'off';
   /** `auto`: the host of the other servers. */
   readonly peerHost: string;
@@ -115,7 +116,16 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 3001,
     help: 'The MCP endpoint, for agents. off: there is none.',
   },
-  metricsPort: { type: port, default: 9464, help: 'The endpoint that Prometheus scrapes, at /metrics.' },
+  metricsPort: {
+    type: wordOr('off', port),
+    default: 9464,
+    help: 'The endpoint that Prometheus scrapes, at /metrics. off: there is none.',
+  },
+  metricsHost: {
+    type: wordOr('auto', host),
+    default: 'auto',
+    help: 'The address that metrics-port listens on. auto: the host of the other servers.',
+  },
   peerPort: {
     type: wordOr('off', port),
     default: 'off',
@@ -380,6 +390,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     httpPort: read('httpPort', SETTINGS.httpPort),
     mcpPort: read('mcpPort', SETTINGS.mcpPort),
     metricsPort: read('metricsPort', SETTINGS.metricsPort),
+    metricsHost: read('metricsHost', SETTINGS.metricsHost),
     peerPort: read('peerPort', SETTINGS.peerPort),
     peerHost: read('peerHost', SETTINGS.peerHost),
     advertiseHost: read('advertiseHost', SETTINGS.advertiseHost),

@@ -1,8 +1,8 @@
 /** What the files of TLS hold, and what is wrong with them: a certificate, its key, and whom to trust. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { DatabaseError } from '#base';
+import { contentOf } from './setting-files.ts';
 import type { Config } from './settings.ts';
 
 /** By the names of the settings; a file that is not given has no content. */
@@ -37,10 +37,10 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /** @throws DatabaseError unavailable, which names the file and the setting */
 export function readTlsFiles(settings: TlsSettings): TlsContents {
   return {
-    certificate: contentOf(settings.tlsCertFile, 'tls-cert-file'),
-    key: contentOf(settings.tlsKeyFile, 'tls-key-file'),
-    clientAuthorities: contentOf(settings.tlsClientCaFile, 'tls-client-ca-file'),
-    authorities: contentOf(settings.tlsCaFile, 'tls-ca-file'),
+    certificate: contentIfNamed(settings.tlsCertFile, 'tls-cert-file'),
+    key: contentIfNamed(settings.tlsKeyFile, 'tls-key-file'),
+    clientAuthorities: contentIfNamed(settings.tlsClientCaFile, 'tls-client-ca-file'),
+    authorities: contentIfNamed(settings.tlsCaFile, 'tls-ca-file'),
   };
 }
 
@@ -65,15 +65,9 @@ export function tlsMaterial(contents: TlsContents, settings: TlsSettings): TlsMa
   };
 }
 
-/** @throws DatabaseError unavailable, which names the file and the setting */
-export function contentOf(file: string, setting: string): string | undefined {
-  if (file === 'none') return undefined;
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new DatabaseError('unavailable', `The file of ${setting} cannot be read: ${why}`, { cause });
-  }
+/** Undefined where the setting names no file. @throws DatabaseError as `contentOf` */
+export function contentIfNamed(file: string, setting: string): string | undefined {
+  return file === 'none' ? undefined : contentOf(file, setting);
 }
 
 /** In PEM. @throws DatabaseError invalid_argument, which names the file */

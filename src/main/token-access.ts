@@ -1,5 +1,4 @@
 /** Who asks by the word of others than this cluster, as the settings say: extractors for the chain. */
-import { readFileSync } from 'node:fs';
 import {
   type Extractor,
   type GrantsOfRoles,
@@ -16,6 +15,7 @@ import {
 import { DatabaseError } from '#base';
 import { wallClock } from '#cluster';
 import type { Logger, Metrics } from '#observability';
+import { contentOf } from './setting-files.ts';
 import type { Config } from './settings.ts';
 
 interface TokenParts {
@@ -95,14 +95,4 @@ function grantsOfRolesIn({ authGrantsFile: file }: Config): GrantsOfRoles {
   const read = readGrantsFile(contentOf(file, 'auth-grants-file'));
   if (read.kind === 'ok') return read.value;
   throw new DatabaseError('invalid_argument', `The file ${file} of auth-grants-file ${read.reason}`);
-}
-
-/** @throws DatabaseError when it cannot be read. */
-export function contentOf(file: string, setting: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new DatabaseError('unavailable', `The file of ${setting} cannot be read: ${why}`, { cause });
-  }
 }

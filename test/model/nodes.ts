@@ -34,7 +34,7 @@ export async function startNodes(): Promise<Nodes> {
     if (read.kind === 'failure' || read.value.kind !== 'run') throw new Error('the settings of these nodes start none');
     const node = await startServers(read.value.config, errorLog(errors));
     starting.defer(() => node.drain());
-    const { grpc, http, metrics, peer = '' } = node.addresses;
+    const { grpc, http, metrics = '', peer = '' } = node.addresses;
     const [byGrpc, byHttp] = [starting.use(new GrpcClient(grpc)), starting.use(new HttpClient(http))];
     const send = (sent: Sent): Promise<Answer> => (/^[A-Z]+ /.test(sent.request.via) ? byHttp : byGrpc).send(sent);
     return { send, peer, metrics };

@@ -1,16 +1,7 @@
 /** Requests as paths and bodies, in the shapes that the specification shows. */
 import type { Request } from '../model/vocabulary.ts';
 import { collectionQuery, constraintJson, eventJson, scopedQuery, writeJson } from './http-json.ts';
-import { malformedRequest } from './malformed.ts';
-
-export interface HttpCall {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** The body without a cursor, where the answer may have one. */
-  readonly paged?: Record<string, unknown>;
-}
+import { type HttpCall, malformedRequest } from './malformed.ts';
 
 const ROUTES: Readonly<Record<string, string>> = { stream: 'streams', subject: 'subjects', type: 'event-types' };
 

@@ -2,8 +2,9 @@
 import { Agent, request as send } from 'node:http';
 import type { Answer, Query, Request, Saved, Sent } from '../model/vocabulary.ts';
 import { answerOf, failure, type Json, type Reply } from './http-answers.ts';
-import { callOf, type HttpCall } from './http-calls.ts';
+import { callOf } from './http-calls.ts';
 import { readJson } from './http-json.ts';
+import type { HttpCall } from './malformed.ts';
 
 const TIMEOUT_MS = 20_000;
 

@@ -1,5 +1,13 @@
 /** Requests that every interface must refuse with `invalid_argument`, whatever a database holds, each by a name. */
-import type { HttpCall } from './http-calls.ts';
+/** A request of HTTP as it is sent. */
+export interface HttpCall {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The body without a cursor, where the answer may have one. */
+  readonly paged?: Record<string, unknown>;
+}
 
 const EVENT = '{"id":"m","source":"s","specversion":"1.0","type":"t"}';
 

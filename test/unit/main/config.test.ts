@@ -119,6 +119,10 @@ test.each([
   ['--peer-port=on', 'off, or a port'],
   ['--peer-host=10.0.0.2', '--peer-host is set, but --peer-port is off, so nothing listens there: give it a port,'],
   ['--join=cairn-0', '--join is "cairn-0"; it must be none, or addresses host:port separated by commas.'],
+  [
+    '--metrics-host=::1 --metrics-port=off',
+    '--metrics-host is set, but --metrics-port is off, so nothing listens there',
+  ],
   ['--join=cairn-0:7', '--join is set, but --peer-port is off;'],
   ['--http-port=7 --grpc-port=7', '--grpc-port and --http-port are both 7; every server'],
   ['--grpc-port=3000', '--grpc-port and --http-port are both 3000'],

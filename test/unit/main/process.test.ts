@@ -1,6 +1,8 @@
 // Goal: the command starts, says where it is, drains and ends as an operator expects (N1 to N3).
 // Method: the real process on free loopback ports, its output and its exit code.
 import { spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
 import { productArgs } from '../../../chaos/support/product.ts';
@@ -44,6 +46,28 @@ test('a node says in one line where it is, and answers there (N2)', async () => 
   expect(await node.ended).toBe(0);
   expect(node.output()).toMatch(/^\{"event":"ready","grpc":"[^"]+","http":"[^"]+","metrics":"[^"]+"[^\n]*\}\n$/);
   for (const line of node.log().trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event');
+});
+
+test('what a node keeps is for its own user, and its metrics are where the settings say, or nowhere', async () => {
+  const dir = join(testDir(), 'data');
+  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=off'];
+  const settings = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
+  const away = await startNode({
+    dataDir: dir,
+    settings,
+    ports: [...ports, '--metrics-port=off'],
+    onSpawn: endWithTest,
+  });
+  expect(away.output()).not.toContain('metrics');
+  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).map((name) => join(dir, name));
+  const shared = [dir, ...files].filter((path) => (statSync(path).mode & 0o077) !== 0);
+  expect([files.length > 1, shared]).toEqual([true, []]);
+  away.kill('SIGTERM');
+  expect(await away.ended).toBe(0);
+  const elsewhere = [...ports, '--metrics-port=0', '--metrics-host=127.0.0.2'];
+  const node = await startNode({ dataDir: dir, settings, ports: elsewhere, onSpawn: endWithTest });
+  expect(node.metrics).toMatch(/^http:\/\/127\.0\.0\.2:\d+\/metrics$/);
+  expect(await (await fetch(node.metrics)).text()).toContain('cairn_build_info');
 });
 
 test('what was taken in before SIGTERM is answered, and is there after the next start (N3)', async () => {

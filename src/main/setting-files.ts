@@ -1,0 +1,33 @@
+/** The files that settings name: what is in them, and whether those that hold a secret are for this user alone. */
+import { readFileSync, statSync } from 'node:fs';
+import { DatabaseError } from '#base';
+import type { Logger } from '#observability';
+import type { Config } from './settings.ts';
+
+/** Permission bits by which every user of the machine reads a file. */
+const READ_BY_OTHERS = 0o004;
+
+/** @throws DatabaseError `unavailable` when the file cannot be read; it names the file and the setting. */
+export function contentOf(file: string, setting: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new DatabaseError('unavailable', `The file of ${setting} cannot be read: ${why}`, { cause });
+  }
+}
+
+/** Logs `secret-readable` for each key file that every user of the machine can read. */
+export function warnOfReadableSecrets(config: Config, logger: Logger): void {
+  const secrets = {
+    'auth-bootstrap-key-file': config.authBootstrapKeyFile,
+    'tls-key-file': config.tlsKeyFile,
+    'peer-tls-key-file': config.peerTlsKeyFile,
+  };
+  for (const [setting, file] of Object.entries(secrets)) {
+    const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+    if (file === 'none' || (mode & READ_BY_OTHERS) === 0) continue;
+    const message = `Every user of this machine can read ${file} of ${setting}: chmod 600 it`;
+    logger.warn('secret-readable', { setting, file, message });
+  }
+}
