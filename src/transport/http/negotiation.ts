@@ -66,9 +66,12 @@ function isIn(offer: MediaRange, { type, subtype, parameters }: MediaRange): boo
   return [...parameters].every(([name, value]) => isSameValue(name, value, offer.parameters.get(name)));
 }
 
-/** Names of character sets have no case (RFC 2046); of other parameters nobody knows. */
+/**
+ * Names of character sets have no case (RFC 2046); other values are compared as they are. An offer without a charset is
+ * UTF-8.
+ */
 function isSameValue(name: string, asked: string, offered: string | undefined): boolean {
-  return name === 'charset' ? asked.toLowerCase() === offered?.toLowerCase() : asked === offered;
+  return name === 'charset' ? asked.toLowerCase() === (offered ?? 'utf-8').toLowerCase() : asked === offered;
 }
 
 const NAMED = 2;

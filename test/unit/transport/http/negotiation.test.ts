@@ -23,6 +23,9 @@ describe('negotiation', () => {
     ['application/json;q=0.5;level=1', 'application/json'],
     ['image/png;a="\\", application/json", text/csv', 'text/csv;charset=utf-8'],
     ['text/csv;;q=0.5;', 'text/csv;charset=utf-8'],
+    ['application/json; charset=utf-8', 'application/json'],
+    ['text/html;q=0.5, application/json;charset="UTF-8"', 'application/json'],
+    ['application/json; charset=iso-8859-1', undefined],
   ])('takes for %j %s', (accept, chosen) => {
     const index = negotiate(accept, OFFERS);
     expect(index === undefined ? undefined : OFFERS[index]).toBe(chosen);
