@@ -16,6 +16,12 @@ describe('happenedBy', () => {
     ['has the cut in it', ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000000001Z'], '2026-01-01T00:00:00Z', '0'],
     ['counts nanoseconds', ['2026-01-01T00:00:00.2Z', '2026-01-01T00:00:00.10Z'], '2026-01-01T00:00:00.3Z', '10'],
     ['leaves what is at once', ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000Z'], '2026-01-01T00:00:00Z', '01'],
+    [
+      'counts a leap second as the next',
+      ['2017-01-01T00:00:00Z', '2016-12-31T23:59:60Z'],
+      '2017-01-01T00:00:00Z',
+      '01',
+    ],
     ['goes back before 1970', ['1969-12-31T23:59:59.5Z', '1960-01-01T00:00:00Z'], '1970-01-01T00:00:00Z', '10'],
   ])('%s', (_, times, cut, expected) => {
     const found = happenedBy(happening(...times), cut);
@@ -32,8 +38,8 @@ describe('happenedBy', () => {
     ).toEqual([early]);
   });
 
-  it('refuses a cut that is no time', () => {
-    expect(() => happenedBy([], 'now')).toThrow('The time now is none; write it like 2026-01-31T09:30:00.123Z');
+  it.each(['now', '2026-02-30T00:00:00Z', '2026-01-31T24:00:00Z'])('refuses the cut %s, which is no time', (cut) => {
+    expect(() => happenedBy([], cut)).toThrow(`The time ${cut} is none; write it like 2026-01-31T09:30:00.123Z`);
   });
 });
 

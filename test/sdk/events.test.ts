@@ -1,11 +1,14 @@
 // Goal: what a decision emits crosses as the record that it is, and a selector of the kit matches as the database does.
 // Method: tables.
 import { describe, expect, it } from 'vitest';
-import { type NewEvent, toRecord } from '../../sdk/component/src/event.ts';
-import { type Command, defineStateChange, type StateReader } from '../../sdk/component/src/index.ts';
+import { eventToJson } from '#model';
+import { tagged, type Value } from '#wasm';
+import { InvalidEvent, type NewEvent, toRecord } from '../../sdk/component/src/event.ts';
+import { type Command, defineStateChange, type Json, type StateReader } from '../../sdk/component/src/index.ts';
 import { isMatch, type Selector } from '../../sdk/component/src/selector.ts';
 import { plainChange } from '../../sdk/component/testing/plain.ts';
 import { change, stored } from '../../sdk/component/testing/scenario.ts';
+import { emittedFrom } from '../../src/components/emitted-events.ts';
 
 describe('toRecord', () => {
   it('has every attribute in its kind', () => {
@@ -27,7 +30,7 @@ describe('toRecord', () => {
       data: { tag: 'string', val: '{"a":1}' },
       attributes: [
         ['subject', { tag: 'string', val: 's' }],
-        ['time', { tag: 'timestamp', val: { seconds: 1_769_848_200n, nanoseconds: 500_000_000 } }],
+        ['time', { tag: 'string', val: '2026-01-31T09:30:00.5+01:00' }],
         ['datacontenttype', { tag: 'string', val: 'application/json' }],
         ['dataschema', { tag: 'uri', val: 'https://bank.example/schema' }],
         ['text', { tag: 'string', val: 'x' }],
@@ -43,14 +46,64 @@ describe('toRecord', () => {
     expect(toRecord({ source: 'a', type: 't', data })).toMatchObject({ data: { tag: 'binary', val: data } });
   });
 
-  it.each<readonly [string, Partial<NewEvent>, RegExp]>([
-    ['a time that is none', { time: 'yesterday' }, /yesterday is none/],
-    ['a time before 1970', { time: '1969-12-31T23:59:59Z' }, /before 1970/],
-    ['a number that is no integer', { extensions: { x: 0.5 } }, /extension x is 0\.5/],
-    ['a number that is too large', { extensions: { x: 2_147_483_648 } }, /integer of 32 bits/],
-  ])('refuses %s', (_, more, says) => {
-    expect(() => toRecord({ source: 'a', type: 't', ...more })).toThrow(says);
+  it.each<readonly [string, Readonly<Record<string, unknown>>]>([
+    ['events[3].source is required', { source: undefined }],
+    ['events[3].type is required', { type: undefined }],
+    ['events[3].type must be a string, not number', { type: 5 }],
+    ['events[3].id must be a string, not null', { id: null }],
+    ['events[3].subject must be a string, not null', { subject: null }],
+    ['events[3].subject must not contain an unpaired surrogate', { subject: 'a\ud800' }],
+    ['events[3].time must be a string, not object', { time: new Date(0) }],
+    ['events[3].x must not contain an unpaired surrogate', { extensions: { x: '\udc00b' } }],
+    ['events[3].x must be a string, true, false, or an integer of 32 bits, not 0.5', { extensions: { x: 0.5 } }],
+    [
+      'events[3].x must be a string, true, false, or an integer of 32 bits, not 2147483648',
+      { extensions: { x: 2_147_483_648 } },
+    ],
+    ['events[3].x must be a string, true, false, or an integer of 32 bits, not null', { extensions: { x: null } }],
+  ])('answers that %s', (says, more) => {
+    const event = { source: 'a', type: 't', ...more } as unknown as NewEvent;
+    expect(() => toRecord(event, 3)).toThrow(new InvalidEvent(says));
   });
+});
+
+describe('an event that a decision emits', () => {
+  const routes = {
+    'POST /': (command: Command) => [{ source: 'a', type: 't' }, command.json<NewEvent>()],
+  };
+  const asked = (event: Json): ReturnType<ReturnType<ReturnType<typeof change>['given']>['when']> =>
+    change(plainChange(defineStateChange({ routes })))
+      .given({})
+      .when({ method: 'POST', path: '/' }, event);
+
+  it('is named in the refusal when it is none', async () => {
+    const message = /^The component emits what is no event: events\[1\]\.source is required$/;
+    await asked({ type: 't' }).thenRefuses('validation-failed', { message, code: 'ValidationError' });
+  });
+
+  it.each(['1965-03-01T00:00:00Z', '2016-12-31T23:59:60Z', '2026-01-31T09:00:00+01:00', '2026-01-31T09:00:00.100Z'])(
+    'is stored with the time %s as it is spelled',
+    (time) => {
+      expect(emittedWith(time)).toMatchObject({ time });
+    },
+  );
+
+  it.each(['2026-02-30T00:00:00Z', '2026-01-31T24:00:00Z', '2026-01-31T23:59:60Z', 'yesterday'])(
+    'is refused as over HTTP with the time %s',
+    (time) => {
+      expect(emittedWith(time)).toMatch(/: events\[0\]\.time .* RFC 3339/);
+    },
+  );
+
+  /** Of the stored event, or what it is refused with. */
+  function emittedWith(time: string): unknown {
+    const records = [toRecord({ source: 'a', type: 't', time })] as unknown as Value;
+    const result = emittedFrom(tagged('ok', records), () => 'e');
+    if (result.kind !== 'events') return result.message;
+    const [bytes = new Uint8Array()] = result.events;
+    const event: unknown = JSON.parse(eventToJson(bytes, { revision: 1, index: 0, recordedTimeMs: 0 }));
+    return event;
+  }
 });
 
 describe('isMatch', () => {

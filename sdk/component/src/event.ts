@@ -55,25 +55,40 @@ export interface CloudEventRecord {
   readonly attributes: readonly (readonly [name: string, value: Tagged])[];
 }
 
+/** What a decision emits is no event. The message begins with the field. */
+export class InvalidEvent extends Error {
+  override readonly name = 'InvalidEvent';
+}
+
+/** A text with half of a surrogate pair, which UTF-8 does not have: it would cross as U+FFFD. */
+const UNPAIRED = /[\ud800-\udfff]/u;
+
 const INTEGER_MAX = 2 ** 31;
 
-/** @throws TypeError for an extension that an event cannot have. */
-export function toRecord(event: NewEvent): CloudEventRecord {
+/**
+ * The database checks the record by the rules of every event. Checked here is what the record does not show: the types
+ * of JavaScript, and text that is no Unicode. A time crosses as text, so that it is checked and kept as it is spelled.
+ *
+ * @throws InvalidEvent
+ */
+export function toRecord(event: NewEvent, index = 0): CloudEventRecord {
+  const place = `events[${index}]`;
+  if (typeof event !== 'object' || event === null) throw new InvalidEvent(`${place} must be an object`);
   const { data } = event;
   const isJson = data !== undefined && !(data instanceof Uint8Array);
   const contentType = event.datacontenttype ?? (isJson ? 'application/json' : undefined);
   const attributes = [
-    ...text('subject', event.subject),
-    ...text('time', event.time, 'timestamp'),
-    ...text('datacontenttype', contentType),
-    ...text('dataschema', event.dataschema, 'uri'),
+    ...optional('subject', event.subject),
+    ...optional('time', event.time),
+    ...optional('datacontenttype', contentType),
+    ...optional('dataschema', event.dataschema, 'uri'),
     ...Object.entries(event.extensions ?? {}).map(([name, value]) => [name, extension(name, value)] as const),
   ];
   return {
-    id: event.id ?? '',
-    source: event.source,
+    id: event.id === undefined ? '' : text('id', event.id),
+    source: text('source', event.source),
     specversion: '1.0',
-    type: event.type,
+    type: text('type', event.type),
     data:
       data === undefined
         ? undefined
@@ -82,42 +97,28 @@ export function toRecord(event: NewEvent): CloudEventRecord {
           : { tag: 'string', val: jsonText(data) },
     attributes,
   };
-}
 
-function text(
-  name: string,
-  value: string | undefined,
-  tag: 'string' | 'uri' | 'timestamp' = 'string',
-): readonly (readonly [string, Tagged])[] {
-  if (value === undefined) return [];
-  return [[name, { tag, val: tag === 'timestamp' ? datetime(value) : value }]];
-}
+  function optional(name: string, value: unknown, tag: 'string' | 'uri' = 'string'): readonly [string, Tagged][] {
+    return value === undefined ? [] : [[name, { tag, val: text(name, value) }]];
+  }
 
-function extension(name: string, value: string | number | boolean): Tagged {
-  if (typeof value === 'string') return { tag: 'string', val: value };
-  if (typeof value === 'boolean') return { tag: 'boolean', val: value };
-  if (Number.isInteger(value) && value >= -INTEGER_MAX && value < INTEGER_MAX) return { tag: 'integer', val: value };
-  throw new TypeError(`The extension ${name} is ${value}; a number is an integer of 32 bits, anything else is a text`);
-}
+  /** Authors write JavaScript, too: a value may be of any type. */
+  function text(name: string, value: unknown): string {
+    if (value === undefined) throw new InvalidEvent(`${place}.${name} is required`);
+    if (typeof value !== 'string') {
+      throw new InvalidEvent(`${place}.${name} must be a string, not ${value === null ? 'null' : typeof value}`);
+    }
+    if (UNPAIRED.test(value)) throw new InvalidEvent(`${place}.${name} must not contain an unpaired surrogate`);
+    return value;
+  }
 
-/** RFC 3339 with up to nine digits behind the second. */
-const TIME = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/;
-
-/** The record `datetime` of cairn.wit. */
-export interface Instant {
-  readonly seconds: bigint;
-  readonly nanoseconds: number;
-}
-
-/** The instant of a time as events have it, also before 1970; undefined for what is none. */
-export function instantOf(time: string): Instant | undefined {
-  const [, day = '', clock = '', fraction = '', zone = ''] = TIME.exec(time) ?? [];
-  const ms = Date.parse(`${day}T${clock}${zone.toUpperCase()}`);
-  return Number.isNaN(ms) ? undefined : { seconds: BigInt(ms / 1000), nanoseconds: Number(fraction.padEnd(9, '0')) };
-}
-
-function datetime(value: string): Instant {
-  const instant = instantOf(value);
-  if (instant !== undefined && instant.seconds >= 0n) return instant;
-  throw new TypeError(`The time ${value} is none; write it like 2026-01-31T09:30:00.123Z, not before 1970`);
+  function extension(name: string, value: unknown): Tagged {
+    if (typeof value === 'string') return { tag: 'string', val: text(name, value) };
+    if (typeof value === 'boolean') return { tag: 'boolean', val: value };
+    if (Number.isInteger(value) && Number(value) >= -INTEGER_MAX && Number(value) < INTEGER_MAX) {
+      return { tag: 'integer', val: value };
+    }
+    const found = typeof value === 'number' ? value : value === null ? 'null' : typeof value;
+    throw new InvalidEvent(`${place}.${name} must be a string, true, false, or an integer of 32 bits, not ${found}`);
+  }
 }

@@ -5,7 +5,14 @@
  * decision asks the reader for what it has to know; all answers are of one revision. `decider` makes one of a pure
  * decider, whose state is folded from events that the reader gives.
  */
-import { type CloudEventRecord, type NewEvent, type StoredEvent, type Tagged, toRecord } from './event.ts';
+import {
+  type CloudEventRecord,
+  InvalidEvent,
+  type NewEvent,
+  type StoredEvent,
+  type Tagged,
+  toRecord,
+} from './event.ts';
 import { type Json, jsonText, parseJson } from './json.ts';
 import { saidOf } from './memory.ts';
 import { Router } from './routes.ts';
@@ -156,13 +163,20 @@ export function stateChangeGuest({ change }: StateChangeComponent, functions: Re
         if (found === undefined) {
           throw new CommandRefused('unknown-command', `There is no ${given.method} ${given.path}; ${router.known()}`);
         }
-        return found.target(commandOf(given, found.parameters), reader).map((event) => toRecord(event));
+        return found.target(commandOf(given, found.parameters), reader).map(toRecord);
       } catch (error) {
         if (error instanceof CommandRefused) throw error;
+        if (error instanceof InvalidEvent) throw invalidEvent(error);
         throw new CommandRefused('internal-error', saidOf(error));
       }
     },
   };
+}
+
+/** As the database answers when a record is no event. */
+function invalidEvent({ message }: InvalidEvent): CommandRefused {
+  const code = 'ValidationError';
+  return new CommandRefused('validation-failed', `The component emits what is no event: ${message}`, { code });
 }
 
 function commandOf(given: CommandRecord, parameters: Readonly<Record<string, string>>): Command {

@@ -1,5 +1,4 @@
 /** The order of effective time, as the database has it: that of `time`, or of the recorded time where there is none. */
-import { type Instant, instantOf } from '../src/event.ts';
 import type { StoredEvent } from '../src/index.ts';
 
 /**
@@ -20,8 +19,21 @@ function compared(one: Instant, other: Instant): number {
   return one.nanoseconds - other.nanoseconds;
 }
 
+interface Instant {
+  readonly seconds: number;
+  readonly nanoseconds: number;
+}
+
+/** RFC 3339 with up to nine digits behind the second. */
+const TIME = /^(\d{4}-\d\d-\d\d)[Tt]((?:[01]\d|2[0-3]):[0-5]\d):([0-5]\d|60)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/;
+
+/** A leap second is the same instant as the second after it. A day that the calendar does not have is none. */
 function instantIn(time: string): Instant {
-  const instant = instantOf(time);
-  if (instant === undefined) throw new TypeError(`The time ${time} is none; write it like 2026-01-31T09:30:00.123Z`);
-  return instant;
+  const [, day = '', minute = '', second = '', fraction = '', zone = ''] = TIME.exec(time) ?? [];
+  const midnight = Date.parse(`${day}T00:00:00Z`);
+  const ms = Date.parse(`${day}T${minute}:00${zone.toUpperCase()}`);
+  if (Number.isNaN(midnight + ms) || new Date(midnight).getUTCDate() !== Number(day.slice(-2))) {
+    throw new TypeError(`The time ${time} is none; write it like 2026-01-31T09:30:00.123Z`);
+  }
+  return { seconds: ms / 1000 + Number(second), nanoseconds: Number(fraction.padEnd(9, '0')) };
 }

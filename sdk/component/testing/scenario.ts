@@ -149,11 +149,7 @@ export function change(host: ChangeHost): { given(world: World): ChangeScenario 
             readerOf(world),
           );
         return {
-          thenEmits: async (expected) =>
-            deepStrictEqual(
-              valueOf(await decided()),
-              expected.map((event) => toRecord(event)),
-            ),
+          thenEmits: async (expected) => deepStrictEqual(valueOf(await decided()), expected.map(toRecord)),
           async thenRefuses(kind, { message = /(?:)/, code, details } = {}) {
             const said = await decided();
             if (said.kind === 'ok') fail(`The command is decided into ${said.value.length} events`);
