@@ -3,8 +3,8 @@
  *
  *   node scripts/bootstrap.mjs run --conditions=source scripts/gate.ts [--all] [--seed 7]
  *
- * The seed is that of the faults of chaos; by default it is that of the commit: each commit has others, and the same
- * ones again when it runs again. The product is built once, for all suites. A failed suite does not end the run, which
+ * The seed is that of the faults of chaos and of the requests of the model. By default it is that of the commit: each
+ * commit has others, and the same ones again when it runs again. The product is built once, for all suites. A failed suite does not end the run, which
  * ends with how long each took and the line "N passed, N failed".
  */
 import { spawnSync } from 'node:child_process';
@@ -36,6 +36,7 @@ const ALL: readonly Step[] = [
   { name: 'check', command: 'npm run check' },
   { name: 'test', command: `${VITEST} --mode all` },
   { name: 'one-node', command: `${VITEST} --mode one-node` },
+  { name: 'model', command: `npm run test:model -- --requests 100000 --seed ${seed}` },
   { name: 'simulation', command: 'npm run sim -- --seeds 300' },
   { name: 'mutants', command: 'npm run sim:mutants -- --seeds 60' },
   { name: 'search', command: 'npm run search -- --change 1,2 --disks prompt --late 1 --states 60000000' },
