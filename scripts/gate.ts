@@ -4,8 +4,8 @@
  *   node scripts/bootstrap.mjs run --conditions=source scripts/gate.ts [--all] [--seed 7]
  *
  * The seed is that of the faults of chaos and of the requests of the model. By default it is that of the commit: each
- * commit has others, and the same ones again when it runs again. The product is built once, for all suites. A failed suite does not end the run, which
- * ends with how long each took and the line "N passed, N failed".
+ * commit has others, and the same ones again when it runs again. The product is built once, for all suites. A failed
+ * suite does not end the run, which ends with how long each took and the line "N passed, N failed".
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

@@ -7,7 +7,7 @@
  *
  * messages   (00 length(u32 BE) event)*                      Event after Event, each framed for gRPC
  * replies    (00 length(u32 BE) 0A length event)*            the same, each inside a SubscribeEventsReply
- * batch       00 length(u32 BE) (0A length event)*           one EventBatch
+ * batch       00 length(u32 BE) (0A length event)* 10 read at   one EventBatch
  * ```
  * A field that comes twice in protobuf has its last value, so the stored id goes behind the one that the client wrote.
  * An event is copied once, from its page to here; what the events of a transaction share in the suffix is encoded once
@@ -23,6 +23,8 @@ export interface FrameOptions {
   readonly framing: Framing;
   /** True adds the extension attribute "revision", which ScanDatabaseLog promises. Default false. */
   readonly logScan?: boolean;
+  /** The revision that each batch says it was read at; it says none unless given. */
+  readonly readAt?: number;
   /** Room to start with; a buffer that is taken before it is full never grows. Default 64 KiB. */
   readonly startBytes?: number;
 }
@@ -39,6 +41,8 @@ const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 const TAG_ID = 0x0a;
 const TAG_WRAPPED_EVENT = 0x0a;
+const TAG_READ_AT = 0x10;
+const READ_AT_BYTES_MAX = 9;
 const TAG_EXTENSIONS = 0x42;
 const TAG_REVISION = 0x68;
 const TAG_INDEX = 0x70;
@@ -52,6 +56,7 @@ const TAG_CE_STRING = 0x1a;
 export class EventFrames {
   readonly #framing: Framing;
   readonly #logScan: boolean;
+  readonly #readAt: number | undefined;
   readonly #startBytes: number;
   /** None until the first event, and none again once they are taken. */
   #bytes: Uint8Array = NO_BYTES;
@@ -68,6 +73,7 @@ export class EventFrames {
   constructor(options: FrameOptions) {
     this.#framing = options.framing;
     this.#logScan = options.logScan ?? false;
+    this.#readAt = options.readAt;
     this.#startBytes = options.startBytes ?? START_BYTES;
   }
 
@@ -115,12 +121,20 @@ export class EventFrames {
   /** Hands the buffer over: whole gRPC messages, one after the other; empty when nothing was appended. */
   take(): Uint8Array {
     if (this.#eventCount === 0) return NO_BYTES;
-    if (this.#framing === 'batch') putHeader(this.#bytes, 0, this.#length - HEADER_BYTES);
+    if (this.#framing === 'batch') this.#closeBatch();
     const taken = this.#bytes.subarray(0, this.#length);
     this.#bytes = NO_BYTES;
     this.#length = 0;
     this.#eventCount = 0;
     return taken;
+  }
+
+  #closeBatch(): void {
+    if (this.#readAt !== undefined) {
+      this.#reserve(READ_AT_BYTES_MAX);
+      this.#length = putVarint(this.#bytes, putByte(this.#bytes, this.#length, TAG_READ_AT), this.#readAt);
+    }
+    putHeader(this.#bytes, 0, this.#length - HEADER_BYTES);
   }
 
   #appendRenamed(event: StoredEvent, id: Uint8Array): void {

@@ -72,6 +72,7 @@ async function query(
   const batches = await server.client.collect('queryEventBatches', request);
   const inBatches = batches.messages.flatMap(({ events }) => events);
   expect(inBatches).toEqual(messages);
+  for (const batch of batches.messages) expect(String(batch.revision)).toBe(batches.headers['x-revision']);
   return places(messages);
 }
 

@@ -41,7 +41,7 @@ function queryEvents(framing: 'messages' | 'batch'): Handler {
   return async ({ service }, call, bytes, writer) => {
     const read = { ...parseQueryRequest(bytes), signal: call.signal, ...floorsOf(call), pace: writer, lent: true };
     const reply = await service.queryEvents(read);
-    await sendEvents(writer, reply, { framing });
+    await sendEvents(writer, reply, { framing, readAt: reply.revision });
   };
 }
 

@@ -206,6 +206,8 @@ export interface EventQuery {
 
 export interface EventBatch {
   readonly events: readonly Event[];
+  /** The revision that the query was read at: the same in every batch, and that of the header `x-revision`. */
+  readonly revision: number;
 }
 
 function createBaseEvent(): Event {
@@ -1371,13 +1373,16 @@ export const EventQuery: MessageFns<EventQuery> = {
 };
 
 function createBaseEventBatch(): EventBatch {
-  return { events: [] };
+  return { events: [], revision: 0 };
 }
 
 export const EventBatch: MessageFns<EventBatch> = {
   encode(message: EventBatch, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.events) {
       Event.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.revision !== 0) {
+      writer.uint32(16).uint64(message.revision);
     }
     return writer;
   },
@@ -1403,6 +1408,14 @@ export const EventBatch: MessageFns<EventBatch> = {
             message.events.push(Event.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.revision = longToNumber(reader.uint64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1421,6 +1434,7 @@ export const EventBatch: MessageFns<EventBatch> = {
   fromPartial(object: DeepPartial<EventBatch>): EventBatch {
     const message = createBaseEventBatch() as any;
     message.events = object.events?.map((e) => Event.fromPartial(e)) || [];
+    message.revision = object.revision ?? 0;
     return message;
   },
 };
