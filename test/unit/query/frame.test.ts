@@ -100,20 +100,19 @@ describe.each(['messages', 'replies', 'batch'] as const)('events framed as %s', 
     expect(DECODE[framing](taken)).toEqual([expected(first, false)]);
   });
 
-  it.each([1, 127, 128, 2 ** 53 - 1])('are in a batch that says it was read at %s, when that is given', (readAt) => {
-    const [one] = fc.sample(written, { numRuns: 1, seed: 1 });
-    if (one === undefined) throw new Error('A sample was asked for');
-    const frames = new EventFrames({ framing, readAt, startBytes: 0 });
-    frames.append(one.stored);
-    const framed = frames.take();
-    expect(DECODE[framing](framed)).toEqual([expected(one, false)]);
-    const read = messages(framed).map((message) => EventBatch.decode(message).revision);
-    expect(framing === 'batch' ? read : [readAt]).toEqual([readAt]);
-  });
-
   it('are nothing at all when nothing was appended', () => {
     const frames = new EventFrames({ framing });
     expect(frames.take()).toEqual(new Uint8Array(0));
     expect(frames.byteLength).toBe(0);
   });
+});
+
+it.each([1, 127, 128, 2 ** 53 - 1])('a batch says that it was read at %s', (readAt) => {
+  const [one] = fc.sample(written, { numRuns: 1, seed: 1 });
+  if (one === undefined) throw new Error('A sample was asked for');
+  const frames = new EventFrames({ framing: 'batch', readAt, startBytes: 0 });
+  frames.append(one.stored);
+  const framed = frames.take();
+  expect(DECODE.batch(framed)).toEqual([expected(one, false)]);
+  expect(messages(framed).map((message) => EventBatch.decode(message).revision)).toEqual([readAt]);
 });
