@@ -96,6 +96,8 @@ export interface ErrorDetails {
   /** Absent when the request came to no instance. */
   readonly scope?: ErrorScope;
   readonly retryAfterMs?: number;
+  /** JSON: what a State Change says besides its message when it refuses. */
+  readonly refusalDetails?: string;
   /** Of what was refused before, and found by whoever looked it up. */
   readonly refused?: FoundRefusal;
 }

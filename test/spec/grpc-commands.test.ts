@@ -67,7 +67,7 @@ async function revisionOf(command: Command): Promise<number> {
 
 async function reasonOf(command: Command): Promise<readonly unknown[]> {
   const { code, info, message }: GrpcFailure = await failureOf(execute(command));
-  return [code, info?.metadata['reason'], message];
+  return [code, info?.metadata['reason'], message, info?.metadata['details']];
 }
 
 async function latest(): Promise<number> {
@@ -108,6 +108,7 @@ describe('SPEC-GRPC-EXECUTE-STATE-CHANGE', () => {
       'INVALID_ARGUMENT',
       'overdrawn',
       'There is not enough on the account',
+      '{"balance":100,"asked":101}',
     ]);
     expect((await reasonOf({ path: '/accounts/none/deposits', body: { cents: 1 } })).slice(0, 2)).toEqual([
       'NOT_FOUND',
@@ -223,7 +224,10 @@ describe('SPEC-GRPC-DECIDE-STATE-CHANGE', () => {
       revision: rich,
     });
     const later = await decide(path, { cents: 10 });
-    expect(later).toMatchObject({ result: { $case: 'error', value: { code: 'overdrawn' } }, revision: now });
+    expect(later).toMatchObject({
+      result: { $case: 'error', value: { code: 'overdrawn', details: '{"balance":0,"asked":10}' } },
+      revision: now,
+    });
     expect([await latest(), now > before]).toEqual([now, true]);
   });
 

@@ -105,7 +105,7 @@ describe('SPEC-HTTP-R12', () => {
         error: {
           code: 'INVALID_ARGUMENT',
           message: 'There is not enough on the account',
-          details: { reason: 'overdrawn' },
+          details: { reason: 'overdrawn', details: { balance: 0, asked: 1 } },
         },
       },
     ]);
@@ -127,7 +127,10 @@ describe('SPEC-HTTP-R12', () => {
       200,
       { dry_run: true, revision: rich.revision, events: [{ type: 'account.withdrawn', data: { cents: 7 } }] },
     ]);
-    expect(await bodyOf(send(path, command))).toMatchObject([400, { error: { details: { reason: 'overdrawn' } } }]);
+    expect(await bodyOf(send(path, command))).toMatchObject([
+      400,
+      { error: { details: { reason: 'overdrawn', details: { balance: 0, asked: 7 } } } },
+    ]);
     expect(await latest()).toBe(before);
   });
 });

@@ -1,6 +1,6 @@
 /** What a command has failed by, as the errors and codes that transports give. */
 import { DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
-import type { CommandRefusalCode, DecisionFailure, DecisionFailureCode } from '#components';
+import type { CommandRefusal, CommandRefusalCode, DecisionFailure, DecisionFailureCode } from '#components';
 import type { DecideCommandReply, ExecuteCommandReply } from './operations.ts';
 
 /** What is no transaction, in the words of errors. */
@@ -29,7 +29,7 @@ export function commandError(reply: FailedCommand): DatabaseError {
   const details: ErrorDetails = { reason: commandCode(reply), scope: { databaseId, revision } };
   switch (reply.kind) {
     case 'refused':
-      return new DatabaseError(REFUSALS[reply.refusal.code], reply.refusal.message, { details });
+      return refusedError(reply.refusal, details);
     case 'failed':
       return failureError(reply.failure, details);
     case 'conflict':
@@ -37,6 +37,14 @@ export function commandError(reply: FailedCommand): DatabaseError {
         details: { ...details, constraints: reply.violations },
       });
   }
+}
+
+function refusedError(
+  { code, message, details: own }: Omit<CommandRefusal, 'at'>,
+  details: ErrorDetails,
+): DatabaseError {
+  const said = own === undefined ? {} : { refusalDetails: own };
+  return new DatabaseError(REFUSALS[code], message, { details: { ...details, ...said } });
 }
 
 function failureError({ code, message, retryAfterMs }: DecisionFailure, details: ErrorDetails): DatabaseError {

@@ -31,6 +31,8 @@ const CONSTRAINT_NAMES: Readonly<Record<string, string>> = {
 };
 /** Clients take 8 KiB of trailers for granted, not more; base64 adds a third, and the message stands there too. */
 const VIOLATION_BYTES_MAX = 4096;
+/** Bytes of what a State Change says besides its message. */
+const REFUSAL_BYTES_MAX = 2048;
 /** Of a message, which stands in the trailers twice: in characters, and as `grpc-message` encodes it. */
 const MESSAGE_LENGTH_MAX = 1000;
 const MESSAGE_BYTES_MAX = 1200;
@@ -122,8 +124,12 @@ function detailsOf(error: DatabaseError): readonly Any[] {
   return details;
 }
 
-function metadataOf({ reason, refused }: ErrorDetails): Record<string, string> {
-  const named = reason === undefined ? {} : { reason };
+function metadataOf({ reason, refused, refusalDetails }: ErrorDetails): Record<string, string> {
+  const hasRoom = refusalDetails !== undefined && Buffer.byteLength(refusalDetails) <= REFUSAL_BYTES_MAX;
+  const named = {
+    ...(reason === undefined ? {} : { reason }),
+    ...(hasRoom ? { details: refusalDetails } : {}),
+  };
   if (refused === undefined) return named;
   return {
     ...named,

@@ -96,7 +96,7 @@ async function decide({ service }: GrpcContext, call: Call, bytes: Uint8Array): 
   call.reply(frame(encodeDecided(reply)), { headers: scopeHeaders(reply) });
 }
 
-/** `ProcessStateChangeReply`: 0A success (0A event*, 10 revision) | 12 error (0A code, 12 message). */
+/** `ProcessStateChangeReply`: 0A success (0A event*, 10 revision) | 12 error (0A code, 12 message, 1A details). */
 function encodeProcessed(reply: ExecuteCommandReply): Uint8Array {
   const writer = new ByteWriter();
   if (reply.kind === 'committed' || reply.kind === 'nothing') {
@@ -117,6 +117,9 @@ function writeError(
   const error = beginMessage(writer, 2);
   writeTextField(writer, 1, commandCode(reply));
   writeTextField(writer, 2, commandError(reply).message);
+  if (reply.kind === 'refused' && reply.refusal.details !== undefined) {
+    writeTextField(writer, 3, reply.refusal.details);
+  }
   writer.endLength(error);
 }
 

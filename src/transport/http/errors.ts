@@ -69,7 +69,11 @@ export function invalidField(field: string, description: string, found?: Found):
 }
 
 function errorBody(code: WireCode, { code: ownCode, message, details }: DatabaseError): string {
-  return JSON.stringify({ error: { code, message, details: wireDetails(ownCode, details) } });
+  const known = JSON.stringify(wireDetails(ownCode, details));
+  const { refusalDetails: own } = details;
+  // As the component spelled them: a number keeps its digits. There is a `reason` before them.
+  const all = own === undefined ? known : `${known.slice(0, -1)},"details":${own}}`;
+  return `{"error":{"code":${JSON.stringify(code)},"message":${JSON.stringify(message)},"details":${all}}}`;
 }
 
 /**

@@ -117,6 +117,7 @@ export const DATABASE_SCHEMAS: Readonly<Record<string, Schema>> = {
             transaction_id: text('Of a transaction that was looked up, and was refused.'),
             refused_at: text('When it was refused.'),
             refused_revision: count(),
+            details: ANYTHING,
           },
         ),
       },

@@ -52,6 +52,17 @@ describe('statusOfError (T5)', () => {
     expect(detailsOf(error)).toEqual([expect.anything(), { retryDelay: { seconds: 1, nanos: 500_000_000 } }]);
   });
 
+  it.each([
+    ['has', 2048],
+    ['leaves out, for they would not fit the trailers,', 2049],
+  ])('%s the details of a refusal of %d bytes', (_, bytes) => {
+    const refusalDetails = JSON.stringify('x'.repeat(bytes - 2));
+    const error = new DatabaseError('not_found', 'x'.repeat(2000), { details: { reason: 'r', refusalDetails } });
+    const metadata = { reason: 'r', ...(bytes > 2048 ? {} : { details: refusalDetails }) };
+    expect(detailsOf(error)).toMatchObject([{ metadata }]);
+    expect(JSON.stringify(trailersOf(statusOfError(error))).length).toBeLessThan(8192);
+  });
+
   it.each(['x', 'ä', '語', '🏦', '"'])('fits the trailers of every client, also with a million of %s', (sign) => {
     const violations = Array.from({ length: 100 }, (_, at) => ({
       field: `f[${at}]`,

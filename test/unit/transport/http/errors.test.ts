@@ -42,6 +42,14 @@ describe('SPEC-HTTP-ERRORS: error body', () => {
     );
   });
 
+  it('has the details of a refusal as the component spelled them', () => {
+    const details = { reason: 'overdrawn', refusalDetails: '{"cents":9007199254740993}' };
+    expect(errorReply(new DatabaseError('invalid_argument', 'no', { details })).body).toBe(
+      '{"error":{"code":"INVALID_ARGUMENT","message":"no",' +
+        '"details":{"reason":"overdrawn","details":{"cents":9007199254740993}}}}',
+    );
+  });
+
   it('says in whole seconds when to come again', () => {
     const error = new DatabaseError('rate_limited', 'slow down', { details: { retryAfterMs: 1_200 } });
     expect(errorReply(error).headers).toEqual({ 'retry-after': '2' });

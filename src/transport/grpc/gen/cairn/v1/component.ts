@@ -196,6 +196,8 @@ export interface StateChangeSuccess {
 export interface StateChangeError {
   readonly code: string;
   readonly message: string;
+  /** JSON: what the State Change says besides its message. Absent where it says nothing. */
+  readonly details?: string | undefined;
 }
 
 export interface PublishStateChangeRequest {
@@ -1733,7 +1735,7 @@ export const StateChangeSuccess: MessageFns<StateChangeSuccess> = {
 };
 
 function createBaseStateChangeError(): StateChangeError {
-  return { code: "", message: "" };
+  return { code: "", message: "", details: undefined };
 }
 
 export const StateChangeError: MessageFns<StateChangeError> = {
@@ -1743,6 +1745,9 @@ export const StateChangeError: MessageFns<StateChangeError> = {
     }
     if (message.message !== "") {
       writer.uint32(18).string(message.message);
+    }
+    if (message.details !== undefined) {
+      writer.uint32(26).string(message.details);
     }
     return writer;
   },
@@ -1776,6 +1781,14 @@ export const StateChangeError: MessageFns<StateChangeError> = {
             message.message = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.details = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1795,6 +1808,7 @@ export const StateChangeError: MessageFns<StateChangeError> = {
     const message = createBaseStateChangeError() as any;
     message.code = object.code ?? "";
     message.message = object.message ?? "";
+    message.details = object.details ?? undefined;
     return message;
   },
 };
