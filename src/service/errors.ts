@@ -1,7 +1,13 @@
 /** What the service refuses, and how it says so: the value that was found, and what would be right. */
 import { DatabaseError, type ErrorCode, type ErrorScope, quote } from '#base';
 import type { NoArtifact, ViewFailure } from '#components';
-import { COMPONENT_BYTES_MAX, type ComponentKind, type DefinedVersion, type Definition } from '#model';
+import {
+  COMPONENT_BYTES_MAX,
+  type ComponentKind,
+  type DefinedVersion,
+  type Definition,
+  type PresenterReference,
+} from '#model';
 import type { ReadScope } from './operations.ts';
 
 /** The reason of both errors that follow. */
@@ -82,6 +88,20 @@ export function versionNotFound(
   const message =
     versions.length === 0 ? `${subject} no ${title}; publish it` : `${subject} ${none}; there are ${known}`;
   return new DatabaseError('not_found', message, { details: { reason, scope: where(scope) } });
+}
+
+/** What a State View that is to be published names. */
+export function presenterNotPublished(
+  { name, version }: PresenterReference,
+  versions: readonly DefinedVersion[],
+): DatabaseError {
+  const known = versions.map((each) => each.version).join(', ');
+  const description =
+    versions.length === 0
+      ? `names the presenter ${quote(name)}, which is not published; publish it first`
+      : `names version ${version} of the presenter ${quote(name)}; there are ${known}`;
+  const details = { reason: NOT_DEFINED.presenter.reason, violations: [{ field: 'presenter', description }] };
+  return new DatabaseError('invalid_argument', `presenter ${description}`, { details });
 }
 
 /** Its last version was deleted while it was to be loaded. */

@@ -36,6 +36,7 @@ import {
   anotherVersion,
   componentRefused,
   componentTooLarge,
+  presenterNotPublished,
   publishersInTheWay,
   tooManyVersions,
   versionTaken,
@@ -64,6 +65,7 @@ export async function publishComponent(
   assert(definition !== undefined, 'A definition that has no faults is there');
   // A database that is not there is said before a component is looked at, which takes long.
   return defining(context, request, async (binding, define) => {
+    await checkPresenter(context, binding, definition);
     const blob = { digest: await digestOf(bytes), size: bytes.length };
     const { version: wanted } = request;
     if (wanted !== undefined) await checkVersion(context, binding, { definition, blob, wanted });
@@ -83,6 +85,18 @@ function checkRequest({ faults, component, componentField }: PublishComponentReq
     throw faults.toError(what).with({ reason: 'InvalidComponent' });
   }
   faults.throwIfAny(what);
+}
+
+/** A State View that nothing can show is refused. Its presenter may still be deleted later: then reads of it say so. */
+async function checkPresenter(context: ServiceContext, binding: Binding, definition: Definition): Promise<void> {
+  const presenter = definition.kind === 'state-view' ? definition.presenter : undefined;
+  if (presenter === undefined) return;
+  const { version: wanted } = presenter;
+  const isThere = (all: readonly DefinedVersion[]): boolean =>
+    all.some(({ version }) => (wanted ?? version) === version);
+  const asked = { component: 'presenter', name: presenter.name, isThere } as const;
+  const versions = await confirmedVersions(context, { binding, revision: LATEST }, asked);
+  if (!isThere(versions)) throw presenterNotPublished(presenter, versions);
 }
 
 interface Wanted {

@@ -4,15 +4,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DatabaseError, GroupId } from '#base';
 import { DatabaseReader } from '#database';
-import { type Definition, Faults } from '#model';
+import { type Definition, definitionFromJson, Faults } from '#model';
 import { componentBytes } from '#query';
 import type { PublishComponentReply } from '#service';
+import { SHOWING } from '../../support/components/presenters.ts';
 import { hashingView } from '../../support/components/views.ts';
 import { sourceOf } from '../../support/database-host.ts';
 import { definingPayloads, padded, viewOf } from '../../support/published.ts';
 import { NEVER, ServiceWorld } from '../../support/service-world.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { testGuests } from '../../support/test-guests.ts';
+import { wat } from '../../support/wasm/wat.ts';
 
 const MIB = 2 ** 20;
 const dir = tempDir();
@@ -45,6 +47,14 @@ async function database(): Promise<Database> {
 
 function view(name: string): Definition {
   return viewOf({ state_view_name: name, events: ['t'] });
+}
+
+function presenterOf(name: string): Definition {
+  const faults = new Faults();
+  const text = JSON.stringify({ presenter_name: name, content_types: ['text/plain'] });
+  const definition = definitionFromJson('presenter', new TextEncoder().encode(text), faults);
+  if (definition === undefined) throw faults.toError('The metadata of the test');
+  return definition;
 }
 
 function publish(
@@ -104,6 +114,28 @@ describe('publishing (V15)', () => {
     await world.service.deleteVersions({ databaseName: shop.name, kind: 'state-view', name: 'a' });
     await expect(publish(shop, view('a'), one, 1)).rejects.toMatchObject(refused(3));
     expect((await publish(shop, view('a'), one, 3)).version.version).toBe(3);
+  });
+
+  it('refuses a State View whose presenter, or version of it, is not published', async () => {
+    const shop = await database();
+    const shown = (presenter: object): Promise<PublishComponentReply> =>
+      publish(shop, viewOf({ state_view_name: 'shown', events: ['t'], presenter }), component);
+    const refused = (description: string): object => {
+      return {
+        code: 'invalid_argument',
+        details: { reason: 'PresenterNotFound', violations: [{ field: 'presenter', description }] },
+      };
+    };
+    await expect(shown({ name: 'pages' })).rejects.toMatchObject(
+      refused('names the presenter "pages", which is not published; publish it first'),
+    );
+    await publish(shop, presenterOf('pages'), await wat(SHOWING));
+    await expect(shown({ name: 'pages', version: 2 })).rejects.toMatchObject(
+      refused('names version 2 of the presenter "pages"; there are 1'),
+    );
+    expect((await shown({ name: 'pages', version: 1 })).isNew).toBe(true);
+    expect((await shown({ name: 'pages' })).version.version).toBe(2);
+    expect(await listed(shop)).toEqual(['shown 1', 'shown 2', 'pages 1']);
   });
 
   it('of two contents at once as one version is that version for one of them alone', async () => {
