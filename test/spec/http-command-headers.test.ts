@@ -57,7 +57,7 @@ function bodyFor(route: string): string {
 /** Status and body of what a route answers to these headers, as bytes on a connection. */
 async function sent(route: string, headers: object): Promise<readonly [status: number, body: string]> {
   const body = bodyFor(route);
-  const own = { host: 'a', 'content-type': 'application/json', 'content-length': body.length };
+  const own = { host: 'localhost', 'content-type': 'application/json', 'content-length': body.length };
   const lines = Object.entries({ ...own, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
   const [reply] = parseReplies(
     await exchange(server.http, Buffer.from(`POST ${route} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)),

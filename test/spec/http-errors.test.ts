@@ -18,7 +18,7 @@ import { sharedHttpNode } from '../support/shared-servers.ts';
 const { api, server } = await sharedHttpNode();
 
 const CLOSE = 'Connection: close\r\n';
-const HOST = 'Host: cairn.example\r\n';
+const HOST = 'Host: localhost\r\n';
 
 async function raw(...parts: readonly (string | Uint8Array)[]): Promise<readonly RawReply[]> {
   return parseReplies(await exchange(api.address, ...parts));
@@ -227,7 +227,7 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
   it('may name the server in their target, as towards a proxy', async () => {
     const name = uniqueName();
     await api.create(name);
-    const target = `http://cairn.example:3000/db/${name}/cached`;
+    const target = `http://localhost:3000/db/${name}/cached`;
     const [reply] = await raw(`GET ${target} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`);
     expect(reply?.headers.get('location')).toBe(`/db/${name}/0`);
     for (const [root, status] of [
@@ -257,7 +257,7 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
   });
 
   it('that ask for a tunnel answer 404', async () => {
-    expect(rawErrorOf((await raw(`CONNECT cairn.example:443 HTTP/1.1\r\n${HOST}\r\n`))[0])).toMatchObject(NOT_FOUND);
+    expect(rawErrorOf((await raw(`CONNECT localhost:443 HTTP/1.1\r\n${HOST}\r\n`))[0])).toMatchObject(NOT_FOUND);
   });
 
   it('that ask for another protocol are served in this one', async () => {

@@ -111,3 +111,33 @@ describe('SPEC-HTTP-FORMS: of where', () => {
     expect(await status({ ...AS_FIRST, 'sec-fetch-site': 'same-origin' })).toEqual([303, false, false]);
   });
 });
+
+describe('a node that does not authenticate requests, on loopback,', () => {
+  const send = (method: string, path: string, headers: Readonly<Record<string, string>>, body = '') => {
+    const sent = { host: 'localhost', 'content-type': 'application/json', ...headers, connection: 'close' };
+    const lines = Object.entries({ ...sent, 'content-length': String(body.length) }).map((each) => each.join(': '));
+    return exchange(api.address, `${[`${method} ${path} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n${body}`);
+  };
+  const statusOf = async (...request: Parameters<typeof send>): Promise<number | undefined> =>
+    parseReplies(await send(...request))[0]?.status;
+
+  it('refuses writes of pages of another origin, and answers their reads', async () => {
+    const from = { origin: 'https://evil.example' };
+    const database_name = uniqueName();
+    const created = JSON.stringify({ database_name });
+    expect(await statusOf('POST', '/api/v1/db', from, created)).toBe(403);
+    expect(await statusOf('DELETE', `/api/v1/db/${name}`, from)).toBe(403);
+    expect(await statusOf('GET', `/databases/${database_name}`, from)).toBe(404);
+    expect(await statusOf('GET', `/databases/${name}`, from)).toBe(200);
+    expect(await statusOf('POST', `/databases/${name}/query`, from, '{}')).toBe(200);
+    expect(await statusOf('OPTIONS', '/api/v1/db', from)).toBe(204);
+    expect(await statusOf('POST', '/api/v1/db', { origin: 'http://localhost:5173' }, created)).toBe(201);
+  });
+
+  it('refuses reads and writes with a name of another host, and answers probes', async () => {
+    const from = { host: 'evil.example' };
+    expect(await statusOf('GET', `/databases/${name}`, from)).toBe(403);
+    expect(await statusOf('POST', '/api/v1/db', from, JSON.stringify({ database_name: uniqueName() }))).toBe(403);
+    expect(await statusOf('GET', '/health', from)).toBe(200);
+  });
+});

@@ -52,7 +52,7 @@ function pathOf({ count, bytes, refuses = false }: Portions): string {
 
 /** Everything that comes over a connection, which the server closes. */
 function heard(portions: Portions, version: '1.0' | '1.1' = '1.1', method: string = 'GET'): Promise<string> {
-  const head = `${method} ${pathOf(portions)} HTTP/${version}\r\nHost: a\r\nConnection: close\r\n\r\n`;
+  const head = `${method} ${pathOf(portions)} HTTP/${version}\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
   return exchange(server.http, head);
 }
 

@@ -31,7 +31,7 @@ export function startSlowClients(clients: Omit<SlowClients, 'begins'> & { readon
   return { open: open.promise, closedMs, resetMs };
 }
 
-export const HALF_REQUEST = 'GET /health HTTP/1.1\r\nHost: a\r\n';
+export const HALF_REQUEST = 'GET /health HTTP/1.1\r\nHost: localhost\r\n';
 export const IDLE_GRPC: Buffer = Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT]);
 
 const [DATA, HEADERS, SETTINGS, WINDOW_UPDATE] = [0, 1, 4, 8];

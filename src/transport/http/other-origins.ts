@@ -8,6 +8,9 @@
  * other scheme there may be): a browser that was told it once sends it with all that any page has it ask here. What is
  * only read stays with the browser (cors.ts).
  *
+ * Where requests are not authenticated, the rule of MCP holds for writes, and its check of `Host` for reads
+ * as well: a page whose name resolves to this machine would read as a page of this server.
+ *
  * Forms are sent by any page without being asked for first. They are taken from pages of this server alone, also where
  * everybody may do everything, and only where the browser says so: one that says nothing of where a form stood is too
  * old to be believed, and programs send JSON (ADR 0149).
@@ -16,6 +19,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';
 import { DatabaseError, quote } from '#base';
+import type { Origins } from '../origins.ts';
 import type { AllowedOrigins } from './cors.ts';
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -37,6 +41,18 @@ export function refusalOfOrigin(
   return foreign(
     `A page of ${quote(headers.origin ?? 'another origin')} may not write here as who the browser says you are; name its origin in cors-origins`,
   );
+}
+
+/** Of a request that is not authenticated. Undefined: it may go on. */
+export function refusalOfStranger(
+  { method, headers, routeOptions }: FastifyRequest,
+  origins: Origins,
+): DatabaseError | undefined {
+  const { isForAnybody, isRead } = routeOptions.config;
+  if (method === 'OPTIONS' || isForAnybody === true) return undefined;
+  const reads = SAFE.has(method) || isRead === true;
+  const fault = reads ? origins.hostFaultIn(headers) : origins.faultIn(headers);
+  return fault === undefined ? undefined : foreign(fault);
 }
 
 /** Of a form. Undefined: it may go on. */

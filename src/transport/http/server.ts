@@ -13,6 +13,7 @@ import { isBug, isFatal, type Service } from '#service';
 import type { Access } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
 import { ANSWER_PACE, type AnswerPace, HttpConnections } from '../http-connections.ts';
+import { Origins } from '../origins.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
 import type { SecurePorts } from '../secure.ts';
@@ -31,7 +32,7 @@ import { lingerAfterAnswer } from './lingering.ts';
 import { bindingFault, createHttpServer } from './listening.ts';
 import { HttpMemory, isBodyTooLong } from './memory.ts';
 import { notFound } from './not-found.ts';
-import { refusalOfForm } from './other-origins.ts';
+import { refusalOfForm, refusalOfStranger } from './other-origins.ts';
 import { PUBLIC, privacyOf } from './privacy.ts';
 import { RateLimiting } from './rate-limiting.ts';
 import { HttpRelaying } from './relaying.ts';
@@ -140,6 +141,7 @@ class HttpFront {
   readonly #limits: RequestLimits;
   readonly #relaying: HttpRelaying | undefined;
   readonly #gate: Gate | undefined;
+  readonly #origins: Origins;
   readonly #limiting: RateLimiting | undefined;
   readonly #traces: RequestTraces | undefined;
   readonly #fastify: FastifyInstance;
@@ -167,6 +169,7 @@ class HttpFront {
     this.#compression = bytesMin === undefined ? undefined : new Compression({ bytesMin, memory: this.#memory });
     this.#relaying = options.relay && new HttpRelaying(options.relay, options.rateLimits);
     this.#gate = options.access && new Gate(options.access, this.#context, options.allowedOrigins);
+    this.#origins = new Origins({ host: options.host, allowed: options.allowedOrigins });
     this.#limiting = options.rateLimits && new RateLimiting(options.rateLimits);
     this.#limits = {
       memory: this.#memory,
@@ -187,8 +190,9 @@ class HttpFront {
         reply.raw.shouldKeepAlive = false;
         this.#send(request, reply, refused(request, this.#limiting?.refusal(request) ?? fault));
       } else if (isAboutServer(request)) this.#send(request, reply, emptyReply({ allow: SERVER_METHODS }));
-      else if (this.#gate === undefined) this.#passed(undefined, { request, reply, done });
-      else {
+      else if (this.#gate === undefined) {
+        this.#passed(refusalOfStranger(request, this.#origins), { request, reply, done });
+      } else {
         const span = this.#traces?.spanOf(request);
         this.#gate.pass(request, span, (refusal) => this.#passed(refusal, { request, reply, done }));
       }

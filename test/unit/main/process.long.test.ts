@@ -129,7 +129,7 @@ test('a node that is told to stop before it has opened anything ends with 0, and
 /** A request that never ends, so that a drain takes as long as it may. */
 async function busyWith(node: NodeProcess): Promise<Socket> {
   const busy = connect(Number(new URL(node.http).port), '127.0.0.1');
-  busy.on('error', () => undefined).write('POST /databases HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{');
+  busy.on('error', () => undefined).write('POST /databases HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{');
   expect(await (await fetch(`${node.http}/health`)).text()).toBe('OK');
   return busy;
 }

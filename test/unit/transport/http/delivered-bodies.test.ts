@@ -85,7 +85,7 @@ afterAll(async () => {
 });
 
 function ask(method: string, path: string, version: string = '1.1', close: boolean = true): string {
-  return `${method} ${path} HTTP/${version}\r\nHost: a\r\n${close ? 'Connection: close\r\n' : ''}\r\n`;
+  return `${method} ${path} HTTP/${version}\r\nHost: localhost\r\n${close ? 'Connection: close\r\n' : ''}\r\n`;
 }
 
 function heard(...parts: readonly string[]): Promise<string> {

@@ -9,7 +9,7 @@ import { cloudEvent } from '../../../support/http-client.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
 import { exchange, HALF_CLOSE, parseReplies } from '../../../support/raw-http.ts';
 
-const WAITING = 'GET /databases/shop HTTP/1.1\r\nHost: a\r\nx-min-revision: 1\r\n\r\n';
+const WAITING = 'GET /databases/shop HTTP/1.1\r\nHost: localhost\r\nx-min-revision: 1\r\n\r\n';
 
 async function dialled(world: HttpWorld): Promise<Socket> {
   const { hostname, port } = new URL(world.server.address);
@@ -29,7 +29,7 @@ describe('a client that ends its side behind its request', () => {
   it.each(['HTTP/1.1', 'HTTP/1.0'])('is answered each request, and the connection ends: %s', async (version) => {
     await using world = await startHttpWorld();
     const count = version === 'HTTP/1.1' ? 5 : 1;
-    const requests = `GET /health ${version}\r\nHost: a\r\n\r\n`.repeat(count);
+    const requests = `GET /health ${version}\r\nHost: localhost\r\n\r\n`.repeat(count);
     const replies = parseReplies(await exchange(world.server.address, requests, HALF_CLOSE));
     expect(replies.map(({ status, body }) => [status, body])).toEqual(Array.from({ length: count }, () => [200, 'OK']));
   });
@@ -38,7 +38,7 @@ describe('a client that ends its side behind its request', () => {
     await using world = await startHttpWorld();
     await world.client.create('shop');
     const body = JSON.stringify({ events: [cloudEvent('a')] });
-    const head = `POST /databases/shop/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`;
+    const head = `POST /databases/shop/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
     const request = `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
     const replies = parseReplies(await exchange(world.server.address, request, HALF_CLOSE));
     expect(replies.map(({ status }) => status)).toEqual([200]);

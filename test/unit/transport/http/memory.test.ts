@@ -70,7 +70,7 @@ async function dial(world: HttpWorld, text: string): Promise<Socket> {
   return socket;
 }
 
-const get = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
+const get = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;
 const END = 'Connection: close\r\n';
 
 async function inFlight(world: HttpWorld): Promise<number> {
@@ -116,7 +116,7 @@ describe('requests that do not await their answers', () => {
 
 describe('the bodies of all requests', () => {
   const head = (length: number): string =>
-    `POST /databases/shop/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+    `POST /databases/shop/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
   it('are refused before they are read when there is no room for them (TM1)', async () => {
     await using world = await worldOf({ requests: 100_000 });
@@ -134,12 +134,12 @@ describe('the bodies of all requests', () => {
   it('are asked for, where the client waits for that, once they are let in', async () => {
     await using world = await worldOf({ requests: 100_000 });
     const expecting = (text: string, more = ''): string =>
-      text.replace('Host: a\r\n', `Host: a\r\n${more}Expect: 100-continue\r\n`);
+      text.replace('Host: localhost\r\n', `Host: localhost\r\n${more}Expect: 100-continue\r\n`);
     const answerTo = (text: string): Promise<string> => exchange(world.server.address, expecting(text));
     const holder = await dial(world, `${head(80_000)}${' '.repeat(70_000)}`);
     await until(() => world.budgets.requests.used === 70_000);
     const unrouted = head(50_000).replace('/databases/shop/events', '/none');
-    const faulty = head(20).replace('Host: a', 'Host: a/b');
+    const faulty = head(20).replace('Host: localhost', 'Host: localhost/b');
     for (const [status, text] of [
       [503, head(50_000)],
       [413, head(50_000_000)],
@@ -249,7 +249,7 @@ describe('the answers of all requests', () => {
     log.isAutomatic = false;
     const body = JSON.stringify({ events: Array.from({ length: 1_000 }, (_, n) => cloudEvent(`e${n}`)) });
     const type = 'Content-Type: application/json\r\n';
-    const head = `POST /databases/shop/events HTTP/1.1\r\nHost: a\r\n${type}Content-Length: ${body.length}\r\n\r\n`;
+    const head = `POST /databases/shop/events HTTP/1.1\r\nHost: localhost\r\n${type}Content-Length: ${body.length}\r\n\r\n`;
     const client = await dial(world, `${head}${body}`);
     await until(() => log.queuedCount > 0);
     client.resetAndDestroy();

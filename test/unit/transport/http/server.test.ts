@@ -54,9 +54,9 @@ describe('the connections', () => {
       return socket;
     };
     const half = await dial('GET /health HTTP/1.1\r\n');
-    const idle = await dial('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+    const idle = await dial('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await once(idle, 'data');
-    const request = 'GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+    const request = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
     const gone = once(half.resume(), 'close');
     expect(await exchange(world.server.address, request)).toMatch(/^HTTP\/1.1 200/);
     await gone;
@@ -70,9 +70,9 @@ describe('the connections', () => {
     await world.client.create('shop');
     const { hostname, port } = new URL(world.server.address);
     const asks = connect(Number(port), hostname);
-    asks.write('GET /db/shop/cached HTTP/1.1\r\nHost: a\r\nx-min-revision: 1\r\n\r\n');
+    asks.write('GET /db/shop/cached HTTP/1.1\r\nHost: localhost\r\nx-min-revision: 1\r\n\r\n');
     await until(() => world.timers.count === 1);
-    const request = 'GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+    const request = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
     expect(await exchange(world.server.address, request)).toBe('');
     asks.destroy();
     await until(async () => (await exchange(world.server.address, request)).startsWith('HTTP/1.1 200'));

@@ -55,7 +55,7 @@ describe('small answers, while hundreds do not read their large ones', () => {
     socket.on('error', () => socket.destroy());
     await once(socket, 'connect');
     socket.pause();
-    socket.write('GET /databases/large/events HTTP/1.1\r\nHost: a\r\n\r\n');
+    socket.write('GET /databases/large/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
     return socket;
   }
 
