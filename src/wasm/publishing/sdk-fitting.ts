@@ -2,10 +2,11 @@
  * Whether a component of the SDK's shape can be given what there is: its types are its own, so they are held against an
  * example of everything that the host gives, before anybody calls it.
  */
+import { quote } from '#base';
 import { fitted } from '../abi/fitting.ts';
-import type { Value, ValueList } from '../abi/values.ts';
+import { Handle, isList, isRecord, type Value, type ValueList } from '../abi/values.ts';
 import { Faulted } from '../faults.ts';
-import type { Component, FunctionType } from '../reading/component-types.ts';
+import { type Component, type FunctionType, shapeOf, type ValueType } from '../reading/component-types.ts';
 import { Refused } from '../reading/refusal.ts';
 
 export interface SdkExamples {
@@ -15,19 +16,51 @@ export interface SdkExamples {
   readonly answers: ReadonlyMap<string, Value>;
 }
 
-/** @throws Refused MissingExport */
+/** Its functions are answered by examples; those of WASI are null-wasi.ts's. */
+const SDK_PACKAGE = 'evidentsource:decider/';
+
+/** @throws Refused MissingExport; ForbiddenImport for a function that the host does not answer */
 export function expectFits(component: Component, main: FunctionType, { given, answers }: SdkExamples): void {
   try {
     for (const [index, { type }] of main.parameters.entries()) fitted(type, given[index]);
-    for (const { item } of component.imports.values()) {
-      if (item.sort !== 'instance') continue;
+    for (const [imported, { item, offset }] of component.imports) {
+      if (item.sort !== 'instance' || !imported.startsWith(SDK_PACKAGE)) continue;
       for (const [name, offered] of item.offers) {
-        const result = offered.sort === 'function' ? offered.type.result : undefined;
-        if (result !== undefined && answers.has(name)) fitted(result, answers.get(name));
+        if (offered.sort !== 'function') continue;
+        const { result } = offered.type;
+        const answer = answers.get(name);
+        if (answer === undefined || result === undefined || !isOfKind(result, answer)) {
+          throw unanswered(imported, { name, type: offered.type, offset, answers });
+        }
+        fitted(result, answer);
       }
     }
   } catch (error) {
     if (!(error instanceof Faulted)) throw error;
     throw new Refused('MissingExport', 0, `The component has types that are not the SDK's: ${error.message}`);
   }
+}
+
+/** By the outermost type: `fitted` looks at what is inside. */
+function isOfKind(type: ValueType, value: Value): boolean {
+  if (type.kind === 'option') return isOfKind(type.of, value);
+  if (type.kind === 'list') return isList(value);
+  if (type.kind === 'own') return value instanceof Handle;
+  if (type.kind === 'record') return isRecord(value);
+  if (type.kind !== 'primitive' || isRecord(value) || isList(value)) return false;
+  return (type.name === 'string') === (typeof value === 'string');
+}
+
+interface Unanswered extends Pick<SdkExamples, 'answers'> {
+  readonly name: string;
+  readonly type: FunctionType;
+  readonly offset: number;
+}
+
+function unanswered(imported: string, { name, type, offset, answers }: Unanswered): Refused {
+  const known = [...answers.keys()].join(', ') || 'no function of it';
+  const message =
+    `The component imports ${quote(name)} of ${quote(imported)} in the shape ${shapeOf(type)}, ` +
+    `which is not answered; answered are ${known}`;
+  return new Refused('ForbiddenImport', offset, message);
 }

@@ -56,6 +56,19 @@ describe('a component of the shape of the SDK', () => {
   });
 
   it.each([
+    ['no host answers', 'database.created-at', 'name: func', 'created-at: func() -> datetime; name: func'],
+    ['answers a result', 'database.query-events', '-> list<cloudevent>;', '-> result<list<cloudevent>, string>;'],
+    ['answers a resource', 'database.query-events', '-> list<cloudevent>;', '-> database;'],
+    ['answers nothing', 'database.view-state', '-> option<rendered-state-view>;', ';'],
+  ])('is refused with the name of an import that %s', async (...[, name, from, to]) => {
+    const types = SDK_WIT.replace(from, to);
+    expect(types).not.toBe(SDK_WIT);
+    const message = new RegExp(`imports "\\[method\\]${name}" of "evidentsource:decider/state-change-types@`);
+    const refused = ['ForbiddenImport', expect.stringMatching(message)];
+    expect(await publishing('state-change', await componentOf(types, 'state-change'))).toEqual(refused);
+  });
+
+  it.each([
     [
       'a view that it asks for',
       'content: option<list<u8>>,',
