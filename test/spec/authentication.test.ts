@@ -8,6 +8,7 @@ import { ROUTES } from '../../src/transport/http/routes.ts';
 import { GrpcFailure, type StreamName, type UnaryName } from '../support/grpc-client.ts';
 import { AS_FIRST, FIRST_KEY } from '../support/guarded-node.ts';
 import { errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
+import { RawGrpc, replyOn } from '../support/raw-grpc.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
 import { sharedGuardedNode } from '../support/shared-servers.ts';
 
@@ -161,6 +162,19 @@ describe('SPEC-AUTH-REQUIRED over gRPC', () => {
     expect(await codeOf(method, {})).toBe('UNAUTHENTICATED CredentialMissing');
     expect(await codeOf(method, { 'x-api-key': `${FIRST_KEY}x` })).toBe('UNAUTHENTICATED CredentialRefused');
     expect(await codeOf(method, { authorization: `Bearer ${FIRST_KEY}x` })).toBe('UNAUTHENTICATED CredentialRefused');
+  });
+
+  it.each([{}, { 'x-api-key': 'wrong' }])('a call with %j is refused before its message comes', async (metadata) => {
+    const client = new RawGrpc(Number(server.grpc.split(':').at(-1)));
+    const stream = client.session.request({
+      ':method': 'POST',
+      ':path': '/cairn.v1.EventStore/Transact',
+      'content-type': 'application/grpc',
+      'grpc-encoding': 'gzip',
+      ...metadata,
+    });
+    expect(await replyOn(stream)).toMatchObject({ status: 16 });
+    await client.close();
   });
 
   it.each([AS_FIRST, { authorization: `Bearer ${FIRST_KEY}` }])(

@@ -38,6 +38,8 @@ const { holder, other } = await startTwo(
   `--tls-ca-file=${caFile}`,
   `--tls-client-ca-file=${caFile}`,
   '--auth=on',
+  // Then a certificate is judged with the headers of a call.
+  '--rate-limit-per-second=100000',
   `--auth-bootstrap-key-file=${keyFile}`,
   // A node that asks for somebody must not be let in for itself.
   '--auth-certificate-roles=URI=spiffe://shop/api=writer:shop;CN=node=admin;CN=reader of all=reader;CN=elsewhere=reader:elsewhere',

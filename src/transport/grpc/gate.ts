@@ -7,7 +7,7 @@ import type { Credentials, Principal } from '#auth';
 import type { Service } from '#service';
 import { type Access, authenticating } from '../access.ts';
 import { EVENT_STORE } from './context.ts';
-import type { RateLimiting } from './rate-limiting.ts';
+import type { OpeningGate } from './opening-gate.ts';
 import type { Call } from './wire/call.ts';
 import type { Method } from './wire/method.ts';
 
@@ -16,13 +16,13 @@ type Methods = ReadonlyMap<string, Method>;
 export class Gate {
   readonly #access: Access;
   readonly #methodsOf: (service: Service) => readonly Method[];
-  readonly #limiting: RateLimiting | undefined;
+  readonly #opening: OpeningGate;
   readonly #methods = new WeakMap<Principal, Methods>();
 
-  constructor(access: Access, methodsOf: (service: Service) => readonly Method[], limiting?: RateLimiting) {
+  constructor(access: Access, methodsOf: (service: Service) => readonly Method[], opening: OpeningGate) {
     this.#access = access;
     this.#methodsOf = methodsOf;
-    this.#limiting = limiting;
+    this.#opening = opening;
   }
 
   /** @throws DatabaseError unauthenticated, or rate_limited where that was not known before; also as a rejection */
@@ -41,7 +41,7 @@ export class Gate {
    */
   #known(call: Call): Principal | Promise<Principal> | undefined {
     if (call.repeated.isAny) return undefined;
-    const caller = this.#limiting?.callerOf(call.opening);
+    const caller = this.#opening.callerOf(call.opening);
     return caller === undefined || caller instanceof Promise || caller.holds() ? caller : undefined;
   }
 

@@ -20,8 +20,8 @@ import { logLibraryLines } from './library-lines.ts';
 import { callPlaces, GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
+import { OpeningGate } from './opening-gate.ts';
 import { PUBLICATIONS, publishingMethods } from './publishing.ts';
-import { RateLimiting } from './rate-limiting.ts';
 import { createReflection } from './reflection.ts';
 import { createGrpcRelaying } from './relaying.ts';
 import { shareRefusals } from './share-refusals.ts';
@@ -123,11 +123,11 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   });
   const meterOf = methodMeters(metrics);
   const relaying = relay === undefined ? undefined : createGrpcRelaying({ relay, writes: WRITES, rateLimits });
-  const limiting = rateLimits && new RateLimiting(rateLimits, access);
+  const opening = new OpeningGate(rateLimits, access);
   const server = new WireServer({
     methods: [...methodsOf(service), ...health.methods],
-    refusalOf: limiting?.refusalOf,
-    handlerFor: access && new Gate(access, methodsOf, limiting).handlerFor,
+    refusalOf: opening.refusalOf,
+    handlerFor: access && new Gate(access, methodsOf, opening).handlerFor,
     limits,
     ...budgets,
     gzipBytesMin,

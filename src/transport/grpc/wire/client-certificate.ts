@@ -2,12 +2,15 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Http2Session } from 'node:http2';
 import { TLSSocket } from 'node:tls';
-import type { CallStream } from './call-stream.ts';
 
 const known = new WeakMap<Http2Session, X509Certificate | 'none'>();
 
 /** Undefined: it has shown none, or there is no TLS. */
-export function certificateOf({ session }: Pick<CallStream, 'session'>): X509Certificate | undefined {
+export function certificateOf({
+  session,
+}: {
+  readonly session?: Http2Session | undefined;
+}): X509Certificate | undefined {
   if (session === undefined || session.destroyed) return undefined;
   const found = known.get(session) ?? read(session) ?? 'none';
   known.set(session, found);

@@ -173,6 +173,11 @@ export class PeerStream implements StandingRequest {
     if (!this.isGone) this.#close(headersOf(status));
   }
 
+  /** Answers and closes a stream whose message is still coming; nobody but this has seen it. */
+  answerEarly(status: CallStatus): void {
+    if (!this.#hasEnded) this.answer(status);
+  }
+
   /** From now on what is malformed behind the first reply is for the call, which ends with the status. */
   onFault(listener: (status: CallStatus) => void): void {
     this.#onFault = listener;

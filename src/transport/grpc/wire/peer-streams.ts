@@ -6,11 +6,13 @@
  * They come by Node's diagnostics channel of created streams (ADR 0015). Each is marked with a header of its own,
  * by which it is kept from grpc-js, or found by its call in its metadata (T8).
  */
+import type { X509Certificate } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { assert, Slots } from '#base';
 import type { Allowance, Claim } from '../../allowance.ts';
 import { CallStream } from './call-stream.ts';
+import { certificateOf } from './client-certificate.ts';
 import type { Connections } from './connections.ts';
 import { headFault } from './frame-faults.ts';
 import { PeerStream, type PeerStreamOptions, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
@@ -34,7 +36,12 @@ export interface Opening {
   readonly headers: IncomingHttpHeaders;
   /** Of its client; undefined when that has gone. */
   readonly address: string | undefined;
+  /** What its client has shown, if it has. */
+  readonly certificate: () => X509Certificate | undefined;
 }
+
+/** A promise: the message is received meanwhile. */
+export type RefusalOf = (opening: Opening) => CallStatus | Promise<CallStatus | undefined> | undefined;
 
 export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingRequests' | 'onCrumbs'> {
   /** What streams may hold by standing open, and of their requests the first bytes. */
@@ -51,7 +58,7 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingReq
   /** How many streams a connection may have. */
   readonly perConnection: StreamLimits;
   /** The answer to a call by its headers alone; undefined: it may go on. */
-  readonly refusalOf?: ((opening: Opening) => CallStatus | undefined) | undefined;
+  readonly refusalOf?: RefusalOf | undefined;
   /** Told before a connection ends because of what its client sends. */
   readonly onEnded: (why: EndReason, session: Http2Session) => void;
   /** For a call whose time is over, by its `grpc-timeout`. */
@@ -231,8 +238,11 @@ export class PeerStreams {
     const { messages, bytesMax } = methods.get(path) ?? NO_METHOD;
     const fault = headFault(headers) ?? (messages === undefined ? { kind: 'path', value: path } : undefined);
     const address = stream.session?.socket.remoteAddress;
-    const refusal = fault === undefined ? refusalOf?.({ path, headers, address }) : undefined;
-    const isAnswered = fault !== undefined || refusal !== undefined;
+    const refusal =
+      fault === undefined
+        ? refusalOf?.({ path, headers, address, certificate: () => certificateOf(stream) })
+        : undefined;
+    const isAnswered = fault !== undefined || (refusal !== undefined && !(refusal instanceof Promise));
     const encoding = headers['grpc-encoding'];
     const rules = {
       isStream: messages === 'many',
@@ -244,7 +254,10 @@ export class PeerStreams {
     const accepted = headers['grpc-accept-encoding'];
     const peer = new PeerStream(stream, this.#options, { rules, own, accepted, ...shared });
     if (fault !== undefined) peer.refuse(fault);
-    if (refusal !== undefined) peer.answer(refusal);
+    if (refusal instanceof Promise) {
+      // What is no refusal is for whoever handles the call, and so is one that comes behind the message.
+      refusal.then((status) => status && peer.answerEarly(status), IGNORE);
+    } else if (refusal !== undefined) peer.answer(refusal);
     return peer;
   }
 

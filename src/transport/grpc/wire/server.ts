@@ -26,7 +26,7 @@ import type { Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
 import type { PeerStream } from './peer-stream.ts';
-import { type EndReason, type MessageRule, type Opening, PeerStreams } from './peer-streams.ts';
+import { type EndReason, type MessageRule, PeerStreams, type RefusalOf } from './peer-streams.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
@@ -96,7 +96,7 @@ export interface WireServerParts {
   readonly smallReplies: Allowance;
   readonly meterOf: (method: MethodTraits) => MethodMeter;
   /** The answer to a call by its headers alone, before its message is read; undefined: it may go on. */
-  readonly refusalOf?: ((opening: Opening) => CallStatus | undefined) | undefined;
+  readonly refusalOf?: RefusalOf | undefined;
   /** Begins the trace of a call; undefined: it has none. Absent: no call has. */
   readonly traceOf?: ((call: Call) => CallTrace | undefined) | undefined;
   /**
