@@ -44,6 +44,8 @@ export function flagsOf({ heapBytesMax, guestMemoryBytesMax, tableElementsMax }:
   return [
     ...(IS_SOURCE ? ['--conditions=source'] : []),
     '--permission',
+    // Its own descriptors, to close those that it inherits.
+    '--allow-fs-read=/proc/self/fd',
     ...READABLE.map((path) => `--allow-fs-read=${path}`),
     '--disallow-code-generation-from-strings',
     '--no-warnings',

@@ -4,6 +4,7 @@
  * for a request, works on it, answers, and waits again.
  */
 
+import { closeSync, fstatSync, readdirSync } from 'node:fs';
 import { Faulted } from '../faults.ts';
 import type { AskHost } from '../guest/guest.ts';
 import { Executor } from './executor.ts';
@@ -13,6 +14,7 @@ import { SyncPipe } from './sync-pipe.ts';
 const REQUESTS_FD = 3;
 const HOST_CALLS_FD = 4;
 
+closeInherited();
 const requests = new SyncPipe(REQUESTS_FD);
 const hostCalls = new SyncPipe(HOST_CALLS_FD);
 
@@ -33,4 +35,30 @@ for (let frame = requests.read(); frame !== undefined; frame = requests.read()) 
   working = request.id;
   const answer = executor.handle(request);
   if (answer !== undefined) requests.write(encodeAnswer(answer));
+}
+
+/** Closes the files that the node had open: LevelDB opens its own without close-on-exec. */
+function closeInherited(): void {
+  for (const name of descriptors()) {
+    const fd = Number(name);
+    if (fd > HOST_CALLS_FD && isFile(fd)) closeSync(fd);
+  }
+}
+
+/** None where there is no procfs. */
+function descriptors(): readonly string[] {
+  try {
+    return readdirSync('/proc/self/fd');
+  } catch {
+    return [];
+  }
+}
+
+function isFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile();
+  } catch {
+    // It was the list's own.
+    return false;
+  }
 }

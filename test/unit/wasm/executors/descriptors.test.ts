@@ -1,0 +1,50 @@
+// Goal: the process of a guest has no file of the node open (ADR 0087). Method: a database of LevelDB, which opens its
+// files without close-on-exec, and what the kernel says of an executor that has answered.
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ClassicLevel } from 'classic-level';
+import { expect, it } from 'vitest';
+import { artifactOf, executors, foldOf } from '../../../support/wasm/executors.ts';
+
+const TRAPPING = `(component
+  (core module $m (memory (export "memory") 1)
+    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
+    (func (export "evolve") (param i32 i32 i32 i32) (result i32) unreachable))
+  (core instance $i (instantiate $m))
+  (type $bytes (list u8)) (type $folded (result $bytes (error string)))
+  (func $evolve (param "state" $bytes) (param "event" $bytes) (result $folded) (canon lift (core func $i "evolve")
+    (memory (core memory $i "memory")) (realloc (core func $i "cabi_realloc"))))
+  (export "evolve" (func $evolve)))`;
+
+it('an executor has no file of the node open', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'descriptors-'));
+  const level = new ClassicLevel(folder);
+  await level.open();
+  await level.put('a', 'b');
+  expect(filesOf(process.pid).filter((file) => file.startsWith(folder))).not.toEqual([]);
+  await executors().fold(foldOf(await artifactOf(TRAPPING), [Uint8Array.of(1)]));
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isExecutorOfOurs(name));
+  expect(pids).not.toEqual([]);
+  expect(pids.flatMap(filesOf).filter((file) => file.startsWith('/') && !file.startsWith('/dev/'))).toEqual([]);
+  await level.close();
+});
+
+function isExecutorOfOurs(pid: string): boolean {
+  try {
+    const isExecutor = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('executor-worker');
+    return isExecutor && readFileSync(`/proc/${pid}/status`, 'utf8').includes(`PPid:\t${process.pid}\n`);
+  } catch {
+    return false;
+  }
+}
+
+function filesOf(pid: number | string): readonly string[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
+    } catch {
+      return [];
+    }
+  });
+}
