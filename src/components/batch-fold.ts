@@ -7,9 +7,21 @@
  *
  *   F5  Whether a fold succeeds, and with which bytes, does not depend on the bounds of its batches.
  */
-import type { CallLimits, Executors, FaultCode, FoldOutcome, TimeLimits, Value } from '#wasm';
+import { ByteReader, decodeUtf8, quote } from '#base';
+import {
+  type CallLimits,
+  type Executors,
+  type FaultCode,
+  type FoldOutcome,
+  isList,
+  isRecord,
+  readValue,
+  type TimeLimits,
+  type Value,
+  type ValueRecord,
+} from '#wasm';
 import type { RunnableArtifact } from './artifact-store.ts';
-import { split } from './event-batches.ts';
+import { LENGTH_BYTES, split } from './event-batches.ts';
 import { guestText } from './guest-text.ts';
 import { type ViewFailure, viewFailure, viewFault } from './view-read.ts';
 
@@ -57,12 +69,11 @@ const LOST_MAX = 3;
 export async function foldBatch(fold: BatchFold, batch: GuestBatch): Promise<Folded> {
   const outcome = await patiently(fold, batch);
   if (outcome.kind === 'state') return outcome;
-  if (outcome.kind === 'error') return refused(outcome.message);
-  if (!DIVIDED.has(outcome.fault.code)) return viewFault(outcome.fault);
-  if (batch.count > 1) return foldParts(fold, batch, partsOf(outcome.fault.code));
-  const again = await patiently(fold, batch);
-  if (again.kind === 'state') return again;
-  return again.kind === 'fault' ? viewFault(again.fault) : refused(again.message);
+  if (outcome.kind === 'fault' && !DIVIDED.has(outcome.fault.code)) return viewFault(outcome.fault);
+  // A refusal is the same in parts, which find the event that is refused.
+  if (batch.count > 1) return foldParts(fold, batch, outcome.kind === 'fault' ? partsOf(outcome.fault.code) : 2);
+  const again = outcome.kind === 'error' ? outcome : await patiently(fold, batch);
+  return again.kind === 'state' ? again : failedAt(eventIn(fold, batch), again);
 }
 
 async function foldParts(fold: BatchFold, { state, events, count }: GuestBatch, parts: number): Promise<Folded> {
@@ -84,8 +95,42 @@ function partsOf(code: FaultCode): number {
   return code === 'FuelExhausted' ? 16 : 2;
 }
 
-function refused(message: string): ViewFailure {
-  return viewFailure('WasmExecutionError', `The component refuses: ${guestText(message)}`);
+function failedAt(event: string, outcome: Exclude<FoldOutcome, { readonly kind: 'state' }>): ViewFailure {
+  if (outcome.kind === 'error') {
+    return viewFailure('WasmExecutionError', `The component refuses ${event}: ${guestText(outcome.message)}`);
+  }
+  const { fault } = outcome;
+  return viewFault(DIVIDED.has(fault.code) ? { ...fault, message: `${fault.message} (${event})` } : fault);
+}
+
+/** The only event of the batch, as messages show it. In the SDK's shape its revision counts events. */
+function eventIn({ artifact }: BatchFold, { events }: GuestBatch): string {
+  const bytes = events.subarray(LENGTH_BYTES);
+  const isOwn = artifact.binding.shape === 'own';
+  const value = isOwn ? jsonIn(bytes) : readValue(new ByteReader(bytes));
+  const event = isRecord(value) ? value : {};
+  const at = isOwn ? `revision ${textOf(event['revision'])}, index ${textOf(event['index'])}` : ordinalIn(event);
+  return `the event ${textOf(event['id'])} of type ${textOf(event['type'])} at ${at}`;
+}
+
+function jsonIn(bytes: Uint8Array): Value {
+  const parsed: unknown = JSON.parse(decodeUtf8(bytes) ?? '{}');
+  return isObject(parsed) ? parsed : undefined;
+}
+
+function isObject(value: unknown): value is ValueRecord {
+  return typeof value === 'object' && value !== null;
+}
+
+function ordinalIn({ attributes }: ValueRecord): string {
+  const pair = isList(attributes) ? attributes.find((each) => isList(each) && each[0] === 'revision') : undefined;
+  const attribute = isList(pair) ? pair[1] : undefined;
+  const ordinal = isRecord(attribute) ? attribute['val'] : undefined;
+  return typeof ordinal === 'string' ? `revision ${ordinal}` : 'an unknown revision';
+}
+
+function textOf(value: Value): string {
+  return typeof value === 'string' ? quote(value) : JSON.stringify(value);
 }
 
 async function patiently(fold: BatchFold, { state, events }: GuestBatch): Promise<FoldOutcome> {

@@ -42,7 +42,7 @@ export interface BatchedQuery {
   readonly shape?: Shape;
 }
 
-const LENGTH_BYTES = 4;
+export const LENGTH_BYTES = 4;
 /** A batch is full when an event has gone beyond its bytes; most go no further than this. */
 const ROOM_BYTES = 8 * 1024;
 

@@ -25,7 +25,7 @@ export {
   type FunctionCall,
 } from './executors/executors.ts';
 export type { HostCall } from './executors/messages.ts';
-export { writeValue } from './executors/value-codec.ts';
+export { readValue, writeValue } from './executors/value-codec.ts';
 export { FAULT_CODES, type Fault, type FaultCode } from './faults.ts';
 export type { CallLimits, Limited, Spent } from './guest/calls.ts';
 export { NullWasi, type WasiOptions } from './guest/null-wasi.ts';

@@ -1,7 +1,7 @@
 // Goal: the kit cuts and orders events by effective time as the database does, and a Map crosses as it is. Method:
 // tables.
 import { describe, expect, it } from 'vitest';
-import { mapCodec, type StoredEvent } from '../../sdk/component/src/index.ts';
+import { defineStateView, mapCodec, type StoredEvent, stateViewGuest } from '../../sdk/component/src/index.ts';
 import { happenedBy } from '../../sdk/component/testing/effective-time.ts';
 import { stored } from '../../sdk/component/testing/scenario.ts';
 
@@ -55,5 +55,19 @@ describe('mapCodec', () => {
     const decoded = codec.decode(codec.encode(new Map(entries)));
     expect([...decoded]).toEqual(entries);
     expect(decoded.get('constructor')).toBeUndefined();
+  });
+});
+
+describe('a fold that throws', () => {
+  it.each([
+    ['Node', 'TypeError: no\n    at evolve (view.ts:3:7)\n    at main.ts:1:1'],
+    ['StarlingMonkey', 'evolve (view.ts:3:7)\nmain.ts:1:1\n'],
+  ])('says what it threw, with the stack that %s gives', (_, stack) => {
+    const evolve = (): never => {
+      throw Object.assign(new TypeError('no'), { stack });
+    };
+    const guest = stateViewGuest(defineStateView({ initialState: () => 0, evolve }));
+    const payload = 'TypeError: no\n    at evolve (view.ts:3:7)\n    at main.ts:1:1';
+    expect(() => guest.evolve(new Uint8Array(), Buffer.from('{}'))).toThrow(expect.objectContaining({ payload }));
   });
 });

@@ -37,15 +37,26 @@ export interface StateViewGuest {
   query(state: Uint8Array, parameters: Uint8Array): Uint8Array;
 }
 
-/** What a guest throws is the error of its result: the text in `payload`, an own property. */
+/** What a guest throws is the error of its result: the text in `payload`, an own property, with the author's stack. */
 export class GuestError extends Error {
   readonly payload: string;
 
   constructor(cause: unknown) {
     const message = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
     super(message, { cause });
-    this.payload = message;
+    this.payload = cause instanceof Error ? `${message}${framesOf(cause, message)}` : message;
   }
+}
+
+/** The stack as Node has it, whatever engine made it, and without the message that some begin it with. */
+function framesOf({ stack = '' }: Error, message: string): string {
+  const frames = (stack.startsWith(message) ? stack.slice(message.length) : stack)
+    .split('\n')
+    .map((line) => line.trim());
+  return frames
+    .filter((frame) => frame !== '')
+    .map((frame) => `\n    at ${frame.replace(/^at /, '')}`)
+    .join('');
 }
 
 /** What the module of a State View exports as `component`. */

@@ -80,7 +80,7 @@ export function view(
         async thenFails(message) {
           const said = await folded(host, bytes);
           if (said.kind === 'ok') fail(`The events are folded to ${toText(said.value)}`);
-          match(said.error, message);
+          match(messageOf(said.error), message);
         },
       };
     },
@@ -104,7 +104,12 @@ async function folded(host: ViewHost, events: readonly Uint8Array[]): Promise<Sa
 }
 
 function shown(said: Said<Uint8Array, string>): string {
-  return said.kind === 'ok' ? toText(said.value) : said.error;
+  return said.kind === 'ok' ? toText(said.value) : messageOf(said.error);
+}
+
+/** Without the stack, which differs between the exports. */
+function messageOf(error: string): string {
+  return error.split('\n    at ')[0] ?? '';
 }
 
 /** What a State Change may read: rendered states by the names of the views, or what gives them; and events. */

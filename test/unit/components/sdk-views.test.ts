@@ -184,7 +184,7 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
   });
 
   it.each([
-    ['traps', 'unreachable', /^Trap: /],
+    ['traps', 'unreachable', /^Trap: .* \(the event "[^"]+" of type "[^"]+" at revision \d+\)$/],
     ['never ends', '(loop $l (br $l)) (i32.const 16)', /^FuelExhausted: /],
     ['answers outside of its memory', '(i32.const 33554430)', /^AbiViolation: /],
     ['answers a case that is none', '(i32.store8 (i32.const 16) (i32.const 2)) (i32.const 16)', /^AbiViolation: /],

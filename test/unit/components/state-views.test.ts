@@ -78,9 +78,12 @@ describe('a State View', { timeout: 60_000 }, () => {
   });
 
   it('says what the component says of an event, each time', async () => {
-    const known = await databaseOf(3, (n) => [numbered(n, '"?"')]);
+    const known = await databaseOf(5, (n) => [numbered(n, n === 3 ? '"?"' : `"${n}"`)]);
     const own = await world.views();
-    const failed = { kind: 'failed', code: 'WasmExecutionError', message: 'The component refuses: no' };
+    const message = expect.stringMatching(
+      /^The component refuses the event "[^"]+" of type "[^"]+" at revision 4, index 0: no$/,
+    );
+    const failed = { kind: 'failed', code: 'WasmExecutionError', message };
     expect([await own.render(readOf(known, artifact)), await own.render(readOf(known, artifact))]).toEqual([
       failed,
       failed,
