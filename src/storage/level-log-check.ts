@@ -22,7 +22,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { maskedCrc32c, readU16, readU32 } from './level-bytes.ts';
-import { StorageFailure } from './storage-failure.ts';
+import { RESTORE_HINT, StorageFailure } from './storage-failure.ts';
 
 export const BLOCK_BYTES: number = 32 * 1024;
 export const HEADER_BYTES = 7;
@@ -55,7 +55,7 @@ export function verifyLevelLogs(directory: string): readonly LevelLog[] {
     throw new StorageFailure(
       'corrupt',
       `${path} is damaged at offset ${offset}: its record does not match its checksum, and good ones follow it. ` +
-        'LevelDB would drop acknowledged data without a word. Do not start from this directory: restore it from a backup.',
+        `LevelDB would drop acknowledged data without a word. ${RESTORE_HINT}`,
       { path, offset },
     );
   });

@@ -17,7 +17,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ByteReader, quote } from '#base';
 import { LevelLogReader } from './level-log-reader.ts';
-import { StorageFailure } from './storage-failure.ts';
+import { RESTORE_HINT, StorageFailure } from './storage-failure.ts';
 
 export interface LiveTable {
   /** In its name. No number is used twice. */
@@ -49,8 +49,8 @@ const LATER_FILE = /^(?:\d+\.(?:ldb|sst|log)|MANIFEST-(?!0*1$)\d+)$/;
 const NAME_DIGITS = 6;
 
 const HINT =
-  'Copy the data directory as it is, and start from a backup of it. LevelDB would have opened what is left and deleted ' +
-  'the files that it no longer knew.';
+  'LevelDB would have opened what is left and deleted the files that it no longer knew. Copy the data directory as it ' +
+  `is. ${RESTORE_HINT}`;
 
 /** The name of a table. */
 export function tableName(number: number): string {

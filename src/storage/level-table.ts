@@ -21,7 +21,7 @@ import { ByteReader, ByteWriter } from '#base';
 import { maskedCrc32c, readU32 } from './level-bytes.ts';
 import { hex32 } from './little-endian.ts';
 import { unsnappy } from './snappy.ts';
-import { StorageFailure } from './storage-failure.ts';
+import { RESTORE_HINT, StorageFailure } from './storage-failure.ts';
 
 export interface BlockHandle {
   readonly offset: number;
@@ -47,7 +47,7 @@ const INDEX_BYTES_MAX = 2 ** 28;
 
 const HINT =
   'Its rows cannot be trusted, nor can an answer that something is not there. Copy the data directory as it is, replace ' +
-  'the disk or the memory if either is at fault, and start from a backup.';
+  `the disk or the memory if either is at fault. ${RESTORE_HINT}`;
 
 export class LevelTable {
   static #slice: Uint8Array = new Uint8Array(0);

@@ -36,20 +36,22 @@ export class StorageFailure extends Error {
   }
 }
 
-const RESTORE_HINT =
-  'Do not delete single files of the log. Check the disk, then restore the data directory from a backup; ' +
-  'only in a cluster whose other nodes have copies of all that is here, it may instead be emptied, and the node join ' +
-  'as a new one. What a node that is alone holds is then lost.';
+/** What to do with a data directory that is damaged: in a cluster an old backup is the wrong thing to start from. */
+export const RESTORE_HINT: string =
+  'In a cluster whose other nodes have copies of all that is here, empty the data directory and start the node with ' +
+  '--join, as a new one; restore the data directory from a backup only if the node is alone.';
+
+const LOG_HINT = `Do not delete single files of the log. Check the disk. ${RESTORE_HINT}`;
 
 /** Damage in a file of the log that no crash explains. */
 export function corruption(path: string, offset: number, found: string): StorageFailure {
-  const message = `${path} is damaged at offset ${offset}: found ${found}. ${RESTORE_HINT}`;
+  const message = `${path} is damaged at offset ${offset}: found ${found}. ${LOG_HINT}`;
   return new StorageFailure('corrupt', message, { path, offset });
 }
 
 /** A file of the log that should be there and is not, or is not whole. */
 export function missing(path: string, found: string): StorageFailure {
-  return new StorageFailure('corrupt', `${path} is missing or cut short: found ${found}. ${RESTORE_HINT}`, { path });
+  return new StorageFailure('corrupt', `${path} is missing or cut short: found ${found}. ${LOG_HINT}`, { path });
 }
 
 export function foreign(path: string, found: string): StorageFailure {

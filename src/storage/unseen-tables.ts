@@ -21,7 +21,7 @@ import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, rmSyn
 import { join } from 'node:path';
 import { tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
-import { mergedAway, StorageFailure } from './storage-failure.ts';
+import { mergedAway, RESTORE_HINT, StorageFailure } from './storage-failure.ts';
 
 const DIRECTORY = 'unseen';
 const STOPPED = 'stopped';
@@ -48,7 +48,7 @@ export function openHeld(directory: string, number: number): LevelTable {
   const path = heldPath(directory, number);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) {
-    const message = `${path} is missing: it was to be looked through after LevelDB has merged it into other tables. Nothing in this directory may be deleted by hand; start from a backup, or with what is left if you know why it is gone.`;
+    const message = `${path} is missing: it was to be looked through after LevelDB has merged it into other tables. Nothing in this directory may be deleted by hand. ${RESTORE_HINT}`;
     throw new StorageFailure('corrupt', message, { path });
   }
   try {

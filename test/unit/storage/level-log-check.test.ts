@@ -60,6 +60,7 @@ test('a large log is read a block at a time, and damage near its end is found (W
   large.writeUInt8(large.readUInt8(at) ^ 1, at);
   writeFileSync(path, large);
   expect(() => verifyLevelLogs(dir.path)).toThrow(`${path} is damaged at offset ${(blocks - 2) * BLOCK_BYTES}`);
+  expect(() => verifyLevelLogs(dir.path)).toThrow('empty the data directory and start the node with --join');
 });
 
 test('the logs are told with where their whole records end', async () => {

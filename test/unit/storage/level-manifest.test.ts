@@ -106,6 +106,7 @@ test('what was read is not read again, and nothing new is the same answer', () =
   appendFileSync(path, log.subarray(log.length - 10));
   expect(reader.readOn()).toMatchObject({ logNumber: 300 });
   expect(() => new ManifestReader(dir).readOn()).toThrow('is damaged: at offset 0, its record there does not match');
+  expect(() => new ManifestReader(dir).readOn()).toThrow('empty the data directory and start the node with --join');
 });
 
 test('a record that was read in part and is broken in front of a good one is damage, in this block or the next', () => {
