@@ -1,5 +1,5 @@
 /**
- * What our own rows say when they are broken, and what they do not say.
+ * Errors for rows of ours that are damaged, or that are not what a read looked for.
  *
  * Every value carries a CRC-32 that is verified on every read (D1). A value that fails it is damage: it is never
  * guessed at, and the node stops. A row that is missing, or whose checksum holds while its content is not what was

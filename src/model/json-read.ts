@@ -59,7 +59,7 @@ export function refuseOthers(object: JsonObject, known: readonly string[], place
   }
 }
 
-/** What an error says of a name that is unknown. */
+/** Rule of an error for an unknown name: the known ones, and the nearest of them. */
 function unknownRule(name: string, known: readonly string[]): string {
   if (known.length === 0) return 'is unknown; nothing is known here';
   const meant = nearestName(name, known);

@@ -78,7 +78,7 @@ export function isJsonType(mediaType: string): boolean {
   return essence === 'application/json' || essence === 'text/json' || essence.endsWith('+json');
 }
 
-/** What browsers run as a script (WHATWG MIME Sniffing, "JavaScript MIME type"). */
+/** Returns whether browsers run the type as a script (WHATWG MIME Sniffing, "JavaScript MIME type"). */
 export function isScriptType(mediaType: string): boolean {
   return /^(?:application|text)\/(?:x-)?(?:java|ecma|live|j)script(?:1\.[0-5])?$/.test(essenceOf(mediaType));
 }

@@ -90,7 +90,7 @@ export function versionNotFound(
   return new DatabaseError('not_found', message, { details: { reason, scope: where(scope) } });
 }
 
-/** What a State View that is to be published names. */
+/** Error for the publication of a State View whose presenter is not published. */
 export function presenterNotPublished(
   { name, version }: PresenterReference,
   versions: readonly DefinedVersion[],

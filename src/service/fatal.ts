@@ -1,5 +1,5 @@
 /**
- * What a failure of a request concerns: that request alone, its log line, or the node.
+ * Classifies failures of requests: ended with the request, also logged, or fatal to the node.
  */
 import { BrokenInvariant, DatabaseError } from '#base';
 import { isCorruptRecord, isFaultOfRow } from '#query';

@@ -36,7 +36,7 @@ export class StorageFailure extends Error {
   }
 }
 
-/** What to do with a data directory that is damaged: in a cluster an old backup is the wrong thing to start from. */
+/** Advice for a damaged data directory. In a cluster, a node must not start from an old backup. */
 export const RESTORE_HINT: string =
   'In a cluster whose other nodes have copies of all that is here, empty the data directory and start the node with ' +
   '--join, as a new one; restore the data directory from a backup only if the node is alone.';

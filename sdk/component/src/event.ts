@@ -55,7 +55,7 @@ export interface CloudEventRecord {
   readonly attributes: readonly (readonly [name: string, value: Tagged])[];
 }
 
-/** What a decision emits is no event. The message begins with the field. */
+/** A decision emitted a value that is not an event. The message begins with the field. */
 export class InvalidEvent extends Error {
   override readonly name = 'InvalidEvent';
 }
@@ -66,8 +66,8 @@ const UNPAIRED = /[\ud800-\udfff]/u;
 const INTEGER_MAX = 2 ** 31;
 
 /**
- * The database checks the record by the rules of every event. Checked here is what the record does not show: the types
- * of JavaScript, and text that is no Unicode. A time crosses as text, so that it is checked and kept as it is spelled.
+ * The database checks the record by the rules of every event. This checks what the record does not show: the
+ * types of JavaScript, and unpaired surrogates. A time crosses as text, so that the database keeps its spelling.
  *
  * @throws InvalidEvent
  */

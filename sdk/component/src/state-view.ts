@@ -37,7 +37,7 @@ export interface StateViewGuest {
   query(state: Uint8Array, parameters: Uint8Array): Uint8Array;
 }
 
-/** What a guest throws is the error of its result: the text in `payload`, an own property, with the author's stack. */
+/** Error that becomes the result of the guest: its text and the author's stack are in `payload`, an own property. */
 export class GuestError extends Error {
   readonly payload: string;
 

@@ -29,7 +29,7 @@ export class OpeningGate {
     this.#access = access;
   }
 
-  /** What a call is answered with at once; undefined: it may go on. */
+  /** Status that ends the call at its headers; undefined when the call continues. */
   readonly refusalOf = (opening: Opening): CallStatus | Promise<CallStatus | undefined> | undefined => {
     const { path, headers, address } = opening;
     if (path.startsWith(HEALTH_PREFIX)) return undefined;
@@ -46,7 +46,7 @@ export class OpeningGate {
     }
   };
 
-  /** Whose call it is, if that was found out here: by the object of its headers. */
+  /** Principal of a call that was judged here, by the object of its headers. */
   callerOf(opening: object): Principal | Promise<Principal> | undefined {
     return this.#callers.get(opening);
   }
@@ -103,8 +103,8 @@ function refused(failure: unknown): CallStatus {
 }
 
 /**
- * What is sent twice has its values joined by node:http2, and is then no credential of any kind; of `authorization` it
- * hands on the first alone. For that one the call is counted, and then refused (Gate).
+ * node:http2 joins the values of a header that is sent twice, and the result is no valid credential. Of a repeated
+ * `authorization` it passes on the first value only: the call is counted for that one, and then refused (Gate).
  */
 class SentHeaders implements Credentials {
   readonly #headers: IncomingHttpHeaders;

@@ -137,4 +137,5 @@ test('a held table that is gone is named', async () => {
   await merge(store, 10);
   rmSync(join(dir, 'unseen', table));
   expect(() => looks(scrub)).toThrow(`${table} is missing: it was to be looked through`);
+  expect(() => looks(scrub)).toThrow('empty the data directory and start the node with --join');
 });
