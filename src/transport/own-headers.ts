@@ -11,7 +11,7 @@ const KNOWN: ReadonlySet<string> = new Set([...OF_CLIENTS, RELAYED, SHOWN, COUNT
 /** More of them may make a header of somebody else's. */
 const EDITS_MAX = 2;
 
-/** What is wrong with a header of this name, in small letters; undefined when it is known, or not ours. */
+/** Rule that a header breaks, by its lowercase name; undefined when it is known or not ours. */
 export function headerRule(name: string): string | undefined {
   if (!name.startsWith('x-') || KNOWN.has(name)) return undefined;
   const meant = nearestName(name, OF_CLIENTS, EDITS_MAX);

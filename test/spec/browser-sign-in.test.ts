@@ -111,6 +111,20 @@ describe('SPEC-AUTH-BASIC', () => {
     expect((await send(server.mcp, INITIALIZE, { authorization: `Bearer ${reader.key}` })).status).toBe(200);
   });
 
+  it('counts among the requests of its key, and what is wrong for the address', async () => {
+    const limits = ['--rate-limit-per-second=1', '--rate-limit-burst=6'];
+    const { api: limited } = await startGuardedNode(...limits);
+    const left = async (headers: Readonly<Record<string, string>>): Promise<readonly [number, string | null]> => {
+      const answer = await limited.get('/databases', headers);
+      return [answer.status, answer.headers.get('x-ratelimit-remaining')];
+    };
+    expect(await left({ authorization: basic('a', FIRST_KEY) })).toEqual([200, '5']);
+    const statuses = [];
+    for (let at = 0; at < 8; at++) statuses.push((await left({ authorization: basic('a', `wrong-${at}`) }))[0]);
+    expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
+    expect((await left(AS_FIRST))[0]).toBe(200);
+  });
+
   it('is off where the settings say so', async () => {
     const off = await startGuardedNode('--auth-basic=off');
     expect(challengeOf(await off.api.get('/', html))).toBe('Bearer realm="cairn"');

@@ -43,7 +43,7 @@ export function refusalOfOrigin(
   );
 }
 
-/** Of a request that is not authenticated. Undefined: it may go on. */
+/** Error for an unauthenticated request of a foreign origin or host; undefined when the request is allowed. */
 export function refusalOfStranger(
   { method, headers, routeOptions }: FastifyRequest,
   origins: Origins,

@@ -19,7 +19,7 @@ export const ANSWER_MS: number = 120_000;
 export const RELAYED_ANSWER_MS: number = 250_000;
 /** Sessions at a time; of more, the one that has been still for longest ends. */
 export const SESSIONS_MAX = 1_000;
-/** The same of one principal, where principals are told apart. */
+/** Sessions of one principal when requests are authenticated; the idlest ends for one more. */
 export const SESSIONS_PER_PRINCIPAL_MAX = 100;
 /** After which a session ends that nobody uses. */
 export const SESSION_IDLE_MS: number = 30 * 60_000;

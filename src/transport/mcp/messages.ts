@@ -28,12 +28,12 @@ export function methodsOf(body: unknown): readonly string[] {
   return messagesOf(body).flatMap(({ method }) => (typeof method === 'string' ? [method] : []));
 }
 
-/** Of requests, as often as they occur. */
+/** Ids of the requests in a body, repeated ones included. */
 export function requestIdsOf(body: unknown): readonly RequestId[] {
   return messagesOf(body).flatMap(({ method, id }) => (method !== undefined && isRequestId(id) ? [id] : []));
 }
 
-/** Of the requests that are given up. */
+/** Ids of the requests that a body cancels. */
 export function cancelledIn(body: unknown): readonly RequestId[] {
   const cancelling = messagesOf(body).filter(({ method }) => method === 'notifications/cancelled');
   return cancelling.flatMap(({ params }) => {

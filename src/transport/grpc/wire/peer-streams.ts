@@ -36,7 +36,7 @@ export interface Opening {
   readonly headers: IncomingHttpHeaders;
   /** Of its client; undefined when that has gone. */
   readonly address: string | undefined;
-  /** What its client has shown, if it has. */
+  /** Certificate of the client; undefined when it presented none. */
   readonly certificate: () => X509Certificate | undefined;
 }
 
@@ -255,7 +255,7 @@ export class PeerStreams {
     const peer = new PeerStream(stream, this.#options, { rules, own, accepted, ...shared });
     if (fault !== undefined) peer.refuse(fault);
     if (refusal instanceof Promise) {
-      // What is no refusal is for whoever handles the call, and so is one that comes behind the message.
+      // A rejection, or a refusal after the whole message has arrived, is left to the handler of the call.
       refusal.then((status) => status && peer.answerEarly(status), IGNORE);
     } else if (refusal !== undefined) peer.answer(refusal);
     return peer;
