@@ -18,6 +18,7 @@ const DEFAULTS = {
   proposals: '3',
   crashes: '1',
   disks: 'any',
+  late: '1',
   states: '1000000',
 };
 
@@ -25,7 +26,6 @@ const values = readOptions({
   ...DEFAULTS,
   change: undefined,
   'change-learners': undefined,
-  late: undefined,
   replay: undefined,
 });
 refuseAlone(values, ['change-learners'], 'change');
@@ -37,7 +37,7 @@ const scope: Scope = {
   crashes: count('crashes', 0),
   change: values.change === undefined ? undefined : { voters: ids('change'), learners: ids('change-learners') },
   disks: disks(),
-  late: values.late === undefined ? undefined : readNumber('late', values.late, { min: 0, isWhole: true }),
+  late: count('late', 0),
   statesMax: count('states', 1),
 };
 if (values.replay === undefined) searchAll();
@@ -47,7 +47,7 @@ function searchAll(): void {
   const startedMs = performance.now();
   const say = (found: Found): void => {
     const seconds = (performance.now() - startedMs) / 1000;
-    const extent = found.isComplete ? 'all of them' : `all within ${found.depth} moves, ${found.open} not expanded`;
+    const extent = found.open === 0 ? 'all of them' : `all within ${found.depth} moves, ${found.open} not expanded`;
     const rate = Math.round(found.states / seconds);
     console.log(
       `${found.states} states (${extent}) by ${found.moves} steps in ${seconds.toFixed(1)} s, ${rate} a second`,

@@ -9,21 +9,17 @@
  *   deliver 1 -> 2 append term 1 ...        a message arrives, and stays to arrive again
  *   delay 1 -> 2 append term 1 ...          one that was due may arrive at any time, or never
  *
- * The network is the set of all messages that were ever sent. That is the widest that #raft promises to live with:
- * a message that is lost is one that never arrives, a doubled one arrives again, a late one arrives late. So it needs
- * no moves and no budgets for any of them. A replica that is down for long is one whom nothing reaches.
- *
- * Where only so many messages of a path may be late, all others arrive before anything else happens, once, in the order
- * in which they were sent. One that is late is in the network for good: whatever is lost, doubled or overtaken is late.
+ * A message is due when it is sent: all that is due arrives before anything else happens, once, in the order in which
+ * it was sent. So many messages of a path may be late instead. A late one is in the network, a set, and may arrive at
+ * any time, again and again, or never: whatever is lost, doubled or overtaken is late. A replica that is down for long
+ * is one whose messages are all late.
  *
  * A campaign is neither pre-voted nor refused for a leader's sake: both only keep some elections from happening. In the
- * last term nobody campaigns: the order of a leader that gives way in it is lost.
- *
- * What can change nothing any more is forgotten (inert.ts).
+ * last term nobody campaigns: the order of a leader that steps down in it is lost.
  */
+import { toTerm } from '#base';
 import { type ReplicaId, type Target, toReplicaId } from '#raft';
 import { describeMessage } from './describe.ts';
-import { type Fate, fateOf, type Horizon, noticeOf, remembering } from './inert.ts';
 import type { Keys } from './keys.ts';
 import {
   answer,
@@ -34,6 +30,8 @@ import {
   deliverDue,
   type Envelope,
   give,
+  type History,
+  type Replica,
   replicaOf,
   start,
   type World,
@@ -65,8 +63,13 @@ export interface Move {
   readonly go: () => World;
 }
 
+export interface State {
+  readonly world: World;
+  readonly left: Left;
+}
+
 /** Always the same moves in the same order for the same world. */
-export function movesFrom(world: World, left: Left, bounds: Bounds): readonly Move[] {
+export function movesFrom({ world, left }: State, bounds: Bounds): readonly Move[] {
   const [due] = world.due ?? [];
   if (due !== undefined) return arrivals(world, left, due);
   const moves: Move[] = [];
@@ -78,68 +81,55 @@ export function movesFrom(world: World, left: Left, bounds: Bounds): readonly Mo
     if (left.crashes > 0) moves.push(...crashesOf(world, left, id));
   }
   for (const [at, envelope] of world.network.entries()) {
-    moves.push({ label: () => deliveryOf(envelope), left, go: () => deliver(world, at, true).world });
+    moves.push({ label: () => `deliver ${wayOf(envelope)}`, left, go: () => deliver(world, at, true).world });
   }
   return moves;
 }
 
-/** Applies what can be applied, lets storage answer, and loses orders to campaign that lead out of the scope. */
-export function calmed(moved: World, { terms, disks }: Pick<Bounds, 'terms' | 'disks'>): World {
+/**
+ * A world as the search knows it: storage has answered, what can be applied is, the network is a set, orders to
+ * campaign that lead out of the scope are lost, and the history holds what a later step can be checked against.
+ */
+export function settled(moved: World, keys: Keys, bounds: Bounds & Pick<Left, 'crashes'>): World {
   let world = moved;
   for (const id of world.replicas.keys()) {
-    if (disks === 'prompt') world = written(world, id);
+    if (bounds.disks === 'prompt') world = written(world, id);
     while (replicaOf(world, id).toApply.length > 0) world = apply(world, id, Number.POSITIVE_INFINITY).world;
     while (replicaOf(world, id).asked.length > 0) world = answer(world, id).world;
   }
-  const leadsOut = ({ message }: Envelope): boolean => message.kind === 'timeout-now' && message.term >= terms;
-  const { network, due } = world;
-  if (!network.some(leadsOut) && due?.some(leadsOut) !== true) return world;
-  const staysIn = (each: Envelope): boolean => !leadsOut(each);
-  return { ...world, network: network.filter(staysIn), due: due?.filter(staysIn) };
+  const network = new Map(world.network.map((each) => [keys.numberOf(each), each]));
+  const due = world.due?.filter(({ message }) => message.kind !== 'timeout-now' || message.term < bounds.terms);
+  const history = remembering(world.history, [...world.replicas.values()], bounds);
+  return { ...world, network: [...network.values()], due, history };
 }
+
+/**
+ * What of the history a later step can be checked against. No replica is ever in a term before the one on its disk, or
+ * before its present one when nothing crashes any more. A vote of a term is sent in that term, and a leader of a term
+ * is elected in it. What was committed before all their terms every leader must hold, in whichever term that was.
+ */
+function remembering(history: History, replicas: readonly Replica[], { crashes }: Pick<Left, 'crashes'>): History {
+  const floorOf = ({ disk, state }: Replica): number => (crashes === 0 ? state : disk)?.hardState.term ?? 0;
+  const floors = new Map(replicas.map((replica) => [String(replica.id), floorOf(replica)]));
+  const least = Math.min(...floors.values());
+  const votes = [...history.votes].filter(([key]) => {
+    const [term, voter = ''] = key.split(':');
+    return Number(term) >= (floors.get(voter) ?? 0);
+  });
+  const leaders = [...history.leaders].filter(([term]) => term >= least);
+  const isOld = history.committedIn.some((term) => term < least && term !== LONG_AGO);
+  if (!isOld && votes.length === history.votes.size && leaders.length === history.leaders.size) return history;
+  const committedIn = history.committedIn.map((term) => (term < least ? LONG_AGO : term));
+  return { ...history, committedIn, votes: new Map(votes), leaders: new Map(leaders) };
+}
+
+/** Before every term that anybody leads in. */
+const LONG_AGO = toTerm(0);
 
 function written(moved: World, id: ReplicaId): World {
   let world = moved;
   while (replicaOf(world, id).writing.length > 0) world = write(world, id).world;
   return world;
-}
-
-/** A world as the search knows it: calm, its network a set, and without what can change nothing any more. */
-export function settled(moved: World, keys: Keys, horizon: Horizon & Pick<Bounds, 'disks'>): World {
-  // What arrives at once may bring about what can still do something: nothing is forgotten before that.
-  const isDueAtOnce = moved.due !== undefined;
-  const fate = (envelope: Envelope, calm: World): Fate => (isDueAtOnce ? 'kept' : fateIn(calm, envelope, horizon));
-  const world = asSet(calmed(moved, horizon), keys, fate);
-  return { ...world, history: remembering(world.history, [...world.replicas.values()], horizon) };
-}
-
-function asSet(world: World, keys: Keys, fateOfEach: (envelope: Envelope, world: World) => Fate): World {
-  const leftOf = (envelope: Envelope): readonly Envelope[] => {
-    const fate = fateOfEach(envelope, world);
-    if (fate === 'forgotten') return [];
-    return [fate === 'notice' ? noticeOf(envelope) : envelope];
-  };
-  const network = new Map<number, Envelope>();
-  for (const left of world.network.flatMap(leftOf)) {
-    const key = keys.ofEnvelope(left);
-    if (!network.has(key)) network.set(key, left);
-  }
-  return { ...world, network: [...network.values()], due: world.due?.flatMap(leftOf) };
-}
-
-/** Who does not belong to the group hears nothing. */
-function fateIn({ replicas }: World, envelope: Envelope, horizon: Horizon): Fate {
-  const receiver = replicas.get(envelope.to);
-  const sender = replicas.get(envelope.from);
-  return receiver === undefined || sender === undefined ? 'forgotten' : fateOf(envelope, receiver, sender, horizon);
-}
-
-export function deliveryOf(envelope: Envelope): string {
-  return `deliver ${wayOf(envelope)}`;
-}
-
-export function delayOf(envelope: Envelope): string {
-  return `delay ${wayOf(envelope)}`;
 }
 
 function wayOf({ from, to, message }: Envelope): string {
@@ -148,10 +138,10 @@ function wayOf({ from, to, message }: Envelope): string {
 
 /** What can happen to the first message that is due. */
 function arrivals(world: World, left: Left, due: Envelope): readonly Move[] {
-  const arrival: Move = { label: () => deliveryOf(due), left, go: () => deliverDue(world).world };
+  const arrival: Move = { label: () => `deliver ${wayOf(due)}`, left, go: () => deliverDue(world).world };
   if (left.late === 0) return [arrival];
   const later = { ...left, late: left.late - 1 };
-  return [arrival, { label: () => delayOf(due), left: later, go: () => delay(world) }];
+  return [arrival, { label: () => `delay ${wayOf(due)}`, left: later, go: () => delay(world) }];
 }
 
 function campaigns(world: World, left: Left, id: ReplicaId, terms: number): readonly Move[] {
