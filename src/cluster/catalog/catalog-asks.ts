@@ -6,7 +6,7 @@
  * is the answer, whoever proposed it and whenever. So asking is safe to repeat, to lose and to overtake.
  */
 import { type Address, CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
-import type { Input } from '#raft';
+import { type EntryId, type Input, lastId, ORIGIN } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { CatalogMachine } from '../machine.ts';
@@ -52,6 +52,8 @@ export class CatalogAsks<Ask, Answer> {
   readonly #ports: CatalogAsksPorts;
   readonly #kind: AskKind<Ask, Answer>;
   #waiting: readonly Waiting<Ask, Answer>[] = [];
+  /** The last entry that was proposed. */
+  #proposed: EntryId = ORIGIN;
 
   constructor(ports: CatalogAsksPorts, kind: AskKind<Ask, Answer>) {
     this.#ports = ports;
@@ -93,6 +95,8 @@ export class CatalogAsks<Ask, Answer> {
     }
     if (group.isOpening) return undefined;
     if (!group.isReady) return elsewhere(nodeOf(group.leader ?? group.self), catalog());
+    // A request is judged by a catalog that shows what the requests before it have changed.
+    if (waiting.term < 0 && this.#isUnderWay(group)) return undefined;
     const fault = waiting.term < 0 ? this.#kind.fault(waiting.ask, group) : undefined;
     if (fault === undefined) this.#propose(group, waiting);
     return fault;
@@ -106,6 +110,13 @@ export class CatalogAsks<Ask, Answer> {
     // Nobody waits for this entry itself.
     group.proposals.offer([]);
     this.#ports.step(group, { kind: 'propose', payloads: [this.#kind.encode(waiting.ask)] });
+    this.#proposed = lastId(group.raft.log);
+  }
+
+  /** Whether the catalog does not show the last proposal yet. A leader of a later term begins with what it applied. */
+  #isUnderWay({ raft }: Group): boolean {
+    const { index, term } = this.#proposed;
+    return term === raft.hardState.term && this.#ports.catalog().applied.index < index;
   }
 }
 

@@ -10,9 +10,11 @@
  * What is so already is no fault, so that each may be repeated.
  *
  *   C20  A node begins to leave only if another one stays, and each database that it holds, and the catalog, can go on
- *        without it: most of those who hold it answer, and most of those who will.
+ *        without it: most of those who hold it answer, and most of those who will. Each database keeps
+ *        two replicas, and as many as before when a node is replaced; one that had two may be left with one, but
+ *        not while another node leaves.
  */
-import { type GroupId, type NodeId, nodeOf } from '#base';
+import { type NodeId, nodeOf } from '#base';
 import type { Membership } from '#raft';
 import { catalogTarget } from '../catalog/catalog-voters.ts';
 import type { Binding, NodeState } from '../outcome.ts';
@@ -42,6 +44,9 @@ export interface ClusterState extends PlacementView {
 /** Databases that a refusal names. */
 const NAMED_MAX = 3;
 
+/** Replicas that a database keeps. A node that leaves alone may take the second one with it. */
+const REPLICAS_MIN = 2;
+
 /** The state that the order takes a node to; it is carried out when the node is in it, or beyond it. */
 export function goalOf({ kind }: NodeOrder): NodeState {
   return kind === 'recommission' ? 'active' : 'leaving';
@@ -56,7 +61,7 @@ export function faultInOrder(order: NodeOrder, cluster: ClusterState): OrderFaul
   }
   if (node.state !== 'active') return undefined;
   const fault = order.kind === 'replace' ? faultInSuccessor(order, cluster) : undefined;
-  return fault ?? faultInLeaving(node, cluster);
+  return fault ?? faultInLeaving(node, cluster, order.kind === 'replace' ? cluster.copies : REPLICAS_MIN);
 }
 
 function faultInSuccessor(
@@ -102,7 +107,11 @@ function holds({ replicas, leaving }: Binding, node: NodeId): boolean {
   return replicas.some((replica) => nodeOf(replica) === node && !leaving.includes(replica));
 }
 
-function faultInLeaving(node: NodeView, { membership, copies, ...view }: ClusterState): OrderFault | undefined {
+function faultInLeaving(
+  node: NodeView,
+  { membership, copies, ...view }: ClusterState,
+  replicasMin: number,
+): OrderFault | undefined {
   const others = view.nodes.filter((each) => each.node !== node.node && each.state === 'active');
   if (others.length === 0) return failed(`node ${node.node} is the only one that is active`);
   const up = others.filter(answers).map((each) => each.node);
@@ -115,13 +124,27 @@ function faultInLeaving(node: NodeView, { membership, copies, ...view }: Cluster
   if (catalogTarget(nodes, membership) === undefined) {
     return failed(`the catalog would have no quorum without node ${node.node}: of the others answer ${up.join(', ')}`);
   }
-  const moving = new Set<GroupId>(
-    planPlacements({ ...view, nodes }, { copies, movesMax: Number.POSITIVE_INFINITY }).map(({ group }) => group),
-  );
-  const stuck = view.bindings.filter((binding) => holds(binding, node.node) && !moving.has(binding.group));
-  if (stuck.length === 0) return undefined;
+  const placings = planPlacements({ ...view, nodes }, { copies, movesMax: Number.POSITIVE_INFINITY });
+  const planned = new Map(placings.map((placing) => [placing.group, placing.nodes.length]));
+  const stuck = view.bindings.filter((binding) => holds(binding, node.node) && !planned.has(binding.group));
+  if (stuck.length > 0) {
+    return failed(
+      `without node ${node.node} there would be no quorum of ${named(stuck)}: of the others answer ${up.join(', ')}`,
+    );
+  }
+  const leaving = view.nodes.filter(({ state }) => state === 'leaving').map((each) => each.node);
+  const few = view.bindings.filter((binding) => {
+    const before = binding.replicas.length - binding.leaving.length;
+    const after = planned.get(binding.group) ?? before;
+    return after < Math.min(replicasMin, copies, before) && (leaving.length > 0 || after < before - 1);
+  });
+  if (few.length === 0) return undefined;
+  const why =
+    leaving.length === 0
+      ? `of the others answer ${up.join(', ')}; see that more do`
+      : `node ${leaving.join(', ')} leaves already; ask again when it is removed`;
   return failed(
-    `without node ${node.node} there would be no quorum of ${named(stuck)}: of the others answer ${up.join(', ')}`,
+    `without node ${node.node} too few replicas would be left of ${named(few)}: ${why}, or start another node first`,
   );
 }
 

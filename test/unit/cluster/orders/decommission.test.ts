@@ -40,6 +40,9 @@ describe('an order of an operator (C20)', () => {
     ['a node that is lost leaves', decommission(3), { ...FOUR, lost: [3] }, [1, 2, 3]],
     ['a node that is silent leaves, and none is free', decommission(3), { ...THREE, silent: [3] }, [1, 2, 3]],
     ['the node that holds the only copy leaves', decommission(1), { zones: 'aa', held: [[1]] }, [1]],
+    ['the second of two nodes leaves', decommission(2), { zones: 'aa', held: [[1, 2]] }, [1, 2]],
+    ['a second node leaves, and three stay', decommission(2), { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1] }, [3]],
+    ['a second node is replaced', replace(2), { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1] }, [3]],
     ['a node leaves that leaves already', decommission(3), { ...THREE, leaving: [3], lost: [1, 2] }, [1, 2, 3]],
     ['a node leaves that was removed', decommission(3), { ...THREE, removed: [3] }, [1, 2]],
     ['a node stays that was to leave', recommission(3), { ...THREE, leaving: [3] }, [1, 2]],
@@ -86,6 +89,41 @@ describe('an order of an operator (C20)', () => {
       { zones: 'aaaa', held: [[3], [1]], silent: [3] },
       [1],
       /would be no quorum of db-1 \(on 3\)/,
+    ],
+    [
+      'another one leaves, and one replica would be left',
+      decommission(3),
+      { ...THREE, leaving: [2] },
+      [1, 2, 3],
+      /: without node 3 too few replicas would be left of db-1 \(on 1, 2, 3\): node 2 leaves already; ask again when it is/,
+    ],
+    [
+      'another one has not gone yet, and one replica would be left',
+      decommission(3),
+      { zones: 'aaa', held: [[1, 3]], leaving: [2] },
+      [1, 2, 3],
+      /too few replicas would be left of db-1 \(on 1, 3\): node 2 leaves/,
+    ],
+    [
+      'it holds nothing, and is needed for what another one gives up',
+      decommission(5),
+      { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1, 2] },
+      [3, 4, 5],
+      /too few replicas would be left of db-1 \(on 1, 2, 3\): node 1, 2 leaves/,
+    ],
+    [
+      'another one is lost, and one replica would be left',
+      decommission(2),
+      { ...THREE, lost: [3] },
+      [1],
+      /too few replicas would be left of db-1 \(on 1, 2, 3\): of the others answer 1; see that more do, or start another/,
+    ],
+    [
+      'another place is taken, and there is one node for both',
+      replace(3),
+      { ...FOUR, leaving: [2] },
+      [1, 2, 3],
+      /too few replicas would be left of db-1 \(on 1, 2, 3\): node 2 leaves/,
     ],
     [
       'many databases would stop',
@@ -206,6 +244,17 @@ describe('a node that is decommissioned (C20, D17)', () => {
       await world.answer(member.front.latest(group));
       expect(await member.history(group)).toEqual(texts);
     }
+  });
+
+  it('stays when another one was asked to leave at once with it, and one replica would be left', async () => {
+    const world = await keptWorld(3);
+    await join(world, [2, 3]);
+    await world.pass(3_000);
+    const { core, front } = await world.leader(CATALOG_GROUP);
+    await world.answer(front.createDatabase('shop'));
+    const [first, second] = await world.answer(Promise.all([core.order(decommission(2)), core.order(decommission(3))]));
+    expect(first).toMatchObject({ kind: 'done', node: { node: 2, state: 'leaving' } });
+    expect(second).toMatchObject({ kind: 'faulty', reason: expect.stringMatching(/node 2 leaves already/) });
   });
 
   it('is kept by a leader that has not heard of the others yet, one of which may be gone', async () => {
