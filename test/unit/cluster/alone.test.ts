@@ -91,8 +91,4 @@ describe('latest at a node that is alone (C32)', () => {
     await whileStalled(all);
     expect(await whileStalled(all)).toBeUndefined();
   });
-
-  it('is asked of the core among others', async () => {
-    expect(await whileStalled(await asked(3))).toBeUndefined();
-  });
 });

@@ -7,23 +7,6 @@ import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { LossyKv } from '../../support/cluster/lossy-kv.ts';
 import { MemoryLog } from '../../support/cluster/memory-log.ts';
 
-describe('a delete that is in the log and not yet applied when the process dies', () => {
-  it('is carried out by the next start, and ends the group once (C4)', async () => {
-    const world = new CoreWorld();
-    await world.start();
-    const group = await world.create('shop');
-    await world.transact(group, 'x');
-    world.log.isAutomatic = false;
-    void world.node.deleteDatabase('shop').catch(() => undefined);
-    await settle();
-    await world.crash({ torn: 1 });
-    await settle();
-    expect(world.failures).toEqual([]);
-    expect(world.node.catalog.list()).toEqual([]);
-    expect(world.log.durable.filter(({ kind }) => kind === 'group-tombstone')).toHaveLength(1);
-  });
-});
-
 describe('recovery (C2, C7)', () => {
   async function written(): Promise<{ world: CoreWorld; group: GroupId }> {
     const world = new CoreWorld();
@@ -75,19 +58,6 @@ describe('recovery (C2, C7)', () => {
     await settle();
     expect(await world.history(group)).toEqual(['one', 'two', 'three', 'four']);
     expect(checkpoints()).toHaveLength(length);
-  });
-
-  it('ends a group whose delete was applied but not recorded in the log', async () => {
-    const { world, group } = await written();
-    world.log.isAutomatic = false;
-    const deleted = world.node.deleteDatabase('shop');
-    await settle();
-    world.log.sync();
-    await deleted;
-    expect(world.log.queuedCount).toBe(1);
-    await world.crash();
-    expect(world.log.recover().tombstones).toEqual(new Set([group]));
-    expect(world.node.catalog.lookup('shop')).toBeUndefined();
   });
 
   it('refuses a store that lags its checkpoint', async () => {

@@ -7,7 +7,7 @@ import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST, LEVELS, t
 import type { DefinitionOutcome } from '#database';
 import { BLOB_PART_BYTES, type DefinitionEntry, encodeDefinitionEntry, toVersionNumber } from '#model';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
-import { bindingOf, isAt, keptWorld, registrationOf } from '../../support/cluster/kept-world.ts';
+import { isAt, keptWorld, registrationOf } from '../../support/cluster/kept-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import type { Release, ReplicaWorld, WorldNode } from '../../support/cluster/replica-world.ts';
 import { blobOf, DEFINITIONS, partOf } from '../../support/definition-entries.ts';
@@ -79,24 +79,6 @@ async function register(world: ReplicaWorld, node: number, release?: Release): P
 }
 
 describe('what is defined through any node', () => {
-  it('reaches a node that was away, and one whose log does not lead there, with the state (D16)', async () => {
-    const { world, group } = await started();
-    const away = world.at(toNodeId(3));
-    await world.answer(away.transact(group, 'before'));
-    await away.crash();
-    expect(await defineAll(world, group, ENTRIES.slice(0, 6))).toEqual(OUTCOMES.slice(0, 6));
-    const { letters } = world.network.counts;
-    await away.start();
-    expect(new Set(await shared(world, group)).size).toBe(1);
-    expect(world.network.counts.letters).toBeGreaterThan(letters);
-    expect(bindingOf(away, group)).toBeDefined();
-    // It goes on by the log.
-    expect(await define(world, away, group, ENTRIES[6] ?? partOf(SMALL, 0))).toEqual(OUTCOMES[6]);
-    await world.answer(away.transact(group, 'after'));
-    expect(new Set(await shared(world, group)).size).toBe(1);
-    expect(world.failures).toEqual([]);
-  });
-
   it('is refused where it is asked for when nobody could read it again', async () => {
     const { world, group } = await started();
     const [first] = ENTRIES;

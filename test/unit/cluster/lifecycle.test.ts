@@ -100,19 +100,6 @@ describe('the trash (C8)', () => {
     expect(world.log.recover().tombstones).toEqual(new Set([one]));
   });
 
-  it('goes on after a restart where it was stopped', async () => {
-    const world = await started({ trashSliceRows: 3 });
-    const group = await world.create('shop');
-    for (let at = 0; at < 10; at += 1) await world.transact(group, `a${at}`);
-    await world.node.deleteDatabase('shop');
-    const left = await world.kv.crash(() => false);
-    expect([(await rowsOf(left, group)) > 0, await trashRows(left)]).toEqual([true, 1]);
-    await world.crash({ survives: () => true });
-    world.pass(0);
-    await settle();
-    expect([await rowsOf(world.kv, group), await trashRows(world.kv)]).toEqual([0, 0]);
-  });
-
   it('keeps the mark until the deletions are durable', async () => {
     const world = await started({ trashSliceRows: 3 });
     const group = await world.create('shop');

@@ -154,31 +154,6 @@ describe('acknowledgements of appends (ADR 0144)', () => {
 });
 
 describe('tables of beats', () => {
-  it('say nothing twice once the other end has said what it holds, and all again when it may be lost', () => {
-    const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
-    const beats = Array.from({ length: 100 }, (_, group) => say(group, beat(group)));
-    const answers = beats.map(({ group }) => reply(group, answer()));
-    const lengths = [0, 1, 2].map(() => {
-      const frame = single(north, SOUTH, beats);
-      expect(messagesOf(south, frame)).toEqual(beats);
-      messagesOf(north, single(south, NORTH, answers));
-      return frame.length;
-    });
-    expect(lengths.map((length) => length > 300)).toEqual([true, false, false]);
-    north.forget(SOUTH.node);
-    expect(single(north, SOUTH, beats).length).toBeGreaterThan(300);
-  });
-
-  it('are not mistaken for those of a codec from before a restart', () => {
-    const [before, after, south] = [codecOf(NORTH), codecOf(NORTH), codecOf(SOUTH)];
-    const late = single(before, SOUTH, [say(1, beat(1)), say(2, beat(2))]);
-    messagesOf(south, single(after, SOUTH, [say(1, beat(8)), say(3, beat(8))]));
-    messagesOf(after, single(south, NORTH, [reply(1, answer()), reply(3, answer())]));
-    messagesOf(south, late);
-    // A difference to a table of the same number, in another session.
-    expect(messagesOf(south, single(after, SOUTH, [say(1, beat(8)), say(3, beat(9))]))).toEqual([]);
-  });
-
   it('are left alone by beats of a few groups, which travel one by one', () => {
     const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
     const beats = Array.from({ length: 100 }, (_, group) => say(group, beat(group)));

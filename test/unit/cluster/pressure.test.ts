@@ -157,19 +157,4 @@ describe('checkpoints (C7)', () => {
     await settle();
     expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(2);
   });
-
-  it('do not cover what was applied while they were made', async () => {
-    const { world, group } = await started();
-    world.log.isAutomatic = true;
-    await world.transact(group, 'x');
-    await world.readable(group);
-    world.pass(250);
-    const later = world.transact(group, 'y');
-    await later;
-    await settle();
-    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(2);
-    world.pass(250);
-    await settle();
-    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(3);
-  });
 });

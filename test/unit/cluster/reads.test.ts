@@ -30,22 +30,6 @@ describe('latest (C5)', () => {
     await read;
     expect(found).toBe(1);
   });
-
-  it('waits until what is committed is in the store', async () => {
-    const { world, group } = await started();
-    await world.transact(group, 'x');
-    const gate = Promise.withResolvers<void>();
-    world.kv.gate = gate.promise;
-    const write = world.transact(group, 'y');
-    await settle();
-    let found: number | undefined;
-    const read = world.node.latest(group).then((revision) => (found = revision));
-    await settle();
-    expect(found).toBeUndefined();
-    gate.resolve();
-    await Promise.all([read, write]);
-    expect(found).toBe(2);
-  });
 });
 
 describe('waitFor', () => {
@@ -146,21 +130,5 @@ describe('the node', () => {
     await world.crash();
     expect(world.core.levels.openGroups).toBe(1);
     expect(world.node.leaderOf(group)).toEqual({ node: 'test', address: '' });
-  });
-
-  it('lists its databases by name, and counts what is under way', async () => {
-    const { world, group } = await started();
-    await world.create('apple');
-    await world.create('zoo');
-    expect(world.node.catalog.list().map(({ name }) => name)).toEqual(['apple', 'shop', 'zoo']);
-    world.log.isAutomatic = false;
-    const write = world.transact(group, 'x');
-    const health = { accepting: true, disk: 'open', knowsCatalog: true, groupCount: 4, pendingProposals: 1 };
-    expect(world.node.health()).toEqual(health);
-    world.log.isAutomatic = true;
-    await settle();
-    world.log.sync();
-    await write;
-    expect(world.node.health().pendingProposals).toBe(0);
   });
 });

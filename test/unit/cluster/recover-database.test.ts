@@ -140,57 +140,6 @@ describe('a database that is recovered (C24, C25)', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('has what stood in the log of the copy and was not known to be committed', async () => {
-    const { world, group, texts, holders } = await fiveNodes(20);
-    const leader = await world.leader(group);
-    const [left, other] = holders.filter((each) => each !== leader);
-    if (left === undefined || other === undefined) throw new Error('There are three');
-    await other.crash();
-    leader.holdDisk(true);
-    leader.transact(group, 'in doubt').catch(() => undefined);
-    await world.pass(300);
-    await leader.crash();
-    await world.pass(11_000);
-    expect(left.core.recoveries.copyOf(NAME)).toMatchObject({
-      revision: 20,
-      unapplied: expect.toSatisfy((count) => count > 0),
-    });
-    expect(await recover(world, left)).toMatchObject({ reason: /Behind it stand \d+ entries in its log/ });
-    expect(await recover(world, left, 20)).toMatchObject({ kind: 'recovered' });
-    await endsWith(world, [...texts, 'in doubt']);
-  });
-
-  it('is what is left, whatever a majority of the old instance has written meanwhile', async () => {
-    const { world, group, texts, holders } = await fiveNodes(20);
-    const catalog = await world.leader(CATALOG_GROUP);
-    const left = holders.find((each) => each.node === catalog.node) ?? holders[0];
-    if (left === undefined) throw new Error('There are three');
-    const away = holders.filter((each) => each !== left);
-    for (const one of away)
-      for (const each of world.up) if (!away.includes(each)) world.network.cut(one.node, each.node);
-    await world.until(() => away.some((each) => each.leads(group)), 'a leader on the other side');
-    const writer = away.find((each) => each.leads(group));
-    await world.answer(writer?.transact(group, 'elsewhere') ?? Promise.reject(new Error('There is one')));
-    const near = world.up.filter((each) => !away.includes(each));
-    await world.until(() => near.some((each) => each.leads(CATALOG_GROUP)), 'a leader of the catalog');
-    await world.until(() => left.core.recoveries.copyOf(NAME)?.leader === undefined, 'a copy that hears of no leader');
-    const kinds = async (): Promise<readonly string[]> => {
-      const copies = near.flatMap(({ core }) => core.recoveries.copyOf(NAME) ?? []);
-      const order = { kind: 'recover', name: NAME, from: left.node, acceptRevision: 20, copies } as const;
-      const answers = await Promise.all(near.map(({ core }) => world.answer(core.recoveries.recover(order))));
-      return answers.map(({ kind }) => kind);
-    };
-    // Whoever was heard just now may hold a lease of the catalog from before.
-    for (let tries = 0; tries < 4 && !(await kinds()).includes('recovered'); tries += 1) await world.pass(3_000);
-    expect(await kinds()).toContain('recovered');
-    await world.until(() => bound(left)?.recovery !== undefined, 'a recovery');
-    world.network.heal();
-    await world.pass(5_000);
-    for (const each of world.up) expect(each.leads(group)).toBe(false);
-    await endsWith(world, texts);
-    for (const each of away) expect(bound(each)?.recovery?.group).toBe(group);
-  });
-
   it('is not shown as it was at the beginning while its rows are copied, and waits for room on the disk', async () => {
     const { world, texts, left } = await twoLost();
     left.core.reportDisk('refusing-writes');
@@ -213,21 +162,5 @@ describe('a database that is recovered (C24, C25)', () => {
     left.core.reportDisk('open');
     await endsWith(world, texts);
     expect(await world.answer(cached())).toBe(20);
-  });
-
-  it('leaves nothing behind when it is deleted before its rows are there', async () => {
-    const { world, group, left } = await twoLost();
-    await recover(world, left);
-    expect(await rowsOf(left, group)).toBeGreaterThan(0);
-    const gate = Promise.withResolvers<void>();
-    const catalog = await world.leader(CATALOG_GROUP);
-    if (left !== catalog) left.kv.gate = gate.promise;
-    await recover(world, left, 20);
-    const next = await groupNow(world);
-    await world.answer(catalog.front.deleteDatabase(NAME));
-    gate.resolve();
-    await world.pass(15_000);
-    for (const each of world.up) expect([await rowsOf(each, group), await rowsOf(each, next)]).toEqual([0, 0]);
-    expect(world.failures).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@
 // whose node is lost; and nothing is placed where nobody answers. Method: nodes over a network in memory.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, toNodeId } from '#base';
-import { bindingOf, FIRST, isAt, join, keptWorld, REPLACE_AFTER_MS } from '../../support/cluster/kept-world.ts';
+import { bindingOf, isAt, join, keptWorld, REPLACE_AFTER_MS } from '../../support/cluster/kept-world.ts';
 import type { ReplicaWorld } from '../../support/cluster/replica-world.ts';
 
 async function create(world: ReplicaWorld, name: string): Promise<GroupId> {
@@ -16,30 +16,6 @@ async function write(world: ReplicaWorld, group: GroupId, text: string): Promise
   if (writer === undefined) throw new Error('Nobody knows the database');
   return (await world.answer(writer.transact(group, text))).revision;
 }
-
-describe('a cluster that grows (C18, C19)', () => {
-  it('makes copies of databases that were there before, when there are three nodes', async () => {
-    const world = await keptWorld(3);
-    const groups = [await create(world, 'one'), await create(world, 'two')];
-    for (const group of groups) for (const text of ['a', 'b', 'c']) await write(world, group, `${text} ${group}`);
-    await join(world, [2]);
-    await world.pass(5_000);
-    // A second copy would be one more that can fail.
-    for (const group of groups) expect(isAt(world, group, [1])).toBe(true);
-    await join(world, [3]);
-    for (const group of groups) await world.until(() => isAt(world, group, [1, 2, 3]), `group ${group} on three nodes`);
-    await world.at(FIRST).crash();
-    for (const group of groups) {
-      expect(await write(world, group, 'after')).toBe(4);
-      const texts = ['a', 'b', 'c'].map((text) => `${text} ${group}`);
-      for (const member of world.up) {
-        await world.answer(member.front.latest(group));
-        expect(await member.history(group)).toEqual([...texts, 'after']);
-      }
-    }
-    expect(world.failures).toEqual([]);
-  });
-});
 
 describe('a database that is made while a node is away (C22)', () => {
   it('has a copy for it, is written at once by those who answer, and gets it up to date when it is back', async () => {

@@ -31,20 +31,6 @@ describe('a write', () => {
     expect([world.node.applied(group), databaseKit.storedRevision(world.kv, group)]).toEqual([1, 1]);
   });
 
-  it('is not answered while its sync is under way (C2)', async () => {
-    const world = await started();
-    const group = await world.create('shop');
-    await world.transact(group, 'first');
-    world.log.isAutomatic = false;
-    let answered = 0;
-    const second = world.transact(group, 'second').then(() => (answered += 1));
-    await settle();
-    expect([answered, world.node.applied(group), world.log.queuedCount]).toEqual([0, 1, 1]);
-    world.log.sync();
-    await second;
-    expect(world.node.answered(group)).toBe(2);
-  });
-
   it('is answered while its rows are on their way to the store, and read when they are there (C2, C6)', async () => {
     const world = await started();
     const group = await world.create('shop');

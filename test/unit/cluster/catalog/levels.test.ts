@@ -163,34 +163,9 @@ describe('a release that has dropped the first level', () => {
     await world.until(() => fresh.front.catalog.level === NEXT, 'the level of the cluster');
     expect(world.failures).toEqual([]);
   });
-
-  it('does not start where the cluster that it belongs to is at it (C23)', async () => {
-    const { world } = await started();
-    const member = world.at(toNodeId(3));
-    await world.until(() => member.core.catalog.nodes.length === 3, 'itself in the catalog');
-    await member.crash();
-    member.release = lastRelease;
-    await expect(member.start()).rejects.toThrow(
-      /^The cluster is at level \d+, and this release knows levels .*: start an earlier one/,
-    );
-  });
 });
 
 describe('an entry of a level', () => {
-  it('that the cluster is not at is not taken in, whoever asks (C23)', async () => {
-    const { world, group } = await started();
-    for (const node of NODES) await change(world, world.at(node), nextRelease);
-    for (const member of world.up) {
-      const asked = member.front.transact(group, payloadAt(NEXT, 'early')).then(
-        () => 'answered',
-        ({ details }: DatabaseError) => details.reason,
-      );
-      expect(await world.answer(asked)).toBe('LevelNotReached');
-    }
-    for (const member of world.up) expect(written(member, group)).toEqual([]);
-    expect(world.failures).toEqual([]);
-  });
-
   it('that a node does not know ends it before it is in its log (C23)', () => {
     const levelOf = knownLevel({ machines: nextRelease.machines, levels: LEVELS });
     const entry = (payload: Uint8Array): Entry => ({ index: toLogIndex(7), term: toTerm(1), payload });

@@ -14,7 +14,7 @@ import {
   toTerm,
 } from '#base';
 import { LIMITS, preferredLeader } from '#cluster';
-import { type Input, membershipOf } from '#raft';
+import { membershipOf } from '#raft';
 import type { Group } from '../../../../src/cluster/group/group.ts';
 import { LeaderBalance } from '../../../../src/cluster/group/leader-balance.ts';
 import type { CatalogMachine } from '../../../../src/cluster/machine.ts';
@@ -71,46 +71,6 @@ describe('leads', () => {
       const leader = await world.leader(group);
       expect((await world.answer(leader.transact(group, 'a'))).revision).toBe(1);
     }
-    expect(world.failures).toEqual([]);
-  });
-});
-
-/** Four nodes, and databases on three of them each; how often leads were handed over since they were made. */
-async function fourNodes(databases: number): Promise<{
-  readonly world: ReplicaWorld;
-  readonly groups: readonly GroupId[];
-  readonly meant: string;
-  readonly handOvers: () => number;
-}> {
-  const inputs: Input['kind'][] = [];
-  const world = await keptWorld(4, { stepped: (_node, { kind }) => inputs.push(kind) });
-  await join(world, [2, 3, 4]);
-  await world.pass(3_000);
-  const { front } = await world.leader(CATALOG_GROUP);
-  const groups: GroupId[] = [];
-  const meant: (NodeId | undefined)[] = [];
-  inputs.length = 0;
-  for (let at = 0; at < databases; at += 1) {
-    const { binding } = await world.answer(front.createDatabase(`db-${at}`));
-    const leader = preferredLeader(binding, new Set(world.nodes));
-    groups.push(binding.group);
-    meant.push(leader && nodeOf(leader));
-  }
-  await world.pass(1_000);
-  return {
-    world,
-    groups,
-    meant: meant.join(' '),
-    handOvers: () => inputs.filter((kind) => kind === 'transfer-leadership').length,
-  };
-}
-
-describe('leads of new databases', () => {
-  it('are where they should be from the beginning, so that none is handed over', async () => {
-    const { world, groups, meant, handOvers } = await fourNodes(8);
-    expect(leadersOf(world, groups)).toBe(meant);
-    await world.pass(90_000);
-    expect([leadersOf(world, groups), handOvers()]).toEqual([meant, 0]);
     expect(world.failures).toEqual([]);
   });
 });

@@ -83,21 +83,6 @@ describe('the memory of a node', () => {
     expect(await first).toBe('answered');
     expect(await created).toMatchObject({ kind: 'created' });
   });
-
-  it('counts nothing of what was deleted, refused or given up', async () => {
-    const { world, groups } = await withDatabases(2, 2 ** 20);
-    const [shop = CATALOG_GROUP] = groups;
-    world.log.isAutomatic = false;
-    const asked = Array.from({ length: 5 }, () => outcomeOf(world.transact(shop, TEXT)));
-    const deleted = world.node.deleteDatabase('shop-0');
-    await settle();
-    world.log.isAutomatic = true;
-    world.log.sync();
-    await Promise.all([...asked, deleted]);
-    await settle();
-    expect(world.core.standing.heldBytes).toBe(0);
-    expect(world.core.room()).toBeUndefined();
-  });
 });
 
 it('n who take all they get have an (n + 1)th each, and whoever has nothing gets something', () => {
@@ -135,58 +120,6 @@ describe('in a cluster', () => {
     if (found === undefined) throw new Error('There are three nodes');
     return found;
   }
-
-  it('applied entries are kept for a member that is away only as far as there is room, and it catches up', async () => {
-    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
-    const bytesMax = 60 * ENTRY_BYTES;
-    const { world, groups } = await started(bytesMax, names);
-    const away = another(world, world.leaderOf(CATALOG_GROUP));
-    await away.crash();
-    for (const group of groups) await world.leader(group);
-    let most = 0;
-    for (let times = 0; times < 20; times++) {
-      for (const group of groups) {
-        const leader = await world.leader(group);
-        expect(await world.answer(leader.transact(group, TEXT))).toMatchObject({ kind: 'committed' });
-        for (const each of world.up) most = Math.max(most, each.core.standing.heldBytes);
-      }
-    }
-    expect(most).toBeLessThanOrEqual(bytesMax);
-    await away.start();
-    await world.pass(5000);
-    for (const group of groups) {
-      const leader = await world.leader(group);
-      expect(await away.history(group)).toEqual(await leader.history(group));
-    }
-    expect(world.failures).toEqual([]);
-  });
-
-  it('a request that is larger than the bound is taken in when nothing waits, whatever is kept for members (C35)', async () => {
-    const bytesMax = 40 * ENTRY_BYTES;
-    const large = 'x'.repeat(bytesMax);
-    const { world, groups } = await started(bytesMax, ['shop']);
-    const [shop = CATALOG_GROUP] = groups;
-    const leader = await world.leader(shop);
-    const away = another(world, leader, world.leaderOf(CATALOG_GROUP));
-    await away.crash();
-    const take = async (text: string): Promise<void> => {
-      expect(await world.answer(leader.transact(shop, text))).toMatchObject({ kind: 'committed' });
-      // It is applied.
-      await world.pass(100);
-    };
-    for (let times = 0; times < 20; times++) await take(TEXT);
-    expect(leader.core.standing.heldBytes).toBeGreaterThan(5 * ENTRY_BYTES);
-    await take(large);
-    for (let times = 0; times < 20; times++) await take(TEXT);
-    await away.start();
-    await world.pass(5000);
-    expect(await away.history(shop)).toEqual(await leader.history(shop));
-    // All have it, and nothing was applied since that would have let go of it.
-    expect(leader.core.standing.heldBytes).toBeGreaterThan(5 * ENTRY_BYTES);
-    await take(large);
-    expect(await away.history(shop)).toEqual(await leader.history(shop));
-    expect(world.failures).toEqual([]);
-  });
 
   it('a node whose disk stands still has no room for entries of others until it goes on', async () => {
     const { world, groups } = await started(40 * ENTRY_BYTES, ['shop']);

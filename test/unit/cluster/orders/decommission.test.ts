@@ -271,17 +271,4 @@ describe('a node that is decommissioned (C20, D17)', () => {
     const other = leader === kept ? former : kept;
     expect(await ask(world, decommission(other.node))).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
   });
-
-  it('is told who leads by whoever does not, and later when nobody does', async () => {
-    const { world } = await fourNodes();
-    const leader = await world.leader(CATALOG_GROUP);
-    const other = world.up.find((each) => each !== leader);
-    if (other === undefined) throw new Error('There are four');
-    expect(await world.answer(other.core.order(decommission(4)))).toEqual({
-      kind: 'elsewhere',
-      leader: registrationOf(leader.node).peer,
-    });
-    for (const each of world.up) if (each !== leader) world.network.cut(leader.node, each.node);
-    expect(await world.answer(leader.core.order(decommission(4)))).toMatchObject({ kind: 'later' });
-  });
 });

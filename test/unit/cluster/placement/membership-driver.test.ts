@@ -72,33 +72,6 @@ describe('the driver of memberships (C13)', () => {
     expect(await names(world, [1, 5])).toEqual(['a b c d', 'a b c']);
   });
 
-  it('replaces all members, the leader among them, which hands over first', async () => {
-    const world = await founded();
-    await create(world, 'a');
-    await reach(world, of([1, 2, 3]));
-    await reach(world, of([4, 5]));
-    expect([4, 5]).toContain(world.leaderOf(CATALOG_GROUP)?.node);
-    await reach(world, of([2]));
-    await create(world, 'b');
-    expect(await names(world, [2])).toEqual(['a b']);
-  });
-
-  it('hands over to another voter when the first cannot take over', async () => {
-    const world = await founded(3);
-    const leader = await world.leader(CATALOG_GROUP);
-    const others = nodes.slice(0, 3).filter((node) => node !== leader.node);
-    const [first, second] = others;
-    if (first === undefined || second === undefined) throw new Error('There are three nodes');
-    // It answers and lacks little, but nothing gets onto its disk any more.
-    world.at(first).holdDisk(true);
-    await create(world, 'a');
-    world.want(CATALOG_GROUP, of([first, second]));
-    await world.until(() => world.leaderOf(CATALOG_GROUP)?.node === second, 'the second leads');
-    world.at(first).holdDisk(false);
-    await reached(world, of([first, second]));
-    expect(await names(world, [first, second])).toEqual(['a', 'a']);
-  });
-
   it('costs nothing when the group is what it should be', async () => {
     const world = await founded();
     const alone = world.at(toNodeId(1)).core;

@@ -3,7 +3,7 @@
 // entries, and crashes at the moments between the steps.
 
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId, toRevision } from '#base';
+import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId } from '#base';
 import { type Binding, clusterOf } from '#cluster';
 import { trashKey } from '../../../../src/cluster/store/node-rows.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
@@ -87,10 +87,6 @@ async function leadElsewhere(world: ReplicaWorld, group: GroupId, node: WorldNod
   await world.pass(2000);
 }
 
-function four({ world }: Placed): WorldNode {
-  return world.at(toNodeId(4));
-}
-
 function sorted(nodes: readonly number[]): string {
   return [...nodes].toSorted((one, other) => one - other).join();
 }
@@ -110,47 +106,6 @@ describe('a database that moves (C17, D15)', () => {
     const { kv, log } = world.at(toNodeId(1));
     expect([databaseKit.machines.markOf(kv, group), kv.get(trashKey(group))]).toEqual([undefined, undefined]);
     expect(log.recover().groups.has(group)).toBe(false);
-  });
-
-  it.each<readonly [string, (database: Placed) => Promise<void>]>([
-    ['of another node', (database) => Promise.resolve(four(database).front.show(database.group, toRevision(3)))],
-    ['of the copy before', (database) => move(database, 2, 3, 4).then(() => move(database, 1, 2, 3))],
-  ])('counts as none while it is behind what was shown here %s (C30)', async (_what, show) => {
-    const database = await started(3);
-    const { world, group } = database;
-    await write(database, 'a', 'b', 'c');
-    await show(database);
-    const { front } = four(database);
-    expect([front.applied(group), front.answered(group)]).toEqual([0, 3]);
-    world.network.isHeld = (_from, to, envelope) => to === toNodeId(4) && envelope.group === group;
-    await place(database, 2, 3, 4);
-    await world.pass(2000);
-    expect((await bindingOf(world)).replicas.map(nodeOf)).toContain(4);
-    expect(front.absence(group)).toMatchObject({
-      message: expect.stringContaining('no copy of the database "shop" that has revision 3, which it has shown'),
-      details: { reason: 'NotReplica', holders: { nodes: expect.not.arrayContaining([4]) } },
-    });
-    world.network.isHeld = () => false;
-    await placed(database, 2, 3, 4);
-    await write(database, 'd');
-    await world.pass(1500);
-    expect([front.absence(group), front.answered(group)]).toEqual([undefined, 4]);
-  });
-
-  it('grows from one node to three with all of its history, moves on, and shrinks to one that never had it', async () => {
-    const database = await started(1);
-    const texts = Array.from({ length: 20 }, (_, at) => `text ${at}`);
-    await write(database, ...texts);
-    // Whoever comes lacks more than anybody keeps in memory: the state comes by pages.
-    await move(database, 1, 2, 3);
-    await write(database, 'a');
-    expect(await histories(database, 1, 2, 3)).toEqual(Array(3).fill([...texts, 'a'].join()));
-    await move(database, 4, 5);
-    await move(database, 5);
-    await write(database, 'b');
-    await database.world.pass(12_000);
-    await move(database, 1, 5);
-    expect(await histories(database, 1, 5)).toEqual(Array(2).fill([...texts, 'a', 'b'].join()));
   });
 });
 

@@ -38,17 +38,6 @@ function reasonOf(asked: Promise<unknown>): Promise<string | undefined> {
 }
 
 describe('a transaction at a node that does not lead', () => {
-  it('is committed, and its rows are there when it is read at its revision', async () => {
-    const { world, group, other } = await started();
-    const outcome = await world.answer(other.transact(group, 'a'));
-    expect(outcome).toMatchObject({ kind: 'committed', revision: 1, basis: 0 });
-    expect(await world.answer(other.front.waitFor(group, outcome.revision, new AbortController().signal))).toBe(
-      'reached',
-    );
-    expect(await other.history(group)).toEqual(['a']);
-    expect(world.failures).toEqual([]);
-  });
-
   it('says when it is an entry of the log, once, before its outcome', async () => {
     const { world, group, other } = await started();
     const told: string[] = [];
@@ -84,14 +73,6 @@ describe('a transaction at a node that does not lead', () => {
     expect(new Set(reasons)).toEqual(new Set(['answered', 'UncommittedBytes']));
   });
 
-  it('is answered before that node has drained', async () => {
-    const { world, group, other } = await started();
-    const asked = reasonOf(other.transact(group, 'a'));
-    await world.answer(other.front.drain());
-    expect(await asked).toBe('answered');
-    expect(world.failures).toEqual([]);
-  });
-
   it('is refused when too much waits for the leader already', async () => {
     const { world, group, leader, other } = await started({ limits: { forwardedBytesMax: 64 } });
     world.network.cut(leader.node, other.node);
@@ -110,76 +91,6 @@ describe('a transaction at a node that does not lead', () => {
     const late = reasonOf(third.transact(binding.group, 'a'));
     expect(new Set(await world.answer(Promise.all(asked)))).toEqual(new Set(['OutcomeUnknown', 'ForwardedBytes']));
     expect(await world.answer(late)).not.toBe('ForwardedBytes');
-  });
-
-  it('is not answered by what another process of the same node had asked for', async () => {
-    const { world, group, leader, other } = await started();
-    world.network.cutWay(leader.node, other.node);
-    void reasonOf(other.transact(group, 'before'));
-    await world.pass(50);
-    await other.crash();
-    await other.start();
-    world.network.heal();
-    await world.pass(3000);
-    expect(await world.answer(other.transact(group, 'after'))).toMatchObject({ kind: 'committed', revision: 2 });
-    expect(await other.history(group)).toEqual(['before', 'after']);
-    expect(world.failures).toEqual([]);
-  });
-});
-
-describe('a write for the leader alone', () => {
-  it('is refused elsewhere, with the leader, and taken by it', async () => {
-    const { world, group, leader, other } = await started();
-    const payload = (text: string): Uint8Array => databaseKit.payload(text);
-    const refused = other.front.transact(group, payload('a'), { requireLeader: true });
-    expect(
-      await world.answer(
-        refused.then(
-          () => undefined,
-          (error: DatabaseError) => error,
-        ),
-      ),
-    ).toMatchObject({
-      code: 'not_leader',
-      details: { leaderNode: leader.node },
-    });
-    expect(await world.answer(leader.front.transact(group, payload('b'), { requireLeader: true }))).toMatchObject({
-      revision: 1,
-    });
-    expect(await world.answer(other.transact(group, 'c'))).toMatchObject({ revision: 2 });
-  });
-});
-
-describe('every node', () => {
-  it('says who leads, and after the leader has ended who is next', async () => {
-    const { world, group, leader, other } = await started();
-    for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${leader.node}`);
-    await leader.crash();
-    const next = await world.leader(group);
-    await world.pass(200);
-    for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${next.node}`);
-    expect(next).not.toBe(leader);
-    await next.crash();
-    await world.pass(5000);
-    const [last = other] = world.up;
-    expect(last.front.leaderOf(group)).toBeUndefined();
-  });
-});
-
-describe('a database created at a node that does not lead the catalog', () => {
-  it('is created once, by the leader, and known where it was asked for', async () => {
-    const { world } = await started();
-    const leader = await world.leader(CATALOG_GROUP);
-    const other = world.up.find((each) => each !== leader);
-    const { front } = other ?? leader;
-    const made = await world.answer(front.createDatabase('books'));
-    expect(made.kind).toBe('created');
-    expect(front.catalog.lookup('books')).toEqual(made.binding);
-    expect(await world.answer(front.createDatabase('books'))).toEqual({ kind: 'exists', binding: made.binding });
-    expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'deleted', binding: made.binding });
-    expect(front.catalog.lookup('books')).toBeUndefined();
-    expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'absent' });
-    expect(world.failures).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 // Goal: whoever is refused reads of the database by its name, never of a number that only nodes know. Method: nodes
 // over a network in memory that are asked for what they cannot do.
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type DatabaseError, type GroupId, toNodeId } from '#base';
+import { CATALOG_GROUP, type DatabaseError, toNodeId } from '#base';
 import {
   backlogFull,
   forwardsFull,
@@ -12,7 +12,6 @@ import {
   waitingFull,
 } from '../../../../src/cluster/requests/refusals.ts';
 import { isAt, join, keptWorld } from '../../../support/cluster/kept-world.ts';
-import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const TITLE = titleOf('shop');
 
@@ -23,43 +22,7 @@ function messageOf(asked: Promise<unknown>): Promise<string> {
   );
 }
 
-interface Started {
-  readonly world: ReplicaWorld;
-  readonly group: GroupId;
-  readonly leader: WorldNode;
-  readonly other: WorldNode;
-}
-
-/** Three nodes that hold a database, and one of them that leads nothing. */
-async function started(): Promise<Started> {
-  const world = await ReplicaWorld.started(3);
-  const { binding } = await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'));
-  const leader = await world.leader(binding.group);
-  await world.pass(500);
-  const other = world.up.find((each) => each !== leader && !each.leads(CATALOG_GROUP));
-  if (other === undefined) throw new Error('There are three nodes');
-  return { world, group: binding.group, leader, other };
-}
-
 describe('a refusal', () => {
-  it('names the database, or the catalog, that has no leader', async () => {
-    const { world, group, other } = await started();
-    for (const each of world.up) if (each !== other) await each.crash();
-    const asked = [
-      other.transact(group, 'a'),
-      other.front.latest(group),
-      other.front.createDatabase('books'),
-      other.front.deleteDatabase('shop'),
-    ].map(messageOf);
-    await world.pass(12_000);
-    expect(await world.answer(Promise.all(asked))).toEqual([
-      'The database "shop" has no leader; send again',
-      'The database "shop" has no leader; send again',
-      'The catalog has no leader; send again',
-      'The catalog has no leader; send again',
-    ]);
-  });
-
   it('names the database that other nodes hold, and says that one is deleted', async () => {
     const world = await keptWorld(4);
     await join(world, [2, 3, 4]);

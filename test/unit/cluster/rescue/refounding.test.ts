@@ -19,7 +19,6 @@ import {
 } from '#cluster';
 import { encodeCatalogEntry, RowKeys } from '#database';
 import { createMetrics, silentLogger } from '#observability';
-import { openLevelStore } from '#storage';
 import { CORE_WORKER } from '../../../../src/main/core-worker-url.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import {
@@ -211,41 +210,6 @@ describe('another cluster', () => {
       reason: `node 3 alone votes for the catalog of the cluster ${identity.clusterId}, which began with what it held of the cluster ${IDENTITY.clusterId}: there is nothing to recover. Start it`,
       isDone: true,
     });
-  });
-
-  it('has one log, wherever taking the place of the other one was broken off', async () => {
-    const directory = await nodeThree();
-    const copy = join(testDir(), 'copy');
-    const done = (step: string): void => {
-      if (step === 'store')
-        cpSync(directory, copy, { recursive: true, filter: (path) => !path.endsWith('.wal') || path.includes('log.') });
-    };
-    await recover(directory, { ...PORTS, done });
-    // The old one is half gone; the command goes on, too.
-    await using node = await openStoppedNode(copy);
-    expect(faultInRefounding(node)?.reason).toContain(
-      `which began with what it held of the cluster ${IDENTITY.clusterId}`,
-    );
-    expect(readdirSync(copy).filter((name) => name.startsWith('log'))).toEqual(['log']);
-  });
-
-  it('has what a power failure left of rows, and the rest by the log', async () => {
-    const directory = await nodeThree();
-    const store = await openLevelStore(join(directory, 'store'));
-    const range = store.range({ ...new RowKeys(SHOP).pages(1, 100), values: false });
-    const pages = await range.next(100);
-    await range.close();
-    const batch = store.batch();
-    for (const { key } of pages.slice(-1)) batch.del(key);
-    await store.write(batch, { sync: true });
-    await store.close();
-    {
-      // The rows behind the checkpoint are not whole.
-      await using node = await openStoppedNode(directory);
-      expect(surveyOf(node).databases[1]).toMatchObject({ name: 'shop', revision: 3, unapplied: 4 });
-    }
-    await recover(directory);
-    await expectRecovered(directory);
   });
 
   it.each([

@@ -96,68 +96,6 @@ describe('a member that lacks what no log has', () => {
     expect(behind.front.applied(group)).toBe(reached);
     expect(await caughtUp(away)).toEqual([]);
   });
-
-  it('goes on with another leader where the last one has stopped', async () => {
-    const away = await withOneAway(300);
-    const { world, group, behind } = away;
-    world.network.delayMsMax = 40;
-    await behind.start();
-    await world.until(() => behind.front.applied(group) > 30, 'some of the state', 30_000);
-    const reached = behind.front.applied(group);
-    const { letterBytes } = world.network.counts;
-    await away.leader.crash();
-    await world.pass(100);
-    const next = await world.leader(group);
-    expect(await caughtUp({ ...away, leader: next })).toEqual([]);
-    expect(reached).toBeLessThan(200);
-    expect(world.network.counts.letterBytes).toBeGreaterThan(letterBytes);
-    await away.leader.start();
-    expect(await caughtUp({ ...away, leader: next, behind: away.leader })).toEqual([]);
-  });
-
-  it('gets the rest of it when letters are lost, doubled and cut off (C16)', async () => {
-    const away = await withOneAway(300);
-    const { world, leader, behind } = away;
-    world.network.lossPercent = 20;
-    world.network.doublePercent = 20;
-    await behind.start();
-    await world.pass(3000);
-    world.network.cut(leader.node, behind.node);
-    await world.pass(1500);
-    world.network.heal();
-    await world.pass(3000);
-    world.network.lossPercent = 0;
-    expect(await caughtUp(away)).toEqual([]);
-  });
-});
-
-describe('a catalog that lacks what no log has', () => {
-  it('is given as a whole, and what has changed is carried out', async () => {
-    const world = await ReplicaWorld.started(3, { limits: { ...TINY, trashDelayMs: 200 } });
-    const leader = await world.leader(CATALOG_GROUP);
-    for (const name of ['kept', 'gone', 'again']) await world.answer(leader.front.createDatabase(name));
-    await world.pass(1000);
-    const behind = world.up.find((member) => member !== leader);
-    if (behind === undefined) throw new Error('There are three nodes');
-    await behind.crash();
-    for (const name of ['gone', 'again']) await world.answer(leader.front.deleteDatabase(name));
-    for (let at = 0; at < 30; at += 1) await world.answer(leader.front.createDatabase(`new ${at}`));
-    const { binding } = await world.answer(leader.front.createDatabase('again'));
-    await behind.start();
-    await world.until(() => behind.front.catalog.lookup('again')?.group === binding.group, 'the catalog', 60_000);
-    expect(behind.front.catalog.list()).toEqual(leader.front.catalog.list());
-    expect(behind.front.catalog.lookup('gone')).toBeUndefined();
-    const writer = await world.leader(binding.group);
-    await world.answer(writer.transact(binding.group, 'here'));
-    await world.pass(2000);
-    expect(await behind.history(binding.group)).toEqual(['here']);
-    // And a restart finds all of it.
-    await behind.crash();
-    await behind.start();
-    expect(behind.front.catalog.list()).toEqual(leader.front.catalog.list());
-    await world.pass(2000);
-    expect(world.failures).toEqual([]);
-  });
 });
 
 describe('transfers', () => {
