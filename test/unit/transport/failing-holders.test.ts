@@ -32,7 +32,6 @@ const databaseName = 'shop';
 const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
 const MUCH = 2 ** 30;
 const DRAINS = new DatabaseError('unavailable', 'It drains', { details: { reason: 'Draining' } });
-const FULL = new DatabaseError('storage_full', 'The disk is full', { details: { reason: 'DiskFull' } });
 const SUBSCRIPTION = { databaseName, eventSelection: undefined, after: undefined, heartbeatMs: 1000 };
 
 interface Front {
@@ -164,27 +163,11 @@ it.each<readonly [string, Failing]>([
 });
 
 describe('a node that breaks before it has answered', () => {
-  it('is passed over by reads, and by writes with an id', async () => {
-    for (const name of [...READS, ...WITH_ID]) {
-      const front = await frontOf(await failingHolder(BREAKS), await answeringHolder());
-      expect([name, await ASKS[name](front)]).toEqual([name, 'answered']);
-    }
-  });
-
   it.each(WRITES)('leaves the outcome of %s unknown, which is not sent again', async (name) => {
     const [first, second] = [await failingHolder(BREAKS), await failingHolder(BREAKS)];
     expect(await ASKS[name](await frontOf(first, second))).toBe('OutcomeUnknown');
     expect([first.asked.length, second.asked.length]).toEqual([1, 0]);
   });
-});
-
-it.each(WITH_ID)('a full disk is the answer to %s, unless another node has lost it (TM8)', async (name) => {
-  expect(await ASKS[name](await frontOf(await failingHolder(refusesWith(FULL))))).toBe('DiskFull');
-  const [lost, refused] = [await failingHolder(BREAKS), await failingHolder(refusesWith(FULL))];
-  const front = await frontOf(lost, refused);
-  expect(await ASKS[name](front)).toBe('OutcomeUnknown');
-  expect([lost.asked.length, refused.asked.length]).toEqual([1, 1]);
-  await eventually(async () => expect(await front.counted()).toContainEqual(expect.stringContaining(' lost')));
 });
 
 it.each(['call', 'connection'] as const)(

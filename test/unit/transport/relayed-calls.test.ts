@@ -147,12 +147,6 @@ describe('a call to a node without a copy (TM5)', () => {
     ]);
   });
 
-  it('has its deadline there, too', async () => {
-    const late = ask('AwaitDatabase', { atRevision: 1000 });
-    const reply = await sent(other, late, { 'grpc-timeout': '300m' });
-    expect(reply.status).toBe(4);
-  });
-
   it('is passed on once (TM6)', async () => {
     const reply = await sent(other, ask('FetchLatestDatabase'), { [RELAYED]: 'somebody' });
     expect(reply).toMatchObject({ status: 14 });

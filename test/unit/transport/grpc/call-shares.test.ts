@@ -129,19 +129,6 @@ describe('calls that wait (T9)', () => {
   });
 });
 
-describe('all other calls (T9)', () => {
-  it('are never ended for others, who get what is free', async () => {
-    const first = connect();
-    const replies = crowd(first, 'Work', WORKING / 2 + 10);
-    await until(() => replies.length === 10);
-    expect(replies[0]?.message).toBe(`too many working ${WORKING / 2}`);
-    const ofSecond = crowd(connect(), 'Work', WORKING / 2);
-    await until(() => ofSecond.length === WORKING / 4);
-    expect(begun['Work']?.filter(({ ended }) => ended)).toEqual([]);
-    expect((await ask(connect(), 'Echo')).status).toBe(OK);
-  });
-});
-
 describe('calls that have arrived (T10)', () => {
   /** Sends so many calls in one piece, so that they arrive at once. */
   function burst(
@@ -167,27 +154,6 @@ describe('calls that have arrived (T10)', () => {
     await ask(few, 'Echo');
     expect((begun['Work'] ?? []).length).toBeLessThan(BURST);
     await until(() => begun['Work']?.length === BURST);
-  });
-
-  it('are not begun when their connection has gone', async () => {
-    const client = connect();
-    await ask(client, 'Echo');
-    burst(client, 'Work', BURST);
-    await until(() => fixture.server.callCount > 0);
-    client.session.destroy();
-    await until(() => fixture.server.callCount === 0);
-    const calls = begun['Work'] ?? [];
-    expect(calls.length).toBeLessThan(BURST);
-    expect(calls.every(({ ended, signal }) => ended && signal.aborted)).toBe(true);
-  });
-
-  it('are refused in turn, too', async () => {
-    const client = connect();
-    await ask(client, 'Echo');
-    burst(client, 'Await', BURST);
-    await until(() => fixture.refused.length > 0);
-    expect(fixture.refused.length).toBeLessThan(BURST / 2);
-    await until(() => fixture.refused.length === BURST - PLACES / 2);
   });
 
   it('are not begun when they have ended while they waited', async () => {

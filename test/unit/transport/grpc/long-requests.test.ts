@@ -1,7 +1,5 @@
 // A request that is long and says little costs little: made of the shortest fields there are, as many as fit.
 import { describe, expect, it } from 'vitest';
-import { TRANSACTION_EVENTS_MAX } from '#model';
-import type { TransactRequest } from '#service';
 import { parseExecute } from '../../../../src/transport/grpc/command-requests.ts';
 import { parseQueryRequest } from '../../../../src/transport/grpc/event-requests.ts';
 import { FetchStateViewRequest } from '../../../../src/transport/grpc/gen/cairn/v1/component.ts';
@@ -13,7 +11,6 @@ import {
   parsePublishStateChange,
   parsePublishStateView,
 } from '../../../../src/transport/grpc/publish-requests.ts';
-import { parseTransactRequest } from '../../../../src/transport/grpc/transact-request.ts';
 import { longestTurnMs } from '../../../support/longest-turn.ts';
 
 const MANY_BYTES = 16 * 1024 * 1024;
@@ -30,14 +27,6 @@ function lengthDelimited(tag: number, bytes: Uint8Array): Uint8Array {
     length.push((rest & 127) | (rest > 127 ? 128 : 0));
   }
   return Buffer.concat([Buffer.from([tag, ...length]), bytes]);
-}
-
-function direct(byteCount: number): Uint8Array {
-  return flood([0x1a], byteCount);
-}
-
-function inTransaction(byteCount: number): Uint8Array {
-  return lengthDelimited(0x12, flood([0x0a], byteCount));
 }
 
 function decodeFetch(message: Uint8Array): unknown {
@@ -63,19 +52,5 @@ describe('a request', () => {
     const refusal = /^The (?:message is not a cairn\.v1\.\w+: it has|request is malformed:) /;
     const turnMs = await longestTurnMs(async () => expect(() => parse(message)).toThrow(refusal));
     expect(turnMs).toBeLessThan(100);
-  });
-
-  it('with 600,000 events is refused for their number, which is told, sooner than a sixth is read', async () => {
-    const [most, few] = [1_200_000, 2 * TRANSACTION_EVENTS_MAX];
-    for (const shape of [direct, inTransaction]) {
-      const [message, short] = [shape(most), shape(few)];
-      const readMs = await longestTurnMs(async () => {
-        for (let time = 0; time < most / 2 / 6 / TRANSACTION_EVENTS_MAX; time++) parseTransactRequest(short);
-      });
-      let read: TransactRequest | undefined;
-      const turnMs = await longestTurnMs(async () => (read = parseTransactRequest(message)));
-      expect([read?.eventCount, read?.events]).toEqual([most / 2, []]);
-      expect(turnMs).toBeLessThan(readMs);
-    }
   });
 });

@@ -7,7 +7,6 @@ import { SliceWriter } from '../../../../src/transport/grpc/slice-writer.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import type { Method } from '../../../../src/transport/grpc/wire/method.ts';
-import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
 import { holdThreadPool } from '../../../support/held-threads.ts';
 import { RawGrpc, type RawReply, replyOn } from '../../../support/raw-grpc.ts';
@@ -88,20 +87,6 @@ function messagesIn(body: Buffer): readonly Sent[] {
 }
 
 describe('a unary reply', () => {
-  it.each([
-    ['gzip', 'gzip', 1],
-    ['identity,deflate,gzip', 'gzip', 1],
-    ['deflate, gzip', 'gzip', 1],
-    ['identity, deflate', 'identity', 0],
-    ['x-gzip', 'identity', 0],
-    [undefined, 'identity', 0],
-  ])('to a client that accepts %j is %s', async (accepted, encoding, flag) => {
-    const reply = await answered(text(MIN), accepted === undefined ? {} : { 'grpc-accept-encoding': accepted });
-    expect(reply.headers['grpc-encoding']).toBe(encoding);
-    expect(messagesIn(reply.body)).toMatchObject([{ flag, message: text(MIN) }]);
-    expect(reply.status).toBe(GRPC_STATUS.OK);
-  });
-
   it.each([
     ['is short', text(MIN - 1)],
     ['does not become half as long', noise(3 * MIN)],

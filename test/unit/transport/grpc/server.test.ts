@@ -16,7 +16,6 @@ import {
   SubscribeEventsRequest,
 } from '../../../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { TransactReply, TransactRequest } from '../../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
-import { callPlaces } from '../../../../src/transport/grpc/limits.ts';
 import { type GrpcServerOptions, startGrpcServer } from '../../../../src/transport/grpc/server.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -146,12 +145,4 @@ it('has one place for a wait and a subscription, and others for reads (T9)', asy
   await expect(read()).resolves.toBeDefined();
   await server.drain(0);
   expect(await waiting).toMatchObject({ code: 'UNAVAILABLE' });
-});
-
-it.each([
-  ['16 MiB', 2 ** 24, { waiting: 384, reading: 128, working: 512 }],
-  ['128 MiB', 2 ** 27, { waiting: 3_072, reading: 1_024, working: 4_096 }],
-  ['64 GiB', 2 ** 36, { waiting: 49_152, reading: 16_384, working: 65_536 }],
-])('has places by the memory for streams: %s', (_memory, bytes, places) => {
-  expect(callPlaces(bytes)).toEqual(places);
 });

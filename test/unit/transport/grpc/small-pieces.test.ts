@@ -58,15 +58,3 @@ it.each([
   await eventually(() => expect(replyOn(frames, 1)).toEqual({ bytes: request.length, hasEnded: true }));
   expect(at.endings).toEqual([]);
 });
-
-it('any number of requests in a few pieces each are answered', async () => {
-  await using frames = await openFrames(at.port);
-  const request = framed(MESSAGE);
-  const last = 1_201;
-  for (let stream = 1; stream <= last; stream += 50) {
-    const calls = Array.from({ length: 25 }, (_, n) => call(stream + 2 * n, request, 1));
-    frames.write(Buffer.concat(calls));
-    await eventually(() => expect(replyOn(frames, stream + 48).hasEnded).toBe(true));
-  }
-  expect(at.endings).toEqual([]);
-});

@@ -7,9 +7,9 @@ import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import type { MethodTraits } from '../../../../src/transport/grpc/wire/method-traits.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
-import { type ManualTime, until } from '../../../support/budget-time.ts';
+import { until } from '../../../support/budget-time.ts';
 import { RawGrpc } from '../../../support/raw-grpc.ts';
-import { PATIENCE_MS, startWireServer, type WireFixture } from '../../../support/wire-server.ts';
+import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
 const UNSENT_BYTES = 80_000;
 /** An eighth on top. */
@@ -22,7 +22,6 @@ const NO_ROOM = { status: GRPC_STATUS.UNAVAILABLE, message: 'no room' };
 
 let fixture: WireFixture;
 let budgets: ByteBudgets;
-let time: ManualTime;
 let reader: RawGrpc;
 let unread: ClientHttp2Session;
 let calls: Call[];
@@ -96,19 +95,6 @@ describe('small replies that nobody takes', () => {
     await until(() => held() === 0);
   });
 
-  it('make way for one that is taken, once they have had their time', async () => {
-    const streams = await fill();
-    takeTheSmallRest();
-    time.advance(PATIENCE_MS + 1);
-    for (let n = 0; n < CALLS; n++) {
-      const answer = reader.call({ path: '/test.Service/Read', pieces: [REQUEST] });
-      await until(() => calls.length === CALLS + n + 1);
-      calls.at(-1)?.reply(REPLY);
-      expect(await answer).toMatchObject({ status: GRPC_STATUS.OK });
-    }
-    await until(() => streams.some((stream) => stream.rstCode === constants.NGHTTP2_ENHANCE_YOUR_CALM));
-  });
-
   it('let a write that was begun be answered, and none begin', async () => {
     const begun = reader.call({ path: '/test.Service/Write', pieces: [REQUEST] });
     await until(() => calls.length === 1);
@@ -130,14 +116,5 @@ describe('small replies that nobody takes', () => {
     write?.reply(REPLY, { isRepeat: true });
     await until(() => stream.closed);
     expect(stream.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-  });
-
-  it('give back what was kept for a write that failed', async () => {
-    const failing = reader.call({ path: '/test.Service/Write', pieces: [REQUEST] });
-    await until(() => calls.length === 1);
-    expect(held()).toBeGreaterThan(0);
-    calls[0]?.finish({ code: 'NOT_FOUND', message: 'nothing there' });
-    await failing;
-    expect(held()).toBe(0);
   });
 });

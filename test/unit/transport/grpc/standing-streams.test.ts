@@ -9,12 +9,10 @@ import { narrowBufferPool } from '../../../../src/main/buffer-pool.ts';
 import type { ByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
-import { STREAM_BYTES } from '../../../../src/transport/grpc/wire/peer-stream.ts';
-import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
-import { type ManualTime, until } from '../../../support/budget-time.ts';
+import { until } from '../../../support/budget-time.ts';
 import { frameOf, grpcHeaders, openFrames } from '../../../support/http2-frames.ts';
-import { RawGrpc, type RawReply, replyOn } from '../../../support/raw-grpc.ts';
-import { PATIENCE_MS, startWireServer, type WireFixture } from '../../../support/wire-server.ts';
+import { RawGrpc } from '../../../support/raw-grpc.ts';
+import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
 const STREAM_BYTES_MAX = 600_000;
 /** Of node:http2 and grpc-js for one stream: not less than this, or nothing would be bounded. */
@@ -28,7 +26,6 @@ const HALF = Buffer.concat([Uint8Array.of(0, 0, 15, 66, 64), new Uint8Array(10_0
 
 let fixture: WireFixture;
 let budgets: ByteBudgets;
-let time: ManualTime;
 let port: number;
 let unread: ClientHttp2Session;
 let other: RawGrpc;
@@ -91,42 +88,6 @@ describe('streams that stand open', () => {
     await until(() => budgets.streams.used === 0);
   });
 
-  it('leave room for those of another connection (TM4)', async () => {
-    await fill();
-    for (let n = 0; n < 20; n++) {
-      const answer = await other.call({ path: '/test.Service/Read', pieces: [REQUEST] });
-      expect(answer.status).toBe(GRPC_STATUS.OK);
-    }
-  });
-
-  it('hold up no probe', async () => {
-    await fill();
-    while (budgets.streams.of({}).tryAdd(1_000));
-    const answer = await other.call({ path: '/test.Service/Probe', pieces: [REQUEST] });
-    expect(answer.status).toBe(GRPC_STATUS.OK);
-  });
-
-  it('hold nothing when their time is over before their request has ended (TM1)', async () => {
-    const headers = { ':method': 'POST', ':path': '/test.Service/Wait', 'content-type': 'application/grpc' };
-    const late = connect(`http://127.0.0.1:${port}`);
-    late.on('error', nothing);
-    const stream = late.request({ ...headers, 'grpc-timeout': '50m' });
-    stream.on('error', nothing);
-    let status: unknown;
-    stream.on('response', (answer) => {
-      status = answer['grpc-status'];
-    });
-    stream.write(HALF);
-    await until(() => budgets.streams.used > 0);
-    await until(() => status !== undefined);
-    expect(status).toBe(String(GRPC_STATUS.DEADLINE_EXCEEDED));
-    stream.resume();
-    stream.write(new Uint8Array(50_000));
-    await until(() => budgets.streams.used + budgets.requests.used === 0);
-    expect(calls).toEqual([]);
-    late.destroy();
-  });
-
   it('are counted with the first bytes of requests that do not end (TM1)', async () => {
     const standing = (all: readonly ClientHttp2Stream[]): number => all.filter(({ closed }) => !closed).length;
     const wholeCount = standing(await fill());
@@ -141,27 +102,6 @@ describe('streams that stand open', () => {
     expect(budgets.streams.used).toBeLessThanOrEqual(STREAM_BYTES_MAX);
     expect(standing(halves)).toBeLessThan(wholeCount);
   });
-});
-
-it('small requests that stand still make way for a connection that has less, and are told so (TM2, TM4)', async () => {
-  const halves = Array.from({ length: 10 }, () => ask('Wait'));
-  const told = halves.map((stream) => replyOn(stream).catch(() => undefined));
-  for (const stream of halves) stream.write(HALF.subarray(0, 1_000));
-  await until(() => budgets.streams.used >= 10 * (STREAM_BYTES + 1_000));
-  // The first one moves, so that the second has stalled longest.
-  time.advance(1);
-  halves[0]?.write(new Uint8Array(1));
-  await until(() => budgets.streams.used > 10 * (STREAM_BYTES + 1_000));
-  while (budgets.streams.of({}).tryAdd(1_000));
-  const read = (): Promise<RawReply> => other.call({ path: '/test.Service/Read', pieces: [REQUEST] });
-  time.advance(PATIENCE_MS / 4 - 2);
-  await expect(read()).rejects.toThrow('NGHTTP2_REFUSED_STREAM');
-  time.advance(1);
-  // Those of a connection make no room for itself.
-  expect(await replyOn(ask('Read').end(REQUEST)).catch(() => 'refused')).toBe('refused');
-  expect((await read()).status).toBe(GRPC_STATUS.OK);
-  expect(await told[1]).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'no room' });
-  expect(halves.filter(({ closed }) => !closed)).toHaveLength(9);
 });
 
 it('a request does not keep what came on its connection with it (TM1)', async () => {

@@ -3,11 +3,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
-import { encodeEvent, ORIGIN } from '#model';
-import { DataKind } from '../../../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { encodeEvent } from '#model';
 import { TransactRequest } from '../../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
 import { parseTransactRequest } from '../../../../src/transport/grpc/transact-request.ts';
-import { arbEvent, eventBytes } from '../../../support/events.ts';
+import { arbEvent } from '../../../support/events.ts';
 
 const EVENT = { id: 'e-1', specVersion: '1.0', ty: 'order.placed', source: 'orders' };
 
@@ -35,58 +34,6 @@ function fieldsOf(bytes: Uint8Array): string {
 }
 
 describe('parseTransactRequest (T6)', () => {
-  it('reads the shape with a transaction', () => {
-    const bytes = request({
-      databaseName: 'shop',
-      transaction: {
-        events: [EVENT, { ...EVENT, id: 'e-2' }],
-        constraints: [{ kind: { $case: 'maxRevision', value: { revision: 7, selector: { stream: 'orders' } } } }],
-        transactionId: '0193a1b2-c3d4-7e5f-8a9b-100000000000',
-        options: { lastReadRevision: 6, principalAttributes: { user: 'ada' }, commitMessage: 'why' },
-      },
-    });
-    const parsed = parseTransactRequest(bytes);
-    expect(parsed).toMatchObject({
-      databaseName: 'shop',
-      transactionId: '0193a1b2-c3d4-7e5f-8a9b-100000000000',
-      origin: ORIGIN.GRPC_TRANSACTION,
-      options: { lastReadRevision: 6, principalAttributes: new Map([['user', 'ada']]), commitMessage: 'why' },
-      constraints: [{ kind: 'max-revision', revision: 7, selector: { kind: 'by-stream', value: 'orders' } }],
-      eventCount: 2,
-    });
-    expect(parsed.faults.violations).toEqual([]);
-    expect(parsed.events.map((event) => Buffer.from(event))).toEqual(
-      ['e-1', 'e-2'].map((id) => Buffer.from(eventBytes({ id }))),
-    );
-    expect(parsed.eventBytes).toBe(eventBytes({ id: 'e-1' }).length * 2);
-  });
-
-  it('reads the shape with CloudEvents', () => {
-    const attributes = {
-      subject: { attr: { $case: 'ceString', value: 's-1' } },
-      datacontenttype: { attr: { $case: 'ceString', value: 'application/json' } },
-    } as const;
-    const cloudEvent = { id: 'e-1', source: 'orders', specVersion: '1.0', type: 'order.placed', attributes };
-    const bytes = request({
-      databaseName: 'shop',
-      events: [{ ...cloudEvent, data: { $case: 'textData', value: '{"a":1}' } }],
-      constraints: [{ kind: { $case: 'minRevision', value: { revision: 1 } } }],
-      transactionId: '0193a1b2-c3d4-7e5f-8a9b-100000000000',
-      options: { commitMessage: 'why' },
-    });
-    const parsed = parseTransactRequest(bytes);
-    expect(parsed.faults.violations).toEqual([]);
-    expect(parsed.constraints).toEqual([{ kind: 'min-revision', revision: 1, selector: undefined }]);
-    expect(parsed.options.commitMessage).toBe('why');
-    const expected = eventBytes({
-      subject: 's-1',
-      dataContentType: 'application/json',
-      data: Buffer.from('{"a":1}'),
-      dataKind: DataKind.DATA_KIND_JSON,
-    });
-    expect(parsed.events.map((event) => Buffer.from(event))).toEqual([Buffer.from(expected)]);
-  });
-
   it('gives every event in canonical form, whatever valid form it came in', () => {
     fc.assert(
       fc.property(fc.array(arbEvent, { maxLength: 5 }), (events) => {

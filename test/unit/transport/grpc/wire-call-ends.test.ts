@@ -30,15 +30,6 @@ function open(name: string): ClientHttp2Stream {
 }
 
 describe('the end of a call (T1)', () => {
-  it.each(['0n', '1n', '0S'])('comes before the call is begun when no time is left: %s', async (timeout) => {
-    const reply = await ask('Wait', { 'grpc-timeout': timeout });
-    expect(reply).toMatchObject({
-      status: GRPC_STATUS.DEADLINE_EXCEEDED,
-      message: expect.stringMatching(/too late|are over/),
-    });
-    expect(at.waiting).toEqual([]);
-  });
-
   it('comes at the deadline', async () => {
     const reply = await ask('Wait', { 'grpc-timeout': '200m' });
     expect(reply).toMatchObject({ status: GRPC_STATUS.DEADLINE_EXCEEDED, message: '200m are over' });
@@ -60,27 +51,6 @@ describe('the end of a call (T1)', () => {
     // What it has written is let go of.
     expect((await reply).resetCode).toBe(constants.NGHTTP2_CANCEL);
     session.destroy();
-  });
-
-  it('comes when the client resets the stream, and aborts the signal', async () => {
-    const stream = open('Wait');
-    await until(() => at.waiting.length === 1);
-    expect(at.waiting[0]?.signal.aborted).toBe(false);
-    stream.close(8);
-    await until(() => at.waiting[0]?.signal.aborted === true);
-    at.waiting[0]?.reply(frame(MESSAGE));
-    expect(at.ended).toEqual(['CANCELLED']);
-    expect(at.server.callCount).toBe(0);
-  });
-
-  it('comes with its answer when the server drains', async () => {
-    const answer = ask('Wait');
-    await until(() => at.waiting.length === 1);
-    const drained = at.server.drain(10_000);
-    at.waiting[0]?.reply(frame(MESSAGE));
-    expect((await answer).status).toBe(GRPC_STATUS.OK);
-    await drained;
-    at = await startSmallService();
   });
 
   it('comes with UNAVAILABLE for a call that waits when the server drains', async () => {

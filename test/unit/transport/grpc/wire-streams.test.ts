@@ -41,15 +41,6 @@ it('a stream brings every message in order and ends with OK', async () => {
   expect(reply.body.equals(expected)).toBe(true);
 });
 
-it.each([
-  ['when its handler says that there is no other', 'Whole', { status: GRPC_STATUS.OK }],
-  ['when its handler fails', 'Fail', { status: GRPC_STATUS.NOT_FOUND, message: 'It went away' }],
-])('a stream has its status after the last message %s', async (_when, name, ends) => {
-  const reply = await at.raw.call({ path: `/test.Service/${name}`, pieces: [HELLO] });
-  expect(reply).toMatchObject({ ...ends, body: Buffer.from(HELLO) });
-  await until(() => at.ended.length === 1);
-});
-
 it('a stream stops writing when its reader does not read, and goes on when it does (T4)', async () => {
   const headers = { ':method': 'POST', ':path': '/test.Service/Fill', 'content-type': 'application/grpc' };
   const stream = at.raw.session.request(headers).pause();

@@ -116,17 +116,6 @@ describe('an answer', () => {
       undefined,
     ]);
   });
-
-  it('of 304 varies as the one that it stands for, and has its tag', async () => {
-    const { headers, bytes } = await ask(world, '/unchanged', GZIP);
-    expect([headers.etag, headers.vary, bytes.length]).toEqual(['W/"a"', 'accept, accept-encoding', 0]);
-  });
-
-  it('says nothing of encodings where it is off', async () => {
-    await using plain = await startHttpWorld({ routes: ROUTES });
-    const { headers, bytes } = await ask(plain, '/text', ONLY);
-    expect([headers['content-encoding'], headers.vary, bytes.toString()]).toEqual([undefined, undefined, TEXT]);
-  });
 });
 
 describe('answers that are being compressed', () => {

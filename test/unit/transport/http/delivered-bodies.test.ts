@@ -9,7 +9,7 @@ import { type BodyPart, type BodySource, deliver } from '../../../../src/transpo
 import type { Route } from '../../../../src/transport/http/route.ts';
 import { until } from '../../../support/budget-time.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
-import { exchange, parseReplies } from '../../../support/raw-http.ts';
+import { exchange } from '../../../support/raw-http.ts';
 
 const KIB = 1024;
 const END: BodyPart = { kind: 'end' };
@@ -107,12 +107,6 @@ describe('a body over a connection', () => {
     expect(chunksOf(text)).toBe(`${'a'.repeat(257 * KIB)}bbb`);
   });
 
-  it('leaves its connection to the next request', async () => {
-    source = new FedSource(bytes(257 * KIB), bytes(1), END);
-    const text = await heard(ask('GET', '/body', '1.1', false), ask('GET', '/other'));
-    expect(text.slice(text.indexOf(LAST_CHUNK) + LAST_CHUNK.length)).toMatch(/^HTTP\/1\.1 200 OK[^]*\r\n\r\nother$/);
-  });
-
   it('that fails behind its head ends without the last chunk, and with its connection', async () => {
     source = new FedSource(bytes(257 * KIB));
     const whole = heard(ask('GET', '/body', '1.1', false), ask('GET', '/other'));
@@ -125,30 +119,6 @@ describe('a body over a connection', () => {
       false,
       false,
     ]);
-  });
-
-  it('is whole for HTTP/1.0, however long it is, or an error', async () => {
-    source = new FedSource(bytes(300 * KIB));
-    const whole = heard(ask('GET', '/body', '1.0'));
-    await until(() => source.askedCount > 1);
-    source.feed(bytes(1, 0x62));
-    source.feed(END);
-    const [reply] = parseReplies(await whole);
-    expect(reply).toMatchObject({ status: 200, body: `${'a'.repeat(300 * KIB)}b` });
-    const framing = ['content-length', 'transfer-encoding'].map((name) => reply?.headers.get(name));
-    expect(framing).toEqual([String(300 * KIB + 1), undefined]);
-    source = new FedSource(bytes(300 * KIB), bytes(300 * KIB), FAILED);
-    expect(parseReplies(await heard(ask('GET', '/body', '1.0')))).toMatchObject([{ status: 404 }]);
-  });
-
-  it('is not sent to HEAD', async () => {
-    source = new FedSource(bytes(257 * KIB));
-    const text = await heard(ask('HEAD', '/body'));
-    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
-    expect(text.endsWith('\r\n\r\n')).toBe(true);
-    expect([text.includes('vary: accept'), source.isCancelled]).toEqual([true, true]);
-    source = new FedSource(bytes(9), END);
-    expect((await heard(ask('HEAD', '/body'))).toLowerCase()).toContain('content-length: 9\r\n');
   });
 
   it.each([
@@ -165,20 +135,6 @@ describe('a body over a connection', () => {
     expect(source.isCancelled).toBe(false);
     socket.destroy();
     await until(() => source.isCancelled);
-  });
-
-  it('comes whole to a client that has ended its side and is there', async () => {
-    source = new FedSource(bytes(257 * KIB));
-    const socket = await dialled();
-    let text = '';
-    socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
-    socket.end(ask('GET', '/body'));
-    await until(() => text.endsWith('a\r\n0'));
-    source.feed(bytes(3, 0x62));
-    source.feed(END);
-    await once(socket, 'close');
-    expect(text).toMatch(/\r\n0+3\r\nbbb\r\n0+\r\n\r\n$/);
-    expect(chunksOf(text)).toBe(`${'a'.repeat(257 * KIB)}bbb`);
   });
 
   it('is asked for no further than the client reads', async () => {

@@ -5,7 +5,6 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assert } from '#base';
 import { eventually } from '../../../support/eventually.ts';
-import { cloudEvent } from '../../../support/http-client.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
 import { exchange, HALF_CLOSE, parseReplies } from '../../../support/raw-http.ts';
 
@@ -34,17 +33,6 @@ describe('a client that ends its side behind its request', () => {
     expect(replies.map(({ status, body }) => [status, body])).toEqual(Array.from({ length: count }, () => [200, 'OK']));
   });
 
-  it('learns that what it sent was committed', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    const body = JSON.stringify({ events: [cloudEvent('a')] });
-    const head = `POST /databases/shop/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
-    const request = `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
-    const replies = parseReplies(await exchange(world.server.address, request, HALF_CLOSE));
-    expect(replies.map(({ status }) => status)).toEqual([200]);
-    expect(JSON.parse(replies[0]?.body ?? '')).toMatchObject({ revision: 1 });
-  });
-
   it('is asked whether it is there while it waits, and then answered', async () => {
     await using world = await startHttpWorld();
     await world.client.create('shop');
@@ -61,12 +49,6 @@ describe('a client that ends its side behind its request', () => {
     const statuses = parseReplies(heard).map(({ status }) => status);
     expect(statuses.at(-1)).toBe(200);
     expect(new Set(statuses.slice(0, -1))).toEqual(new Set([100]));
-  });
-
-  it('is told of what is cut off', async () => {
-    await using world = await startHttpWorld();
-    const [reply] = parseReplies(await exchange(world.server.address, 'GET /health HTT', HALF_CLOSE));
-    expect(reply).toMatchObject({ status: 400 });
   });
 });
 

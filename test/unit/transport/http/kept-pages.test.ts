@@ -5,8 +5,6 @@ import { describe, expect, it } from 'vitest';
 import { createMetrics } from '#observability';
 import { KeptPages } from '../../../../src/transport/http/kept-pages.ts';
 import { SMALL_ANSWER_BYTES } from '../../../../src/transport/http/limits.ts';
-import { cloudEvent } from '../../../support/http-client.ts';
-import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
 
 const MIB = 1024 * 1024;
 const NO_HEADERS = {};
@@ -79,47 +77,5 @@ describe('what is kept', () => {
       }),
       { numRuns: 50 },
     );
-  });
-});
-
-async function worldOf(eventCount: number, gzipBytesMin?: number): Promise<HttpWorld> {
-  const gzip = gzipBytesMin === undefined ? {} : { gzipBytesMin };
-  const world = await startHttpWorld({ pageCacheBytes: MIB, holdsWaits: false, ...gzip });
-  await world.client.create('shop');
-  await world.client.commit('shop', ...Array.from({ length: eventCount }, (_, n) => cloudEvent(`e-${n}`)));
-  return world;
-}
-
-async function hitsOf({ metrics }: HttpWorld): Promise<number> {
-  return Number(/^cairn_http_page_cache_hits_total (\d+)$/m.exec((await metrics.render()).body)?.[1]);
-}
-
-const PAGE = '/db/shop/1/events';
-
-describe('over HTTP', () => {
-  it.each(['application/json', 'text/plain', 'text/html'])('a page of %s is the same each time', async (accept) => {
-    await using world = await worldOf(40);
-    const answers = [];
-    for (let n = 0; n < 4; n++) {
-      const { status, headers, text } = await world.client.get(PAGE, { accept });
-      answers.push({ status, headers: [...headers].filter(([name]) => name !== 'date'), text });
-    }
-    expect(answers[0]?.text).toContain('e-39');
-    for (const answer of answers.slice(1)) expect(answer).toEqual(answers[0]);
-    expect(await hitsOf(world)).toBe(2);
-  });
-
-  it('who has it is told so, who wants its headers gets them, and each rendering is its own', async () => {
-    await using world = await worldOf(3);
-    for (let n = 0; n < 2; n++) await world.client.get(PAGE);
-    const { headers, text } = await world.client.get(PAGE);
-    const etag = headers.get('etag') ?? '';
-    for (const tags of [etag, `"other", ${etag}`, '*']) {
-      expect(await world.client.get(PAGE, { 'if-none-match': tags })).toMatchObject({ status: 304, text: '' });
-    }
-    const head = await world.client.send(PAGE, { method: 'HEAD' });
-    expect([head.status, head.text, head.headers.get('content-length')]).toEqual([200, '', `${text.length}`]);
-    expect((await world.client.get(PAGE, { accept: 'text/plain' })).text).not.toBe(text);
-    expect((await world.client.get(`${PAGE}?limit=2`)).text).not.toBe(text);
   });
 });

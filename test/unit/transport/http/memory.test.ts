@@ -78,19 +78,6 @@ async function inFlight(world: HttpWorld): Promise<number> {
   return Number(/cairn_inflight_requests\{plane="http"\} (\d+)/.exec(body)?.[1]);
 }
 
-/** A connection that reads; `all` is what came on it by its end. */
-async function heardBy(
-  world: HttpWorld,
-  text: string,
-): Promise<{ readonly socket: Socket; readonly all: Promise<string> }> {
-  const socket = await dial(world, text);
-  let heard = '';
-  socket.resume().on('data', (piece) => {
-    heard += String(piece);
-  });
-  return { socket, all: once(socket, 'close').then(() => heard) };
-}
-
 describe('requests that do not await their answers', () => {
   it('are handled one after the other, and answered in their order (TH10)', async () => {
     await using world = await startLargeWorld({});
@@ -211,33 +198,6 @@ describe('the bodies of all requests', () => {
     }
     expect(body.length / (2 * BODY_PIECE_BYTES)).toBeGreaterThan(BODY_SMALL_PIECES_MAX);
     expect(statuses).toEqual([200, 400]);
-  });
-
-  it('are not waited for once they are refused', async () => {
-    await using world = await worldOf({ requests: 100_000 });
-    const chunked = head(1).replace('Content-Length: 1', 'Transfer-Encoding: chunked');
-    const { socket, all } = await heardBy(world, `${chunked}20000\r\n`);
-    socket.write(' '.repeat(0x10000));
-    await until(() => world.budgets.requests.used === 0x10000);
-    socket.write(' '.repeat(0x10000 - 1));
-    await until(() => world.budgets.requests.used === 0);
-    world.time.advance(PATIENCE_MS);
-    expect(parseReplies(await all)[0]?.status).toBe(503);
-  });
-
-  it('are given up when they arrive too slowly and others need the room (TM2)', async () => {
-    await using world = await worldOf({ requests: 100_000 });
-    const slow = await dial(world, `${head(80_000)}${' '.repeat(70_000)}`);
-    let isGone = false;
-    slow.resume().once('close', () => {
-      isGone = true;
-    });
-    await until(() => world.budgets.requests.used === 70_000);
-    world.time.advance(4 * PATIENCE_MS);
-    expect(await world.client.get('/health')).toMatchObject({ status: 200 });
-    expect(isGone).toBe(false);
-    expect(await commit(world, cloudEvent('a', { data: 'x'.repeat(60_000) }))).toBe(1);
-    await until(() => isGone);
   });
 });
 

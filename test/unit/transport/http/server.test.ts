@@ -6,10 +6,6 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assert, toGroupId } from '#base';
 import { RowKeys } from '#database';
-import type { Service } from '#service';
-import type { Handler } from '../../../../src/transport/http/route.ts';
-import { ROUTES } from '../../../../src/transport/http/routes.ts';
-import { STATE_VIEW_ROUTES } from '../../../../src/transport/http/state-view-routes.ts';
 import { until } from '../../../support/budget-time.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { cloudEvent, errorOf, jsonOf } from '../../../support/http-client.ts';
@@ -64,19 +60,6 @@ describe('the connections', () => {
     expect(await countOf(world, 'cairn_connections_displaced_total{protocol="http",waiting="head"}')).toBe(1);
     idle.destroy();
   });
-
-  it('that are answered keep their places, and what comes then is closed', async () => {
-    await using world = await startHttpWorld({ connectionsMax: 1 });
-    await world.client.create('shop');
-    const { hostname, port } = new URL(world.server.address);
-    const asks = connect(Number(port), hostname);
-    asks.write('GET /db/shop/cached HTTP/1.1\r\nHost: localhost\r\nx-min-revision: 1\r\n\r\n');
-    await until(() => world.timers.count === 1);
-    const request = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
-    expect(await exchange(world.server.address, request)).toBe('');
-    asks.destroy();
-    await until(async () => (await exchange(world.server.address, request)).startsWith('HTTP/1.1 200'));
-  });
 });
 
 describe('a client that leaves', () => {
@@ -114,19 +97,6 @@ describe('a server that closes', () => {
     expect(await running).toMatchObject({ statusCode: 307, headers: { connection: 'close', location: '/db/shop/1' } });
     await closed;
     agent.destroy();
-  });
-
-  it('closes idle connections at once, also those on which nothing was sent', async () => {
-    await using world = await startHttpWorld();
-    const { port } = new URL(world.server.address);
-    const silent = connect(Number(port), '127.0.0.1');
-    const ended = new Promise((resolve) => silent.once('close', resolve));
-    const agent = new Agent({ keepAlive: true });
-    await outcome(get(`${world.server.address}/health`, { agent }));
-    await world.server.close(60_000);
-    await ended;
-    agent.destroy();
-    expect(world.logged).toEqual([]);
   });
 
   it('cuts off what is still running at the deadline', async () => {
@@ -198,17 +168,6 @@ describe('metrics', () => {
   });
 });
 
-const OTHER_ROUTES = ROUTES.filter((route) => !STATE_VIEW_ROUTES.includes(route));
-
-/** A State View in the order of effective time, of which nothing is asked but that. */
-function beforeAnyView(handle: Handler): Handler {
-  const definition = { name: 'stock', order: 'effective-time' };
-  return (request, context) => {
-    const openStateView = async () => ({ version: { definition }, revision: 1 });
-    return handle(request, { ...context, service: { ...context.service, openStateView } as unknown as Service });
-  };
-}
-
 const UP_TO_NOW = Buffer.from('{"range":{"effectiveTime":{"endAtNow":true}}}').toString('base64url');
 
 describe('a query up to now', () => {
@@ -224,16 +183,5 @@ describe('a query up to now', () => {
     expect(redirect.headers.get('x-effective-time-end-at')).toBe(endAt);
     const page = await world.client.get(redirect.headers.get('location') ?? '');
     expect(jsonOf(page)).toMatchObject({ events: [{ id: 'a' }] });
-  });
-
-  it('of a State View misses none, too', async () => {
-    const routes = STATE_VIEW_ROUTES.map((route) => ({ ...route, handle: beforeAnyView(route.handle) }));
-    await using world = await startHttpWorld({ nowMs: Date.UTC(2026, 0, 1, 12), routes: [...OTHER_ROUTES, ...routes] });
-    await world.client.create('shop');
-    await world.client.post('/databases/shop/events', { events: [cloudEvent('a')] });
-    world.core.nowMs -= 3_600_000;
-    const path = '/api/v1/db/shop/1/state-views/stock/v1?effective_time_end_at=';
-    const redirect = await world.client.get(`${path}now`);
-    expect(redirect.headers.get('location')).toBe(`${path}${encodeURIComponent('2026-01-01T12:00:00Z')}`);
   });
 });

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '#transport';
 import { ManualTime, until } from '../../../support/budget-time.ts';
-import { cloudEvent, jsonOf } from '../../../support/http-client.ts';
+import { cloudEvent } from '../../../support/http-client.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
 
 const MUCH = 2 ** 30;
@@ -70,15 +70,4 @@ describe('small answers, while hundreds do not read their large ones', () => {
     }
     expect(budgets.unsent.waiting).toBeGreaterThan(0);
   }, 60_000);
-
-  it('that turn out to be large wait with the others, and get on when those go', async () => {
-    const asked = world.client.get('/databases/large/events');
-    const waiting = budgets.unsent.waiting;
-    await until(() => budgets.unsent.waiting > waiting && budgets.smallPages.used === 0);
-    for (const socket of slow) socket.destroy();
-    const answer = await asked;
-    expect(answer.status).toBe(200);
-    expect(JSON.stringify(jsonOf(answer)).length).toBeGreaterThan(8_000_000);
-    await until(() => budgets.unsent.used + budgets.smallPages.used === 0);
-  }, 30_000);
 });

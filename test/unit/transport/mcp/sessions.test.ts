@@ -142,13 +142,6 @@ describe('requests with the same id (TC9)', () => {
     expect(answers).toEqual(['/db/a', '/db/b', '/db/c']);
   });
 
-  it('are refused with their whole batch', async () => {
-    const session = await ready();
-    const { status, text } = await send(url, [callOf(1, '/db/a'), callOf(2, '/db/b'), callOf(1, '/db/c')], session);
-    expect([status, JSON.parse(text)]).toMatchObject([400, { id: 1 }]);
-    expect(api.asked).toEqual([]);
-  });
-
   it('are refused after the client disconnects, until it could resume with the answer', async () => {
     const newer = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2025-11-25' } };
     const { session: id } = await send(url, newer);
@@ -263,13 +256,6 @@ describe('a session (TC3)', () => {
     await begun(url);
     expect([await counted('displaced'), await counted(OPEN)]).toEqual([1, SESSIONS.all]);
     expect([(await send(url, LIST, first)).status, (await send(url, LIST, second)).status]).toEqual([200, 404]);
-  });
-
-  it('ends with its node', async () => {
-    await begun(url);
-    await begun(url);
-    await protocol.close();
-    expect([await counted('closing'), await counted(OPEN)]).toEqual([2, 0]);
   });
 });
 

@@ -100,16 +100,6 @@ it.each([
   expect(await sentBy('execute_state_change', given)).toEqual({ method: 'POST', path, body: command });
 });
 
-it('a component is published as the version that was named, with what is said of it', async () => {
-  const view = '"component_type":"state_view","content_type":"text/plain","key_type":"Int64","events":["a"]';
-  const given = `{"database":"a/b","name":"n","version":7,"wasm_base64":"AGFzbQ==",${view}}`;
-  const sent = await sentBy('publish_component', given);
-  expect(sent).toMatchObject({ method: 'POST', path: '/api/v1/db/a%2Fb/state-views?version=7' });
-  expect(sent?.body).toContain('\0asm');
-  const metadata = '{"state_view_name":"n","content_type":"text/plain","query_temporality":"revision"';
-  expect(sent?.body).toContain(`${metadata},"key_type":"Int64","events":["a"]}`);
-});
-
 const PUBLISHED = '"database":"a","name":"n","version":1,"content_type":"text/plain"';
 
 it.each<[string, string, RegExp]>([

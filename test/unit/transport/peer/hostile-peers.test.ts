@@ -1,13 +1,12 @@
 // TP3 and TP4 against peers that break the rules: streams without a greeting, frames that are none or for others,
 // frames beyond the bound, more streams than there may be. Sockets write any bytes.
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LEVELS } from '#base';
 import { type FrameFault, type FrameHeader, type JoinRequest, LANES } from '#cluster';
 import { askToJoin, type PeerLimits } from '#transport/peer';
 import {
-  HELLO_BEGINS,
   HERE,
   type Hello,
   RECORD_HEAD_BYTES,
@@ -108,25 +107,6 @@ describe('a stream', () => {
     expect(south.observed.failed.received).toBe(1);
   });
 
-  it('is taken wherever its bytes are parted', async () => {
-    const south = await openSouth();
-    const { socket } = strangerAt(south, Uint8Array.of(HELLO_BEGINS));
-    const rest = Buffer.concat([hello().subarray(1), record(numbered(TO_SOUTH, 1, 20)), record(numbered(TO_SOUTH, 2))]);
-    socket.setNoDelay(true);
-    for (const byte of rest) {
-      await new Promise((resolve) => void socket.write(Uint8Array.of(byte), resolve));
-    }
-    await eventually(() => expect(south.numbersOf('appends')).toEqual([1, 2]));
-  });
-
-  it('that says nothing, or not all of its greeting, ends', async () => {
-    const south = await LinkedNode.open(SOUTH, { limits: { ...QUICK, silentMs: 50 } });
-    stack.push(south);
-    const strangers = [new Uint8Array(0), Uint8Array.of(HELLO_BEGINS), hello().subarray(0, 50)];
-    const ends = strangers.map((said) => strangerAt(south, said).ended);
-    expect(await Promise.all(ends)).toEqual([0, 0, 0]);
-  });
-
   it('is answered however often it asks, and not so often', async () => {
     const south = await openSouth();
     const { socket, answer, ended } = strangerAt(south, hello());
@@ -212,19 +192,6 @@ describe('a stream', () => {
     expect(south.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refused', NORTH.node]]);
   });
 
-  it('ends at the damaged head of a record, before anything is taken for what is in it (TP10)', async () => {
-    const south = await openSouth();
-    const { socket, ended } = strangerAt(south, hello());
-    const damaged = record(numbered(TO_SOUTH, 1));
-    // Another MiB would be swallowed, and every question in it.
-    damaged[2] = (damaged[2] ?? 0) ^ 0x10;
-    socket.write(Buffer.concat([damaged, record(numbered(TO_SOUTH, 2))]));
-    await ended;
-    expect(south.arrived).toEqual([]);
-    expect(south.observed.drops).toEqual(['malformed']);
-    expect(south.observed.notes.map(({ reason }) => reason)).toContain('the head of a record is damaged');
-  });
-
   it('ends with a frame beyond the bound, and no other stream does', async () => {
     const south = await openSouth();
     const north = await LinkedNode.open(NORTH);
@@ -241,36 +208,6 @@ describe('a stream', () => {
     await eventually(() => expect(south.numbersOf('appends')).toContain(2));
     expect(north.unreachable).toEqual([]);
   });
-});
-
-it('a node that closes its links dials nobody who greets it meanwhile, and ends who says nothing', async () => {
-  const south = await openSouth();
-  const north = await LinkedNode.open(NORTH, { limits: QUICK });
-  south.links.setPeers([north.peer]);
-  await eventually(() => expect(south.send(NORTH, 'bulk', 1)).toBe(true));
-  await eventually(() => expect(north.arrived.length).toBeGreaterThan(0));
-  // What is not read is waited for.
-  const held = Promise.withResolvers<void>();
-  north.onFrame = (): Promise<void> => held.promise;
-  south.send(NORTH, 'bulk', 2);
-  await eventually(() => expect(north.numbersOf('bulk')).toContain(2));
-  const dialled: Socket[] = [];
-  const elsewhere = createServer((socket) => dialled.push(socket.on('error', () => undefined)));
-  await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
-  const { port } = elsewhere.address() as AddressInfo;
-  const late = strangerAt(south, new Uint8Array(0));
-  const silent = strangerAt(south, new Uint8Array(0));
-  await Promise.all([late, silent].map(({ socket }) => once(socket, 'connect')));
-  const closing = south.links.close();
-  const from = placeOf(3);
-  late.socket.write(hello({ ...TO_SOUTH, from }, { address: { host: '127.0.0.1', port } }));
-  await late.answer;
-  await closing;
-  await silent.ended;
-  expect(dialled).toEqual([]);
-  held.resolve();
-  elsewhere.close();
-  await north.links.close();
 });
 
 describe('a place that nobody can dial', () => {

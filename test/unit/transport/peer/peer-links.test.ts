@@ -1,19 +1,9 @@
 // TP1 to TP4. Frames arrive in the order of their lane or are lost with a connection, which is reported at once; what
 // waits is bounded and no lane waits for another; no node is taken for another one; and links come back by themselves.
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { LANES, type Lane } from '#cluster';
-import { askForCluster } from '#transport/peer';
+import { afterEach, describe, expect, it } from 'vitest';
+import { LANES } from '#cluster';
 import { eventually } from '../../../support/eventually.ts';
-import {
-  CLUSTER,
-  LinkedNode,
-  type NodeOptions,
-  OTHER_CLUSTER,
-  placeOf,
-  QUICK,
-  UNPINGED,
-  Wire,
-} from '../../../support/peer-nodes.ts';
+import { LinkedNode, type NodeOptions, placeOf, QUICK, UNPINGED, Wire } from '../../../support/peer-nodes.ts';
 
 const stack: (AsyncDisposable | Disposable)[] = [];
 const NORTH = placeOf(1);
@@ -83,20 +73,6 @@ describe('links between two nodes that dial each other', () => {
     expect(north.send(SOUTH, 'appends', 201, 4 * MEBIBYTE - 84)).toBe(true);
     await eventually(() => expect(beyondZero(south.numbersOf('appends'))).toEqual(countTo(201)));
   });
-
-  it('measure the way there and back, and ask, whatever is done to the clock of the machine meanwhile', async () => {
-    const { north, south } = await pair({ limits: { ...QUICK, pingEveryMs: 50 } });
-    const now = Date.now.bind(Date);
-    // Set on by a day whenever somebody has looked at it.
-    let days = 0;
-    const set = vi.spyOn(Date, 'now').mockImplementation(() => now() + 86_400_000 * days++);
-    north.observed.trips.length = 0;
-    await eventually(() => expect(north.observed.trips.length).toBeGreaterThan(2));
-    expect(Math.min(...north.observed.trips)).toBeGreaterThan(0);
-    const { host, port } = south.peer;
-    expect(await askForCluster({ host, port }, 5000)).toBe(CLUSTER);
-    set.mockRestore();
-  });
 });
 
 describe('a connection that breaks', () => {
@@ -122,19 +98,6 @@ describe('a connection that breaks', () => {
     expect(new Set(numbers).size).toBe(numbers.length);
     expect(north.unreachable).toEqual(Array.from({ length: 5 }, () => SOUTH.node));
     expect(north.reachable).toEqual(Array.from({ length: 6 }, () => SOUTH.node));
-  });
-
-  it('without a word is noticed by pings', async () => {
-    const [north, south] = [
-      await open(NORTH, { limits: { ...QUICK, pingEveryMs: 100, pingTimeoutMs: 100 } }),
-      await open(SOUTH),
-    ];
-    const wire = await wireTo(south.links.port);
-    north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
-    await eventually(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 0))).toBe(true));
-    wire.hold();
-    await eventually(() => expect(north.unreachable).toEqual([SOUTH.node]));
-    expect(north.send(SOUTH, 'beats', 1)).toBe(false);
   });
 
   it('is dialled again where the node is now, and not at all when it is gone', async () => {
@@ -210,28 +173,3 @@ async function beatThere(north: LinkedNode, south: LinkedNode, number: number): 
   await there.promise;
   south.onFrame = previous;
 }
-
-describe('whoever is not who is meant', () => {
-  it.each([
-    ['a node of another cluster', SOUTH, OTHER_CLUSTER, 'it is of the cluster'],
-    [
-      'a node with another store',
-      placeOf(2, 99),
-      undefined,
-      'it is for node 2, store 0199a5c8-3c1e-7a2b-9f00-000000000002',
-    ],
-    ['another node', placeOf(3), undefined, 'it is for node 2, store'],
-  ])('gets nothing and is not reached: %s (TP3)', async (_name, place, clusterId, reason) => {
-    const north = await open();
-    const stranger = await open(place, clusterId === undefined ? {} : { clusterId });
-    north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: stranger.links.port }]);
-    await eventually(() => expect(stranger.observed.failed.received).toBeGreaterThan(6));
-    expect(LANES.some((lane: Lane) => north.send(SOUTH, lane, 1))).toBe(false);
-    expect(stranger.arrived).toEqual([]);
-    expect(north.observed.reached.get(SOUTH.node)).toBe(false);
-    // Each side says so once, however often it is tried.
-    expect(north.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refuses', SOUTH.node]]);
-    expect(stranger.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refused', NORTH.node]]);
-    expect(stranger.observed.notes[0]?.reason).toContain(reason);
-  });
-});

@@ -33,13 +33,7 @@ function secured(number: number, shown: Shown = {}, options: NodeOptions = {}): 
   return LinkedNode.open(placeOf(number), { ...options, tls: tlsOf(shown) });
 }
 
-function meet(one: LinkedNode, other: LinkedNode): void {
-  one.links.setPeers([one.peer, other.peer]);
-  other.links.setPeers([one.peer, other.peer]);
-}
-
 const DESCRIBE = { order: { kind: 'describe' }, isPassedOn: false } as const;
-const SPEAKS_TLS = /this port speaks TLS.*--peer-tls-cert-file/;
 const SPEAKS_NONE = /that port speaks no TLS/;
 
 function reasonOf(reply: object): string {
@@ -47,24 +41,6 @@ function reasonOf(reply: object): string {
 }
 
 describe('TP11', () => {
-  it('peers send frames of every lane and size, and ask', async () => {
-    await using one = await secured(1);
-    await using two = await secured(2);
-    meet(one, two);
-    await vi.waitUntil(() => one.reachable.length > 0 && two.reachable.length > 0);
-    const lanes = ['beats', 'appends', 'bulk'] as const;
-    await vi.waitUntil(() => lanes.every((lane) => one.send(two.place, lane, 0)));
-    for (const lane of lanes)
-      for (let number = 1; number <= 20; number++) one.send(two.place, lane, number, number * 3_000);
-    await vi.waitUntil(() => two.arrived.length >= 63);
-    for (const lane of lanes)
-      expect(two.numbersOf(lane).slice(-20)).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
-    const tls = tlsOf();
-    expect(await askForCluster(one.peer, 5_000, tls)).toBe(CLUSTER);
-    expect(await askAdmin(one.peer, DESCRIBE, 5_000, tls)).toEqual({ kind: 'later', reason: 'the node is starting' });
-    expect(one.observed.drops).toEqual([]);
-  });
-
   it.each([
     ['of another authority', { by: stranger }, /not one of the authority of peers here, .*UNABLE_TO_VERIFY/],
     ['that has expired', { days: [-3, -1] }, /not one of the authority of peers here, .*CERT_HAS_EXPIRED/],
@@ -94,17 +70,6 @@ describe('TP11', () => {
     expect(one.observed.drops).toEqual(['handshake']);
   });
 
-  it('nothing older than TLS 1.3 is spoken', async () => {
-    await using one = await secured(1);
-    const shown = { ...materialOf(authority, authority), host: '127.0.0.1', port: one.links.port };
-    const older = connectSecurely({ ...shown, maxVersion: 'TLSv1.2' });
-    await expect(once(older, 'secureConnect')).rejects.toThrow(/protocol version/);
-    const newer = connectSecurely(shown);
-    await once(newer, 'secureConnect');
-    expect(newer.getProtocol()).toBe('TLSv1.3');
-    newer.destroy();
-  });
-
   it('whoever dials takes no certificate but one of the authority, for the host that it dials', async () => {
     await using other = await secured(1, { by: stranger, takes: authority });
     await using elsewhere = await secured(3, { names: ['DNS:elsewhere.example'] });
@@ -118,17 +83,6 @@ describe('TP11', () => {
     expect(reasons).toMatch(/its certificate is not for 127\.0\.0\.1, by which it was dialled/);
     expect(reasonOf(await askAdmin(elsewhere.peer, DESCRIBE, 5_000, tlsOf()))).toMatch(/is not for 127\.0\.0\.1/);
     expect(two.reachable).toEqual([]);
-  });
-
-  it('a plain node at a port of TLS is told what is wrong, and so is whoever asks', async () => {
-    await using one = await secured(1);
-    await using two = await LinkedNode.open(placeOf(2));
-    two.links.setPeers([one.peer, two.peer]);
-    await vi.waitUntil(() => two.observed.notes.length > 0);
-    expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason: expect.stringMatching(SPEAKS_TLS) });
-    expect(reasonOf(await askAdmin(one.peer, DESCRIBE, 5_000))).toMatch(SPEAKS_TLS);
-    expect(await refusalAt(one.peer)).toMatch(SPEAKS_TLS);
-    expect(one.arrived).toEqual([]);
   });
 
   it('a node with TLS at a plain port is told what is wrong, and so is whoever asks', async () => {
