@@ -1,7 +1,7 @@
 // Goal: no port takes the file descriptors of another one, nor those of log and store. Method: the shares of many
 // limits, and servers of plain sockets in front of which more connections come than they may have.
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
@@ -107,39 +107,5 @@ describe('the bound', () => {
     expect([open.length, openAt(grpc), closed]).toEqual([4, 4, []]);
     await crowd(grpc, 2);
     expect([open.length, openAt(grpc), closed.length]).toEqual([4, 4, 2]);
-  });
-
-  it('takes others again when some have gone', async () => {
-    const grpc = await listen('grpc');
-    const worker = await crowd(grpc, 20);
-    await worker.terminate();
-    await vi.waitUntil(() => openAt(grpc) === 0);
-    await crowd(grpc, 5);
-    expect([openAt(grpc), closed.length]).toEqual([5, 14]);
-  });
-
-  it('listens to a socket once, however many nodes count what this process dials, and each counts it out', async () => {
-    const http = await listen('http');
-    const listenersOf = (socket: Socket): number => socket.listenerCount('close');
-    const dialled = async (count: number): Promise<readonly Socket[]> => {
-      const before = sockets.length;
-      const all = Array.from({ length: count }, () => connect(http, '127.0.0.1').on('error', () => undefined));
-      await vi.waitUntil(() => sockets.length === before + count);
-      return all;
-    };
-    const [alone] = await dialled(1);
-    const closedByLast: ClosedConnection[] = [];
-    const others = Array.from({ length: 12 }, () =>
-      ending.use(new ConnectionBound(SHARES, (one) => closedByLast.push(one))),
-    );
-    others.at(-1)?.name(http, 'http');
-    const [together] = await dialled(1);
-    if (alone === undefined || together === undefined) throw new Error('one was dialled each time');
-    expect(listenersOf(together)).toBe(listenersOf(alone));
-    alone.destroy();
-    together.destroy();
-    await vi.waitUntil(() => openAt(http) === 0);
-    await crowd(http, 6);
-    expect([openAt(http), closedByLast]).toEqual([6, []]);
   });
 });

@@ -16,7 +16,6 @@ import { event, maxRevision, minRevision, revisionRange, transaction } from '../
 import { cloudEvent, q } from '../../support/http-client.ts';
 import { startHttpNode } from '../../support/http-node.ts';
 import { RawGrpc } from '../../support/raw-grpc.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -63,17 +62,6 @@ test('a node that was asked nothing shows 0 for what may be asked, and for what 
 test('a node shows every metric of the catalogue at its first scrape, but what it has none of', async () => {
   const absent = namesWithout(await scrape());
   expect(absent).toEqual(Object.keys(CATALOGUE).filter((name) => isOf(name, 'peer') || isOf(name, 'database')));
-});
-
-test('the nodes of a cluster show every metric of the catalogue, each of the other as soon as it hears of it', async () => {
-  await using one = await startTestServer('--peer-port=0', '--node-name=one');
-  await using two = await startTestServer('--peer-port=0', '--node-name=two', `--join=${one.peer}`);
-  await one.client.send('createDatabase', { databaseName: 'shown' });
-  // How far another node is behind is known where something is led; for the other see spec/maintained-views.test.ts.
-  const ofFew = new Set(['cairn_raft_follower_lag_entries', 'cairn_stateview_lag_revisions']);
-  const absent = async ({ metrics }: TestServer): Promise<readonly string[]> =>
-    namesWithout(await (await fetch(metrics)).text()).filter((name) => !ofFew.has(name));
-  await soon(async () => expect([await absent(one), await absent(two)]).toEqual([[], []]));
 });
 
 /** Those of which the body has no series. */

@@ -107,50 +107,6 @@ describe('a handshake', () => {
       await new Promise<void>((resolve) => void server.close(() => resolve()));
     }
   });
-
-  it('of whoever does not say that it speaks HTTP/2 leads nowhere', async () => {
-    const port = await listening(wordServer(ports()));
-    expect(await wordOf(port, { ALPNProtocols: [] })).toBe('');
-    expect(await wordOf(port, { ALPNProtocols: ['http/1.1'] })).toBe('');
-    expect(failures).toEqual(['no ALPN protocol', 'ERR_SSL_NO_APPLICATION_PROTOCOL']);
-  });
-
-  it('of a request without TLS is told of, and never seen as a request', async () => {
-    let requests = 0;
-    const server = ports().createHttpServer({}, () => {
-      requests += 1;
-    });
-    server.on('clientError', () => failures.push('taken for a request'));
-    const socket = opened(await listening(server));
-    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-    await once(socket, 'close');
-    expect([requests, failures]).toEqual([0, ['ERR_SSL_HTTP_REQUEST']]);
-  });
-});
-
-describe('clients with certificates', () => {
-  const shown = authority.issue({ cn: 'client' });
-  const wrong = new Authority('another').issue({ cn: 'client' });
-  const old = authority.issue({ cn: 'client', days: [-3, -1] });
-
-  it.each([
-    ['another authority', wrong],
-    ['another time', old],
-  ])('are not let in with one of %s, required or not', async (_what, issued) => {
-    for (const asks of ['request', 'require'] as const) {
-      expect(await wordOf(await listening(wordServer(ports({ asks }))), issued)).toBe('');
-    }
-    expect(failures).toHaveLength(2);
-  });
-
-  it('are of the authorities that there are now', async () => {
-    const made = ports({ asks: 'require' });
-    const port = await listening(wordServer(made));
-    const next = new Authority('the next one');
-    made.replace(serving(own, next.cert));
-    expect(await wordOf(port, shown)).toBe('');
-    expect(await wordOf(port, next.issue({ cn: 'client' }))).toBe('welcome');
-  });
 });
 
 describe('the bound on connections', () => {

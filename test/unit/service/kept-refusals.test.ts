@@ -55,26 +55,6 @@ describe('the refusal of a transaction whose outcome nobody waited for', () => {
     });
   });
 
-  it('is not that of a repeat, which may be committed', async () => {
-    const world = await started();
-    await later(world, { transactionId: ID, constraints: [{ kind: 'min-revision', revision: 2 }] });
-    expect(await failureOf(found(world))).toMatchObject({ code: 'constraint_violated' });
-    await later(world, { transactionId: ID, constraints: [{ kind: 'min-revision', revision: 2 }] });
-    expect(await found(world)).toMatchObject({ transaction: { revision: 3 } });
-    await later(world, VIOLATED);
-    expect(await found(world)).toMatchObject({ transaction: { revision: 3 } });
-  });
-
-  it('is there after a crash', async () => {
-    const world = await started();
-    await later(world, VIOLATED);
-    const before = await failureOf(found(world));
-    expect(before.code).toBe('constraint_violated');
-    await world.core.crash();
-    world.bind();
-    expect(await failureOf(found(world))).toMatchObject({ code: before.code, details: before.details });
-  });
-
   it('is not kept in a cluster of an earlier level, whose other releases could not read it (ADR 0047)', async () => {
     const levels = { min: LEVEL_FIRST, max: 3 };
     const world = await started(new ServiceWorld({}, undefined, levels));

@@ -157,22 +157,6 @@ describe('a State View', { timeout: 60_000 }, () => {
     expect(await foldedByRead(name)).toEqual({ folded: 20, count: 2_320 });
   });
 
-  it('is not kept up while it is inactive, or when it is deleted', async () => {
-    const name = await database(10);
-    await defineView(name);
-    await defineView(name, { description: 'another version' });
-    await setStatus(name, { mode: 'eager' });
-    await setStatus(name, { version: 2, mode: 'scheduled' });
-    await looked(() => expect(maintained()).toEqual({ eager: 1, scheduled: 1 }));
-    await setStatus(name, { mode: 'eager', active: false });
-    await looked(() => expect(maintained()).toEqual({ eager: 0, scheduled: 1 }));
-    await setStatus(name, { version: 2, mode: 'eager' });
-    await looked(() => expect(maintained()).toEqual({ eager: 1, scheduled: 0 }));
-    const version = { component: 'state-view', name: componentName('counted'), version: toVersionNumber(2) } as const;
-    await define(name, encodeDefinitionEntry({ kind: 'delete', ...version }));
-    await looked(() => expect(maintained()).toEqual({ eager: 0, scheduled: 0 }));
-  });
-
   it('is not kept up while this node has no copy that can answer, and is again when it has', async () => {
     const name = await database(20);
     await defineView(name);
@@ -186,18 +170,6 @@ describe('a State View', { timeout: 60_000 }, () => {
     await grow(name, 30);
     await looked(() => expect([maintained(), isFollowed(name)]).toEqual([{ eager: 1, scheduled: 0 }, true]));
     expect(advancedEvents() - before).toBe(30);
-  });
-
-  it('is folded from the first event in a new epoch', async () => {
-    const name = await database(200);
-    await defineView(name);
-    await setStatus(name, { mode: 'eager' });
-    await looked(() => expect(isFollowed(name)).toBe(true));
-    const before = advancedEvents();
-    await define(name, encodeDefinitionEntry({ kind: 'expire', name: componentName('counted') }));
-    // Folded, and then kept.
-    await looked(() => expect([advancedEvents() - before, isFollowed(name)]).toEqual([200, true]));
-    expect(await foldedByRead(name)).toEqual({ folded: 0, count: 200 });
   });
 
   it('is kept up with the values that it was read with, also after a restart', async () => {

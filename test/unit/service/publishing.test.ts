@@ -2,8 +2,7 @@
 // (V15). Method: the service over a node in one thread; components of three parts, of which some are there already.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DatabaseError, GroupId } from '#base';
-import { DatabaseReader } from '#database';
+import type { GroupId } from '#base';
 import { type Definition, definitionFromJson, Faults } from '#model';
 import { componentBytes } from '#query';
 import type { PublishComponentReply } from '#service';
@@ -94,28 +93,6 @@ describe('publishing (V15)', () => {
     expect(await listed(shop)).toEqual(['one 1', 'other 1']);
   });
 
-  it('is the version that was asked for, or none', async () => {
-    const shop = await database();
-    const [one, other] = [padded(component, MIB), padded(component, MIB + 1)];
-    const refused = (next: number): object => {
-      return { code: 'already_exists', message: expect.stringMatching(new RegExp(`the next version is ${next}$`)) };
-    };
-    await expect(publish(shop, view('a'), one, 2)).rejects.toMatchObject(refused(1));
-    expect((await publish(shop, view('a'), one, 1)).isNew).toBe(true);
-    expect((await publish(shop, view('a'), one, 1)).isNew).toBe(false);
-    await expect(publish(shop, view('a'), other, 1)).rejects.toMatchObject(refused(2));
-    await expect(publish(shop, viewOf({ state_view_name: 'a', events: ['u'] }), one, 1)).rejects.toMatchObject(
-      refused(2),
-    );
-    expect((await publish(shop, view('a'), other, 2)).version.version).toBe(2);
-    await expect(publish(shop, view('a'), other, 1)).rejects.toMatchObject(refused(3));
-    expect(await listed(shop)).toEqual(['a 1', 'a 2']);
-    // The number of a version that was deleted is not given again.
-    await world.service.deleteVersions({ databaseName: shop.name, kind: 'state-view', name: 'a' });
-    await expect(publish(shop, view('a'), one, 1)).rejects.toMatchObject(refused(3));
-    expect((await publish(shop, view('a'), one, 3)).version.version).toBe(3);
-  });
-
   it('refuses a State View whose presenter, or version of it, is not published', async () => {
     const shop = await database();
     const shown = (presenter: object): Promise<PublishComponentReply> =>
@@ -138,16 +115,6 @@ describe('publishing (V15)', () => {
     expect(await listed(shop)).toEqual(['shown 1', 'shown 2', 'pages 1']);
   });
 
-  it('of two contents at once as one version is that version for one of them alone', async () => {
-    const shop = await database();
-    // Both are looked at first, which takes longer than to ask for versions.
-    const contents = [padded(component, MIB + 8), padded(component, MIB + 9)];
-    const ended = await Promise.allSettled(contents.map((bytes) => publish(shop, view('a'), bytes, 1)));
-    expect(ended.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-    const reason = { code: 'already_exists', message: expect.stringContaining('this one is version 2') };
-    expect(ended.find(({ status }) => status === 'rejected')).toMatchObject({ reason });
-  });
-
   it('goes on where another publisher of the same bytes has ended', async () => {
     const shop = await database();
     const bytes = padded(component, 2 * MIB);
@@ -158,15 +125,5 @@ describe('publishing (V15)', () => {
     const { version } = await publish(shop, view('one'), bytes);
     const kept = await componentBytes(sourceOf(world.core.kv, shop.group), version.component);
     expect(kept && Buffer.compare(kept, bytes)).toBe(0);
-  });
-
-  it('defines nothing, and brings nothing, of what was refused', async () => {
-    const shop = await database();
-    const noComponent = await publish(shop, view('one'), new Uint8Array(3 * MIB)).catch(
-      (error: DatabaseError) => error,
-    );
-    expect(noComponent).toMatchObject({ code: 'invalid_argument', details: { reason: 'InvalidComponent' } });
-    expect(await listed(shop)).toEqual([]);
-    expect(new DatabaseReader(sourceOf(world.core.kv, shop.group)).applied()?.definitions.index).toBe(0);
   });
 });

@@ -95,11 +95,6 @@ it('what is kept of a revision is of the instance that the name means (ADR 0145)
 });
 
 describe('a read at a number (V5)', () => {
-  it('answers at once when the revision is applied', async () => {
-    expect(await databaseAt(revision(1))).toMatchObject({ revision: 1, latestRevision: 2 });
-    expect(world.timers.count).toBe(0);
-  });
-
   it('waits for a revision that this node is about to apply', async () => {
     const read = databaseAt(revision(3));
     expect(await soFar(read)).toBe('pending');
@@ -125,21 +120,6 @@ describe('a read at a number (V5)', () => {
     abort.abort(reason);
     expect(await read).toBe(reason);
     expect(world.timers.count).toBe(0);
-  });
-});
-
-describe('latest and cached (V4)', () => {
-  it('show nothing above the revision, whatever is committed meanwhile', async () => {
-    const { chunks, revision: at } = await world.service.queryEvents({
-      databaseName: 'shop',
-      at: 'latest',
-      query: QUERY,
-      signal: NEVER,
-    });
-    await world.transact('shop', { events: [{ id: 'later' }] });
-    const seen: number[] = [];
-    for await (const events of chunks) seen.push(...events.map(({ position }) => position.revision));
-    expect([at, seen]).toEqual([2, [1, 2]]);
   });
 });
 
@@ -188,72 +168,5 @@ describe('a deleted database (V6)', () => {
         (error: DatabaseError) => error,
       );
     expect(failure).toMatchObject({ code: 'not_found', details: { reason: 'DatabaseNotFound' } });
-  });
-});
-
-describe('listings', () => {
-  it('give a page and say whether there is more', async () => {
-    await world.transact('shop', {
-      events: ['a', 'b', 'c'].map((source) => ({ source, subject: `s-${source}`, type: `t.${source}` })),
-    });
-    const page = { databaseName: 'shop', at: 'latest', signal: NEVER, limit: 2 } as const;
-    const first = await world.service.listStreams(page);
-    expect([first.names.map(({ name }) => name), first.hasMore]).toEqual([['a', 'b'], true]);
-    const rest = await world.service.listStreams({ ...page, after: 'b' });
-    expect([rest.names.map(({ name }) => name), rest.hasMore]).toEqual([['c', 'orders'], false]);
-    const types = await world.service.listEventTypes({ ...page, prefix: 't.', limit: 10 });
-    expect(types.names.map(({ name }) => name)).toEqual(['t.a', 't.b', 't.c']);
-    const subjects = await world.service.listSubjects({ ...page, at: toRevision(2) });
-    expect(subjects).toMatchObject({ names: [], hasMore: false, revision: 2 });
-  });
-});
-
-describe('a single event', () => {
-  it('is found by its position and by its stream and stored id', async () => {
-    await world.transact('shop', { events: [{ id: 'e-0' }, { id: 'two' }] });
-    const read = { databaseName: 'shop', at: 'latest', signal: NEVER } as const;
-    const byPlace = await world.service.singleEvent({
-      ...read,
-      event: { kind: 'position', position: { revision: 3, index: 0 } },
-    });
-    expect(byPlace).toMatchObject({
-      eventCount: 2,
-      event: { storedId: 'e-0~3.0', position: { revision: 3, index: 0 } },
-    });
-    const byId = await world.service.singleEvent({ ...read, event: { kind: 'id', stream: 'orders', id: 'e-0~3.0' } });
-    expect(byId.event.position).toEqual({ revision: 3, index: 0 });
-    const first = await world.service.singleEvent({ ...read, event: { kind: 'id', stream: 'orders', id: 'e-0' } });
-    expect(first.event.position).toEqual({ revision: 1, index: 0 });
-  });
-
-  it.each([
-    ['EventNotFound', { kind: 'position', position: { revision: 1, index: 1 } }],
-    ['EventNotFound', { kind: 'position', position: { revision: 0, index: 0 } }],
-    ['RevisionNotFound', { kind: 'position', position: { revision: 3, index: 0 } }],
-    ['EventNotFound', { kind: 'id', stream: 'orders', id: 'none' }],
-    ['EventNotFound', { kind: 'id', stream: 'none', id: 'e-0' }],
-  ] as const)('is %s when it does not exist: %j', async (reason, event) => {
-    const read = world.service.singleEvent({ databaseName: 'shop', at: 'latest', signal: NEVER, event });
-    expect(await failureOf(read)).toMatchObject({ code: 'not_found', details: { reason } });
-  });
-});
-
-describe('health', () => {
-  it('tells what the node can do', async () => {
-    const { service } = world;
-    world.timers.pass(5000);
-    // A clock that is set back changes nothing.
-    world.core.nowMs -= 1_000_000;
-    expect(service.health()).toEqual({
-      status: 'ok',
-      version: '1.2.3',
-      storage: { adapter: 'leveldb', status: 'open' },
-      uptimeSeconds: 5,
-      readable: true,
-      writable: true,
-    });
-    world.core.disk = 'refusing-writes';
-    await settle();
-    expect(world.service.health()).toMatchObject({ status: 'degraded', writable: false });
   });
 });

@@ -3,9 +3,8 @@
 // executors, and shows its parameters behind that.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DatabaseError, toRevision } from '#base';
+import { type DatabaseError, toRevision } from '#base';
 import { type DefinitionEntry, type Event, encodeDefinitionEntry, toVersionNumber } from '#model';
-import type { OpenStateViewRequest, StateViewBindings } from '#service';
 import { hashingView } from '../../support/components/views.ts';
 import { componentName } from '../../support/definitions.ts';
 import { definingPayloads, viewOf } from '../../support/published.ts';
@@ -51,47 +50,7 @@ async function define(...payloads: readonly Uint8Array[]): Promise<unknown> {
   return outcomes.at(-1);
 }
 
-async function rendered(
-  request: Partial<OpenStateViewRequest>,
-  bindings: Partial<StateViewBindings> = {},
-): Promise<{ readonly count: number; readonly parameters: string; readonly revision: number }> {
-  const asked = { databaseName: 'bank', name: 'balances', at: 'latest', signal: NEVER, ...request } as const;
-  const opened = await world.service.openStateView(asked);
-  const parameters = new Map([['subject.account', 'a']]);
-  const view = opened.bind({ parameters, field: 'parameters', ...bindings });
-  const { bytes: state } = await view.render({ signal: NEVER });
-  const text = new TextDecoder().decode(state);
-  const isEmpty = text.startsWith('{');
-  const count = isEmpty ? 0 : new DataView(state.buffer, state.byteOffset).getUint32(0, true);
-  return { count, parameters: text.slice(text.lastIndexOf('{')), revision: view.revision };
-}
-
-function refusal(asked: Promise<unknown>): Promise<unknown> {
-  return asked.then(
-    () => 'no refusal',
-    (error: unknown) => (error instanceof DatabaseError ? [error.code, error.details.reason, error.message] : error),
-  );
-}
-
 describe('a State View', () => {
-  it('is rendered at the latest revision, and at the number of an earlier one', async () => {
-    const parameters = '{"subject.account":"a"}';
-    expect(await rendered({})).toEqual({ count: 3, parameters, revision: 2 });
-    expect(await rendered({ at: toRevision(1) })).toEqual({ count: 2, parameters, revision: 1 });
-    expect(await rendered({ at: toRevision(2) })).toEqual({ count: 3, parameters, revision: 2 });
-  });
-
-  it('is not there under another name, nor with another version', async () => {
-    const missing = ['not_found', 'StateViewNotFound'];
-    expect(await refusal(rendered({ name: 'no name' }))).toEqual([
-      ...missing,
-      'The database "bank" has no State View "no name"; publish it',
-    ]);
-    const one = 'The database "bank" has no active version';
-    const titles = '2 of the State View "balances"; there are 1';
-    expect(await refusal(rendered({ version: 2 }))).toEqual([...missing, `${one} ${titles}`]);
-  });
-
   it('is served by its latest active version, or by the one that is asked for', async () => {
     const keyed = viewOf({ state_view_name: 'balances', event_selector: SUBJECT, description: 'another one' });
     expect(await define(...definingPayloads(keyed, bytes))).toEqual({
@@ -137,21 +96,6 @@ describe('a State View', () => {
     }
     const [few = 0, many = 0] = sizes;
     expect([sizes, many > 10 * few]).toEqual([[few, many, few, many], true]);
-  });
-
-  it('names everything that is wrong with the values of a read', async () => {
-    const parameters = new Map([
-      ['subject.account', ''],
-      ['stream.x', 'y'],
-    ]);
-    const bindings = { parameters, field: 'params' };
-    expect(await refusal(rendered({}, bindings))).toEqual([
-      'invalid_argument',
-      'InvalidParameters',
-      expect.stringMatching(
-        /^The State View balances cannot be read so: params\["stream.x"\] is no parameter .* \(and 1 more\)$/,
-      ),
-    ]);
   });
 
   it('gives up when its reader does, and says why', async () => {

@@ -3,8 +3,7 @@
 // Method: the service over a node in one thread; the test lets time pass and pulls items when it likes.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DatabaseError } from '#base';
-import { ALL, type Selector, term } from '#model';
+import { ALL, type Selector } from '#model';
 import type { SubscriptionItem } from '#service';
 import { NEVER, ServiceWorld, settle } from '../../support/service-world.ts';
 
@@ -46,41 +45,6 @@ function commit(source: string = 'orders'): Promise<unknown> {
 }
 
 describe('a subscription', () => {
-  it('selects, and beats with the position that it has passed', async () => {
-    const items = await subscribe({ selector: term('by-stream', 'carts') });
-    const first = pull(items);
-    await settle();
-    await commit();
-    await settle();
-    world.timers.pass(1000);
-    expect(await first).toBe('beat 3 of 3');
-    const second = pull(items);
-    await settle();
-    await commit('carts');
-    expect(await second).toBe('4.0');
-  });
-
-  it('ends with its signal, also while it waits (V8)', async () => {
-    const abort = new AbortController();
-    const items = await subscribe({ signal: abort.signal });
-    await pull(items);
-    const next = items.next().catch((error: unknown) => error);
-    await settle();
-    const reason = new DatabaseError('unavailable', 'The caller went away');
-    abort.abort(reason);
-    expect(await next).toBe(reason);
-    expect(world.timers.count).toBe(0);
-  });
-
-  it('ends with its database, also while it waits (V6)', async () => {
-    const items = await subscribe();
-    await pull(items);
-    const next = items.next().catch((error: unknown) => error);
-    await settle();
-    await world.service.deleteDatabase({ databaseName: 'shop' });
-    expect(await next).toMatchObject({ code: 'not_found' });
-  });
-
   it('leaves nothing behind when its reader stops', async () => {
     const items = await subscribe();
     await pull(items);

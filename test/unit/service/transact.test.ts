@@ -4,7 +4,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { Faults, or, type Selector, term } from '#model';
-import { eventIdMappings, type RecordedTransaction, refusalError } from '#service';
 import { type Attempt, ServiceWorld } from '../../support/service-world.ts';
 
 const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
@@ -32,12 +31,6 @@ async function outcomeOf(name: string, attempt: Attempt): Promise<string> {
   }
 }
 
-async function recorded(attempt: Attempt): Promise<RecordedTransaction> {
-  const reply = await world.transact('shop', attempt);
-  if (reply.kind !== 'recorded') throw new Error('It was refused');
-  return reply;
-}
-
 describe('the order of checks (V2)', () => {
   const tooLarge = { eventCount: 1001 };
   const violated = { constraints: [{ kind: 'min-revision', revision: 9 }] } as const;
@@ -58,62 +51,6 @@ describe('the order of checks (V2)', () => {
   ] as const)('finds first: %s', async (_what, name, attempt, expected) => {
     await world.transact('shop', { events: [{ id: 'first' }], transactionId: ID });
     expect(await outcomeOf(name, attempt)).toBe(expected);
-  });
-
-  it('reports all faults at once', async () => {
-    const failure = await world.transact('shop', { faults: faults() }).catch((error: unknown) => error);
-    expect(failure).toMatchObject({
-      details: { violations: [{ field: 'events[0].id' }, { field: 'events[1].source' }] },
-    });
-  });
-
-  it('reports all violated constraints at once, and what was found', async () => {
-    const reply = await world.transact('shop', {
-      constraints: [
-        { kind: 'min-revision', revision: 5 },
-        { kind: 'max-revision', revision: 1 },
-        { kind: 'max-revision', revision: 0 },
-      ],
-    });
-    expect(reply).toMatchObject({
-      kind: 'refused',
-      revision: 1,
-      violations: [
-        { index: 0, found: 1 },
-        { index: 2, found: 1 },
-      ],
-    });
-    const error = refusalError(reply as Extract<typeof reply, { kind: 'refused' }>);
-    expect(error).toMatchObject({ code: 'constraint_violated' });
-    expect(error.message).toMatch(/constraints\[0\].*\(and 1 more\)/);
-  });
-});
-
-describe('a repeat (V3)', () => {
-  it('gets the same result with all mappings, in any spelling of the id', async () => {
-    const first = await recorded({ events: [{ id: 'e-0' }, { id: 'b' }], transactionId: ID });
-    const again = await recorded({ events: [{ id: 'other' }], transactionId: ID.toUpperCase() });
-    expect(again).toEqual({ ...first, replayed: true });
-    expect(eventIdMappings(again)).toEqual([
-      { clientEventId: 'e-0', storedEventId: 'e-0~2.0' },
-      { clientEventId: 'b', storedEventId: 'b' },
-    ]);
-  });
-
-  it('that was refused before is decided anew', async () => {
-    const attempt = { transactionId: ID, constraints: [{ kind: 'min-revision', revision: 2 }] } as const;
-    expect(await outcomeOf('shop', attempt)).toBe('refused');
-    await world.transact('shop');
-    expect(await outcomeOf('shop', attempt)).toBe('committed');
-    expect(await outcomeOf('shop', attempt)).toBe('replayed');
-  });
-});
-
-describe('a transaction without an id', () => {
-  it('gets one, and a repeat commits again', async () => {
-    const [first, second] = [await recorded({}), await recorded({})];
-    expect(first.transactionId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
-    expect([first.revision, second.revision]).toEqual([2, 3]);
   });
 });
 
