@@ -4,10 +4,9 @@
 // say is left out there, and named.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DataKind, Event as WireEvent } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import type { Api, JsonEvent, ReadEvent } from '../support/api/api.ts';
+import type { Api, JsonEvent } from '../support/api/api.ts';
 import { GrpcApi } from '../support/api/grpc-api.ts';
-import { HttpApi } from '../support/api/http-api.ts';
-import { INVALID_CASES, VALID_CASES } from '../support/cloudevents.ts';
+import { VALID_CASES } from '../support/cloudevents.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -29,48 +28,12 @@ function parse(json: string): JsonEvent {
   return event;
 }
 
-/** Ids that are numbers or objects, fractions, and two payloads at once do not exist in protobuf. */
-const JSON_ONLY = new Set([
-  'invalidNumericId',
-  'invalidObjectId',
-  'invalidNonIntegerExtensionValue',
-  'invalidBothDataAndDataBase64',
-]);
-
-const HTTP: readonly [string, () => Api] = ['HTTP', () => new HttpApi(server.http)];
 const GRPC: readonly [string, () => Api] = ['gRPC', () => new GrpcApi(server.grpc)];
-
-function attributesOf(written: JsonEvent): Partial<ReadEvent> {
-  const { id, source, type, subject, time } = written;
-  const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-  return {
-    id: text(id) ?? '',
-    source: text(source) ?? '',
-    type: text(type) ?? '',
-    subject: text(subject),
-    time: text(time),
-  };
-}
 
 describe('valid events', () => {
   const cases = VALID_CASES.map(({ name, json }) => [name, json] as const);
 
   it('are ten', () => expect(cases).toHaveLength(10));
-
-  it.each(cases)('over HTTP %s comes back as it was written', async (_name, json) => {
-    await using api = HTTP[1]();
-    const database = await freshDatabase(api);
-    const written = parse(json);
-    expect(await api.transact(database, { events: [written] })).toMatchObject({ kind: 'committed', revision: 1 });
-    const [read] = await api.query(database, { selectors: [] });
-    expect(read).toMatchObject(attributesOf(written));
-    const response = await fetch(`${server.http}/databases/${database}/events/1`);
-    const { revision, index, recordedtime, ...event }: JsonEvent = JSON.parse(await response.text());
-    expect([revision, index]).toEqual([1, 0]);
-    expect(recordedtime).toMatch(/^\d{4}-.*Z$/);
-    const expected = Object.entries(written).filter(([, value]) => value !== null);
-    expect(event).toEqual(Object.fromEntries(expected));
-  });
 
   it.each(cases)('over gRPC %s comes back as it was written', async (_name, json) => {
     const written = parse(json);
@@ -165,23 +128,3 @@ function instantOf(text: string): { readonly seconds: number; readonly nanos: nu
   const [, seconds = '', digits = '', zone = ''] = /^([^.]*?)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/.exec(text) ?? [];
   return { seconds: Date.parse(`${seconds}${zone}`) / 1000, nanos: Number(digits.padEnd(9, '0')) };
 }
-
-describe.each([HTTP, GRPC])('over %s', (over, connect) => {
-  const cases = INVALID_CASES.filter(([name]) => over === 'HTTP' || !JSON_ONLY.has(name));
-
-  it('the invalid events are 25, less those that the format cannot say', () => {
-    expect(cases).toHaveLength(over === 'HTTP' ? 25 : 25 - JSON_ONLY.size);
-  });
-
-  it.each(cases)('%s is refused, and nothing is stored', async (_name, json) => {
-    await using api = connect();
-    const database = await freshDatabase(api);
-    const good = parse(VALID_CASES[0]?.json ?? '');
-    const refused = await api.transact(database, { events: [good, parse(json)] });
-    expect(refused).toMatchObject({ kind: 'refused', code: 'INVALID_ARGUMENT' });
-    const fields = refused.kind === 'refused' ? refused.fields : [];
-    expect(fields.length).toBeGreaterThan(0);
-    for (const field of fields) expect(field).toMatch(/^(transaction\.)?events\[1\]/);
-    expect(await api.revision(database)).toEqual({ kind: 'at', revision: 0 });
-  });
-});

@@ -8,11 +8,7 @@ import { GrpcApi } from '../support/api/grpc-api.ts';
 import { HttpApi } from '../support/api/http-api.ts';
 import { CHANGE_CAPACITY, COURSES, DEFINE_COURSE, SUBSCRIBE } from '../support/dcb/courses.ts';
 import { CREATE_INVOICE, INVOICES } from '../support/dcb/invoices.ts';
-import { ORDER_ONCE, ORDERS } from '../support/dcb/orders.ts';
-import { BUY, PRICES } from '../support/dcb/prices.ts';
 import type { Scenario } from '../support/dcb/scenario.ts';
-import { CONFIRM_SIGN_UP, SIGN_UPS } from '../support/dcb/sign-ups.ts';
-import { REGISTER, USERNAMES } from '../support/dcb/usernames.ts';
 import { type Decider, type Decision, decide, type Fact, given, prepare } from '../support/decision.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -59,24 +55,8 @@ describe.each(APIS)('over %s', (_name, connect) => {
     expect(await play(scenario, SUBSCRIBE)).toEqual(decisionOf(scenario.outcome));
   });
 
-  it.each(USERNAMES)('unique username: $name', async (scenario) => {
-    expect(await play(scenario, REGISTER)).toEqual(decisionOf(scenario.outcome));
-  });
-
   it.each(INVOICES)('invoice number: $name', async (scenario) => {
     expect(await play(scenario, CREATE_INVOICE)).toEqual(decisionOf(scenario.outcome));
-  });
-
-  it.each(SIGN_UPS)('opt-in token: $name', async (scenario) => {
-    expect(await play(scenario, CONFIRM_SIGN_UP)).toEqual(decisionOf(scenario.outcome));
-  });
-
-  it.each(PRICES)('product price: $name', async (scenario) => {
-    expect(await play(scenario, BUY)).toEqual(decisionOf(scenario.outcome));
-  });
-
-  it.each(ORDERS)('record duplication: $name', async (scenario) => {
-    expect(await play(scenario, ORDER_ONCE)).toEqual(decisionOf(scenario.outcome));
   });
 
   it('of two students who race for the last seat one gets it', async () => {

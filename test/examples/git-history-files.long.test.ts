@@ -85,17 +85,6 @@ function unescaped(text: string): string {
     .replaceAll(/&([^;]*);/g, (_, name: string) => entities[name] ?? `no entity: ${name}`);
 }
 
-/** Rows of cells, by RFC 4180. */
-function rowsIn(csv: string): readonly (readonly string[])[] {
-  const rows: string[][] = [[]];
-  for (const [, quoted, bare = '', end] of csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
-    rows.at(-1)?.push(quoted?.replaceAll('""', '"') ?? bare);
-    if (end === '\r\n') rows.push([]);
-    if (end === '') break;
-  }
-  return rows.slice(0, -1);
-}
-
 describe('the files of a repository', { timeout: 120_000 }, () => {
   it('are pages for a browser, one behind the other at one revision, with every name as text', async () => {
     const head = await readTree(repository.dir, 'HEAD');
@@ -121,23 +110,5 @@ describe('the files of a repository', { timeout: 120_000 }, () => {
     expect(found.toSorted()).toEqual([...head.keys()].toSorted());
     expect(new Set(found)).toContain('"caf\\351.txt"');
     expect(found).not.toContain('gone');
-  });
-
-  it('are CSV for a program, of which no cell is a formula', async () => {
-    const head = await readTree(repository.dir, 'HEAD');
-    const { answer, text } = await present(`/api/v1/db/history/2${VIEW}/v1`, 'text/csv');
-    expect([answer.status, answer.headers.get('content-type'), answer.headers.get('vary')]).toEqual([
-      200,
-      OFFERS[1],
-      'accept',
-    ]);
-    const [names, ...rows] = rowsIn(text);
-    expect(names).toEqual(['path', 'mode', 'blob', 'commit', 'authored', 'revision']);
-    const tree = rows.map(([path = '', mode, blob]) => [path.replace(/^\.\//, ''), { mode, blob }] as const);
-    expect(new Map(tree)).toEqual(head);
-    expect(rows).toHaveLength(head.size);
-    expect(rows.flat().filter((cell) => /^[=+\-@\t\r]/.test(cell))).toEqual([]);
-    const changed = rows.filter(([, , , , , revision]) => revision === '2').map(([path]) => path);
-    expect(changed).toEqual(['./+1']);
   });
 });

@@ -17,7 +17,6 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const MAIN = resolve(ROOT, 'examples/git-history/main.ts');
 const NODE_OPTIONS = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
 const TIMEOUT_MS = 120_000;
-const SAMPLED_PATHS = 12;
 
 function importInto(api: ImportApi, repository: string): Promise<ImportSummary> {
   return importRepository(api, { repository, stream: 'imported', database: 'history' }, { write: () => true });
@@ -158,27 +157,6 @@ describe('a second import', () => {
     expect(more.sent).toContain('old');
     expect(more.sent.filter((message) => message.startsWith('main'))).toEqual(['main 9']);
     expect(await new History(api, 'history').treeAtRevision(11)).toEqual(await readTree(repository.dir, 'HEAD'));
-  });
-});
-
-describe('the history of this repository', () => {
-  it('answers as git does, and a second import changes nothing', { timeout: TIMEOUT_MS }, async () => {
-    await using server = await startTestServer();
-    using api = new Api(server.grpc);
-    const first = await importInto(api, ROOT);
-    const history = new History(api, 'history');
-    const head = await readTree(ROOT, 'HEAD');
-    expect(await history.treeAtRevision(first.revision)).toEqual(head);
-    const dates = await authorDates(ROOT);
-    const middle = dates[Math.floor(dates.length / 2)] ?? new Date(0);
-    expect(await history.treeAtTime(middle)).toEqual(await naiveTreeAt(ROOT, middle));
-    const paths = [...head.keys()];
-    for (let at = 0; at < paths.length; at += Math.ceil(paths.length / SAMPLED_PATHS)) {
-      const path = paths[at] ?? '';
-      const last = await history.lastChange(path, first.revision);
-      expect(`${last?.change.commit} ${last?.author}`).toBe(lastInGit(ROOT, path));
-    }
-    expect(await importInto(api, ROOT)).toEqual(first);
   });
 });
 

@@ -4,9 +4,7 @@ import { expect, test } from 'vitest';
 import { transactionsOf } from '../../examples/git-history/commit-events.ts';
 import { databaseNameOf } from '../../examples/git-history/database-name.ts';
 import { type Commit, readAncestry, readCommits, readTree, rootCommit } from '../../examples/git-history/git-log.ts';
-import { importRepository } from '../../examples/git-history/import.ts';
 import { pathBytes, spellPath, unquote } from '../../examples/git-history/paths.ts';
-import { Progress } from '../../examples/git-history/progress.ts';
 import { GitRepository } from '../support/git-repository.ts';
 
 async function commitsOf(repository: string): Promise<Commit[]> {
@@ -73,13 +71,6 @@ test('author dates are read as RFC 3339 has them, and as the date of the committ
   expect(commits.map(({ authoredAt }) => authoredAt)).toEqual(DATES.map(([, expected]) => expected));
 });
 
-test('a commit whose author git cannot read is read without a name', async () => {
-  using repository = new GitRepository();
-  repository.write('a', '1').craft('Ann without brackets 1315449530 +0530');
-  const [commit] = await commitsOf(repository.dir);
-  expect(commit).toMatchObject({ authorName: '', authorEmail: '', authoredAt: '2011-09-08T08:08:50+05:30' });
-});
-
 test('paths that are no UTF-8 are spelled as git prints them, and no two paths alike', async () => {
   using repository = new GitRepository();
   const names = [
@@ -144,32 +135,4 @@ test('the database of a repository is called after its folder and its root commi
   expect(databaseNameOf('', hash)).toBe('01234567');
   const long = databaseNameOf(`${'x'.repeat(53)} ${'y'.repeat(50)}`, hash);
   expect(long).toBe(`${'x'.repeat(53)}-01234567`);
-});
-
-test('progress rewrites one line on a terminal and always shows the end', () => {
-  const written: string[] = [];
-  const progress = new Progress({ isTTY: true, write: (text) => written.push(text) }, 2, 0);
-  progress.show({ commits: 1, events: 10, written: 10 }, 1000);
-  progress.show({ commits: 1, events: 11, written: 11 }, 1050);
-  progress.show({ commits: 2, events: 12, written: 12 }, 1060);
-  expect(written).toEqual([
-    '\r\x1b[2K50 %  1/2 commits, 10 events, 10 events/s',
-    '\r\x1b[2K100 %  2/2 commits, 12 events, 11 events/s\n',
-  ]);
-});
-
-test('a commit that the node refuses is named', async () => {
-  using repository = new GitRepository();
-  const hash = repository.write('a', '1').commit({ message: 'first' });
-  const refusing = {
-    ensureDatabase: () => Promise.resolve(),
-    latestRevision: () => Promise.resolve(0),
-    transactionAt: () => Promise.resolve(undefined),
-    hasTransaction: () => Promise.resolve(false),
-    transact: () => Promise.reject(new Error('the node says no')),
-  };
-  const source = { repository: repository.dir, stream: 's', database: 'd' };
-  await expect(importRepository(refusing, source, { write: () => true })).rejects.toThrow(
-    `The commit ${hash} was not imported: the node says no`,
-  );
 });

@@ -63,30 +63,6 @@ describe.each(KINDS)('a new %s', (kind, route) => {
   });
 });
 
-describe('what was published', () => {
-  it('decides, folds and presents together', { timeout: BUILD_MS }, async () => {
-    for (const [kind] of KINDS) {
-      const folder = await project(kind);
-      const asked = ['--database', 'shop', '--url', server.http, '--name', `tasks-${kind}`];
-      if (kind === 'state-view') present(folder, 'tasks-presenter');
-      expect(await cairnIn(folder, 'publish', ...asked)).toMatchObject({ code: 0 });
-    }
-    const headers = { 'content-type': 'application/json' };
-    const body = JSON.stringify({ method: 'POST', path: '/tasks/a', body: { title: 'R & D' } });
-    const execute = `${server.http}/api/v1/db/shop/state-changes/tasks-state-change/v1/execute`;
-    expect((await fetch(execute, { method: 'POST', headers, body })).status).toBe(200);
-    const view = `${server.http}/databases/shop/state-views/tasks-state-view`;
-    const html = await fetch(view, { headers: { accept: 'text/html' } });
-    expect(await html.text()).toContain('<li>a, R &#38; D</li>');
-  });
-
-  function present(folder: string, presenter: string): void {
-    const path = join(folder, 'definition.json');
-    const definition = JSON.parse(readFileSync(path, 'utf8')) as object;
-    writeFileSync(path, JSON.stringify({ ...definition, presenter }));
-  }
-});
-
 describe('the author', () => {
   it('is told by cairn test which name has no such type', { timeout: BUILD_MS }, async () => {
     const folder = await project('state-view');
@@ -94,14 +70,6 @@ describe('the author', () => {
     writeFileSync(module, readFileSync(module, 'utf8').replace('event.data.title', 'event.data.titel'));
     const typed = await cairnIn(folder, 'test');
     expect([typed.code, typed.err]).toEqual([1, expect.stringMatching(/component\.ts.*titel[\s\S]*faults of types/)]);
-  });
-
-  it('is told by cairn test which scenario fails', { timeout: BUILD_MS }, async () => {
-    const folder = await project('state-view');
-    const tests = join(folder, 'component.test.ts');
-    writeFileSync(tests, readFileSync(tests, 'utf8').replace("task: 'a', title: 'Write it'", "task: 'b', title: ''"));
-    const failed = await cairnIn(folder, 'test');
-    expect([failed.code, failed.out]).toEqual([1, expect.stringMatching(/✖ a task is open/)]);
   });
 
   it('is told by cairn publish what the node refuses', { timeout: BUILD_MS }, async () => {

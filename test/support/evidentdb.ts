@@ -1,11 +1,7 @@
 /** The events of EvidentDB's own cases: two streams, and one id that stands on both. */
 import type { Api, JsonEvent } from './api/api.ts';
 
-export function anEvent(
-  id: string,
-  stream: string,
-  rest: { readonly subject?: string; readonly type: string },
-): JsonEvent {
+function anEvent(id: string, stream: string, rest: { readonly subject?: string; readonly type: string }): JsonEvent {
   return { specversion: '1.0', id, source: `/streams/${stream}`, ...rest };
 }
 

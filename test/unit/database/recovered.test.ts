@@ -4,34 +4,19 @@
 // rebuilt.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  NO_BYTES,
-  type NodeId,
-  replicaOf,
-  toDatabaseId,
-  toGroupId,
-  toLogIndex,
-  toNodeId,
-  toRevision,
-  toTerm,
-} from '#base';
+import { type NodeId, replicaOf, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
 import {
   type CatalogEntry,
   type CatalogOutcome,
   copyRows,
-  DatabaseMachine,
   DatabaseReader,
   databaseAt,
   encodeCatalogEntry,
-  encodeStanding,
   genesisHash,
-  HistoryExport,
-  HistoryImport,
-  rebuildDerived,
   recoverInto,
   verifyHistory,
 } from '#database';
-import { type KvStore, memoryKv } from '#kv';
+import { type KvStore } from '#kv';
 import { CatalogHost, idOf } from '../../support/catalog-host.ts';
 import { DATABASE_ID, DatabaseHost, sha256, sourceOf } from '../../support/database-host.ts';
 import type { OracleRequest } from '../../support/database-oracle.ts';
@@ -130,60 +115,4 @@ describe('the rows of a recovered instance (D19)', () => {
       genesisHash(sha256, DATABASE_ID),
     );
   });
-
-  it('are made again after a break, and not half', async () => {
-    const host = await originHost();
-    const { kv, source } = host;
-    const stray = kv.batch();
-    stray.put(Uint8Array.of(1, 0, 0, 0, TARGET, 1, 0xff), Uint8Array.of(1));
-    await kv.write(stray);
-    expect(await copyRows(kv, source, target(kv), () => false)).toBe(false);
-    expect(new DatabaseReader(target(kv)).applied()).toBeUndefined();
-    await recoveredFrom(host);
-    expect(await contentOf(kv, TARGET)).toEqual(await contentOf(kv, source.group));
-  });
-
-  it('go on being written, also after a rebuild from their pages, and know what was recorded before', async () => {
-    const host = await originHost();
-    const { kv } = host;
-    await recoveredFrom(host);
-    const { index, term, revision } = host.machine.applied;
-    await rebuildDerived(kv, target(kv), { index, term, revision });
-    expect(await contentOf(kv, TARGET)).toEqual(await contentOf(kv, host.source.group));
-    const machine = DatabaseMachine.open(target(kv));
-    const [first, next] = [LIST[0], fc.sample(requests, { numRuns: 1, seed: 6 })[0]?.[0]];
-    if (machine === undefined || first === undefined || next === undefined) throw new Error('There are some');
-    const at = { index: toLogIndex(index + 1), term: toTerm(term + 1) };
-    const outcome = machine.apply({ ...at, payload: payloadOf(first), answers: await answersOf(machine, first) });
-    expect(['replayed', 'violated', 'too-broad']).toContain(outcome.kind);
-    const free = { ...next, stampedMs: stampMs(99, 0), constraints: [] };
-    const committed = machine.apply({ index: toLogIndex(index + 2), term: at.term, payload: payloadOf(free) });
-    expect(committed).toMatchObject({ kind: 'committed', basis: revision, revision: revision + 1 });
-  });
-
-  it('are taken over by a replica that begins with nothing but the root (D16)', async () => {
-    const host = await originHost();
-    await recoveredFrom(host);
-    const other = sourceOf(memoryKv(), TARGET);
-    const machine = DatabaseMachine.create(other, { ...INSTANCE, createdAtMs: host.machine.applied.createdAtMs });
-    const standing = encodeStanding(machine.applied);
-    const history = HistoryExport.open(target(host.kv), standing);
-    if (typeof history === 'string') throw new Error(history);
-    const check = new HistoryImport(other, machine.applied);
-    for (let part = await history.next(500); ; part = await history.next(500)) {
-      const pages = check.take(part.data);
-      if (typeof pages === 'string') throw new Error(pages);
-      machine.install({ units: pages, last: part.last, group: history.group });
-      if (part.isLast) break;
-    }
-    const { revision, chainHash } = host.machine.applied;
-    expect(machine.applied).toMatchObject({ revision, chainHash, databaseId: NEW_ID, rootId: DATABASE_ID });
-    const stranger = { databaseId: NEW_ID, createdAtMs: 0, membership: NO_BYTES };
-    const refused = DatabaseMachine.create(sourceOf(memoryKv(), TARGET), stranger).applied;
-    expect(HistoryExport.open(target(host.kv), encodeStanding(refused))).toMatch(/^its revision 0 has the chain hash/);
-  });
 });
-
-async function answersOf(machine: DatabaseMachine, request: OracleRequest): Promise<readonly number[]> {
-  return machine.answer(machine.needs(payloadOf(request)));
-}

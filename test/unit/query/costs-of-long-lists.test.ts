@@ -4,7 +4,7 @@
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryKv } from '#kv';
-import { ALL, type EventQuery, type Selector, term } from '#model';
+import { type EventQuery, type Selector } from '#model';
 import { type ListedName, type Listing, listSubjects, queryEvents } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { type KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
@@ -74,28 +74,6 @@ describe.each(ORDERS)('an And of two long lists, with %o', (order) => {
     expect(found).toHaveLength(1);
     const rowsOfBoth = (SHUFFLED_EVENTS * 3) / 4 / ENTRIES_PER_ROW;
     expect(cost()).toBeLessThanOrEqual(2 * rowsOfBoth + FIRST_TRIES);
-  });
-});
-
-const ODD = term('by-type', 'odd');
-const RANGES: readonly (readonly [string, number, EventQuery['revisions']])[] = [
-  ['at revision 1', 1, {}],
-  ['of the first revisions', LAST, { end: 2 }],
-  ['of the last revisions', LAST, { start: LAST - 1 }],
-  ['of some in the middle', LAST, { start: 40, end: 41 }],
-];
-
-describe.each(RANGES)('the order of effective time %s', (_name, at, revisions) => {
-  it.each([
-    ['forward', ALL, {}],
-    ['reverse', ODD, { limit: 10 }],
-    ['forward', term('by-subject-prefix', 's-'), { limit: 10 }],
-    ['reverse', ONCE_BOTH, {}],
-  ] as const)('going %s takes what the range has (Q4)', async (direction, selector, limit) => {
-    const query = { selector, revisions, effectiveTime: {}, direction, ...limit };
-    const { found, wanted } = await ask(query, at);
-    expect(found).toEqual(wanted);
-    expect(cost()).toBeLessThanOrEqual(2 * found.length + 2 * FIRST_TRIES);
   });
 });
 

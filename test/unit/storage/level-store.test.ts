@@ -4,7 +4,7 @@
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -44,24 +44,6 @@ describe('the LevelDB store', () => {
   beforeEach(() => {
     directory = testDir();
     onTestFinished(closeAll);
-  });
-
-  it('keeps little of what closed ranges gave, however many there are', async () => {
-    const store = await openAt(join(directory, 'ranges'));
-    const value = new Uint8Array(30 * 1024).fill(7);
-    const batch = store.batch();
-    for (let key = 0; key < 50; key++) batch.put(Uint8Array.of(key), value);
-    await store.write(batch);
-    const read = async (key: number): Promise<void> => {
-      const range = store.range({ gte: Uint8Array.of(key), lt: Uint8Array.of(key + 1) });
-      for (const row of await range.next(10)) store.release(row.value);
-      await range.close();
-    };
-    for (let turn = 0; turn < 200; turn++) await read(turn % 50);
-    const before = process.memoryUsage.rss();
-    for (let turn = 0; turn < 2_000; turn++) await read(turn % 50);
-    // Of 58 MiB.
-    expect((process.memoryUsage.rss() - before) / MIB).toBeLessThan(20);
   });
 
   it('says of rows that LevelDB finds damaged that they are', async () => {
@@ -155,12 +137,6 @@ describe('the LevelDB store', () => {
     const failure = await openLevelStore(path).catch((cause: unknown) => cause);
     expect(failure).toBeInstanceOf(DatabaseError);
     expect((failure as DatabaseError).message).toContain(path);
-  });
-
-  it('refuses to open a directory whose CURRENT file leads nowhere', async () => {
-    await mkdir(join(directory, 'store'));
-    await writeFile(join(directory, 'store', 'CURRENT'), 'MANIFEST-000009\n');
-    await expect(openLevelStore(join(directory, 'store'))).rejects.toMatchObject({ code: 'internal' });
   });
 
   it('answers with a DatabaseError when it is used after it was closed', async () => {

@@ -3,11 +3,8 @@
 // clock the test moves.
 
 import { describe, expect, it } from 'vitest';
-import { type DatabaseError, type GroupId, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
-import type { Message } from '#raft';
-import type { Group } from '../../../../src/cluster/group/group.ts';
+import { type GroupId, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import type { TraceContext } from '../../../../src/cluster/peer/trace-context.ts';
-import { draining } from '../../../../src/cluster/requests/refusals.ts';
 import { type OpenSpan, TRACED_MAX, TracedCalls } from '../../../../src/cluster/requests/traced-calls.ts';
 import type { SpanFact } from '../../../../src/cluster/thread/link.ts';
 
@@ -16,7 +13,6 @@ const TRACE = 'a'.repeat(32);
 const PARENT: TraceContext = { traceparent: `00-${TRACE}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' };
 const ASKER = toNodeId(2);
 const REQUEST = { session: 5, id: 9 };
-const group: object = { id: GROUP };
 
 interface World {
   readonly calls: TracedCalls;
@@ -45,24 +41,7 @@ function answering({ calls }: World, context: TraceContext, id = REQUEST.id): Op
   return calls.answering(ASKER, { session: REQUEST.session, id }, { what: 'propose', group: GROUP });
 }
 
-function ask({ calls }: World, message: Message): ReturnType<TracedCalls['sending']> {
-  return calls.sending(group as Group, replicaOf(ASKER), message);
-}
-
 describe('a request of another node', () => {
-  it('is told with the times of its answer, and why it was refused', () => {
-    const node = world();
-    const span = answering(node, PARENT);
-    node.nowMs = 4;
-    const error: DatabaseError = draining();
-    if (span !== undefined) node.calls.close(span, error);
-    const failure = { code: 'unavailable', reason: 'Draining' };
-    expect(node.told).toEqual([
-      expect.objectContaining({ role: 'server', node: ASKER, group: GROUP, startMs: 0, endMs: 4, failure }),
-    ]);
-    expect(node.told[0]?.parent).toMatchObject(PARENT);
-  });
-
   it('is of no trace where spans go nowhere, or when its context is not kept or is none', () => {
     expect(answering(world(false), PARENT)).toBeUndefined();
     const { traceparent } = PARENT;
@@ -101,55 +80,9 @@ describe('a request of another node', () => {
   });
 });
 
-describe('a question for the index of a read', () => {
-  const question: Message = { kind: 'read-request', term: toTerm(3), id: 77 };
-
-  it('says its span to the other node, which tells its answer below it', () => {
-    const [here, there] = [world(), world()];
-    let sent: ReturnType<TracedCalls['sending']> = [];
-    const spans = here.calls.reading([PARENT], () => {
-      sent = ask(here, question);
-    });
-    const [span] = spans;
-    expect(sent).toEqual([
-      {
-        kind: 'read',
-        group: GROUP,
-        id: 77,
-        traceparent: `00-${TRACE}-${span?.spanId}-01`,
-        tracestate: PARENT.tracestate,
-      },
-    ]);
-    there.calls.heard(ASKER, sent);
-    there.nowMs = 3;
-    ask(there, { kind: 'read-reply', term: toTerm(3), id: 77, index: toLogIndex(8) });
-    expect(there.told).toEqual([expect.objectContaining({ what: 'read', role: 'server', startMs: 0, endMs: 3 })]);
-    ask(there, { kind: 'read-reply', term: toTerm(3), id: 77, index: toLogIndex(8) });
-    expect(there.told).toHaveLength(1);
-  });
-});
-
 describe('an entry', () => {
   const entered = ({ calls }: World, id: GroupId, index: number): void =>
     calls.entered(PARENT, id, toLogIndex(index), toTerm(3));
-
-  it('is told when it is applied, with when it was synced and committed', () => {
-    const node = world();
-    entered(node, GROUP, 8);
-    entered(node, GROUP, 9);
-    node.nowMs = 1;
-    node.calls.persisted(GROUP, toLogIndex(8));
-    node.nowMs = 2;
-    node.calls.persisted(GROUP, toLogIndex(9));
-    node.calls.committed(GROUP, toLogIndex(8));
-    node.nowMs = 3;
-    node.calls.applied(GROUP, { index: toLogIndex(8), term: toTerm(3) });
-    const events = [
-      { name: 'cairn.synced', atMs: 1 },
-      { name: 'cairn.committed', atMs: 2 },
-    ];
-    expect(node.told).toEqual([expect.objectContaining({ what: 'entry', startMs: 0, endMs: 3, events })]);
-  });
 
   it('is not told when another one is committed in its place, or its group is gone', () => {
     const node = world();

@@ -46,7 +46,7 @@ beforeEach(async () => {
     streams: STREAM_BYTES_MAX,
     limits: { requestBytesMax: 1_000_000, streamsAtFirst: 1_000, streamsPerConnectionMax: 1_000 },
   });
-  ({ budgets, time, port } = fixture);
+  ({ budgets, port } = fixture);
   unread = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
   unread.on('error', nothing);
   other = new RawGrpc(port);
