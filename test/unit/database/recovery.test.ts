@@ -122,7 +122,7 @@ describe('rebuildDerived (D11)', () => {
     ['by the log, with where it was said', 0, 29],
     ['by a snapshot that the log knows, with where it was said', DURABLE, 29],
     ['by a snapshot that the log does not know, at the durable point', 29, DURABLE],
-  ])('keeps who belongs to the group of a state that came %s', async (_how, logStart, expected) => {
+  ])('keeps who belongs to the group of a state that came %s (C9)', async (_how, logStart, expected) => {
     const { host, durable } = await fullHost();
     const row = host.reader().applied();
     if (row === undefined) throw new Error('It has applied something');

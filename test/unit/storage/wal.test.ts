@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { type EncodedRecords, RecordWriter, Wal } from '#storage';
+import { SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
 import { fileError } from '../../support/file-names.ts';
 import { encode, stateOf } from '../../support/log-model.ts';
 import { type DiskStep, MemoryDisk } from '../../support/memory-disk.ts';
@@ -248,6 +249,22 @@ describe('a log that is opened', () => {
     disk.open('wal/guard.new', 'create').close();
     openLog(disk);
     expect(disk.list('wal').toSorted()).toEqual(['000000000001.wal', '000000000002.wal', 'guard']);
+  });
+
+  it('turns a torn batch back into zeros and writes over it (W5)', () => {
+    const disk = twoSegments();
+    const { wal, recovered: before } = openLog(disk);
+    const next = (before.groups.get(GROUP)?.entries.at(-1)?.index ?? 0) + 1;
+    failOnce(disk, (step) => step.kind === 'sync', 'EIO');
+    expect(() => wal.append([entries(next, 3, 600)])).toThrow('EIO');
+    const torn = disk.afterProcessDeath();
+    const bytes = torn.file('wal/000000000002.wal');
+    const lastSector = bytes.findLastIndex((byte) => byte !== 0) & ~(SECTOR_BYTES - 1);
+    bytes.fill(0, lastSector);
+    const { wal: reopened, recovered } = openLog(torn);
+    expect(recovered.groups.get(GROUP)?.entries.at(-1)?.index).toBe(next - 1);
+    reopened.append([entries(next, 1, 5)]);
+    expect(openLog(torn).recovered.groups.get(GROUP)?.entries.at(-1)).toMatchObject({ index: next });
   });
 
   it('does not hold a segment in memory for the entries that it recovered', () => {
