@@ -68,7 +68,7 @@ describe.each([
       const block = Buffer.concat([grpcHeaders(CREATE), ...sent]);
       const head = frameOf({ type: HEADERS, flags: END_HEADERS, stream: 1, payload: block });
       const body = frameOf({ type: DATA, flags: END_STREAM, stream: 1, payload: creating(database) });
-      frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT, ACKNOWLEDGEMENT, head, body]));
+      frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT, head, body]));
       await eventually(() => {
         const answered = ({ type, flags }: { readonly type: number; readonly flags: number }): boolean =>
           type === HEADERS && (flags & END_STREAM) !== 0;

@@ -27,12 +27,17 @@ export function frameOf({ type, flags, stream, payload }: Frame): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** The header block of a request of gRPC, as literals (RFC 7541, 6.2.2). */
+/** The header block of a request of gRPC, as literals (RFC 7541, 6.2.2); it begins with a table of no bytes (6.3). */
 export function grpcHeaders(path: string): Buffer {
   const field = (name: string, value: string): Buffer =>
     Buffer.concat([Buffer.of(0, name.length), Buffer.from(name), Buffer.of(value.length), Buffer.from(value)]);
   const pseudo = [field(':method', 'POST'), field(':scheme', 'http'), field(':path', path), field(':authority', 'a')];
-  return Buffer.concat([...pseudo, field('te', 'trailers'), field('content-type', 'application/grpc')]);
+  return Buffer.concat([
+    Buffer.of(0x20),
+    ...pseudo,
+    field('te', 'trailers'),
+    field('content-type', 'application/grpc'),
+  ]);
 }
 
 export class Frames implements AsyncDisposable {
@@ -100,9 +105,9 @@ export async function dialFrames(port: number): Promise<Frames> {
   return new Frames(socket);
 }
 
-/** One whose settings are acknowledged, on both sides. */
+/** One whose settings are acknowledged. */
 export async function openFrames(port: number): Promise<Frames> {
   const frames = await dialFrames(port);
-  frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT, ACKNOWLEDGEMENT]));
+  frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT]));
   return frames;
 }

@@ -9,6 +9,7 @@ const MINUTE_MS = 60_000;
 
 const WORDS: Readonly<Record<EndReason, string>> = {
   flood: 'The client goes on to begin and cancel more calls than a connection may in a turn of the event loop',
+  headers: 'The client sends a request with far too many headers',
   pieces: 'The client sends its requests in far too many small pieces',
 };
 

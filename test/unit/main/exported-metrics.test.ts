@@ -120,7 +120,7 @@ const RARE = new Map<string, readonly string[]>([
   // Nothing is published; see guest-gauges.test.ts.
   ...guestCounters().map(({ series, values }) => [series, values] as const),
   ['cairn_rejected_total reason', ['overload', 'draining', 'disk_full']],
-  ['cairn_grpc_connections_ended_total reason', ['flood', 'pieces']],
+  ['cairn_grpc_connections_ended_total reason', ['flood', 'headers', 'pieces']],
   ['cairn_transactions_total result', ['failed']],
   // See peer-mail.test.ts and secured-peers.test.ts.
   [

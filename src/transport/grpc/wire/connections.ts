@@ -6,7 +6,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { ConnectionPlaces, type Place, type Waiting } from '../../connection-places.ts';
 import type { SecurePorts } from '../../secure.ts';
-import { announceStreams } from './opening.ts';
+import { announceSettings } from './opening.ts';
 import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
 
 export interface ConnectionsOptions {
@@ -137,7 +137,7 @@ export class Connections {
     };
     // One that is closed as it comes, for want of file descriptors, is told nothing: that is decided in this turn.
     process.nextTick(() => {
-      if (!socket.destroyed) announceStreams({ socket, streams, withinMs, requests, onOpen: opened });
+      if (!socket.destroyed) announceSettings({ socket, streams, withinMs, requests, onOpen: opened });
     });
   }
 }

@@ -56,19 +56,23 @@ const SECONDS_MAX = 2_000_000;
 const MS_OF_UNIT: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
 interface HeadLimits {
-  /** Of all, names and values; a few bytes of what arrives may stand for as much as the connection's table has. */
+  /** Of all, names and values. */
   readonly headerBytesMax: number;
   /** Of different names, those of HTTP/2 itself among them. */
   readonly headersMax: number;
-  /**
-   * With more of them node:http2 resets the stream; so those that are somewhat too many can be told. Each is work for
-   * it.
-   */
+  /** With more of them the connection ends: each is work before anybody can decide about the stream. */
   readonly headerPairsMax: number;
+  /** The same for their bytes: more than what arrives can be without a table of HPACK. */
+  readonly floodBytesMax: number;
 }
 
 /** Of the headers of a request. */
-export const HEAD_LIMITS: HeadLimits = { headerBytesMax: 16 * 1024, headersMax: 128, headerPairsMax: 256 };
+export const HEAD_LIMITS: HeadLimits = {
+  headerBytesMax: 16 * 1024,
+  headersMax: 128,
+  headerPairsMax: 256,
+  floodBytesMax: 256 * 1024,
+};
 
 /**
  * What is wrong with the headers. A timeout that is longer than a timer can wait is cut short in them, and a media type

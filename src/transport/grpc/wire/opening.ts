@@ -1,9 +1,8 @@
 /**
- * The beginning of a connection, before node:http2 has it: what streams a client may open is announced here, and not by
- * node:http2.
+ * The beginning of a connection, before node:http2 has it: the settings are announced here, and not by node:http2.
  *
  * ```
- *   connected ── SETTINGS sent ──> opening ── they are acknowledged ──> handed to node:http2, without the acknowledgement
+ *   connected ── SETTINGS sent ──> opening ── they are acknowledged ──> handed to node:http2, with the acknowledgement
  *                                     ├── it is not HTTP/2 ──> handed over as it is, to be refused
  *                                     ├── too much, or others need the room ──> GOAWAY, and closed
  *                                     └── too late ──> destroyed
@@ -12,12 +11,17 @@
  * node:http2 refuses streams beyond what it has announced, and counts those that the client has reset until the turn of
  * the event loop is over: of a client that uses all that it may, and begins others in their place, it refuses what is
  * allowed. What it has not announced it does not count; whoever has more open than was announced here is found by
- * StreamLimits (T12). The settings that node:http2 then sends leave this one as it is (RFC 9113, 6.5).
+ * StreamLimits (T12).
  *
- * The acknowledgement is for settings that node:http2 has not sent, and would be an error to it. A client that does not
- * send one, which RFC 9113 asks for, is not served.
+ * One byte of a header block may refer to an entry of 4 KiB in the table of HPACK, which nghttp2 checks again each
+ * time, before anybody can decide about the stream. So there is no table: its size is announced as 0. nghttp2 enforces
+ * that when its own SETTINGS are acknowledged, and a client may withhold this. So the client does not see them: they
+ * are sent as the payload of a frame of an unknown type, which it must ignore (RFC 9113, 5.5), and nghttp2 gets the
+ * acknowledgement of ours for them (ADR 0157).
+ *
+ * A client that does not acknowledge settings, which RFC 9113 asks for, is not served.
  */
-import { constants } from 'node:http2';
+import { constants, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { ByteBudget, Hold } from '../../byte-budget.ts';
 
@@ -38,17 +42,31 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 const FRAME_HEADER_BYTES = 9;
 const TYPE_AT = 3;
 const FLAGS_AT = 4;
+const HEADERS = 1;
 const SETTINGS = 4;
 const ACK = 1;
 const GOAWAY = 7;
+const CONTINUATION = 9;
+/** A type that no specification defines. */
+const IGNORED = 0xca;
+const HEADER_TABLE_SIZE = 1;
 const MAX_CONCURRENT_STREAMS = 3;
 const SETTING_BYTES = 6;
+
+/** All that node:http2 may announce: what follows its frame's header has a length that is known before. */
+export const OWN_SETTINGS: Settings = { headerTableSize: 0 };
+
+/** The first frame that node:http2 sends, which the client is not to see. */
+const OWN_SETTINGS_BYTES = FRAME_HEADER_BYTES + SETTING_BYTES * Object.keys(OWN_SETTINGS).length;
 
 /**
  * A client may send requests before it knows any settings: the 64 KiB of its first window, each in its frames, and
  * their headers, of hundreds of calls that it begins at once.
  */
 const HELD_BYTES_MAX = 1024 * 1024;
+
+/** Of header blocks before the acknowledgement, for which there still is a table of HPACK. */
+const HEADER_BYTES_MAX = 32 * 1024;
 
 /** What a piece of it holds beside its bytes. */
 const PIECE_BYTES = 256;
@@ -62,28 +80,35 @@ const FAREWELL_MS = 1_000;
 const NOTHING = Buffer.alloc(0);
 const IGNORE = (): void => undefined;
 
-/** SETTINGS with one setting (RFC 9113, 6.5.1). */
+function frameHeader(type: number, bytes: number): Buffer {
+  const header = Buffer.alloc(FRAME_HEADER_BYTES);
+  header.writeUIntBE(bytes, 0, TYPE_AT);
+  header.writeUInt8(type, TYPE_AT);
+  return header;
+}
+
+/** SETTINGS (RFC 9113, 6.5.1). */
 function announcement(streams: number): Buffer {
-  const frame = Buffer.alloc(FRAME_HEADER_BYTES + SETTING_BYTES);
-  frame.writeUIntBE(SETTING_BYTES, 0, TYPE_AT);
-  frame.writeUInt8(SETTINGS, TYPE_AT);
-  frame.writeUInt16BE(MAX_CONCURRENT_STREAMS, FRAME_HEADER_BYTES);
-  frame.writeUInt32BE(streams, FRAME_HEADER_BYTES + 2);
-  return frame;
+  const settings = Buffer.alloc(2 * SETTING_BYTES);
+  settings.writeUInt16BE(HEADER_TABLE_SIZE);
+  settings.writeUInt16BE(MAX_CONCURRENT_STREAMS, SETTING_BYTES);
+  settings.writeUInt32BE(streams, SETTING_BYTES + 2);
+  return Buffer.concat([frameHeader(SETTINGS, settings.length), settings]);
 }
 
 /** GOAWAY (RFC 9113, 6.8): none of the requests was looked at, and all may be sent again. */
 function farewell(): Buffer {
   const words = Buffer.from('There is no room for so much before the settings are acknowledged', 'latin1');
-  const frame = Buffer.alloc(FRAME_HEADER_BYTES + 8);
-  frame.writeUIntBE(8 + words.length, 0, TYPE_AT);
-  frame.writeUInt8(GOAWAY, TYPE_AT);
-  frame.writeUInt32BE(constants.NGHTTP2_ENHANCE_YOUR_CALM, FRAME_HEADER_BYTES + 4);
-  return Buffer.concat([frame, words]);
+  const codes = Buffer.alloc(8);
+  codes.writeUInt32BE(constants.NGHTTP2_ENHANCE_YOUR_CALM, 4);
+  return Buffer.concat([frameHeader(GOAWAY, codes.length + words.length), codes, words]);
 }
 
-/** Where the acknowledgement begins; `missing`: it may still come; `broken`: something else is wrong before it. */
-type Place = number | 'missing' | 'broken';
+/**
+ * `here`: it has come; `missing`: it may still come; `broken`: something else is wrong before it; `flood`: more header
+ * blocks than there may be.
+ */
+type Place = 'here' | 'missing' | 'broken' | 'flood';
 
 /** Looks for the first acknowledgement of settings in what a client sends, which comes in pieces. */
 class Acknowledgement {
@@ -92,7 +117,7 @@ class Acknowledgement {
   #isPreface = true;
   /** Bytes of a frame that are still to come. */
   #left = 0;
-  #passed = 0;
+  #headerBytes = 0;
 
   take(piece: Buffer): Place {
     let at = 0;
@@ -105,14 +130,12 @@ class Acknowledgement {
       this.#head = Buffer.concat([this.#head, more]);
       at += more.length;
       const found = this.#look(wanted);
-      if (found === 'here') return this.#passed + at - FRAME_HEADER_BYTES;
-      if (found === 'broken') return 'broken';
+      if (found !== 'missing') return found;
     }
-    this.#passed += piece.length;
     return 'missing';
   }
 
-  #look(wanted: number): 'here' | 'missing' | 'broken' {
+  #look(wanted: number): Place {
     const head = this.#head;
     if (this.#isPreface && !head.equals(PREFACE.subarray(0, head.length))) return 'broken';
     if (head.length < wanted) return 'missing';
@@ -122,13 +145,16 @@ class Acknowledgement {
       return 'missing';
     }
     this.#left = head.readUIntBE(0, TYPE_AT);
-    if (head.readUInt8(TYPE_AT) !== SETTINGS || (head.readUInt8(FLAGS_AT) & ACK) === 0) return 'missing';
+    const type = head.readUInt8(TYPE_AT);
+    if (type === HEADERS || type === CONTINUATION) this.#headerBytes += this.#left;
+    if (this.#headerBytes > HEADER_BYTES_MAX) return 'flood';
+    if (type !== SETTINGS || (head.readUInt8(FLAGS_AT) & ACK) === 0) return 'missing';
     return this.#left === 0 ? 'here' : 'broken';
   }
 }
 
-/** Announces how many streams a client may open, and waits until it knows. */
-export function announceStreams(options: OpeningOptions): void {
+/** Announces the settings of a connection, and waits until its client knows them. */
+export function announceSettings(options: OpeningOptions): void {
   new Opening(options).begin();
 }
 
@@ -160,8 +186,8 @@ class Opening {
     this.#pieces.push(piece);
     this.#bytes += piece.length + PIECE_BYTES;
     const place = this.#acknowledgement.take(piece);
-    if (place !== 'missing') this.#handOver(place);
-    else if (this.#bytes > HELD_BYTES_MAX || !this.#hasRoom()) this.#leave();
+    if (place === 'here' || place === 'broken') this.#handOver(place);
+    else if (place === 'flood' || this.#bytes > HELD_BYTES_MAX || !this.#hasRoom()) this.#leave();
   }
 
   /** Nobody makes way for it sooner than for others: a client need not send anything before it knows the settings. */
@@ -185,18 +211,18 @@ class Opening {
     this.#timer = setTimeout(() => socket.destroy(), FAREWELL_MS).unref();
   }
 
-  #handOver(place: number | 'broken'): void {
+  #handOver(place: 'here' | 'broken'): void {
     const { socket, onOpen } = this.#options;
-    const bytes = Buffer.concat(this.#pieces);
-    const rest = place === 'broken' ? bytes : without(bytes, place);
-    this.#letGo();
     socket.off('data', this.#onData);
     socket.pause();
-    // Whether reading goes on is decided when this piece has been taken, by what is then there to be read.
-    process.nextTick(() => {
+    // Whether reading goes on is decided when this piece has been taken, by what is then there to be read; and a socket
+    // of TLS takes nothing from node:http2 before it has sent what was written to it.
+    socket.write(place === 'here' ? frameHeader(IGNORED, OWN_SETTINGS_BYTES) : NOTHING, () => {
+      const bytes = Buffer.concat(this.#pieces);
+      this.#letGo();
       socket.off('error', IGNORE);
       if (socket.destroyed) return;
-      if (rest.length > 0) socket.unshift(rest);
+      if (bytes.length > 0) socket.unshift(bytes);
       onOpen(socket);
     });
   }
@@ -206,8 +232,4 @@ class Opening {
     this.#hold?.release();
     this.#pieces = [];
   }
-}
-
-function without(bytes: Buffer, acknowledgement: number): Buffer {
-  return Buffer.concat([bytes.subarray(0, acknowledgement), bytes.subarray(acknowledgement + FRAME_HEADER_BYTES)]);
 }

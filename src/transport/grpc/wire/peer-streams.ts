@@ -14,7 +14,7 @@ import type { Allowance, Claim } from '../../allowance.ts';
 import { CallStream } from './call-stream.ts';
 import { certificateOf } from './client-certificate.ts';
 import type { Connections } from './connections.ts';
-import { headFault } from './frame-faults.ts';
+import { HEAD_LIMITS, headFault } from './frame-faults.ts';
 import { PeerStream, type PeerStreamOptions, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
 import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
 import { type Sender, Senders } from './senders.ts';
@@ -66,11 +66,11 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingReq
 }
 
 /**
- * `flood`: more streams than were allowed; `pieces`: requests in too many small ones. What nghttp2 refuses is neither
- * logged nor counted: it refuses the GOAWAY of last stream 2^31-1 by which grpc-go closes connections, and Node does
- * not say which frame it was.
+ * `flood`: more streams than were allowed; `pieces`: requests in too many small ones; `headers`: far too many of one
+ * request. What nghttp2 refuses is neither logged nor counted: it refuses the GOAWAY of last stream 2^31-1 by which
+ * grpc-go closes connections, and Node does not say which frame it was.
  */
-export type EndReason = 'flood' | 'pieces';
+export type EndReason = 'flood' | 'pieces' | 'headers';
 
 /** The header that carries the mark; whatever a client sends under this name is written over. */
 const MARK = 'x-cairn-stream';
@@ -220,6 +220,10 @@ export class PeerStreams {
     assert(handOn !== undefined && others.length === 0, 'Streams are handed on by one listener', others.length);
     session.removeAllListeners('stream');
     session.on('stream', (stream: object, headers: IncomingHttpHeaders, flags: unknown, raw: readonly string[]) => {
+      if (raw.length > 2 * HEAD_LIMITS.headerPairsMax) {
+        this.#endConnection(session, 'headers');
+        return;
+      }
       if (headers[MARK] === KEPT) {
         delete headers[MARK];
         this.#own.get(stream)?.repeated.handOn(headers, raw);
@@ -254,6 +258,9 @@ export class PeerStreams {
     const accepted = headers['grpc-accept-encoding'];
     const peer = new PeerStream(stream, this.#options, { rules, own, accepted, ...shared });
     if (fault !== undefined) peer.refuse(fault);
+    if (fault?.kind === 'headers-too-long' && fault.bytes > HEAD_LIMITS.floodBytesMax && stream.session !== undefined) {
+      this.#endConnection(stream.session, 'headers');
+    }
     if (refusal instanceof Promise) {
       // A rejection, or a refusal after the whole message has arrived, is left to the handler of the call.
       refusal.then((status) => status && peer.answerEarly(status), IGNORE);

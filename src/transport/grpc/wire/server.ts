@@ -21,9 +21,10 @@ import { Lines } from '../../turns-by-line.ts';
 import { Call, failureOf, type Seat, type SharedParts, type StatusFailure } from './call.ts';
 import type { CallStream } from './call-stream.ts';
 import { Connections } from './connections.ts';
-import { type FrameFault, HEAD_LIMITS, type Packing } from './frame-faults.ts';
+import type { FrameFault, Packing } from './frame-faults.ts';
 import type { Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
+import { OWN_SETTINGS } from './opening.ts';
 import { Packer } from './packing.ts';
 import type { PeerStream } from './peer-stream.ts';
 import { type EndReason, type MessageRule, PeerStreams, type RefusalOf } from './peer-streams.ts';
@@ -138,7 +139,9 @@ const HTTP2_OPTIONS = {
   streamResetBurst: NO_BOUND,
   streamResetRate: NO_BOUND,
   maxSessionRejectedStreams: 10_000,
-  maxHeaderListPairs: HEAD_LIMITS.headerPairsMax,
+  // node:http2 would reset a stream beyond it and say nothing; what is a flood is decided by PeerStreams.
+  maxHeaderListPairs: NO_BOUND,
+  settings: OWN_SETTINGS,
 };
 
 /** Streams that still carry a reply away are no calls any more. */

@@ -17,8 +17,10 @@ import { PATIENCE_MS } from '../../../support/wire-server.ts';
 const STREAMS = 8;
 const OPENING_MS = 1_000;
 const ENDED_STREAM = 1;
-const [DATA, HEADERS, UNKNOWN] = [0, 1, 0xee];
-const ENHANCE_YOUR_CALM = 11;
+const [DATA, HEADERS, SETTINGS, UNKNOWN] = [0, 1, 4, 0xee];
+/** To the newest header in the table; and to one of those that RFC 7541 gives (appendix A). */
+const [REFERENCE, STATIC_REFERENCE] = [0x80 | 62, 0x80 | 15];
+const [COMPRESSION_ERROR, ENHANCE_YOUR_CALM] = [9, 11];
 
 let at: SmallService;
 let frames: Frames;
@@ -38,22 +40,59 @@ function ask(stream: number): Buffer {
   return Buffer.concat([head, frameOf({ type: DATA, flags: ENDED_STREAM, stream, payload: HELLO })]);
 }
 
+/** A header block that puts 3,900 bytes into the table of HPACK, and what refers to it. */
+function withTable(references: Uint8Array): Buffer {
+  // Incremental indexing of the name "x", and 3,900 as a length of 7 bits (RFC 7541, 6.2.1 and 5.1).
+  const indexed = [Buffer.from([0x40, 1, 0x78, 0x7f, 0xbd, 0x1d]), Buffer.alloc(3_900, 'a')];
+  return Buffer.concat([grpcHeaders('/test.Service/Echo').subarray(1), ...indexed, references]);
+}
+
 /** Streams that have been answered. */
 function answered(): readonly number[] {
   return frames.received.filter(({ flags, type }) => type === HEADERS && flags === 5).map(({ stream }) => stream);
 }
 
 describe('a connection', () => {
-  it('begins with the streams that may be open, and the settings of node:http2 leave them as they are', async () => {
+  it('begins with the streams that may be open and no table of HPACK, and receives no other settings', async () => {
     await eventually(() => expect(frames.settings).toHaveLength(1));
-    expect(frames.settings[0]?.payload).toEqual(Buffer.of(0, 3, 0, 0, 0, STREAMS));
-    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT]));
-    await eventually(() => expect(frames.settings).toHaveLength(2));
-    expect(frames.settings[1]?.payload).toHaveLength(0);
+    expect(frames.settings[0]?.payload).toEqual(Buffer.of(0, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, STREAMS));
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT, ask(1)]));
+    await eventually(() => expect(answered()).toEqual([1]));
+    const ignored = frames.received[1];
+    expect([ignored?.type, ignored && Buffer.from(ignored.payload).readUInt8(3)]).toEqual([0xca, SETTINGS]);
+    expect(frames.settings).toHaveLength(1);
+  });
+
+  it('is closed at the first reference to a table of HPACK behind the acknowledgement', async () => {
+    const first = frameOf({ type: HEADERS, flags: 5, stream: 1, payload: withTable(Buffer.of(REFERENCE)) });
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, first, ACKNOWLEDGEMENT]));
+    await eventually(() => expect(answered()).toEqual([1]));
+    const second = Buffer.concat([grpcHeaders('/test.Service/Echo'), Buffer.of(REFERENCE)]);
+    frames.write(frameOf({ type: HEADERS, flags: 5, stream: 3, payload: second }));
+    await eventually(() => expect(frames.isClosed).toBe(true));
+    expect(frames.goAway).toBe(COMPRESSION_ERROR);
+  });
+
+  it('is closed when it holds 32 KiB of header blocks before the acknowledgement', async () => {
+    const block = Buffer.concat([grpcHeaders('/test.Service/Echo'), Buffer.alloc(16_000, STATIC_REFERENCE)]);
+    const heads = [1, 3, 5].map((stream) => frameOf({ type: HEADERS, flags: 5, stream, payload: block }));
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ...heads, ACKNOWLEDGEMENT]));
+    await eventually(() => expect(frames.isClosed).toBe(true));
+    expect([frames.goAway, at.ended, at.endings]).toEqual([ENHANCE_YOUR_CALM, [], []]);
+  });
+
+  it.each([
+    ['of more than 256 headers', Buffer.alloc(4_000, STATIC_REFERENCE)],
+    ['whose few bytes stand for 400 KB before the acknowledgement', Buffer.alloc(100, REFERENCE)],
+  ])('is closed at the first request %s', async (_what, references) => {
+    const head = frameOf({ type: HEADERS, flags: 5, stream: 1, payload: withTable(references) });
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, head, ACKNOWLEDGEMENT]));
+    await eventually(() => expect(frames.isClosed).toBe(true));
+    expect([frames.goAway, at.endings]).toEqual([ENHANCE_YOUR_CALM, ['headers']]);
   });
 
   it('is served however what it sends is cut, before the acknowledgement and behind it', async () => {
-    const all = Buffer.concat([PREFACE, SETTINGS_FRAME, ask(1), ACKNOWLEDGEMENT, ask(3), ACKNOWLEDGEMENT, ask(5)]);
+    const all = Buffer.concat([PREFACE, SETTINGS_FRAME, ask(1), ACKNOWLEDGEMENT, ask(3), ask(5)]);
     for (const byte of all) {
       frames.write(Uint8Array.of(byte));
       await new Promise(setImmediate);
