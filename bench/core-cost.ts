@@ -138,6 +138,7 @@ const machines: Machines = {
   encodeMark: () => new Uint8Array(1),
   stamp: () => undefined,
   faultInForwarded: () => undefined,
+  isRepeatable: () => true,
   encodeCreate: () => payload,
   encodeDelete: () => payload,
   rowsOf: () => ({ gte: payload, lt: payload }),

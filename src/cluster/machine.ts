@@ -129,6 +129,8 @@ export interface Machines {
    * fault can be stamped and applied.
    */
   faultInForwarded(group: GroupId, payload: Uint8Array): string | undefined;
+  /** Whether the payload has the same effect twice as once: it names a transaction_id. */
+  isRepeatable(group: GroupId, payload: Uint8Array): boolean;
   /** Writes the recorded time into a transaction's payload, in place. */
   stamp(payload: Uint8Array, recordedTimeMs: number): void;
   encodeCreate(request: {

@@ -21,6 +21,7 @@ import type { CoreLimits } from '../limits.ts';
 import type { AppliedMark, MachineNeed } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
+import type { Lost } from '../requests/group-proposals.ts';
 import type { CheckedPart } from '../snapshots/state-transfer.ts';
 import type { Settlement } from '../thread/link.ts';
 import { ApplyTurn } from './apply-turn.ts';
@@ -37,6 +38,8 @@ export interface ApplyPorts {
   /** Carries out a change of the catalog: puts what belongs to it into the turn of the entry. */
   readonly change: (change: CatalogChange, turn: ApplyTurn) => void;
   readonly applied: (group: Group, entry: Entry) => void;
+  /** Requests of the group will have no outcome of an entry. */
+  readonly passedOver: (group: Group, lost: Lost) => void;
   /** Outcomes that may be told now. */
   readonly told: (settlements: readonly Settlement[]) => void;
   /** The turn's batch is in the store; writing it took so long. Ends by calling `apply` and `write`. */
@@ -183,6 +186,7 @@ export class ApplyLoop {
     const { index, term, payload, membership } = entry;
     const outcome = group.machine.apply({ index, term, payload, answers, membership });
     this.#turn.add(group, entry, outcome);
+    this.#ports.passedOver(group, group.proposals.takeLost());
     this.#ports.applied(group, entry);
     for (const change of outcome === undefined ? NO_CHANGES : changesOf(outcome)) {
       this.#turn.changes.push(change);

@@ -9,7 +9,6 @@ import type { CoreLimits } from '../limits.ts';
 import type { AppliedMark } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Binding, Outcome } from '../outcome.ts';
-import { notCommitted } from '../requests/refusals.ts';
 import type { Settlement } from '../thread/link.ts';
 
 export class ApplyTurn {
@@ -80,8 +79,6 @@ export class ApplyTurn {
       const answers = isDecision(outcome) ? this.#told : this.settlements;
       answers.push({ kind: 'outcome', token, outcome });
     }
-    for (const lost of group.proposals.takeSuperseded())
-      this.#told.push({ kind: 'refused', token: lost, error: notCommitted(group.title) });
     this.#entryCount += 1;
     this.#bytes += entry.payload.length;
     this.#bytesOf.set(group, this.bytesOf(group) + entry.payload.length);

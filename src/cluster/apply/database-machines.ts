@@ -105,6 +105,7 @@ export const databaseMachines: Machines = {
   },
   faultInForwarded: (group, payload) =>
     group === CATALOG_GROUP ? faultInForwardedEntry(payload) : faultInDatabaseEntry(payload),
+  isRepeatable: (group, payload) => group !== CATALOG_GROUP && !definesSomething(payload),
   stamp: (payload, recordedTimeMs) => {
     if (definesSomething(payload)) stampDefinitionEntry(payload, recordedTimeMs);
     else stampPayload(payload, recordedTimeMs);

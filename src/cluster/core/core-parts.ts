@@ -151,6 +151,7 @@ export class CoreParts {
       installWritten: (group, mark) => this.snapshots.written(group, mark),
       change: (change, turn) => this.cluster.change(change, turn),
       applied: ({ id }, entry) => this.calls.applied(id, entry),
+      passedOver: (group, lost) => this.forwards.passedOver(group, lost),
       told: (settlements) => this.reporter.settle(settlements),
       written: (turn, elapsedMs) => {
         this.written.tell(turn, elapsedMs);

@@ -7,10 +7,11 @@
  * by a snapshot; then nobody here knows.
  */
 import { Fifo, type LogIndex, type Term } from '#base';
-import type { Token } from '../thread/link.ts';
+import type { HeldBytes } from '../group/node-memory.ts';
+import type { Proposal, Token } from '../thread/link.ts';
 
 export interface AwaitedEntry {
-  readonly token: Token;
+  readonly proposal: Proposal;
   readonly index: LogIndex;
   readonly term: Term;
   readonly sinceMs: number;
@@ -21,9 +22,9 @@ export interface Found {
   /** Whose entry it is. */
   readonly own: Token | undefined;
   /** Whose entries it stands in the place of. */
-  readonly superseded: readonly Token[];
+  readonly superseded: readonly AwaitedEntry[];
   /** Whose entries were passed over. */
-  readonly unknown: readonly Token[];
+  readonly unknown: readonly AwaitedEntry[];
 }
 
 const NOTHING: Found = { own: undefined, superseded: [], unknown: [] };
@@ -31,12 +32,19 @@ const NOTHING: Found = { own: undefined, superseded: [], unknown: [] };
 export class AwaitedEntries {
   /** By index, ascending. */
   #entries = new Fifo<AwaitedEntry>();
+  /** Counts the payloads, which are kept to be proposed again. */
+  readonly #held: HeldBytes;
+
+  constructor(held: HeldBytes) {
+    this.#held = held;
+  }
 
   get count(): number {
     return this.#entries.length;
   }
 
   add(entry: AwaitedEntry): void {
+    this.#held.bytes += entry.proposal.payload.length;
     const last = this.#entries.at(this.#entries.length - 1);
     if (last === undefined || last.index <= entry.index) this.#entries.push(entry);
     // Only a new leadership begins at an index that was given before.
@@ -48,12 +56,12 @@ export class AwaitedEntries {
     const first = this.#entries.peek();
     if (first === undefined || first.index > applied.index) return NOTHING;
     let own: Token | undefined;
-    const superseded: Token[] = [];
-    const unknown: Token[] = [];
+    const superseded: AwaitedEntry[] = [];
+    const unknown: AwaitedEntry[] = [];
     for (let next = this.#take(applied.index); next !== undefined; next = this.#take(applied.index)) {
-      if (next.index < applied.index) unknown.push(next.token);
-      else if (next.term === applied.term) own = next.token;
-      else superseded.push(next.token);
+      if (next.index < applied.index) unknown.push(next);
+      else if (next.term === applied.term) own = next.proposal.token;
+      else superseded.push(next);
     }
     return { own, superseded, unknown };
   }
@@ -63,16 +71,23 @@ export class AwaitedEntries {
     if (this.#entries.length === 0) return [];
     const all = this.#entries.drain();
     this.#hold(all.filter((each) => each.sinceMs > sinceMs));
-    return all.filter((each) => each.sinceMs <= sinceMs).map(({ token }) => token);
+    return this.#release(all.filter((each) => each.sinceMs <= sinceMs));
   }
 
   takeAll(): readonly Token[] {
-    return this.#entries.drain().map(({ token }) => token);
+    return this.#release(this.#entries.drain());
+  }
+
+  #release(entries: readonly AwaitedEntry[]): readonly Token[] {
+    for (const { proposal } of entries) this.#held.bytes -= proposal.payload.length;
+    return entries.map(({ proposal }) => proposal.token);
   }
 
   #take(upTo: LogIndex): AwaitedEntry | undefined {
     const first = this.#entries.peek();
-    return first !== undefined && first.index <= upTo ? this.#entries.shift() : undefined;
+    if (first === undefined || first.index > upTo) return undefined;
+    this.#held.bytes -= first.proposal.payload.length;
+    return this.#entries.shift();
   }
 
   #hold(entries: readonly AwaitedEntry[]): void {

@@ -4,13 +4,18 @@
  * ```
  *   this node's client ── ask ──> sent ── accepted ──> awaited in the group until the entry is applied here
  *                                  │  └── refused ──> told, or asked again: it is no entry anywhere
- *                                  └── not answered, or the way is lost ──> nobody knows (C2)
+ *                                  ├── the way is lost ──> asked again, under the same transaction_id (C40)
+ *                                  └── not answered in time ──> nobody knows (C2)
  *
  *   another node's client ── take ──> a proposal with a token below 0 ── an entry ──> accepted
  *                                                                     └─ not taken in ──> refused
  * ```
  *   C14  A request is forwarded by the node that it came to, to one node at a time, and to another one only when it was
- *        refused there. An answer belongs to a request of this very process.
+ *        refused there, or is asked again (C40). An answer belongs to a request of this very process.
+ *   C40  A request that has lost its outcome is proposed again by the node that it came to, if another entry was
+ *        committed in its place, or if it is a transaction, which commits once however often it is an entry; only within
+ *        `leaderWaitMs`, and `REPEATS_MAX` times. From then on it is committed or unknown: it is refused only for what
+ *        an entry found, and only when no attempt can become an entry after that one.
  */
 import {
   assert,
@@ -36,8 +41,16 @@ import { contextBelow, type SentContext } from '../peer/trace-context.ts';
 import type { Peers } from '../peers.ts';
 import type { CreateRequest, Proposal, Token } from '../thread/link.ts';
 import type { Reporter } from '../thread/reporter.ts';
-import type { Waiting } from './group-proposals.ts';
-import { forwardsFull, malformedForward, nodeNotKnown, noLeader, outcomeUnknown, payloadTooLarge } from './refusals.ts';
+import type { Lost, Waiting } from './group-proposals.ts';
+import {
+  forwardsFull,
+  malformedForward,
+  nodeNotKnown,
+  noLeader,
+  notCommitted,
+  outcomeUnknown,
+  payloadTooLarge,
+} from './refusals.ts';
 import type { OpenSpan, TracedCalls } from './traced-calls.ts';
 
 export interface ForwardsPorts {
@@ -46,7 +59,7 @@ export interface ForwardsPorts {
   readonly reporter: Reporter;
   readonly monotonicMs: () => number;
   readonly touch: (id: GroupId) => Group | undefined;
-  readonly machines: Pick<Machines, 'faultInForwarded'>;
+  readonly machines: Pick<Machines, 'faultInForwarded' | 'isRepeatable'>;
   readonly titles: Pick<Lifecycle, 'titleOf'>;
   /** A node of the cluster says how far its clients see the catalog, or asks for it. */
   readonly fence: (from: NodeId, item: FenceItem) => void;
@@ -66,6 +79,9 @@ const NOBODY = 2 ** 32 - 1;
 
 /** What a request takes in memory beside its payload, roughly. */
 const REQUEST_BYTES = 256;
+
+/** A leader that is lost may be followed by one that is lost. */
+const REPEATS_MAX = 3;
 
 /** A request that has no answer yet. */
 interface Sent extends Waiting {
@@ -103,7 +119,7 @@ export class Forwards {
   readonly #sentBytes = new Map<NodeId, number>();
   readonly #bytesOf = new Map<GroupId, number>();
   readonly #askers = new Slots<Asker>();
-  /** Refused by one node, and to be asked again. */
+  /** Refused by one node, or without an outcome, and to be asked again. */
   #again: Waiting[] = [];
   #outgoing = new Map<NodeId, ForwardItem[]>();
   /** Of requests among them. */
@@ -201,15 +217,26 @@ export class Forwards {
     this.post(node, { kind: 'refused', session, id, error });
   }
 
-  /** A node cannot be reached any more: what it was asked last may have become an entry. */
+  /** A node cannot be reached any more: what it was asked last may have become an entry, or may yet. */
   unreachable(node: NodeId): void {
-    this.#giveUp(({ to }) => to === node);
+    for (const sent of this.#takeSent(({ to }) => to === node)) this.#repeat(sent, { isEntered: false });
+  }
+
+  /** Entries of a group were applied, or passed over, without an outcome for these requests. */
+  passedOver({ title }: Group, { superseded, unknown }: Lost): void {
+    for (const waiting of unknown) this.#repeat(waiting, { isEntered: true });
+    for (const { proposal, sinceMs } of superseded) {
+      if (mayRepeat(proposal)) this.#again.push({ proposal: repeated(proposal, false), sinceMs });
+      else this.#ports.reporter.refuse([proposal.token], notCommitted(title));
+    }
   }
 
   /** Gives up what was not answered for too long. Returns what is to be asked again. */
   expire(nowMs: number): readonly Waiting[] {
     const { limits, reporter, titles } = this.#ports;
-    this.#giveUp(({ sentMs }) => sentMs <= nowMs - limits.outcomeWaitMs);
+    for (const { proposal } of this.#takeSent(({ sentMs }) => sentMs <= nowMs - limits.outcomeWaitMs)) {
+      reporter.refuse([proposal.token], outcomeUnknown(titles.titleOf(proposal.group)));
+    }
     const again = this.#again;
     this.#again = [];
     const isLate = ({ sinceMs }: Waiting): boolean => sinceMs <= nowMs - limits.leaderWaitMs;
@@ -246,30 +273,42 @@ export class Forwards {
     if (sent === undefined) return;
     const error = item.kind === 'refused' ? item.error : undefined;
     if (sent.span !== undefined) this.#ports.calls.close(sent.span, error);
-    if (item.kind === 'accepted') this.#expect(sent.proposal, item.index, item.term);
+    if (item.kind === 'accepted') this.#expect(sent, item.index, item.term);
     else if (ELSEWHERE.has(item.error.details.reason)) this.#again.push(sent);
     else this.#ports.reporter.refuse([sent.proposal.token], item.error);
   }
 
-  #expect({ token, group: id, tellsAdmission }: Proposal, index: LogIndex, term: Term): void {
-    const { touch, reporter, monotonicMs, titles } = this.#ports;
-    if (tellsAdmission) reporter.admitted(token);
-    const group = touch(id);
+  #expect(waiting: Waiting, index: LogIndex, term: Term): void {
+    const { touch, reporter, monotonicMs } = this.#ports;
+    const { proposal } = waiting;
+    if (proposal.tellsAdmission) reporter.admitted(proposal.token);
+    const group = touch(proposal.group);
     // It is an entry, and this node may have given its copy up meanwhile: whoever is told that might ask again.
     const isOver = group === undefined || group.machine.applied.index >= index;
-    if (isOver) reporter.refuse([token], outcomeUnknown(titles.titleOf(id)));
-    else group.proposals.expect({ token, index, term }, monotonicMs());
+    if (isOver) this.#repeat(waiting, { isEntered: true });
+    else group.proposals.expect({ proposal, index, term }, monotonicMs());
   }
 
-  #giveUp(isLost: (sent: Sent) => boolean): void {
-    if (this.#sent.size === 0) return;
-    for (const [id, sent] of this.#sent.entries()) {
-      if (!isLost(sent)) continue;
-      this.#remove(id);
-      const error = outcomeUnknown(this.#ports.titles.titleOf(sent.proposal.group));
-      if (sent.span !== undefined) this.#ports.calls.close(sent.span, error);
-      this.#ports.reporter.refuse([sent.proposal.token], error);
+  /** What became of it is not known, and will not be told. */
+  #repeat({ proposal, sinceMs }: Waiting, { isEntered }: { readonly isEntered: boolean }): void {
+    const { reporter, titles, machines } = this.#ports;
+    const error = outcomeUnknown(titles.titleOf(proposal.group));
+    if (!mayRepeat(proposal) || !machines.isRepeatable(proposal.group, proposal.payload)) {
+      return reporter.refuse([proposal.token], error);
     }
+    reporter.doubt(proposal.token, { error, isDelayed: !isEntered });
+    const tellsAdmission = !isEntered && proposal.tellsAdmission;
+    this.#again.push({ proposal: { ...repeated(proposal, tellsAdmission), staysHere: false }, sinceMs });
+  }
+
+  #takeSent(isLost: (sent: Sent) => boolean): readonly Sent[] {
+    if (this.#sent.size === 0) return [];
+    const lost = [...this.#sent.entries()].filter(([, sent]) => isLost(sent));
+    for (const [id, { proposal, span }] of lost) {
+      this.#remove(id);
+      if (span !== undefined) this.#ports.calls.close(span, outcomeUnknown(this.#ports.titles.titleOf(proposal.group)));
+    }
+    return lost.map(([, sent]) => sent);
   }
 
   #remove(id: number): Sent | undefined {
@@ -326,6 +365,15 @@ export class Forwards {
 
 function costOf({ payload }: Proposal): number {
   return REQUEST_BYTES + payload.length;
+}
+
+function mayRepeat({ repeats = 0 }: Proposal): boolean {
+  return repeats < REPEATS_MAX;
+}
+
+/** The entry before may still be in a log of this node, in these very bytes, and another time is written into them. */
+function repeated(proposal: Proposal, tellsAdmission: boolean): Proposal {
+  return { ...proposal, payload: proposal.payload.slice(), tellsAdmission, repeats: (proposal.repeats ?? 0) + 1 };
 }
 
 /** Whoever has nothing is not in the map. */

@@ -11,7 +11,8 @@
  * first of it, or is nobody's (a no-op, or an entry of another leadership).
  *
  * What is awaited is found out when its index is applied here (awaited-entries.ts). Whoever waits too long for that is
- * told that nobody knows (C2). What another node has forwarded is never in flight: its node awaits it.
+ * told that nobody knows (C2). What another node has forwarded is never in flight: its node awaits it. A request keeps
+ * its payload until it is settled, for it may have to be proposed again (forwards.ts).
  */
 import { assert, Fifo, type LogIndex, type Term, toLogIndex } from '#base';
 import type { Entry, Proposed } from '#raft';
@@ -21,7 +22,7 @@ import { AwaitedEntries } from './awaited-entries.ts';
 
 /** Where a proposal stands in the log. */
 export interface InFlight {
-  readonly token: Token;
+  readonly proposal: Proposal;
   readonly index: LogIndex;
   readonly term: Term;
 }
@@ -37,28 +38,36 @@ export interface Waiting {
   readonly sinceMs: number;
 }
 
-const NOBODY: readonly Token[] = [];
+/** Requests that were entries and have no outcome. */
+export interface Lost {
+  /** Other entries are committed in their places. */
+  readonly superseded: readonly Waiting[];
+  /** Their indexes were passed over here. */
+  readonly unknown: readonly Waiting[];
+}
+
+const NONE: Lost = { superseded: [], unknown: [] };
 
 export class GroupProposals {
   readonly #waiting = new Fifo<Waiting>();
   #waitingBytes = 0;
   #offered: readonly Proposal[] = [];
   readonly #inFlight = new Fifo<InFlight>();
-  readonly #awaited = new AwaitedEntries();
-  #superseded: readonly Token[] = NOBODY;
-  #unknown: readonly Token[] = NOBODY;
+  readonly #awaited: AwaitedEntries;
+  #lost = NONE;
   readonly #waits: () => void;
-  /** What waits in all groups. */
+  /** What waits, or is awaited, in all groups. */
   readonly #held: HeldBytes;
 
   /** `waits` is called when somebody begins to wait for other nodes, or for a leader. */
   constructor(waits: () => void = () => undefined, held: HeldBytes = { bytes: 0 }) {
     this.#waits = waits;
     this.#held = held;
+    this.#awaited = new AwaitedEntries(held);
   }
 
   get count(): number {
-    return this.#waiting.length + this.#inFlight.length + this.#awaited.count + this.#unknown.length;
+    return this.#waiting.length + this.#inFlight.length + this.#awaited.count + this.#lost.unknown.length;
   }
 
   get waitingBytes(): number {
@@ -104,7 +113,7 @@ export class GroupProposals {
     for (const proposal of offered.slice(0, answer.accepted)) {
       const index = toLogIndex(answer.first + entered.length);
       entered.push({ proposal, index });
-      if (!isForeign(proposal.token)) this.#inFlight.push({ token: proposal.token, index, term: answer.term });
+      if (!isForeign(proposal.token)) this.#inFlight.push({ proposal, index, term: answer.term });
     }
     return { entered, refused: offered.slice(answer.accepted) };
   }
@@ -120,11 +129,16 @@ export class GroupProposals {
     for (const each of this.#inFlight.drain()) this.expect(each, nowMs);
   }
 
-  /** Gives up on what is awaited since then or longer, or was passed over: what became of it will not be told. */
+  /** Gives up on what is awaited since then or longer: what became of it will not be told. */
   takeUnknown(sinceMs: number): readonly Token[] {
-    const unknown = this.#unknown;
-    this.#unknown = NOBODY;
-    return [...unknown, ...this.#awaited.takeLate(sinceMs)];
+    return this.#awaited.takeLate(sinceMs);
+  }
+
+  /** Takes out those at whose index another entry was settled, or none: their outcome will not come. */
+  takeLost(): Lost {
+    const lost = this.#lost;
+    this.#lost = NONE;
+    return lost;
   }
 
   /** Whose this entry is; undefined when it is nobody's. Called once for each applied entry, in order. */
@@ -134,19 +148,12 @@ export class GroupProposals {
     if (first === undefined || first.index > entry.index) return awaited;
     assert(first.index === entry.index, 'No proposal in flight is passed over', [first.index, entry.index]);
     assert(first.term === entry.term, 'What a leader has proposed is committed as it is', [first.term, entry.term]);
-    return this.#inFlight.shift()?.token;
-  }
-
-  /** Takes out those at whose index another entry than theirs was settled. */
-  takeSuperseded(): readonly Token[] {
-    const superseded = this.#superseded;
-    this.#superseded = NOBODY;
-    return superseded;
+    return this.#inFlight.shift()?.proposal.token;
   }
 
   /** Gives every proposal up: the group is gone. */
   abandon(): readonly Token[] {
-    const entered = [...this.#inFlight.drain().map(({ token }) => token), ...this.#awaited.takeAll()];
+    const entered = [...this.#inFlight.drain().map(({ proposal }) => proposal.token), ...this.#awaited.takeAll()];
     return [...entered, ...this.takeWaiting().map(({ proposal }) => proposal.token)];
   }
 
@@ -157,8 +164,12 @@ export class GroupProposals {
 
   #settleAwaited(entry: Entry): Token | undefined {
     const { own, superseded, unknown } = this.#awaited.settle(entry);
-    if (superseded.length > 0) this.#superseded = [...this.#superseded, ...superseded];
-    if (unknown.length > 0) this.#unknown = [...this.#unknown, ...unknown];
+    if (superseded.length + unknown.length > 0) {
+      this.#lost = {
+        superseded: [...this.#lost.superseded, ...superseded],
+        unknown: [...this.#lost.unknown, ...unknown],
+      };
+    }
     return own;
   }
 }

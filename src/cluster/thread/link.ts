@@ -33,6 +33,8 @@ export interface Proposal {
   readonly creates?: NewDatabase;
   /** Of the span in which it was made, if that is kept. */
   readonly trace?: TraceContext | undefined;
+  /** How often it was proposed again; absent: never. */
+  readonly repeats?: number;
 }
 
 export interface NewDatabase {

@@ -16,6 +16,14 @@ import {
   type Token,
 } from './link.ts';
 
+/** What is known of the attempts of a request before the last one. */
+export interface Doubt {
+  /** Says that the outcome is not known. */
+  readonly error: DatabaseError;
+  /** One of them may still be on its way to a leader, and become an entry after this one. */
+  readonly isDelayed: boolean;
+}
+
 export class Reporter {
   #catalog: CatalogChange[] = [];
   #catalogIndex = 0;
@@ -26,6 +34,8 @@ export class Reporter {
   #spans: SpanFact[] = [];
   #isFollowed = false;
   #listener: ((report: Report) => void) | undefined;
+  /** Requests that were proposed again although they may be entries already. */
+  readonly #doubts = new Map<Token, Doubt>();
   readonly #refuseForeign: (token: Token, error: DatabaseError) => void;
 
   /** What other nodes have asked for is refused by `refuseForeign`; the rest of it they find out themselves. */
@@ -47,14 +57,33 @@ export class Reporter {
   }
 
   settle(settlements: readonly Settlement[]): void {
-    for (const settlement of settlements) this.#settlements.push(settlement);
+    for (const settlement of settlements) {
+      this.#settlements.push(this.#doubts.size === 0 ? settlement : this.#judged(settlement));
+    }
+  }
+
+  /** From now on the request is refused only as one that may be an entry. */
+  doubt(token: Token, doubt: Doubt): void {
+    const isDelayed = doubt.isDelayed || this.#doubts.get(token)?.isDelayed === true;
+    this.#doubts.set(token, { ...doubt, isDelayed });
   }
 
   refuse(tokens: readonly Token[], error: DatabaseError): void {
     for (const token of tokens) {
       if (isForeign(token)) this.#refuseForeign(token, error);
-      else this.#settlements.push({ kind: 'refused', token, error });
+      else this.settle([{ kind: 'refused', token, error }]);
     }
+  }
+
+  /** A refusal says nothing of an attempt before it; nor does a violation of one that may yet become an entry. */
+  #judged(settlement: Settlement): Settlement {
+    const { kind, token } = settlement;
+    const doubt = this.#doubts.get(token);
+    this.#doubts.delete(token);
+    const isCommitted =
+      kind === 'outcome' && settlement.outcome.kind !== 'violated' && settlement.outcome.kind !== 'too-broad';
+    const isSure = isCommitted || (kind === 'outcome' && doubt?.isDelayed === false);
+    return doubt === undefined || isSure ? settlement : { kind: 'refused', token, error: doubt.error };
   }
 
   admitted(token: Token): void {

@@ -54,7 +54,7 @@ describe('a transaction at a node that does not lead', () => {
     expect(world.nowMs - beganMs).toBeLessThan(6000);
   });
 
-  it('is unknown when the way to the leader is lost before its answer', async () => {
+  it('is unknown when the way to the leader is lost before its answer, and no other one is found', async () => {
     const { world, group, leader, other } = await started();
     world.network.cutWay(leader.node, other.node);
     const settled = reasonOf(other.transact(group, 'a'));
@@ -91,6 +91,127 @@ describe('a transaction at a node that does not lead', () => {
     const late = reasonOf(third.transact(binding.group, 'a'));
     expect(new Set(await world.answer(Promise.all(asked)))).toEqual(new Set(['OutcomeUnknown', 'ForwardedBytes']));
     expect(await world.answer(late)).not.toBe('ForwardedBytes');
+  });
+});
+
+describe('a transaction whose leader is lost before its outcome (C40)', () => {
+  it.each([
+    [
+      'the answer was on its way',
+      'replayed',
+      (world: ReplicaWorld, from: WorldNode, to: WorldNode) => world.network.cutWay(from.node, to.node),
+    ],
+    [
+      'the request was on its way',
+      'committed',
+      (world: ReplicaWorld, from: WorldNode, to: WorldNode) => world.network.cut(from.node, to.node),
+    ],
+  ])('is committed once by the next one, and admitted once: %s', async (_where, kind, lose) => {
+    const { world, group, leader, other } = await started();
+    lose(world, leader, other);
+    const told: string[] = [];
+    const asked = other.transact(group, 'a', () => told.push('admitted'));
+    await world.pass(100);
+    await leader.crash();
+    expect(await world.answer(asked)).toMatchObject({ kind, revision: 1 });
+    expect(told).toEqual(['admitted']);
+    expect(await other.history(group)).toEqual(['a']);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is committed once when the next one has other entries in the place of it', async () => {
+    const { world, group, leader, other } = await started();
+    world.network.isHeld = (_from, _to, { message }) => message.kind === 'append';
+    const told: string[] = [];
+    const asked = other.transact(group, 'a', () => told.push('admitted'));
+    await world.until(() => told.length === 1, 'an entry of the leader');
+    await leader.crash();
+    world.network.isHeld = () => false;
+    expect(await world.answer(asked)).toMatchObject({ kind: 'committed', revision: 1 });
+    expect(told).toEqual(['admitted']);
+    expect(await other.history(group)).toEqual(['a']);
+  });
+
+  it('is committed once when it came to that leader itself, which lost the lead', async () => {
+    const { world, group, leader } = await started();
+    const others = world.up.filter((each) => each !== leader);
+    for (const each of others) world.network.cut(leader.node, each.node);
+    const asked = leader.transact(group, 'a');
+    await world.until(() => others.some((each) => each.leads(group)), 'another leader');
+    world.network.heal();
+    expect(await world.answer(asked)).toMatchObject({ kind: 'committed', revision: 1 });
+    for (const each of world.up) {
+      await world.answer(each.front.latest(group));
+      expect(await each.history(group)).toEqual(['a']);
+    }
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is not repeated when it creates a database, for that has no id', async () => {
+    const { world } = await started();
+    const leader = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== leader) ?? leader;
+    world.network.cutWay(leader.node, other.node);
+    const asked = reasonOf(other.front.createDatabase('books'));
+    await world.pass(100);
+    await leader.crash();
+    expect(await world.answer(asked)).toBe('OutcomeUnknown');
+  });
+});
+
+describe('a write for the leader alone', () => {
+  it('is refused elsewhere, with the leader, and taken by it', async () => {
+    const { world, group, leader, other } = await started();
+    const payload = (text: string): Uint8Array => databaseKit.payload(text);
+    const refused = other.front.transact(group, payload('a'), { requireLeader: true });
+    expect(
+      await world.answer(
+        refused.then(
+          () => undefined,
+          (error: DatabaseError) => error,
+        ),
+      ),
+    ).toMatchObject({
+      code: 'not_leader',
+      details: { leaderNode: leader.node },
+    });
+    expect(await world.answer(leader.front.transact(group, payload('b'), { requireLeader: true }))).toMatchObject({
+      revision: 1,
+    });
+    expect(await world.answer(other.transact(group, 'c'))).toMatchObject({ revision: 2 });
+  });
+});
+
+describe('every node', () => {
+  it('says who leads, and after the leader has ended who is next', async () => {
+    const { world, group, leader, other } = await started();
+    for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${leader.node}`);
+    await leader.crash();
+    const next = await world.leader(group);
+    await world.pass(200);
+    for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${next.node}`);
+    expect(next).not.toBe(leader);
+    await next.crash();
+    await world.pass(5000);
+    const [last = other] = world.up;
+    expect(last.front.leaderOf(group)).toBeUndefined();
+  });
+});
+
+describe('a database created at a node that does not lead the catalog', () => {
+  it('is created once, by the leader, and known where it was asked for', async () => {
+    const { world } = await started();
+    const leader = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== leader);
+    const { front } = other ?? leader;
+    const made = await world.answer(front.createDatabase('books'));
+    expect(made.kind).toBe('created');
+    expect(front.catalog.lookup('books')).toEqual(made.binding);
+    expect(await world.answer(front.createDatabase('books'))).toEqual({ kind: 'exists', binding: made.binding });
+    expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'deleted', binding: made.binding });
+    expect(front.catalog.lookup('books')).toBeUndefined();
+    expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'absent' });
+    expect(world.failures).toEqual([]);
   });
 });
 

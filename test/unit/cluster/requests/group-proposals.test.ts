@@ -3,18 +3,23 @@
 
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toGroupId, toLogIndex, toTerm } from '#base';
-import { GroupProposals } from '../../../../src/cluster/requests/group-proposals.ts';
+import { GroupProposals, type Waiting } from '../../../../src/cluster/requests/group-proposals.ts';
+import type { Proposal } from '../../../../src/cluster/thread/link.ts';
 
 const group = toGroupId(1);
 
+function proposalOf(token: number, payload: Uint8Array = NO_BYTES): Proposal {
+  return { token, group, payload, tellsAdmission: false, staysHere: false };
+}
+
 /** Proposes with these tokens; all of them become entries from `first` on. */
 function propose(proposals: GroupProposals, term: number, first: number, tokens: readonly number[]): void {
-  proposals.offer(
-    tokens.map((token) => ({ token, group, payload: NO_BYTES, tellsAdmission: false, staysHere: false })),
-  );
+  proposals.offer(tokens.map((token) => proposalOf(token)));
   const answer = { kind: 'proposed', term: toTerm(term), first: toLogIndex(first), refused: undefined } as const;
   proposals.admit({ ...answer, accepted: tokens.length });
 }
+
+const tokensOf = (waiting: readonly Waiting[]): readonly number[] => waiting.map(({ proposal }) => proposal.token);
 
 interface Settled {
   readonly token: number | undefined;
@@ -23,7 +28,7 @@ interface Settled {
 
 function apply(proposals: GroupProposals, index: number, term: number): Settled {
   const token = proposals.settle({ index: toLogIndex(index), term: toTerm(term), payload: NO_BYTES });
-  return { token, superseded: proposals.takeSuperseded() };
+  return { token, superseded: tokensOf(proposals.takeLost().superseded) };
 }
 
 describe('proposals in flight', () => {
@@ -73,7 +78,7 @@ describe('proposals in doubt (C11)', () => {
 
 describe('proposals that another node has taken in', () => {
   const expected = (proposals: GroupProposals, token: number, index: number, term: number): void =>
-    proposals.expect({ token, index: toLogIndex(index), term: toTerm(term) }, 100);
+    proposals.expect({ proposal: proposalOf(token), index: toLogIndex(index), term: toTerm(term) }, 100);
 
   it('are settled where they are applied, in whichever order their places became known', () => {
     const proposals = new GroupProposals();
@@ -92,8 +97,8 @@ describe('proposals that another node has taken in', () => {
     const proposals = new GroupProposals();
     expected(proposals, 7, 4, 1);
     expected(proposals, 8, 9, 1);
-    expect(apply(proposals, 9, 1)).toEqual({ token: 8, superseded: [] });
-    expect([proposals.count, proposals.takeUnknown(0), proposals.count]).toEqual([1, [7], 0]);
+    expect(proposals.settle({ index: toLogIndex(9), term: toTerm(1), payload: NO_BYTES })).toBe(8);
+    expect([proposals.count, tokensOf(proposals.takeLost().unknown), proposals.count]).toEqual([1, [7], 0]);
   });
 
   it('are not in flight on the node that took them in', () => {
@@ -104,15 +109,29 @@ describe('proposals that another node has taken in', () => {
   });
 });
 
+describe('proposals whose outcome is awaited', () => {
+  it('are counted in the memory of the node until they are settled, passed over or given up', () => {
+    const held = { bytes: 0 };
+    const proposals = new GroupProposals(undefined, held);
+    const awaits = (token: number, index: number): void =>
+      proposals.expect(
+        { proposal: proposalOf(token, new Uint8Array(10)), index: toLogIndex(index), term: toTerm(1) },
+        100,
+      );
+    for (const at of [2, 3, 4, 5]) awaits(at, at);
+    expect(held.bytes).toBe(40);
+    apply(proposals, 2, 1);
+    apply(proposals, 4, 1);
+    expect(held.bytes).toBe(10);
+    proposals.takeUnknown(100);
+    expect(held.bytes).toBe(0);
+  });
+});
+
 describe('proposals that wait', () => {
   it('are given up oldest first, with their bytes', () => {
     const proposals = new GroupProposals();
-    for (const token of [1, 2, 3]) {
-      proposals.wait(
-        { token, group, payload: new Uint8Array(token), tellsAdmission: false, staysHere: false },
-        token * 10,
-      );
-    }
+    for (const token of [1, 2, 3]) proposals.wait(proposalOf(token, new Uint8Array(token)), token * 10);
     expect(proposals.takeLate(20)).toEqual([1, 2]);
     expect(proposals.waitingBytes).toBe(3);
     expect(proposals.takeWaiting().map(({ proposal }) => proposal.token)).toEqual([3]);
