@@ -3,10 +3,8 @@
  *
  * Commands:
  *   open voters=1,2,3 [learners=4] self=1 [term=2 vote=1] [base=5@2] [entries=1,1,2] [budget=100] [reads=2] [window=2]
- *   ... campaign | forget | tick to=5000 | wait 500 | propose a bb ccc | read 7
+ *   ... campaign | tick to=5000 | wait 500 | propose a bb ccc | read 7
  *   receive 2 append term=2 after=1@1 entries=2:a,2:b commit=1     and so on for the other messages (words.ts)
- *   transfer 2 | change voters=1,2 learners=3 | unreachable 2 | snapshot-sent 2 [index=7]
- *   loaded 2 from=3 term=1 entries=1:a,1:b       an answer of storage; without entries it has them no more
  *   disk [count]                 completes the oldest writes (all when no count is given)
  *   complete term=1 vote=1 index=3 log=1   completes a write by hand, such as one that was overwritten
  *   apply [count]                applies the oldest entries that were handed out (all when no count is given)
@@ -129,35 +127,12 @@ function inputOf({ name, words, options }: Command): Input {
   switch (name) {
     case 'campaign':
       return { kind: 'campaign' };
-    case 'forget':
-      return { kind: 'forget-leader' };
     case 'propose':
       return { kind: 'propose', payloads: words.map(payload) };
     case 'read':
       return { kind: 'read', id: Number(words[0]) };
     case 'receive':
       return { kind: 'receive', from: parseReplica(words[0]), message: messageOf(words[1] ?? 'nothing', options) };
-    case 'transfer':
-      return { kind: 'transfer-leadership', to: parseReplica(words[0]) };
-    case 'change': {
-      const target = { voters: parseIds(options.get('voters')), learners: parseIds(options.get('learners')) };
-      return { kind: 'change-membership', target };
-    }
-    case 'unreachable':
-      return { kind: 'unreachable', replica: parseReplica(words[0]) };
-    case 'snapshot-sent':
-      return {
-        kind: 'snapshot-sent',
-        replica: parseReplica(words[0]),
-        index: options.has('index') ? index('index') : undefined,
-      };
-    case 'loaded': {
-      const from = index('from');
-      const previous = { index: toLogIndex(from - 1), term: term('term') };
-      const entries = parseEntries(previous, options.get('entries'));
-      const found = entries.length === 0 ? undefined : { previousTerm: previous.term, entries };
-      return { kind: 'entries-loaded', replica: parseReplica(words[0]), from, found };
-    }
     case 'complete': {
       const vote = options.get('vote');
       return {

@@ -42,8 +42,6 @@ export function messageOf(kind: string, options: Options): Message {
   const commitId = parseId(options.get('commit'));
   const index = (name: string) => toLogIndex(number(options, name, 0));
   switch (kind) {
-    case 'pre-vote-request':
-      return { kind, term, last, commit: commitId };
     case 'vote-request':
       return { kind, term, last, commit: commitId, isTransfer: options.has('transfer') };
     case 'pre-vote-reply':
@@ -61,18 +59,11 @@ export function messageOf(kind: string, options: Options): Message {
       return { kind, term, commit: index('commit') };
     case 'beat':
       return { kind, term, commit: index('commit'), round: number(options, 'round', 0) };
-    case 'beat-ack':
-      return { kind, term, round: number(options, 'round', 0) };
-    case 'read-request':
-      return { kind, term, id: number(options, 'id', 0) };
-    case 'read-reply':
-      return { kind, term, id: number(options, 'id', 0), index: options.has('index') ? index('index') : undefined };
     case 'install-snapshot': {
       const membership = membershipOf(parseIds(options.get('voters')), parseIds(options.get('learners')));
       return { kind, term, snapshot: { last, membership } };
     }
     case 'timeout-now':
-    case 'term-notice':
       return { kind, term };
     default:
       throw new Error(`A script knows no message "${kind}"`);
