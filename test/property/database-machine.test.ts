@@ -97,44 +97,18 @@ async function expectSameOutcomes(host: DatabaseHost, warm: boolean): Promise<vo
 const TIMEOUT_MS = 60_000;
 
 describe('DatabaseMachine', () => {
-  it(
-    'decides and stores as the oracle does, whatever the flushes and restarts (D2, D3, D4, D5, D7, D8)',
-    async () => {
-      const steps = arbSteps({ variety: 0, eventsMax: 4 }, 60);
-      await expect(
-        fc.assert(
-          fc.asyncProperty(steps, (list) => run(list, {})),
-          { numRuns: runs(60) },
-        ),
-      ).resolves.toBeUndefined();
-    },
-    TIMEOUT_MS,
-  );
+  const FEW = { variety: 0, eventsMax: 4 };
+  const MANY = { variety: 60, eventsMax: 30 };
 
-  it(
-    'does so when heads spill their tips and are soon forgotten (D4, D8)',
-    async () => {
-      const steps = arbSteps({ variety: 60, eventsMax: 30 }, 30);
-      await expect(
-        fc.assert(
-          fc.asyncProperty(steps, (list) => run(list, { headsKept: 3 })),
-          { numRuns: runs(25) },
-        ),
-      ).resolves.toBeUndefined();
-    },
-    TIMEOUT_MS,
-  );
-
-  it(
-    'keeps ids unique when their hashes collide (D2)',
-    async () => {
-      const steps = arbSteps({ variety: 0, eventsMax: 6 }, 50);
-      await expect(
-        fc.assert(
-          fc.asyncProperty(steps, (list) => run(list, { hashBits: 6 })),
-          { numRuns: runs(40) },
-        ),
-      ).resolves.toBeUndefined();
+  it.each<[what: string, steps: ReturnType<typeof arbSteps>, numRuns: number, options: MachineOptions]>([
+    ['whatever the flushes and restarts (D2, D3, D4, D5, D7, D8)', arbSteps(FEW, 60), 60, {}],
+    ['when heads spill their tips and are soon evicted (D4, D8)', arbSteps(MANY, 30), 25, { headsKept: 3 }],
+    ['when hashes of ids collide (D2)', arbSteps({ ...FEW, eventsMax: 6 }, 50), 40, { hashBits: 6 }],
+  ])(
+    'decides and stores as the oracle does %s',
+    async (_what, steps, numRuns, options) => {
+      const property = fc.asyncProperty(steps, (list) => run(list, options));
+      await expect(fc.assert(property, { numRuns: runs(numRuns) })).resolves.toBeUndefined();
     },
     TIMEOUT_MS,
   );

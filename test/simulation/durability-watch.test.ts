@@ -37,27 +37,35 @@ class Stage {
   }
 
   /** Has the log of a node write, and sync. */
-  write(node: number, records: (writer: RecordWriter) => void): void {
+  write(node: number, records: (writer: RecordWriter) => void): this {
     const writer = new RecordWriter();
     records(writer);
     this.#logs[node - 1]?.append([writer.take()]);
     this.#logs[node - 1]?.tidy();
+    return this;
   }
 
   /** Entries up to an index, each of the term of its index. */
-  hold(node: number, through: number): void {
-    this.write(node, (writer) => {
+  hold(node: number, through: number): this {
+    return this.write(node, (writer) => {
       writer.hardState(GROUP, { term: toTerm(5), vote: ONE });
       for (let index = 1; index <= through; index += 1) entry(writer, index, index);
     });
   }
 
-  say(message: Partial<SaidMessage>): void {
+  say(message: Partial<SaidMessage>): this {
     this.watch.said({ ...WORD, ...message });
+    return this;
   }
 
-  apply(index: number, voters?: SaidVoters): void {
+  apply(index: number, voters?: SaidVoters): this {
     this.watch.applied(GROUP, { index, term: index, digest: 0, voters }, FIRST);
+    return this;
+  }
+
+  lie(): this {
+    this.disks[0]?.flip('.wal');
+    return this;
   }
 }
 
@@ -66,105 +74,60 @@ function entry(writer: RecordWriter, index: number, term: number): void {
 }
 
 describe('DurabilityWatch', () => {
-  it.each<[string, readonly string[], (stage: Stage) => void]>([
-    [
-      'nothing wrong with an acknowledgement of what is on disk',
-      [],
-      (stage) => {
-        stage.hold(1, 3);
-        stage.say({ match: 3 });
-      },
-    ],
-    [
-      'an acknowledgement of an entry that is not on disk',
-      ['I6'],
-      (stage) => {
-        stage.hold(1, 2);
-        stage.say({ match: 3 });
-      },
-    ],
+  const LOG_START = (writer: RecordWriter): void => {
+    writer.hardState(GROUP, { term: toTerm(5), vote: 0 });
+    writer.logStart(GROUP, { index: toLogIndex(3), term: toTerm(3), revision: toRevision(1) });
+  };
+  const HALF: SaidVoters = { incoming: [FOUR ?? 0], outgoing: [] };
+
+  it.each<[what: string, faults: readonly string[], happens: (stage: Stage) => unknown]>([
+    ['nothing wrong with an acknowledgement of what is on disk', [], (stage) => stage.hold(1, 3).say({ match: 3 })],
+    ['an acknowledgement of an entry that is not on disk', ['I6'], (stage) => stage.hold(1, 2).say({ match: 3 })],
     [
       'an acknowledgement of an entry in whose place the disk has that of another leader',
       ['I6'],
-      (stage) => {
-        stage.hold(1, 2);
-        stage.write(1, (writer) => entry(writer, 3, 4));
-        stage.say({ match: 3 });
-      },
+      (stage) =>
+        stage
+          .hold(1, 2)
+          .write(1, (writer) => entry(writer, 3, 4))
+          .say({ match: 3 }),
     ],
     [
       'an acknowledgement of what was cut off since',
       ['I6'],
-      (stage) => {
-        stage.hold(1, 3);
-        stage.write(1, (writer) => writer.truncateFrom(GROUP, toLogIndex(2)));
-        stage.say({ match: 2 });
-      },
+      (stage) =>
+        stage
+          .hold(1, 3)
+          .write(1, (writer) => writer.truncateFrom(GROUP, toLogIndex(2)))
+          .say({ match: 2 }),
     ],
-    [
-      'nothing wrong with what a log begins behind',
-      [],
-      (stage) => {
-        stage.write(1, (writer) => {
-          writer.hardState(GROUP, { term: toTerm(5), vote: 0 });
-          writer.logStart(GROUP, { index: toLogIndex(3), term: toTerm(3), revision: toRevision(1) });
-        });
-        stage.say({ match: 3 });
-      },
-    ],
-    [
-      'nothing wrong with a disk that has lied',
-      [],
-      (stage) => {
-        stage.hold(1, 2);
-        stage.disks[0]?.flip('.wal');
-        stage.say({ match: 3 });
-      },
-    ],
+    ['nothing wrong with what precedes a log', [], (stage) => stage.write(1, LOG_START).say({ match: 3 })],
+    ['nothing wrong with a disk that has lied', [], (stage) => stage.hold(1, 2).lie().say({ match: 3 })],
     [
       'a vote that is not on disk, given or asked for',
       ['I7', 'I7'],
-      (stage) => {
-        stage.hold(1, 1);
-        stage.say({ kind: 'vote-request' });
-        stage.say({ kind: 'vote-reply', isGranted: true });
-        stage.say({ kind: 'vote-request', term: 6 });
-      },
+      (stage) =>
+        stage
+          .hold(1, 1)
+          .say({ kind: 'vote-request' })
+          .say({ kind: 'vote-reply', isGranted: true })
+          .say({ kind: 'vote-request', term: 6 }),
     ],
-    [
-      'an entry that is applied and not on disk',
-      ['I8'],
-      (stage) => {
-        stage.hold(1, 1);
-        stage.apply(1);
-        stage.apply(2);
-      },
-    ],
+    ['an entry that is applied and not on disk', ['I8'], (stage) => stage.hold(1, 1).apply(1).apply(2)],
     [
       'an entry that is on the disks of one voter and of learners',
       ['I9'],
-      (stage) => {
-        for (const [node, through] of [
-          [1, 3],
-          [2, 2],
-          [3, 1],
-          [4, 3],
-        ] as const) {
-          stage.hold(node, through);
-        }
-        stage.apply(1, ALL);
-        stage.apply(2);
-        stage.apply(3);
-      },
+      (stage) => stage.hold(1, 3).hold(2, 2).hold(3, 1).hold(4, 3).apply(1, ALL).apply(2).apply(3),
     ],
     [
       'an entry that only one half of a change holds',
       ['I9'],
-      (stage) => {
-        for (const node of [1, 2]) stage.hold(node, 3);
-        stage.apply(1, { incoming: [FOUR ?? 0], outgoing: ALL.incoming });
-        stage.apply(2, { incoming: [FOUR ?? 0], outgoing: [] });
-      },
+      (stage) =>
+        stage
+          .hold(1, 3)
+          .hold(2, 3)
+          .apply(1, { ...HALF, outgoing: ALL.incoming })
+          .apply(2, HALF),
     ],
   ])('finds %s', (_what, expected, happens) => {
     const stage = new Stage();

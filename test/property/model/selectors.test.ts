@@ -4,7 +4,7 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { concatBytes, NO_BYTES } from '#base';
+import { concatBytes } from '#base';
 import {
   ALL,
   and,
@@ -146,27 +146,6 @@ describe('a selector (M6)', () => {
         expect(respell(selector, random)).toEqual(selector);
       }),
       { numRuns: runs(1000) },
-    );
-  });
-
-  it('is read from any bytes without throwing, or refused with a fault', () => {
-    fc.assert(
-      fc.property(
-        arbSelector,
-        fc.array(fc.tuple(fc.nat(60), fc.nat(255)), { maxLength: 3 }),
-        fc.nat(60),
-        (selector, changes, cut) => {
-          const bytes = encodeSelector(selector);
-          for (const [at, value] of changes) if (at < bytes.length) bytes[at] = value;
-          const faults = new Faults();
-          const read = decodeSelector(cut < bytes.length ? bytes.subarray(0, cut) : bytes, 'selector', faults);
-          expect(faults.none).toBe(read !== undefined);
-          const again = encodeSelector(read ?? ALL);
-          expect(encodeSelector(decoded(again) ?? ALL)).toEqual(again);
-          expect(decoded(NO_BYTES)).toEqual(ALL);
-        },
-      ),
-      { numRuns: runs(2000) },
     );
   });
 });
