@@ -7,8 +7,8 @@ const FOUND_IN_DATABASE = /NotFound$|^constraint_violated$/;
 /** One line for each member that differs. */
 export function differences(right: Answer, seen: Answer): readonly string[] {
   if (right.error !== seen.error) return [`right: ${show(right)}`, `seen:  ${show(seen)}`];
-  const isScoped =
-    right.error === undefined || (FOUND_IN_DATABASE.test(right.error) && right.error !== 'DatabaseNotFound');
+  const { error = 'TransactionNotFound' } = right;
+  const isScoped = seen.isUnscoped !== true && FOUND_IN_DATABASE.test(error) && error !== 'DatabaseNotFound';
   const names = isScoped ? (['databaseId', 'revision'] as const) : [];
   const compared = ['violations', 'events', 'hasMore', 'names', 'mappings', ...names] as const;
   const lines = compared.flatMap((name) => differing(name, right[name], seen[name]));

@@ -5,9 +5,10 @@ import { startServers } from '../../src/main/servers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { GrpcClient } from './clients/grpc.ts';
 import { HttpClient } from './clients/http.ts';
+import { McpClient } from './clients/mcp.ts';
 import type { Answer, Sent } from './model/vocabulary.ts';
 
-const PORTS = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metrics-port=0', '--shutdown-grace-ms=1000'];
+const PORTS = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
 const SMALL = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
 
 export interface ModelNode {
@@ -34,9 +35,11 @@ export async function startNodes(): Promise<Nodes> {
     if (read.kind === 'failure' || read.value.kind !== 'run') throw new Error('the settings of these nodes start none');
     const node = await startServers(read.value.config, errorLog(errors));
     starting.defer(() => node.drain());
-    const { grpc, http, metrics = '', peer = '' } = node.addresses;
+    const { grpc, http, mcp = '', metrics = '', peer = '' } = node.addresses;
     const [byGrpc, byHttp] = [starting.use(new GrpcClient(grpc)), starting.use(new HttpClient(http))];
-    const send = (sent: Sent): Promise<Answer> => (/^[A-Z]+ /.test(sent.request.via) ? byHttp : byGrpc).send(sent);
+    const byMcp = starting.use(new McpClient(mcp));
+    const send = (sent: Sent): Promise<Answer> =>
+      (sent.isTool === true ? byMcp : /^[A-Z]+ /.test(sent.request.via) ? byHttp : byGrpc).send(sent);
     return { send, peer, metrics };
   };
   const alone = await start();

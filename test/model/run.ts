@@ -119,7 +119,10 @@ class Session {
     const isOfNode = request.via === 'GET /db/{db}/cached' || request.kind === 'subscribe';
     if (isOfNode) return { request, node, minRevision: BigInt(last) };
     const hasLeast = !['create', 'delete', 'catalog', 'malformed'].includes(request.kind) && this.#random.chance(8);
-    if (!hasLeast) return { request, node };
+    const isTool =
+      /^tool /.test(request.via) ||
+      (/^(?:GET|POST) /.test(request.via) && this.#random.chance(request.kind === 'transact' ? 50 : 15));
+    if (!hasLeast) return { request, node, isTool };
     const least = this.#random.chance(90) ? BigInt(this.#random.below(last + 1)) : values.revision(this.#random, last);
     return { request, node, minRevision: least };
   }
@@ -135,7 +138,7 @@ class Session {
     const right = this.#model.answer(sent, seen);
     const lines = differences(right, seen);
     if (lines.length > 0) this.#fail(place, sent, lines);
-    this.#note(sent.request, seen);
+    this.#note(sent, seen);
   }
 
   /** A wrong answer tells more than what a node has logged about it. */
@@ -163,9 +166,9 @@ class Session {
     }
   }
 
-  #note({ kind, via, database }: Request, { error, events = [], saved, databaseId }: Answer): void {
+  #note({ request: { kind, via, database }, isTool }: Sent, { error, events = [], saved, databaseId }: Answer): void {
     const { operations, refusals } = this.#running.figures;
-    add(operations, kind === 'malformed' ? kind : via);
+    add(operations, `${isTool === true ? 'fetch ' : ''}${kind === 'malformed' ? kind : via}`);
     if (error !== undefined) add(refusals, error);
     this.#running.figures.eventsRead += events.length;
     if (kind === 'create' && databaseId !== undefined && error === undefined) {

@@ -37,37 +37,34 @@ export class HttpClient implements Disposable {
     return { ...scopeOf(reply), ...answerOf(request, readJson(reply.text) as Json, reply) };
   }
 
-  #send({ method, path, body, headers = {} }: HttpCall): Promise<Reply> {
-    const typed =
-      body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    return new Promise((resolve, reject) => {
-      const sent = send(
-        `${this.#base}${path}`,
-        { method, agent: this.#agent, headers: { accept: 'application/json', ...typed, ...headers } },
-        (reply) => {
-          const pieces: Buffer[] = [];
-          reply.on('data', (piece: Buffer) => pieces.push(piece));
-          reply.on('error', reject);
-          reply.on('end', () =>
-            resolve({
-              status: reply.statusCode ?? 0,
-              headers: reply.headers,
-              text: Buffer.concat(pieces).toString('utf8'),
-            }),
-          );
-        },
-      );
-      sent.setTimeout(TIMEOUT_MS, () =>
-        sent.destroy(new Error(`${method} ${path} is not answered in ${TIMEOUT_MS} ms`)),
-      );
-      sent.on('error', reject);
-      sent.end(body);
-    });
+  #send(call: HttpCall): Promise<Reply> {
+    return exchange(this.#agent, this.#base, call);
   }
 
   [Symbol.dispose](): void {
     this.#agent.destroy();
   }
+}
+
+/** @throws when there is no reply. */
+export function exchange(agent: Agent, base: string, { method, path, body, headers }: HttpCall): Promise<Reply> {
+  const typed =
+    body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const options = { method, agent, headers: { accept: 'application/json', ...typed, ...headers } };
+  return new Promise((resolve, reject) => {
+    const sent = send(`${base}${path}`, options, (reply) => {
+      const pieces: Buffer[] = [];
+      reply.on('data', (piece: Buffer) => pieces.push(piece));
+      reply.on('error', reject);
+      reply.on('end', () => {
+        const { statusCode: status = 0, headers: received } = reply;
+        resolve({ status, headers: received, text: Buffer.concat(pieces).toString('utf8') });
+      });
+    });
+    sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error(`${method} ${path} is not answered in ${TIMEOUT_MS} ms`)));
+    sent.on('error', reject);
+    sent.end(body);
+  });
 }
 
 /** How to go on behind a page. */

@@ -58,10 +58,28 @@ const PATHS: Readonly<Record<string, string>> = {
   'GET empty range': '/db/{db}/0/events?start=2&end=1',
 };
 
-export const MALFORMED_REQUESTS: readonly string[] = [...Object.keys(BODIES), ...Object.keys(PATHS)];
+/** Tools of MCP, and arguments that they do not take. */
+const TOOLS: Readonly<Record<string, readonly [tool: string, given: string]>> = {
+  'tool that is unknown': ['query', '{"path":"/"}'],
+  'tool fetch by PUT': ['fetch', '{"method":"PUT","path":"/databases/{db}"}'],
+  'tool fetch with an unknown argument': ['fetch', '{"path":"/","accept":"text/html"}'],
+  'tool fetch with a path twice': ['fetch', '{"path":"/","path":"/databases"}'],
+  'tool fetch of another host': ['fetch', '{"path":"//h.example/"}'],
+  'tool execute without a command': ['execute_state_change', '{"database":"{db}","state_change":"c","version":1}'],
+  'tool execute version 0': ['execute_state_change', '{"database":"{db}","state_change":"c","version":0,"command":{}}'],
+  'tool publish without a version': [
+    'publish_component',
+    '{"database":"{db}","component_type":"state_view","name":"v","content_type":"text/plain","wasm_base64":"AA=="}',
+  ],
+};
 
+export const MALFORMED_REQUESTS: readonly string[] = [BODIES, PATHS, TOOLS].flatMap(Object.keys);
+
+/** Of a tool the path is its name, and the body its arguments. */
 export function malformedRequest(name: string, database: string): HttpCall {
   const [path, body] = BODIES[name] ?? [];
   if (path !== undefined) return { method: 'POST', path: `/databases/${database}/${path}`, body };
+  const [tool, given = ''] = TOOLS[name] ?? [];
+  if (tool !== undefined) return { method: 'tool', path: tool, body: given.replace('{db}', database) };
   return { method: 'GET', path: (PATHS[name] ?? '').replace('{db}', database) };
 }

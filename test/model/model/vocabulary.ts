@@ -142,6 +142,8 @@ export interface Sent {
   /** The node that it is sent to. */
   readonly node: number;
   readonly minRevision?: bigint | undefined;
+  /** A request of HTTP is sent by the tool `fetch`. */
+  readonly isTool?: boolean;
 }
 
 /** As every interface shows it. */
@@ -168,6 +170,8 @@ export interface Answer {
   readonly error?: string | undefined;
   /** Place of each violated constraint, and the revision that was found. */
   readonly violations?: readonly string[] | undefined;
+  /** It does not say which database it is of, or at which revision. */
+  readonly isUnscoped?: boolean;
   readonly databaseId?: string | undefined;
   /** The revision that was read at, or committed. */
   readonly revision?: number | undefined;
