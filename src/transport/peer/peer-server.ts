@@ -3,6 +3,8 @@
  * the two apart.
  */
 
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { Result } from '#base';
@@ -36,6 +38,7 @@ export interface PeerServerOptions {
 /** Of one connection that asks. */
 const STREAMS_PER_CONNECTION = 16;
 const CLOSING: AdminReply = { kind: 'later', reason: 'the node is closing' };
+const STREAM_CREATED = 'http2.server.stream.created';
 /** A connection without streams. */
 const IDLE_MS = 30_000;
 
@@ -49,6 +52,7 @@ export class PeerServer {
 
   constructor(options: PeerServerOptions) {
     this.#options = options;
+    subscribe(STREAM_CREATED, ignoreLateResponse);
     this.#server = new Server(serverOptions(options.limits));
     const ping: handleUnaryCall<Nothing, string> = (_call, respond) => respond(null, options.clusterId);
     const join: handleUnaryCall<Result<JoinRequest, string>, JoinReply> = ({ request }, respond) => {
@@ -89,6 +93,7 @@ export class PeerServer {
   /** Ends all that ask, at once. */
   close(): void {
     this.#isClosed = true;
+    unsubscribe(STREAM_CREATED, ignoreLateResponse);
     for (const connection of this.#unheard) connection.destroy();
     this.#server.forceShutdown();
   }
@@ -110,6 +115,18 @@ export class PeerServer {
     if (clusterId === undefined || clusterId === ours) return onJoin(request.value);
     return { kind: 'refused', reason: `this is the cluster ${ours}, and not ${clusterId}; ${OTHER_CLUSTER}` };
   }
+}
+
+/**
+ * grpc-js refuses an unknown path or content type by `respond`, also when the client has reset the stream already. That
+ * throws in the event loop, where nothing catches it, and would end the process (1.14.7).
+ */
+function ignoreLateResponse(message: unknown): void {
+  const { stream } = message as { readonly stream: ServerHttp2Stream };
+  const respond = stream.respond.bind(stream);
+  stream.respond = (...response) => {
+    if (!stream.closed && !stream.destroyed) respond(...response);
+  };
 }
 
 function serverOptions(limits: PeerLimits): Record<string, number> {

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LEVELS } from '#base';
 import { type FrameFault, type FrameHeader, type JoinRequest, LANES } from '#cluster';
-import { askToJoin, type PeerLimits } from '#transport/peer';
+import { askForCluster, askToJoin, type PeerLimits } from '#transport/peer';
 import {
   HERE,
   type Hello,
@@ -16,8 +16,11 @@ import {
   writeHello,
 } from '../../../../src/transport/peer/lane-words.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { frameOf, grpcHeaders, PREFACE, SETTINGS_FRAME } from '../../../support/http2-frames.ts';
 import { CLUSTER, LinkedNode, numbered, OTHER_CLUSTER, placeOf, QUICK } from '../../../support/peer-nodes.ts';
 
+/** The last field of the headers of gRPC. */
+const CONTENT_TYPE_BYTES = 31;
 const NORTH = placeOf(1);
 const SOUTH = placeOf(2);
 const TO_SOUTH: FrameHeader = { clusterId: CLUSTER, from: NORTH, to: SOUTH };
@@ -105,6 +108,21 @@ describe('a stream', () => {
     socket.write(new Uint8Array(2000));
     expect(await answer).toEqual({ kind: 'refused', reason: expect.stringContaining(reason) });
     expect(south.observed.failed.received).toBe(1);
+  });
+
+  it('of HTTP/2 that is reset behind headers that are refused leaves the node running (TP4)', async () => {
+    const south = await openSouth();
+    const refused = [grpcHeaders('/absent'), grpcHeaders('/').subarray(0, -CONTENT_TYPE_BYTES)];
+    const frames = refused.flatMap((payload, place) => {
+      const stream = 2 * place + 1;
+      return [
+        frameOf({ type: 1, flags: 5, stream, payload }),
+        frameOf({ type: 3, flags: 0, stream, payload: Buffer.alloc(4) }),
+      ];
+    });
+    strangerAt(south, Buffer.concat([PREFACE, SETTINGS_FRAME, ...frames]));
+    const { port } = south.links;
+    expect(await askForCluster({ host: '127.0.0.1', port }, 5000)).toBe(CLUSTER);
   });
 
   it('is answered however often it asks, and not so often', async () => {
