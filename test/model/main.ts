@@ -3,50 +3,59 @@
  *
  *   npm run test:model                                 10,000 requests
  *   npm run test:model -- --requests 1000000 --seed 2  so many, by that seed
+ *   npm run test:model -- --kills 100                  to three processes, of which one after the other is killed
+ *   npm run test:model -- --bytes 10000                so many conversations of raw bytes, at each port of a node
  *
  * Exits with 1 at the first wrong answer, and when a node logs an error.
  */
 import { readNumber, readOptions } from '../../scripts/support/command-line.ts';
-import { startNodes } from './nodes.ts';
-import { Fault, type Figures, runModel } from './run.ts';
+import { startNodes, startRecordedNodes } from './in-process.ts';
+import { startProcesses } from './processes.ts';
+import { Fault, type Figures, runBytes, runModel } from './run.ts';
 
-const { requests, seed } = readOptions({ requests: '10000', seed: '1' });
-const plan = {
-  requests: readNumber('requests', requests, { min: 1, isWhole: true }),
-  seed: readNumber('seed', seed, { min: 0, isWhole: true }),
-};
+const options = readOptions({ requests: '10000', seed: '1', kills: '0', bytes: '0' });
+const [requests, seed, kills, bytes] = (['requests', 'seed', 'kills', 'bytes'] as const).map((name) =>
+  readNumber(name, options[name], { min: 0, isWhole: true }),
+) as [number, number, number, number];
 
+const again = `again: npm run test:model -- ${process.argv.slice(2).join(' ')}`;
+const startedMs = performance.now();
+let logged: readonly string[] = [];
 let isOver = false;
 // A node of this process may end it.
 process.on('exit', () => {
-  if (!isOver)
-    say(`the process ends before the run is over; again: npm run test:model -- --seed ${seed} --requests ${requests}`);
+  if (!isOver) say([...logged, 'the process ends before the run is over', again].join('\n'));
 });
-
-await using nodes = await startNodes();
-const startedMs = performance.now();
 try {
-  report(await runModel(nodes, plan));
+  report(await run());
 } catch (error) {
   if (!(error instanceof Fault)) throw error;
-  say(error.message);
+  say(`${error.message}\n${again}`);
   process.exitCode = 1;
 }
 isOver = true;
 
-function report({ requests: count, operations, refusals, eventsRead }: Figures): void {
-  const seconds = (performance.now() - startedMs) / 1000;
-  const [done, refused] = [operations, refusals].map((counts) =>
-    [...counts].toSorted(([left], [right]) => (left < right ? -1 : 1)),
-  );
-  say(
-    `seed ${plan.seed}: ${count} requests in ${seconds.toFixed(1)} s (${Math.round(count / seconds)} a second), ${eventsRead} events read`,
-  );
-  for (const [name, times] of done ?? []) say(`${String(times).padStart(8)}  ${name}`);
-  say('refused:');
-  for (const [name, times] of refused ?? []) say(`${String(times).padStart(8)}  ${name}`);
+async function run(): Promise<Figures> {
+  if (bytes > 0) {
+    await using nodes = await startRecordedNodes();
+    logged = nodes.errors;
+    return await runBytes(nodes, { seed, bytes });
+  }
+  await using nodes = await (kills > 0 ? startProcesses() : startNodes());
+  logged = nodes.errors;
+  return await runModel(nodes, { seed, requests, kills });
 }
 
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+function report({ operations, refusals, ...figures }: Figures): void {
+  const seconds = (performance.now() - startedMs) / 1000;
+  const counted = Object.entries(figures).map(([name, count]) => `${name} ${count}`);
+  say(`seed ${seed}: ${seconds.toFixed(1)} s, ${counted.join(', ')}`);
+  for (const [title, counts] of Object.entries({ operations, refusals })) {
+    say(`${title}:`);
+    for (const name of [...counts.keys()].toSorted()) say(`${String(counts.get(name)).padStart(8)}  ${name}`);
+  }
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
 }

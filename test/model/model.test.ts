@@ -1,8 +1,8 @@
 // Goal: whatever a client asks, a real node answers as the specification says. Method: random sessions against nodes in
 // this process, each answer compared with that of the reference model (README.md). `npm run test:model` has more.
 import { describe, expect, it } from 'vitest';
-import { startNodes } from './nodes.ts';
-import { runModel } from './run.ts';
+import { startNodes, startRecordedNodes } from './in-process.ts';
+import { runBytes, runModel } from './run.ts';
 
 const REQUESTS = 10_000;
 
@@ -11,8 +11,18 @@ describe('the reference model', () => {
     await using nodes = await startNodes();
     const { requests, operations, refusals } = await runModel(nodes, { seed: 1, requests: REQUESTS });
     expect(requests).toBeGreaterThanOrEqual(REQUESTS);
-    expect(operations.size).toBe(40);
+    expect(operations.size).toBe(62);
     expect(refusals.size).toBeGreaterThan(8);
+    expect(nodes.errors).toEqual([]);
+  });
+
+  it('gives the answers of nodes that receive mutated and random bytes at each port', {
+    timeout: 240_000,
+  }, async () => {
+    await using nodes = await startRecordedNodes();
+    const { requests } = await runBytes(nodes, { seed: 1, bytes: 200 });
+    expect(requests).toBeGreaterThan(20);
+    expect(nodes.targets.map(({ recorded }) => recorded.length > 0)).toEqual([true, true, true, true]);
     expect(nodes.errors).toEqual([]);
   });
 });

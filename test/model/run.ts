@@ -1,130 +1,183 @@
 /** Sessions of random requests to real nodes, each answer compared with that of the model. */
+import { sendBytes } from './bytes.ts';
 import { differences, show } from './compare.ts';
 import { Random } from './generate/random.ts';
 import { drawRead, type Subject } from './generate/reads.ts';
 import * as values from './generate/values.ts';
 import { badDatabase, drawCreate, drawDelete, drawTransact } from './generate/writes.ts';
+import type { RecordedNodes } from './in-process.ts';
 import { ReferenceModel } from './model/index.ts';
 import { lastOf } from './model/store.ts';
 import type { Answer, Request, Saved, Sent } from './model/vocabulary.ts';
-import type { Deployment, Nodes } from './nodes.ts';
+import type { Deployment, ModelNode, Nodes } from './nodes.ts';
 
 /** Reads that are in flight together, between two writes. */
 const READS = 24;
 const SAVED_MAX = 20;
+/** Requests whose bytes are recorded. */
+const RECORDED = 200;
+/** Rounds between a kill and the next. */
+const ROUNDS_PER_KILL = 8;
+const UNAVAILABLE_MS = 30_000;
 
 export interface Plan {
   readonly seed: number;
   readonly requests: number;
+  /** Nodes that are killed, one after the other. */
+  readonly kills?: number;
+  /** What the names of its databases begin with, where there may be others; otherwise there are none. */
+  readonly prefix?: string;
 }
 
 export interface Figures {
   requests: number;
+  kills: number;
+  /** Answers that a node did not have, and another one had. */
+  repeats: number;
+  eventsRead: number;
   /** By operation and how it was sent. */
   readonly operations: Map<string, number>;
   readonly refusals: Map<string, number>;
-  eventsRead: number;
 }
 
 /** An answer that is wrong, or a node that has logged an error: with how to see it again. */
 export class Fault extends Error {}
 
-export async function runModel(nodes: Nodes, plan: Plan): Promise<Figures> {
-  const figures: Figures = { requests: 0, operations: new Map(), refusals: new Map(), eventsRead: 0 };
+export async function runModel(nodes: Pick<Nodes, 'deployments' | 'errors'>, plan: Plan): Promise<Figures> {
+  const figures = { requests: 0, kills: 0, repeats: 0, eventsRead: 0, operations: new Map(), refusals: new Map() };
   const random = new Random(plan.seed);
-  while (figures.requests < plan.requests) {
-    const session = new Session(nodes, random.pick(nodes.deployments), { random, plan, figures });
+  while (figures.requests < plan.requests || figures.kills < (plan.kills ?? 0)) {
+    const { errors } = nodes;
+    const session = new Session({ errors, deployment: random.pick(nodes.deployments), random, plan, figures });
     await session.run(15 + random.below(60));
   }
   return figures;
 }
 
+/** Raw bytes at each port of a node, as many as `bytes` conversations, while sessions of the model go on. */
+export async function runBytes(
+  nodes: RecordedNodes,
+  { seed, bytes }: { seed: number; bytes: number },
+): Promise<Figures> {
+  const { recorded, targets, errors } = nodes;
+  await runModel({ deployments: [recorded], errors }, { seed, requests: RECORDED });
+  const plan = { seed, requests: Number.POSITIVE_INFINITY, prefix: 'model-' };
+  const sent = sendBytes(targets, { seed, bytes }).then(() => {
+    plan.requests = 0;
+  });
+  const [figures] = await Promise.all([runModel(nodes, plan), sent]);
+  return figures;
+}
+
 interface Running {
+  readonly errors: readonly string[];
+  readonly deployment: Deployment;
   readonly random: Random;
   readonly plan: Plan;
   readonly figures: Figures;
 }
 
 class Session {
-  readonly #nodes: Nodes;
-  readonly #deployment: Deployment;
   readonly #running: Running;
   readonly #random: Random;
   readonly #model = new ReferenceModel();
   readonly #names: readonly string[];
+  readonly #absent: string;
   readonly #saved = new Map<string, Saved[]>();
   /** Of instances that are, or were. */
   readonly #ids: string[] = [];
+  /** Nodes may be away: what one does not answer another one is asked for. */
+  readonly #mayRepeat: boolean;
 
-  constructor(nodes: Nodes, deployment: Deployment, running: Running) {
-    this.#nodes = nodes;
-    this.#deployment = deployment;
+  constructor(running: Running) {
     this.#running = running;
     this.#random = running.random;
     const { requests } = running.figures;
-    this.#names = ['a', 'b'].map((name) => `${name}-${requests}`);
+    const { prefix = '', kills = 0 } = running.plan;
+    this.#mayRepeat = prefix !== '' || kills > 0;
+    this.#absent = `${prefix}absent`;
+    this.#names = ['a', 'b'].map((name) => `${prefix}${name}-${requests}`);
   }
 
   get #isOver(): boolean {
-    return this.#running.figures.requests >= this.#running.plan.requests;
+    const { figures, plan } = this.#running;
+    return figures.requests >= plan.requests && figures.kills >= (plan.kills ?? 0);
   }
 
   async run(rounds: number): Promise<void> {
     for (const name of this.#names) await this.#send(drawCreate(this.#random, name));
     for (let round = 0; round < rounds && !this.#isOver; round++) {
+      const killed = round % ROUNDS_PER_KILL === 1 ? this.#kill() : undefined;
       await this.#write();
       await Promise.all(this.#drawReads().map((each) => this.#exchange(each)));
+      // It has missed this round, and answers the next one.
+      await (await killed)?.start?.();
       this.#requireSilence();
     }
     for (const name of this.#model.store.databases.keys())
       await this.#send({ kind: 'delete', via: 'DeleteDatabase', database: name });
   }
 
+  /** Within the round, if one is still to be killed. */
+  async #kill(): Promise<ModelNode | undefined> {
+    const { plan, figures, deployment } = this.#running;
+    if (figures.kills >= (plan.kills ?? 0)) return undefined;
+    figures.kills += 1;
+    const node = this.#random.pick(deployment);
+    await new Promise((resolve) => setTimeout(resolve, this.#random.below(30)));
+    await node.kill?.();
+    return node;
+  }
+
   async #write(): Promise<void> {
     const random = this.#random;
-    const name = random.chance(3) ? badDatabase(random) : random.chance(2) ? 'absent' : random.pick(this.#names);
+    const name = random.chance(3) ? badDatabase(random) : random.chance(2) ? this.#absent : random.pick(this.#names);
     const database = this.#model.store.databases.get(name);
     const dice = random.below(100);
     if (dice < 2) return this.#send(drawDelete(random, name, this.#ids));
     if (dice < 5 || (database === undefined && dice < 50)) return this.#send(drawCreate(random, name));
     const before = database === undefined ? 0 : lastOf(database);
-    await this.#send(drawTransact(random, name, database));
+    const drawn = drawTransact(random, name, database);
+    // Without an id it cannot be repeated.
+    await this.#send(this.#mayRepeat ? { ...drawn, id: drawn.id ?? random.uuid() } : drawn);
     const id = database?.transactions[before]?.id;
     // Shows what only the server knows of a new transaction, on which later answers depend.
     if (id === undefined) return;
     const via = random.pick(['FetchTransaction', 'GET transaction'] as const);
-    await this.#exchange({
-      node: random.below(this.#deployment.length),
-      request: { kind: 'lookup', via, database: name, id },
-    });
+    const node = random.below(this.#running.deployment.length);
+    await this.#exchange({ node, request: { kind: 'lookup', via, database: name, id } });
   }
 
   #drawReads(): readonly Sent[] {
-    const left = this.#running.plan.requests - this.#running.figures.requests;
-    return Array.from({ length: Math.min(READS, left) }, () => this.#address(drawRead(this.#random, this.#subject())));
+    const { plan, figures } = this.#running;
+    const left = (plan.kills ?? 0) > 0 ? READS : plan.requests - figures.requests;
+    const count = Math.max(Math.min(READS, left), 0);
+    return Array.from({ length: count }, () => this.#address(drawRead(this.#random, this.#subject())));
   }
 
   #subject(): Subject {
     const random = this.#random;
-    const name = random.chance(1) ? badDatabase(random) : random.chance(1) ? 'absent' : random.pick(this.#names);
+    const name = random.chance(1) ? badDatabase(random) : random.chance(1) ? this.#absent : random.pick(this.#names);
     return { name, database: this.#model.store.databases.get(name), saved: this.#saved.get(name) ?? [] };
   }
 
-  /** To any node, and now and then not below a revision. */
+  /** To any node, by HTTP or a tool of MCP, and now and then not below a revision. */
   #address(request: Request): Sent {
-    const node = this.#random.below(this.#deployment.length);
+    const random = this.#random;
+    const node = random.below(this.#running.deployment.length);
     const database = this.#model.store.databases.get(request.database);
     const last = database === undefined ? 0 : lastOf(database);
     // These say what a node has, which may be less.
     const isOfNode = request.via === 'GET /db/{db}/cached' || request.kind === 'subscribe';
     if (isOfNode) return { request, node, minRevision: BigInt(last) };
-    const hasLeast = !['create', 'delete', 'catalog', 'malformed'].includes(request.kind) && this.#random.chance(8);
-    const isTool =
-      /^tool /.test(request.via) ||
-      (/^(?:GET|POST) /.test(request.via) && this.#random.chance(request.kind === 'transact' ? 50 : 15));
-    if (!hasLeast) return { request, node, isTool };
-    const least = this.#random.chance(90) ? BigInt(this.#random.below(last + 1)) : values.revision(this.#random, last);
-    return { request, node, minRevision: least };
+    const hasLeast = !['create', 'delete', 'catalog', 'malformed'].includes(request.kind) && random.chance(8);
+    if (hasLeast) {
+      const least = random.chance(90) ? BigInt(random.below(last + 1)) : values.revision(random, last);
+      return { request, node, minRevision: least };
+    }
+    const percent = request.kind === 'transact' ? 50 : 15;
+    const mayBeTool = /^(?:GET|POST) /.test(request.via) && random.chance(percent);
+    return { request, node, isTool: mayBeTool || request.via.startsWith('tool ') };
   }
 
   async #send(request: Request): Promise<void> {
@@ -143,27 +196,41 @@ class Session {
 
   /** A wrong answer tells more than what a node has logged about it. */
   #requireSilence(): void {
-    const { plan, figures } = this.#running;
-    const { errors } = this.#nodes;
+    const { plan, figures, errors } = this.#running;
     if (errors.length === 0) return;
-    throw new Fault(
-      [`a node has logged, by request ${figures.requests}:`, ...errors, againBy(plan.seed, figures.requests)].join(
-        '\n',
-      ),
-    );
+    const lines = [`a node has logged, by request ${figures.requests}:`, ...errors];
+    throw new Fault([...lines, againBy(plan, figures.requests)].join('\n'));
   }
 
   async #answerTo(sent: Sent, place: number): Promise<Answer> {
-    try {
-      const node = this.#deployment[sent.node];
-      if (node === undefined) throw new Error(`there is no node ${sent.node}`);
-      return await node.send(sent);
-    } catch (error) {
-      return this.#fail(place, sent, [
-        `no answer: ${error instanceof Error ? error.stack : String(error)}`,
-        ...this.#nodes.errors,
-      ]);
+    const { deployment, errors, plan } = this.#running;
+    const endMs = Date.now() + UNAVAILABLE_MS;
+    for (let tries = 0; ; tries++) {
+      const node = deployment[(sent.node + tries) % deployment.length];
+      const seen = await node?.send(sent).catch((error: unknown) => ({ failure: error }));
+      if (seen !== undefined && !('failure' in seen) && !(this.#mayRepeat && isUnavailable(seen))) {
+        const isKept = plan.prefix === undefined || sent.request.kind !== 'catalog';
+        const names = seen.names?.filter((name) => isKept || name.startsWith(plan.prefix ?? ''));
+        return this.#settled(sent, { ...seen, names }, tries);
+      }
+      if (!this.#mayRepeat || Date.now() > endMs) {
+        const failure = seen !== undefined && 'failure' in seen ? seen.failure : show(seen);
+        const lines = [`no answer: ${failure instanceof Error ? failure.stack : String(failure)}`, ...errors];
+        return this.#fail(place, sent, lines);
+      }
+      this.#running.figures.repeats += 1;
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
+  }
+
+  /** The answer as it is when an earlier try, whose answer was lost, has done nothing. */
+  async #settled({ request, node }: Sent, seen: Answer, tries: number): Promise<Answer> {
+    const isThere = this.#model.store.databases.has(request.database);
+    if (tries === 0) return seen;
+    if (request.kind === 'transact') return { ...seen, members: { ...seen.members, replayed: false } };
+    if (request.kind === 'delete' && seen.error === 'DatabaseNotFound' && isThere) return {};
+    if (request.kind !== 'create' || seen.error !== 'already_exists' || isThere) return seen;
+    return this.#answerTo({ node, request: { ...request, kind: 'database', via: 'FetchLatestDatabase' } }, 0);
   }
 
   #note({ request: { kind, via, database }, isTool }: Sent, { error, events = [], saved, databaseId }: Answer): void {
@@ -179,20 +246,22 @@ class Session {
       this.#saved.set(database, [saved, ...(this.#saved.get(database) ?? [])].slice(0, SAVED_MAX));
   }
 
-  #fail(place: number, { request, node, minRevision }: Sent, lines: readonly string[]): never {
-    const { seed } = this.#running.plan;
-    const where = `node ${node + 1} of ${this.#deployment.length}`;
+  #fail(place: number, { request, node, minRevision, isTool }: Sent, lines: readonly string[]): never {
+    const { plan, deployment } = this.#running;
+    const where = `${isTool === true ? 'MCP of ' : ''}node ${node + 1} of ${deployment.length}`;
     const least = minRevision === undefined ? '' : `, x-min-revision ${minRevision}`;
-    throw new Fault(
-      [`seed ${seed}, request ${place}, to ${where}${least}: ${show(request)}`, ...lines, againBy(seed, place)].join(
-        '\n',
-      ),
-    );
+    const what = `seed ${plan.seed}, request ${place}, to ${where}${least}: ${show(request)}`;
+    throw new Fault([what, ...lines, againBy(plan, place)].join('\n'));
   }
 }
 
-function againBy(seed: number, requests: number): string {
-  return `again: npm run test:model -- --seed ${seed} --requests ${requests}`;
+/** Another node, or the same one later, has the answer; what was asked for may be done. */
+function isUnavailable({ error = '' }: Answer): boolean {
+  return /^(?:UNAVAILABLE|CANCELLED|503)/.test(error) || error.includes('"code":-32603');
+}
+
+function againBy({ seed, kills = 0 }: Plan, requests: number): string {
+  return `again: npm run test:model -- --seed ${seed} --requests ${requests}${kills > 0 ? ` --kills ${kills}` : ''}`;
 }
 
 function add(counts: Map<string, number>, name: string): void {

@@ -24,7 +24,11 @@ export function drawDelete(random: Random, name: string, ids: readonly string[])
   return { kind: 'delete', via, database: name, ...(id === undefined ? {} : { id }) };
 }
 
-export function drawTransact(random: Random, name: string, database: Database | undefined): Request {
+export function drawTransact(
+  random: Random,
+  name: string,
+  database: Database | undefined,
+): Extract<Request, { kind: 'transact' }> {
   const last = database === undefined ? 0 : lastOf(database);
   const known = database?.transactions.map(({ id }) => id) ?? [];
   const via = random.pick([
