@@ -55,8 +55,12 @@ const IN_FLIGHT = 24;
 const SILENCE_MS = 30;
 const BYTES_MAX = 1 << 18;
 
-/** Sends so many conversations, some at a time. */
-export async function sendBytes(targets: readonly Target[], plan: { seed: number; bytes: number }): Promise<void> {
+/** Sends so many conversations, some at a time; then `meanwhile` is asked for no more requests. */
+export async function sendBytes(
+  targets: readonly Target[],
+  plan: { seed: number; bytes: number },
+  meanwhile: { requests: number },
+): Promise<void> {
   for (const target of targets) target.isOver = true;
   const random = new Random(plan.seed);
   let left = plan.bytes;
@@ -68,6 +72,7 @@ export async function sendBytes(targets: readonly Target[], plan: { seed: number
     }
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, send));
+  meanwhile.requests = 0;
 }
 
 /** One in ten is random from its first byte on; one in ten of the others was of another port. */
@@ -87,22 +92,10 @@ function conversation(random: Random, target: Target, targets: readonly Target[]
 
 /** What parsers look for. */
 const WORDS: readonly Buffer[] = [
-  ...['\r\n\r\n', '\r\n', '\0', 'Transfer-Encoding: chunked\r\n', 'Content-Length: 5\r\n', 'Content-Length: -1\r\n'],
-  ...['Expect: 100-continue\r\n', 'Connection: upgrade\r\nUpgrade: h2c\r\n', 'ffffffffffffffff\r\n', '0\r\n\r\n'],
-  ...[
-    'GET * HTTP/1.1\r\n',
-    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-    '%00',
-    '/../',
-    '?a=%',
-    '\u00ff',
-    '"',
-    '\\ud800',
-    '{',
-    '[[',
-  ],
-  ...['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', ',"id":null', ',"id":1e400', '1e999', '-', '"params":[]', 'CPLN'],
-].map((word) => Buffer.from(word, 'latin1'));
+  '\r\n\r\n|\r\n|\0|Transfer-Encoding: chunked\r\n|Content-Length: 5\r\n|Content-Length: -1\r\n|0\r\n\r\n|\u00ff|"|{|[[|-',
+  'Expect: 100-continue\r\n|Connection: upgrade\r\nUpgrade: h2c\r\n|ffffffffffffffff\r\n|GET * HTTP/1.1\r\n|%00|/../|?a=%',
+  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n|[{"jsonrpc":"2.0","id":1,"method":"ping"}]|,"id":null|,"id":1e400|"params":[]|\\ud800|CPLN',
+].flatMap((words) => words.split('|').map((word) => Buffer.from(word, 'latin1')));
 /** Types of frames of HTTP/2 and one beyond. */
 const FRAME_TYPES = 11;
 const LENGTHS = [0, 1, 4, 5, 6, 8, 255, 16_384, 16_385];

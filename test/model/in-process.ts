@@ -7,10 +7,8 @@ import { RECORDED_HOST, Target } from './bytes.ts';
 import { type Addresses, Clients, type Deployment, type Nodes, untilVoters } from './nodes.ts';
 
 const PORTS = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
-export const SMALL: readonly string[] = [
-  ...['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'],
-  '--read-wait-ms=50',
-];
+const DISK = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
+export const SMALL: readonly string[] = [...DISK, '--read-wait-ms=50'];
 
 interface Started extends Addresses {
   readonly peer: string;

@@ -51,15 +51,14 @@ class KilledNode implements ModelNode, AsyncDisposable {
     this.#isKilled = false;
     this.#ports = PORTS.map((name) => `--${name}-port=${/:(\d+)(?:\/metrics)?$/.exec(process[name])?.[1]}`);
     this.#clients = new Clients(process);
-    void process.ended.then((how) => {
-      this.#errors.push(
-        ...process
-          .log()
-          .split('\n')
-          .filter((line) => /"level":"(?:error|fatal)"/.test(line)),
-      );
-      if (!this.#isKilled) this.#errors.push(`a process has ended: ${how}`);
-    });
+    void this.#watch(process);
+  }
+
+  async #watch(process: NodeProcess): Promise<void> {
+    const how = await process.ended;
+    const isError = (line: string): boolean => /"level":"(?:error|fatal)"/.test(line);
+    this.#errors.push(...process.log().split('\n').filter(isError));
+    if (!this.#isKilled) this.#errors.push(`a process has ended: ${how}`);
   }
 
   async kill(): Promise<void> {

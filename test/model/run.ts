@@ -19,6 +19,7 @@ const RECORDED = 200;
 /** Rounds between a kill and the next. */
 const ROUNDS_PER_KILL = 8;
 const UNAVAILABLE_MS = 30_000;
+const PAUSE_MS = 20;
 
 export interface Plan {
   readonly seed: number;
@@ -62,10 +63,7 @@ export async function runBytes(
   const { recorded, targets, errors } = nodes;
   await runModel({ deployments: [recorded], errors }, { seed, requests: RECORDED });
   const plan = { seed, requests: Number.POSITIVE_INFINITY, prefix: 'model-' };
-  const sent = sendBytes(targets, { seed, bytes }).then(() => {
-    plan.requests = 0;
-  });
-  const [figures] = await Promise.all([runModel(nodes, plan), sent]);
+  const [figures] = await Promise.all([runModel(nodes, plan), sendBytes(targets, { seed, bytes }, plan)]);
   return figures;
 }
 
@@ -107,11 +105,14 @@ class Session {
   async run(rounds: number): Promise<void> {
     for (const name of this.#names) await this.#send(drawCreate(this.#random, name));
     for (let round = 0; round < rounds && !this.#isOver; round++) {
-      const killed = round % ROUNDS_PER_KILL === 1 ? this.#kill() : undefined;
+      // With the write, or with the reads.
+      const [early, late] = round % ROUNDS_PER_KILL === 1 ? [this.#random.chance(50), true] : [false, false];
+      const killed = early ? this.#kill() : undefined;
       await this.#write();
-      await Promise.all(this.#drawReads().map((each) => this.#exchange(each)));
-      // It has missed this round, and answers the next one.
-      await (await killed)?.start?.();
+      const reads = Promise.all(this.#drawReads().map((each) => this.#exchange(each)));
+      const node = await (killed ?? (late ? this.#kill() : undefined));
+      await reads;
+      await node?.start?.();
       this.#requireSilence();
     }
     for (const name of this.#model.store.databases.keys())
@@ -124,7 +125,6 @@ class Session {
     if (figures.kills >= (plan.kills ?? 0)) return undefined;
     figures.kills += 1;
     const node = this.#random.pick(deployment);
-    await new Promise((resolve) => setTimeout(resolve, this.#random.below(30)));
     await node.kill?.();
     return node;
   }
@@ -219,7 +219,7 @@ class Session {
         return this.#fail(place, sent, lines);
       }
       this.#running.figures.repeats += 1;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause();
     }
   }
 
@@ -227,7 +227,10 @@ class Session {
   async #settled({ request, node }: Sent, seen: Answer, tries: number): Promise<Answer> {
     const isThere = this.#model.store.databases.has(request.database);
     if (tries === 0) return seen;
-    if (request.kind === 'transact') return { ...seen, members: { ...seen.members, replayed: false } };
+    if (request.kind === 'transact') {
+      const { replayed: _, ...members } = seen.members ?? {};
+      return { ...seen, members };
+    }
     if (request.kind === 'delete' && seen.error === 'DatabaseNotFound' && isThere) return {};
     if (request.kind !== 'create' || seen.error !== 'already_exists' || isThere) return seen;
     return this.#answerTo({ node, request: { ...request, kind: 'database', via: 'FetchLatestDatabase' } }, 0);
@@ -253,6 +256,13 @@ class Session {
     const what = `seed ${plan.seed}, request ${place}, to ${where}${least}: ${show(request)}`;
     throw new Fault([what, ...lines, againBy(plan, place)].join('\n'));
   }
+}
+
+/** Leaves the processor to those that are waited for. */
+function pause(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, PAUSE_MS);
+  return promise;
 }
 
 /** Another node, or the same one later, has the answer; what was asked for may be done. */

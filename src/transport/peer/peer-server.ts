@@ -122,11 +122,16 @@ export class PeerServer {
  * throws in the event loop, where nothing catches it, and would end the process (1.14.7).
  */
 function ignoreLateResponse(message: unknown): void {
-  const { stream } = message as { readonly stream: ServerHttp2Stream };
+  if (!isCreation(message)) return;
+  const { stream } = message;
   const respond = stream.respond.bind(stream);
   stream.respond = (...response) => {
     if (!stream.closed && !stream.destroyed) respond(...response);
   };
+}
+
+function isCreation(message: unknown): message is { readonly stream: ServerHttp2Stream } {
+  return typeof message === 'object' && message !== null && 'stream' in message;
 }
 
 function serverOptions(limits: PeerLimits): Record<string, number> {

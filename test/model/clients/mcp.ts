@@ -46,7 +46,7 @@ export class McpClient implements Disposable {
     return { ...failure({ status: Number(status), headers: {}, text: page }), isUnscoped: true };
   }
 
-  /** Every third call takes the id of one in flight, if there is one: refused, it is sent again with an id of its own. */
+  /** Every third call takes the id of one in flight, if there is one. Refused, it is sent again with its own id. */
   async #call({ method, path, body }: HttpCall): Promise<Message> {
     const session = await (this.#session ??= this.#begin());
     const [, short, q] = /^([^?]+)\?q=([\w-]+)$/.exec(path) ?? [];
