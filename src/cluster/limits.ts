@@ -70,6 +70,11 @@ export interface CoreLimits {
   /** How often it says that it drains, and for how long that is believed when nothing more is heard of it. */
   readonly leavingTellMs: number;
   readonly leavingMs: number;
+  /** How often peers are asked what time it is, and for how long an answer is believed (peer-clocks.ts). */
+  readonly clockAskMs: number;
+  readonly clockKeptMs: number;
+  /** The clock of a node that leads is at most so far from those of its peers; one that is set further is noted. */
+  readonly clockSkewMsMax: number;
   /** How long a core that drains waits for answers that only its own disks and leases hold up; longer than a lease. */
   readonly owedMs: number;
   /** How often groups that are not what they should be are looked at, and how many of them at a time. */
@@ -145,6 +150,9 @@ export const LIMITS: CoreLimits = {
   heirWaitMs: 500,
   leavingTellMs: 500,
   leavingMs: 2500,
+  clockAskMs: 1000,
+  clockKeptMs: 10_000,
+  clockSkewMsMax: 2000,
   owedMs: 11_000,
   membershipLookMs: 100,
   membershipLooks: 64,

@@ -51,6 +51,8 @@ export interface NodeHealth {
   readonly disk: DiskLevel;
   /** False when it does not reach the leader of the catalog: it answers nothing of any database (C21). */
   readonly knowsCatalog: boolean;
+  /** Its clock is so far from those of other nodes that it leads nothing that they can, and dates nothing (C41). */
+  readonly isClockFar: boolean;
   readonly groupCount: number;
   /** Proposals that are taken in and not yet answered. */
   readonly pendingProposals: number;

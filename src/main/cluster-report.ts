@@ -15,7 +15,7 @@ export function renderCluster(cluster: ClusterDescription): string {
   const rows = nodes.map((node) => [
     String(node.node),
     node.name,
-    node.isDraining ? `${node.state}, drains` : node.state,
+    `${node.state}${node.isDraining ? ', drains' : ''}${clockOf(node.clockAheadMs)}`,
     node.zone,
     node.answers ? 'yes' : 'no',
     node.catalogRole,
@@ -97,15 +97,31 @@ function originLines(databases: readonly Database[]): readonly string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
+/** Clocks that agree so well are not mentioned. */
+const SHOWN_MS = 500;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+function clockOf(aheadMs = 0): string {
+  if (Math.abs(aheadMs) < SHOWN_MS) return '';
+  return `, clock ${spanOf(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead' : 'behind'}`;
+}
+
+function spanOf(ms: number): string {
+  if (ms < HOUR_MS) return `${(ms / 1000).toFixed(1)} s`;
+  return ms < 2 * DAY_MS ? `${(ms / HOUR_MS).toFixed(1)} h` : `${Math.round(ms / DAY_MS)} days`;
+}
+
 /** What needs somebody's attention first. */
 function rankOf({ leader, isSettled }: Database): number {
   if (leader === undefined) return 0;
   return isSettled ? 2 : 1;
 }
 
-function rowOf({ name, nodes, leaving, leader, members, isSettled }: Database): readonly string[] {
+function rowOf({ name, nodes, leaving, leader, members, isSettled, recordedAheadMs = 0 }: Database): readonly string[] {
   const lag = Math.max(0, ...members.map((member) => member.lag));
   const from = leaving.length === 0 ? '' : ` (leaves ${leaving.join(' ')})`;
-  const state = isSettled ? 'settled' : 'moving';
+  const ahead = recordedAheadMs < SHOWN_MS ? '' : `, recorded time ${spanOf(recordedAheadMs)} ahead`;
+  const state = `${isSettled ? 'settled' : 'moving'}${ahead}`;
   return [name, `${nodes.join(' ')}${from}`, String(leader ?? '-'), members.length === 0 ? '-' : String(lag), state];
 }

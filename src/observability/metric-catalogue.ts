@@ -262,6 +262,14 @@ export const GAUGES: Table<GaugeLabels> = {
     help: 'Bytes that all databases hold of entries and requests that are not settled yet: not committed, not applied, or not known to all copies. The setting replication-memory-bytes bounds it.',
     labels: NONE,
   },
+  cairn_clock_offset_seconds: {
+    help: 'How far the clock of this node is ahead of that of another node (negative: behind), at the least: half of the round trip in which it was measured is subtracted.',
+    labels: PEER,
+  },
+  cairn_recorded_time_ahead_seconds: {
+    help: 'How far the last recorded time of a database that this node leads is ahead of the clock of this node, if by more than 2 s: of the one that is furthest. Later recorded times repeat it.',
+    labels: NONE,
+  },
   cairn_store_size_bytes: {
     help: 'Bytes of files on disk, by kind; log and LevelDB are measured every 10 s.',
     labels: { kind: ['wal', 'leveldb', 'ballast'] },

@@ -177,6 +177,8 @@ export interface GaugeLabels {
   readonly cairn_raft_applied_index: NoLabels;
   readonly cairn_raft_proposals_pending: NoLabels;
   readonly cairn_replication_memory_bytes: NoLabels;
+  readonly cairn_recorded_time_ahead_seconds: NoLabels;
+  readonly cairn_clock_offset_seconds: PeerLabels;
   readonly cairn_raft_members: { readonly role: 'voter' | 'learner' };
   readonly cairn_raft_members_behind: NoLabels;
   readonly cairn_raft_follower_lag_entries: PeerLabels;

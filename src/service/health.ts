@@ -3,9 +3,9 @@ import type { HealthReply } from './operations.ts';
 
 /** How the node is; never whether one database is well. */
 export function health(context: ServiceContext): HealthReply {
-  const { accepting, disk, knowsCatalog } = context.node.health();
+  const { accepting, disk, knowsCatalog, isClockFar } = context.node.health();
   const readable = accepting && knowsCatalog;
-  const isWhole = readable && disk === 'open';
+  const isWhole = readable && disk === 'open' && !isClockFar;
   return {
     status: isWhole ? 'ok' : 'degraded',
     version: context.release,

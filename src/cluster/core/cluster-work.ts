@@ -19,6 +19,7 @@ import {
 import { type Registrar, type Registration, registrar } from '../catalog/registrar.ts';
 import type { Group } from '../group/group.ts';
 import { LeaderBalance } from '../group/leader-balance.ts';
+import { PeerClocks } from '../group/peer-clocks.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { NodeOrder } from '../orders/decommission.ts';
@@ -26,7 +27,7 @@ import { Departures } from '../orders/departures.ts';
 import { type ClusterDescription, describeHere } from '../orders/describe.ts';
 import { type NodeOrders, nodeOrders, type OrderAnswer } from '../orders/node-orders.ts';
 import type { Binding, NodeRegistration, RegisteredNode } from '../outcome.ts';
-import type { DepartureItem, FenceItem } from '../peer/forward.ts';
+import type { ClockItem, DepartureItem, FenceItem } from '../peer/forward.ts';
 import { peersOf } from '../peers.ts';
 import { Hosting } from '../placement/hosting.ts';
 import { Moves } from '../placement/moves.ts';
@@ -51,7 +52,7 @@ export interface ClusterWorkPorts extends CorePorts {
   /** Hands a payload to the node that leads the group, and expects no answer. */
   readonly tell: (to: NodeId, group: GroupId, payload: Uint8Array) => void;
   /** Says something to another node at the end of the turn; it may be lost. */
-  readonly post: (to: NodeId, item: FenceItem | DepartureItem) => void;
+  readonly post: (to: NodeId, item: FenceItem | DepartureItem | ClockItem) => void;
   /** Tells the front outcomes. */
   readonly settled: (settlements: readonly Settlement[]) => void;
   /** The groups that this node leads. */
@@ -86,11 +87,15 @@ export class ClusterWork {
   readonly recoveries: DatabaseRecoveries;
   readonly fence: CatalogFence;
   readonly departures: Departures;
+  readonly clocks: PeerClocks;
 
   constructor(ports: ClusterWorkPorts) {
     const find = (id: GroupId): Group | undefined => ports.lifecycle.find(id);
     this.#ports = ports;
-    this.departures = new Departures({ ...ports, others: () => this.#others() });
+    const others = (): Iterable<NodeId> => this.#others();
+    this.clocks = new PeerClocks({ ...ports, others });
+    const refusesWrites = (): boolean => ports.disk() !== 'open' || this.clocks.farMs !== undefined;
+    this.departures = new Departures({ ...ports, others, refusesWrites });
     const isLeaving = (node: NodeId): boolean => this.departures.isLeaving(node);
     const reviewCatalog = (): void => this.review(CATALOG_GROUP);
     this.#placements = new PlacementDriver({ ...ports, find, isLeaving, reviewCatalog });
@@ -102,7 +107,7 @@ export class ClusterWork {
     const groups = (): Iterable<Group> => ports.lifecycle.openGroups;
     const isUnfit = (node: NodeId): boolean => this.departures.isUnfit(node);
     this.#balance = new LeaderBalance({ ...ports, isUnfit });
-    this.#fullDisk = new FullDisk({ ...ports, isUnfit });
+    this.#fullDisk = new FullDisk({ ...ports, isUnfit, refusesWrites });
     this.#stall = new StalledLog({ ...ports, groups, isLeaving, waitsSinceMs: () => ports.feed.waitsSinceMs });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
     const sight = new FenceSight(() => find(CATALOG_GROUP), ports.monotonicMs);
@@ -133,6 +138,7 @@ export class ClusterWork {
   }
 
   tick(nowMs: number): void {
+    this.clocks.tick(nowMs);
     this.#placements.drive(nowMs);
     this.#moves.driver.drive(nowMs);
     if (this.#ports.upkeep !== undefined && this.#isOpen) this.#balance.drive(nowMs);
@@ -240,12 +246,14 @@ export class ClusterWork {
 
   /** What this node knows of the cluster. */
   describe(): Omit<ClusterDescription, 'clusterId'> {
-    const { node, catalog, lifecycle, monotonicMs } = this.#ports;
+    const { node, catalog, lifecycle, monotonicMs, clock } = this.#ports;
     return describeHere({
       node,
       catalog: catalog(),
       find: (id) => lifecycle.find(id),
       isLeaving: (each) => this.departures.isLeaving(each),
+      clock: this.clocks.standing,
+      wallMs: clock.nowMs(),
       nowMs: monotonicMs(),
     });
   }

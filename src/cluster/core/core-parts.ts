@@ -118,7 +118,8 @@ export class CoreParts {
     this.forwards = new Forwards({ ...ports, ...this.#forwarding(), session: seed() >>> 0, ...requests });
     const { forwards } = this;
     const world = { clock, random, placement, view: () => this.#view(), level: () => this.catalog.level, disk };
-    this.intake = new Intake({ machines, limits, forwards, memory, ...world, ...requests });
+    const clockFar = (): number | undefined => this.cluster.clocks.farMs;
+    this.intake = new Intake({ machines, limits, forwards, memory, clockFar, ...world, ...requests });
     this.reads = new ReadBarrier({ ...requests, limits });
     const { reads, intake } = this;
     const passOn = (group: Group): void => intake.passOn(group);
@@ -209,13 +210,14 @@ export class CoreParts {
   }
 
   /** Who else may ask, and say something of the catalog. */
-  #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence' | 'departing' | 'held'> {
+  #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence' | 'departing' | 'clock' | 'held'> {
     return {
       held: this.memory.forwarded,
       isKnown: (id) => this.cluster.isKnown(id),
       titles: this.lifecycle,
       fence: (from, item) => this.cluster.fence.take(from, item),
       departing: (from, item) => this.cluster.departures.heard(from, item),
+      clock: (from, item) => this.cluster.clocks.heard(from, item),
     };
   }
 

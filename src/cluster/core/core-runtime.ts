@@ -31,7 +31,7 @@ import type { ClusterWork } from './cluster-work.ts';
 import { CoreParts } from './core-parts.ts';
 import type { CorePorts } from './core-ports.ts';
 import { drainCore, leaveCore } from './drain.ts';
-import { type CoreStanding, countMembers, lagOf } from './standing.ts';
+import { type CoreStanding, countMembers, lagOf, recordedAheadOf } from './standing.ts';
 import { startUp } from './startup.ts';
 import { Turns } from './turns.ts';
 
@@ -82,7 +82,7 @@ export class CoreRuntime implements CoreLink {
 
   /** As it is now; passes over the groups that are led here. */
   get standing(): CoreStanding {
-    const { leadership, rest, feed, totals, memory } = this.#parts;
+    const { leadership, rest, feed, totals, memory, cluster, catalog } = this.#parts;
     const { committedIndex, appliedIndex } = totals.levels;
     return {
       ...countMembers(this.membershipOf(CATALOG_GROUP)),
@@ -90,6 +90,12 @@ export class CoreRuntime implements CoreLink {
       logQueue: feed.inFlightCount,
       storeQueue: committedIndex - appliedIndex,
       heldBytes: memory.heldBytes,
+      clock: cluster.clocks.standing,
+      recordedAhead: recordedAheadOf(leadership.led, {
+        wallMs: this.#ports.clock.nowMs(),
+        aheadMsMax: this.#ports.limits.clockSkewMsMax,
+        nameOf: (group) => catalog.bindingOf(group)?.name,
+      }),
     };
   }
 
@@ -239,7 +245,10 @@ export class CoreRuntime implements CoreLink {
 
   /** A node can be reached that could not be: there may be a quorum again. */
   reachable(node: NodeId): void {
-    this.#turns.hear(() => this.#parts.replication.reachable(node, this.#ports.monotonicMs()));
+    this.#turns.hear(() => {
+      this.#parts.cluster.clocks.reached(node);
+      this.#parts.replication.reachable(node, this.#ports.monotonicMs());
+    });
   }
 
   /** Another membership may be wanted for the group than before. */

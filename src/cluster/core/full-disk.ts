@@ -1,5 +1,6 @@
 /**
- * What a node does whose disk has so little room that writes are refused: it hands over what others can lead.
+ * What a node does that refuses writes, for want of room on its disk or for its clock: it hands over what others can
+ * lead.
  *
  * A leader refuses what its own disk may not take, for all clients of the cluster; a follower takes in what a leader
  * with more room has taken (C37). So a lead costs writes here, and nothing where the disk is open. Only where the
@@ -11,17 +12,16 @@
  */
 import { type NodeId, nodeOf } from '#base';
 import type { Input } from '#raft';
-import type { DiskLevel } from '#storage';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
 import { heirsOf } from './stalled-log.ts';
 
 export interface FullDiskPorts {
   readonly limits: Pick<CoreLimits, 'electionWindowMs'>;
-  readonly disk: () => DiskLevel;
+  readonly refusesWrites: () => boolean;
   /** The groups that this node leads. */
   readonly led: () => Iterable<Group>;
-  /** Whether a node is about to end, or has no room either. */
+  /** Whether a node is about to end, or refuses writes, too. */
   readonly isUnfit: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }
@@ -39,10 +39,10 @@ export class FullDisk {
     this.#attempts.delete(group);
   }
 
-  /** Looks whether there is room, and whoever could lead in its place. */
+  /** Looks whether writes are refused, and who could lead in its place. */
   drive(nowMs: number): void {
-    const { limits, disk, led, isUnfit, step } = this.#ports;
-    if (disk() === 'open') return this.#attempts.clear();
+    const { limits, refusesWrites, led, isUnfit, step } = this.#ports;
+    if (!refusesWrites()) return this.#attempts.clear();
     for (const group of led()) {
       const { atMs, count } = this.#attempts.get(group) ?? { atMs: Number.NEGATIVE_INFINITY, count: 0 };
       if (nowMs < atMs + 2 * limits.electionWindowMs) continue;

@@ -2,11 +2,12 @@
  * How a core is: what is looked at once a second, beside its reports, because nobody counts it as it changes and it
  * need not be newer. The core looks, in its isolate; the front, which has the metrics, shows it.
  */
-import { type NodeId, nodeOf } from '#base';
+import { type GroupId, type NodeId, nodeOf } from '#base';
 import type { Metrics } from '#observability';
 import { lastId, type Membership, members } from '#raft';
 import type { LostCampaign } from '../group/campaigns.ts';
 import type { Group } from '../group/group.ts';
+import type { ClockStanding } from '../group/peer-clocks.ts';
 
 export interface CoreStanding {
   /** Of the catalog, to which every node belongs. */
@@ -20,6 +21,16 @@ export interface CoreStanding {
   readonly storeQueue: number;
   /** What all groups hold of entries and of requests that are none yet (C35). */
   readonly heldBytes: number;
+  readonly clock: ClockStanding;
+  readonly recordedAhead: RecordedAhead | undefined;
+}
+
+/** Databases led here that were given recorded times which the clock has not reached: their times stand still. */
+export interface RecordedAhead {
+  readonly count: number;
+  /** The one that is furthest ahead. */
+  readonly database: string;
+  readonly aheadMs: number;
 }
 
 /** What has been counted since the last look, where the core runs. */
@@ -63,6 +74,26 @@ export function lagOf(led: Iterable<LedGroup>, told: Iterable<NodeId>): Readonly
   return lag;
 }
 
+/** What is known of recorded times ahead of the clock, unless it is less than what clocks may differ by. */
+export function recordedAheadOf(
+  led: Iterable<Pick<Group, 'id' | 'machine'>>,
+  clock: {
+    readonly wallMs: number;
+    readonly aheadMsMax: number;
+    readonly nameOf: (group: GroupId) => string | undefined;
+  },
+): RecordedAhead | undefined {
+  let found: RecordedAhead | undefined;
+  for (const { id, machine } of led) {
+    const aheadMs = machine.recordedTimeMs - clock.wallMs;
+    const database = aheadMs > clock.aheadMsMax ? clock.nameOf(id) : undefined;
+    if (database === undefined) continue;
+    const count = (found?.count ?? 0) + 1;
+    found = found !== undefined && found.aheadMs >= aheadMs ? { ...found, count } : { count, database, aheadMs };
+  }
+  return found;
+}
+
 /** What counts of a group that is led here. */
 type LedGroup = Pick<Group, 'isAtRest' | 'timeless'>;
 
@@ -74,8 +105,9 @@ export function observeStanding(metrics: Metrics): (standing: StandingMessage, m
   const log = metrics.gauge('cairn_worker_queue_depth', { worker: 'log' });
   const store = metrics.gauge('cairn_worker_queue_depth', { worker: 'store' });
   const held = metrics.gauge('cairn_replication_memory_bytes', {});
+  const ahead = metrics.gauge('cairn_recorded_time_ahead_seconds', {});
   // Until the first look, which may be long after the first scrape.
-  for (const gauge of [voters, learners, core, log, store, held]) gauge.set(0);
+  for (const gauge of [voters, learners, core, log, store, held, ahead]) gauge.set(0);
   const delays = metrics.histogram('cairn_core_tick_delay_seconds', {});
   const campaigns = {
     lost: metrics.counter('cairn_raft_election_total', { result: 'lost' }),
@@ -89,10 +121,14 @@ export function observeStanding(metrics: Metrics): (standing: StandingMessage, m
     log.set(standing.logQueue);
     store.set(standing.storeQueue);
     held.set(standing.heldBytes);
-    const lag = [...standing.lag].toSorted(([one], [other]) => one - other);
+    ahead.set((standing.recordedAhead?.aheadMs ?? 0) / MS_PER_SECOND);
+    metrics.setSeries(
+      'cairn_clock_offset_seconds',
+      byNode(standing.clock.peers).map(([node, ms]) => ({ labels: { peer: String(node) }, value: ms / MS_PER_SECOND })),
+    );
     metrics.setSeries(
       'cairn_raft_follower_lag_entries',
-      lag.map(([node, value]) => ({ labels: { peer: String(node) }, value })),
+      byNode(standing.lag).map(([node, value]) => ({ labels: { peer: String(node) }, value })),
     );
     for (const delayMs of standing.tickDelaysMs) delays.observe(delayMs / MS_PER_SECOND);
     const { lost, timed_out: timedOut, not_held: notHeld } = standing.lostCampaigns;
@@ -100,4 +136,8 @@ export function observeStanding(metrics: Metrics): (standing: StandingMessage, m
     if (timedOut > 0) campaigns.timed_out.add(timedOut);
     if (notHeld > 0) campaigns.not_held.add(notHeld);
   };
+}
+
+function byNode(values: ReadonlyMap<NodeId, number>): readonly (readonly [NodeId, number])[] {
+  return [...values].toSorted(([one], [other]) => one - other);
 }

@@ -83,6 +83,8 @@ export interface FrontPorts {
   /** The catalog as the core has it when the link opens. */
   readonly catalog: CatalogState;
   readonly disk: () => DiskLevel;
+  /** Whether this node dates nothing (C41); by default its clock is believed. */
+  readonly isClockFar?: () => boolean;
   readonly storedRevision: (group: GroupId) => Revision;
   /** Runs the flush at the end of this turn of the event loop. */
   readonly schedule: (flush: () => void) => void;
@@ -291,6 +293,7 @@ export class FrontNode implements Node {
       accepting: this.#leaving === undefined && this.#draining === undefined,
       disk: this.#ports.disk(),
       knowsCatalog: !this.#lease.isLost,
+      isClockFar: this.#ports.isClockFar?.() ?? false,
       groupCount: this.#catalog.count + 1,
       pendingProposals: this.#pendingProposals,
     };

@@ -27,6 +27,7 @@ import { logRecoveries } from '../rescue/recovery-log.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
 import { type CoreData, CoreThread, type CoreThreadListeners } from '../thread/core-thread.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
+import { ClockWatch } from './clock-watch.ts';
 import { watchDisk } from './disk-watch.ts';
 import { FrontNode } from './front-node.ts';
 import { Joining } from './joining.ts';
@@ -83,7 +84,8 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const { dataDirectory, logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory }, 'core', failure);
   const peers = new PeerMetrics(metrics, logger);
-  const listeners = { onFatal, ...ordersHeardBy(options), ...measuresShownBy(metrics, peers) };
+  const clock = new ClockWatch(logger);
+  const listeners = { onFatal, ...ordersHeardBy(options), ...measuresShownBy(metrics, peers, clock) };
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);
@@ -130,6 +132,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     catalog,
     ...(peerPort !== undefined && joining.reachable(identity.storeId, peerPort)),
     disk: () => guard.level,
+    isClockFar: () => clock.isFar,
     storedRevision: (group) => storedRevision(store, group),
     schedule: setImmediate,
     monotonicMs: () => performance.now(),
@@ -158,11 +161,16 @@ function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onToldT
 function measuresShownBy(
   metrics: Metrics,
   peers: PeerMetrics,
+  clock: ClockWatch,
 ): Pick<CoreThreadListeners, 'onMeasures' | 'onPeers' | 'onStanding'> {
+  const show = observeStanding(metrics);
   return {
     onMeasures: observeMeasures(metrics),
     onPeers: (measures) => peers.show(measures),
-    onStanding: observeStanding(metrics),
+    onStanding: (standing, messagesSent) => {
+      show(standing, messagesSent);
+      clock.look(standing);
+    },
   };
 }
 

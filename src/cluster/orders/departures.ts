@@ -1,13 +1,12 @@
 /**
  * Which nodes are to lead nothing that another one could, as they say themselves: those that are about to end, which
- * would hand leads on at once, and get no copies either; and those whose disks have no room, which would refuse what is
- * written (C38).
+ * would hand leads on at once, and get no copies either; and those that would refuse what is written, for want of room
+ * on their disks or for their clocks (C38, C41).
  *
  * Nothing depends on it. What is said may be lost, is said again and again, and is forgotten when it is not said any
  * more: a node that did not end after all, or that is back, or has room again, is one like any other.
  */
 import type { NodeId } from '#base';
-import type { DiskLevel } from '#storage';
 import type { CoreLimits } from '../limits.ts';
 import type { DepartureItem } from '../peer/forward.ts';
 
@@ -19,7 +18,8 @@ export interface DeparturesPorts {
   readonly monotonicMs: () => number;
   /** Says something to another node at the end of the turn; it may be lost. */
   readonly post: (to: NodeId, item: DepartureItem) => void;
-  readonly disk: () => DiskLevel;
+  /** Whether this node refuses what it is to write as a leader. */
+  readonly refusesWrites: () => boolean;
 }
 
 export class Departures {
@@ -59,7 +59,7 @@ export class Departures {
 
   tick(nowMs: number): void {
     const kind = this.#isLeaving ? 'leaving' : 'full';
-    if (nowMs < this.#tellMs || (!this.#isLeaving && this.#ports.disk() === 'open')) return;
+    if (nowMs < this.#tellMs || (!this.#isLeaving && !this.#ports.refusesWrites())) return;
     const { limits, others, post } = this.#ports;
     this.#tellMs = nowMs + limits.leavingTellMs;
     for (const node of others()) post(node, { kind });

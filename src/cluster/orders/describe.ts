@@ -14,6 +14,7 @@ import {
 } from '#base';
 import { everybody, isVoter, lastId, type Standing, standingOf } from '#raft';
 import type { Group } from '../group/group.ts';
+import type { ClockStanding } from '../group/peer-clocks.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
 
@@ -30,6 +31,8 @@ export interface DescribedNode extends RegisteredNode {
   /** Databases that it leads. */
   readonly leads: number;
   readonly catalogRole: CatalogRole;
+  /** How far its clock is before those of its peers, by its own word; absent: not at all, or it was not heard. */
+  readonly clockAheadMs?: number;
 }
 
 /** A member of a group as its leader sees it. */
@@ -65,6 +68,8 @@ export interface DescribedDatabase {
   readonly members: readonly DescribedMember[];
   /** Undefined of an instance that was created. */
   readonly recovery: DescribedRecovery | undefined;
+  /** How far its last recorded time is before the clock of its leader: later ones repeat it. Absent: it is not. */
+  readonly recordedAheadMs?: number;
 }
 
 export interface ClusterDescription {
@@ -88,6 +93,9 @@ export interface DescriptionParts {
   readonly find: (id: GroupId) => Group | undefined;
   /** Whether a node, this one too, says that it drains. */
   readonly isLeaving: (node: NodeId) => boolean;
+  readonly clock: Pick<ClockStanding, 'aheadMs'>;
+  /** By the wall clock, and by the monotonic one. */
+  readonly wallMs: number;
   readonly nowMs: number;
 }
 
@@ -97,10 +105,12 @@ export function describeHere({
   catalog,
   find,
   isLeaving,
+  clock,
+  wallMs,
   nowMs,
 }: DescriptionParts): Omit<ClusterDescription, 'clusterId'> {
   const bindings = catalog.list();
-  const databases = bindings.map((binding) => describeDatabase(binding, find(binding.group), nowMs));
+  const databases = bindings.map((binding) => describeDatabase(binding, find(binding.group), { wallMs, nowMs }));
   const group = find(CATALOG_GROUP);
   const copies = new Map<NodeId, number>();
   for (const { replicas } of bindings) {
@@ -113,6 +123,7 @@ export function describeHere({
     copies: copies.get(each.node) ?? 0,
     leads: each.node === self ? databases.filter(({ leader }) => leader === self).length : 0,
     catalogRole: roleOf(each.node, group),
+    ...(each.node === self && Math.round(clock.aheadMs) !== 0 && { clockAheadMs: Math.round(clock.aheadMs) }),
   }));
   const leader = group?.leader;
   return {
@@ -139,14 +150,18 @@ export function together(own: ClusterDescription, others: readonly ClusterDescri
     for (const database of databases) if (database.leader === node) led.set(database.group, database);
   }
   const databases = known.databases.map((database) => {
-    const { leader, members } = led.get(database.group) ?? { leader: soleHolder(database, byNode), members: [] };
-    return { ...database, leader, members };
+    const { leader, members, recordedAheadMs } = led.get(database.group) ?? {
+      leader: soleHolder(database, byNode),
+      members: [],
+    };
+    return { ...database, leader, members, ...(recordedAheadMs !== undefined && { recordedAheadMs }) };
   });
   const nodes = known.nodes.map((node) => ({
     ...node,
     answers: byNode.has(node.node),
     isDraining: isDraining(byNode.get(node.node) ?? known, node.node),
     leads: databases.filter(({ leader }) => leader === node.node).length,
+    ...clockOf(byNode.get(node.node), node.node),
   }));
   const catalogLeader = known.isConfirmed ? known.node : own.catalogLeader;
   return { ...known, node: own.node, catalogLeader, nodes, databases };
@@ -161,13 +176,23 @@ function isDraining({ nodes }: ClusterDescription, number: NodeId): boolean {
   return nodes.some((each) => each.node === number && each.isDraining);
 }
 
+/** A node says so of itself alone. */
+function clockOf(said: ClusterDescription | undefined, number: NodeId): Pick<DescribedNode, 'clockAheadMs'> {
+  const clockAheadMs = said?.nodes.find(({ node }) => node === number)?.clockAheadMs;
+  return clockAheadMs === undefined ? {} : { clockAheadMs };
+}
+
 /** Nobody else can lead a database that one node holds, whether its group is open or not. */
 function soleHolder({ nodes, leaving }: DescribedDatabase, heard: ReadonlyMap<NodeId, unknown>): NodeId | undefined {
   const [only, ...others] = [...nodes, ...leaving];
   return only !== undefined && others.length === 0 && heard.has(only) ? only : undefined;
 }
 
-function describeDatabase(binding: Binding, group: Group | undefined, nowMs: number): DescribedDatabase {
+function describeDatabase(
+  binding: Binding,
+  group: Group | undefined,
+  { wallMs, nowMs }: { readonly wallMs: number; readonly nowMs: number },
+): DescribedDatabase {
   const { name, databaseId, group: id, replicas, isSettled, recovery: origin } = binding;
   const leaving = binding.leaving.map(nodeOf);
   const nodes = replicas.filter((replica) => !binding.leaving.includes(replica)).map(nodeOf);
@@ -175,7 +200,9 @@ function describeDatabase(binding: Binding, group: Group | undefined, nowMs: num
   const members = leads ? everybody(group.raft.membership).map((each) => memberOf(group, each, nowMs)) : [];
   const leader = leads ? nodeOf(group.self) : undefined;
   const recovery = origin && { before: origin.databaseId, first: origin.rootId, revision: origin.revision };
-  return { name, databaseId, group: id, nodes, leaving, isSettled, leader, members, recovery };
+  const aheadMs = leads ? group.machine.recordedTimeMs - wallMs : 0;
+  const described = { name, databaseId, group: id, nodes, leaving, isSettled, leader, members, recovery };
+  return aheadMs > 0 ? { ...described, recordedAheadMs: aheadMs } : described;
 }
 
 function memberOf({ raft, self }: Group, member: ReplicaId, nowMs: number): DescribedMember {

@@ -3,7 +3,7 @@
  *
  * ```
  * content   := item*
- * item      := u8 kind, varint session, varint id, fields | fence | leaving | full
+ * item      := u8 kind, varint session, varint id, fields | fence | leaving | full | clock
  * propose   := 1   varint group, varint length, payload
  * create    := 2   text name
  * accepted  := 3   varint index, varint term
@@ -11,6 +11,7 @@
  * fence     := 5 to 8 (await-past, await-shown, shown, past), varint index
  * leaving   := 9
  * full      := 10
+ * clock     := 11 (ask) varint asked ms | 12 (told) varint asked ms, varint wall clock ms
  * text      := varint length, UTF-8
  * ```
  * In `refused` an empty reason is none, and so is 0 for the two numbers.
@@ -38,6 +39,7 @@ const FENCE_KINDS: ReadonlyMap<number, FenceItem['kind']> = new Map([
   [FENCE_TAGS.past, 'past'],
 ]);
 
+const CLOCK_TAGS = { 'clock-ask': 11, 'clock-told': 12 } as const;
 const DEPARTURE_TAGS = { leaving: 9, full: 10 } as const;
 const DEPARTURE_KINDS: ReadonlyMap<number, DepartureItem['kind']> = new Map([
   [DEPARTURE_TAGS.leaving, 'leaving'],
@@ -50,6 +52,12 @@ export const FORWARDS_MAX: number = 2 ** 15;
 export function writeForward(writer: ByteWriter, item: ForwardItem): void {
   if (item.kind === 'leaving' || item.kind === 'full') {
     writer.u8(DEPARTURE_TAGS[item.kind]);
+    return;
+  }
+  if (item.kind === 'clock-ask' || item.kind === 'clock-told') {
+    writer.u8(CLOCK_TAGS[item.kind]);
+    writer.varint(item.askedMs);
+    if (item.kind === 'clock-told') writer.varint(item.wallMs);
     return;
   }
   if (!('session' in item)) {
@@ -96,6 +104,9 @@ function readForward(reader: ByteReader): ForwardItem | undefined {
   if (fenceKind !== undefined) return { kind: fenceKind, index: readIndex(reader) };
   const departureKind = DEPARTURE_KINDS.get(tag);
   if (departureKind !== undefined) return { kind: departureKind };
+  if (tag === CLOCK_TAGS['clock-ask']) return { kind: 'clock-ask', askedMs: reader.varint() };
+  if (tag === CLOCK_TAGS['clock-told'])
+    return { kind: 'clock-told', askedMs: reader.varint(), wallMs: reader.varint() };
   const number = { session: reader.varint(), id: reader.varint() };
   switch (tag) {
     case TAGS.propose: {

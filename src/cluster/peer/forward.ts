@@ -25,11 +25,16 @@ export interface FenceItem {
 
 /**
  * Whoever says it is to lead nothing that others could: `leaving`, it is about to end, and takes no copies either;
- * `full`, its disk has so little room that writes are refused.
+ * `full`, it refuses writes for want of room on its disk, or for its clock.
  */
 export type DepartureItem = { readonly kind: 'leaving' } | { readonly kind: 'full' };
 
-export type ForwardItem = FenceItem | DepartureItem | Request;
+/** How late it is at another node: asked and answered with the monotonic time of whoever asks (peer-clocks.ts). */
+export type ClockItem =
+  | { readonly kind: 'clock-ask'; readonly askedMs: number }
+  | { readonly kind: 'clock-told'; readonly askedMs: number; readonly wallMs: number };
+
+export type ForwardItem = FenceItem | DepartureItem | ClockItem | Request;
 
 type Request = Numbered &
   (

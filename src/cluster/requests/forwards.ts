@@ -36,7 +36,7 @@ import type { Group } from '../group/group.ts';
 import { type HeldBytes, isWithinShare } from '../group/node-memory.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { Machines } from '../machine.ts';
-import type { DepartureItem, FenceItem, ForwardItem } from '../peer/forward.ts';
+import type { ClockItem, DepartureItem, FenceItem, ForwardItem } from '../peer/forward.ts';
 import { contextBelow, type SentContext } from '../peer/trace-context.ts';
 import type { Peers } from '../peers.ts';
 import type { CreateRequest, Proposal, Token } from '../thread/link.ts';
@@ -65,6 +65,8 @@ export interface ForwardsPorts {
   readonly fence: (from: NodeId, item: FenceItem) => void;
   /** A node of the cluster is to lead nothing that others could. */
   readonly departing: (from: NodeId, item: DepartureItem) => void;
+  /** A node asks what time it is here, or says what time it is there. */
+  readonly clock: (from: NodeId, item: ClockItem) => void;
   /** Whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
   /** Bytes of requests that other nodes are to take in. */
@@ -111,6 +113,7 @@ const ELSEWHERE: ReadonlySet<string | undefined> = new Set([
   'Draining',
   'NodeNotKnown',
   'LevelNotReached',
+  'ClockSkewed',
 ]);
 
 export class Forwards {
@@ -192,6 +195,10 @@ export class Forwards {
         case 'leaving':
         case 'full':
           if (isKnown) this.#ports.departing(from, item);
+          break;
+        case 'clock-ask':
+        case 'clock-told':
+          if (isKnown) this.#ports.clock(from, item);
           break;
         default:
           unreachable(item);

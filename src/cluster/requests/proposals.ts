@@ -36,6 +36,7 @@ import type { Waiting } from './group-proposals.ts';
 import {
   backlogFull,
   clockFault,
+  clockSkewed,
   diskFull,
   draining,
   levelNotReached,
@@ -60,6 +61,8 @@ export interface IntakePorts {
   readonly calls: TracedCalls;
   readonly memory: NodeMemory;
   readonly disk: () => DiskLevel;
+  /** How far the clock of this node is ahead of the others', if it is too far to date anything (C41). */
+  readonly clockFar: () => number | undefined;
   /** Of the cluster: nothing above it is written. */
   readonly level: () => number;
   /** The group, opened if need be; undefined when it is not on this node. */
@@ -175,8 +178,10 @@ export class Intake {
     else this.#ports.forwards.ask(nodeOf(leader), waiting);
   }
 
-  #propose(group: Group, proposals: readonly Proposal[]): void {
+  #propose(group: Group, asked: readonly Proposal[]): void {
     const { machines, clock, step } = this.#ports;
+    const proposals = this.#datable(group, asked);
+    if (proposals.length === 0) return;
     // Only who leads knows who answers: where a new database goes is decided now, however long it has waited.
     const payloads = proposals.map(({ creates, payload }) => (creates === undefined ? payload : this.#encode(creates)));
     if (group.id !== CATALOG_GROUP) {
@@ -192,6 +197,16 @@ export class Intake {
     }
     group.proposals.offer(proposals);
     step(group, { kind: 'propose', payloads });
+  }
+
+  /** Refuses what gets a time here, while the clock is not to be believed; returns the others. */
+  #datable({ id }: Group, proposals: readonly Proposal[]): readonly Proposal[] {
+    const aheadMs = this.#ports.clockFar();
+    if (aheadMs === undefined) return proposals;
+    const isDated = ({ creates }: Proposal): boolean => id !== CATALOG_GROUP || creates !== undefined;
+    const fault = clockSkewed(aheadMs, this.#ports.limits.clockSkewMsMax);
+    for (const proposal of proposals.filter(isDated)) this.#refuse(proposal, fault);
+    return proposals.filter((proposal) => !isDated(proposal));
   }
 
   #refuse(proposal: Proposal, error: DatabaseError): void {

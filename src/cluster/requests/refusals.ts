@@ -95,6 +95,15 @@ function clockRefused(nowMs: number, where: string, reason: string): DatabaseErr
   return new DatabaseError('unavailable', message, { details: { reason } });
 }
 
+/** The leader hands over what others can lead, and dates nothing meanwhile. */
+export function clockSkewed(aheadMs: number, skewMsMax: number): DatabaseError {
+  const where = aheadMs > 0 ? 'ahead of' : 'behind';
+  const message = `The clock of this node is ${Math.abs(aheadMs / 1000).toFixed(1)} s ${where} the clocks of the other nodes, and at most ${skewMsMax / 1000} s are allowed; set it right. Nothing was stored; send again, another node may lead by then`;
+  return new DatabaseError('unavailable', message, {
+    details: { reason: 'ClockSkewed', retryAfterMs: RETRY_AFTER_MS },
+  });
+}
+
 export function payloadTooLarge(bytes: number, bytesMax: number): DatabaseError {
   const message = `The transaction takes ${bytes} bytes in the log; at most ${bytesMax} fit`;
   return new DatabaseError('too_large', message, { details: { reason: 'EntryTooLarge' } });

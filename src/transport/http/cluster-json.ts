@@ -52,6 +52,7 @@ function nodeJson(node: ClusterDescription['nodes'][number]): JsonText {
     grpc: jsonStringIfPresent(node.grpc === '' ? undefined : node.grpc),
     http: jsonStringIfPresent(node.http === '' ? undefined : node.http),
     mcp: jsonStringIfPresent(node.mcp),
+    clock_ahead_ms: node.clockAheadMs === undefined ? undefined : jsonInteger(node.clockAheadMs),
   });
 }
 

@@ -118,6 +118,10 @@ export function writeDescription(cluster: ClusterDescription): Buffer {
       writeVarintField(writer, 12, node.leads);
       writeVarintField(writer, 13, ROLES.indexOf(node.catalogRole));
       writeVarintField(writer, 16, node.isDraining ? 1 : 0);
+      if (node.clockAheadMs !== undefined) {
+        writeVarintField(writer, 18, Math.max(0, node.clockAheadMs));
+        writeVarintField(writer, 19, Math.max(0, -node.clockAheadMs));
+      }
     });
   }
   writeVarintField(writer, CLUSTER.LEVEL, cluster.level);
@@ -171,6 +175,7 @@ function readNode(bytes: Uint8Array): DescribedNode | undefined {
   const catalogRole = ROLES[fields.number(13)];
   if (!isNodeId(node) || state === undefined || catalogRole === undefined) return undefined;
   const mcp = fields.text(17);
+  const clockAheadMs = fields.number(18) - fields.number(19);
   return {
     node,
     name: fields.text(2),
@@ -187,11 +192,12 @@ function readNode(bytes: Uint8Array): DescribedNode | undefined {
     copies: fields.number(11),
     leads: fields.number(12),
     catalogRole,
+    ...(clockAheadMs !== 0 && { clockAheadMs }),
   };
 }
 
 function writeDatabase(writer: ByteWriter, database: DescribedDatabase): void {
-  const { name, databaseId, group, nodes, leaving, isSettled, leader, members, recovery } = database;
+  const { name, databaseId, group, nodes, leaving, isSettled, leader, members, recovery, recordedAheadMs } = database;
   writeTextField(writer, 1, name);
   writeTextField(writer, 2, databaseId);
   writeVarintField(writer, 3, group);
@@ -207,6 +213,7 @@ function writeDatabase(writer: ByteWriter, database: DescribedDatabase): void {
       writeVarintField(writer, 4, member.lag);
     });
   }
+  if (recordedAheadMs !== undefined) writeVarintField(writer, 10, recordedAheadMs);
   if (recovery === undefined) return;
   writeMessage(writer, 9, () => {
     writeTextField(writer, 1, recovery.before);
@@ -221,6 +228,7 @@ function readDatabase(bytes: Uint8Array): DescribedDatabase | undefined {
   const group = fields?.number(3) ?? 0;
   if (fields === undefined || !isDatabaseId(databaseId) || !isGroupId(group)) return undefined;
   const [recovery] = fields.messages(9);
+  const recordedAheadMs = fields.number(10);
   return {
     name: fields.text(1),
     databaseId,
@@ -231,6 +239,7 @@ function readDatabase(bytes: Uint8Array): DescribedDatabase | undefined {
     leader: nodeOrNone(fields.number(7)),
     members: fields.messages(8).map(readMember).filter(isThere),
     recovery: recovery && readOrigin(recovery),
+    ...(recordedAheadMs > 0 && { recordedAheadMs }),
   };
 }
 

@@ -110,6 +110,8 @@ export class Nemesis {
       node.store.failAfter(undefined);
       node.store.strikeAfter(0, undefined);
       node.limitDisk(undefined);
+      // Nobody dates anything where no clock agrees with another (C41).
+      node.clock.correct();
       slow(node, 1);
       node.disk.isStalled = false;
       if (node.disk.isDamaged || node.store.isDamaged) this.#repair(node);

@@ -27,4 +27,8 @@ export class SimClock {
   step(byMs: number): void {
     this.#stepMs += byMs;
   }
+
+  correct(): void {
+    this.#stepMs = 0;
+  }
 }

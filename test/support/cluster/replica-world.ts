@@ -226,6 +226,8 @@ export class WorldNode {
   readonly node: NodeId;
   log: MemoryLog = new MemoryLog();
   kv: LossyKv = new LossyKv();
+  /** Of its wall clock, before that of the world. */
+  clockAheadMs = 0;
   /** What the next process runs, unless it is what all of them do. */
   release: Release | undefined;
   /** How its attempts to lead a group failed, one after the other. */
@@ -268,7 +270,7 @@ export class WorldNode {
       machines: databaseKit.machines,
       levels: LEVELS,
       ...this.release,
-      clock: { nowMs: () => this.#world.nowMs },
+      clock: { nowMs: () => this.#world.nowMs + this.clockAheadMs },
       monotonicMs: () => this.#world.nowMs,
       random: { bytes: (count) => Uint8Array.from({ length: count }, () => draw(256)) },
       snapshotObserver: {

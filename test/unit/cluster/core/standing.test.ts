@@ -70,6 +70,8 @@ describe('what a look has found', () => {
     logQueue: 5,
     storeQueue: 60,
     heldBytes: 4096,
+    clock: { aheadMs: 1250, isFar: false, jumpedMs: 0, peers: new Map([[toNodeId(2), 1250]]) },
+    recordedAhead: { count: 2, database: 'shop', aheadMs: 4000 },
     lostCampaigns: { lost: 1, timed_out: 0, not_held: 4 },
     tickDelaysMs: [0.2, 900],
     messagesTaken: 90,

@@ -37,6 +37,7 @@ const NODE: ClusterDescription['nodes'][number] = {
   copies: 300,
   leads: 7,
   catalogRole: 'learner',
+  clockAheadMs: -4000,
 };
 const DESCRIPTION: ClusterDescription = {
   clusterId: CLUSTER,
@@ -45,7 +46,18 @@ const DESCRIPTION: ClusterDescription = {
   catalogIndex: toLogIndex(2 ** 40),
   isConfirmed: true,
   level: 6,
-  nodes: [NODE, { ...NODE, node: toNodeId(4), state: 'removed', answers: false, catalogRole: 'none', zone: '' }],
+  nodes: [
+    NODE,
+    {
+      ...NODE,
+      node: toNodeId(4),
+      state: 'removed',
+      answers: false,
+      catalogRole: 'none',
+      zone: '',
+      clockAheadMs: 2 ** 40,
+    },
+  ],
   databases: [
     {
       name: 'shop',
@@ -61,6 +73,7 @@ const DESCRIPTION: ClusterDescription = {
         first: toDatabaseId('0198c0de-0000-7000-8000-000000000004'),
         revision: toRevision(2 ** 40),
       },
+      recordedAheadMs: 2 ** 41,
     },
     {
       name: 'empty',
@@ -178,11 +191,11 @@ describe('an AdminReply', () => {
       isConfirmed: true,
       level: 6,
       nodes: [
-        { ...levels, ...leaving, node: 3, host: '::1', isDraining: true, copies: 300 },
-        { ...removed, node: 4 },
+        { ...levels, ...leaving, node: 3, host: '::1', isDraining: true, copies: 300, clockBehindMs: 4000 },
+        { ...removed, node: 4, clockAheadMs: 2 ** 40 },
       ],
       databases: [
-        { ...shop, recovery: recoveryOf },
+        { ...shop, recovery: recoveryOf, recordedAheadMs: 2 ** 41 },
         { name: 'empty', nodes: [1], isSettled: true, leader: 0 },
       ],
     });

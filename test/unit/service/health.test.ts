@@ -1,0 +1,28 @@
+// Goal: a node that writes nothing of its own is not said to be whole. Method: a table.
+import { expect, it } from 'vitest';
+import type { NodeHealth } from '#cluster';
+import type { ServiceContext } from '../../../src/service/context.ts';
+import { health } from '../../../src/service/health.ts';
+
+const WHOLE: NodeHealth = {
+  accepting: true,
+  disk: 'open',
+  knowsCatalog: true,
+  isClockFar: false,
+  groupCount: 1,
+  pendingProposals: 0,
+};
+
+it.each<
+  [string, Partial<NodeHealth>, { readonly status: string; readonly readable: boolean; readonly writable: boolean }]
+>([
+  ['all is well', {}, { status: 'ok', readable: true, writable: true }],
+  ['it is about to end', { accepting: false }, { status: 'degraded', readable: false, writable: false }],
+  ['it has lost the catalog', { knowsCatalog: false }, { status: 'degraded', readable: false, writable: false }],
+  ['its disk is full', { disk: 'refusing-writes' }, { status: 'degraded', readable: true, writable: false }],
+  ['its clock is far', { isClockFar: true }, { status: 'degraded', readable: true, writable: false }],
+])('a node is described by what it refuses: %s', (_name, found, said) => {
+  const node = { health: () => ({ ...WHOLE, ...found }) };
+  const context = { node, release: '1', startedAtMs: 0, timers: { monotonicMs: () => 1 } };
+  expect(health(context as unknown as ServiceContext)).toMatchObject(said);
+});
