@@ -16,7 +16,7 @@ async function withDatabase(
 }
 
 describe('three nodes', () => {
-  it('do not wait for an election deadline when the node of the leader ends (C12)', async () => {
+  it('do not wait for an election deadline when the node of the leader ends', async () => {
     const world = await ReplicaWorld.started(3);
     const { group, leader, others } = await withDatabase(world);
     await leader.crash();

@@ -63,7 +63,7 @@ describe('a transaction at a node that does not lead', () => {
     expect(await world.answer(settled)).toBe('OutcomeUnknown');
   });
 
-  it('is refused for what the leader refuses, in its words', async () => {
+  it('is refused for what the leader refuses, in its words (C12, C14)', async () => {
     const { world, group, leader, other } = await started({ limits: { uncommittedBytesMax: 64 } });
     for (const each of world.up) if (each !== leader) each.holdDisk(true);
     const asked = Array.from({ length: 20 }, (_, at) => reasonOf(other.transact(group, `text ${at}`)));
