@@ -64,7 +64,7 @@ export function verifyLevelLogs(directory: string): readonly LevelLog[] {
 /**
  * The blocks of a log, all in the same buffer: each is valid until the next is asked for. Only the last may be shorter.
  */
-export function* logBlocks(path: string): Generator<Uint8Array> {
+function* logBlocks(path: string): Generator<Uint8Array> {
   const file = openSync(path, 'r');
   try {
     const buffer = new Uint8Array(BLOCK_BYTES);

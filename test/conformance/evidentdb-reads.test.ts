@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SubscribeEventsReply } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { Direction, type Position } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { GrpcApi } from '../support/api/grpc-api.ts';
-import { FIRST, newDatabase, SECOND, THIRD, threeEvents } from '../support/evidentdb.ts';
-import { failureOf, iterate } from '../support/grpc-client.ts';
+import { FIRST, newDatabase, SECOND, THIRD } from '../support/evidentdb.ts';
+import { iterate } from '../support/grpc-client.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -21,8 +21,6 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-const ID = 'my-stream/1an%2Bid%40foo.com';
-const TRANSACTION = '0192f0c1-2345-7890-abcd-0123456789ab';
 const LOG = { startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
 
 type Place = readonly [revision: number, index: number];
@@ -44,13 +42,6 @@ async function firstPlaces(
   }
   stream.cancel();
   return places;
-}
-
-/** Reads until the server ends the stream. */
-async function toEnd(stream: ClientReadableStream<SubscribeEventsReply>): Promise<number> {
-  const replies: SubscribeEventsReply[] = [];
-  for await (const reply of iterate(stream)) replies.push(reply);
-  return replies.length;
 }
 
 it('a log that begins inside a batch goes on with what is left of it', async () => {
@@ -87,57 +78,6 @@ it('a log that begins inside a batch goes on with what is left of it', async () 
     [1, 1],
     [1, 0],
   ]);
-});
-
-it('every read over gRPC of a database that was deleted is NOT_FOUND', async () => {
-  const databaseName = await threeEvents(api);
-  await api.deleteDatabase(databaseName);
-  const { client } = server;
-  const query = { databaseName, query: undefined, atRevision: undefined };
-  const log = { ...LOG, databaseName };
-  const reads = {
-    fetchLatestDatabase: client.send('fetchLatestDatabase', { databaseName }),
-    fetchDatabaseAtRevision: client.send('fetchDatabaseAtRevision', { databaseName, revision: 1 }),
-    databaseEffectiveAtTimestamp: client.send('databaseEffectiveAtTimestamp', {
-      databaseName,
-      atTimestamp: { seconds: 4_000_000_000, nanos: 0 },
-    }),
-    awaitDatabase: client.send('awaitDatabase', { databaseName, atRevision: 1 }),
-    fetchTransaction: client.send('fetchTransaction', { databaseName, transactionId: TRANSACTION }),
-    queryEvents: client.collect('queryEvents', query),
-    queryEventBatches: client.collect('queryEventBatches', query),
-    scanDatabaseLog: client.collect('scanDatabaseLog', log),
-    scanLogBatches: client.collect('scanLogBatches', log),
-    subscribeEvents: toEnd(subscribe(databaseName)),
-  };
-  const names = Object.keys(reads);
-  const failures = await Promise.all(Object.values<Promise<unknown>>(reads).map(failureOf));
-  expect(failures.map(({ code }, i) => [names[i], code])).toEqual(names.map((name) => [name, 'NOT_FOUND']));
-});
-
-it('every read over HTTP of a database that was deleted is 404', async () => {
-  const database = await threeEvents(api);
-  await api.deleteDatabase(database);
-  const listings = ['/streams', '/subjects', '/event-types'];
-  const atRevision = [
-    '',
-    '/events',
-    '/events/1',
-    `/events/${ID}`,
-    '/streams/my-stream',
-    '/subjects/x',
-    '/event-types/type1',
-  ];
-  const paths = [
-    ...['latest', 'cached'].flatMap((word) => ['', ...listings].map((below) => `/db/${database}/${word}${below}`)),
-    ...[...atRevision, ...listings].map((below) => `/db/${database}/1${below}`),
-    ...['', '/events', '/events/1'].map((below) => `/databases/${database}${below}`),
-    `/api/v1/db/${database}/transaction/${TRANSACTION}`,
-  ];
-  const answers = await Promise.all(paths.map(fetchJson));
-  expect(answers.map(({ status, reason }, i) => [paths[i], status, reason])).toEqual(
-    paths.map((path) => [path, 404, 'DatabaseNotFound']),
-  );
 });
 
 interface Answer {

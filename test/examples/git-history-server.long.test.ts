@@ -107,59 +107,6 @@ describe('the history of a made repository', () => {
   });
 });
 
-describe('a second import', () => {
-  /** The API, and the commits that are sent to it. */
-  function watched(api: Api): { readonly api: ImportApi; readonly sent: string[] } {
-    const sent: string[] = [];
-    const transact: Api['transact'] = (request) => {
-      sent.push(request.transaction?.options?.commitMessage ?? '');
-      return api.transact(request);
-    };
-    return {
-      sent,
-      api: {
-        transact,
-        ensureDatabase: (name) => api.ensureDatabase(name),
-        latestRevision: (name) => api.latestRevision(name),
-        transactionAt: (name, revision) => api.transactionAt(name, revision),
-        hasTransaction: (name, id) => api.hasTransaction(name, id),
-      },
-    };
-  }
-
-  it('sends what is new, and the newest that was there', { timeout: TIMEOUT_MS }, async () => {
-    using repository = new GitRepository();
-    const commit = (message: string): unknown => repository.write(message, message).commit({ message });
-    for (let i = 1; i <= 9; i++) commit(`main ${i}`);
-    repository.git('checkout', '--quiet', '-b', 'side', 'HEAD~4');
-    commit('side');
-    repository.git('checkout', '--quiet', 'main');
-    // It changes nothing that the commits before it have not.
-    repository.git('merge', '--quiet', '--no-edit', 'side');
-    await using server = await startTestServer();
-    using api = new Api(server.grpc);
-    const first = await importInto(api, repository.dir);
-    expect(first).toMatchObject({ commits: 11, empty: 1, revision: 10 });
-    const again = watched(api);
-    const written: string[] = [];
-    const source = { repository: repository.dir, stream: 'imported', database: 'history' };
-    const output = { write: (text: string) => written.push(text) };
-    expect(await importRepository(again.api, source, output)).toEqual(first);
-    expect(again.sent.toSorted()).toEqual(['main 9', 'side']);
-    expect(written.at(-1)).toBe('100 %  11/11 commits, 10 events, 0 events/s\n');
-    // From within the history: a branch that is older than what was last imported.
-    repository.git('checkout', '--quiet', '-b', 'old', 'HEAD~6');
-    commit('old');
-    repository.git('checkout', '--quiet', 'main');
-    repository.git('merge', '--quiet', '--no-edit', 'old');
-    const more = watched(api);
-    expect(await importInto(more.api, repository.dir)).toMatchObject({ commits: 13, revision: 11 });
-    expect(more.sent).toContain('old');
-    expect(more.sent.filter((message) => message.startsWith('main'))).toEqual(['main 9']);
-    expect(await new History(api, 'history').treeAtRevision(11)).toEqual(await readTree(repository.dir, 'HEAD'));
-  });
-});
-
 describe('main.ts', () => {
   it('imports, answers --ask, and answers what is piped to its prompt', { timeout: TIMEOUT_MS }, async () => {
     using repository = madeRepository();

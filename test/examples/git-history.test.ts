@@ -2,8 +2,7 @@
 // Method: small repositories made by git, and this repository itself; git ls-tree is the oracle.
 import { expect, test } from 'vitest';
 import { transactionsOf } from '../../examples/git-history/commit-events.ts';
-import { databaseNameOf } from '../../examples/git-history/database-name.ts';
-import { type Commit, readAncestry, readCommits, readTree, rootCommit } from '../../examples/git-history/git-log.ts';
+import { type Commit, readCommits, readTree } from '../../examples/git-history/git-log.ts';
 import { pathBytes, spellPath, unquote } from '../../examples/git-history/paths.ts';
 import { GitRepository } from '../support/git-repository.ts';
 
@@ -36,15 +35,6 @@ test('a merge that keeps one side leaves the files of its tree', async () => {
 
   expect(commits).toHaveLength(5);
   expect(replay(commits)).toEqual(await readTree(repository.dir, 'HEAD'));
-});
-
-test('names with spaces, quotes, line breaks and other scripts are read as they are', async () => {
-  using repository = new GitRepository();
-  const names = ['with space', 'quo"te', 'line\nbreak', 'tab\there', 'ünïcode/名前', ':100644 colon', '-dash'];
-  for (const name of names) repository.write(name, name);
-  repository.commit({ message: 'odd names' });
-  const [commit] = await commitsOf(repository.dir);
-  expect(commit?.changes.map((change) => change.path).toSorted()).toEqual(names.toSorted());
 });
 
 test('author dates are read as RFC 3339 has them, and as the date of the committer where it has none', async () => {
@@ -101,12 +91,6 @@ test('paths that are no UTF-8 are spelled as git prints them, and no two paths a
   expect(unquoted.toSorted()).toEqual(names.map(hex).toSorted());
 });
 
-test('a repository without a commit is refused in plain words', async () => {
-  using repository = new GitRepository();
-  await expect(rootCommit(repository.dir)).rejects.toThrow(new Error(`${repository.dir} has no commits.`));
-  await expect(readAncestry(repository.dir)).rejects.toThrow(new Error(`${repository.dir} has no commits.`));
-});
-
 test('a commit of many files becomes transactions whose ids follow from the commit', async () => {
   using repository = new GitRepository();
   for (let i = 0; i < 1201; i++) repository.write(`f${i}`, String(i));
@@ -120,19 +104,4 @@ test('a commit of many files becomes transactions whose ids follow from the comm
   expect(new Set(ids).size).toBe(3);
   expect(transactionsOf(commit, target).map((request) => request.transaction?.transactionId)).toEqual(ids);
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-});
-
-test('the database of a repository is called after its folder and its root commit', async () => {
-  using repository = new GitRepository();
-  repository.write('a', '1').commit({ message: 'root' });
-  repository.write('a', '2').commit({ message: 'more' });
-  const [first] = await commitsOf(repository.dir);
-  expect(await rootCommit(repository.dir)).toBe(first?.hash);
-  const hash = '0123456789abcdef';
-  expect(databaseNameOf('My_Repo.git', hash)).toBe('my-repo-git-01234567');
-  expect(databaseNameOf('.dot-', hash)).toBe('dot-01234567');
-  expect(databaseNameOf('名前', hash)).toBe('01234567');
-  expect(databaseNameOf('', hash)).toBe('01234567');
-  const long = databaseNameOf(`${'x'.repeat(53)} ${'y'.repeat(50)}`, hash);
-  expect(long).toBe(`${'x'.repeat(53)}-01234567`);
 });

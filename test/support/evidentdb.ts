@@ -24,14 +24,3 @@ export async function newDatabase(api: Api): Promise<string> {
   await api.createDatabase(database);
   return database;
 }
-
-/** Each in a transaction of its own: the third is revision 3, as in EvidentDB, which numbers events. */
-export async function threeEvents(api: Api): Promise<string> {
-  const database = await newDatabase(api);
-  for (const [i, written] of [FIRST, SECOND, THIRD].entries()) {
-    const reply = await api.transact(database, { events: [written] });
-    if (reply.kind !== 'committed' || reply.revision !== i + 1)
-      throw new Error(`not committed: ${JSON.stringify(reply)}`);
-  }
-  return database;
-}

@@ -62,17 +62,15 @@ export function presenterText(present: string, core: string = ''): string {
 }
 
 /** Writes as many parts of such a length as its state says, each with its number in front, as long as they are read. */
-export const COUNTING: string = presenterText(counting('(if (i32.eqz (local.get $i)) (then (return (call $ok))))'));
-/** The same, whether they are read or not. */
-export const DEAF: string = presenterText(counting('(drop (local.get $i))'));
+export const COUNTING: string = presenterText(counting());
 
-function counting(afterWrite: string): string {
+function counting(): string {
   return `
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $part) (i32.load (local.get $state))))
       (i32.store (i32.const 1048576) (local.get $part))
       (local.set $i (call $write (i32.const 1048576) (i32.load offset=4 (local.get $state))))
-      ${afterWrite}
+      (if (i32.eqz (local.get $i)) (then (return (call $ok))))
       (local.set $part (i32.add (local.get $part) (i32.const 1)))
       (br $next)))
     (call $ok)`;

@@ -60,11 +60,4 @@ describe('memory of batches', () => {
     expect(together.map(({ batches }) => batches)).toEqual(alone);
     expect(together.map(({ later }) => later)).toEqual(alone);
   });
-
-  it('is used again by the folds after them', async () => {
-    const memory = new BatchMemory();
-    const used = new Set<ArrayBuffer>();
-    for (let n = 0; n < 20; n++) (await looked(memory, asked(0, EVENTS))).memories.forEach((each) => used.add(each));
-    expect(used.size).toBe(1);
-  });
 });

@@ -253,37 +253,6 @@ describe('Maintenance', () => {
     expect([world.heard.at(-1), world.maintenance.figures().troubled, bad.folded]).toEqual(['bad again', 0, 5]);
   });
 
-  it('does not hold it against a view that others are busy, or that it is gone', async () => {
-    const world = new World();
-    const view = world.view({ name: 'a', applied: 5 });
-    view.answers = [{ kind: 'failed', code: 'Busy', message: 'busy' }, { kind: 'gone' }];
-    world.keep(view);
-    await world.rest();
-    await world.pass(1_900);
-    expect([world.taken(), view.folded]).toEqual(['a a', 0]);
-    await world.pass(100);
-    expect([world.taken(), view.folded, world.heard]).toEqual(['a', 5, []]);
-  });
-
-  it('tries a view whose state is not kept like one that fails', async () => {
-    const world = new World();
-    const view = world.view({ name: 'a', applied: 5 });
-    const unkept = {
-      kind: 'advanced',
-      foldedCount: 5,
-      isFromFirst: true,
-      isWhole: true,
-      place: undefined,
-      at: 5,
-    } as const;
-    view.answers = [unkept, unkept];
-    world.keep(view);
-    await world.rest();
-    await world.pass(2_900);
-    expect(world.taken()).toBe('a a');
-    expect(world.heard).toEqual([expect.stringMatching(/^a: Its state was not taken in .*again after 1000$/)]);
-  });
-
   it('rests for ten times as long after a step that began anew, for what was kept is lost each time (F41)', async () => {
     const world = new World();
     const view = world.view({ name: 'a', applied: 15 });

@@ -10,7 +10,6 @@ import {
   COUNTING,
   counted,
   countedDigest,
-  DEAF,
   presenters,
   presenterText,
   readAll,
@@ -37,20 +36,6 @@ describe('a presentation', { timeout: 60_000 }, () => {
     const read = await readAll(body);
     expect(read).toEqual({ digest: countedDigest(partCount, partBytes), byteCount: partCount * partBytes });
     expect(own.figures()).toEqual({ running: 0, waiting: 0, heldBytes: 0, putAway: 0 });
-  });
-
-  it('says where to continue before its first part', async () => {
-    const own = presenters(shared);
-    const told = `(call $continue (i32.const 64) (i32.const 7))`;
-    const opened = begun(await own.open(await asking(presenterText(`${told} ${WRITE} (call $ok)`))));
-    expect(opened.continuation).toBe('because');
-    expect(await readAll(opened.body)).toMatchObject({ byteCount: 9, code: undefined });
-    const late = begun(await own.open(await asking(presenterText(`${WRITE} ${told} (call $ok)`))));
-    expect(late.continuation).toBeUndefined();
-    expect(await readAll(late.body)).toMatchObject({
-      code: 'internal',
-      message: expect.stringContaining('behind its first write'),
-    });
   });
 
   it.each([
@@ -102,29 +87,6 @@ describe('readers', { timeout: 60_000 }, () => {
     expect(shared.figures()).toMatchObject({ kills: 0 });
   });
 
-  it('of many presentations get all of them, in turns, over one executor', async () => {
-    const own = presenters(shared, { standMs: 0 });
-    const asked = await asking(COUNTING);
-    const sizes = Array.from({ length: 12 }, (_, index) => 100 + 10 * index);
-    const opened = await Promise.all(sizes.map((count) => own.open({ ...asked, state: counted(count, 16 * KIB) })));
-    expect(own.figures().heldBytes).toBeLessThanOrEqual(12 * (512 * KIB + 8));
-    const read = await Promise.all(opened.map((one) => readAll(begun(one).body)));
-    expect(read.map(({ digest }) => digest)).toEqual(sizes.map((count) => countedDigest(count, 16 * KIB)));
-    expect(own.figures()).toMatchObject({ running: 0, waiting: 0, heldBytes: 0 });
-    expect(own.figures().putAway).toBeGreaterThan(5);
-  });
-
-  it('that go are not written for, whatever the guest does', async () => {
-    const own = presenters(shared, { graceMs: 60_000 });
-    for (const text of [COUNTING, DEAF]) {
-      const { body } = begun(await own.open(await asking(text, { state: counted(1_000_000, 16 * KIB) })));
-      body.cancel();
-      expect(own.figures().heldBytes).toBe(0);
-      await until(() => own.figures().running === 0);
-    }
-    expect(shared.figures()).toMatchObject({ kills: 0 });
-  });
-
   it('that go while the guest computes end it, and it is not to blame', async () => {
     await using alone = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
     const own = presenters(alone);
@@ -134,16 +96,6 @@ describe('readers', { timeout: 60_000 }, () => {
     await until(() => own.figures().running === 0);
     expect(alone.figures()).toMatchObject({ kills: 1, quarantined: 0 });
     expect(begun(await own.open(asked)).kind).toBe('begun');
-  });
-
-  it('that go before anything is there are not waited for', async () => {
-    const own = presenters(shared);
-    const gone = new AbortController();
-    const opened = own.open(await asking(LOOPING), gone.signal);
-    gone.abort();
-    expect(errorOf(await opened)).toMatchObject({ code: 'unavailable' });
-    await until(() => own.figures().running === 0);
-    expect(errorOf(await own.open(await asking(LOOPING), gone.signal))).toMatchObject({ code: 'unavailable' });
   });
 });
 

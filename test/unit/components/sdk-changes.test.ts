@@ -166,11 +166,6 @@ describe('a State Change of the shape of the SDK', { timeout: 60_000 }, () => {
     ]);
   });
 
-  it('is told the database, in the numbers of the SDK', async () => {
-    const asked = ['name', 'revision', 'revision-timestamp', 'effective-timestamp'].map((name): Question => [name]);
-    expect(await answersTo(...asked)).toEqual(['shop', 5, time(SECONDS + 2), undefined]);
-  });
-
   it.each<readonly [string, Readonly<Record<string, Value>>, readonly string[]]>([
     ['all of a selector', {}, ['1-0', '1-1', '3-0']],
     ['so many', { limit: 2n }, ['1-0', '1-1']],
@@ -260,21 +255,6 @@ describe('a State Change of the shape of the SDK', { timeout: 60_000 }, () => {
     expect(known.revision).toBe(3);
   });
 
-  it('is decided again where what its condition is on has changed, and then holds no more (F51)', async () => {
-    const script = { conditions: [condition('max', OF_A, { revision: 4n })] };
-    const { execution, known } = await ran(script, { before: [A] });
-    expect(execution).toMatchObject({ kind: 'refused', code: 'Conflict', at: 4 });
-    expect(known.revision).toBe(4);
-  });
-
-  it('is decided again where what it was told has changed, and not where anything else has (F20)', async () => {
-    const other = await ran({ asks: [events()] }, { before: [B] });
-    expect(other.execution).toMatchObject({ kind: 'committed', attempts: 1 });
-    const again = await ran({ asks: [events()] }, { before: [A] });
-    expect(again.execution).toMatchObject({ kind: 'committed', attempts: 2 });
-    expect(again.answers.map(idsIn)).toEqual([['1-0', '1-1', '3-0', '4-0']]);
-  });
-
   it.each([
     ['validation', 'ValidationFailed'],
     ['conflict', 'Conflict'],
@@ -298,12 +278,6 @@ describe('a State Change of the shape of the SDK', { timeout: 60_000 }, () => {
   ])('that asks for %s is ended', async (_, question, says) => {
     const { execution } = await ran({ asks: [question] });
     expect(execution).toMatchObject({ kind: 'failed', message: expect.stringMatching(says) });
-  });
-
-  it('whose condition makes no sense has decided nothing', async () => {
-    const { execution } = await ran({ conditions: [condition('range', OF_A, { min: 3n, max: 2n })] });
-    const message = expect.stringContaining('from 3 to 2');
-    expect(execution).toMatchObject({ kind: 'failed', code: 'ValidationError', message });
   });
 });
 

@@ -144,20 +144,6 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
     expect(bytesIn(answer)).toEqual(rendered(events));
   });
 
-  it('has the same state however its events are cut into calls, from wherever it goes on', async () => {
-    const known = await database(40);
-    const artifact = await artifactOf();
-    const expected = rendered(plain(known));
-    for (const eventsMax of [1, 7, 1000]) {
-      const own = await world.views({ batch: { eventsMax, bytesMax: 1e6 } });
-      await own.render(readOf(known, artifact, { title: TITLE, at: 13 }));
-      await own.render(readOf(known, artifact, { title: TITLE, at: 29 }));
-      const answer = await own.render(readOf(known, artifact, { title: TITLE }));
-      expect(answer).toMatchObject({ hasState: true, isFromFirst: false, last: { revision: 40, index: 0 } });
-      expect(bytesIn(answer)).toEqual(expected);
-    }
-  });
-
   it('folds with fuel for each event where there is none for all of them (F5)', async () => {
     const known = await database(40);
     const { guest } = DEFAULT_STATE_VIEWS;
@@ -170,17 +156,6 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
       kind: 'failed',
       message: expect.stringMatching(/^FuelExhausted: /),
     });
-  });
-
-  it('has another fold under another title, for that is what it was told', async () => {
-    const known = await database(3);
-    const artifact = await artifactOf();
-    const own = await world.views();
-    await own.render(readOf(known, artifact, { title: TITLE }));
-    const other = { ...TITLE, name: 'others' };
-    const answer = await own.render(readOf(known, artifact, { title: other }));
-    expect(answer).toMatchObject({ isFromFirst: true });
-    expect(bytesIn(answer).toString()).toContain('shopothersapplication/x-count');
   });
 
   it.each([

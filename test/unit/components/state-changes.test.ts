@@ -4,7 +4,6 @@
 // enters.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DatabaseError } from '#base';
 import {
   CacheFolder,
   DEFAULT_STATE_CHANGES,
@@ -199,86 +198,6 @@ describe('a State Change', { timeout: 120_000 }, () => {
     const attempts = executions.map((execution) => (execution.kind === 'committed' ? execution.attempts : execution));
     expect(new Set(attempts)).toEqual(new Set([1, 2]));
     expect(known.revision).toBe(2 + 40);
-  });
-
-  it('is committed only if nothing at all has come since the revision that was last seen', async () => {
-    const known = await bank();
-    const calls = deciding.figures().calls;
-    const stale = await changes().execute(asked(known, WITHDRAWAL, { basis: { kind: 'last-seen', revision: 1 } }));
-    expect(stale).toEqual({
-      kind: 'conflict',
-      attempts: 0,
-      revision: 2,
-      violations: [],
-      message: 'The database has changed since revision 1; it is at 2',
-    });
-    expect(deciding.figures().calls).toBe(calls);
-    const basis = { kind: 'last-seen', revision: 2 } as const;
-    const before = [bankEvent('account.opened', { owner: 'Bo' }, 'b')];
-    expect(await changes().execute(asked(known, WITHDRAWAL, { basis, before }))).toMatchObject({
-      kind: 'conflict',
-      attempts: 1,
-    });
-    const newest = { kind: 'last-seen', revision: 3 } as const;
-    expect(await changes().execute(asked(known, WITHDRAWAL, { basis: newest }))).toMatchObject({ kind: 'committed' });
-  });
-
-  it('answers what is recorded under its id, whatever it says now, and decides nothing', async () => {
-    const known = await bank();
-    const first = await changes().execute(asked(known, WITHDRAWAL));
-    const calls = deciding.figures().calls;
-    const basis = { kind: 'last-seen', revision: 1 } as const;
-    for (const sent of [WITHDRAWAL, { path: '/no-command' }]) {
-      const again = await changes().execute(asked(known, sent, { basis }));
-      expect(again).toMatchObject({ kind: 'committed', isReplayed: true, attempts: 0 });
-      expect(eventsIn(again)).toEqual(eventsIn(first));
-    }
-    expect([known.revision, deciding.figures().calls]).toEqual([3, calls]);
-  });
-
-  it('answers what was recorded under its id while it had lost, and is not refused by what it has done itself', async () => {
-    const known = await bank();
-    const twin = asked(known, WITHDRAWAL);
-    const ask = asked(known, WITHDRAWAL, { before: [bankEvent('account.deposited', { cents: 1 })] });
-    const log: ExecutionAsk['log'] = {
-      ...ask.log,
-      commit: async (payload) => {
-        const outcome = await ask.log.commit(payload);
-        await changes().execute(twin);
-        return outcome;
-      },
-    };
-    const execution = await changes().execute({ ...ask, log });
-    expect(execution).toMatchObject({ kind: 'committed', isReplayed: true });
-    expect(eventsIn(execution)).toMatchObject([{ type: 'account.withdrawn', data: { cents: 400 } }]);
-    expect(known.revision).toBe(4);
-  });
-
-  it('reads one version of a view, whatever is published while it is decided', async () => {
-    const known = await bank();
-    const ask = asked(
-      known,
-      { method: 'DELETE', path: '/accounts/a' },
-      { before: [bankEvent('account.deposited', { cents: 1 })] },
-    );
-    const names: string[] = [];
-    const findView = (name: string): Promise<ReadableView | undefined> => {
-      names.push(name);
-      return ask.findView(name);
-    };
-    expect(await changes().execute({ ...ask, findView })).toMatchObject({ kind: 'committed', attempts: 2 });
-    expect(names).toEqual(['balances']);
-  });
-
-  it('gives on what the database throws', async () => {
-    const known = await bank();
-    const error = new DatabaseError('unavailable', 'There is no leader');
-    const fails = (): Promise<never> => Promise.reject(error);
-    const ask = asked(known, { method: 'DELETE', path: '/accounts/a' });
-    await expect(changes().execute({ ...ask, findView: fails })).rejects.toBe(error);
-    const basis = { kind: 'revision', revision: 2 } as const;
-    await expect(changes().execute({ ...ask, basis, log: { ...ask.log, newest: fails } })).rejects.toBe(error);
-    await expect(changes().execute({ ...ask, log: { ...ask.log, commit: fails } })).rejects.toBe(error);
   });
 });
 

@@ -9,7 +9,7 @@ import { isList, isRecord, tagged, type Value } from '#wasm';
 import { ReadRecord } from '../../../src/components/read-record.ts';
 import { StateReader } from '../../../src/components/state-reader.ts';
 import { askOn, commandOf, readable } from '../../support/components/deciding.ts';
-import { CREATED_AT_MS, DATABASE_ID, KnownDatabase } from '../../support/known-database.ts';
+import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
 
 const READER = 'cairn:component/state-reader@0.1.0';
 const BINDING = { main: { name: 'decide', shape: '' }, shape: 'own', batch: undefined, query: undefined } as const;
@@ -88,18 +88,6 @@ function wrongIn(answer: Value): Value {
 }
 
 describe('StateReader', () => {
-  it('tells which database it is, and guards it as a whole', async () => {
-    const { reader, ask } = await reading();
-    expect(await ask('get-database')).toEqual({
-      name: 'shop',
-      id: DATABASE_ID,
-      revision: 3n,
-      'revision-time': '2025-10-09T08:53:22Z',
-    });
-    await ask('query-events', SELECTED.json, 5);
-    expect(reader.record.guards(3)).toEqual([guard()]);
-  });
-
   it.each([
     [0, 0, []],
     [2, 2, []],
@@ -109,21 +97,6 @@ describe('StateReader', () => {
     const { reader, ask } = await reading();
     expect(eventsIn(await ask('query-events', SELECTED.json, limit))).toHaveLength(count);
     expect(reader.record.guards(3)).toEqual(guards);
-  });
-
-  it('renders a view with its parameters, and guards what it selects, once', async () => {
-    const { reader, reads, ask } = await reading();
-    expect(await ask('get-state-view', 'view', PAIR)).toEqual(tagged('ok', Uint8Array.of(1)));
-    expect(await ask('get-state-view', 'view', PAIR)).toEqual(tagged('ok', Uint8Array.of(1)));
-    const bound = and([SELECTED.selector, term('by-subject', 's')]);
-    expect(reads[0]).toMatchObject({
-      view: 'view/v1',
-      at: 3,
-      selector: bound,
-      parameters: new Map([['subject.id', 's']]),
-      cut: { seconds: CREATED_AT_MS / 1000, nanos: 0 },
-    });
-    expect(reader.record.guards(3)).toEqual([guard(bound)]);
   });
 
   it.each<readonly [string, readonly Value[], RegExp]>([

@@ -35,62 +35,6 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 describe('a State View', { timeout: 60_000 }, () => {
-  it('goes on from the last read, and from the first event in another epoch or when it is told to', async () => {
-    const known = await databaseOf(20);
-    const own = await world.views();
-    const state = naiveState(known.events);
-    expect(await own.render(readOf(known, artifact, { at: 15 }))).toMatchObject({ foldedCount: 15, isFromFirst: true });
-    expect(await own.render(readOf(known, artifact))).toMatchObject({
-      foldedCount: 5,
-      isFromFirst: false,
-      bytes: state,
-    });
-    expect(await own.render(readOf(known, artifact))).toMatchObject({
-      foldedCount: 0,
-      isFromFirst: false,
-      bytes: state,
-    });
-    const others: readonly Partial<ViewRead>[] = [
-      { foldEpoch: 2 },
-      { view: 'view/v2' },
-      { databaseId: 'another' },
-      { refolds: true },
-    ];
-    for (const other of others) {
-      expect(await own.render(readOf(known, artifact, other))).toMatchObject({
-        foldedCount: 20,
-        isFromFirst: true,
-        bytes: state,
-      });
-    }
-  });
-
-  it('asks for a cut in the order of effective time, and does not look at one in the other', async () => {
-    const known = await databaseOf(4);
-    const own = await world.views();
-    const failed = await own.render(readOf(known, artifact, { order: 'effective-time' }));
-    expect(failed).toMatchObject({ kind: 'failed', code: 'InvalidParameters' });
-    const cut = { seconds: CREATED_AT_MS / 1000 + 1, nanos: 0 };
-    expect(await own.render(readOf(known, artifact, { order: 'effective-time', cut }))).toMatchObject({
-      foldedCount: 2,
-    });
-    expect(await own.render(readOf(known, artifact, { cut }))).toMatchObject({ foldedCount: 4 });
-  });
-
-  it('says what the component says of an event, each time', async () => {
-    const known = await databaseOf(5, (n) => [numbered(n, n === 3 ? '"?"' : `"${n}"`)]);
-    const own = await world.views();
-    const message = expect.stringMatching(
-      /^The component refuses the event "[^"]+" of type "[^"]+" at revision 4, index 0: no$/,
-    );
-    const failed = { kind: 'failed', code: 'WasmExecutionError', message };
-    expect([await own.render(readOf(known, artifact)), await own.render(readOf(known, artifact))]).toEqual([
-      failed,
-      failed,
-    ]);
-    expect(await own.render(readOf(known, artifact, { at: 0 }))).toMatchObject({ hasState: false });
-  });
-
   it('folds with fuel for each event where there is none for all of them (F5)', async () => {
     const known = await databaseOf(60);
     const { guest } = DEFAULT_STATE_VIEWS;

@@ -4,7 +4,7 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DatabaseError, type DatabaseId, toLogIndex, toTerm } from '#base';
+import { DatabaseError, type DatabaseId } from '#base';
 import { type CatalogEntry, type CatalogOutcome, encodeCatalogEntry, type NodeRegistration } from '#database';
 import { CatalogHost, idOf, registrationOf, replicasOn } from '../../support/catalog-host.ts';
 import { runs } from '../../support/runs.ts';
@@ -90,27 +90,6 @@ describe('nodes of the CatalogMachine', () => {
 });
 
 describe('CatalogMachine', () => {
-  it('binds a free name and refuses a taken one with its binding', () => {
-    const host = new CatalogHost();
-    const replicas = replicasOn(NODES, 7);
-    const held = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
-    const entry = { kind: 'create', name: 'shop', databaseId: idOf(1), createdAtMs: 1001, replicas } as const;
-    const binding = { name: 'shop', databaseId: idOf(1), group: 1, createdAtMs: 1001, ...held };
-    expect(host.apply(entry)).toEqual({ kind: 'created', binding });
-    expect(host.create('shop', 2, [1])).toEqual({ kind: 'exists', binding });
-    expect(host.machine.lookup('shop')).toEqual(binding);
-    expect(host.machine.applied).toMatchObject({ index: 2, revision: 1, nextGroup: 2 });
-  });
-
-  it('keeps the membership of the last entry that had one, with the index that it is applied to', async () => {
-    const host = new CatalogHost();
-    expect(host.machine.applied.group).toEqual({ index: 0, membership: Uint8Array.of(1, 2, 3) });
-    host.machine.advance(toLogIndex(1), toTerm(1), Uint8Array.of(4));
-    host.machine.advance(toLogIndex(2), toTerm(1));
-    await host.reopen();
-    expect(host.machine.applied).toMatchObject({ index: 2, group: { index: 1, membership: Uint8Array.of(4) } });
-  });
-
   it('answers as a Map does and never uses a group twice, whatever the restarts (D8, D10)', async () => {
     const name = fc.nat(30).map((n) => `db-${n}`);
     const create = fc.record({ kind: fc.constant('create' as const), name });

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { toHex, toLogIndex, toTerm } from '#base';
-import { DatabaseMachine, type TransactOutcome } from '#database';
+import { type TransactOutcome } from '#database';
 import { type Constraint, type Selector, term } from '#model';
 import { CREATED_AT_MS, DatabaseHost, sha256 } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
@@ -119,21 +119,5 @@ describe('the log', () => {
     const host = new DatabaseHost();
     await transact(host);
     expect(() => host.machine.advance(toLogIndex(1), toTerm(1))).toThrow('Entries are applied in log order');
-  });
-
-  it('moves the applied index over entries that change nothing (D3)', async () => {
-    const host = new DatabaseHost();
-    host.machine.advance(toLogIndex(4), toTerm(2));
-    await host.flush();
-    expect(host.reader().applied()).toMatchObject({ index: 4, term: 2, revision: 0 });
-    expect(DatabaseMachine.open(host.source)?.appliedIndex).toBe(4);
-  });
-
-  it('is flushed one batch after the other', () => {
-    const host = new DatabaseHost();
-    host.beginFlush();
-    expect(() => host.machine.flushInto(host.kv.batch())).toThrow('A flush has reached the store before the next');
-    host.machine.flushed();
-    expect(() => host.machine.flushed()).toThrow('was flushed before');
   });
 });

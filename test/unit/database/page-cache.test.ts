@@ -3,8 +3,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, PageCache } from '#database';
 import { memoryKv } from '#kv';
-import { ALL, term } from '#model';
-import { pulled, queryEvents, type StoredEvent } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
@@ -78,14 +76,6 @@ describe('pages that are shared', () => {
     expect(shared.counting.gets).toBe(gets + 1);
   });
 
-  it('are not kept when they are large', () => {
-    const shared = world();
-    const reader = readerOf(shared);
-    reader.page(LARGE);
-    reader.releasePages();
-    expect(shared.lending.releases).toBe(1);
-  });
-
   it('are not given to readers that do not lend', () => {
     const shared = world();
     byteOf(readerOf(shared), 7);
@@ -94,28 +84,3 @@ describe('pages that are shared', () => {
     expect(shared.counting.gets).toBe(gets + 1);
   });
 });
-
-it('gives readers that run side by side the same answers as one that is alone', async () => {
-  const shared = world();
-  const bytesOf = async (
-    source: World['source'] | typeof database.source,
-    type: string,
-  ): Promise<readonly string[]> => {
-    const query = {
-      selector: type === 'all' ? ALL : term('by-type', type),
-      revisions: {},
-      direction: 'reverse',
-    } as const;
-    const found: string[] = [];
-    const read = { at: TRANSACTIONS, query, lent: true, pace: pulled(500) };
-    for await (const slice of queryEvents(source, read)) found.push(...slice.map(textOf));
-    return found;
-  };
-  const types = ['even', 'odd', 'all', 'even', 'odd'];
-  const alone = await Promise.all(types.map((type) => bytesOf(database.source, type)));
-  expect(await Promise.all(types.map((type) => bytesOf(shared.source, type)))).toEqual(alone);
-});
-
-function textOf({ position, bytes }: StoredEvent): string {
-  return `${position.revision} ${Buffer.from(bytes).toString('hex')}`;
-}

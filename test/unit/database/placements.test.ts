@@ -49,15 +49,6 @@ describe('the placement of a database (D15)', () => {
     expect(host.placed(1)).toBe('unmoved');
   });
 
-  it('is not changed by what was decided about another placement, the same place, or a database that is gone', () => {
-    const host = new Host([1, 2]);
-    const { revision, chainHash } = host.machine.applied;
-    expect([host.place(1, 3), host.placed(0), host.place(0, 2, 1)]).toEqual(['unmoved', 'unmoved', 'unmoved']);
-    expect(host.machine.applied).toMatchObject({ revision, chainHash });
-    host.apply({ kind: 'delete', name: 'shop' });
-    expect([host.place(0, 3), host.placed(0)]).toEqual(['unmoved', 'unmoved']);
-  });
-
   it('ends where it was last decided to be, with every id given once, whatever is overtaken', async () => {
     const node = fc.integer({ min: 1, max: 6 });
     const step = fc.oneof(

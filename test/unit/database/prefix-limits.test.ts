@@ -89,35 +89,12 @@ describe('a prefix of more heads than a transaction may look at, none of them ne
     expect(host.machine.revision).toBe(FILLED);
   });
 
-  it('is decided where every revision that it may have says the same', async () => {
-    const host = await manySubjects();
-    const range = { kind: 'revision-range', start: 1, end: FILLED, selector: old } as const;
-    for (const constraint of [least(1), most(FILLED), most(FILLED - 2), range]) {
-      expect(await ask(host, constraint)).toMatchObject({ kind: 'committed' });
-    }
-  });
-
-  it('is found when one of its events is among the newest', async () => {
-    const host = await manySubjects();
-    const found = { kind: 'violated', violations: [{ found: FILLED + 1 }] };
-    await transact(host, ['old-9']);
-    expect(await ask(host, most(FILLED))).toMatchObject(found);
-    for (let n = 0; n < 15; n++) await transact(host, times(EVENTS_OF_ONE, 'new'));
-    expect(await ask(host, most(FILLED))).toMatchObject(found);
-  });
-
   it('is found among the first events of a transaction that is too large to be looked at as a whole', async () => {
     const host = await manySubjects();
     await transact(host, ['old-9', ...times(900, 'new')]);
     expect(await ask(host, most(FILLED))).toMatchObject({ kind: 'violated', violations: [{ found: FILLED + 1 }] });
     await transact(host, [...times(900, 'new'), 'old-91']);
     expect(await ask(host, most(FILLED + 1))).toMatchObject({ kind: 'too-broad', constraints: [0] });
-  });
-
-  it('does not keep a narrow prefix before it from being found', async () => {
-    const host = await manySubjects();
-    const outcome = await ask(host, most(0, term('by-subject-prefix', 'old-239')), least(1));
-    expect(outcome).toMatchObject({ kind: 'violated', violations: [{ index: 0, found: 4 }] });
   });
 });
 
@@ -145,29 +122,6 @@ describe('an equality beside a prefix of too many heads', () => {
     const selector = besides(term('by-type', 'ended'));
     expect(await ask(host, most(FILLED + 1, selector))).toMatchObject({ kind: 'committed' });
     expect(await ask(host, most(10, selector))).toMatchObject({ kind: 'too-broad' });
-  });
-
-  it('is walked back where few events meet it, however old they are', async () => {
-    const store = memoryKv();
-    const reader = new CountingReader(store);
-    const host = new DatabaseHost({}, counted(store, reader));
-    await transactQuietly(host, ['old-1', ...times(200, 'other')]);
-    await fill(host);
-    const selector = besides(term('by-stream', 'quiet'));
-    reader.reset();
-    expect(await ask(host, most(0, selector))).toMatchObject({ kind: 'violated', violations: [{ found: 1 }] });
-    expect(reader.rows).toBeLessThan(100);
-    expect(reader.openRanges).toBe(0);
-    expect(await ask(host, most(1, selector))).toMatchObject({ kind: 'committed' });
-  });
-
-  it('is walked back a part of the way where many events meet it', async () => {
-    const host = new DatabaseHost();
-    for (let n = 0; n < 400; n++) await transactQuietly(host, ['other']);
-    await transactQuietly(host, ['old-1']);
-    await fill(host);
-    const violated = await ask(host, most(0, besides(term('by-stream', 'quiet'))));
-    expect(violated).toMatchObject({ kind: 'violated', violations: [{ found: 401 }] });
   });
 });
 

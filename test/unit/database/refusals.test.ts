@@ -3,15 +3,7 @@
 // owner does, in which fewer are kept; rows compared, taken away, and taken back to a durable entry.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toLogIndex, toRevision, toTerm } from '#base';
-import {
-  DatabaseMachine,
-  encodeStanding,
-  HistoryExport,
-  REFUSED_CONSTRAINTS_KEPT,
-  rebuildDerived,
-  refusalOf,
-  verifyRefusals,
-} from '#database';
+import { DatabaseMachine, encodeStanding, HistoryExport, rebuildDerived, refusalOf, verifyRefusals } from '#database';
 import { ALL, type Constraint, encodeTransactPayload, NO_OPTIONS, ORIGIN, stampPayload } from '#model';
 import { encodeRefusal, readRefusal } from '../../../src/database/refusal-record.ts';
 import { CREATED_AT_MS, DATABASE_ID, DatabaseHost, takeOver } from '../../support/database-host.ts';
@@ -67,21 +59,6 @@ describe('a refused transaction', () => {
     });
     expect(kept(host)).toEqual([2]);
     expect(host.machine.applied.refusals).toEqual({ number: 1, index: 2 });
-  });
-
-  it('has as many constraints in its row as are kept, and the count of all', async () => {
-    const host = new DatabaseHost();
-    await host.apply(
-      payload(
-        2,
-        Array.from({ length: 40 }, () => NEVER),
-      ),
-    );
-    await host.flush();
-    const found = refusalOf(host.reader(), idOf(2));
-    expect(found?.count).toBe(40);
-    const { cause } = found ?? {};
-    expect(cause?.kind === 'violated' && cause.violations).toHaveLength(REFUSED_CONSTRAINTS_KEPT);
   });
 
   it('says where its constraints were too broad to decide', () => {

@@ -7,10 +7,8 @@ import { NO_BYTES, toHex, toLogIndex, toRevision } from '#base';
 import {
   componentBytes,
   componentPart,
-  DatabaseMachine,
   encodeStanding,
   HistoryExport,
-  HistoryImport,
   ReadDefinitions,
   rebuildDerived,
   verifyDefinitions,
@@ -170,51 +168,5 @@ describe('the parts of a component (D23)', () => {
     expect(await host.reopen(false)).toEqual([]);
     await host.flush();
     expect(await opened(host, standing).faultInComponents()).toBeUndefined();
-  });
-});
-
-describe('a history with definitions (D16)', () => {
-  it('is refused where a bit of a record or of a part is wrong, and then nothing of it counts', async () => {
-    const host = new DatabaseHost();
-    await transact(host, 1);
-    for (const [at, entry] of ENTRIES.slice(0, 2).entries()) host.define(stamped(entry, 2000 + at));
-    await host.flush();
-    const other = new DatabaseHost();
-    const { data } = await opened(host, encodeStanding(other.machine.applied)).next(1e6);
-    const check = new HistoryImport(other.source, other.machine.applied);
-    const before = check.standing;
-    for (let at = 0; at < data.length; at++) {
-      expect(check.take(data.with(at, (data[at] ?? 0) ^ 1)), `a bit of byte ${at}`).toBeTypeOf('string');
-      expect(check.standing).toEqual(before);
-    }
-    expect(check.take(data)).toHaveLength(3);
-    expect(check.standing.definitions).toEqual(host.machine.applied.definitions);
-  });
-
-  it('is not given to whoever has others, and nothing is left for whoever has all', async () => {
-    const host = await fullHost();
-    const { revision, chainHash, definitions } = host.machine.applied;
-    const foreign = { ...definitions, chainHash: new Uint8Array(32).fill(1) };
-    expect(HistoryExport.open(host.source, encodeStanding({ revision, chainHash, definitions: foreign }))).toMatch(
-      /^its definitions go up to entry 7, and are others here/,
-    );
-    const { data, isLast } = await opened(host, encodeStanding(host.machine.applied)).next(1e6);
-    expect([data.length, isLast]).toEqual([0, true]);
-  });
-
-  it('says nothing that a release before would not know, as long as nothing is defined (ADR 0047)', async () => {
-    const host = new DatabaseHost();
-    await transact(host, 1);
-    await host.flush();
-    const formats = (): number | undefined => host.kv.get(host.reader().keys.applied().slice())?.[0];
-    expect([formats(), encodeStanding(host.machine.applied).length]).toEqual([4, 33]);
-    // An entry that changes nothing leaves no trace.
-    host.define(stamped(DELETE_LARGE, 1000));
-    await host.flush();
-    expect([formats(), encodeStanding(host.machine.applied).length]).toEqual([4, 33]);
-    host.define(stamped(partOf(SMALL, 0), 1000));
-    await host.flush();
-    expect([formats(), encodeStanding(host.machine.applied).length]).toEqual([5, 66]);
-    expect(DatabaseMachine.open(host.source)?.applied).toEqual(host.machine.applied);
   });
 });

@@ -3,8 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
-import { DatabaseReader, eventsOf, HEAD_KIND, PostingCursor, type PostingEntry, verifyHistory } from '#database';
-import { and, type Constraint, NO_SUBJECT, readEvent, type Selector, TRANSACTION_BYTES_MAX, term } from '#model';
+import { DatabaseReader, eventsOf, HEAD_KIND, PostingCursor, type PostingEntry } from '#database';
+import { and, type Constraint, NO_SUBJECT, readEvent, type Selector, term } from '#model';
 import { walkPostings } from '../../support/database-checks.ts';
 import { CREATED_AT_MS, DatabaseHost, sourceOf } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
@@ -59,24 +59,6 @@ describe('posting lists', () => {
 });
 
 describe('pages', () => {
-  it('hold a transaction of 1,000 events and the most bytes there can be, whole', async () => {
-    const host = new DatabaseHost();
-    const overhead = payload(orders(1000)).length;
-    const data = new Uint8Array(Math.floor((TRANSACTION_BYTES_MAX - overhead) / 1000)).fill(0x20);
-    await host.apply(payload(orders(1000), [], data));
-    await host.apply(payload(orders(1, 1000)));
-    await host.flush();
-    const reader = host.reader();
-    const large = reader.page(1);
-    expect([large.count, large.bodyLength > 900_000]).toEqual([1, true]);
-    expect(reader.pageOf(2).firstRevision).toBe(2);
-    for (const index of [0, 1, 500, 999]) {
-      const bytes = reader.eventAt({ revision: 1, index })?.bytes ?? new Uint8Array(0);
-      expect(readEvent(bytes, 0, bytes.length)).toMatchObject({ id: `e-${index}`, data });
-    }
-    expect(await verifyHistory(reader, 0)).toEqual({ kind: 'whole' });
-  });
-
   it('of one flush end at about 16 KiB and at 128 transactions, and every revision finds its own', async () => {
     const host = new DatabaseHost();
     const sizes = [0, 0, 0, 6000, 6000, 6000, 20_000, 0];
@@ -137,15 +119,6 @@ describe('spilled tips (D4)', () => {
   });
 });
 
-it('spilled tips know the latest of the combinations that meet in one row (D4)', async () => {
-  const host = new DatabaseHost();
-  const placed = (type: string, stream: string): Promise<unknown> =>
-    host.apply(payload([{ id: 'e', type, source: stream, stream, subject: 's' }]));
-  for (const type of ['a', 'b', 'a']) await placed(type, 'first');
-  for (let n = 0; n < 40; n++) await placed(`t-${n}`, `stream-${n}`);
-  expect(await latestOf(host, and([term('by-subject', 's'), term('by-stream', 'first')]))).toBe(3);
-});
-
 describe('spilled tips of streams and sources (D4)', () => {
   it.each([false, true])(
     'know the latest event without a subject, from before they spilled and after (reopened: %s)',
@@ -171,28 +144,6 @@ describe('spilled tips of streams and sources (D4)', () => {
       expect(found).toEqual([3, 41, 3, 41, 0, 42, 0, 42, 35, 43, 35, 43, 45, 45, 45, 45]);
     },
   );
-});
-
-describe('heads that were not asked for lately', () => {
-  it('are dropped from memory and taken up again where they were', async () => {
-    const host = new DatabaseHost({ headsKept: 100 });
-    const rounds = 3;
-    const subjects = 300;
-    for (let round = 0; round < rounds; round++) {
-      for (let from = 0; from < subjects; from += 30) {
-        const events = orders(30, from).map((event) => ({ ...event, id: `${event.id}-${round}` }));
-        await host.apply(payload(events));
-        if (from % 60 === 0) await host.flush();
-      }
-    }
-    await host.flush();
-    const reader = host.reader();
-    for (const n of [0, 1, 29, 30, 150, 299]) {
-      const head = reader.head({ kind: HEAD_KIND.SUBJECT, term: encodeUtf8(`s-${n}`) });
-      expect(head).toMatchObject({ count: rounds, firstRevision: Math.floor(n / 30) + 1 });
-    }
-    expect(reader.head(ORDERS)).toMatchObject({ count: rounds * subjects, spilled: false });
-  });
 });
 
 describe('broken rows (D1)', () => {

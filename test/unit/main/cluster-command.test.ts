@@ -150,20 +150,6 @@ shop      1 2             1       3    settled
     });
   });
 
-  it('ends an upgrade, and status says as long as one is under way', async () => {
-    const { code, out, asked } = await run('finalize', { kind: 'finalized', level: 2 });
-    expect({ code, out }).toEqual({ code: 0, out: 'the cluster is at level 2, the highest that its nodes know\n' });
-    expect(asked.map(([, { order }]) => order)).toEqual([{ kind: 'finalize' }]);
-    expect((await run('finalize --json', { kind: 'finalized', level: 2 })).out).toBe('{"level":2}\n');
-    const at = (...levels: readonly number[]): AdminReply => {
-      const nodes = CLUSTER.nodes.map((node, place) => ({ ...node, levels: { min: 1, max: levels[place] ?? 1 } }));
-      return { kind: 'described', cluster: { ...CLUSTER, level: 1, nodes } };
-    };
-    expect((await run('status', at(1, 1, 1))).out).not.toContain('level');
-    expect((await run('status', at(2, 1, 2))).out).toContain('\nlevel 1; some nodes know level 2, others 1\n');
-    expect((await run('status', at(2, 2, 2))).out).toContain('\nlevel 1; cairn cluster finalize raises it\n');
-  });
-
   it.each([
     ['recover shop --from 3', undefined],
     ['recover shop --from 3 --accept-revision 0', 0],
@@ -216,18 +202,6 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     expect(kept).toMatchObject({ code: 1, err: expect.stringContaining('recommissioned it') });
     const again = await run('decommission 3 --wait', { kind: 'done', node: nodeOf(3, 'removed') });
     expect(again).toMatchObject({ code: 0, out: expect.stringContaining('is removed') });
-  });
-
-  it('has a node drained, and says so; the status shows it', async () => {
-    const { code, out, asked } = await run('drain 2', { kind: 'done', node: nodeOf(2) });
-    expect({ code, out }).toEqual({ code: 0, out: 'node 2 hands over what it leads, then it ends\n' });
-    const order = { kind: 'drain', node: 2, isGranted: false };
-    expect(asked.map(([, request]) => request)).toEqual([{ order, isPassedOn: false }]);
-    const nodes = [nodeOf(1), { ...nodeOf(2), isDraining: true }, nodeOf(3)];
-    const status = await run('status', { kind: 'described', cluster: { ...CLUSTER, nodes } });
-    expect(status.out).toContain('node-2  active, drains  a');
-    const refused = await run('drain 2', { kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' });
-    expect(refused).toMatchObject({ code: 1, err: 'cairn cluster: no quorum\n' });
   });
 
   it('shows whose clock is off, and which recorded times are ahead of theirs', async () => {

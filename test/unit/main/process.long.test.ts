@@ -144,26 +144,6 @@ test('a node that is interrupted again while it drains ends with 1, and says so 
   expect(JSON.parse(node.log())).toMatchObject({ event: 'stopped-without-drain', level: 'error', signal: 'SIGINT' });
 });
 
-test('SIGTERM is the same wish however often it comes: the node drains, for as long as it may', async () => {
-  const node = await start(testDir(), '--shutdown-grace-ms=3000');
-  const busy = await busyWith(node);
-  // All of them while it drains: the last moments of a process are not its own.
-  let times = 0;
-  const telling = setInterval(() => {
-    times += 1;
-    if (times <= 10) node.kill('SIGTERM');
-  }, 100);
-  expect(await node.ended).toBe(0);
-  clearInterval(telling);
-  busy.destroy();
-  const lines = node.log().trim().split('\n').slice(-3);
-  expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
-    { event: 'draining' },
-    { event: 'leads-handed-over' },
-    { event: 'stopped' },
-  ]);
-});
-
 test('a damaged log is refused with its name, in one line, and with the stack when asked for', async () => {
   const dir = testDir();
   const node = await start(dir);

@@ -1,12 +1,11 @@
 // Goal: an operator who has one node left is shown all that there is before anything changes, is refused with a
 // sentence that says why, and gets an exit code that a script can read. Method: the command over real data directories.
-import { cpSync, existsSync, mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { formatAddress, replicaOf, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
+import { formatAddress, replicaOf, toNodeId } from '#base';
 import { encodeCatalogEntry } from '#database';
-import { membershipOf } from '#raft';
-import { openLevelStore, RecordWriter } from '#storage';
+import { openLevelStore } from '#storage';
 import { JOINING_KEY, writeJoining } from '../../../src/cluster/store/node-rows.ts';
 import { recoverCommand } from '../../../src/main/recover-command.ts';
 import {
@@ -16,15 +15,12 @@ import {
   registerEntry,
   StoppedDirectory,
   storeOf,
-  TERM,
 } from '../../support/cluster/stopped-node.ts';
 import { testDir } from '../../support/test-scope.ts';
 
 const NODE_3 = replicaOf(toNodeId(3));
 const OTHERS = [1, 2].map((node) => replicaOf(toNodeId(node)));
 const TEXTS = ['t1', 't2', 't3', 't4', 't5'];
-/** Places where a log is cut, in turn. */
-const CUTS = 32;
 
 interface Ran {
   readonly code: number;
@@ -163,36 +159,6 @@ never be started again with the disks that they had.
     expect((await run([`--data-dir=${directory}`], { answers: strangers })).err).toContain('nothing is changed yet');
   });
 
-  it('is refused when others are there that do not let it ask, as many as the catalog needs', async () => {
-    const directory = await nodeThree();
-    const refusals = { '127.0.0.1:50051': 'this port speaks TLS', '127.0.0.1:50052': 'this port speaks TLS' };
-    const { code, err } = await run([`--data-dir=${directory}`], { refusals });
-    expect([code, err]).toEqual([
-      1,
-      expect.stringContaining('node 2 at 127.0.0.1:50052 is there and is not to be asked so: this port speaks TLS'),
-    ]);
-    const files = ['--peer-tls-cert-file=c', '--peer-tls-key-file=k', '--peer-tls-ca-file=a'];
-    expect((await run([`--data-dir=${directory}`, ...files])).err).toContain('nothing is changed yet');
-    expect(await run([`--data-dir=${directory}`, ...files.slice(1)])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('--peer-tls-cert-file is missing; TLS takes all three files'),
-    });
-  });
-
-  it('is refused where there is no node, and makes none', async () => {
-    const directory = testDir();
-    for (const place of [directory, join(directory, 'none')]) {
-      expect(await run([`--data-dir=${place}`])).toMatchObject({
-        code: 1,
-        err: expect.stringContaining(`There is no store in ${place}: it is not the data directory of a node`),
-      });
-    }
-    mkdirSync(join(directory, 'store'));
-    expect((await run([`--data-dir=${directory}`])).err).toContain('There is no store in');
-    expect(readdirSync(directory)).toEqual(['store']);
-    expect(readdirSync(join(directory, 'store'))).toEqual([]);
-  });
-
   it('is refused on a store that was never taken into a cluster, or has nothing of its catalog', async () => {
     const asking = testDir();
     const store = await openLevelStore(join(asking, 'store'));
@@ -210,66 +176,6 @@ never be started again with the disks that they had.
       });
     }
     expect(existsSync(join(asking, 'log'))).toBe(false);
-  });
-
-  it('is refused on a node that is alone, was removed, or is not known', async () => {
-    const lines: string[] = [];
-    const nodes = [1, 2, 3].map((each) => registerEntry(each));
-    const marked = (['leaving', 'removed'] as const).map((state) =>
-      encodeCatalogEntry({ kind: 'mark', node: toNodeId(3), state }),
-    );
-    for (const [payloads, founders] of [
-      [nodes, membershipOf([NODE_3])],
-      [[...nodes, ...marked], membershipOf(OTHERS, [NODE_3])],
-      [nodes.slice(0, 2), membershipOf(OTHERS, [NODE_3])],
-    ] as const) {
-      const directory = testDir();
-      {
-        await using node = await StoppedDirectory.begin(directory);
-        await node.catalog(payloads, payloads.length, founders);
-      }
-      const { code, out, err } = await run([`--data-dir=${directory}`]);
-      expect([code, out]).toEqual([1, '']);
-      lines.push(err);
-    }
-    expect(lines).toEqual([
-      `cairn recover: node 3 alone votes for the catalog of the cluster ${IDENTITY.clusterId}: there is nothing to recover. Start it\n`,
-      `cairn recover: node 3 was removed from the cluster ${IDENTITY.clusterId}, and holds nothing of it\n`,
-      `cairn recover: the catalog does not know node 3 yet: it holds nothing of the cluster ${IDENTITY.clusterId}\n`,
-    ]);
-  });
-
-  it('names the log of its store when that was cut, and what is left does not go with its own log, or is nothing', async () => {
-    const directory = testDir();
-    {
-      await using node = await StoppedDirectory.begin(directory);
-      const payloads = [registerEntry(1), registerEntry(2), registerEntry(3), createEntry(1, 'shop')];
-      await node.catalog(payloads);
-      await node.database({ group: groupOf(1), name: 'shop', texts: TEXTS, checkpoint: 2 });
-      const writer = new RecordWriter();
-      writer.checkpoint(groupOf(1), { index: toLogIndex(6), term: toTerm(TERM), revision: toRevision(5) });
-      node.wal.append([writer.take()]);
-    }
-    const [name = ''] = readdirSync(join(directory, 'store')).filter((file) => file.endsWith('.log'));
-    const { size } = statSync(join(directory, 'store', name));
-    const said = new Map<string, Ran>();
-    for (let bytes = 0; bytes < size; bytes += Math.ceil(size / CUTS)) {
-      const copy = testDir();
-      cpSync(directory, copy, { recursive: true });
-      const path = join(copy, 'store', name);
-      truncateSync(path, bytes);
-      const { code, out, err } = await run([`--data-dir=${copy}`]);
-      const why = /never taken into|do not belong together|nothing is changed yet/.exec(err)?.[0] ?? 'nothing';
-      said.set(why, { code, out: out.replaceAll(path, 'THE LOG'), err: err.replaceAll(path, 'THE LOG') });
-      expect(out).not.toMatch(/holds nothing of these databases/);
-    }
-    expect([...said.keys()]).toEqual(['never taken into', 'nothing is changed yet', 'do not belong together']);
-    const named = 'LevelDB had as its own logs THE LOG';
-    for (const why of ['never taken into', 'do not belong together']) expect(said.get(why)?.err).toContain(named);
-    const { out } = said.get('nothing is changed yet') ?? { out: '' };
-    expect(out).toContain('Its log holds these databases, and its store has no row of them');
-    expect(out).toMatch(/^shop +1 2 3 +0198c0de-0000-7000-8000-000000000001 +entry 6 of term 4$/m);
-    expect(out).toContain(named);
   });
 
   it('is malformed without a directory, and with what it does not know', async () => {

@@ -83,15 +83,6 @@ describe('files at the start', () => {
     expect(lines).toEqual([['info tls-certificate', { subject: 'CN=one', names: '', until: expect.any(String) }]]);
   });
 
-  it('of a certificate that has expired are used, and that is said as loudly as it is wrong', () => {
-    putPair(authority.issue({ cn: 'old', days: [-3, -1] }));
-    expect(open().ports).toBeDefined();
-    expect(lines.at(-1)).toMatchObject([
-      'warn tls-certificate-expired',
-      { message: expect.stringContaining(dir.path) },
-    ]);
-  });
-
   const encrypted = createPrivateKey(pair.key).export({
     type: 'pkcs8',
     format: 'pem',

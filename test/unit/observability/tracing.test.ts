@@ -7,7 +7,7 @@ import { ExportResultCode } from '@opentelemetry/core';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
-import { type Count, inSpan, type Logger, silentLogger, startTracing } from '#observability';
+import { type Count, inSpan, silentLogger, startTracing } from '#observability';
 import { SpanQueue } from '../../../src/observability/otel/span-queue.ts';
 import { eventually } from '../../support/eventually.ts';
 import { keptSpans } from '../../support/kept-spans.ts';
@@ -22,22 +22,6 @@ const from =
     headers[name];
 
 describe('the tracer', () => {
-  it('goes on with a trace that is named, and hands it on with its state', () => {
-    const { tracer, ended } = keptSpans();
-    const span = tracer.begin('a request', from({ traceparent: PARENT, tracestate: 'vendor=1' }));
-    const child = span.child('work', 'internal');
-    const { traceparent, tracestate } = child.headers();
-    child.end();
-    span.end();
-    expect(span.traceId).toBe(TRACE);
-    expect(tracestate).toBe('vendor=1');
-    expect(traceparent).toBe(`00-${TRACE}-${ended[0]?.spanContext().spanId}-01`);
-    expect(ended.map(({ name, parentSpanContext }) => [name, parentSpanContext?.spanId])).toEqual([
-      ['work', ended[1]?.spanContext().spanId],
-      ['a request', 'b'.repeat(16)],
-    ]);
-  });
-
   it.each([
     ['nothing', {}],
     ['an empty one', { traceparent: '' }],
@@ -53,31 +37,6 @@ describe('the tracer', () => {
     expect(span.traceId).not.toBe(TRACE);
   });
 
-  it('makes spans of what is over, with the id and the times that they have', () => {
-    const { tracer, ended } = keptSpans(0);
-    const past = {
-      name: 'asked',
-      attributes: { 'cairn.group': 7 },
-      startMs: 1_700_000_000_001.5,
-      endMs: 1_700_000_000_004,
-    };
-    const events = [{ name: 'half', atMs: 1_700_000_000_002 }];
-    const failure = { 'error.type': 'unavailable' };
-    const parent = from({ traceparent: PARENT, tracestate: 'vendor=1' });
-    tracer.record({ ...past, kind: 'server', parent, spanId: 'c'.repeat(16), events, failure });
-    const [span] = ended;
-    expect(span?.spanContext()).toMatchObject({ traceId: TRACE, spanId: 'c'.repeat(16) });
-    expect(span?.parentSpanContext).toMatchObject({ spanId: 'b'.repeat(16), isRemote: true });
-    expect(span?.startTime).toEqual([1_700_000_000, 1_500_000]);
-    expect(span?.duration).toEqual([0, 2_500_000]);
-    expect(span?.events.map(({ name, time }) => [name, time])).toEqual([['half', [1_700_000_000, 2_000_000]]]);
-    expect(span?.attributes).toEqual({ 'cairn.group': 7, ...failure });
-    // The next one has an id of its own again.
-    const child = tracer.begin('next', parent).child('work', 'internal');
-    child.end();
-    expect(ended[1]?.spanContext().spanId).not.toBe('c'.repeat(16));
-  });
-
   it('keeps its share of new traces, and of those that came what their senders keep', () => {
     const none = keptSpans(0);
     expect(none.tracer.begin('new', NO_CONTEXT).isRecorded).toBe(false);
@@ -91,19 +50,6 @@ describe('the tracer', () => {
     );
     expect(kept.length).toBeGreaterThan(120);
     expect(kept.length).toBeLessThan(280);
-  });
-
-  it('makes nothing of what is not kept, but hands its context on', () => {
-    const { tracer, ended } = keptSpans(0);
-    const span = tracer.begin('left', from({ traceparent: PARENT.replace(/01$/, '00') }));
-    const child = span.child('work', 'client');
-    child.set({ a: 1 });
-    child.link(from({ traceparent: PARENT }));
-    child.fail(new Error('x'));
-    child.end();
-    expect(child).toBe(span);
-    expect(child.headers()['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
-    expect(ended).toEqual([]);
   });
 
   it('says of a failure its code and reason, never its message', async () => {
@@ -205,23 +151,6 @@ describe('the queue of spans', () => {
     expect(counted.exported).toBe(6);
     queue.onEnd(SPAN);
     expect(counted.queueFull).toBe(1);
-  });
-
-  it('counts spans that are not taken, and logs it once a minute', async () => {
-    const { counts, counted } = counting();
-    const { exporter, end } = held();
-    const lines: unknown[] = [];
-    const logger: Logger = { ...silentLogger, warn: (event, fields) => void lines.push({ event, ...fields }) };
-    let nowMs = 0;
-    const queue = new SpanQueue({ exporter, counts, logger, batchSpansMax: 1, nowMs: () => nowMs });
-    for (const [failures, atMs] of [1, 59_999, 60_001].entries()) {
-      nowMs = atMs;
-      queue.onEnd(SPAN);
-      end(new Error('connection refused'));
-      await eventually(() => expect(counted.exportFailed).toBe(failures + 1));
-    }
-    const line = { event: 'spans-not-exported', spans: 1, why: 'connection refused' };
-    expect(lines).toEqual([line, line]);
   });
 
   it('is closed in its time, though its collector never answers', async () => {

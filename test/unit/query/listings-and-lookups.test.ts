@@ -4,19 +4,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKv } from '#kv';
 import {
-  databaseAtRevision,
   eventAt,
   eventById,
   type ListedName,
   type Listing,
-  listEventTypes,
-  listStreams,
   listSubjects,
   revisionAtTimestamp,
   transactionAt,
   transactionById,
 } from '#query';
-import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, KnownDatabase, transactionIdOf } from '../../support/known-database.ts';
 
 const NAMES = ['b', 'a', 'a-b', 'ab', 'a/b', 'é', 'z', '\u{1f600}', '\uffff'];
@@ -63,26 +59,6 @@ describe.each(LISTINGS)('a listing of subjects with %o', (listing) => {
   });
 });
 
-describe('a listing', () => {
-  it('of event types gives every type once', async () => {
-    const types = await gather(listEventTypes(database.source, { at: 2 }));
-    expect(types).toEqual([
-      { name: 't.a', firstRevision: 2 },
-      { name: 't.b', firstRevision: 1 },
-      { name: 'u', firstRevision: 1 },
-    ]);
-  });
-
-  it('of streams gives the last segment of the sources', async () => {
-    const streams = await gather(listStreams(database.source, { at: NAMES.length, prefix: 'a%' }));
-    expect(streams).toEqual([{ name: 'a%2Fb', firstRevision: 5 }]);
-  });
-
-  it('gives nothing more once it is aborted', async () => {
-    expect(await gather(listStreams(database.source, { at: 2, signal: { aborted: true } }))).toEqual([]);
-  });
-});
-
 describe('a look-up', () => {
   it('of a position gives its event, and nothing behind the last', () => {
     expect(eventAt(database.source, { revision: 3, index: 1 })).toEqual(database.events[5]?.stored);
@@ -102,29 +78,6 @@ describe('a look-up', () => {
     expect(transactionById(database.source, 3, transactionIdOf(4))).toBeUndefined();
     expect(transactionById(database.source, 9, transactionIdOf(99))).toBeUndefined();
     expect(transactionAt(database.source, 4)).toEqual(transactionById(database.source, 9, transactionIdOf(4)));
-  });
-
-  it('of a revision gives what the database was', () => {
-    expect(databaseAtRevision(database.source, 3)).toMatchObject({
-      revision: 3,
-      basis: 2,
-      timestampMs: CREATED_AT_MS + 2_000,
-      totalEvents: 6,
-    });
-    expect(databaseAtRevision(database.source, 0)).toMatchObject({
-      basis: 0,
-      timestampMs: CREATED_AT_MS,
-      totalEvents: 0,
-    });
-    expect(() => databaseAtRevision(database.source, 10)).toThrow('A database is read at a revision it has applied');
-  });
-
-  it('of the latest revision gives the same without its transaction', () => {
-    const { revision, recordedTimeMs, chainHash, totalEvents } = transactionAt(database.source, 9);
-    const kv = new CountingReader(database.source.kv);
-    const facts = databaseAtRevision({ ...database.source, kv }, 9);
-    expect(facts).toEqual({ revision, basis: 8, timestampMs: recordedTimeMs, chainHash, totalEvents });
-    expect(kv.gets).toBe(1);
   });
 
   it.each([

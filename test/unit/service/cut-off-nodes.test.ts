@@ -69,18 +69,4 @@ describe('a node that is cut off (V11)', () => {
     for (const request of requests) expect(await told(request())).toBe('answered');
     expect(here.health()).toMatchObject({ status: 'ok', readable: true });
   });
-
-  it('ends the streams that it has begun', async () => {
-    const { items } = await world.answer(here.subscribe({ ...shop, selector, heartbeatMs: 1000 }));
-    const { chunks } = await world.answer(here.queryEvents({ ...shop, at: toRevision(2), query }));
-    const tail = items[Symbol.asyncIterator]();
-    const slices = chunks[Symbol.asyncIterator]();
-    expect(await world.answer(tail.next())).toMatchObject({ value: { kind: 'events' } });
-    cutOff();
-    await world.pass(2 * LIMITS.leaseMs);
-    const beat = tail.next();
-    timers.pass(1000);
-    expect(await told(beat)).toBe('CatalogNotConfirmed');
-    expect(await told(slices.next())).toBe('CatalogNotConfirmed');
-  });
 });

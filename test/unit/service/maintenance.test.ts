@@ -188,34 +188,4 @@ describe('a State View', { timeout: 60_000 }, () => {
     expect(await foldedByRead(name, { 'subject.account': 'b' })).toEqual({ folded: 150, count: 150 });
     await looked(() => expect(maintained()).toEqual({ eager: 2, scheduled: 0 }));
   });
-
-  it('is kept up before those of lower priority, where there are more folds than a database may have', async () => {
-    const name = await database();
-    await defineView(name, { event_selector: BY_ACCOUNT });
-    await setStatus(name, { mode: 'eager' });
-    for (const subject of ['a', 'b', 'c', 'd']) {
-      await grow(name, 1, { subject });
-      await foldedByRead(name, { 'subject.account': subject });
-    }
-    await looked(() => expect(maintained()).toEqual({ eager: MAINTAINED_MAX, scheduled: 0 }));
-    await defineView(name, { state_view_name: 'first', priority: 'high' });
-    await setStatus(name, { name: 'first', mode: 'scheduled' });
-    await looked(() => expect(maintained()).toEqual({ eager: MAINTAINED_MAX - 1, scheduled: 1 }));
-  });
-
-  it('that cannot be folded is said once, and does not keep another one from being followed (F41)', async () => {
-    const name = await database(50);
-    await defineView(name);
-    await defineView(name, { state_view_name: 'failing', events: ['t', 'bad'], priority: 'high' });
-    await setStatus(name, { mode: 'eager' });
-    await setStatus(name, { name: 'failing', mode: 'eager' });
-    await grow(name, 1, { type: 'bad', data: new TextEncoder().encode('"?"'), dataKind: 1 });
-    await looked(() => expect(heard.troubled).toHaveLength(1));
-    await grow(name, 70);
-    await looked(() => expect(guests.figures()?.maintenance.troubled).toBe(1));
-    await eventually(async () => expect(await foldedByRead(name)).toEqual({ folded: 0, count: 120 }));
-    const said = /^failing v1: The component refuses the event "[^"]+" of type "bad" at revision \d+, index \d+: no$/;
-    expect([heard.troubled, heard.mended]).toEqual([[expect.stringMatching(said)], []]);
-    expect(guests.figures()?.maintenance.steps.failed).toBeLessThan(8);
-  });
 });

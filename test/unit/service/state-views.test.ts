@@ -97,16 +97,4 @@ describe('a State View', () => {
     const [few = 0, many = 0] = sizes;
     expect([sizes, many > 10 * few]).toEqual([[few, many, few, many], true]);
   });
-
-  it('gives up when its reader does, and says why', async () => {
-    const asked = { databaseName: 'bank', name: 'balances', at: 'latest', signal: NEVER } as const;
-    const opened = await world.service.openStateView(asked);
-    const view = opened.bind({ parameters: new Map([['subject.account', 'a']]), field: 'parameters' });
-    const gone = new Error('gone');
-    await expect(view.render({ signal: AbortSignal.abort(gone) })).rejects.toBe(gone);
-    const reader = new AbortController();
-    const rendering = view.render({ signal: reader.signal });
-    reader.abort(gone);
-    await expect(rendering).rejects.toBe(gone);
-  });
 });

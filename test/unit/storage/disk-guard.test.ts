@@ -40,16 +40,6 @@ describe('the disk guard', () => {
     expect(new Set(small.disk.file(BALLAST).subarray(0, 4096)).size).toBeGreaterThan(200);
   });
 
-  it('takes over the ballast of the process before it, and finishes it', async () => {
-    const small = new SmallDisk();
-    const first = small.open();
-    await settled();
-    expect(small.ballastBytes).toBe(2 * MIB);
-    await first.close();
-    const second = await withBallast(small);
-    expect(second.report.ballastHeldBytes).toBe(5 * MIB);
-  });
-
   it('says that a directory is not there any more, by its name', async () => {
     using directory = tempDir();
     const log = join(directory.path, 'log');
@@ -81,22 +71,6 @@ describe('the disk guard', () => {
     expect(small.ballastBytes).toBe(2 * MIB);
   });
 
-  it('gives back a ballast that it is still making', async () => {
-    const small = new SmallDisk();
-    const guard = small.open();
-    await settled();
-    guard.check();
-    small.free = 8 * MIB;
-    expect(guard.check().ballastHeldBytes).toBe(0);
-    await settled();
-    expect(small.disk.list('data')).toEqual([]);
-    small.free = 100 * MIB;
-    guard.check();
-    await settled();
-    expect(small.ballastBytes).toBe(2 * MIB);
-    await guard.close();
-  });
-
   it('does without the ballast when the disk fills up while it is made', async () => {
     const small = new SmallDisk();
     const guard = small.open();
@@ -117,13 +91,6 @@ describe('the disk guard', () => {
     };
     await settled();
     expect(() => guard.check()).toThrow(/data\/ballast could not be written/);
-  });
-
-  it('reads the free space of a real directory when nobody tells it', () => {
-    const guard = DiskGuard.open('.', { disk: new MemoryDisk(), thresholds: { ballastBytes: 0 } });
-    expect(guard.report.capacityBytes).toBeGreaterThan(MIB);
-    expect(guard.report.availableBytes).toBeGreaterThan(0);
-    expect(guard.thresholds.hardBytes).toBe(128 * MIB);
   });
 });
 

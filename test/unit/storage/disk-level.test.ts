@@ -64,21 +64,6 @@ describe('defaultThresholds', () => {
     expect(defaultThresholds(capacityBytes, { segmentBytes: 64 * MIB, compactionBytes: 320 * MIB })).toEqual(expected);
   });
 
-  it('follow from what is given, and leave an empty disk open to users, however small it is', () => {
-    const needs = { segmentBytes: 64 * MIB, compactionBytes: 320 * MIB };
-    const of = (capacity: number, given: Partial<DiskThresholds>): DiskThresholds =>
-      defaultThresholds(capacity, needs, given);
-    expect(of(10 * GIB, { hardBytes: 500 * MIB })).toMatchObject({ hardBytes: 500 * MIB, softBytes: 1000 * MIB });
-    expect(of(10 * GIB, { ballastBytes: 20 * GIB }).ballastBytes).toBe(20 * GIB);
-    for (const capacityBytes of [400 * MIB, 504 * MIB, 512 * MIB, 600 * MIB, 10 * GIB]) {
-      const thresholds = of(capacityBytes, {});
-      const state = { level: 'refusing-writes', ballastHeldBytes: 0 } as const;
-      const { level } = decideDisk({ availableBytes: capacityBytes, capacityBytes }, thresholds, state);
-      // From the soft level on, with an eighth to spare.
-      expect(level).toBe(capacityBytes < 504 * MIB ? 'refusing-writes' : 'open');
-    }
-  });
-
   it.each([
     ['by default', { segmentBytes: 64 * MIB, compactionBytes: compactionBytesMax() }, 673 * MIB],
     ['with the smallest settings', { segmentBytes: 4 * MIB, compactionBytes: SMALLEST }, 49 * MIB],

@@ -84,31 +84,6 @@ test('a MANIFEST that grows is read on, and a record that is not whole yet is wa
   expect(new ManifestReader(dir).readOn()).toEqual(reader.readOn());
 });
 
-test('a record that crosses several blocks is read in the pieces in which it comes', () => {
-  const long = Uint8Array.from([...edit(1), 1, ...varint(3 * BLOCK_BYTES), ...new Uint8Array(3 * BLOCK_BYTES)]);
-  const log = logOf([edit(1), long, edit(2), edit(3)]);
-  const { dir, path } = storeWith(log.subarray(0, BLOCK_BYTES + 100));
-  const reader = new ManifestReader(dir);
-  expect(reader.readOn()?.logNumber).toBe(1);
-  appendFileSync(path, log.subarray(BLOCK_BYTES + 100, 2 * BLOCK_BYTES));
-  expect(reader.readOn()?.logNumber).toBe(1);
-  appendFileSync(path, log.subarray(2 * BLOCK_BYTES));
-  expect(reader.readOn()).toMatchObject({ tables: [{ number: 2 }, { number: 3 }], logNumber: 3 });
-});
-
-test('what was read is not read again, and nothing new is the same answer', () => {
-  const log = logOf(edits(300));
-  const { dir, path } = storeWith(log.subarray(0, log.length - 10));
-  const reader = new ManifestReader(dir);
-  const before = reader.readOn();
-  writeFileSync(path, Uint8Array.from(log.subarray(0, log.length - 10)).fill(0xff, 10, 20));
-  expect(reader.readOn()).toBe(before);
-  appendFileSync(path, log.subarray(log.length - 10));
-  expect(reader.readOn()).toMatchObject({ logNumber: 300 });
-  expect(() => new ManifestReader(dir).readOn()).toThrow('is damaged: at offset 0, its record there does not match');
-  expect(() => new ManifestReader(dir).readOn()).toThrow('empty the data directory and start the node with --join');
-});
-
 test('a record that was read in part and is broken in front of a good one is damage, in this block or the next', () => {
   const long = Uint8Array.from([...edit(101), 1, ...varint(BLOCK_BYTES), ...new Uint8Array(BLOCK_BYTES)]);
   const before = edits(100);

@@ -99,25 +99,6 @@ describe('a record with a membership', () => {
 });
 
 describe('RecordWriter', () => {
-  it('starts anew after its bytes were taken', () => {
-    const writer = new RecordWriter();
-    writer.truncateFrom(group, toLogIndex(5));
-    const first = writer.take();
-    expect(first.byteOffset).toBe(0);
-    expect(writer.byteLength).toBe(0);
-    writer.groupTombstone(group);
-    expect(decodeAll(writer.take())).toEqual([{ kind: 'group-tombstone', group }]);
-    expect(decodeAll(first)).toEqual([{ kind: 'truncate-from', group, index: toLogIndex(5) }]);
-  });
-
-  it('grows when a record does not fit', () => {
-    const writer = new RecordWriter(1);
-    const large = new Uint8Array(100_000).fill(5);
-    writer.entry(group, { term: toTerm(1), index: toLogIndex(1), payload });
-    writer.entry(group, { term: toTerm(1), index: toLogIndex(2), payload: large });
-    expect(decodeAll(writer.take())).toMatchObject([{ payload }, { payload: large }]);
-  });
-
   it('refuses an entry before index 1 and a payload beyond the limit, as bugs of its caller', () => {
     const writer = new RecordWriter();
     const large = new Uint8Array(PAYLOAD_BYTES_MAX + 1);

@@ -35,18 +35,6 @@ describe('the log on the thread of its caller', () => {
     expect(reported).toEqual([31, 32]);
   });
 
-  it('puts what is appended from a listener into the next batch', () => {
-    const { log, flush } = openDirect();
-    const reported: number[] = [];
-    log.onPersisted((through) => {
-      reported.push(through);
-      if (through < 4) log.append(entry(through));
-    });
-    log.append(vote());
-    while (reported.length < 4) flush();
-    expect(reported).toEqual([1, 2, 3, 4]);
-  });
-
   it('reports a failure once, and nothing as persisted from then on (W14)', () => {
     const { disk, log, flush } = openDirect();
     const failures: Error[] = [];

@@ -49,27 +49,6 @@ describe('the spare segment', () => {
     const wanted = new Uint8Array(SEGMENT_BYTES).fill(9, 0, 1024).fill(9, MIB, MIB + 1024);
     expect(Buffer.compare(kept, wanted)).toBe(0);
   });
-
-  it('goes on with the one whose chunk was on its way, for the next segment', async () => {
-    const disk = new MemoryDisk();
-    const spare = new SpareSegment(disk, 'wal', SEGMENT_BYTES);
-    spare.pace(MIB);
-    const first = spare.take();
-    await settled();
-    spare.pace(SEGMENT_BYTES);
-    await settled();
-    expect(spare.isReady).toBe(true);
-    expect(spare.take().path).not.toBe(first.path);
-    expect(sizes(disk)).toEqual([SEGMENT_BYTES, SEGMENT_BYTES]);
-  });
-
-  it('leaves nothing behind when it is closed', async () => {
-    const disk = new MemoryDisk();
-    const spare = new SpareSegment(disk, 'wal', SEGMENT_BYTES);
-    spare.pace(MIB);
-    await spare.close();
-    expect(disk.list('wal')).toEqual([]);
-  });
 });
 
 function sizes(disk: MemoryDisk): readonly number[] {

@@ -1,7 +1,7 @@
 // Goal: every live table is looked through soon after it appears and again in each round; tables that go are no fault,
 // tables that are missing are (W18, W19). Method: a store that is written and compacted while its tables are looked
 // through, in steps and by the thread.
-import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type LevelStore, openLevelStore, ScrubThread } from '#storage';
@@ -101,25 +101,4 @@ test('the thread begins with the first table, reports what it has verified, roun
   flip(join(dir, name), 300_000);
   const failure = await damage.promise;
   expect(failure).toMatchObject({ name: 'StorageFailure', kind: 'corrupt', path: join(dir, name) });
-});
-
-test('the thread looks into the MANIFEST once in a poll interval, whatever it reads meanwhile', async () => {
-  const dir = testDir();
-  const store = await openLevelStore(dir);
-  onTestFinished(async () => store.close());
-  await writeTable(store, 0);
-  const rounds = [1, 2, 3].map(() => Promise.withResolvers<void>());
-  let count = 0;
-  const onVerified = ({ isWholeRound }: { readonly isWholeRound: boolean }): void => {
-    if (isWholeRound) rounds[count++]?.resolve();
-  };
-  const onFailure = (failure: Error): void => rounds.forEach(({ reject }) => reject(failure));
-  const pace = { firstLookBytes: 2 ** 30, roundBytes: 2 ** 30, roundMs: 20, pollMs: 600_000 };
-  const thread = new ScrubThread({ directory: dir }, { onVerified, onFailure }, pace);
-  onTestFinished(async () => thread.close());
-  await rounds[0]?.promise;
-  const [manifest = ''] = readdirSync(dir).filter((name) => name.startsWith('MANIFEST'));
-  truncateSync(join(dir, manifest), 0);
-  await Promise.all(rounds.map(async ({ promise }) => promise));
-  expect(count).toBeGreaterThanOrEqual(3);
 });

@@ -89,18 +89,6 @@ test('a whole table that was merged away is read at once and let go, as is one t
   expect(looks(new TableScrub(dir, unseen))).toEqual([]);
 });
 
-test('a table that is merged away in the middle of its look is read to its end, and let go', async () => {
-  const { dir, number } = await storeWithTable();
-  holdTables(dir, [number]);
-  const store = await opened(dir);
-  const scrub = new TableScrub(dir);
-  scrub.refresh();
-  scrub.step();
-  await merge(store, 10);
-  expect(looks(scrub)).toEqual(['first']);
-  expect(heldTables(dir).numbers).toEqual([]);
-});
-
 test('what the last process had not seen is looked through, unless that process ended as it should', async () => {
   const { dir, number } = await storeWithTable();
   holdTables(dir, [number]);
@@ -127,15 +115,4 @@ test('one that is held by a copy of its bytes, or cannot be held, is not taken f
   rmSync(join(copy, 'unseen'), { recursive: true });
   writeFileSync(join(copy, 'unseen'), 'in the way');
   expect(holdTables(copy, [number])).toEqual([number]);
-});
-
-test('a held table that is gone is named', async () => {
-  const { dir, table, number } = await storeWithTable();
-  holdTables(dir, [number]);
-  const store = await opened(dir);
-  const scrub = new TableScrub(dir);
-  await merge(store, 10);
-  rmSync(join(dir, 'unseen', table));
-  expect(() => looks(scrub)).toThrow(`${table} is missing: it was to be looked through`);
-  expect(() => looks(scrub)).toThrow('empty the data directory and start the node with --join');
 });

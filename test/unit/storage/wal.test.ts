@@ -134,39 +134,6 @@ describe('a segment that is full', () => {
   });
 });
 
-describe('an old segment', () => {
-  it('goes when every group has a checkpoint behind it, each name for good before the next (W12)', () => {
-    const disk = new MemoryDisk();
-    const { wal } = openLog(disk);
-    wal.append([vote()]);
-    let index = 1;
-    for (; segments(disk).length < 4; index++) wal.append([entries(index, 1, 400)]);
-    wal.tidy();
-    expect(segments(disk)).toEqual([1, 2, 3, 4]);
-    wal.append([checkpoint(index - 1)]);
-    const steps = watch(disk);
-    wal.tidy();
-    expect(segments(disk)).toEqual([4]);
-    expect(steps.filter((step) => step.kind !== 'create').map((step) => step.kind)).toEqual(
-      Array.from({ length: 3 }, () => ['remove', 'sync-directory']).flat(),
-    );
-    expect(stateOf(openLog(disk).recovered).groups[GROUP]).toMatchObject({
-      checkpoint: { index: index - 1 },
-      entries: [],
-    });
-  });
-});
-
-describe('another copy of a group that has ended', () => {
-  const end = encode([{ kind: 'group-tombstone', group: GROUP }]);
-
-  it('does not begin with anything else (W11)', () => {
-    const { wal } = openLog(new MemoryDisk());
-    wal.append([vote(), end]);
-    expect(() => wal.append([entries(1, 1)])).toThrow(/which has ended/);
-  });
-});
-
 describe('a failure', () => {
   it.each<readonly [string, DiskStep['kind'], string, RegExp]>([
     ['write', 'write', 'wal/000000000001.wal', /000000000001.wal could not be written \(EIO/],
@@ -265,13 +232,6 @@ describe('a log that is opened', () => {
     expect(recovered.groups.get(GROUP)?.entries.at(-1)?.index).toBe(next - 1);
     reopened.append([entries(next, 1, 5)]);
     expect(openLog(torn).recovered.groups.get(GROUP)?.entries.at(-1)).toMatchObject({ index: next });
-  });
-
-  it('does not hold a segment in memory for the entries that it recovered', () => {
-    const disk = new MemoryDisk();
-    openLog(disk).wal.append([vote(), entries(1, 3, 100)]);
-    const { recovered } = openLog(disk);
-    for (const { payload } of recovered.groups.get(GROUP)?.entries ?? []) expect(payload.buffer.byteLength).toBe(300);
   });
 });
 

@@ -122,6 +122,21 @@ describe('a node that is to end (C33)', () => {
 });
 
 describe('a node that is about to end', () => {
+  it('gets no lead of a new database, of which another one asks for it at once', async () => {
+    const world = await keptWorld(3);
+    await join(world, [2, 3]);
+    await world.pass(3_000);
+    // Of the first database node 2 is meant to be the leader.
+    const leaving = world.at(toNodeId(2));
+    await world.answer(leaving.front.leave(LONG_MS));
+    const { front } = await world.leader(CATALOG_GROUP);
+    const { binding } = await world.answer(front.createDatabase('shop'));
+    await world.until(() => world.leaderOf(binding.group) !== undefined, 'a leader', 400);
+    expect(world.leaderOf(binding.group)?.node).not.toBe(leaving.node);
+    expect(binding.replicas.map(nodeOf).toSorted((one, other) => one - other)).toEqual([1, 2, 3]);
+    expect(world.failures).toEqual([]);
+  });
+
   it('gets no copy that another one can have, until it is back', async () => {
     const world = await keptWorld(4);
     await join(world, [2, 3, 4]);

@@ -111,41 +111,6 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(await codes()).toBe('DeadlineExceeded');
   });
 
-  it('does not call it for those that waited when it had ended too many, either', async () => {
-    await using own = executors({ quarantine: { killsMax: 2, windowMs: 60_000 } }, () => 0);
-    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
-    const call = foldOf(spinning, [EVENT], {
-      limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER },
-      time: { wallMs: 50, cpuMs: 60_000 },
-    });
-    const good = foldOf(await artifactOf(viewText()), [EVENT]);
-    const outcomes = await Promise.all(
-      [call, call, call, call, { ...call, givesWay: true }, good].map((each) => own.fold(each)),
-    );
-    const codes = outcomes.map((outcome) => (outcome.kind === 'fault' ? outcome.fault.code : outcome.kind));
-    const ended = ['DeadlineExceeded', 'DeadlineExceeded'];
-    expect(codes).toEqual([...ended, 'Quarantined', 'Quarantined', 'Quarantined', 'state']);
-    expect(outcomes[2]).toMatchObject({ fault: { retryAfterMs: 60_000 } });
-    expect(own.figures()).toMatchObject({ kills: 2, waiting: 0 });
-  });
-
-  it('lets others go before those that wait for a component which has ended a process', async () => {
-    await using own = executors();
-    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
-    const bad = foldOf(spinning, [EVENT], {
-      limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER },
-      time: { wallMs: 50, cpuMs: 60_000 },
-    });
-    const good = foldOf(await artifactOf(viewText()), [EVENT]);
-    const order: string[] = [];
-    const called = async (name: string, call: typeof bad): Promise<void> => {
-      await own.fold(call);
-      order.push(name);
-    };
-    await Promise.all([called('bad 1', bad), called('bad 2', bad), called('good 1', good), called('good 2', good)]);
-    expect(order).toEqual(['bad 1', 'good 1', 'good 2', 'bad 2']);
-  });
-
   it('refuses calls when too many wait, and those that wait when it is closed', async () => {
     const own = executors({ waitingMax: 1 });
     const good = await artifactOf(viewText());
@@ -154,13 +119,5 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(await second).toMatchObject({ fault: { code: 'Busy' } });
     expect(await first).toMatchObject({ fault: { code: 'ExecutorLost', message: expect.stringContaining('closed') } });
     expect(await own.fold(foldOf(good, [EVENT]))).toMatchObject({ fault: { code: 'ExecutorLost' } });
-  });
-
-  it('says what happened when no executor starts', async () => {
-    await using own = executors({ startMsMax: 1 });
-    const outcome = await own.fold(foldOf(await artifactOf(viewText()), [EVENT]));
-    expect(outcome).toMatchObject({
-      fault: { code: 'ExecutorLost', message: expect.stringContaining('No executor starts') },
-    });
   });
 });

@@ -12,24 +12,6 @@ import { guestText } from '../../../support/wasm/guests.ts';
 const KEPT_BYTES = 100_000;
 
 describe('Program', () => {
-  it('uses an instance again', async () => {
-    const call = await callsOf(REMEMBERING);
-    expect([call(), call(), call()].map(answered)).toEqual([1, 2, 3]);
-  });
-
-  it('makes a new one where it is asked to', async () => {
-    const call = await callsOf(REMEMBERING);
-    expect([call(), call({ isFresh: true }), call()].map(answered)).toEqual([1, 1, 2]);
-  });
-
-  it('makes a new one behind a fault', async () => {
-    const call = await callsOf(REMEMBERING);
-    const fuel = { ...LIMITED, limits: { ...LIMITED.limits, fuel: 0 } };
-    const faulty = [call(), call({ limited: fuel })];
-    expect(faulty[1]).toMatchObject({ kind: 'fault', fault: { code: 'FuelExhausted' } });
-    expect(answered(call())).toBe(1);
-  });
-
   it('makes a new one when it has grown', async () => {
     const call = await callsOf(`(drop (memory.grow (i32.const 1))) ${REMEMBERING}`);
     expect([call(), call()].map(answered)).toEqual([1, 1]);

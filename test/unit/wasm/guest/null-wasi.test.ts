@@ -7,7 +7,6 @@ import { viewText, wat } from '../../../support/wasm/wat.ts';
 
 const OPTIONS = { timeNs: 1_700_000_000_123_456_789n, seed: 7n };
 const RANDOM = 'wasi:random/random@0.2.3';
-const CLOCK = 'wasi:clocks/wall-clock';
 
 describe('NullWasi', () => {
   it('draws the same from the same seed, and other numbers from another', () => {
@@ -20,27 +19,10 @@ describe('NullWasi', () => {
     expect(draw(7n)).toEqual([7191089600892374487n, expect.objectContaining({ length: 13 })]);
   });
 
-  it('draws the same in each call, whatever was drawn before', () => {
-    const wasi = begun(OPTIONS);
-    const first = call(wasi, RANDOM, 'get-random-u64');
-    wasi.begin(OPTIONS);
-    expect(call(wasi, RANDOM, 'get-random-u64')).toBe(first);
-  });
-
-  it('stands still at the time of the host', () => {
-    const wasi = begun(OPTIONS);
-    expect(call(wasi, CLOCK, 'now')).toEqual({ seconds: 1_700_000_000n, nanoseconds: 123_456_789 });
-    expect(call(wasi, CLOCK, 'now')).toEqual(call(wasi, CLOCK, 'now'));
-  });
-
   it('denies what it does not answer, by its name', () => {
     expect(() => call(begun(OPTIONS), 'wasi:http/outgoing-handler@0.2.0', 'handle')).toThrow(
       'A guest calls wasi:http/outgoing-handler#handle, which gives nothing here',
     );
-  });
-
-  it('gives random bytes in small numbers', () => {
-    expect(() => call(begun(OPTIONS), RANDOM, 'get-random-bytes', 2n ** 40n)).toThrow('65536 is the most');
   });
 
   it('is what a component asks for', async () => {
