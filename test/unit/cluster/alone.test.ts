@@ -66,29 +66,11 @@ describe('latest at a node that is alone (C32)', () => {
     expect(await world.answer(read)).toBe(2);
   });
 
-  it('is asked of the core first, which opens the group', async () => {
-    const all = await asked(1);
-    await all.member.crash();
-    await all.member.start();
-    expect(await whileStalled(all)).toBeUndefined();
-    expect(await whileStalled(all)).toBe(1);
-  });
-
   it('is asked of the core from the moment in which another node is registered', async () => {
     const all = await asked(1);
     await register(all, 1);
     expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([true, 1]);
     await register(all, 2);
     expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([false, undefined]);
-  });
-
-  it('is asked of the core after a restart, too, when another node is registered', async () => {
-    const all = await asked(1);
-    await register(all, 1);
-    await register(all, 2);
-    await all.member.crash();
-    await all.member.start();
-    await whileStalled(all);
-    expect(await whileStalled(all)).toBeUndefined();
   });
 });

@@ -57,17 +57,6 @@ describe('a follower whose disk is below its hard level', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('costs its leader a message a beat (C37)', async () => {
-    const { world, group, leader, followers } = await withDatabase();
-    const [behind] = followers;
-    behind?.core.reportDisk('read-only');
-    for (const text of ['a', 'b', 'c']) await world.answer(leader.transact(group, text));
-    await world.pass(5000);
-    const { messages } = world.network.counts;
-    await world.pass(10_000);
-    expect(world.network.counts.messages - messages).toBeLessThan(400);
-  });
-
   it('takes the catalog in, so that databases are deleted where most disks are full (C37)', async () => {
     const full = await withDatabase();
     const { world, group, leader, followers } = full;
@@ -117,18 +106,5 @@ describe('a leader whose disk refuses writes', () => {
     expect(one).toHaveLength(2);
     expect(others).toEqual([one, one]);
     expect(world.failures).toEqual([]);
-  });
-
-  it('stays where no other disk has room, and says so to whoever writes (C38)', async () => {
-    const { world, group } = await withDatabase();
-    for (const { core } of world.up) core.reportDisk('refusing-writes');
-    // The first to notice does not know yet that the others are full.
-    await world.pass(10_000);
-    const stays = await world.leader(group);
-    await world.pass(60_000);
-    expect(world.leaderOf(group)).toBe(stays);
-    await expect(world.answer(stays.transact(group, 'no room'))).rejects.toMatchObject({
-      details: { reason: 'DiskFull' },
-    });
   });
 });

@@ -77,21 +77,4 @@ describe('what waits in a group', () => {
     expect(reads.abandon()).toEqual([4, 1004, 1]);
     expect(reads.count).toBe(0);
   });
-
-  it('is not looked through for what is applied before all of it', () => {
-    const reads = new GroupReads();
-    let looks = 0;
-    for (let index = 100; index < 10_100; index++) {
-      reads.park({
-        ...at(index),
-        get index() {
-          looks += 1;
-          return toLogIndex(index);
-        },
-      });
-    }
-    looks = 0;
-    for (let index = 0; index < 100; index++) reads.takeApplied(toLogIndex(index));
-    expect(looks).toBe(0);
-  });
 });

@@ -14,8 +14,6 @@ import { TABLE_ROWS_MAX } from '../../../src/cluster/peer/refrain.ts';
 import { CLUSTER, codecOf, messagesIn, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 import { examplesOf } from '../../support/format-pages.ts';
 
-const MEBIBYTE = 2 ** 20;
-
 function beat(commit: number, round = 0): Message {
   return { kind: 'beat', term: toTerm(3), commit: toLogIndex(commit), round };
 }
@@ -112,17 +110,6 @@ describe('an append', () => {
     expect(reasonOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [say(1, somewhere)]))).toBe('decoded');
   });
 
-  it('of the largest entry fits into a frame behind others, and frames end with the message that fills them', () => {
-    const large = append(new Uint8Array(2 * MEBIBYTE));
-    const [small, usual] = [20, 256].map((kib) => append(new Uint8Array(kib * 1024)));
-    if (small === undefined || usual === undefined) throw new Error('There are two sizes');
-    const said = [small, small, small, small, usual, usual, small, small, large].map((each, at) => say(at, each));
-    const frames = codecOf(NORTH).encode(SOUTH, said);
-    expect(frames.map(({ frame }) => frame.length >> 10)).toEqual([60, 276, 256, 2088]);
-    const receiver = codecOf(SOUTH);
-    expect(frames.flatMap(({ frame }) => messagesOf(receiver, frame))).toEqual(said);
-  });
-
   it('does not keep the whole frame in memory for a small part of it', () => {
     const small = say(1, append(new Uint8Array(300)));
     const large = say(2, append(new Uint8Array(200_000)));
@@ -154,26 +141,6 @@ describe('acknowledgements of appends (ADR 0144)', () => {
 });
 
 describe('tables of beats', () => {
-  it('are left alone by beats of a few groups, which travel one by one', () => {
-    const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
-    const beats = Array.from({ length: 100 }, (_, group) => say(group, beat(group)));
-    messagesOf(south, single(north, SOUTH, beats));
-    messagesOf(north, single(south, NORTH, [reply(1, answer())]));
-    const reads = [say(5, beat(5, 1)), say(6, beat(6, 1))];
-    expect(messagesOf(south, single(north, SOUTH, reads))).toEqual(reads);
-    const frame = single(north, SOUTH, beats);
-    expect(frame.length).toBeLessThan(150);
-    expect(messagesOf(south, frame)).toEqual(beats);
-  });
-
-  it('have a bound: beats of more groups, and a second one of a group, travel one by one', () => {
-    const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
-    const beats = Array.from({ length: TABLE_ROWS_MAX + 5 }, (_, group) => say(group, beat(group)));
-    const said = [...beats, say(7, beat(9, 1))];
-    const arrived = north.encode(SOUTH, said).flatMap(({ frame }) => messagesOf(south, frame));
-    expect(arrived).toEqual(said);
-  });
-
   it('of a writer that has more rows than any of ours are forgotten', () => {
     const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
     const half = Array.from({ length: TABLE_ROWS_MAX }, (_, group) => say(group, beat(group)));

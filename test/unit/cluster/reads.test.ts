@@ -14,24 +14,6 @@ async function started(): Promise<{ world: CoreWorld; group: Awaited<ReturnType<
 
 const never = new AbortController().signal;
 
-describe('latest (C5)', () => {
-  it('of a group without a leader waits for its first commit', async () => {
-    const { world, group } = await started();
-    await world.transact(group, 'x');
-    await world.crash();
-    world.log.isAutomatic = false;
-    let found: number | undefined;
-    const read = world.node.latest(group).then((revision) => (found = revision));
-    for (const syncs of [0, 1]) {
-      await settle();
-      expect([syncs, found]).toEqual([syncs, undefined]);
-      world.log.sync();
-    }
-    await read;
-    expect(found).toBe(1);
-  });
-});
-
 describe('waitFor', () => {
   it('is answered by the rows themselves, before the core has said anything', async () => {
     const { world, group } = await started();
@@ -64,21 +46,6 @@ describe('waitFor', () => {
     expect(applied).toEqual([4]);
   });
 
-  it('that goes on while the node drains is answered', async () => {
-    const { world, group } = await started();
-    await world.transact(group, 'x');
-    const gate = Promise.withResolvers<void>();
-    world.kv.gate = gate.promise;
-    await world.transact(group, 'y');
-    const drained = world.node.drain();
-    await settle();
-    const reached = world.node.waitFor(group, toRevision(2), never);
-    await settle();
-    gate.resolve();
-    expect(await reached).toBe('reached');
-    await drained;
-  });
-
   it('ends when its signal does, before or after it began', async () => {
     const { world, group } = await started();
     const controller = new AbortController();
@@ -90,19 +57,6 @@ describe('waitFor', () => {
 });
 
 describe('onApplied', () => {
-  it('tells every batch, until it is stopped', async () => {
-    const { world, group } = await started();
-    const heard: (number | undefined)[] = [];
-    const stop = world.node.onApplied(group, (revision) => heard.push(revision));
-    await world.transact(group, 'x');
-    await world.readable(group);
-    await Promise.all([world.transact(group, 'y'), world.transact(group, 'z')]);
-    await world.readable(group);
-    stop();
-    await world.transact(group, 'w');
-    expect(heard).toEqual([1, 3]);
-  });
-
   it('of a database that is gone says so', async () => {
     const { world, group } = await started();
     await world.node.deleteDatabase('shop');

@@ -103,13 +103,6 @@ describe('a write', () => {
     world.nowMs = nowMs + 1;
     expect(await world.transact(group, 'x')).toMatchObject({ revision: 1, recordedTimeMs: nowMs + 1 });
   });
-
-  it('larger than an entry may be is refused before it leaves the front', async () => {
-    const world = await started();
-    const group = await world.create('shop');
-    const refusal = world.node.transact(group, new Uint8Array(2 ** 21 + 1));
-    await expect(refusal).rejects.toMatchObject({ code: 'too_large', details: { reason: 'EntryTooLarge' } });
-  });
 });
 
 describe('group commit', () => {

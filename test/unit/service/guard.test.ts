@@ -102,38 +102,6 @@ test.each<[own: readonly string[], asked: string, isGiven: boolean]>([
   expect(done).toEqual(isGiven ? ['issueToken'] : []);
 });
 
-test('a token issues nothing and rotates nothing, whatever it may do (V21)', async () => {
-  const guarded = guardService(noting([]), { ...principalOf(grantsOf('admin')), id: 'token:2', issuer: 'key:1' });
-  for (const operation of ['issueApiKey', 'rotateApiKey', 'issueToken'] as const) {
-    const work = Promise.resolve().then(() => guarded[operation]({ grants: [] } as never));
-    await expect(work).rejects.toThrow(
-      /^"ci" \(token:2\) is a token, and tokens do not .* API keys|tokens; "key:1" may$/,
-    );
-  }
-  await guarded.revokeApiKey({ id: 'x' } as never);
-});
-
-test.each([
-  [['admin'], undefined],
-  [['writer:shop'], 'key:1'],
-] as const)('tokens are shown to who has issued them, and all to who administers all: %j', async (own, of) => {
-  const asked: unknown[] = [];
-  const note = async (request: { readonly of?: string }): Promise<void> => void asked.push(request.of);
-  const service = { ...noting([]), listTokens: note, findToken: note, revokeToken: note } as unknown as Service;
-  const guarded = guardService(service, principalOf(grantsOf(...own)));
-  for (const operation of ['listTokens', 'findToken', 'revokeToken'] as const) await guarded[operation]({} as never);
-  expect(asked).toEqual([of, of, of]);
-});
-
-test('a list shows what may be read, and no leader is named of what may not', async () => {
-  const guarded = guardService(noting([]), principalOf([{ role: 'reader', databases: 'shop' }]));
-  const { signal } = new AbortController();
-  expect(await guarded.listDatabases({ signal })).toEqual([{ databaseName: 'shop' }]);
-  expect(guarded.leader('shop')?.node).toBe('shop');
-  expect(guarded.leader('bank')?.node).toBe('catalog');
-  expect(guarded.leader()?.node).toBe('catalog');
-});
-
 test.each(['transact', 'executeCommand'] as const)(
   'what %s is asked to commit is signed, and nobody signs for somebody else (V20)',
   async (operation) => {

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type NodeId, replicaOf, toNodeId, toRevision } from '#base';
 import { clusterOf } from '#cluster';
-import { type EventQuery, term } from '#model';
 import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
 import { serviceOf } from '../../support/cluster/world-service.ts';
 import { ManualTimers, transactRequest } from '../../support/service-world.ts';
@@ -10,12 +9,6 @@ import { ManualTimers, transactRequest } from '../../support/service-world.ts';
 const ALL = [1, 2, 3].map(toNodeId);
 const [FIRST, THIRD] = [toNodeId(1), toNodeId(3)];
 const { signal } = new AbortController();
-const query: EventQuery = {
-  selector: term('by-stream', 'orders'),
-  revisions: { start: undefined, end: undefined },
-  direction: 'forward',
-  limit: undefined,
-};
 
 /** Three nodes, of which these hold databases. */
 function started(holders: readonly NodeId[] = [FIRST]): Promise<ReplicaWorld> {
@@ -90,25 +83,5 @@ describe('a node among others (V9, V10)', () => {
     timers.pass(60_000);
     expect(await world.answer(told)).toBe('RevisionNotFound');
     expect(leader.front.catalog.lookup('shop')?.databaseId).toBe(databaseId);
-  });
-
-  it('answers no read of a database of which it holds no copy', async () => {
-    const world = await started();
-    const leader = await world.leader(CATALOG_GROUP);
-    await world.answer(serviceOf(world, leader.node).createDatabase({ databaseName: 'shop' }));
-    await world.pass(1000);
-    const service = serviceOf(world, THIRD);
-    const database = { databaseName: 'shop', signal };
-    const revision = toRevision(0);
-    const asked = [
-      service.subscribe({ ...database, selector: query.selector, heartbeatMs: 1000 }),
-      service.queryEvents({ ...database, at: 'cached', query }),
-      service.queryEvents({ ...database, at: revision, query }),
-      service.awaitDatabase({ ...database, revision }),
-    ];
-    const told = Promise.all(asked.map((each) => (each as Promise<unknown>).catch(reasonOf)));
-    expect(await world.answer(told)).toEqual(asked.map(() => 'NotReplica'));
-    const holder = serviceOf(world, FIRST).queryEvents({ ...database, at: 'cached', query });
-    expect(await world.answer(holder)).toMatchObject({ revision: 0 });
   });
 });

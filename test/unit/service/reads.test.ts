@@ -143,7 +143,8 @@ describe('a deleted database (V6)', () => {
     ];
     await settle();
     await world.service.deleteDatabase({ databaseName: 'shop' });
-    for (const failure of await Promise.all(waits)) expect(failure.code).toBe('not_found');
+    const gone = { code: 'not_found', details: { reason: 'DatabaseNotFound' } };
+    for (const failure of await Promise.all(waits)) expect(failure).toMatchObject(gone);
   });
 
   it('ends a stream between two slices, also when another has its name', async () => {
@@ -168,5 +169,22 @@ describe('a deleted database (V6)', () => {
         (error: DatabaseError) => error,
       );
     expect(failure).toMatchObject({ code: 'not_found', details: { reason: 'DatabaseNotFound' } });
+  });
+});
+
+describe('listings', () => {
+  it('give a page and say whether there is more', async () => {
+    await world.transact('shop', {
+      events: ['a', 'b', 'c'].map((source) => ({ source, subject: `s-${source}`, type: `t.${source}` })),
+    });
+    const page = { databaseName: 'shop', at: 'latest', signal: NEVER, limit: 2 } as const;
+    const first = await world.service.listStreams(page);
+    expect([first.names.map(({ name }) => name), first.hasMore]).toEqual([['a', 'b'], true]);
+    const rest = await world.service.listStreams({ ...page, after: 'b' });
+    expect([rest.names.map(({ name }) => name), rest.hasMore]).toEqual([['c', 'orders'], false]);
+    const types = await world.service.listEventTypes({ ...page, prefix: 't.', limit: 10 });
+    expect(types.names.map(({ name }) => name)).toEqual(['t.a', 't.b', 't.c']);
+    const subjects = await world.service.listSubjects({ ...page, at: toRevision(2) });
+    expect(subjects).toMatchObject({ names: [], hasMore: false, revision: 2 });
   });
 });

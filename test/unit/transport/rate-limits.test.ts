@@ -22,26 +22,6 @@ function principal(id: string, issuer?: string): Principal {
 }
 
 describe('SPEC-LIMITS-RATE', () => {
-  it('an answer says the limit, what is left, and in epoch seconds when all of it is there again', () => {
-    const { limits } = limitsOf();
-    const caller = { address: '192.0.2.1' };
-    const seen = [1, 2, 3].map(() => limits.count(caller, 'http'));
-    expect(seen.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(['2', '1', '0']);
-    expect(seen[0]?.headers).toEqual({
-      'x-ratelimit-limit': '3',
-      'x-ratelimit-remaining': '2',
-      // Half a second for each.
-      'x-ratelimit-reset': '1700000001',
-    });
-    expect(seen[2]?.headers['x-ratelimit-reset']).toBe('1700000002');
-    const { refusal, headers } = limits.count(caller, 'http');
-    expect(refusal).toMatchObject({
-      code: 'rate_limited',
-      details: { reason: 'TooManyRequests', retryAfterMs: 500 },
-    });
-    expect(headers['x-ratelimit-remaining']).toBe('0');
-  });
-
   it('a token counts for whoever has issued it, so that nobody has more by handing out many', () => {
     const { limits } = limitsOf();
     const left = (who: Principal): string | undefined =>

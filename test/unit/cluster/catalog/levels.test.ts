@@ -4,7 +4,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   CATALOG_GROUP,
-  type DatabaseError,
   formatLevels,
   type GroupId,
   LEVELS,
@@ -115,34 +114,6 @@ describe('an upgrade', () => {
       expect(member.core.catalog.level).toBe(NEXT);
     }
     expect(world.failures).toEqual([]);
-  });
-
-  it('is over for a release that does not know the level: it does not start, and it is not registered (C23, D20)', async () => {
-    const { world } = await started();
-    for (const node of NODES) await change(world, world.at(node), nextRelease);
-    expect(await finalize(world)).toMatchObject({ kind: 'finalized' });
-    const old = world.at(toNodeId(3));
-    await world.until(() => old.front.catalog.level === NEXT, 'the level on that node');
-    await old.crash();
-    old.release = undefined;
-    const fault: DatabaseError = await old.start().then(
-      () => expect.unreachable('It must not start'),
-      (error: DatabaseError) => error,
-    );
-    expect(fault).toMatchObject({
-      message: `The cluster is at level ${NEXT}, and this release knows ${KNOWN}: start the release that raised it, or a later one`,
-      details: { reason: 'LevelNotKnown' },
-    });
-    const refused = {
-      kind: 'refused',
-      reason: `it knows ${KNOWN}, and the cluster is at level ${NEXT}; start a later release there`,
-    };
-    expect(await register(world, 3, undefined)).toEqual(refused);
-    expect(await register(world, 4, undefined)).toEqual(refused);
-    expect((await world.leader(CATALOG_GROUP)).core.catalog.nodes).toHaveLength(3);
-    old.release = nextRelease;
-    await old.start();
-    expect(await register(world, 3, nextRelease)).toMatchObject({ kind: 'registered' });
   });
 });
 

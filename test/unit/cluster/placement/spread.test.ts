@@ -3,18 +3,11 @@
 // memory.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, LEVELS, type NodeId, nodeOf, replicaOf, toNodeId } from '#base';
-import { type ClusterPorts, catalogTarget, type NodeRegistration, spreadOver } from '#cluster';
-import { everybody, membershipOf } from '#raft';
+import { nodeOf, replicaOf, toNodeId } from '#base';
+import { catalogTarget, spreadOver } from '#cluster';
+import { membershipOf } from '#raft';
 import { loadsOf } from '../../../../src/cluster/placement/spread.ts';
 import { type Layout, nodesOf, viewOf } from '../../../support/cluster/layouts.ts';
-import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
-import { placeOf } from '../../../support/peer-nodes.ts';
-
-function registrationOf(node: number): NodeRegistration {
-  const peer = { host: '127.0.0.1', port: node };
-  return { storeId: placeOf(node).store, name: '', zone: `zone-${node}`, peer, grpc: '', http: '', levels: LEVELS };
-}
 
 function placed(copies: number, layout: Layout): readonly number[] {
   const { nodes, bindings } = viewOf(layout);
@@ -143,45 +136,5 @@ describe('the catalog', () => {
     ['nobody is registered', { zones: '' }, [1], undefined],
   ])('has an odd number of voters that answer, if it can (C18): %s', (_name, layout, before, expected) => {
     expect(voting(layout, before)).toEqual(expected);
-  });
-
-  it('is held by every node that joins, and outlives the one that began the cluster', async () => {
-    const founders = membershipOf([replicaOf(toNodeId(1))]);
-    const upkeep = { copies: 3, replaceAfterMs: undefined };
-    const cluster = (_nodes: unknown, node: NodeId): ClusterPorts => ({
-      node,
-      founders,
-      placement: spreadOver(3, node),
-      upkeep,
-      wanted: () => undefined,
-    });
-    const world = await ReplicaWorld.started(4, { cluster });
-    const first = world.at(toNodeId(1));
-    for (const node of world.nodes) await world.answer(first.core.register(registrationOf(node), node === 1));
-    const everyone = world.nodes.map((node) => replicaOf(node));
-    const target = membershipOf(everyone.slice(0, 3), everyone.slice(3));
-    await world.until(
-      () =>
-        world.up.every(
-          ({ core }) => String(everybody(core.membershipOf(CATALOG_GROUP) ?? founders)) === String(everyone),
-        ),
-      'a catalog that everybody holds',
-    );
-    await world.until(
-      () => world.up.every(({ core }) => core.catalog.nodes.length === 4),
-      'a catalog that everybody has',
-    );
-    await world.pass(1_000);
-    for (const { core } of world.up) expect(core.membershipOf(CATALOG_GROUP)).toEqual(target);
-    const created = await world.answer(world.at(toNodeId(2)).front.createDatabase('shop'));
-    expect(created.binding.replicas.map(nodeOf)).toEqual([1, 2, 3]);
-
-    await first.crash();
-    const next = await world.leader(CATALOG_GROUP);
-    // A new leader thinks well of everybody until they have had time to answer.
-    await world.pass(6_000);
-    const other = await world.answer(next.front.createDatabase('other'));
-    expect(other.binding.replicas.map(nodeOf)).toEqual([4, 2, 3]);
-    expect(world.failures).toEqual([]);
   });
 });

@@ -57,16 +57,6 @@ describe('a request of another node', () => {
     for (const other of others) expect([other, answering(world(), { traceparent: other })]).toEqual([other, undefined]);
   });
 
-  it('is of the trace that was said for it, and of no other node or request', () => {
-    const { calls } = world();
-    calls.heard(ASKER, [{ kind: 'forward', ...REQUEST, ...PARENT }]);
-    const asked = { what: 'propose', group: GROUP } as const;
-    expect(calls.answering(toNodeId(3), REQUEST, asked)).toBeUndefined();
-    expect(calls.answering(ASKER, { ...REQUEST, session: 6 }, asked)).toBeUndefined();
-    expect(calls.answering(ASKER, REQUEST, asked)).toBeDefined();
-    expect(calls.answering(ASKER, REQUEST, asked)).toBeUndefined();
-  });
-
   it('has the place of the oldest when there are too many', () => {
     const { calls } = world();
     const contexts = Array.from(
@@ -83,16 +73,6 @@ describe('a request of another node', () => {
 describe('an entry', () => {
   const entered = ({ calls }: World, id: GroupId, index: number): void =>
     calls.entered(PARENT, id, toLogIndex(index), toTerm(3));
-
-  it('is not told when another one is committed in its place, or its group is gone', () => {
-    const node = world();
-    entered(node, GROUP, 8);
-    node.calls.applied(GROUP, { index: toLogIndex(8), term: toTerm(4) });
-    entered(node, GROUP, 9);
-    node.calls.closed(GROUP);
-    node.calls.applied(GROUP, { index: toLogIndex(9), term: toTerm(3) });
-    expect(node.told).toEqual([]);
-  });
 
   it('makes room for others when it is over, and is not shown beyond the bound', () => {
     const node = world();

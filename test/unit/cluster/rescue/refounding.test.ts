@@ -201,17 +201,6 @@ describe('another cluster', () => {
     }
   });
 
-  it('is not begun twice', async () => {
-    const directory = await nodeThree();
-    const { identity } = await recover(directory);
-    await using node = await openStoppedNode(directory);
-    expect(node.before).toEqual({ clusterId: IDENTITY.clusterId, storeId: IDENTITY.storeId, atMs: NOW_MS });
-    expect(faultInRefounding(node)).toEqual({
-      reason: `node 3 alone votes for the catalog of the cluster ${identity.clusterId}, which began with what it held of the cluster ${IDENTITY.clusterId}: there is nothing to recover. Start it`,
-      isDone: true,
-    });
-  });
-
   it.each([
     ['of which no row is made', [], false],
     ['of which the rows are made, and no log', [], true],
@@ -246,22 +235,5 @@ describe('another cluster', () => {
     expect(await node.transact(group, databaseKit.payload('t8'))).toMatchObject({ kind: 'committed', revision: 8 });
     await node.drain();
     expect(await textsOf(await started(directory), 'shop')).toEqual([...TEXTS, 't8']);
-  });
-
-  it('goes on with a copy that was to be given up, when it is all that is left', async () => {
-    const directory = testDir();
-    {
-      await using node = await StoppedDirectory.begin(directory);
-      const moved = [
-        encodeCatalogEntry({ kind: 'place', group: SHOP, placement: 0, nodes: [toNodeId(1), toNodeId(2)] }),
-        encodeCatalogEntry({ kind: 'placed', group: SHOP, placement: 1 }),
-      ];
-      const committed = [...[1, 2, 3].map((each) => registerEntry(each)), createEntry(SHOP, 'shop')];
-      // Nobody knows whether that was committed.
-      await node.catalog([...committed, ...moved], committed.length);
-      await node.database({ group: SHOP, name: 'shop', texts: TEXTS });
-    }
-    await recover(directory);
-    expect(await textsOf(await started(directory), 'shop')).toEqual(TEXTS);
   });
 });

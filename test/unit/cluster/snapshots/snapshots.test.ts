@@ -53,17 +53,6 @@ async function caughtUp({ world, group, leader, behind }: Away): Promise<readonl
 }
 
 describe('a member that lacks what no log has', () => {
-  it('gets the state instead, and goes on by the log', async () => {
-    const away = await withOneAway(200);
-    await away.behind.start();
-    expect(await caughtUp(away)).toEqual([]);
-    expect(away.world.network.counts.letters).toBeGreaterThan(2);
-    const { letters } = away.world.network.counts;
-    await write(away.world, away.leader, away.group, 5);
-    expect(await caughtUp(away)).toEqual([]);
-    expect(away.world.network.counts.letters).toBe(letters);
-  });
-
   it('takes nothing where the disk is too full, ends what it has begun, and goes on when there is room (C15)', async () => {
     const away = await withOneAway(600);
     const { world, group, behind } = away;

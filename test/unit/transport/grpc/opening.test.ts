@@ -12,7 +12,6 @@ import {
   SETTINGS_FRAME,
 } from '../../../support/http2-frames.ts';
 import { HELLO, type SmallService, startSmallService } from '../../../support/small-service.ts';
-import { PATIENCE_MS } from '../../../support/wire-server.ts';
 
 const STREAMS = 8;
 const OPENING_MS = 1_000;
@@ -112,26 +111,6 @@ describe('a connection', () => {
     expect(frames.goAway).toBe(ENHANCE_YOUR_CALM);
   });
 
-  it('is told why it is closed when what it holds before the acknowledgement is needed (TM2)', async () => {
-    const junk = frameOf({ type: UNKNOWN, flags: 0, stream: 0, payload: new Uint8Array(16_000) });
-    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ...Array(5).fill(junk)]));
-    const { requests } = at.budgets;
-    await eventually(() => expect(requests.used).toBeGreaterThan(80_000));
-    at.time.advance(PATIENCE_MS / 2);
-    expect(requests.hasRoom(requests.bytesMax, PATIENCE_MS / 2)).toBe(true);
-    frames.write(junk);
-    await eventually(() => expect(frames.isClosed).toBe(true));
-    expect(frames.goAway).toBe(ENHANCE_YOUR_CALM);
-    expect([requests.used, at.ended]).toEqual([0, []]);
-  });
-
-  it('is closed when no acknowledgement comes', async () => {
-    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ask(1)]));
-    await eventually(() => expect(frames.isClosed).toBe(true));
-    expect([frames.received.length, at.ended]).toEqual([1, []]);
-    expect(at.budgets.requests.used).toBe(0);
-  });
-
   it.each([
     ['another protocol', Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')],
     [
@@ -143,14 +122,4 @@ describe('a connection', () => {
     await eventually(() => expect(frames.isClosed).toBe(true));
     expect(frames.goAway).toBeGreaterThan(0);
   });
-});
-
-it('a drain does not wait for connections that are not open yet', async () => {
-  frames.write(PREFACE);
-  const idle = await dialFrames(at.port);
-  await eventually(() => expect(idle.settings).toHaveLength(1));
-  const beganMs = performance.now();
-  await at.server.drain(60_000);
-  expect([performance.now() - beganMs < OPENING_MS, idle.isClosed || frames.isClosed]).toEqual([true, true]);
-  at = await startSmallService();
 });

@@ -5,13 +5,6 @@ import { type LogFields, silentLogger } from '#observability';
 import type { Service, TransactRequest as ServiceRequest } from '#service';
 import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import {
-  ActivateStateViewRequest,
-  ComponentKind,
-  DeleteComponentRequest,
-  ExpireSnapshotsRequest,
-  PublishStateViewRequest,
-} from '../../../../src/transport/grpc/gen/cairn/v1/component.ts';
-import {
   ScanDatabaseLogRequest,
   SubscribeEventsRequest,
 } from '../../../../src/transport/grpc/gen/cairn/v1/database.ts';
@@ -71,25 +64,6 @@ it('counts each connection that is ended, logs ten of a minute, and neither for 
   expect(body).toMatch(/cairn_rejected_total\{reason="overload"\} 1\d{4}/);
   expect(ended).toHaveLength(LINES_MAX);
   expect(ended[0]).toMatchObject({ reason: 'flood', peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) });
-});
-
-it('names the leader of the database, not that of the catalog, when it refuses a write of components', async () => {
-  const { raw } = await start(() => ({
-    leader: (name) =>
-      name === 'shop' ? { node: 'n2', address: '10.0.0.2:50051' } : { node: 'n1', address: '10.0.0.1:50051' },
-  }));
-  const named = { databaseName: 'shop', stateViewName: 'none', version: 1 };
-  const component = { databaseName: 'shop', kind: ComponentKind.COMPONENT_KIND_STATE_VIEW, name: 'none' };
-  for (const [method, message] of [
-    ['PublishStateView', PublishStateViewRequest.encode(PublishStateViewRequest.fromPartial(named))],
-    ['ActivateStateView', ActivateStateViewRequest.encode(ActivateStateViewRequest.fromPartial(named))],
-    ['ExpireSnapshots', ExpireSnapshotsRequest.encode(ExpireSnapshotsRequest.fromPartial(named))],
-    ['DeleteComponent', DeleteComponentRequest.encode(DeleteComponentRequest.fromPartial(component))],
-  ] as const) {
-    const reply = await raw.call({ path: `/cairn.v1.EventStore/${method}`, pieces: [frame(message.finish())] });
-    const { 'x-leader-node': node, 'x-leader-address': address } = { ...reply.headers, ...reply.trailers };
-    expect([method, reply.status === 0, node, address]).toEqual([method, false, 'n2', '10.0.0.2:50051']);
-  }
 });
 
 it('releases the memory of a large request with its answer', async () => {

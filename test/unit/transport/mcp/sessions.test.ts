@@ -129,19 +129,6 @@ describe('requests with the same id (TC9)', () => {
     expect((await send(url, callOf(7, '/db/next'), session)).text).toContain('"text":"/db/next with');
   });
 
-  it('are answered each when one is a text, or of another session', async () => {
-    const [one, other] = [await ready(), await ready()];
-    const sent = [
-      send(url, callOf(1, '/db/a'), one),
-      send(url, callOf('1', '/db/b'), one),
-      send(url, callOf(1, '/db/c'), other),
-    ];
-    await untilAsked(3);
-    api.open();
-    const answers = (await Promise.all(sent)).map(({ text }) => /"text":"(\S+) with/.exec(text)?.[1]);
-    expect(answers).toEqual(['/db/a', '/db/b', '/db/c']);
-  });
-
   it('are refused after the client disconnects, until it could resume with the answer', async () => {
     const newer = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2025-11-25' } };
     const { session: id } = await send(url, newer);
@@ -159,38 +146,6 @@ describe('requests with the same id (TC9)', () => {
     expect(await again.text()).toContain('"text":"/db/a with');
     expect((await send(url, callOf(7, '/db/c'), session)).text).toContain('"text":"/db/c with');
   });
-
-  it('are answered after the first is cancelled, or was refused by the library', async () => {
-    const session = await ready();
-    const leaving = new AbortController();
-    const given = posted(callOf(7, '/db/a'), session, leaving.signal);
-    await untilAsked(1);
-    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
-    expect((await send(url, cancelled, session)).status).toBe(202);
-    expect((await send(url, callOf(7, '/db/b'), { ...session, accept: 'application/json' })).status).toBe(406);
-    api.open();
-    expect((await send(url, callOf(7, '/db/c'), session)).text).toContain('"text":"/db/c with');
-    leaving.abort();
-    await Promise.allSettled([given]);
-  });
-});
-
-it('requests of 2026-07-28 with the same id are answered each (TC9)', async () => {
-  const paths = Array.from({ length: 10 }, (_, at) => `/db/a${at}`);
-  const sent = paths.map((path) => {
-    const meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    };
-    const params = { name: 'fetch', arguments: { path }, _meta: meta };
-    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'fetch' };
-    return send(url, { jsonrpc: '2.0', id: 7, method: 'tools/call', params }, headers);
-  });
-  await untilAsked(paths.length);
-  api.open();
-  const answers = (await Promise.all(sent)).map(({ text }) => /"text":"(\S+) with/.exec(text)?.[1]);
-  expect(answers).toEqual(paths);
 });
 
 describe('a session with authentication (TC2)', () => {
@@ -239,14 +194,6 @@ describe('a session (TC3)', () => {
     await protocol.sweep();
     expect([stream.status, await counted('idle'), await counted(OPEN)]).toEqual([200, 2, 1]);
     await stream.body?.cancel();
-  });
-
-  it('ends when its client deletes it, once', async () => {
-    const session = await begun(url);
-    expect((await fetch(url, { method: 'DELETE', headers: session })).status).toBe(200);
-    expect((await fetch(url, { method: 'DELETE', headers: session })).status).toBe(404);
-    await protocol.close();
-    expect([await counted('deleted'), await counted('closing'), await counted(OPEN)]).toEqual([1, 0, 0]);
   });
 
   it('is evicted when there are too many and it is the idlest', async () => {
