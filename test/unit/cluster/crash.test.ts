@@ -29,19 +29,6 @@ describe('recovery (C2, C7)', () => {
     expect([before > 0, world.kv.writes]).toEqual([true, [1]]);
   });
 
-  it.each([
-    ['the first', [false, true, true]],
-    ['the middle', [true, false, true]],
-    ['the last', [true, true, false]],
-    ['every', [false, false, false]],
-  ])('rebuilds and replays when %s of three batches is lost', async (_which, survives) => {
-    const { world, group } = await written();
-    await world.crash({ survives: (unsynced) => survives[unsynced] ?? true });
-    expect(world.node.applied(group)).toBe(4);
-    expect(await world.history(group)).toEqual(['one', 'two', 'three', 'four']);
-    expect(await world.transact(group, 'five')).toMatchObject({ kind: 'committed', revision: 5 });
-  });
-
   it('makes the checkpoint of a group that nobody touches any more, so that its segments can go (W12)', async () => {
     const { world, group } = await written();
     const checkpoints = (): readonly number[] =>

@@ -131,10 +131,12 @@ describe('a drain', () => {
     const { world, group } = await started();
     const answers = watch([1, 2, 3].map(() => world.transact(group, 'x')));
     const drained = watch([world.node.drain()]);
-    const late = watch([world.transact(group, 'late'), world.node.latest(group), world.node.createDatabase('other')]);
+    const { node } = world;
+    const asked = [world.transact(group, 'late'), node.latest(group), node.createDatabase('other')];
+    const late = watch([...asked, node.currentCatalog() ?? Promise.resolve()]);
     await settle();
     const draining = { value: { code: 'unavailable', details: { reason: 'Draining' } } };
-    expect(late).toMatchObject([draining, draining, draining]);
+    expect(late).toMatchObject([draining, draining, draining, draining]);
     expect([drained, world.node.health().accepting]).toEqual([[{}], false]);
     world.log.isAutomatic = true;
     world.log.sync();

@@ -178,21 +178,6 @@ describe('Maintenance', () => {
     expect(world.taken()).toBe('high high normal other normal other low low');
   });
 
-  it('folds so many at a time, and no view twice', async () => {
-    const world = new World({ foldsMax: 3 });
-    world.keep(...['a', 'b', 'c', 'd', 'e'].map((name) => world.view({ name, applied: 100 })));
-    await world.rest();
-    expect(world.runningMax).toBe(3);
-    const alone = new World({ foldsMax: 3 });
-    const view = alone.view({ name: 'a', applied: 100 });
-    alone.keep(view);
-    // It is taken out and put back while its step runs.
-    alone.keep();
-    alone.keep(view);
-    await alone.rest();
-    expect([alone.runningMax, view.folded]).toEqual([1, 100]);
-  });
-
   it('goes to the end with a scheduled view at equal times, and not between them', async () => {
     const world = new World();
     const view = world.view({ name: 'a', applied: 5, mode: 'scheduled' });

@@ -88,14 +88,6 @@ describe('a prefix of more heads than a transaction may look at, none of them ne
     expect(await ask(host, most(0), never, most(3), range)).toEqual(refused);
     expect(host.machine.revision).toBe(FILLED);
   });
-
-  it('is found among the first events of a transaction that is too large to be looked at as a whole', async () => {
-    const host = await manySubjects();
-    await transact(host, ['old-9', ...times(900, 'new')]);
-    expect(await ask(host, most(FILLED))).toMatchObject({ kind: 'violated', violations: [{ found: FILLED + 1 }] });
-    await transact(host, [...times(900, 'new'), 'old-91']);
-    expect(await ask(host, most(FILLED + 1))).toMatchObject({ kind: 'too-broad', constraints: [0] });
-  });
 });
 
 describe('an equality beside a prefix of too many heads', () => {
@@ -113,15 +105,6 @@ describe('an equality beside a prefix of too many heads', () => {
     expect(await ask(host, most(0, besides(equality)))).toMatchObject({ kind: 'committed' });
     const never = await ask(host, least(1, besides(equality)));
     expect(never).toMatchObject({ kind: 'violated', violations: [{ found: 0 }] });
-  });
-
-  it('says that nothing is newer than its own latest event', async () => {
-    const host = await manySubjects();
-    await transactQuietly(host, times(300, 'other'));
-    for (let n = 0; n < 30; n++) await transact(host, ['new']);
-    const selector = besides(term('by-type', 'ended'));
-    expect(await ask(host, most(FILLED + 1, selector))).toMatchObject({ kind: 'committed' });
-    expect(await ask(host, most(10, selector))).toMatchObject({ kind: 'too-broad' });
   });
 });
 

@@ -65,13 +65,6 @@ describe('reading 10 events among 20,000', () => {
     expect(counted.ranges).toBe(0);
     expect(counted.bytes).toBeLessThan(Math.max(count, 10) * PAGE_BYTES);
   });
-
-  it('by a prefix of streams takes a walk over their heads besides', async () => {
-    expect(await read({ selector: term('by-stream-prefix', 'order-171') })).toHaveLength(11 * 10);
-    expect(counted.gets).toBeLessThanOrEqual(11 * 10);
-    expect(counted.rows).toBe(11);
-    expect(counted.ranges).toBe(1);
-  });
 });
 
 describe('reading the first 10 of many', () => {
@@ -89,16 +82,6 @@ describe('reading the first 10 of many', () => {
     expect(counted.rows).toBeLessThanOrEqual(2);
   });
 
-  it('from the middle of a type takes a few rows (Q4)', async () => {
-    const after = { revision: TRANSACTIONS / 2, index: 0 };
-    for (const direction of ['forward', 'reverse'] as const) {
-      counted.reset();
-      expect(await read({ selector: term('by-type', 'type-3'), direction, after, limit: 10 })).toHaveLength(10);
-      expect(counted.gets).toBeLessThanOrEqual(11);
-      expect(counted.rows).toBeLessThanOrEqual(4);
-    }
-  });
-
   it.each(['forward', 'reverse'] as const)('%s by effective time takes a few rows (Q4)', async (direction) => {
     expect(await read({ selector: ALL, effectiveTime: {}, direction, limit: 10 })).toHaveLength(10);
     expect(counted.rows + counted.gets).toBeLessThanOrEqual(60);
@@ -107,12 +90,6 @@ describe('reading the first 10 of many', () => {
   it('of a rare stream by effective time takes what its list has, and a bounded search before (Q4)', async () => {
     expect(await read({ selector: term('by-stream', 'order-1999'), effectiveTime: {} })).toHaveLength(10);
     expect(counted.gets + counted.rows).toBeLessThan(120);
-  });
-
-  it('of a short range of revisions by a prefix of 2,000 streams takes the pages of the range (Q4)', async () => {
-    const revisions = { start: 1_000, end: 1_009 };
-    expect(await read({ selector: term('by-stream-prefix', 'order'), revisions })).toHaveLength(100);
-    expect(counted.rows).toBeLessThanOrEqual(8);
   });
 });
 

@@ -8,7 +8,6 @@ import { memoryKv } from '#kv';
 import { matcherOf, type Position, type Selector } from '#model';
 import { pulled, Slice } from '#query';
 import { endOf, TailFeed } from '../../../src/service/tail-feed.ts';
-import { TailFeeds } from '../../../src/service/tail-feeds.ts';
 import { CREATED_AT_MS, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
 import { arbSelectable, arbSelector } from '../../support/selectors.ts';
 
@@ -117,19 +116,5 @@ describe('TailFeed (V7)', () => {
       Array.from({ length: 2 * (count - first) }, (_, n) => `${first + 1 + (n >> 1)}.${n % 2}`),
     );
     expect(events.reduce((sum, event) => sum + event.bytes.length, 0)).toBeLessThanOrEqual(LIMITS.tailBytesMax);
-  });
-});
-
-describe('TailFeeds', () => {
-  it('has a feed for each followed database, as long as somebody follows', () => {
-    const { source } = new KnownDatabase(memoryKv());
-    const feeds = new TailFeeds(LIMITS);
-    const first = feeds.follow(source, 3);
-    const second = feeds.follow(source, 9);
-    expect(second.feed).toBe(first.feed);
-    first[Symbol.dispose]();
-    expect(feeds.count).toBe(1);
-    second[Symbol.dispose]();
-    expect(feeds.count).toBe(0);
   });
 });

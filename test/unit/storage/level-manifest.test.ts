@@ -1,7 +1,7 @@
 // Goal: a MANIFEST is read while LevelDB writes it, each time on from where its last whole record ended, and says the
 // same as one that is read at once (W18). Method: logs of edits, made here, that grow byte by byte or block by block; a
 // store that is opened again.
-import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openLevelStore } from '#storage';
@@ -97,15 +97,6 @@ test('a record that was read in part and is broken in front of a good one is dam
     appendFileSync(path, bent.subarray(length + 60));
     expect(() => reader.readOn()).toThrow(`${path} is damaged: at offset ${length}, its record`);
   }
-});
-
-test('a MANIFEST that became shorter is damage', () => {
-  const { dir, path } = storeWith(logOf(edits(10)));
-  const reader = new ManifestReader(dir);
-  reader.readOn();
-  const { length } = readFileSync(path);
-  truncateSync(path, 100);
-  expect(() => reader.readOn()).toThrow(`is damaged: at offset 100, it ends there, and was read up to ${length}`);
 });
 
 test('a MANIFEST that CURRENT names anew is read from its begin', async () => {

@@ -107,16 +107,6 @@ describe('the log on a thread of its own', () => {
     await again.log.close();
   });
 
-  it('is not opened when the log refuses, and says why in the same words', async () => {
-    using directory = tempDir();
-    const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
-    await log.close();
-    const other = { ...OPTIONS, identity: { ...OPTIONS.identity, storeId: new Uint8Array(16) } };
-    const refused = openThread(`${directory.path}/wal`, other);
-    await expect(refused).rejects.toBeInstanceOf(StorageFailure);
-    await expect(refused).rejects.toMatchObject({ kind: 'foreign', path: `${directory.path}/wal/guard` });
-  });
-
   it('reports a record that breaks the rules of its group as fatal (W14)', async () => {
     using directory = tempDir();
     const { log } = await openThread(`${directory.path}/wal`, OPTIONS);

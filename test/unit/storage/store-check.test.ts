@@ -118,14 +118,6 @@ describe('a store is refused, and left alone, when', () => {
     }
     expect(missed).toEqual([]);
   });
-
-  test('a row of a table is damaged, and there is time to look (W19)', async () => {
-    const { dir, path, name } = copy(/\.ldb$/);
-    const bytes = readFileSync(path);
-    writeFileSync(path, bytes.fill((bytes[20] ?? 0) ^ 1, 20, 21));
-    await verifyLeast(dir);
-    await expect(verifyStore(dir, Number.POSITIVE_INFINITY)).rejects.toThrow(`${name} is damaged at offset`);
-  });
 });
 
 describe('tables of level 0, which LevelDB compacts as soon as it is open', () => {

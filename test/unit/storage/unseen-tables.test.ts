@@ -3,7 +3,7 @@
 // of a value flipped, which LevelDB copies without a word; then compactions, scrubs, copies, and processes that end.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { holdTables, type LevelStore, noteStopped, openLevelStore, releaseOthers, verifyStore } from '#storage';
 import { TableScrub } from '../../../src/storage/table-scrub.ts';
 import { heldTables } from '../../../src/storage/unseen-tables.ts';
@@ -13,12 +13,6 @@ const NOTHING = new Uint8Array(0);
 const END = Uint8Array.of(0xff);
 /** Of the values below: none of it is a key. */
 const FILLING = 7;
-
-async function opened(dir: string): Promise<LevelStore> {
-  const store = await openLevelStore(dir);
-  onTestFinished(async () => store.close());
-  return store;
-}
 
 /** Puts rows over the whole range of keys, and merges all that there is. */
 async function merge(store: LevelStore, rows: number): Promise<void> {
@@ -69,24 +63,6 @@ test('a damaged table that was merged away is found by the scrub, and by every s
   await store.close();
   await expect(verifyStore(dir, 0)).rejects.toThrow(says);
   await expect(verifyStore(dir, 0)).rejects.toThrow(says);
-});
-
-test('a whole table that was merged away is read at once and let go, as is one that is still there', async () => {
-  const { dir, number } = await storeWithTable();
-  holdTables(dir, [number]);
-  const store = await opened(dir);
-  await merge(store, 10);
-  const scrub = new TableScrub(dir);
-  expect(scrub.isBehind).toBe(true);
-  expect(looks(scrub)).toEqual(['late', 'first']);
-  expect(scrub.isBehind).toBe(false);
-  expect(heldTables(dir)).toEqual({ numbers: [], isStopped: false });
-  const { unseen = [] } = (await verifyStore(dir, 0)) ?? {};
-  holdTables(dir, unseen);
-  expect(looks(new TableScrub(dir))).toEqual(['first']);
-  expect(heldTables(dir).numbers).toEqual([]);
-  // What was seen before the start needs no first look.
-  expect(looks(new TableScrub(dir, unseen))).toEqual([]);
 });
 
 test('what the last process had not seen is looked through, unless that process ended as it should', async () => {

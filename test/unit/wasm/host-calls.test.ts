@@ -24,14 +24,6 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(outcome).toMatchObject({ kind: 'value', value: { tag: 'ok', val: [] }, spent: { hostCalls: 3 } });
   });
 
-  it('end a call that asks too often', async () => {
-    await using own = executors();
-    const outcome = await own.call(await callOf(11, async () => 'state'));
-    expect(outcome).toMatchObject({
-      fault: { code: 'HostCallLimit', message: expect.stringContaining('more than 10') },
-    });
-  });
-
   it.each<readonly [string, FunctionCall['host']]>([
     ['fails', async () => Promise.reject(new Error('no such view'))],
     ['is none', undefined],

@@ -2,8 +2,8 @@
 // bound. Method: random groups that apply, end and load, against a list of everything.
 
 import * as fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
-import { Fifo, toGroupId, toLogIndex, toReplicaId, toTerm } from '#base';
+import { describe, expect, it } from 'vitest';
+import { toGroupId, toLogIndex, toReplicaId, toTerm } from '#base';
 import { type Entry, membershipOf, ORIGIN } from '#raft';
 import { Group } from '../../../../src/cluster/group/group.ts';
 import { LogTails } from '../../../../src/cluster/group/log-tails.ts';
@@ -24,25 +24,6 @@ function groupOf(id: number): Group {
     machine,
   );
 }
-
-it('groups that end one after the other do not each look through what others have', () => {
-  const tails = new LogTails(2 ** 30);
-  const groups = Array.from({ length: 200 }, (_, id) => groupOf(id + 1));
-  const entries = Array.from({ length: 500 }, (_, at) => ({
-    index: toLogIndex(at + 1),
-    term: toTerm(1),
-    payload: new Uint8Array(1),
-  }));
-  for (const group of groups) {
-    tails.begin(group, ORIGIN, []);
-    tails.add(group, entries);
-  }
-  const pushes = vi.spyOn(Fifo.prototype, 'push');
-  for (const group of groups) tails.end(group);
-  // Each time half of what is left goes.
-  expect(pushes.mock.calls.length).toBeLessThan(200 * 500);
-  pushes.mockRestore();
-});
 
 const apply = fc.record({ at: fc.nat(2), bytes: fc.nat(300), count: fc.integer({ min: 1, max: 4 }) });
 const load = fc.record({ at: fc.nat(2), from: fc.integer({ min: 1, max: 25 }), bytesMax: fc.nat(900) });
@@ -129,14 +110,5 @@ describe('the tails of the logs', () => {
     const ask = { kind: 'load-entries', replica, from: toLogIndex(1), to: toLogIndex(3), bytesMax: 5000 } as const;
     expect(tails.load(other, ask).found?.entries).toEqual(entries);
     expect(tails.load(one, ask).found).toBeUndefined();
-  });
-
-  it('have nothing of a group that keeps none, and nothing that was not applied', () => {
-    const tails = new LogTails(BYTES_MAX);
-    const group = groupOf(1);
-    const ask = { kind: 'load-entries', replica, from: toLogIndex(1), to: toLogIndex(2), bytesMax: 10 } as const;
-    expect(tails.load(group, ask).found).toBeUndefined();
-    tails.begin(group, ORIGIN, []);
-    expect(tails.load(group, ask).found).toBeUndefined();
   });
 });

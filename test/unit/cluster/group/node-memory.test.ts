@@ -65,24 +65,6 @@ describe('the memory of a node', () => {
     await settle();
     expect(world.core.standing.heldBytes).toBe(0);
   });
-
-  it('refuses with the bound and the database in words, and never what is about the catalog', async () => {
-    const { world, groups } = await withDatabases(1, ENTRY_BYTES);
-    const [shop] = groups;
-    if (shop === undefined) throw new Error('There is one');
-    world.log.isAutomatic = false;
-    const first = outcomeOf(world.transact(shop, TEXT));
-    await settle();
-    const refused = await world.transact(shop, TEXT).catch((error: DatabaseError) => error);
-    expect(refused).toMatchObject({ code: 'rate_limited', details: { reason: 'ReplicationMemory' } });
-    expect(refused).toMatchObject({ message: expect.stringMatching(`hold ${ENTRY_BYTES} bytes .*database "shop-0"`) });
-    const created = world.node.createDatabase('another');
-    world.log.isAutomatic = true;
-    await settle();
-    world.log.sync();
-    expect(await first).toBe('answered');
-    expect(await created).toMatchObject({ kind: 'created' });
-  });
 });
 
 it('n who take all they get have an (n + 1)th each, and whoever has nothing gets something', () => {
@@ -140,24 +122,6 @@ describe('in a cluster', () => {
     await world.pass(100);
     expect(slow.core.room()).toBeUndefined();
     expect(told).toBeGreaterThan(0);
-    expect(world.failures).toEqual([]);
-  });
-
-  it('requests that wait for another node are counted until they are answered, and share what may wait', async () => {
-    const { world, groups } = await started(2 ** 20, ['shop', 'books']);
-    const [shop = CATALOG_GROUP, books = CATALOG_GROUP] = groups;
-    const leader = await world.leader(shop);
-    const other = another(world, leader);
-    const before = other.core.standing.heldBytes;
-    world.network.cut(leader.node, other.node);
-    const asked = Array.from({ length: 5 }, () => outcomeOf(other.transact(shop, TEXT)));
-    asked.push(outcomeOf(other.transact(books, TEXT)));
-    await world.pass(50);
-    expect(other.core.standing.heldBytes).toBeGreaterThan(before + 5 * TEXT.length);
-    world.network.heal();
-    await world.answer(Promise.all(asked));
-    await world.pass(8000);
-    expect(other.core.standing.heldBytes).toBe(before);
     expect(world.failures).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ import {
   startNode,
   surveyOf,
 } from '#cluster';
-import { encodeCatalogEntry, RowKeys } from '#database';
+import { encodeCatalogEntry } from '#database';
 import { createMetrics, silentLogger } from '#observability';
 import { CORE_WORKER } from '../../../../src/main/core-worker-url.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
@@ -145,41 +145,6 @@ describe('what a stopped node says', () => {
 });
 
 describe('another cluster', () => {
-  it('begins with what the node held, each database as another instance of the same history', async () => {
-    const directory = await nodeThree();
-    const { identity, bindings } = await recover(directory);
-    expect(bindings).toMatchObject([
-      {
-        name: 'shop',
-        group: 6,
-        replicas: [NODE_3],
-        recovery: { databaseId: idOf(SHOP), rootId: idOf(SHOP), group: SHOP, revision: 5 },
-      },
-      { name: 'quiet', group: 7, replicas: [NODE_3], recovery: { databaseId: idOf(QUIET), group: QUIET, revision: 0 } },
-    ]);
-    const node = await started(directory);
-    expect(node.identity).toEqual(identity);
-    expect(
-      node.catalog.nodes().map(({ node: number, state, storeId }) => [number, state, storeId === identity.storeId]),
-    ).toEqual([
-      [1, 'removed', false],
-      [2, 'removed', false],
-      [3, 'active', true],
-    ]);
-    const rows = async (): Promise<number> => {
-      const range = node.reader.range({ ...new RowKeys(OLD).all(), limit: 1 });
-      const found = await range.next(1);
-      await range.close();
-      return found.length;
-    };
-    await expect.poll(rows, { timeout: 20_000 }).toBe(0);
-    await node.drain();
-    await expectRecovered(directory);
-    // And once more, with everything in its place.
-    const again = await started(directory);
-    expect(await textsOf(again, 'shop')).toEqual([...TEXTS, 't8']);
-  });
-
   it.each([
     ['draft', false],
     ['log', false],

@@ -51,7 +51,6 @@ function methods(): readonly Method[] {
   return [
     { kind: 'unary', service, name: 'Await', waits: true, handle: keep },
     { kind: 'server_stream', service, name: 'Watch', waits: true, handle: stream },
-    { kind: 'server_stream', service, name: 'Scan', handle: stream },
     { kind: 'unary', service, name: 'Work', handle: keep },
     { kind: 'unary', service, name: 'Block', handle: block },
     { kind: 'unary', service, name: 'Echo', handle: echo },

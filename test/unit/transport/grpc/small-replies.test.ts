@@ -29,14 +29,14 @@ let ended: string[];
 
 beforeEach(async () => {
   calls = [];
-  const method = (name: string, habits: Pick<MethodTraits, 'mustAnswer' | 'isProbe'> = {}) => ({
+  const method = (name: string, habits: Pick<MethodTraits, 'mustAnswer'> = {}) => ({
     kind: 'unary' as const,
     service: 'test.Service',
     name,
     ...habits,
     handle: (call: Call): void => void calls.push(call),
   });
-  const methods = [method('Read'), method('Write', { mustAnswer: true }), method('Probe', { isProbe: true })];
+  const methods = [method('Read'), method('Write', { mustAnswer: true })];
   fixture = await startWireServer({ methods, unsent: UNSENT_BYTES });
   const { port } = fixture;
   ({ budgets, ended } = fixture);

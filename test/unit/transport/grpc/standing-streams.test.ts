@@ -40,7 +40,6 @@ beforeEach(async () => {
     methods: [
       { kind: 'unary', service, name: 'Read', handle: (call) => call.reply(REPLY) },
       { kind: 'unary', service, name: 'Wait', handle: (call) => void calls.push(call) },
-      { kind: 'unary', service, name: 'Probe', isProbe: true, handle: (call) => call.reply(REPLY) },
     ],
     requests: REQUEST_BYTES_MAX,
     streams: STREAM_BYTES_MAX,

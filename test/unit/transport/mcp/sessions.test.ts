@@ -196,6 +196,13 @@ describe('a session (TC3)', () => {
     await stream.body?.cancel();
   });
 
+  it('ends with its node', async () => {
+    await begun(url);
+    await begun(url);
+    await protocol.close();
+    expect([await counted('closing'), await counted(OPEN)]).toEqual([2, 0]);
+  });
+
   it('is evicted when there are too many and it is the idlest', async () => {
     const [first, second] = [await ready(), await ready()];
     for (let count = 2; count < SESSIONS.all; count++) await begun(url);

@@ -106,24 +106,6 @@ async function reached({ links }: PostedNode, to: NodePlace): Promise<void> {
 }
 
 describe('the messages of two nodes', () => {
-  it('arrive as they were said, also where only what changed is sent', async () => {
-    const { north, south } = await pair();
-    for (let commit = 1; commit <= 5; commit++) {
-      north.mail.send(SOUTH.node, beats(commit));
-      await eventually(() => expect(south.heard).toEqual(beats(commit)));
-      const answers = south.heard
-        .splice(0)
-        .map(({ group }) => reply(group, { kind: 'beat-ack', term: TERM, round: 0 }));
-      south.mail.send(NORTH.node, answers);
-      await eventually(() => expect(north.heard.splice(0)).toEqual(answers));
-    }
-    const previous = { index: toLogIndex(7), term: TERM };
-    const entry = { index: toLogIndex(8), term: TERM, payload: new Uint8Array(1000) };
-    const append = say(3, { kind: 'append', term: TERM, previous, entries: [entry], commit: previous.index });
-    north.mail.send(SOUTH.node, [append]);
-    await eventually(() => expect(south.heard).toEqual([append]));
-  });
-
   it('are answered although only one side knows the other, for as long as it sends (TP5)', async () => {
     const [north, south] = await Promise.all([PostedNode.open(NORTH), PostedNode.open(SOUTH)]);
     north.mail.setPeers([{ ...SOUTH, host: '127.0.0.1', port: south.links.port }]);

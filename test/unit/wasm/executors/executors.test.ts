@@ -14,12 +14,6 @@ describe('Executors', { timeout: 60_000 }, () => {
   const shared = executors();
   afterAll(() => shared[Symbol.asyncDispose]());
 
-  it('folds events one by one, each over the state that the one before it left', async () => {
-    const last = await artifactOf(viewText());
-    const outcome = await shared.fold(foldOf(last, [Uint8Array.of(5), Uint8Array.of(6, 7)]));
-    expect(outcome).toMatchObject({ kind: 'state', state: Uint8Array.of(6, 7) });
-  });
-
   it.each(MISBEHAVING)('answers a fault for $what', async ({ code, says, text }) => {
     const [good, bad] = [await artifactOf(viewText()), await artifactOf(text)];
     await shared.fold(foldOf(good, [EVENT]));
