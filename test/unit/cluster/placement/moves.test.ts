@@ -1,5 +1,5 @@
-// Goal: a leader whose catalog is behind does not take its group back to where it was (C17, D15). Method: five nodes over
-// a network in memory, and moves by the catalog's entries.
+// Goal: a leader whose catalog is behind does not take its group back to where it was (C17, D15). Method: five nodes
+// over a network in memory, and moves by the catalog's entries.
 
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId } from '#base';
