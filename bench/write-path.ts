@@ -53,7 +53,14 @@ const writes: number[] = [];
 const metrics = recording(createMetrics({ runtime: false }));
 try {
   const logger = createLogger({ level: 'warn' });
-  const node = await startNode({ coreWorker: CORE_WORKER, dataDirectory: directory, name: 'bench', logger, metrics });
+  const node = await startNode({
+    coreWorker: CORE_WORKER,
+    dataDirectory: directory,
+    name: 'bench',
+    mayFound: true,
+    logger,
+    metrics,
+  });
   const groups = await Promise.all(Array.from({ length: databaseCount }, (_, at) => created(node, `bench-${at}`)));
   console.log(
     `event ${eventBytes} B, ${databaseCount} database(s), fdatasync per batch, load ${loadavg()[0]?.toFixed(2)}`,

@@ -47,6 +47,8 @@ if (command === 'run' && args.length > 0) {
 } else if (command === 'start') {
   await installWhenNeeded();
   buildWhenStale();
+  // What is tried here is a cluster of its own, unless its settings say otherwise; a node anywhere else is told.
+  process.env.CAIRN_BOOTSTRAP ??= 'alone';
   await become([join(dist, 'main.js'), ...args]);
 } else {
   fail('Usage: node scripts/bootstrap.mjs run <file> [argument...] | build | start [argument...]');

@@ -4,7 +4,7 @@
  *   npm run dev -- [--data ./data] [--nodes 3] [--free-ports]
  *     [--peer-tls-cert-file FILE --peer-tls-key-file FILE --peer-tls-ca-file FILE]
  *
- * Node 1 begins the cluster, the others join it one after the other, so that number n is node-n; their directories are
+ * Node 1 founds the cluster, the others join it one after the other, so that number n is node-n; their directories are
  * <data>/dev-1 and so on, and the next run goes on with them. The ids of their processes are in <data>/node-1.pid and
  * so on. Node n has the ports of `npm start` plus 10 · (n - 1), or any free ones with --free-ports. With the files,
  * which all of them share, they speak TLS to each other (docs/security.md); the certificate is for 127.0.0.1, servers
@@ -58,14 +58,19 @@ for (let number = 2; number <= count; number += 1) await start(number, seed.peer
 await untilVoting(seed.peer);
 if (!isStopping) say('dev', `all ${count} nodes are ready; Ctrl-C stops them`);
 
-/** Resolves when the node is ready. Without a seed it begins a cluster. A node that cannot start ends them all. */
+/** Resolves when the node is ready. Without a seed it founds a cluster. A node that cannot start ends them all. */
 async function start(number: number, peer?: string): Promise<ReadyLine> {
   const name = `node-${number}`;
   const ports = Object.entries(PORTS).map(
     ([flag, port]) => `--${flag}=${hasFreePorts ? 0 : port + PORTS_APART * (number - 1)}`,
   );
   const place = [`--data-dir=${join(data, `dev-${number}`)}`, `--node-name=${name}`, '--ballast-bytes=0'];
-  const settings = [...place, ...ports, ...peerTls, ...(peer === undefined ? [] : [`--join=${peer}`])];
+  const settings = [
+    ...place,
+    ...ports,
+    ...peerTls,
+    ...(peer === undefined ? ['--bootstrap=alone'] : [`--join=${peer}`]),
+  ];
   const child = spawn(process.execPath, [...NODE_ARGS, ...settings], { stdio: ['ignore', 'pipe', 'pipe'] });
   running.add(child);
   createInterface({ input: child.stderr }).on('line', (line) => say(name, readable(line)));

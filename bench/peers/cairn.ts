@@ -2,8 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { foundingUnlessJoining } from '../../test/support/founding.ts';
 import { closedLoop } from '../support/closed-loop.ts';
 import { grpcHeaders, grpcMessage } from '../support/http2-connection.ts';
 import { bytesField, message, varintField } from '../support/protobuf.ts';
@@ -58,6 +59,11 @@ export interface Build {
 
 export const THIS_BUILD: Build = { root: ROOT, nodeOptions: [], env: {} };
 
+/** Earlier builds found a cluster without being told. */
+function knowsBootstrap(root: string): boolean {
+  return readFileSync(join(root, 'docs/configuration.md'), 'utf8').includes('--bootstrap');
+}
+
 /**
  * Starts the compiled server (npm run build) on free ports, with further settings. Nothing is left of one that cannot
  * start.
@@ -77,6 +83,7 @@ export async function startCairn(
     `--data-dir=${dataDir}`,
     '--log-level=warn',
     ...ports,
+    ...(knowsBootstrap(build.root) ? foundingUnlessJoining(settings) : []),
     ...settings,
   ];
   const child: ChildProcess = spawn(process.execPath, args, {

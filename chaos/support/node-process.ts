@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { spending } from '../../test/support/costs.ts';
+import { foundingUnlessJoining } from '../../test/support/founding.ts';
 import { productArgs } from './product.ts';
 
 export interface NodeProcess {
@@ -65,6 +66,8 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     ...productArgs(options.product),
     `--data-dir=${options.dataDir}`,
     ...(options.ports ?? FREE_PORTS),
+    // A release before does not know the setting, and founds without.
+    ...(options.product === undefined ? foundingUnlessJoining(options.settings ?? []) : []),
     ...(options.settings ?? []),
   ];
   const child: ChildProcess = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -29,6 +29,7 @@
  */
 
 export { catalogTarget } from './catalog/catalog-voters.ts';
+export { BELONGS_NOWHERE } from './catalog/own-identity.ts';
 export type { CorePorts } from './core/core-ports.ts';
 export { CoreRuntime } from './core/core-runtime.ts';
 export { EXIT_FATAL, type Isolate, stopProcess } from './fatal.ts';
@@ -81,6 +82,7 @@ export {
 } from './outcome.ts';
 export type { Administer, Administered, Asker } from './peer/administered.ts';
 export type { AdminReply, AdminRequest, AskAdmin } from './peer/administration.ts';
+export type { AskBelonging, Belonging, Newcomer, NoAnswer } from './peer/belonging.ts';
 export type { Envelope } from './peer/envelope.ts';
 export type { ForwardItem } from './peer/forward.ts';
 export {
@@ -93,6 +95,8 @@ export {
 export {
   type AskToJoin,
   askThrough,
+  type DialledAddress,
+  type Founder,
   type Joined,
   type JoinPorts,
   type JoinReply,
@@ -107,6 +111,8 @@ export {
   type Peer,
   type PeerLinks,
   type PeerLinksOptions,
+  type PeerPort,
+  type PeerPortOptions,
 } from './peer/links.ts';
 export type { FrameFault, PeerNote, PeerObserver } from './peer/observer.ts';
 export { type IncomingFrame, type OutgoingFrame, PeerCodec, type PeerCodecParts } from './peer/peer-codec.ts';

@@ -214,12 +214,8 @@ function reasonOf(
   return unanswered(reply.reason, at);
 }
 
-/** What the library of gRPC wraps around why a connection cannot be had. */
-const WRAPPING = /^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note: .*$/s;
-
 function unanswered(reason: string, at: Address): string {
-  const plain = WRAPPING.exec(reason)?.[1] ?? reason;
-  return `no answer from ${formatAddress(at)} (${plain}); name the peer address of a running node by --at, and ask again`;
+  return `no answer from ${formatAddress(at)} (${reason}); name the peer address of a running node by --at, and ask again`;
 }
 
 function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {

@@ -44,7 +44,7 @@ ${rows.join('\n')}
 | 0 | It was told to stop, by SIGTERM or SIGINT, and has drained, or had opened nothing yet. Also after \`--help\` and \`--version\`. | \`stopped\` |
 | 1 | It cannot start: the data directory is in use, damaged, or not to be written in; an address is taken. | \`cannot-start\` with a message; \`log-level=debug\` adds the stack |
 | 1 | It was not drained 15 s after \`shutdown-grace-ms\`, because a disk stands still or the like; or SIGINT came once more while it drained. Nothing that was acknowledged is lost. | \`stopped-without-drain\` |
-| 2 | A setting is unknown or malformed, or two do not go together. Nothing was opened. | a line for each |
+| 2 | A setting is unknown or malformed, or two do not go together; or the data directory is empty and neither \`join\` nor \`bootstrap\` says where the node belongs. Nothing was opened. | a line for each, or \`cannot-start\` |
 | 70 | Something broke that must not go on: a failed write, damaged data, a bug. The next start recovers. | \`fatal\` with the stack |
 
 A signal that comes before the program itself runs, in the first moments of Node, ends the process as any other; nothing is

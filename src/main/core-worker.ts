@@ -23,9 +23,9 @@ async function secured({ mode, material, replaced }: CoreTls): Promise<PeerTls> 
 }
 
 runCore({
-  openLinks: async (options) => {
-    const { openPeerLinks } = await import('#transport/peer');
-    return openPeerLinks({ ...options, tls: await securing });
+  openPort: async (options) => {
+    const { openPeerPort } = await import('#transport/peer');
+    return openPeerPort({ ...options, tls: await securing });
   },
   askToJoin: async (...question) => {
     const { askToJoin } = await import('#transport/peer');
@@ -35,8 +35,8 @@ runCore({
     const { askAdmin } = await import('#transport/peer');
     return askAdmin(...question, await securing);
   },
-  askForCluster: async (...question) => {
-    const { askForCluster } = await import('#transport/peer');
-    return askForCluster(...question, await securing);
+  askBelonging: async (...question) => {
+    const { askBelonging } = await import('#transport/peer');
+    return askBelonging(...question, await securing);
   },
 });

@@ -4,8 +4,16 @@ import { join } from 'node:path';
 import type { NodeId } from '#base';
 import type { Node } from '#cluster';
 import type { Logger, Metrics, Tracer } from '#observability';
-import type { Access, ByteBudgets, Dial, McpServer, McpServerOptions, RateLimits, startMcpServer } from '#transport';
-import { untilFree } from './free-port.ts';
+import type {
+  Access,
+  ByteBudgets,
+  Dial,
+  HeldPort,
+  McpServer,
+  McpServerOptions,
+  RateLimits,
+  startMcpServer,
+} from '#transport';
 import { PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
 import type { Tls } from './tls.ts';
@@ -25,6 +33,7 @@ export interface McpParts {
   readonly access: Access | undefined;
   readonly rateLimits: RateLimits | undefined;
   readonly tls: Tls;
+  readonly held: HeldPort | undefined;
   readonly tracer: Tracer | undefined;
 }
 
@@ -32,8 +41,7 @@ export interface McpParts {
 export async function openMcp(config: Config, parts: McpParts): Promise<McpServer | undefined> {
   const { host, mcpPort: port, nodeName: name } = config;
   if (port === 'off') return undefined;
-  const { transport, api, logger, metrics, budgets, access, rateLimits, tls, tracer, node, dial } = parts;
-  await untilFree({ host, port }, logger);
+  const { transport, api, held, logger, metrics, budgets, access, rateLimits, tls, tracer, node, dial } = parts;
   const docs = join(PACKAGE_DIR, 'docs');
   const version = RELEASE;
   const secure = { secure: tls.ports, dialApi: tls.dialSelf };
@@ -41,7 +49,7 @@ export async function openMcp(config: Config, parts: McpParts): Promise<McpServe
   const allowedOrigins = config.corsOrigins;
   const shared = { resourceAt, allowedOrigins, budgets, logger, metrics, access, rateLimits, tracer, ...secure };
   const nodes = { own: node.identity.node, name, urlOf: (other: NodeId) => mcpOf(node, other) };
-  return transport.startMcpServer({ host, port, api, version, docs, nodes, dial, ...shared, mintId: randomUUID });
+  return transport.startMcpServer({ host, port, held, api, version, docs, nodes, dial, ...shared, mintId: randomUUID });
 }
 
 /** Only where there is a provider that gives tokens: keys and tokens of this cluster come from people. */

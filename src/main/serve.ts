@@ -8,7 +8,7 @@
  * ```
  */
 import { DatabaseError } from '#base';
-import { stopProcess } from '#cluster';
+import { BELONGS_NOWHERE, stopProcess } from '#cluster';
 import { createLogger, type Logger } from '#observability';
 import { isRefusal } from './refusal.ts';
 import { type RunningNode, startServers } from './servers.ts';
@@ -18,6 +18,7 @@ import { endAtOnce, type StopSignals } from './stop-signals.ts';
 import { ownLackingV8Options } from './v8-options.ts';
 
 const EXIT_CANNOT_START = 1;
+const EXIT_USAGE = 2;
 const BY_OPERATOR = 'cairn cluster drain';
 
 /** After the grace a node has so long to answer what is left and to close; then it ends as it is. */
@@ -46,8 +47,19 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
     logger.flush();
     return;
   }
-  // A node that is told to stop from here on stops as soon as it has started.
-  const running = await start(config, logger);
+  // A node that is told to stop from here on stops as soon as it has started, or at once while it has no cluster.
+  let isWaiting = false;
+  const endWhileWaiting = (): void => {
+    if (!isWaiting || signals.first === undefined) return;
+    logger.info('stopped', { signal: signals.first });
+    logger.flush();
+    process.exit(0);
+  };
+  void signals.told.then(endWhileWaiting);
+  const running = await start(config, logger, (waits) => {
+    isWaiting = waits;
+    endWhileWaiting();
+  });
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...running.addresses })}\n`);
   logger.info('ready', { ...running.addresses });
   const by = await Promise.race([signals.told, running.toldToStop.then(() => BY_OPERATOR)]);
@@ -70,10 +82,10 @@ async function drained(running: RunningNode, withinMs: number, logger: Logger): 
   clearTimeout(late);
 }
 
-async function start(config: Config, logger: Logger): Promise<RunningNode> {
+async function start(config: Config, logger: Logger, waiting: (isWaiting: boolean) => void): Promise<RunningNode> {
   warnOfReadableSecrets(config, logger);
   try {
-    return await startServers(config, logger);
+    return await startServers(config, logger, waiting);
   } catch (error) {
     if (!isRefusal(error)) throw error;
     const { message } = error;
@@ -82,6 +94,6 @@ async function start(config: Config, logger: Logger): Promise<RunningNode> {
     logger.debug('cannot-start-because', { error });
     logger.flush();
     // At once: a thread that was being started may still be there.
-    process.exit(EXIT_CANNOT_START);
+    process.exit(reason === BELONGS_NOWHERE ? EXIT_USAGE : EXIT_CANNOT_START);
   }
 }

@@ -5,34 +5,18 @@
  * the node leads, while it forwards the requests of those that it has; then these are finished, and sent away; then the
  * node closes its groups.
  */
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { formatAddress } from '#base';
-import {
-  type Node,
-  nativeCrc32,
-  nativeRandom,
-  nativeSha256,
-  startNode,
-  stopProcess,
-  type Unfinished,
-  wallClock,
-} from '#cluster';
-import {
-  createMetrics,
-  type Logger,
-  type Metrics,
-  type MetricsServer,
-  startMetricsServer,
-  type Tracing,
-} from '#observability';
-import { type AuditRecord, createService, type Service } from '#service';
+import { type Node, nativeCrc32, nativeRandom, nativeSha256, stopProcess, type Unfinished, wallClock } from '#cluster';
+import { createMetrics, type Logger, type Metrics, type MetricsServer, startMetricsServer } from '#observability';
+import { createService, type Service } from '#service';
 import type * as Transport from '#transport';
 import type {
   ByteBudgetSizes,
   ByteBudgets,
   GrpcServer,
   GrpcServerOptions,
+  HeldPort,
   HolderLists,
   HttpServer,
   HttpServerOptions,
@@ -40,21 +24,20 @@ import type {
   SecurePorts,
 } from '#transport';
 import { readAccess } from './access.ts';
-import { recordOf } from './administered.ts';
 import { closedConnections } from './closed-connections.ts';
 import { ConnectionBound, type ConnectionShares, connectionShares, openFilesMax } from './connection-bound.ts';
-import { CORE_WORKER } from './core-worker-url.ts';
 import { loadExtractor } from './extractor-module.ts';
 import { untilFree } from './free-port.ts';
 import { showGuests } from './guest-gauges.ts';
 import { Guests } from './guests.ts';
+import { HeldPorts } from './held-ports.ts';
 import { maintenanceLog } from './maintenance-log.ts';
 import { type McpParts, openMcp } from './mcp-endpoint.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
+import { advertisedHost, openNode } from './open-node.ts';
 import { type NodePeerTls, openPeerTls } from './peer-tls.ts';
 import { rateLimitsOf } from './rate-limits.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
-import { replicationMemoryBytes } from './replication-memory.ts';
 import type { Config } from './settings.ts';
 import { showThrottledTime } from './throttled-time.ts';
 import { openTls } from './tls.ts';
@@ -90,10 +73,15 @@ export interface RunningNode {
 }
 
 /**
- * What serves clients is loaded while the core recovers, on its thread.
+ * What serves clients is loaded while the core recovers, on its thread. `waiting` receives whether the node has no
+ * cluster yet and waits for one: nothing of it would be lost by its end.
  * @throws DatabaseError when the data directory or an address cannot be had.
  */
-export async function startServers(config: Config, logger: Logger): Promise<RunningNode> {
+export async function startServers(
+  config: Config,
+  logger: Logger,
+  waiting: (isWaiting: boolean) => void = () => undefined,
+): Promise<RunningNode> {
   const metrics = openMetrics();
   await using starting = new AsyncDisposableStack();
   const filesMax = openFilesMax();
@@ -104,16 +92,15 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const tls = starting.use(openTls(config, { logger, metrics }));
   const peerTls = openPeerTls(config, { logger, metrics });
   starting.defer(() => peerTls?.[Symbol.dispose]());
-  const scraping = openScrape({ config, logger, metrics, shares, secure: tls.ports });
-  const given = scraping.catch(() => undefined);
-  starting.defer(async () => (await given)?.close());
+  const { scrape, held, ports } = await openPorts({ config, logger, metrics, shares, secure: tls.ports }, starting);
   const told = Promise.withResolvers<void>();
   const custom = await loadExtractor(config, logger);
   const rules = readAccess(config, { custom, logger, metrics });
   const tracing = await openTracing(config, { logger, metrics });
   starting.defer(() => tracing?.close(0));
   const { note } = rules;
-  const node = await openNode({ config, logger, metrics, note, shares, peerTls, tracing, onToldToStop: told.resolve });
+  const listeners = { onToldToStop: told.resolve, onWaiting: waitingFor(held, waiting) };
+  const node = await openNode({ config, logger, metrics, note, shares, peerTls, tracing, ...listeners });
   const transport = await import('#transport');
   showNode(node, metrics);
   starting.defer(() => node.drain());
@@ -128,17 +115,13 @@ export async function startServers(config: Config, logger: Logger): Promise<Runn
   const relay = new transport.Relay({ service, name: config.nodeName, dial, metrics, logger });
   const access = rules.over(service, node, transport.RELAYED);
   const open = rules.open(service);
-  const around = { access, rateLimits, secure: tls.ports, tracer: tracing?.tracer };
-  const shared = { host: config.host, logger, metrics, budgets, relay, ...around, onFatal };
-  const fronts = { starting, bound, transport, tls, node, dial, ...shared, service: open };
+  const guarded = { access, rateLimits, secure: tls.ports, tracer: tracing?.tracer };
+  const shared = { host: config.host, logger, metrics, budgets, relay, ...guarded, onFatal };
+  const fronts = { starting, bound, transport, ports, tls, node, dial, ...shared, service: open };
   const { grpc, http, mcp } = await openFronts(config, fronts);
-  const scrape = await scraping;
+  held[Symbol.dispose]();
   if (scrape !== undefined) bound?.name(scrape.address.port, 'metrics');
-  node.advertise({
-    grpc: advertised(config, grpc.address),
-    http: urlAt(config, http.address),
-    ...(mcp !== undefined && { mcp: urlAt(config, mcp.address) }),
-  });
+  advertise(node, config, { grpc, http, mcp });
   const kept = keepingViews(config, { service, guests, logger, onFatal });
   starting.move();
   return {
@@ -171,13 +154,46 @@ function openMetrics(): Metrics {
   return metrics;
 }
 
-type FrontParts = Omit<GrpcServerOptions, 'port' | 'gzipBytesMin'> &
-  Omit<McpParts, 'api' | 'urlOf'> & {
+type FrontParts = Omit<GrpcServerOptions, 'port' | 'held' | 'gzipBytesMin'> &
+  Omit<McpParts, 'api' | 'urlOf' | 'held'> & {
     /** Closes those that listen when another one cannot. */
     readonly starting: AsyncDisposableStack;
     readonly bound: ConnectionBound | undefined;
     readonly transport: typeof Transport;
+    readonly ports: Ports;
   };
+
+interface Ports {
+  readonly grpc: HeldPort;
+  readonly http: HeldPort;
+  /** Undefined where MCP is off. */
+  readonly mcp: HeldPort | undefined;
+}
+
+interface OpenPorts {
+  readonly scrape: MetricsServer | undefined;
+  readonly held: HeldPorts;
+  readonly ports: Ports;
+}
+
+/** Those of metrics and of clients; the port for other nodes is bound by the node, before it does anything else. */
+async function openPorts(parts: ScrapeParts, starting: AsyncDisposableStack): Promise<OpenPorts> {
+  const { host, grpcPort, httpPort, mcpPort } = parts.config;
+  const scrape = await openScrape(parts);
+  starting.defer(() => scrape?.close());
+  const held = starting.use(new HeldPorts(parts));
+  const grpc = await held.grpc({ host, port: grpcPort });
+  const http = await held.http('HTTP', { host, port: httpPort });
+  const mcp = mcpPort === 'off' ? undefined : await held.http('MCP', { host, port: mcpPort });
+  return { scrape, held, ports: { grpc, http, mcp } };
+}
+
+function waitingFor(held: HeldPorts, waiting: (isWaiting: boolean) => void): (why: string | undefined) => void {
+  return (why) => {
+    held.reason = why;
+    waiting(why !== undefined);
+  };
+}
 
 interface Fronts {
   readonly grpc: GrpcServer;
@@ -187,22 +203,33 @@ interface Fronts {
 
 /** What clients of every interface reach. */
 async function openFronts(config: Config, parts: FrontParts): Promise<Fronts> {
-  const { starting, bound, transport, tls, node, dial, ...shared } = parts;
+  const { starting, bound, transport, ports, tls, node, dial, ...shared } = parts;
   const { shutdownGraceMs: graceMs } = config;
-  const untilMine = (port: number): Promise<void> => untilFree({ host: config.host, port }, shared.logger);
-  await untilMine(config.grpcPort);
-  const grpc = await transport.startGrpcServer({ ...shared, ...grpcOptions(config) });
+  const grpc = await transport.startGrpcServer({ ...shared, ...grpcOptions(config), held: ports.grpc });
   starting.defer(() => grpc.drain(graceMs));
   bound?.name(grpc.port, 'grpc', () => grpc.makeRoom());
-  await untilMine(config.httpPort);
-  const http = await transport.startHttpServer({ ...shared, ...httpOptions(config), clock: wallClock });
+  const http = await transport.startHttpServer({
+    ...shared,
+    ...httpOptions(config),
+    held: ports.http,
+    clock: wallClock,
+  });
   starting.defer(() => http.close(graceMs));
   bound?.name(portOf(http.address), 'http', () => http.makeRoom());
   const places = { api: reached(config, http.address), urlOf: (address: string) => urlAt(config, address) };
-  const mcp = await openMcp(config, { ...shared, tls, transport, node, dial, ...places });
+  const mcp = await openMcp(config, { ...shared, held: ports.mcp, tls, transport, node, dial, ...places });
   starting.defer(() => mcp?.close(graceMs));
   if (mcp !== undefined) bound?.name(portOf(mcp.address), 'mcp', () => mcp.makeRoom());
   return { grpc, http, mcp };
+}
+
+/** Says where clients reach the node. */
+function advertise(node: Node, config: Config, { grpc, http, mcp }: Fronts): void {
+  node.advertise({
+    grpc: advertised(config, grpc.address),
+    http: urlAt(config, http.address),
+    ...(mcp !== undefined && { mcp: urlAt(config, mcp.address) }),
+  });
 }
 
 interface Listening {
@@ -330,13 +357,6 @@ function schemeOf({ tlsCertFile }: Config): 'http' | 'https' {
 }
 
 const AUTO = 'auto';
-const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
-
-function advertisedHost({ advertiseHost, host }: Config): string {
-  if (advertiseHost !== AUTO) return advertiseHost;
-  return EVERY_ADDRESS.has(host) ? hostname() : host;
-}
-
 /** Where this process itself reaches what listens at an address, as a URL. */
 function reached(config: Config, address: string): string {
   const { host } = config;
@@ -355,73 +375,6 @@ function urlAt(config: Config, address: string): string {
 
 function portOf(address: string): number {
   return Number(new URL(address.includes('://') ? address : `http://${address}`).port);
-}
-
-interface NodeParts {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly shares: ConnectionShares | undefined;
-  readonly peerTls: NodePeerTls | undefined;
-  /** Notes an act of administration. */
-  readonly note: (record: AuditRecord) => void;
-  readonly tracing: Tracing | undefined;
-  readonly onToldToStop: () => void;
-}
-
-function openNode({ config, logger, metrics, note, shares, peerTls, tracing, onToldToStop }: NodeParts): Promise<Node> {
-  const { peerPort } = config;
-  const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;
-  return startNode({
-    coreWorker: CORE_WORKER,
-    coreData: peerTls && { value: peerTls.forCore, transfers: [peerTls.forCore.replaced] },
-    dataDirectory: config.dataDir,
-    name: config.nodeName,
-    logger,
-    metrics,
-    tracer: tracing?.tracer,
-    onRecovering: loadTransport,
-    onAdministered: (administered) => note(recordOf(administered)),
-    onToldToStop,
-    ...(peerPort !== 'off' && {
-      beforeListening: () => untilFree({ host: peerHost, port: peerPort }, logger),
-      links: {
-        host: peerHost,
-        port: peerPort,
-        advertisedHost: advertisedHost(config),
-        peers: [],
-        release: RELEASE,
-        connectionsMax: shares?.peers,
-      },
-    }),
-    ...(config.join.length > 0 && { join: { seeds: config.join, waitMs: config.joinWaitMs } }),
-    zone: config.zone,
-    copies: config.copies,
-    replaceAfterMs: config.replaceAfterMs === 'off' ? undefined : config.replaceAfterMs,
-    limits: { memoryBytesMax: replicationMemoryBytes(config.replicationMemoryBytes) },
-    walSegmentBytes: config.walSegmentBytes,
-    store: {
-      cacheBytes: config.storeCacheBytes,
-      writeBufferBytes: config.storeWriteBufferBytes,
-      mappedBytes: config.storeMappedBytes,
-    },
-    disk: {
-      ...unlessAuto('softBytes', config.diskSoftBytes),
-      ...unlessAuto('hardBytes', config.diskHardBytes),
-      ...unlessAuto('ballastBytes', config.ballastBytes),
-    },
-  });
-}
-
-/** Most of what a start loads. Whoever needs it awaits it, and hears of a failure. */
-function loadTransport(): void {
-  import('#transport').catch(() => undefined);
-}
-
-function unlessAuto<K extends string>(name: K, value: number | 'auto'): { readonly [N in K]?: number } {
-  const given: { [N in K]?: number } = {};
-  if (value !== 'auto') given[name] = value;
-  return given;
 }
 
 interface MakesBudgets {

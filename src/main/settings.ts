@@ -39,8 +39,9 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   readonly peerHost: string;
   /** `auto`: the host, or the name of this machine if that means all of its addresses. */
   readonly advertiseHost: string;
+  readonly bootstrap: 'never' | 'alone';
   readonly join: readonly Address[];
-  readonly joinWaitMs: number;
+  readonly joinWaitMs: number | 'off';
   readonly zone: string;
   readonly copies: number;
   readonly replaceAfterMs: number | 'off';
@@ -141,15 +142,20 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 'auto',
     help: 'Where other nodes and clients find this node; in Kubernetes the DNS name of the pod. auto: the host, or the name of this machine if that means all of its addresses.',
   },
+  bootstrap: {
+    type: oneOf(['never', 'alone']),
+    default: 'never',
+    help: 'Whether a node with an empty data directory may found a cluster. never: it joins the one of join, and does not start without. alone: it founds one of this node alone; with join only when all nodes that are named there, itself among them, are empty, too, and were started with the same join: then exactly one of them founds, and the others join it (docs/operations/cluster.md). A node that belongs to a cluster stays in it.',
+  },
   join: {
     type: addresses,
     default: [],
-    help: 'Peer addresses of nodes of a cluster. A node with an empty data directory joins it; without, it begins a cluster of its own. One that belongs to a cluster already stays in it.',
+    help: 'Peer addresses of nodes of a cluster, by which a node with an empty data directory joins it. As long as none of them takes it in, it waits, and is not ready. A node that belongs to a cluster stays in it, whatever these answer.',
   },
   joinWaitMs: {
-    type: wholeNumber({ min: 0, max: 3_600_000, unit: 'milliseconds' }),
-    default: 60_000,
-    help: 'How long a new node asks for a cluster to take it in before it gives up. Starting it again is safe.',
+    type: wordOr('off', wholeNumber({ min: 0, max: 3_600_000, unit: 'milliseconds' })),
+    default: 'off',
+    help: 'How long a new node asks for a cluster to take it in before it ends with exit code 1. Starting it again is safe. off: until one does.',
   },
   zone: {
     type: oneWord('a name', 63),
@@ -394,6 +400,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     peerPort: read('peerPort', SETTINGS.peerPort),
     peerHost: read('peerHost', SETTINGS.peerHost),
     advertiseHost: read('advertiseHost', SETTINGS.advertiseHost),
+    bootstrap: read('bootstrap', SETTINGS.bootstrap),
     join: read('join', SETTINGS.join),
     joinWaitMs: read('joinWaitMs', SETTINGS.joinWaitMs),
     zone: read('zone', SETTINGS.zone),

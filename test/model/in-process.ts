@@ -2,6 +2,7 @@
 import type { Logger } from '#observability';
 import { readInvocation } from '../../src/main/config.ts';
 import { startServers } from '../../src/main/servers.ts';
+import { foundingUnlessJoining } from '../support/founding.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { RECORDED_HOST, Target } from './bytes.ts';
 import { type Addresses, Clients, type Deployment, type Nodes, untilVoters } from './nodes.ts';
@@ -21,7 +22,10 @@ class Starting {
 
   async node(...settings: readonly string[]): Promise<Started> {
     const dir = this.stack.adopt(tempDir(), (each) => each[Symbol.dispose]());
-    const read = readInvocation([`--data-dir=${dir.path}`, ...PORTS, ...SMALL, ...settings], {});
+    const read = readInvocation(
+      [`--data-dir=${dir.path}`, ...foundingUnlessJoining(settings), ...PORTS, ...SMALL, ...settings],
+      {},
+    );
     if (read.kind === 'failure' || read.value.kind !== 'run') throw new Error('the settings of these nodes start none');
     const node = await startServers(read.value.config, errorLog(this.errors));
     this.stack.defer(() => node.drain());

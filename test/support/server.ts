@@ -6,6 +6,7 @@ import { silentLogger } from '#observability';
 import { readInvocation } from '../../src/main/config.ts';
 import { startServers } from '../../src/main/servers.ts';
 import { spending } from './costs.ts';
+import { foundingUnlessJoining } from './founding.ts';
 import { TestClient } from './grpc-client.ts';
 import { tempDir } from './temp-dir.ts';
 import { nodes } from './test-scope.ts';
@@ -59,9 +60,14 @@ export async function startServerFor(
   dataDir: string,
   ...settings: readonly string[]
 ): Promise<TestServer> {
-  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
+  const free = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0'];
+  const given = new Set(settings.map((setting) => setting.split('=')[0]));
+  const ports = [...free.filter((port) => !given.has(port.split('=')[0])), '--shutdown-grace-ms=1000'];
   const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
-  const read = readInvocation([`--data-dir=${dataDir}`, ...ports, ...small, ...settings], {});
+  const read = readInvocation(
+    [`--data-dir=${dataDir}`, ...foundingUnlessJoining(settings), ...ports, ...small, ...settings],
+    {},
+  );
   if (read.kind === 'failure') throw new Error(read.reason.join(' '));
   if (read.value.kind !== 'run') throw new Error('the settings of a test server start a node');
   const { config } = read.value;

@@ -1,8 +1,8 @@
 /**
- * Who a store is: what it was minted as, or what the cluster that it joined has made of it.
+ * Who a store is: the first node of a cluster that it has founded, or what the cluster that it joined has made of it.
  *
- * A store that is to join a cluster is first of all written down as one that asks; with the answer it becomes a node,
- * in one batch. Whatever happens in between, it asks again as the same store, and gets the same number:
+ * A store that asks other nodes is first of all written down as one that asks; with the answer it becomes a node, in
+ * one batch. Whatever happens in between, it asks again as the same store, and gets the same number:
  *
  *   empty ── joining row ──> asking ── identity row, empty catalog, no joining row ──> a node
  */
@@ -11,7 +11,7 @@ import type { KvStore } from '#kv';
 import { membershipOf } from '#raft';
 import { databaseMachines } from '../apply/database-machines.ts';
 import type { NodeIdentity } from '../node.ts';
-import type { Joined } from '../peer/join.ts';
+import type { Founder, Joined } from '../peer/join.ts';
 import { FIRST_NODE } from '../placement/placement.ts';
 import { nodeRemoved } from '../requests/refusals.ts';
 import {
@@ -24,13 +24,21 @@ import {
   writeJoining,
 } from '../store/node-rows.ts';
 
+/** How a store that belongs to no cluster becomes a node of one. */
+export type Origin =
+  /** It founds a cluster. */
+  | { readonly kind: 'alone' }
+  /** It asks other nodes. */
+  | { readonly kind: 'asks'; readonly ask: (storeId: string) => Promise<Joined | Founder> }
+  /** Nobody has said; it refuses to start. */
+  | { readonly kind: 'unknown' };
+
 export interface IdentityOptions {
   /** Where the store lies, for whoever reads a refusal. */
   readonly place: string;
   readonly nowMs: number;
   readonly random: Random;
-  /** Asks a cluster to take in a new store; without it, a new store begins a cluster of its own. */
-  readonly join?: ((storeId: string) => Promise<Joined>) | undefined;
+  readonly origin: Origin;
   /** Rejects when a new store must not be anybody. */
   readonly checkNew: () => Promise<void>;
 }
@@ -39,8 +47,8 @@ const UUID_RANDOM_BYTES = 10;
 
 /**
  * The identity of the store; one that has none gets it, durably.
- * @throws DatabaseError when no cluster takes it in, or it has begun to join one and `join` is missing; and when its
- * node was removed, and has heard so.
+ * @throws DatabaseError when no cluster takes it in, or it has begun to join one and nobody is to be asked; and when
+ * its node was removed, and has heard so.
  */
 export async function ownIdentity(store: KvStore, options: IdentityOptions): Promise<NodeIdentity> {
   const row = store.get(IDENTITY_KEY);
@@ -64,18 +72,18 @@ export async function noteRemoved(store: KvStore, identity: NodeIdentity): Promi
   await store.write(batch, { sync: true });
 }
 
-/** A store that belongs to no cluster begins one, or joins one. */
-async function becomeNode(store: KvStore, { place, nowMs, random, join: ask }: IdentityOptions): Promise<NodeIdentity> {
+/** A store that belongs to no cluster founds one, or joins one. */
+async function becomeNode(store: KvStore, { place, nowMs, random, origin }: IdentityOptions): Promise<NodeIdentity> {
   const mint = (): string => uuidv7(nowMs, random.bytes(UUID_RANDOM_BYTES));
   const asking = store.get(JOINING_KEY);
-  if (ask !== undefined)
-    return joinAs(store, asking === undefined ? await noteStore(store, mint()) : readJoining(asking), ask);
+  if (origin.kind === 'asks')
+    return askAs(store, asking === undefined ? await noteStore(store, mint()) : readJoining(asking), {
+      ask: origin.ask,
+      mint,
+    });
   if (asking !== undefined) throw halfJoined(place, readJoining(asking));
-  const identity = { clusterId: mint(), storeId: mint(), node: FIRST_NODE };
-  const batch = store.batch();
-  batch.put(IDENTITY_KEY, writeIdentity(identity));
-  await store.write(batch, { sync: true });
-  return identity;
+  if (origin.kind === 'unknown') throw belongsNowhere(place);
+  return found(store, mint(), mint());
 }
 
 async function noteStore(store: KvStore, storeId: string): Promise<string> {
@@ -85,12 +93,15 @@ async function noteStore(store: KvStore, storeId: string): Promise<string> {
   return storeId;
 }
 
-async function joinAs(
-  store: KvStore,
-  storeId: string,
-  ask: (storeId: string) => Promise<Joined>,
-): Promise<NodeIdentity> {
-  const { clusterId, node, founders } = await ask(storeId);
+interface Asking {
+  readonly ask: (storeId: string) => Promise<Joined | Founder>;
+  readonly mint: () => string;
+}
+
+async function askAs(store: KvStore, storeId: string, { ask, mint }: Asking): Promise<NodeIdentity> {
+  const answer = await ask(storeId);
+  if (answer.kind === 'founder') return found(store, mint(), storeId);
+  const { clusterId, node, founders } = answer;
   const identity = { clusterId, storeId, node };
   const batch = store.batch();
   batch.put(IDENTITY_KEY, writeIdentity(identity));
@@ -101,7 +112,24 @@ async function joinAs(
   return identity;
 }
 
+async function found(store: KvStore, clusterId: string, storeId: string): Promise<NodeIdentity> {
+  const identity = { clusterId, storeId, node: FIRST_NODE };
+  const batch = store.batch();
+  batch.put(IDENTITY_KEY, writeIdentity(identity));
+  batch.del(JOINING_KEY);
+  await store.write(batch, { sync: true });
+  return identity;
+}
+
 function halfJoined(place: string, storeId: string): DatabaseError {
   const message = `The data directory ${place} has begun to join a cluster (store ${storeId}) and does not know the answer yet; start it with --join, or use an empty directory`;
   return new DatabaseError('unavailable', message, { details: { reason: 'HalfJoined' } });
+}
+
+/** What keeps a node from starting that does not know its cluster. */
+export const BELONGS_NOWHERE = 'BelongsNowhere';
+
+export function belongsNowhere(place: string): DatabaseError {
+  const message = `The data directory ${place} is empty, and nothing says which cluster this node belongs to: join one by --join HOST:PORT of its nodes, or found a new one, of this node alone at first, by --bootstrap alone`;
+  return new DatabaseError('invalid_argument', message, { details: { reason: BELONGS_NOWHERE } });
 }

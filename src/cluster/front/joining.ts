@@ -1,11 +1,12 @@
 /**
- * What a start has to do with other nodes, as the front sees it: a new store asks to join before anything is opened;
- * one that belongs to a cluster makes sure that the others mean the same one; and what this node says of itself.
+ * What a start has to do with other nodes, as the front sees it: the port for them is bound before anything else, a new
+ * store asks to join or founds a cluster before anything is opened, and what this node says of itself.
  */
-import { type Address, DatabaseError, formatAddress, LEVELS } from '#base';
+import { type Address, formatAddress, LEVELS } from '#base';
 import type { Logger } from '#observability';
+import type { Origin } from '../catalog/own-identity.ts';
 import type { NodeRegistration } from '../outcome.ts';
-import type { Joined } from '../peer/join.ts';
+import type { Founder, Joined } from '../peer/join.ts';
 import type { CoreThread } from '../thread/core-thread.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
 import type { FrontPorts } from './front-node.ts';
@@ -15,16 +16,27 @@ export interface JoiningOptions {
   readonly name: string;
   readonly zone?: string;
   readonly links?: LinksOrder;
-  readonly join?: { readonly seeds: readonly Address[]; readonly waitMs: number };
+  readonly join?: JoinOptions;
+  readonly mayFound: boolean;
+  /** Receives what a new node waits for, again and again; undefined: for nothing any more. */
+  readonly onWaiting?: (why: string | undefined) => void;
   readonly logger: Logger;
 }
 
-/** Whoever does not answer by then has nothing to say against this node. */
-const CHECK_TIMEOUT_MS = 1_000;
+/** Where others are. */
+export interface JoinOptions {
+  readonly seeds: readonly Address[];
+  /** How long a new node asks them; undefined: until one takes it in. */
+  readonly waitMs: number | undefined;
+}
+
+/** What a node waits for is logged when it changes, and so often. */
+const LOG_EVERY_MS = 60_000;
 
 export class Joining {
   readonly #options: JoiningOptions;
   readonly #core: CoreThread;
+  #port = 0;
   #joined: Joined | undefined;
 
   constructor(options: JoiningOptions, core: CoreThread) {
@@ -39,27 +51,20 @@ export class Joining {
     return { ...links, peers: this.#joined?.nodes ?? links.peers, seeds: join?.seeds ?? [] };
   }
 
-  /** @throws DatabaseError when no cluster takes the store in. */
-  async join(storeId: string): Promise<Joined> {
-    const { join, links, logger } = this.#options;
-    const seeds = join?.seeds ?? [];
-    logger.info('joining', { seeds: seeds.map(formatAddress), store: storeId });
-    const registration = this.#registration(storeId, links?.port ?? 0);
-    const request = { clusterId: undefined, registration, release: links?.release ?? '' };
-    this.#joined = await this.#core.join({ kind: 'join', seeds, request, waitMs: join?.waitMs ?? 0 });
-    logger.info('joined', { cluster: this.#joined.clusterId, nodeId: this.#joined.node });
-    return this.#joined;
+  /** How a new store becomes a node. */
+  get origin(): Origin {
+    const { join, mayFound } = this.#options;
+    if (join !== undefined && join.seeds.length > 0)
+      return { kind: 'asks', ask: (storeId) => this.#join(storeId, join) };
+    return { kind: mayFound ? 'alone' : 'unknown' };
   }
 
-  /** @throws DatabaseError `invalid_argument` when a seed belongs to another cluster. */
-  async check(clusterId: string): Promise<void> {
-    const { join, dataDirectory } = this.#options;
-    if (join === undefined || this.#joined !== undefined) return;
-    const clusters = await this.#core.check({ kind: 'check', seeds: join.seeds, timeoutMs: CHECK_TIMEOUT_MS });
-    const other = clusters.find((each) => each !== clusterId);
-    if (other === undefined) return;
-    const message = `The data directory ${dataDirectory} belongs to the cluster ${clusterId}, and --join names a node of ${other}; name a node of the same cluster, or use an empty directory, also if the one was recovered as the other without this node`;
-    throw new DatabaseError('invalid_argument', message, { details: { reason: 'OtherCluster' } });
+  /** Binds the port for other nodes, if there is one. @throws DatabaseError when the address cannot be had. */
+  async bind(): Promise<void> {
+    const { links } = this.#options;
+    if (links === undefined) return;
+    const { host, port, connectionsMax } = links;
+    this.#port = await this.#core.bind({ kind: 'bind', host, port, connectionsMax });
   }
 
   /** What the front needs to tell others where this node is. */
@@ -68,6 +73,37 @@ export class Joining {
     return {
       peerAddress: formatAddress(registration.peer),
       announce: (clients) => this.#core.announce({ ...registration, ...clients }),
+    };
+  }
+
+  /** @throws DatabaseError when no cluster takes the store in. */
+  async #join(storeId: string, { seeds, waitMs = Number.POSITIVE_INFINITY }: JoinOptions): Promise<Joined | Founder> {
+    const { links, logger, mayFound, onWaiting } = this.#options;
+    logger.info('joining', { seeds: seeds.map(formatAddress), store: storeId, mayFound });
+    const request = {
+      clusterId: undefined,
+      registration: this.#registration(storeId, this.#port),
+      release: links?.release ?? '',
+    };
+    const answer = await this.#core.join({ kind: 'join', seeds, request, waitMs, mayFound }, this.#waiting());
+    onWaiting?.(undefined);
+    if (answer.kind === 'founder') logger.info('founding', { store: storeId });
+    else {
+      this.#joined = answer;
+      logger.info('joined', { cluster: answer.clusterId, nodeId: answer.node });
+    }
+    return answer;
+  }
+
+  #waiting(): (why: string) => void {
+    const { logger, onWaiting } = this.#options;
+    let [last, sinceMs] = ['', 0];
+    return (why) => {
+      onWaiting?.(why);
+      const nowMs = performance.now();
+      if (why === last && nowMs < sinceMs + LOG_EVERY_MS) return;
+      [last, sinceMs] = [why, nowMs];
+      logger.warn('waiting-for-cluster', { message: why });
     };
   }
 

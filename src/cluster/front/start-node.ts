@@ -2,7 +2,7 @@
  * Starts a node: opens its data directory, starts the thread of the core (which starts the thread of the log), and
  * hands back the front.
  */
-import { type Address, DatabaseError, type GroupId, type NodeId, type Revision, toRevision } from '#base';
+import { DatabaseError, type GroupId, type NodeId, type Revision, toRevision } from '#base';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import type { Logger, Metrics, Tracer } from '#observability';
@@ -13,6 +13,7 @@ import {
   noteStopped,
   SEGMENT_BYTES_DEFAULT,
 } from '#storage';
+import type { Origin } from '../catalog/own-identity.ts';
 import { namingFiles } from '../core/recovery.ts';
 import { observeStanding } from '../core/standing.ts';
 import { stopProcess } from '../fatal.ts';
@@ -30,7 +31,7 @@ import type { LinksOrder } from '../thread/core-thread-messages.ts';
 import { ClockWatch } from './clock-watch.ts';
 import { watchDisk } from './disk-watch.ts';
 import { FrontNode } from './front-node.ts';
-import { Joining } from './joining.ts';
+import { Joining, type JoinOptions } from './joining.ts';
 import { observeFront, observeMeasures } from './observer.ts';
 import { watchSizes } from './size-watch.ts';
 import { watchTables } from './table-watch.ts';
@@ -53,8 +54,11 @@ export interface NodeOptions {
   readonly walSegmentBytes?: number;
   /** How other nodes reach this one; without it they cannot, and nothing is loaded or opened for it. */
   readonly links?: LinksOrder;
-  /** Where others are. A new store joins their cluster; one that belongs to a cluster holds it against theirs. */
-  readonly join?: { readonly seeds: readonly Address[]; readonly waitMs: number };
+  /** Where others are: a new store asks them. */
+  readonly join?: JoinOptions;
+  /** Whether a new store may found a cluster: at once where there are no others, or as founding.ts says. */
+  readonly mayFound: boolean;
+  readonly onWaiting?: (why: string | undefined) => void;
   /** Of each database, if there are so many nodes; 3 by default. */
   readonly copies?: number;
   /** A node that was not heard of for so long is replaced, if another one is free; by default never. */
@@ -63,7 +67,7 @@ export interface NodeOptions {
   readonly zone?: string;
   /** Free space below which writes, or all appends, are refused; by default shares of the disk. */
   readonly disk?: Partial<DiskThresholds>;
-  /** Awaited before the port of the links is bound, which may be long after others were asked to let this node join. */
+  /** Awaited before the port of the links is bound. */
   readonly beforeListening?: () => Promise<void>;
   /** Called when the thread of the core begins to recover: the caller's has nothing to do until it is done. */
   readonly onRecovering?: () => void;
@@ -89,11 +93,12 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);
-  const { guard, store, identity, seen, storeLogs, ...places } = await openDirectory(
-    options,
-    walSegmentBytes,
-    joining,
-  ).catch(async (failure: unknown) => {
+  const open = async (): Promise<DataDirectory> => {
+    if (options.links !== undefined) await options.beforeListening?.();
+    await joining.bind();
+    return openDirectory(options, walSegmentBytes, joining.origin);
+  };
+  const { guard, store, identity, seen, storeLogs, ...places } = await open().catch(async (failure: unknown) => {
     await core.abandon();
     throw failure;
   });
@@ -103,7 +108,6 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const kept = { copies, replaceAfterMs, isTraced: options.tracer !== undefined };
   const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, ...kept, links };
   const order = { kind: 'open', ...parts } as const;
-  if (links !== undefined) await options.beforeListening?.();
   const opening = core.open(order);
   options.onRecovering?.();
   const abandon = async (failure: unknown): Promise<never> => {
@@ -196,9 +200,9 @@ function peerPortMissing(): DatabaseError {
   return new DatabaseError('invalid_argument', message, { details: { reason: 'PeerPortMissing' } });
 }
 
-async function openDirectory(options: NodeOptions, segmentBytes: number, joining: Joining): Promise<DataDirectory> {
+function openDirectory(options: NodeOptions, segmentBytes: number, origin: Origin): Promise<DataDirectory> {
   const alarm = options.metrics.gauge('cairn_corruption_alarm', {});
-  const opened = await openDataDirectory(options.dataDirectory, {
+  return openDataDirectory(options.dataDirectory, {
     store: options.store ?? {},
     disk: {
       thresholds: options.disk ?? {},
@@ -207,13 +211,8 @@ async function openDirectory(options: NodeOptions, segmentBytes: number, joining
     nowMs: wallClock.nowMs(),
     random: nativeRandom,
     onSuspicion: (isSuspect) => alarm.set(isSuspect ? 1 : 0),
-    ...(options.join && { join: (storeId: string) => joining.join(storeId) }),
+    origin,
   });
-  await joining.check(opened.identity.clusterId).catch(async (failure: unknown) => {
-    await Promise.all([opened.store.close(), opened.guard.close()]);
-    throw failure;
-  });
-  return opened;
 }
 
 function storedRevision(kv: KvReader, group: GroupId): Revision {

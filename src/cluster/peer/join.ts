@@ -78,6 +78,22 @@ export interface JoinPorts {
   readonly ask: AskToJoin;
   readonly sleep: (ms: number) => Promise<void>;
   readonly monotonicMs: () => number;
+  /** The addresses of the nodes that a seed names; absent: itself. */
+  readonly resolve?: (seed: Address) => Promise<readonly DialledAddress[]>;
+  /** Why this node founds no cluster yet; undefined: it does so now. Absent: it never does. */
+  readonly judge?: () => Promise<string | undefined>;
+  /** Receives after each time that all seeds were asked what the node waits for. */
+  readonly onWaiting?: (why: string) => void;
+}
+
+/** One of the addresses that a name stands for; what answers there has a certificate for the name. */
+export interface DialledAddress extends Address {
+  readonly ip?: string;
+}
+
+/** This node begins a cluster. */
+export interface Founder {
+  readonly kind: 'founder';
 }
 
 const ASK_TIMEOUT_MS = 5_000;
@@ -87,7 +103,7 @@ const PAUSE_FIRST_MS = 200;
 const PAUSE_LAST_MS = 3_000;
 
 /**
- * Asks the seeds in turn, again and again, and follows them to the leader.
+ * Asks the seeds in turn, again and again, and follows them to the leader. `waitMs` may be infinite.
  * @throws DatabaseError `unavailable` when none has answered in time, or the store was a node that was removed;
  * `invalid_argument` when one refuses.
  */
@@ -96,17 +112,25 @@ export async function joinCluster(
   seeds: readonly Address[],
   request: JoinRequest,
   waitMs: number,
-): Promise<Joined> {
+): Promise<Joined | Founder> {
   const endMs = ports.monotonicMs() + waitMs;
-  const said = new Map<string, string>();
+  const { resolve = (seed: Address) => Promise.resolve([seed]) } = ports;
   for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_LAST_MS)) {
+    const said = new Map<string, string>();
     for (const seed of seeds) {
-      const reply = await askThrough(ports.ask, seed, request);
-      if (reply.kind === 'joined') return reply;
-      if (reply.kind === 'refused') throw refusedBy(seed, reply.reason);
-      if (reply.kind === 'removed') throw nodeRemoved(reply.node);
-      said.set(formatAddress(seed), reply.reason);
+      const addresses = await resolve(seed);
+      if (addresses.length === 0) said.set(formatAddress(seed), 'its name is not known');
+      for (const address of addresses) {
+        const reply = await askThrough(ports.ask, address, request);
+        if (reply.kind === 'joined') return reply;
+        if (reply.kind === 'refused') throw refusedBy(seed, reply.reason);
+        if (reply.kind === 'removed') throw nodeRemoved(reply.node);
+        said.set(formatAddress(seed), reply.reason);
+      }
     }
+    const why = await ports.judge?.();
+    if (ports.judge !== undefined && why === undefined) return { kind: 'founder' };
+    ports.onWaiting?.(why ?? `no cluster can be joined yet (${each(said)})`);
     if (ports.monotonicMs() + pauseMs >= endMs) throw notJoined(said, waitMs);
     await ports.sleep(pauseMs);
   }
@@ -132,8 +156,11 @@ function refusedBy(seed: Address, reason: string): DatabaseError {
   return new DatabaseError('invalid_argument', message, { details: { reason: 'JoinRefused' } });
 }
 
+function each(said: ReadonlyMap<string, string>): string {
+  return [...said].map(([seed, reason]) => `${seed}: ${reason}`).join('; ');
+}
+
 function notJoined(said: ReadonlyMap<string, string>, waitMs: number): DatabaseError {
-  const each = [...said].map(([seed, reason]) => `${seed}: ${reason}`).join('; ');
-  const message = `No cluster could be joined within ${waitMs} ms (${each}). Name a running node's peer address by --join; repeating is safe`;
+  const message = `No cluster could be joined within ${waitMs} ms (${each(said)}). Name a running node's peer address by --join; repeating is safe`;
   return new DatabaseError('unavailable', message, { details: { reason: 'NotJoined' } });
 }

@@ -5,6 +5,7 @@
  * another. Nothing is acknowledged: Raft finds out what is missing.
  */
 import type { Administer } from './administered.ts';
+import type { Newcomer } from './belonging.ts';
 import type { Envelope } from './envelope.ts';
 import type { FrameContent } from './frame.ts';
 import type { JoinReply, JoinRequest } from './join.ts';
@@ -55,6 +56,22 @@ export interface PeerLinksOptions {
   readonly observer: PeerObserver;
   /** Connections to this node at a time, whoever dials; one more is closed as it comes. Absent: as many as come. */
   readonly connectionsMax?: number | undefined;
+}
+
+/** How the port of a node for others is bound. */
+export type PeerPortOptions = Pick<PeerLinksOptions, 'host' | 'port' | 'connectionsMax'>;
+
+/**
+ * The port of a node for others, bound before it is known which node that is: until then it says that it is starting,
+ * or what it looks for.
+ */
+export interface PeerPort {
+  /** The port that was bound. */
+  readonly port: number;
+  /** What the node says of itself until `openLinks`. */
+  introduce(newcomer: Newcomer): void;
+  /** The links of the node that it has become, by this port; called once. */
+  openLinks(options: PeerLinksOptions): OpenPeerLinks;
 }
 
 export interface OpenPeerLinks extends PeerLinks {

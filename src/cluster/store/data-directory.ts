@@ -31,10 +31,9 @@ import {
   verifyStore,
   verifyTables,
 } from '#storage';
-import { ownIdentity } from '../catalog/own-identity.ts';
+import { belongsNowhere, type Origin, ownIdentity } from '../catalog/own-identity.ts';
 import { clearDamageNote, hasDamageNote } from '../front/damage-note.ts';
 import type { NodeIdentity } from '../node.ts';
-import type { Joined } from '../peer/join.ts';
 import { clockFault } from '../requests/refusals.ts';
 import { logDirectoryOf, settleLog } from '../rescue/next-log.ts';
 import { sentenceOnStoreLogs } from './store-logs.ts';
@@ -64,8 +63,7 @@ export interface DataDirectoryOptions {
   readonly disk: DiskGuardOptions;
   readonly nowMs: number;
   readonly random: Random;
-  /** Asks a cluster to take in a new store; without it, a new store begins a cluster of its own. */
-  readonly join?: ((storeId: string) => Promise<Joined>) | undefined;
+  readonly origin: Origin;
   /** Told whether damage was noted that a look at every row has not ruled out. */
   readonly onSuspicion?: (isSuspect: boolean) => void;
 }
@@ -84,6 +82,9 @@ export async function openDataDirectory(directory: string, options: DataDirector
   if (fault !== undefined) throw fault;
   const storeDirectory = storeDirectoryOf(directory);
   const logDirectory = logDirectoryOf(directory);
+  // Nothing is made for a node that does not know where it belongs, unless something is there already.
+  if (options.origin.kind === 'unknown' && !existsSync(storeDirectory) && !existsSync(logDirectory))
+    throw belongsNowhere(directory);
   await makeWritableDirectory(directory);
   await makeWritableDirectory(logDirectory);
   if (existsSync(storeDirectory)) await makeWritableDirectory(storeDirectory);

@@ -10,8 +10,8 @@ import type { CoreLimits } from '../limits.ts';
 import type { NodeIdentity } from '../node.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
-import type { Joined, JoinRequest } from '../peer/join.ts';
-import type { Peer } from '../peer/links.ts';
+import type { Founder, Joined, JoinRequest } from '../peer/join.ts';
+import type { Peer, PeerPortOptions } from '../peer/links.ts';
 import type { PeerMeasures } from '../peer/peer-measures.ts';
 import type { CommandMessage } from './command-message.ts';
 import type { ReportMessage } from './report-message.ts';
@@ -53,22 +53,22 @@ export interface LinksOrder {
   readonly connectionsMax?: number | undefined;
 }
 
-/** Asks a cluster to take in this store; comes before `open`. */
+/** Binds the port for other nodes; comes before everything else. */
+export interface BindOrder extends PeerPortOptions {
+  readonly kind: 'bind';
+}
+
+/** Asks a cluster to take in this store, or whether it is to found one; comes before `open`. */
 export interface JoinOrder {
   readonly kind: 'join';
   readonly seeds: readonly Address[];
   readonly request: JoinRequest;
+  /** May be infinite. */
   readonly waitMs: number;
+  readonly mayFound: boolean;
 }
 
-/** Asks who the seeds belong to; comes before `open`. */
-export interface CheckOrder {
-  readonly kind: 'check';
-  readonly seeds: readonly Address[];
-  readonly timeoutMs: number;
-}
-
-export type Preparation = JoinOrder | CheckOrder;
+export type Preparation = BindOrder | JoinOrder;
 
 export type ToCore =
   | CommandMessage
@@ -81,12 +81,13 @@ export type ToCore =
 
 /** The answer to a preparation. */
 export type Prepared =
-  | { readonly kind: 'joined'; readonly joined: Joined }
-  /** The clusters of those seeds that answered. */
-  | { readonly kind: 'checked'; readonly clusters: readonly string[] };
+  | { readonly kind: 'bound'; readonly port: number }
+  | { readonly kind: 'joined'; readonly joined: Joined | Founder };
 
 export type FromCore =
   | Prepared
+  /** What `join` waits for. */
+  | { readonly kind: 'waiting'; readonly why: string }
   | { readonly kind: 'opened'; readonly catalog: CatalogState; readonly peerPort: number | undefined }
   | { readonly kind: 'peers'; readonly measures: PeerMeasures }
   | { readonly kind: 'standing'; readonly standing: StandingMessage }

@@ -9,11 +9,11 @@ import type { StandingMessage } from '../core/standing.ts';
 import type { Measures } from '../front/observer.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
-import type { Joined } from '../peer/join.ts';
+import type { Founder, Joined } from '../peer/join.ts';
 import type { PeerMeasures } from '../peer/peer-measures.ts';
 import { commandTransfers, packCommands } from './command-message.ts';
 import {
-  type CheckOrder,
+  type BindOrder,
   type CoreOrder,
   type FromCore,
   type JoinOrder,
@@ -61,6 +61,7 @@ export class CoreThread implements CoreLink {
   readonly #opened = Promise.withResolvers<Opened>();
   readonly #alone = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #onReport: (report: Report) => void = () => undefined;
+  #onWaiting: (why: string) => void = () => undefined;
   #left: (() => void) | undefined;
   #drained: (() => void) | undefined;
   /** Who waits for what comes before `open`. */
@@ -92,20 +93,24 @@ export class CoreThread implements CoreLink {
   }
 
   /**
-   * Has it ask a cluster to take in this store, before it opens anything.
-   * @throws DatabaseError as `joinCluster` does.
+   * Has it bind the port for other nodes; the port that was bound.
+   * @throws DatabaseError when the address cannot be had.
    */
-  join(order: JoinOrder): Promise<Joined> {
-    const { promise, resolve, reject } = Promise.withResolvers<Joined>();
-    this.#preparing = { resolve: (message) => message.kind === 'joined' && resolve(message.joined), reject };
+  bind(order: BindOrder): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    this.#preparing = { resolve: (message) => message.kind === 'bound' && resolve(message.port), reject };
     this.#worker.postMessage(order, []);
     return promise;
   }
 
-  /** The clusters of those seeds that answer in time. */
-  check(order: CheckOrder): Promise<readonly string[]> {
-    const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
-    this.#preparing = { resolve: (message) => message.kind === 'checked' && resolve(message.clusters), reject };
+  /**
+   * Has it ask a cluster to take in this store, before it opens anything.
+   * @throws DatabaseError as `joinCluster` does.
+   */
+  join(order: JoinOrder, onWaiting: (why: string) => void): Promise<Joined | Founder> {
+    const { promise, resolve, reject } = Promise.withResolvers<Joined | Founder>();
+    this.#onWaiting = onWaiting;
+    this.#preparing = { resolve: (message) => message.kind === 'joined' && resolve(message.joined), reject };
     this.#worker.postMessage(order, []);
     return promise;
   }
@@ -169,9 +174,12 @@ export class CoreThread implements CoreLink {
         this.#isOpen = true;
         this.#opened.resolve({ catalog: message.catalog, peerPort: message.peerPort });
         break;
+      case 'bound':
       case 'joined':
-      case 'checked':
         this.#preparing?.resolve(message);
+        break;
+      case 'waiting':
+        this.#onWaiting(message.why);
         break;
       case 'peers':
         this.#listeners.onPeers(message.measures);

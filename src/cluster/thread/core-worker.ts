@@ -4,9 +4,10 @@
  *
  * Who starts the thread composes it: the file that it runs is of #main, and calls `runCore`.
  */
+import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { type Address, assert } from '#base';
+import { type Address, assert, formatAddress } from '#base';
 import type { KvStore } from '#kv';
 import { LogThread, openLevelStore } from '#storage';
 import { databaseMachines } from '../apply/database-machines.ts';
@@ -17,12 +18,13 @@ import type { CoreCounts } from '../core/standing.ts';
 import { MeasureGatherer } from '../front/observer.ts';
 import { unobservedSnapshots } from '../front/snapshot-observer.ts';
 import { nativeRandom, wallClock } from '../native.ts';
-import type { NodeIdentity } from '../node.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
 import type { AskAdmin } from '../peer/administration.ts';
-import { type AskToJoin, joinCluster } from '../peer/join.ts';
-import type { OpenPeerLinks, PeerLinksOptions } from '../peer/links.ts';
+import type { AskBelonging, Newcomer } from '../peer/belonging.ts';
+import { judgeFounding } from '../peer/founding.ts';
+import { type AskToJoin, type DialledAddress, type Founder, type Joined, joinCluster } from '../peer/join.ts';
+import type { OpenPeerLinks, PeerLinksOptions, PeerPort, PeerPortOptions } from '../peer/links.ts';
 import { PeerMeasureGatherer } from '../peer/peer-measures.ts';
 import { openReach, type Reach } from '../peer/reach.ts';
 import { noPeers } from '../peers.ts';
@@ -33,7 +35,7 @@ import { unpackCommands } from './command-message.ts';
 import {
   type CoreOrder,
   type FromCore,
-  type LinksOrder,
+  type JoinOrder,
   type Preparation,
   packFailure,
   type ToCore,
@@ -53,11 +55,10 @@ const STANDING_TOLD_MS = 1_000;
 /** What #cluster does not know how to make. */
 export interface CoreParts {
   /** Called at most once, and only when this node is to reach others. */
-  readonly openLinks: (options: PeerLinksOptions) => Promise<OpenPeerLinks>;
+  readonly openPort: (options: PeerPortOptions) => Promise<PeerPort>;
   readonly askToJoin: AskToJoin;
   readonly askAdmin: AskAdmin;
-  /** The cluster of the node at an address; undefined when there is no answer in time. */
-  readonly askForCluster: (address: Address, timeoutMs: number) => Promise<string | undefined>;
+  readonly askBelonging: AskBelonging;
 }
 
 /** Runs the core in this thread, which was started for it. */
@@ -65,29 +66,51 @@ export function runCore(parts: CoreParts): void {
   const port = parentPort;
   assert(port !== null, 'The core is started as a thread');
   const log = LogThread.start();
+  let peerPort: PeerPort | undefined;
+  const work = async (order: Preparation | CoreOrder): Promise<void> => {
+    if (order.kind === 'open') return start(port, order, { ...parts, log, peerPort });
+    if (order.kind === 'bind') {
+      peerPort = await parts.openPort(order);
+      post(port, { kind: 'bound', port: peerPort.port });
+    } else post(port, { kind: 'joined', joined: await join(port, order, parts, peerPort) });
+  };
   const begin = (order: Preparation | CoreOrder): void => {
     if (order.kind !== 'open') port.once('message', begin);
-    const working = order.kind === 'open' ? start(port, order, { ...parts, log }) : prepare(port, order, parts);
-    working.catch((failure: unknown) => fail(port, failure));
+    work(order).catch((failure: unknown) => fail(port, failure));
   };
   port.once('message', begin);
 }
 
-/** What is asked of other nodes before anything is opened. */
-async function prepare(port: MessagePort, order: Preparation, parts: CoreParts): Promise<void> {
-  if (order.kind === 'check') {
-    const answers = await Promise.all(order.seeds.map((seed) => parts.askForCluster(seed, order.timeoutMs)));
-    post(port, { kind: 'checked', clusters: answers.filter((each) => each !== undefined) });
-    return;
-  }
-  const ports = { ask: parts.askToJoin, sleep: (ms: number) => delay(ms), monotonicMs: () => performance.now() };
-  post(port, { kind: 'joined', joined: await joinCluster(ports, order.seeds, order.request, order.waitMs) });
+function join(
+  port: MessagePort,
+  { seeds, request, waitMs, mayFound }: JoinOrder,
+  { askToJoin, askBelonging }: CoreParts,
+  peerPort: PeerPort | undefined,
+): Promise<Joined | Founder> {
+  const { storeId } = request.registration;
+  const self: Newcomer = { kind: 'new', storeId, mayFound, seeds: seeds.map(formatAddress) };
+  peerPort?.introduce(self);
+  const ports = {
+    ask: askToJoin,
+    sleep: (ms: number) => delay(ms),
+    monotonicMs: () => performance.now(),
+    resolve: addressesOf,
+    onWaiting: (why: string) => post(port, { kind: 'waiting', why }),
+    ...(mayFound && { judge: () => judgeFounding(self, seeds, { ask: askBelonging, resolve: addressesOf }) }),
+  };
+  return joinCluster(ports, seeds, request, waitMs);
+}
+
+/** A name may stand for several nodes, of which this one may be one: each is asked. */
+async function addressesOf({ host, port }: Address): Promise<readonly DialledAddress[]> {
+  const found = await lookup(host, { all: true }).catch(() => []);
+  return found.map(({ address }) => ({ host, port, ip: address }));
 }
 
 async function start(
   port: MessagePort,
   order: CoreOrder,
-  parts: CoreParts & { readonly log: LogThread },
+  parts: CoreParts & { readonly log: LogThread; readonly peerPort: PeerPort | undefined },
 ): Promise<void> {
   const { identity, limits, walSegmentBytes } = order;
   const store = await openLevelStore(order.storeDirectory, order.store);
@@ -97,7 +120,7 @@ async function start(
     segmentBytes: walSegmentBytes,
   });
   const gatherer = new MeasureGatherer();
-  const reach = order.links && (await reachOthers(port, { ...parts, store }, identity, order.links));
+  const reach = await reachOthers(port, { ...parts, store }, order);
   const ports: CorePorts = {
     node: identity.node,
     founders: FOUNDERS,
@@ -237,18 +260,20 @@ class Teller {
   }
 }
 
-/** What the links count goes to the front. */
+/** What the links count goes to the front. Undefined: this node reaches no others. */
 async function reachOthers(
   port: MessagePort,
-  parts: CoreParts & { readonly store: KvStore },
-  identity: NodeIdentity,
-  order: LinksOrder,
-): Promise<Reach & { readonly observer: PeerMeasureGatherer }> {
+  parts: CoreParts & { readonly store: KvStore; readonly peerPort: PeerPort | undefined },
+  { identity, links: order }: Pick<CoreOrder, 'identity' | 'links'>,
+): Promise<(Reach & { readonly observer: PeerMeasureGatherer }) | undefined> {
+  const { peerPort } = parts;
+  if (order === undefined || peerPort === undefined) return undefined;
   const observer = new PeerMeasureGatherer();
   const sleep = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
   const noteEnd = (): Promise<void> => noteRemoved(parts.store, identity);
   const onAdministered = (administered: Administered): void => post(port, { kind: 'administered', administered });
-  const ports = { ...parts, observer, onAdministered, random: nativeRandom, sleep, noteRemoved: noteEnd };
+  const openLinks = async (options: PeerLinksOptions): Promise<OpenPeerLinks> => peerPort.openLinks(options);
+  const ports = { ...parts, openLinks, observer, onAdministered, random: nativeRandom, sleep, noteRemoved: noteEnd };
   const reach = await openReach(ports, identity, order);
   const tell = (): void => {
     const measures = observer.take();

@@ -4,6 +4,7 @@ import { type Logger, type Metrics, type Tracer, traceFields } from '#observabil
 import type { Service } from '#service';
 import type { Access } from '../access.ts';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
+import type { HeldPort } from '../held-port.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
 import type { SecurePorts } from '../secure.ts';
@@ -65,6 +66,8 @@ export interface GrpcServerOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
+  /** Absent: the port is bound now. */
+  readonly held?: HeldPort | undefined;
   readonly service: Service;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -151,7 +154,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     extension: createReflection((error) => logger.error('grpc-call-failed', { error }), meterOf),
   });
   logLibraryLines(logger);
-  const port = await server.listen({ host, port: options.port });
+  const port = await server.listen({ host, port: options.port, held: options.held });
   const announceDrain = (): void => {
     draining = true;
     health.refresh();

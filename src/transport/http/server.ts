@@ -12,6 +12,7 @@ import { type Logger, type Metrics, type Tracer, traceFields } from '#observabil
 import { isBug, isFatal, type Service } from '#service';
 import type { Access } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
+import { type HeldPort, listenOptions } from '../held-port.ts';
 import { ANSWER_PACE, type AnswerPace, HttpConnections } from '../http-connections.ts';
 import { Origins } from '../origins.ts';
 import type { RateLimits } from '../rate-limits.ts';
@@ -53,6 +54,8 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
+  /** Absent: the port is bound now. */
+  readonly held?: HeldPort | undefined;
   readonly service: Service;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -98,7 +101,7 @@ export interface HttpServer {
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const front = new HttpFront(options);
-  const address = await front.listen(options.host, options.port);
+  const address = await front.listen(options.host, options.port, options.held);
   return { address, makeRoom: () => front.makeRoom(), close: (deadlineMs) => front.close(deadlineMs) };
 }
 
@@ -220,9 +223,9 @@ class HttpFront {
   }
 
   /** Answers the URL: the host as it was given, which may stand for every address, and the port that was bound. */
-  async listen(host: string, port: number): Promise<string> {
+  async listen(host: string, port: number, held: HeldPort | undefined): Promise<string> {
     try {
-      await this.#fastify.listen({ host, port });
+      await this.#fastify.listen(listenOptions({ host, port }, held));
       const address = this.#fastify.server.address();
       assert(address !== null && typeof address === 'object', 'A server that listens has a port', address);
       const scheme = this.#options.secure === undefined ? 'http' : 'https';

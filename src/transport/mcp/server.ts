@@ -6,6 +6,7 @@ import type { Logger, Metrics, Tracer } from '#observability';
 import { type Access, HeaderLines } from '../access.ts';
 import type { AllowedOrigins } from '../allowed-origins.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
+import { type HeldPort, listenOptions } from '../held-port.ts';
 import { ANSWER_PACE, HttpConnections, KEEP_ALIVE_TIMEOUT_MS } from '../http-connections.ts';
 import { Origins } from '../origins.ts';
 import { COUNTED, type RateLimits } from '../rate-limits.ts';
@@ -30,6 +31,8 @@ export interface McpServerOptions {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
+  /** Absent: the port is bound now. */
+  readonly held?: HeldPort | undefined;
   /** Where the HTTP API of this node is: `http://host:port`, or `https:`. */
   readonly api: string;
   /** How it is reached where it speaks TLS. */
@@ -148,12 +151,12 @@ class McpFront {
   }
 
   async listen(): Promise<string> {
-    const { host, port, secure } = this.#options;
+    const { host, port, held, secure } = this.#options;
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (cause) => {
         reject(new DatabaseError('unavailable', `MCP cannot listen on ${host}:${port}: ${cause.message}`, { cause }));
       });
-      this.#server.listen(port, host, resolve);
+      this.#server.listen(listenOptions({ host, port }, held), resolve);
     });
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a TCP address');

@@ -3,7 +3,7 @@
  */
 import { Client, type ClientOptions, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import { type Address, formatAddress } from '#base';
-import type { AdminReply, AdminRequest, JoinReply, JoinRequest } from '#cluster';
+import type { AdminReply, AdminRequest, Belonging, DialledAddress, JoinReply, JoinRequest, NoAnswer } from '#cluster';
 import { ADMIN_METHODS, writeAdminRequest } from './admin-messages.ts';
 import { readReply, replyOf } from './admin-methods.ts';
 import { endAfter, JOIN, NOTHING, PING, readPong, targetOf, writeNothing } from './exchange.ts';
@@ -22,8 +22,9 @@ const OPTIONS: ClientOptions = {
   'grpc.service_config_disable_resolution': 1,
   'grpc.enable_channelz': 0,
 };
-/** What the library says when nobody has heard the question. */
+/** What the library says when nobody has heard the question; the last that it has seen is what an operator needs. */
 const NOT_CONNECTED = /^No connection established/;
+const LAST_ERROR = /Last error: (?:Error: )?(.+?)\. Resolution note/;
 
 /** A call with one message each way. */
 interface Question<Request, Reply> {
@@ -42,7 +43,7 @@ interface Answer<Reply> {
 
 /** Whoever cannot be reached, or answers too late, is `later`. */
 export async function askToJoin(
-  address: Address,
+  address: DialledAddress,
   request: JoinRequest,
   timeoutMs: number,
   tls?: PeerTls,
@@ -67,10 +68,15 @@ export async function askAdmin(
   return { kind: 'faulty', code: 'failed_precondition', reason: `${formatAddress(address)}: ${refusal}` };
 }
 
-/** The cluster of the node at an address; undefined when there is no answer. */
-export async function askForCluster(address: Address, timeoutMs: number, tls?: PeerTls): Promise<string | undefined> {
+/** What the node at an address belongs to; without an answer, why there is none. */
+export async function askBelonging(
+  address: DialledAddress,
+  timeoutMs: number,
+  tls?: PeerTls,
+): Promise<Belonging | NoAnswer> {
   const question = { path: PING, write: writeNothing, read: readPong, request: NOTHING };
-  return (await ask(address, question, { timeoutMs, tls })).reply;
+  const { reply, error, refusal } = await ask(address, question, { timeoutMs, tls });
+  return reply ?? { kind: 'no-answer', reason: refusal ?? error?.details ?? 'it has not answered' };
 }
 
 interface Asking {
@@ -80,7 +86,7 @@ interface Asking {
 
 /** Where TLS is preferred and none is spoken, asks again without it. */
 async function ask<Request, Reply>(
-  address: Address,
+  address: DialledAddress,
   question: Question<Request, Reply>,
   { timeoutMs, tls }: Asking,
 ): Promise<Answer<Reply>> {
@@ -91,7 +97,7 @@ async function ask<Request, Reply>(
 }
 
 async function askOnce<Request, Reply>(
-  address: Address,
+  address: DialledAddress,
   { path, write, read, request }: Question<Request, Reply>,
   { timeoutMs, tls }: Asking,
 ): Promise<Answer<Reply>> {
@@ -108,7 +114,9 @@ async function askOnce<Request, Reply>(
   if (answer.error === null || !NOT_CONNECTED.test(answer.error.details)) return answer;
   const failure = secured?.failure;
   const refusal = failure === undefined ? await refusalAt(address, tls) : tls?.refusalIn(failure, address);
-  return refusal === undefined ? answer : { ...answer, refusal };
+  if (refusal !== undefined) return { ...answer, refusal };
+  const { code, details } = answer.error;
+  return { ...answer, error: { code, details: LAST_ERROR.exec(details)?.[1] ?? details } };
 }
 
 const NOWHERE = { code: status.UNAVAILABLE, details: 'no node can be dialled there' };
@@ -118,9 +126,9 @@ function reasonOf(error: ServiceError, timeoutMs: number): string {
 }
 
 /** Undefined for a place that cannot even be tried. */
-function open(address: Address, secured: PeerCredentials | undefined): Client | undefined {
+function open({ host, port, ip = host }: DialledAddress, secured: PeerCredentials | undefined): Client | undefined {
   try {
-    return new Client(targetOf(address), secured ?? credentials.createInsecure(), OPTIONS);
+    return new Client(targetOf({ host: ip, port }), secured ?? credentials.createInsecure(), OPTIONS);
   } catch {
     return undefined;
   }

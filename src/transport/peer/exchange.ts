@@ -2,13 +2,17 @@
  * The words of cairn.peer.v1 (proto/cairn/peer/v1/peer.proto): paths, and the messages of Ping; those of Join are in
  * join-messages.ts.
  */
-import { type Address, ByteWriter, formatAddress, ProtoReader, writeTextField } from '#base';
+import { type Address, ByteWriter, formatAddress, ProtoReader, writeTextField, writeVarintField } from '#base';
+import type { Belonging } from '#cluster';
 
 export const PING = '/cairn.peer.v1.PeerExchange/Ping';
 export const JOIN = '/cairn.peer.v1.PeerExchange/Join';
 
-const PONG_CLUSTER = 1;
-const PONG_TAG = 0x0a;
+const PONG = { CLUSTER_ID: 1, STORE_ID: 2, MAY_FOUND: 3, SEEDS: 4 } as const;
+const WIRE_TYPES = 8;
+const TEXT = 2;
+/** More addresses than anybody names. */
+const SEEDS_MAX = 1_000;
 
 /** What grpc-js is to dial: an IP address or a name, and never another scheme, whatever the host begins with. */
 export function targetOf(address: Address): string {
@@ -19,23 +23,35 @@ export function targetOf(address: Address): string {
 export const NOTHING: Nothing = {};
 export const writeNothing = (): Buffer => Buffer.alloc(0);
 export const readNothing = (): Nothing => NOTHING;
-/** A PingReply: the cluster of whoever answers. */
-export function writePong(clusterId: string): Buffer {
+/** A PingReply: the cluster of whoever answers, or what it says of itself when it belongs to none. */
+export function writePong(belonging: Belonging): Buffer {
   const writer = new ByteWriter();
-  writeTextField(writer, PONG_CLUSTER, clusterId);
+  if (belonging.kind === 'member') writeTextField(writer, PONG.CLUSTER_ID, belonging.clusterId);
+  if (belonging.kind === 'new') {
+    writeTextField(writer, PONG.STORE_ID, belonging.storeId);
+    writeVarintField(writer, PONG.MAY_FOUND, belonging.mayFound ? 1 : 0);
+    for (const seed of belonging.seeds) writeTextField(writer, PONG.SEEDS, seed);
+  }
   return Buffer.from(writer.view());
 }
 
-/** The cluster in a PingReply; undefined when it is not said. */
-export function readPong(message: Buffer): string | undefined {
+/** What a PingReply says; what makes no sense is of a node that is starting. */
+export function readPong(message: Buffer): Belonging {
   const reader = new ProtoReader(message);
-  let clusterId: string | undefined;
+  const text = (): string => message.toString('utf8', reader.lengthDelimited(), reader.at);
+  const seeds: string[] = [];
+  let [clusterId, storeId, mayFound] = ['', '', false];
   while (!reader.done) {
     const tag = reader.tag();
-    if (tag === PONG_TAG) clusterId = message.toString('utf8', reader.lengthDelimited(), reader.at);
+    if (tag === PONG.CLUSTER_ID * WIRE_TYPES + TEXT) clusterId = text();
+    else if (tag === PONG.STORE_ID * WIRE_TYPES + TEXT) storeId = text();
+    else if (tag === PONG.MAY_FOUND * WIRE_TYPES) mayFound = reader.varint() === 1;
+    else if (tag === PONG.SEEDS * WIRE_TYPES + TEXT && seeds.length < SEEDS_MAX) seeds.push(text());
     else reader.skipField(tag);
   }
-  return reader.failed ? undefined : clusterId;
+  if (reader.failed) return { kind: 'starting' };
+  if (clusterId !== '') return { kind: 'member', clusterId };
+  return storeId === '' ? { kind: 'starting' } : { kind: 'new', storeId, mayFound, seeds };
 }
 
 /**

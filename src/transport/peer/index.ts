@@ -27,7 +27,7 @@
  *        served.
  */
 
-export { askAdmin, askForCluster, askToJoin, refusalAt } from './lazy-asking.ts';
-export { openPeerLinks } from './lazy-links.ts';
+export { askAdmin, askBelonging, askForCluster, askToJoin, refusalAt } from './lazy-asking.ts';
+export { openPeerLinks, openPeerPort } from './lazy-links.ts';
 export type { PeerLimits } from './limits.ts';
 export { PeerTls, type PeerTlsMaterial, type PeerTlsMode } from './peer-tls.ts';

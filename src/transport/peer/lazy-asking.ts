@@ -14,10 +14,18 @@ export async function askAdmin(...question: Parameters<typeof Asking.askAdmin>):
   return asking.askAdmin(...question);
 }
 
-/** The cluster of the node at an address; undefined when there is no answer in time. */
-export async function askForCluster(address: Address, timeoutMs: number, tls?: PeerTls): Promise<string | undefined> {
+/** What the node at an address belongs to; without an answer in time, why there is none. */
+export async function askBelonging(
+  ...question: Parameters<typeof Asking.askBelonging>
+): ReturnType<typeof Asking.askBelonging> {
   const asking = await import('./asking.ts');
-  return asking.askForCluster(address, timeoutMs, tls);
+  return asking.askBelonging(...question);
+}
+
+/** The cluster of the node at an address; undefined when it belongs to none, or there is no answer in time. */
+export async function askForCluster(...question: Parameters<typeof Asking.askBelonging>): Promise<string | undefined> {
+  const answer = await askBelonging(...question);
+  return answer.kind === 'member' ? answer.clusterId : undefined;
 }
 
 /** Why whoever is there does not let this side ask; undefined when nobody is, or it says nothing of that kind. */

@@ -4,31 +4,57 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { DatabaseError, formatAddress } from '#base';
-import type { Administer, FrameFault, JoinReply, JoinRequest, Lane, NodeId, OpenPeerLinks, Peer } from '#cluster';
+import type {
+  Administer,
+  Belonging,
+  FrameFault,
+  JoinReply,
+  JoinRequest,
+  Lane,
+  Newcomer,
+  NodeId,
+  OpenPeerLinks,
+  Peer,
+  PeerLinksOptions,
+  PeerPort,
+  PeerPortOptions,
+} from '#cluster';
 import type { LaneLinks, LinksOptions } from './lane-links.ts';
+import { writeAnswer } from './lane-words.ts';
 import { PEER_LIMITS } from './limits.ts';
 import type { PeerServer } from './peer-server.ts';
 import type { SecureDoor } from './secure-door.ts';
+import type { Wire } from './wire.ts';
 
 type OnFrame = (frame: Uint8Array, lane: Lane) => void | Promise<void>;
 
+type PortOptions = PeerPortOptions & Pick<LinksOptions, 'limits' | 'draw' | 'world' | 'tls'>;
+
 /**
- * Listens when the promise resolves; dials nobody before `setPeers`.
+ * Listens when the promise resolves.
  * @throws DatabaseError `unavailable` when the address cannot be had.
  */
-export async function openPeerLinks(options: LinksOptions): Promise<OpenPeerLinks> {
-  const links = new LazyPeerLinks(options);
-  await links.listen();
-  return links;
+export async function openPeerPort(options: PortOptions): Promise<PeerPort> {
+  const port = new LazyPeerLinks(options);
+  await port.listen();
+  return port;
 }
 
-class LazyPeerLinks implements OpenPeerLinks {
-  readonly #options: LinksOptions;
+/** The same of a node that is known: dials nobody before `setPeers`. */
+export async function openPeerLinks(options: LinksOptions): Promise<OpenPeerLinks> {
+  return (await openPeerPort(options)).openLinks(options);
+}
+
+class LazyPeerLinks implements OpenPeerLinks, PeerPort {
+  readonly #options: PortOptions;
   readonly #server: Server;
   /** Accepted, and nobody is there yet to serve them. */
   readonly #waiting = new Set<Socket>();
   #port = 0;
   #loading: Promise<void> | undefined;
+  #belonging: Belonging = { kind: 'starting' };
+  /** Of the node, once it is known. */
+  #own: PeerLinksOptions | undefined;
   #links: LaneLinks | undefined;
   #served: PeerServer | undefined;
   /** Where TLS is spoken, it comes first. */
@@ -41,7 +67,7 @@ class LazyPeerLinks implements OpenPeerLinks {
   #onJoin: (request: JoinRequest) => Promise<JoinReply> = async () => NOT_YET;
   #onAdmin: Administer = async () => NOT_YET;
 
-  constructor(options: LinksOptions) {
+  constructor(options: PortOptions) {
     this.#options = options;
     this.#server = createServer((socket) => this.#accept(socket));
     if (options.connectionsMax !== undefined) this.#server.maxConnections = options.connectionsMax;
@@ -66,16 +92,28 @@ class LazyPeerLinks implements OpenPeerLinks {
     });
   }
 
+  introduce(newcomer: Newcomer): void {
+    this.#belonging = newcomer;
+  }
+
+  openLinks(options: PeerLinksOptions): OpenPeerLinks {
+    this.#own = options;
+    this.#belonging = { kind: 'member', clusterId: options.clusterId };
+    // What was asked of this port before has loaded what links need.
+    if (this.#loading !== undefined) this.#loading = this.#loading.then(() => this.#open());
+    return this;
+  }
+
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {
     if (this.#links !== undefined) return this.#links.send(to, lane, frame);
-    this.#options.observer.sendFailed(to, lane === 'beats');
+    this.#own?.observer.sendFailed(to, lane === 'beats');
     return false;
   }
 
   setPeers(peers: readonly Peer[]): void {
     this.#peers = peers;
     if (this.#links !== undefined) this.#links.setPeers(peers);
-    else if (peers.some(({ node }) => node !== this.#options.self.node)) this.#load();
+    else if (peers.some(({ node }) => node !== this.#own?.self.node)) this.#load();
   }
 
   onFrame(listener: OnFrame): void {
@@ -131,28 +169,41 @@ class LazyPeerLinks implements OpenPeerLinks {
       import('./secure-door.ts'),
     ]);
     if (this.#isClosed) return;
-    const { clusterId, connectionsMax, tls } = this.#options;
     const limits = { ...PEER_LIMITS, ...this.#options.limits };
-    const links = new Links({ ...this.#options, port: this.#port });
-    const onRefused = (fault: FrameFault): void => links.refused(undefined, fault);
+    if (this.#own !== undefined && this.#links === undefined) {
+      this.#links = this.#linked(new Links({ ...this.#options, ...this.#own, port: this.#port }));
+    }
+    if (this.#served !== undefined) return;
+    const { connectionsMax, tls } = this.#options;
+    const onRefused = (fault: FrameFault): void => this.#links?.refused(undefined, fault);
     const served = new Served({
-      clusterId,
+      belonging: () => this.#belonging,
       limits,
       onRefused,
-      onLane: (connection, first) => links.serve(connection, first),
+      onLane: (connection, first) => this.#serveLane(connection, first),
       onJoin: (request) => this.#onJoin(request),
       onAdmin: (request, asker) => this.#onAdmin(request, asker),
     });
-    links.onFrame((frame, lane) => this.#onFrame(frame, lane));
-    links.onUnreachable((node) => this.#onUnreachable(node));
-    links.onReachable((node) => this.#onReachable(node));
-    this.#links = links;
     this.#served = served;
     const onConnection = (socket: Socket): void => served.take(socket);
     if (tls !== undefined) this.#door = new Door({ tls, limits, connectionsMax, onConnection, onRefused });
-    links.setPeers(this.#peers);
     for (const socket of this.#waiting) (this.#door ?? served).take(socket);
     this.#waiting.clear();
+  }
+
+  #linked(links: LaneLinks): LaneLinks {
+    links.onFrame((frame, lane) => this.#onFrame(frame, lane));
+    links.onUnreachable((node) => this.#onUnreachable(node));
+    links.onReachable((node) => this.#onReachable(node));
+    links.setPeers(this.#peers);
+    return links;
+  }
+
+  #serveLane(connection: Wire, first: Uint8Array): void {
+    if (this.#links !== undefined) return this.#links.serve(connection, first);
+    connection.write(writeAnswer({ kind: 'refused', reason: 'the node there belongs to no cluster yet' }));
+    connection.end();
+    connection.resume();
   }
 }
 

@@ -8,7 +8,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { Result } from '#base';
-import type { Administer, AdminReply, FrameFault, JoinReply, JoinRequest } from '#cluster';
+import type { Administer, AdminReply, Belonging, FrameFault, JoinReply, JoinRequest } from '#cluster';
 import { addAdminMethods } from './admin-methods.ts';
 import { JOIN, type Nothing, PING, readNothing, writePong } from './exchange.ts';
 import { readJoinRequest, writeJoinReply } from './join-messages.ts';
@@ -18,12 +18,8 @@ import { SPEAKS_NO_TLS } from './peer-tls.ts';
 import { TLS_BEGINS } from './secure-door.ts';
 import type { Wire } from './wire.ts';
 
-/** For the operator of a node that belongs to what there was before. */
-const OTHER_CLUSTER =
-  'a cluster that was recovered from one node is another one, which the others join with empty data directories';
-
 export interface PeerServerOptions {
-  readonly clusterId: string;
+  readonly belonging: () => Belonging;
   readonly limits: PeerLimits;
   /** Somebody has opened a lane, and said this. */
   readonly onLane: (connection: Wire, first: Uint8Array) => void;
@@ -35,6 +31,7 @@ export interface PeerServerOptions {
   readonly onAdmin: Administer;
 }
 
+const IS_NEW = 'the node belongs to no cluster itself yet';
 /** Of one connection that asks. */
 const STREAMS_PER_CONNECTION = 16;
 const CLOSING: AdminReply = { kind: 'later', reason: 'the node is closing' };
@@ -54,7 +51,7 @@ export class PeerServer {
     this.#options = options;
     subscribe(STREAM_CREATED, ignoreLateResponse);
     this.#server = new Server(serverOptions(options.limits));
-    const ping: handleUnaryCall<Nothing, string> = (_call, respond) => respond(null, options.clusterId);
+    const ping: handleUnaryCall<Nothing, Belonging> = (_call, respond) => respond(null, options.belonging());
     const join: handleUnaryCall<Result<JoinRequest, string>, JoinReply> = ({ request }, respond) => {
       void this.#join(request).then(
         (reply) => respond(null, reply),
@@ -109,11 +106,13 @@ export class PeerServer {
 
   async #join(request: Result<JoinRequest, string>): Promise<JoinReply> {
     if (request.kind === 'failure') return { kind: 'refused', reason: request.reason };
-    const { clusterId } = request.value;
-    const { clusterId: ours, onJoin } = this.#options;
     if (this.#isClosed) return { kind: 'later', reason: 'the node is closing' };
-    if (clusterId === undefined || clusterId === ours) return onJoin(request.value);
-    return { kind: 'refused', reason: `this is the cluster ${ours}, and not ${clusterId}; ${OTHER_CLUSTER}` };
+    const { onJoin, belonging } = this.#options;
+    const own = belonging();
+    if (own.kind !== 'member') return { kind: 'later', reason: own.kind === 'new' ? IS_NEW : 'the node is starting' };
+    const { clusterId } = request.value;
+    if (clusterId === undefined || clusterId === own.clusterId) return onJoin(request.value);
+    return { kind: 'refused', reason: `it belongs to the cluster ${own.clusterId}, and not to ${clusterId}` };
   }
 }
 

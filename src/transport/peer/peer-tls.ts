@@ -7,6 +7,7 @@
 import { connect, isIP, type Socket } from 'node:net';
 import type { SecureContext, SecureContextOptions, TLSSocket } from 'node:tls';
 import { type Address, formatAddress } from '#base';
+import type { DialledAddress } from '#cluster';
 import type { LaneWorld } from './wire.ts';
 
 /** In PEM. */
@@ -70,8 +71,9 @@ export class PeerTls {
   }
 
   /** Dials for a lane. */
-  dial(target: Address): Socket {
-    const socket = connect({ ...target, noDelay: true });
+  dial(target: DialledAddress): Socket {
+    const { host, port, ip = host } = target;
+    const socket = connect({ host: ip, port, noDelay: true });
     return this.isPlain(target) ? socket : this.secured(socket, target.host);
   }
 

@@ -3,7 +3,8 @@
  * dialled once more for that, and only behind a question that nobody has heard.
  */
 import { connect } from 'node:net';
-import { type Address, concatBytes, NO_BYTES } from '#base';
+import { concatBytes, NO_BYTES } from '#base';
+import type { DialledAddress } from '#cluster';
 import { answerLength, HELLO_BEGINS, readAnswer } from './lane-words.ts';
 import type { PeerTls } from './peer-tls.ts';
 
@@ -11,8 +12,9 @@ import type { PeerTls } from './peer-tls.ts';
 const ANSWER_MS = 1_000;
 
 /** Undefined: nobody is there, or it says nothing of that kind. */
-export function refusalAt(address: Address, tls: PeerTls | undefined): Promise<string | undefined> {
-  const socket = tls?.dial(address) ?? connect({ ...address, noDelay: true });
+export function refusalAt(address: DialledAddress, tls: PeerTls | undefined): Promise<string | undefined> {
+  const { host, port, ip = host } = address;
+  const socket = tls?.dial(address) ?? connect({ host: ip, port, noDelay: true });
   return new Promise((resolve) => {
     let said: Uint8Array = NO_BYTES;
     const end = (refusal?: string): void => {

@@ -94,7 +94,7 @@ export class Seat {
       place: 'data',
       nowMs: clock.nowMs(),
       random,
-      join: seeds.length === 0 ? undefined : (storeId) => this.#join(storeId),
+      origin: seeds.length === 0 ? { kind: 'alone' } : { kind: 'asks', ask: (storeId) => this.#join(storeId) },
       // As src/cluster/store/data-directory.ts: a store that was lost must not ask to be taken in as another one.
       checkNew: async () => {
         if (!hasLog()) return;

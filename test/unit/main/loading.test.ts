@@ -37,6 +37,7 @@ describe('what is loaded', () => {
 function runNode(dataDir: string): string {
   const flags = [
     `--data-dir=${dataDir}`,
+    '--bootstrap=alone',
     '--grpc-port=0',
     '--http-port=0',
     '--mcp-port=0',

@@ -5,6 +5,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { ConnectionPlaces, type Place, type Waiting } from '../../connection-places.ts';
+import { type HeldPort, listenOptions } from '../../held-port.ts';
 import type { SecurePorts } from '../../secure.ts';
 import { announceSettings } from './opening.ts';
 import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
@@ -21,6 +22,15 @@ export interface ConnectionsOptions {
   readonly onOpen: (socket: Socket) => void;
   /** Absent: there is no TLS. */
   readonly secure?: SecurePorts | undefined;
+}
+
+/** Where to listen. */
+export interface ListenPlace {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Absent: the port is bound now. */
+  readonly held?: HeldPort | undefined;
 }
 
 /** The streams of a connection, by which it is known what it waits for. */
@@ -51,13 +61,13 @@ export class Connections {
   }
 
   /** Binds and answers the port that it got; rejects with what the system says. */
-  listen({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
+  listen(place: ListenPlace): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(port, host, () => {
+      this.#server.listen(listenOptions(place, place.held), () => {
         this.#server.off('error', reject);
         const address = this.#server.address();
-        resolve(typeof address === 'object' && address !== null ? address.port : port);
+        resolve(typeof address === 'object' && address !== null ? address.port : place.port);
       });
     });
   }

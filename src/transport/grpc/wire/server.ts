@@ -20,7 +20,7 @@ import type { SecurePorts } from '../../secure.ts';
 import { Lines } from '../../turns-by-line.ts';
 import { Call, failureOf, type Seat, type SharedParts, type StatusFailure } from './call.ts';
 import type { CallStream } from './call-stream.ts';
-import { Connections } from './connections.ts';
+import { Connections, type ListenPlace } from './connections.ts';
 import type { FrameFault, Packing } from './frame-faults.ts';
 import type { Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
@@ -258,7 +258,7 @@ export class WireServer {
    * Binds and answers the port that it got.
    * @throws DatabaseError `unavailable` when the address cannot be had.
    */
-  async listen(address: { readonly host: string; readonly port: number }): Promise<number> {
+  async listen(address: ListenPlace): Promise<number> {
     try {
       const port = await this.#connections.listen(address);
       this.#peers.listen(port);

@@ -20,6 +20,7 @@ async function open(options: Partial<NodeOptions> = {}): ReturnType<typeof start
     coreWorker: CORE_WORKER,
     dataDirectory: directory,
     name: 'test',
+    mayFound: true,
     logger: silentLogger,
     metrics: createMetrics({ runtime: false }),
     disk: { ballastBytes: 0 },

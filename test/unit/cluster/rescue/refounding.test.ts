@@ -72,6 +72,7 @@ async function started(directory: string): Promise<Node> {
     coreWorker: CORE_WORKER,
     dataDirectory: directory,
     name: 'node-3',
+    mayFound: false,
     logger: silentLogger,
     metrics: createMetrics({ runtime: false }),
     disk: { ballastBytes: 0 },

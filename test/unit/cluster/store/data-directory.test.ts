@@ -30,7 +30,8 @@ const OPTIONS = {
   disk: { thresholds: { ballastBytes: 0 } },
   nowMs: 1_700_000_000_000,
   random: nativeRandom,
-};
+  origin: { kind: 'alone' },
+} as const;
 const MODULE = join(import.meta.dirname, '../../../../src/cluster/store/data-directory.ts');
 let directory = '';
 
@@ -148,7 +149,7 @@ describe('the lock', () => {
     const script = `
       const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
       const random = { bytes: (count) => new Uint8Array(count) };
-      await openDataDirectory(${JSON.stringify(directory)}, { store: {}, disk: { thresholds: { ballastBytes: 0 } }, nowMs: 1, random }).then(
+      await openDataDirectory(${JSON.stringify(directory)}, { store: {}, disk: { thresholds: { ballastBytes: 0 } }, nowMs: 1, random, origin: { kind: 'alone' } }).then(
         ({ store }) => store.close().then(() => console.log('opened')),
         (error) => console.log(error.details.reason, error.message),
       );`;
@@ -185,6 +186,38 @@ describe('the rows of the node', () => {
   });
 });
 
+describe('a store that belongs to no cluster', () => {
+  it('is not made where nothing says which cluster it belongs to', async () => {
+    const path = join(directory, 'new');
+    const options = { ...OPTIONS, origin: { kind: 'unknown' } } as const;
+    const refused = {
+      details: { reason: 'BelongsNowhere' },
+      message: expect.stringMatching(/--join .* --bootstrap alone/),
+    };
+    await expect(openDataDirectory(path, options)).rejects.toMatchObject(refused);
+    expect(existsSync(path)).toBe(false);
+    // Whatever says so or not, a log without its store is a store that was lost.
+    mkdirSync(join(path, 'log'), { recursive: true });
+    writeFileSync(join(path, 'log', '0000000001.wal'), 'x');
+    await expect(openDataDirectory(path, options)).rejects.toMatchObject({ details: { reason: 'StoreMissing' } });
+  });
+
+  it('founds one as the store that it has asked as', async () => {
+    let asked = '';
+    const ask = async (storeId: string): Promise<{ readonly kind: 'founder' }> => {
+      asked = storeId;
+      return { kind: 'founder' };
+    };
+    const { store, guard, identity } = await openDataDirectory(directory, {
+      ...OPTIONS,
+      origin: { kind: 'asks', ask },
+    });
+    expect(identity).toEqual({ clusterId: expect.any(String), storeId: asked, node: 1 });
+    expect(store.get(JOINING_KEY)).toBeUndefined();
+    await Promise.all([store.close(), guard.close()]);
+  });
+});
+
 describe('a store that joins a cluster', () => {
   const joined: Joined = {
     kind: 'joined',
@@ -204,13 +237,17 @@ describe('a store that joins a cluster', () => {
       asked.push(storeId);
       throw new Error('nobody answers');
     };
-    await expect(openDataDirectory(directory, { ...OPTIONS, join: refusing })).rejects.toThrow('nobody answers');
-    await expect(openDataDirectory(directory, { ...OPTIONS, join: refusing })).rejects.toThrow('nobody answers');
+    await expect(openDataDirectory(directory, { ...OPTIONS, origin: { kind: 'asks', ask: refusing } })).rejects.toThrow(
+      'nobody answers',
+    );
+    await expect(openDataDirectory(directory, { ...OPTIONS, origin: { kind: 'asks', ask: refusing } })).rejects.toThrow(
+      'nobody answers',
+    );
     const answering = async (storeId: string): Promise<Joined> => {
       asked.push(storeId);
       return joined;
     };
-    const opened = await openDataDirectory(directory, { ...OPTIONS, join: answering });
+    const opened = await openDataDirectory(directory, { ...OPTIONS, origin: { kind: 'asks', ask: answering } });
     const [storeId = ''] = asked;
     expect(asked).toEqual([storeId, storeId, storeId]);
     expect(opened.identity).toEqual({ clusterId: joined.clusterId, storeId, node: 7 });
@@ -219,7 +256,7 @@ describe('a store that joins a cluster', () => {
     const catalog = databaseMachines.openCatalog(opened.store, membershipOf([replicaOf(toNodeId(9))]));
     expect(catalog.members).toEqual({ index: 0, membership: membershipOf(joined.founders) });
     await close(opened);
-    const again = await openDataDirectory(directory, { ...OPTIONS, join: refusing });
+    const again = await openDataDirectory(directory, { ...OPTIONS, origin: { kind: 'asks', ask: refusing } });
     expect(again.identity).toEqual(opened.identity);
     await close(again);
     const without = await openDataDirectory(directory, OPTIONS);
@@ -227,11 +264,13 @@ describe('a store that joins a cluster', () => {
     await close(without);
   });
 
-  it('begins no cluster of its own once it has asked', async () => {
+  it('founds no cluster by itself once it has asked', async () => {
     const silent = async (): Promise<Joined> => {
       throw new Error('nobody answers');
     };
-    await expect(openDataDirectory(directory, { ...OPTIONS, join: silent })).rejects.toThrow('nobody answers');
+    await expect(openDataDirectory(directory, { ...OPTIONS, origin: { kind: 'asks', ask: silent } })).rejects.toThrow(
+      'nobody answers',
+    );
     await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({ details: { reason: 'HalfJoined' } });
   });
 });
@@ -268,7 +307,8 @@ describe('tables that are not looked through before the store is opened', () => 
     const script = `
       const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
       const random = { bytes: (count) => new Uint8Array(count) };
-      const options = { store: {}, rowBytes: 0, disk: { thresholds: { ballastBytes: 0 } }, nowMs: 1, random };
+      const origin = { kind: 'alone' };
+      const options = { store: {}, rowBytes: 0, disk: { thresholds: { ballastBytes: 0 } }, nowMs: 1, random, origin };
       await openDataDirectory(${JSON.stringify(directory)}, options).catch((error) => console.log(error.details.reason));`;
     const other = spawnSync(process.execPath, ['--conditions=source', '--input-type=module', '-e', script]);
     expect(other.stdout.toString()).toBe('DataDirectoryInUse\n');

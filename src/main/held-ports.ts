@@ -1,0 +1,149 @@
+/**
+ * The ports of clients, bound before the node opens its data directory or asks to join a cluster: a port that another
+ * process has ends the start while nothing was written, and no other node knows of this one.
+ *
+ * ```
+ *   bound ── answers 503 or UNAVAILABLE ──> taken by its server, with what waits in its backlog ──> served
+ * ```
+ * Connections that came before end with their first answer, or when all ports are served.
+ */
+import type { Server as HttpServer, ServerResponse } from 'node:http';
+import type { Server, Socket } from 'node:net';
+import { type Address, DatabaseError, formatAddress } from '#base';
+import type { Logger } from '#observability';
+import type { HeldPort, SecurePorts } from '#transport';
+import { untilFree } from './free-port.ts';
+
+/** Those that wait for the start of a node only learn that they have to. */
+const CONNECTIONS_MAX = 64;
+const CONNECTION_MS = 5_000;
+const RETRY_AFTER_SECONDS = 1;
+const UNAVAILABLE = 14;
+
+export interface HeldPortsOptions {
+  readonly logger: Logger;
+  /** Absent: the ports speak no TLS. */
+  readonly secure: SecurePorts | undefined;
+}
+
+export class HeldPorts implements Disposable {
+  readonly #options: HeldPortsOptions;
+  readonly #held: Held[] = [];
+  #reason: string | undefined;
+
+  constructor(options: HeldPortsOptions) {
+    this.#options = options;
+  }
+
+  /** What the node waits for, for clients that are refused. */
+  set reason(reason: string | undefined) {
+    this.#reason = reason;
+  }
+
+  /** @throws DatabaseError when the address cannot be had. */
+  http(what: string, address: Address): Promise<HeldPort> {
+    const create = this.#options.secure?.createHttpServer ?? process.getBuiltinModule('node:http').createServer;
+    return this.#hold(
+      what,
+      address,
+      create({}, (_request, response) => this.#refuseHttp(response)),
+    );
+  }
+
+  /** @throws DatabaseError when the address cannot be had. */
+  grpc(address: Address): Promise<HeldPort> {
+    const create = this.#options.secure?.createServer ?? process.getBuiltinModule('node:net').createServer;
+    return this.#hold(
+      'gRPC',
+      address,
+      create((socket: Socket) => this.#refuseGrpc(socket)),
+    );
+  }
+
+  /** Ends what is left of the connections, and closes the ports that no server has taken. */
+  [Symbol.dispose](): void {
+    for (const each of this.#held) each.close();
+  }
+
+  async #hold(what: string, { host, port }: Address, server: HttpServer | Server): Promise<HeldPort> {
+    await untilFree({ host, port }, this.#options.logger);
+    const held = new Held(server);
+    this.#held.push(held);
+    return held.listen(what, { host, port });
+  }
+
+  get #message(): string {
+    return `The node is starting: ${this.#reason ?? 'it opens its data directory'}. Retry, or ask another node`;
+  }
+
+  #refuseHttp(response: ServerResponse): void {
+    const error = { code: 'INTERNAL', message: this.#message, details: { reason: 'Starting' } };
+    response.writeHead(503, {
+      'content-type': 'application/json',
+      'retry-after': String(RETRY_AFTER_SECONDS),
+      connection: 'close',
+    });
+    response.end(JSON.stringify({ error }));
+  }
+
+  #refuseGrpc(socket: Socket): void {
+    const session = process.getBuiltinModule('node:http2').performServerHandshake(socket);
+    session.on('error', () => socket.destroy());
+    session.on('stream', (stream) => {
+      stream.on('error', () => undefined);
+      stream.respond(
+        {
+          ':status': 200,
+          'content-type': 'application/grpc',
+          'grpc-status': String(UNAVAILABLE),
+          'grpc-message': this.#message.replace(/[^ -~]|%/g, encodeURIComponent),
+        },
+        { endStream: true },
+      );
+    });
+  }
+}
+
+class Held {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #isTaken = false;
+
+  constructor(server: Server) {
+    this.#server = server;
+    server.maxConnections = CONNECTIONS_MAX;
+    server.on('connection', (socket: Socket) => {
+      const late = setTimeout(() => socket.destroy(), CONNECTION_MS);
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.once('close', () => {
+        clearTimeout(late);
+        this.#sockets.delete(socket);
+      });
+    });
+  }
+
+  async listen(what: string, address: Address): Promise<HeldPort> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (cause) => {
+        const message = `Cannot listen for ${what} on ${formatAddress(address)}: ${cause.message}`;
+        reject(new DatabaseError('unavailable', message, { cause }));
+      });
+      this.#server.listen(address, resolve);
+    });
+    const bound = this.#server.address();
+    return {
+      port: typeof bound === 'object' && bound !== null ? bound.port : address.port,
+      take: () => {
+        this.#isTaken = true;
+        // `server.listen` of Node takes a handle, and there is no other name for the one of a server.
+        return { handle: Reflect.get(this.#server, '_handle') };
+      },
+    };
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    if (!this.#isTaken) this.#server.close();
+  }
+}

@@ -1,0 +1,97 @@
+/** Opens the node beneath the interfaces, with what the settings say of it. */
+import { hostname } from 'node:os';
+import { type Node, startNode } from '#cluster';
+import type { Logger, Metrics, Tracing } from '#observability';
+import type { AuditRecord } from '#service';
+import { recordOf } from './administered.ts';
+import type { ConnectionShares } from './connection-bound.ts';
+import { CORE_WORKER } from './core-worker-url.ts';
+import { untilFree } from './free-port.ts';
+import type { NodePeerTls } from './peer-tls.ts';
+import { RELEASE } from './release.ts';
+import { replicationMemoryBytes } from './replication-memory.ts';
+import type { Config } from './settings.ts';
+
+const AUTO = 'auto';
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+/** What other nodes and clients dial. */
+export function advertisedHost({ advertiseHost, host }: Config): string {
+  if (advertiseHost !== AUTO) return advertiseHost;
+  return EVERY_ADDRESS.has(host) ? hostname() : host;
+}
+
+interface NodeParts {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly shares: ConnectionShares | undefined;
+  readonly peerTls: NodePeerTls | undefined;
+  /** Notes an act of administration. */
+  readonly note: (record: AuditRecord) => void;
+  readonly tracing: Tracing | undefined;
+  readonly onToldToStop: () => void;
+  /** Receives what a node without a cluster waits for; undefined: for nothing any more. */
+  readonly onWaiting: (why: string | undefined) => void;
+}
+
+/** @throws DatabaseError when the node refuses to start. */
+export function openNode(parts: NodeParts): Promise<Node> {
+  const { config, logger, metrics, note, shares, peerTls, tracing, onToldToStop, onWaiting } = parts;
+  const { peerPort } = config;
+  const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;
+  return startNode({
+    coreWorker: CORE_WORKER,
+    coreData: peerTls && { value: peerTls.forCore, transfers: [peerTls.forCore.replaced] },
+    dataDirectory: config.dataDir,
+    name: config.nodeName,
+    logger,
+    metrics,
+    tracer: tracing?.tracer,
+    onRecovering: loadTransport,
+    onAdministered: (administered) => note(recordOf(administered)),
+    onToldToStop,
+    ...(peerPort !== 'off' && {
+      beforeListening: () => untilFree({ host: peerHost, port: peerPort }, logger),
+      links: {
+        host: peerHost,
+        port: peerPort,
+        advertisedHost: advertisedHost(config),
+        peers: [],
+        release: RELEASE,
+        connectionsMax: shares?.peers,
+      },
+    }),
+    ...(config.join.length > 0 && {
+      join: { seeds: config.join, waitMs: config.joinWaitMs === 'off' ? undefined : config.joinWaitMs },
+    }),
+    mayFound: config.bootstrap === 'alone',
+    onWaiting,
+    zone: config.zone,
+    copies: config.copies,
+    replaceAfterMs: config.replaceAfterMs === 'off' ? undefined : config.replaceAfterMs,
+    limits: { memoryBytesMax: replicationMemoryBytes(config.replicationMemoryBytes) },
+    walSegmentBytes: config.walSegmentBytes,
+    store: {
+      cacheBytes: config.storeCacheBytes,
+      writeBufferBytes: config.storeWriteBufferBytes,
+      mappedBytes: config.storeMappedBytes,
+    },
+    disk: {
+      ...unlessAuto('softBytes', config.diskSoftBytes),
+      ...unlessAuto('hardBytes', config.diskHardBytes),
+      ...unlessAuto('ballastBytes', config.ballastBytes),
+    },
+  });
+}
+
+/** Most of what a start loads. Whoever needs it awaits it, and hears of a failure. */
+function loadTransport(): void {
+  import('#transport').catch(() => undefined);
+}
+
+function unlessAuto<K extends string>(name: K, value: number | 'auto'): { readonly [N in K]?: number } {
+  const given: { [N in K]?: number } = {};
+  if (value !== 'auto') given[name] = value;
+  return given;
+}

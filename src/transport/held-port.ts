@@ -1,0 +1,16 @@
+/** A port that is bound already, and that a server takes over instead of binding one itself. */
+
+export interface HeldPort {
+  /** The port that was bound. */
+  readonly port: number;
+  /** Part of the options of `server.listen`; called once. */
+  take(): { readonly handle: unknown };
+}
+
+/** Where a server listens: at the address, or by the port that is held there. */
+export function listenOptions(
+  { host, port }: { readonly host: string; readonly port: number },
+  held: HeldPort | undefined,
+): { readonly host: string; readonly port: number; readonly handle?: unknown } {
+  return held === undefined ? { host, port } : { host, port, ...held.take() };
+}

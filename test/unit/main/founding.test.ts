@@ -1,0 +1,101 @@
+// Goal: nodes that are started together form one cluster, one that has lost its disk joins it again, and one that
+// cannot have a port has neither joined nor written anything. Method: real nodes in this process, with fixed ports.
+import { existsSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { parseAddress } from '#base';
+import { askAdmin, askForCluster } from '#transport/peer';
+import { eventually } from '../../support/eventually.ts';
+import { startServerIn, startTestServer, type TestServer } from '../../support/server.ts';
+import { untilAllAreVoters } from '../../support/server-cluster.ts';
+import { testDir } from '../../support/test-scope.ts';
+
+const HOST = '127.0.0.1';
+
+/** Bound and closed again; nobody else takes them in the moments until a node does. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen({ host: HOST, port: 0 }, resolve));
+      return server;
+    }),
+  );
+  return servers.map((server) => {
+    const address = server.address();
+    server.close();
+    return typeof address === 'object' ? (address?.port ?? 0) : 0;
+  });
+}
+
+async function clusterAt(peer: string): Promise<string | undefined> {
+  const address = parseAddress(peer);
+  return address && askForCluster(address, 5_000);
+}
+
+async function nodeCountAt(peer: string): Promise<number> {
+  const [host = '', port] = peer.split(':');
+  const request = { order: { kind: 'describe' }, isPassedOn: true } as const;
+  const reply = await askAdmin({ host, port: Number(port) }, request, 5_000);
+  return reply.kind === 'described' ? reply.cluster.nodes.length : 0;
+}
+
+test('three nodes that start together form one cluster, which each of them joins again without its disk (K1)', async () => {
+  const dir = testDir();
+  const peers = (await freePorts(3)).map((port) => `${HOST}:${port}`);
+  const httpPorts = await freePorts(3);
+  const running = new Map<number, TestServer>();
+  const stop = async (at: number): Promise<void> => running.get(at)?.[Symbol.asyncDispose]();
+  onTestFinished(async () => {
+    await Promise.all([0, 1, 2].map(stop));
+  });
+  const start = async (at: number): Promise<TestServer> => {
+    const peerPort = peers[at]?.split(':')[1];
+    const place = [`--node-name=n${at}`, `--peer-port=${peerPort}`, `--http-port=${httpPorts[at]}`];
+    const found = ['--bootstrap=alone', `--join=${peers.join()}`];
+    const server = await startServerIn(join(dir, `n${at}`), ...place, ...found);
+    running.set(at, server);
+    return server;
+  };
+  const [, one] = await Promise.all([start(0), start(1), start(2)]);
+  await untilAllAreVoters(one, 3);
+  const clusters = await Promise.all(peers.map(clusterAt));
+  expect([clusters[0], new Set(clusters).size]).toEqual([expect.any(String), 1]);
+  await one.client.send('createDatabase', { databaseName: 'shop' });
+
+  // The disk of one is lost while the others run.
+  await stop(0);
+  rmSync(join(dir, 'n0'), { recursive: true });
+  const again = await start(0);
+  expect(await clusterAt(peers[0] ?? '')).toBe(clusters[0]);
+  await again.client.send('fetchLatestDatabase', { databaseName: 'shop' });
+
+  // All are down, and the disk of one is lost: it founds nothing, and waits for the others.
+  await Promise.all([0, 1, 2].map(stop));
+  rmSync(join(dir, 'n0'), { recursive: true });
+  const waiting = start(0);
+  await eventually(async () => {
+    const answer = await fetch(`http://${HOST}:${httpPorts[0]}/health`).catch(() => undefined);
+    expect([answer?.status, await answer?.text()]).toEqual([503, expect.stringContaining('may belong to a cluster')]);
+  });
+  await Promise.all([start(1), start(2), waiting]);
+  expect(await Promise.all(peers.map(clusterAt))).toEqual(clusters);
+}, 120_000);
+
+test.each(['grpc', 'http', 'mcp', 'metrics', 'peer'])(
+  'a node whose %s port is taken has joined and written nothing (K6)',
+  async (name) => {
+    await using seed = await startTestServer('--peer-port=0', '--node-name=seed');
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen({ host: HOST, port: 0 }, resolve));
+    onTestFinished(() => void taken.close());
+    const address = taken.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const dir = join(testDir(), 'data');
+    const peerPort = name === 'peer' ? [] : ['--peer-port=0'];
+    const starting = startServerIn(dir, `--join=${seed.peer}`, ...peerPort, `--${name}-port=${port}`);
+    await expect(starting).rejects.toThrow('EADDRINUSE');
+    expect([existsSync(dir), await nodeCountAt(seed.peer)]).toEqual([false, 1]);
+  },
+);

@@ -1,0 +1,46 @@
+// Goal: clients of a node that is starting are refused and know why, and its servers take the ports over.
+// Method: ports that are held, asked over HTTP and gRPC before and after a server has them.
+import { createServer } from 'node:http';
+import { expect, it, onTestFinished } from 'vitest';
+import { silentLogger } from '#observability';
+import { HeldPorts } from '../../../src/main/held-ports.ts';
+import { listenOptions } from '../../../src/transport/held-port.ts';
+import { TestClient } from '../../support/grpc-client.ts';
+
+const ADDRESS = { host: '127.0.0.1', port: 0 };
+const WHY = 'The node is starting: it waits for n2. Retry, or ask another node';
+
+function held(): HeldPorts {
+  const ports = new HeldPorts({ logger: silentLogger, secure: undefined });
+  onTestFinished(() => ports[Symbol.dispose]());
+  ports.reason = 'it waits for n2';
+  return ports;
+}
+
+it('answers 503 until a server takes the port over, and then nothing more', async () => {
+  const ports = held();
+  const port = await ports.http('HTTP', ADDRESS);
+  const url = `http://127.0.0.1:${port.port}/databases`;
+  const early = await fetch(url, { method: 'POST', body: 'x'.repeat(100_000) });
+  expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await early.json()).toEqual({ error: { code: 'INTERNAL', message: WHY, details: { reason: 'Starting' } } });
+  const server = createServer((_request, response) => response.end('served'));
+  await new Promise<void>((resolve) => server.listen(listenOptions(ADDRESS, port), resolve));
+  onTestFinished(() => void server.close());
+  ports[Symbol.dispose]();
+  expect(await (await fetch(url, { headers: { connection: 'close' } })).text()).toBe('served');
+});
+
+it('answers UNAVAILABLE over gRPC', async () => {
+  const port = await held().grpc(ADDRESS);
+  await using client = new TestClient(`127.0.0.1:${port.port}`);
+  const failure = await client.call('fetchLatestDatabase', { databaseName: 'shop' }).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining(WHY) });
+});
+
+it('closes the ports that no server has taken', async () => {
+  const ports = held();
+  const port = await ports.http('MCP', ADDRESS);
+  ports[Symbol.dispose]();
+  await expect(fetch(`http://127.0.0.1:${port.port}/`)).rejects.toThrow('fetch failed');
+});
