@@ -15,12 +15,8 @@ export interface SmallRun {
 
 const RUNS_MAX = 80;
 
-/** Runs the seed `runsMax` times at most; `run` is not the simulation where a test says what a run comes to. */
-export async function minimise(
-  failing: RunResult,
-  runsMax: number = RUNS_MAX,
-  run: typeof runSeed = runSeed,
-): Promise<SmallRun> {
+/** Runs the seed `RUNS_MAX` times at most. */
+export async function minimise(failing: RunResult): Promise<SmallRun> {
   let best: SmallRun = {
     result: failing,
     faults: failing.faults.map(({ number }) => number),
@@ -28,14 +24,14 @@ export async function minimise(
     runs: 0,
   };
   const attempt = async (faults: readonly number[], operations: number): Promise<boolean> => {
-    if (best.runs >= runsMax) return false;
+    if (best.runs >= RUNS_MAX) return false;
     const { seed, nodes, modes } = failing;
-    const result = await run(seed, { nodes, ...modes, faults, operations });
+    const result = await runSeed(seed, { nodes, ...modes, faults, operations });
     const isSame = kindOf(result) === kindOf(failing);
     best = isSame ? { result, faults, operations, runs: best.runs + 1 } : { ...best, runs: best.runs + 1 };
     return isSame;
   };
-  for (let share = 2; share <= best.operations && best.runs < runsMax / 4; ) {
+  for (let share = 2; share <= best.operations && best.runs < RUNS_MAX / 4; ) {
     const fewer = Math.floor(best.operations * (1 - 1 / share));
     if (fewer === best.operations || !(await attempt(best.faults, fewer))) share *= 2;
   }
