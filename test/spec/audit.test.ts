@@ -2,11 +2,11 @@
 // transactions leave none. Method: real nodes that write theirs to a file.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, describe, expect, it } from 'vitest';
 import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
 import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
+import { begun, LIST, READY, send } from '../support/mcp-requests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const dir = tempDir();
@@ -74,16 +74,12 @@ describe('SPEC-AUTH-AUDIT', () => {
     const before = recordsIn(files.on).length;
     const made = await api.post('/api/v1/auth/keys', { name: 'agent', roles: [`admin:${name}`] }, AS_FIRST);
     const { id, key } = jsonOf(made) as { readonly id: string; readonly key: string };
-    const requestInit = { headers: { authorization: `Bearer ${key}` } };
-    const agent = new Client({ name: 'test', version: '1' });
-    await agent.connect(new StreamableHTTPClientTransport(new URL(server.mcp), { requestInit }));
-    const create = (database: string): Promise<unknown> => {
-      const given = { method: 'POST', path: '/api/v1/db', body: { database_name: database } };
-      return agent.callTool({ name: 'fetch', arguments: given }).catch(() => undefined);
-    };
-    await create(name);
-    await create('of-somebody-else');
-    await agent.close();
+    const session = await begun(server.mcp, { authorization: `Bearer ${key}` });
+    await send(server.mcp, READY, session);
+    for (const database_name of [name, 'of-somebody-else']) {
+      const given = { method: 'POST', path: '/api/v1/db', body: { database_name } };
+      await send(server.mcp, { ...LIST, method: 'tools/call', params: { name: 'fetch', arguments: given } }, session);
+    }
     const principal = { act: 'create-database', principal: `key:${id}`, principalName: 'agent' };
     expect(recordsIn(files.on).slice(before + 1)).toEqual([
       { ...principal, outcome: 'done', database: name, databaseId: expect.any(String) },

@@ -2,7 +2,7 @@
 // every interface; any other is refused in the same words, and what nobody can judge is said to be so.
 // Method: a real node, a provider on loopback, and tokens that are wrong in one way each.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { exportSPKI, generateKeyPair, importJWK } from 'jose';
+import { exportJWK, exportSPKI, generateKeyPair, importJWK } from 'jose';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -10,7 +10,7 @@ import { GrpcFailure } from '../support/grpc-client.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import { errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
 import { AUDIENCE, IdentityProvider, unsignedToken } from '../support/identity-provider.ts';
-import { begun, READY, send } from '../support/mcp-requests.ts';
+import { begun, INITIALIZE, READY, send } from '../support/mcp-requests.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
 
 const provider = await IdentityProvider.start();
@@ -37,20 +37,7 @@ async function overGrpc(metadata: Readonly<Record<string, string>>): Promise<str
   }
 }
 
-async function overMcp(token: string): Promise<number> {
-  const body = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'initialize',
-    params: { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
-  };
-  const headers = {
-    'content-type': 'application/json',
-    accept: 'application/json, text/event-stream',
-    ...bearer(token),
-  };
-  return (await fetch(server.mcp, { method: 'POST', headers, body: JSON.stringify(body) })).status;
-}
+const overMcp = async (token: string): Promise<number> => (await send(server.mcp, INITIALIZE, bearer(token))).status;
 
 describe('SPEC-AUTH-TOKEN', () => {
   it('a token does what its roles say, over HTTP, gRPC and MCP', async () => {
@@ -84,25 +71,17 @@ describe('SPEC-AUTH-TOKEN', () => {
     expect((await send(server.mcp, call, session)).text).toContain('database_id');
   });
 
-  it('one without roles is of somebody who may do nothing', async () => {
-    const token = await provider.token();
-    expect((await api.get(`/databases/${name}`, bearer(token))).status).toBe(403);
-    expect(await overGrpc(bearer(token))).toBe('PERMISSION_DENIED RightLacking');
-  });
-
   it('one of several audiences is enough, and times may be a little off', async () => {
     const claims = { roles: reading, aud: ['someone', 'other'], nbf: nowS() + 5, exp: nowS() - 5 };
     expect((await api.get(`/databases/${name}`, bearer(await provider.token(claims)))).status).toBe(200);
   });
 
-  const claims = async (): Promise<object> => ({
-    iss: provider.issuer,
-    aud: AUDIENCE,
-    sub: 'ann',
-    exp: nowS() + 300,
-    roles: ['admin'],
-  });
+  const claims = (): object => {
+    return { iss: provider.issuer, aud: AUDIENCE, sub: 'ann', exp: nowS() + 300, roles: ['admin'] };
+  };
   const admin = { roles: ['admin'] };
+  const anyKey = async () => (await generateKeyPair('ES256', { extractable: true })).privateKey;
+  const secret = (text: string): object => ({ header: { alg: 'HS256' }, key: new TextEncoder().encode(text) });
   const wrong: readonly (readonly [string, () => Promise<string>])[] = [
     ['has expired', () => provider.token({ ...admin, exp: nowS() - 11 })],
     ['does not expire', () => provider.token({ ...admin, exp: undefined })],
@@ -112,47 +91,34 @@ describe('SPEC-AUTH-TOKEN', () => {
     ['is for somebody else', () => provider.token({ ...admin, aud: 'cairn' })],
     ['is for nobody', () => provider.token({ ...admin, aud: undefined })],
     ['is of nobody', () => provider.token({ ...admin, sub: undefined })],
-    [
-      'is signed by somebody else',
-      async () => provider.token(admin, { key: (await generateKeyPair('ES256')).privateKey }),
-    ],
+    ['is signed by somebody else', async () => provider.token(admin, { key: await anyKey() })],
     ['names a key that there is not', () => provider.token(admin, { header: { kid: 'key-2' } })],
     ['names a key by a path', () => provider.token(admin, { header: { kid: '../../../../dev/null' } })],
-    ['names a key by a query', () => provider.token(admin, { header: { kid: "' OR 1=1 --" } })],
     ['names a key at great length', () => provider.token(admin, { header: { kid: 'k'.repeat(4_000) } })],
-    ['is not signed', async () => unsignedToken({ alg: 'none' }, await claims())],
-    ['is not signed, in other letters', async () => unsignedToken({ alg: 'nOnE', kid: 'key-1' }, await claims())],
-    ['has no signature', async () => unsignedToken({ alg: 'ES256', kid: 'key-1' }, await claims())],
+    ['is not signed', async () => unsignedToken({ alg: 'none' }, claims())],
+    ['is not signed, in other letters', async () => unsignedToken({ alg: 'nOnE', kid: 'key-1' }, claims())],
+    ['has no signature', async () => unsignedToken({ alg: 'ES256', kid: 'key-1' }, claims())],
     [
       'is signed with the public key as a secret',
       async () => {
         const key = await importJWK(published, 'ES256', { extractable: true });
         if (key instanceof Uint8Array) throw new TypeError('a public key has two halves');
-        return provider.token(admin, {
-          header: { alg: 'HS256' },
-          key: new TextEncoder().encode(await exportSPKI(key)),
-        });
+        return provider.token(admin, secret(await exportSPKI(key)));
       },
     ],
-    [
-      'is signed with the public key as a secret, as JSON',
-      () =>
-        provider.token(admin, { header: { alg: 'HS256' }, key: new TextEncoder().encode(JSON.stringify(published)) }),
-    ],
+    ['is signed with it as JSON', () => provider.token(admin, secret(JSON.stringify(published)))],
     [
       'brings its own key',
       async () => {
-        const pair = await generateKeyPair('ES256', { extractable: true });
-        const { exportJWK } = await import('jose');
-        return provider.token(admin, { header: { jwk: await exportJWK(pair.publicKey) }, key: pair.privateKey });
+        const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
+        return provider.token(admin, { header: { jwk: await exportJWK(publicKey) }, key: privateKey });
       },
     ],
     [
       'says where its key is',
       async () => {
-        const { privateKey } = await generateKeyPair('ES256');
         const elsewhere = { jku: `${provider.issuer}/mine`, x5u: `${provider.issuer}/mine` };
-        return provider.token(admin, { header: elsewhere, key: privateKey });
+        return provider.token(admin, { header: elsewhere, key: await anyKey() });
       },
     ],
     [
@@ -160,21 +126,13 @@ describe('SPEC-AUTH-TOKEN', () => {
       () => provider.token(admin, { header: { crit: ['urgent'], urgent: 1 }, crit: { urgent: true } }),
     ],
     [
-      'is a token in a token',
-      async () =>
-        `${(await provider.token(admin)).split('.')[0]}.${Buffer.from(JSON.stringify(await provider.token(admin))).toString('base64url')}.AAAA`,
-    ],
-    ['has five parts', async () => `${await provider.token(admin)}.AAAA.AAAA`],
-    [
       'has had its claims changed',
       async () => {
         const [head, , signature] = (await provider.token({ roles: reading })).split('.');
-        return `${head}.${unsignedToken({}, await claims()).split('.')[1]}.${signature}`;
+        return `${head}.${unsignedToken({}, claims()).split('.')[1]}.${signature}`;
       },
     ],
     ['has its signature cut', async () => (await provider.token(admin)).slice(0, -2)],
-    ['has something behind it', async () => `${await provider.token(admin)}=`],
-    ['is no token', async () => 'a.b.c'],
     ['is a word', async () => 'admin'],
   ];
 
@@ -190,11 +148,7 @@ describe('SPEC-AUTH-TOKEN', () => {
     expect(provider.asked).not.toContain('/mine');
   });
 
-  it('64 KiB are no token', async () => {
-    const token = await provider.token({ ...admin, long: 'x'.repeat(48 * 1024) });
-    expect(token.length).toBeGreaterThan(65_536);
-    const answer = await api.get(`/databases/${name}`, bearer(token));
-    expect(answer.status).toBe(401);
+  it('16 KiB are no token', async () => {
     const long = await provider.token({ ...admin, long: 'x'.repeat(13 * 1024) });
     expect((await api.get(`/databases/${name}`, bearer(long))).status).toBe(401);
   });

@@ -1,7 +1,6 @@
 // Goal: a person signs in with a browser, by a key as the password of HTTP Basic, and does what the roles of that key
 // allow; programs are not asked in that way, and pages of other origins do not write by it.
 // Method: real nodes, requests as browsers send them, and Chromium with a name and a password.
-import { createServer } from 'node:http';
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openPage, startBrowser } from '../support/browser.ts';
@@ -13,7 +12,6 @@ import { INITIALIZE, send } from '../support/mcp-requests.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 import { foreignOrigins, ownOrigins } from '../support/origins.ts';
 import { sharedGuardedNode } from '../support/shared-servers.ts';
-import { endWithFile } from '../support/test-scope.ts';
 
 const { server, api } = await sharedGuardedNode();
 const name = uniqueName();
@@ -185,33 +183,5 @@ describe.skipIf(lacksTool('chromium'))('SPEC-AUTH-BASIC: a browser', { timeout: 
     const said = other.getByText(/^401[^]*; reload the page to sign in again/);
     await said.waitFor();
     expect(await said.count()).toBe(1);
-  });
-
-  it('does not write what a page of another origin has it send (TH14)', async () => {
-    const evil = createServer((_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<title>evil</title>');
-    });
-    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
-    endWithFile(() => void evil.close());
-    const { page } = await openPage(browser, { httpCredentials: { username: 'root', password: FIRST_KEY } });
-    await page.goto(`${server.http}/`);
-    const statuses: number[] = [];
-    page.on('response', (response) => {
-      if (response.request().method() === 'POST') statuses.push(response.status());
-    });
-    const create = (database: string, more = ''): string =>
-      `fetch('${server.http}/api/v1/databases/${database}', { method: 'POST'${more} }).then(() => undefined)`;
-    const [own, foreign] = [uniqueName(), uniqueName()];
-    await page.evaluate(create(own));
-    const address = evil.address();
-    if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a TCP address');
-    await page.goto(`http://127.0.0.1:${address.port}/`);
-    await page.evaluate(create(foreign, ", mode: 'no-cors', credentials: 'include'"));
-    const there = await Promise.all([own, foreign].map((each) => api.get(`/databases/${each}`, AS_FIRST)));
-    // 403: the browser has sent the password; 401 it would be without.
-    expect([statuses, there.map(({ status }) => status)]).toEqual([
-      [201, 403],
-      [200, 404],
-    ]);
   });
 });

@@ -21,7 +21,7 @@ let server: TestServer;
 let commands: Commands;
 
 beforeAll(async () => {
-  server = await startTestServer('--guest-executors=1', '--guest-fuel=1000000000');
+  server = await startTestServer('--guest-executors=1', '--guest-fuel=100000000');
   commands = new Commands(server, databaseName);
   await server.client.send('createDatabase', { databaseName });
   for (const [name, text] of Object.entries(TEXTS)) await commands.publish(name, await wat(text));

@@ -17,59 +17,44 @@ await api.create(taken);
 await api.commit(taken, cloudEvent('a'));
 const tooMany = Array.from({ length: 1001 }, (_, n) => `e-${n}`);
 
-interface Fault {
-  readonly what: string;
-  readonly code: string;
-  readonly status: number;
-  /** The finer code that gRPC gives beside it. */
-  readonly reason: string;
-  readonly overGrpc: () => Promise<unknown>;
-  readonly overHttp: () => Promise<Answer>;
-}
+/** What is asked over both, the status of HTTP, and the finer code that gRPC gives beside the code. */
+type Fault = readonly [code: string, status: number, reason: string, () => Promise<unknown>, () => Promise<Answer>];
 
 const FAULTS: readonly Fault[] = [
-  {
-    what: 'a malformed name',
-    code: 'INVALID_ARGUMENT',
-    status: 400,
-    reason: 'invalid_argument',
-    overGrpc: () => client.call('createDatabase', { databaseName: 'No' }),
-    overHttp: () => api.post('/databases', { name: 'No' }),
-  },
-  {
-    what: 'a database that does not exist',
-    code: 'NOT_FOUND',
-    status: 404,
-    reason: 'not_found',
-    overGrpc: () => client.call('fetchLatestDatabase', { databaseName: 'nothing' }),
-    overHttp: () => api.get('/databases/nothing'),
-  },
-  {
-    what: 'a name that is taken',
-    code: 'ALREADY_EXISTS',
-    status: 409,
-    reason: 'already_exists',
-    overGrpc: () => client.call('createDatabase', { databaseName: taken }),
-    overHttp: () => api.post('/databases', { name: taken }),
-  },
-  {
-    what: 'a constraint that does not hold',
-    code: 'FAILED_PRECONDITION',
-    status: 409,
-    reason: 'constraint_violated',
-    overGrpc: () => client.call('transact', transaction(taken, [event()], { constraints: [maxRevision(0)] })),
-    overHttp: () =>
-      api.post(`/databases/${taken}/events`, {
-        events: [cloudEvent('b')],
-        constraints: [{ max_revision: { revision: 0 } }],
-      }),
-  },
-  {
-    what: 'a transaction that is too large',
-    code: 'RESOURCE_EXHAUSTED',
-    status: 413,
-    reason: 'too_large',
-    overGrpc: () =>
+  [
+    'INVALID_ARGUMENT',
+    400,
+    'invalid_argument',
+    () => client.call('createDatabase', { databaseName: 'No' }),
+    () => api.post('/databases', { name: 'No' }),
+  ],
+  [
+    'NOT_FOUND',
+    404,
+    'not_found',
+    () => client.call('fetchLatestDatabase', { databaseName: 'nothing' }),
+    () => api.get('/databases/nothing'),
+  ],
+  [
+    'ALREADY_EXISTS',
+    409,
+    'already_exists',
+    () => client.call('createDatabase', { databaseName: taken }),
+    () => api.post('/databases', { name: taken }),
+  ],
+  [
+    'FAILED_PRECONDITION',
+    409,
+    'constraint_violated',
+    () => client.call('transact', transaction(taken, [event()], { constraints: [maxRevision(0)] })),
+    () =>
+      api.post(`/databases/${taken}/events`, { events: [cloudEvent('b')], constraints: [{ max: { revision: 0 } }] }),
+  ],
+  [
+    'RESOURCE_EXHAUSTED',
+    413,
+    'too_large',
+    () =>
       client.call(
         'transact',
         transaction(
@@ -77,12 +62,12 @@ const FAULTS: readonly Fault[] = [
           tooMany.map((id) => event({ id })),
         ),
       ),
-    overHttp: () => api.post(`/databases/${taken}/events`, { events: tooMany.map((id) => cloudEvent(id)) }),
-  },
+    () => api.post(`/databases/${taken}/events`, { events: tooMany.map((id) => cloudEvent(id)) }),
+  ],
 ];
 
 describe('SPEC-ERRORS-CODES', () => {
-  it.each(FAULTS)('$code answers $what over both interfaces', async ({ code, status, reason, overGrpc, overHttp }) => {
+  it.each(FAULTS)('%s is %i of HTTP and %s of gRPC', async (code, status, reason, overGrpc, overHttp) => {
     const failure = await failureOf(overGrpc());
     expect([failure.code, failure.info?.reason]).toEqual([code, reason]);
     const answer = errorOf(await overHttp(), { status, code });

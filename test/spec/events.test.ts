@@ -75,10 +75,8 @@ describe('SPEC-EVENT-REQUIRED', () => {
   });
 
   it('specversion is 1.0', async () => {
-    for (const version of ['0.3', '1.1', '1', '1.0 ']) {
-      const refused = { ...bothName('specversion'), text: expect.stringContaining('1.0') };
-      expect(await refusals('specversion', version)).toMatchObject(refused);
-    }
+    const refused = { ...bothName('specversion'), text: expect.stringContaining('1.0') };
+    expect(await refusals('specversion', '1.1')).toMatchObject(refused);
   });
 });
 
@@ -129,45 +127,30 @@ describe('SPEC-EVENT-POSITION', () => {
 describe('SPEC-EVENT-TEXT', () => {
   it.each(['id', 'type', 'subject'])('%s is 1 to 255 bytes of text that is not blank', async (attribute) => {
     const name = await created();
-    for (const [at, text] of ['x', '÷'.repeat(127), ' x ', 'a/b?c#d', '𝛌'].entries()) {
-      const answer = { id: `e-${at}`, [attribute]: text };
-      expect(await api.commit(name, cloudEvent(`e-${at}`, answer))).toBe(at + 1);
-    }
-    for (const text of ['', ' ', '\t', '\u3000', 'a\u0000', 'a\u007f', 'a\u0085', 'x'.repeat(256), '÷'.repeat(128)]) {
+    expect(await api.commit(name, cloudEvent('e', { [attribute]: '÷'.repeat(127) }))).toBe(1);
+    for (const text of ['', ' ', '÷'.repeat(128)]) {
       expect(await refusals(attribute, text)).toMatchObject(bothName(attribute));
     }
   });
-
-  it('an absent subject and an empty one are not the same: the empty one is refused', async () => {
-    const name = await created();
-    await api.commit(name, cloudEvent('a'));
-    expect(await eventsOverHttp(name)).toMatchObject([{ id: 'a' }]);
-    expect(await refusals('subject', '')).toMatchObject(bothName('subject'));
-  });
 });
 
-describe('SPEC-EVENT-STREAM', () => {
-  it.each([
-    ['orders', 'orders'],
-    ['/db/shop/streams/orders', 'orders'],
-    ['https://x.example/streams/orders', 'orders'],
-    ['https://x.example/streams/orders/', 'orders'],
-    ['https://x.example/a?b=/c#/d', 'a'],
-    ['https://x.example', 'x.example'],
-    ['urn:example:orders', 'urn:example:orders'],
-    ['#fragment', '#fragment'],
-    ['/', '/'],
-  ])('of the source %s is %s, and the source is stored as it is', async (source, stream) => {
-    const name = await created();
-    await api.commit(name, cloudEvent('a', { source }));
-    await api.commit(name, cloudEvent('b', { source: 'another' }));
-    expect((await eventsOverGrpc(name, { eventSelection: { selectors: [{ stream }] } })).map(({ id }) => id)).toEqual([
-      'a',
-    ]);
+it('SPEC-EVENT-STREAM: the stream is a part of the source, which is stored as it is', async () => {
+  const streams = {
+    orders: 'orders',
+    '/db/shop/streams/orders2': 'orders2',
+    'https://x.example/a?b=/c#/d': 'a',
+    'https://x.example': 'x.example',
+    'urn:example:orders': 'urn:example:orders',
+  };
+  const name = await created();
+  await api.commit(name, ...Object.keys(streams).map((source) => cloudEvent(source, { source })));
+  for (const [source, stream] of Object.entries(streams)) {
+    const found = await eventsOverGrpc(name, { eventSelection: { selectors: [{ stream }] } });
+    expect(found).toMatchObject([{ id: source, source }]);
     expect(jsonOf(await api.get(`/db/${name}/1/streams/${encodeURIComponent(stream)}`))).toMatchObject({
-      events: [{ id: 'a', source }],
+      events: [{ id: source, source }],
     });
-  });
+  }
 });
 
 describe('SPEC-RECORDED-TIME', () => {
@@ -234,18 +217,6 @@ describe('SPEC-EFFECTIVE-TIME', () => {
     expect(idsOf(await api.post(`/databases/${name}/query`, body))).toEqual(order);
   });
 
-  it('bounds a range, both ends included', async () => {
-    const name = await history();
-    const [start, end] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z'];
-    const inside = ['first', 'early', 'tie-1', 'tie-2'];
-    const range = { effectiveTimeRange: { start: instant(start), end: instant(end) } };
-    expect((await eventsOverGrpc(name, range)).map(({ id }) => id)).toEqual(inside);
-    const question = { range: { effectiveTime: { startAt: start, endAt: end } } };
-    expect(idsOf(await api.get(`/db/${name}/6/events?q=${q(question)}`))).toEqual(inside);
-    const body = { effective_time_range: { start, end } };
-    expect(idsOf(await api.post(`/databases/${name}/query`, body))).toEqual(inside);
-  });
-
   it('is the recorded time of an event that has no time', async () => {
     const name = await history();
     const recorded = (await eventsOverHttp(name)).at(-1)?.recordedtime ?? '';
@@ -253,21 +224,9 @@ describe('SPEC-EFFECTIVE-TIME', () => {
     expect(idsOf(await api.get(`/db/${name}/6/events?q=${q(at)}`))).toEqual(['now']);
   });
 
-  it('comes back as it was spelled', async () => {
-    const name = await history();
-    const times = (await eventsOverHttp(name)).map((each) => ('time' in each ? each.time : undefined));
-    expect(times).toEqual([...TIMES.map(([, time]) => time), undefined]);
-  });
-
-  it.each([
-    'yesterday',
-    '2024-01-01',
-    '2024-01-01T00:00:00',
-    '2024-13-01T00:00:00Z',
-    '2024-01-01T00:00:00.0000000001Z',
-  ])('is refused as %j, with what it must be', async (time) => {
+  it('is refused where it is none, with what it must be', async () => {
     const name = await created();
-    const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('a', { time })] });
+    const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('a', { time: '2024-01-01' })] });
     const [violation] = errorOf(answer, INVALID_ARGUMENT).details?.violations ?? [];
     expect(violation).toMatchObject({ field: 'events[0].time', description: expect.stringContaining('RFC 3339') });
   });

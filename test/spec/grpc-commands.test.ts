@@ -9,13 +9,14 @@ import {
   ExecuteStateChangeRequest,
   ProcessStateChangeRequest,
   PublishStateChangeRequest,
-  PublishStateViewRequest,
 } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { changeText, NO_EVENT } from '../support/components/change-text.ts';
 import { failureOf, type GrpcFailure, type Reply } from '../support/grpc-client.ts';
 import { sharedServer } from '../support/shared-servers.ts';
 import { builtComponent } from '../support/wasm/built.ts';
+import { wat } from '../support/wasm/wat.ts';
 
-/** Two components of 12 MB are built, published and started, on a machine with other things to do. */
+/** A component of 12 MB is built, published and started, on a machine with other things to do. */
 const BUILD_MS = 300_000;
 const SLOW = { deadlineMs: 60_000 };
 const databaseName = 'bank';
@@ -27,17 +28,14 @@ beforeAll(async () => {
   const { client } = server;
   await client.send('createDatabase', { databaseName });
   const change = Buffer.from(await builtComponent('examples/bank/accounts.ts'));
-  const view = Buffer.from(await builtComponent('examples/bank/balances.ts'));
-  const published = { databaseName, stateChangeName, wasmBytes: change };
-  await client.send('publishStateChange', PublishStateChangeRequest.fromPartial(published), SLOW);
-  const balances = PublishStateViewRequest.fromPartial({
-    databaseName,
-    stateViewName: 'balances',
-    contentType: 'application/json',
-    eventSelection: { selectors: [{ kind: { $case: 'byStream', value: 'accounts' } }] },
-    wasmBytes: view,
-  });
-  await client.send('publishStateView', balances, SLOW);
+  const nothing = Buffer.from(await wat(changeText(NO_EVENT)));
+  for (const [name, wasmBytes] of [
+    [stateChangeName, change],
+    ['nothing', nothing],
+  ] as const) {
+    const published = { databaseName, stateChangeName: name, wasmBytes };
+    await client.send('publishStateChange', PublishStateChangeRequest.fromPartial(published), SLOW);
+  }
 }, BUILD_MS);
 
 type Command = Parameters<typeof ExecuteStateChangeRequest.fromPartial>[0] & {
@@ -92,16 +90,6 @@ describe('SPEC-GRPC-EXECUTE-STATE-CHANGE', () => {
     expect(record?.body).toMatchObject({ origin: 4, events: [{ ty: 'account.opened', subject: 'a' }] });
   });
 
-  it('commits many at once that are for one account', { timeout: 60_000 }, async () => {
-    const [account, count] = ['hot', 64];
-    const before = await opened(account);
-    const deposit = { path: `/accounts/${account}/deposits`, body: { cents: 1 } };
-    const revisions = await Promise.all(Array.from({ length: count }, () => revisionOf(deposit)));
-    expect(revisions.toSorted((one, other) => one - other)).toEqual(
-      Array.from({ length: count }, (_, index) => before + 1 + index),
-    );
-  });
-
   it('refuses in the words of the component', async () => {
     await opened('b', 100);
     expect(await reasonOf({ path: '/accounts/b/withdrawals', body: { cents: 101 } })).toEqual([
@@ -141,12 +129,9 @@ describe('SPEC-GRPC-EXECUTE-STATE-CHANGE', () => {
     expect(beyond.slice(0, 2)).toEqual(['NOT_FOUND', 'RevisionNotFound']);
   });
 
-  it('reads State Views, and commits nothing when nothing is decided', async () => {
-    await opened('f', 250);
-    const closed = await execute({ path: '/accounts/f', method: 'DELETE' });
-    expect(closed.message.transaction?.eventCount).toBe(1);
+  it('commits nothing when nothing is decided', async () => {
     const before = await latest();
-    const { message, headers } = await execute({ path: '/accounts/f', method: 'DELETE' });
+    const { message, headers } = await execute({ stateChangeName: 'nothing', path: '/' });
     expect([message.transaction, headers['x-revision'], await latest()]).toEqual([undefined, `${before}`, before]);
   });
 
@@ -191,17 +176,6 @@ describe('SPEC-GRPC-DECIDE-STATE-CHANGE', () => {
     return send(DecideStateChangeRequest.fromPartial({ databaseName, stateChangeName, request, revision }));
   }
 
-  /** Types and data of the events, one behind the other, or the code of a failure. */
-  async function outcomeAt({ path, method = 'POST', body }: Command, revision?: number): Promise<readonly unknown[]> {
-    const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-    const request = { method, path, body: sent };
-    const asked = DecideStateChangeRequest.fromPartial({ databaseName, stateChangeName, request, revision });
-    const { result, revision: at } = await send(asked);
-    expect(at).toBe(revision ?? (await latest()));
-    if (result?.$case !== 'decision') return [result?.value.code];
-    return result.value.events.flatMap(({ ty, data }): readonly unknown[] => [ty, JSON.parse(data.toString())]);
-  }
-
   function send(request: DecideStateChangeRequest): ReturnType<typeof server.client.send<'decideStateChange'>> {
     return server.client.send('decideStateChange', request, SLOW);
   }
@@ -229,23 +203,5 @@ describe('SPEC-GRPC-DECIDE-STATE-CHANGE', () => {
       revision: now,
     });
     expect([await latest(), now > before]).toEqual([now, true]);
-  });
-
-  it('sees nothing that was committed behind the revision', async () => {
-    const revision = await latest();
-    const rich = await opened('j', 10);
-    const open = { path: '/accounts/j', body: { owner: 'ann' } };
-    const drain = { path: '/accounts/j', method: 'DELETE' };
-    await execute({ path: '/accounts/j/deposits', body: { cents: 5 } });
-    expect([await outcomeAt(open, revision), await outcomeAt(open, rich)]).toEqual([
-      ['account.opened', { owner: 'ann' }],
-      ['open'],
-    ]);
-    // What a State View says, too.
-    expect([await outcomeAt(drain, revision), await outcomeAt(drain, rich), await outcomeAt(drain)]).toEqual([
-      [],
-      ['account.withdrawn', { cents: 10 }],
-      ['account.withdrawn', { cents: 15 }],
-    ]);
   });
 });

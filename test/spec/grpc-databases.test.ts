@@ -40,50 +40,9 @@ describe('SPEC-GRPC-CREATE-DATABASE', () => {
     expect(headers).toMatchObject({ 'x-database-id': database?.databaseId, 'x-revision': '0' });
     expect(trailers).toMatchObject({ 'x-leader-node': expect.any(String), 'x-leader-address': expect.any(String) });
   });
-
-  it('takes created_at from the database_id', async () => {
-    const { createdAt, databaseId } = await create();
-    const unixMs = Number.parseInt(databaseId.replaceAll('-', '').slice(0, 12), 16);
-    expect((createdAt?.seconds ?? 0) * 1000 + (createdAt?.nanos ?? 0) / 1_000_000).toBe(unixMs);
-  });
-
-  it('is refused with ALREADY_EXISTS when the name is taken', async () => {
-    const { name } = await create();
-    const failure = await failureOf(server.client.send('createDatabase', { databaseName: name }));
-    expect(failure).toMatchObject({ code: 'ALREADY_EXISTS', info: { reason: 'already_exists', domain: 'cairn.dev' } });
-  });
-
-  it.each(['', 'Shop', 'a b', '-a', 'a-', 'a_b', 'ä', 'a'.repeat(64), 'a/b', '..', 'a\u0000'])(
-    'is refused with INVALID_ARGUMENT for the name %j',
-    async (databaseName) => {
-      const failure = await failureOf(server.client.send('createDatabase', { databaseName }));
-      expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['database_name'] });
-      expect(failure.message).toContain('lowercase alphanumeric');
-    },
-  );
-
-  it.each(['a', '0', 'a-b', 'a--b', 'a'.repeat(63)])('accepts the name %j', async (databaseName) => {
-    const { database } = await server.client.send('createDatabase', { databaseName });
-    expect(database?.name).toBe(databaseName);
-    await server.client.send('deleteDatabase', { databaseName, databaseId: undefined });
-  });
 });
 
 describe('SPEC-GRPC-DELETE-DATABASE', () => {
-  it('removes the instance that the name means', async () => {
-    const { name } = await create();
-    await server.client.send('deleteDatabase', { databaseName: name, databaseId: undefined });
-    const failure = await failureOf(server.client.send('fetchLatestDatabase', { databaseName: name }));
-    expect(failure).toMatchObject({ code: 'NOT_FOUND', info: { reason: 'not_found' } });
-  });
-
-  it('is refused with NOT_FOUND when there is none', async () => {
-    const failure = await failureOf(
-      server.client.send('deleteDatabase', { databaseName: uniqueName(), databaseId: undefined }),
-    );
-    expect(failure.code).toBe('NOT_FOUND');
-  });
-
   it('removes the named instance, and succeeds without deleting anything when the name means another or none', async () => {
     const { name, databaseId } = await create();
     await server.client.send('deleteDatabase', { databaseName: name, databaseId: OTHER_ID });
@@ -104,23 +63,6 @@ describe('SPEC-GRPC-DELETE-DATABASE', () => {
       await server.client.send('fetchLatestDatabase', { databaseName: name });
     },
   );
-
-  it('leaves nothing of the old instance to a new one of the same name', async () => {
-    const { name, databaseId } = await create();
-    await commit(name, 2);
-    await server.client.send('deleteDatabase', { databaseName: name, databaseId: undefined });
-    const again = await create(name);
-    expect(again.databaseId).not.toBe(databaseId);
-    expect(again.latestRevision).toBe(0);
-    const { messages } = await server.client.collect('queryEvents', {
-      databaseName: name,
-      query: undefined,
-      atRevision: undefined,
-    });
-    expect(messages).toEqual([]);
-    await commit(name, 1);
-    expect((await server.client.send('fetchLatestDatabase', { databaseName: name })).database?.revision).toBe(1);
-  });
 });
 
 describe('SPEC-GRPC-FETCH-CATALOG', () => {
@@ -160,52 +102,19 @@ describe('SPEC-GRPC-FETCH-DATABASE', () => {
       expect(headers['x-revision']).toBe(String(revision));
     }
   });
-
-  it('answers NOT_FOUND with the reason RevisionNotFound beyond the latest', async () => {
-    const { name } = await create();
-    const failure = await failureOf(server.client.send('fetchDatabaseAtRevision', { databaseName: name, revision: 1 }));
-    expect(failure).toMatchObject({
-      code: 'NOT_FOUND',
-      info: { reason: 'not_found', metadata: { reason: 'RevisionNotFound' } },
-    });
-    expect(failure.message).toContain('its latest is 0');
-  });
-
-  it('judges the name before it looks for the database', async () => {
-    const failure = await failureOf(server.client.send('fetchDatabaseAtRevision', { databaseName: 'A', revision: 1 }));
-    expect(failure.code).toBe('INVALID_ARGUMENT');
-  });
 });
 
 describe('SPEC-GRPC-DATABASE-AT-TIMESTAMP', () => {
-  it('describes the revision that was the latest at a time', async () => {
-    const { name, createdAt } = await create();
-    const times = [createdAt];
-    for (let n = 0; n < 3; n++) {
-      await commit(name, 1);
-      times.push((await server.client.send('fetchLatestDatabase', { databaseName: name })).database?.revisionTimestamp);
-    }
-    const far = { seconds: 253_402_300_799, nanos: 0 };
-    const { database } = await server.client.send('databaseEffectiveAtTimestamp', {
-      databaseName: name,
-      atTimestamp: far,
-    });
-    expect(database?.revision).toBe(3);
-    for (const atTimestamp of times) {
-      const found = await server.client.send('databaseEffectiveAtTimestamp', { databaseName: name, atTimestamp });
-      const ms = (time: typeof createdAt): number => (time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
-      const expected = times.findLastIndex((time) => ms(time) <= ms(atTimestamp));
-      expect(found.database?.revision).toBe(expected);
-    }
-  });
-
-  it('answers NOT_FOUND before the database was created', async () => {
+  it('describes the revision that was the latest at a time, and there is none before the first', async () => {
     const { name } = await create();
-    const atTimestamp = { seconds: 1, nanos: 0 };
-    const failure = await failureOf(
-      server.client.send('databaseEffectiveAtTimestamp', { databaseName: name, atTimestamp }),
-    );
-    expect(failure).toMatchObject({ code: 'NOT_FOUND', info: { metadata: { reason: 'RevisionNotFound' } } });
+    await commit(name, 1);
+    const at = (seconds: number) =>
+      server.client.send('databaseEffectiveAtTimestamp', { databaseName: name, atTimestamp: { seconds, nanos: 0 } });
+    expect((await at(253_402_300_799)).database?.revision).toBe(1);
+    expect(await failureOf(at(1))).toMatchObject({
+      code: 'NOT_FOUND',
+      info: { metadata: { reason: 'RevisionNotFound' } },
+    });
   });
 
   it.each([undefined, { seconds: 0, nanos: 1_000_000_000 }, { seconds: 253_402_300_800, nanos: 0 }])(
@@ -280,12 +189,6 @@ describe('SPEC-READS-MIN-REVISION', () => {
     await server.client.send('deleteDatabase', { databaseName: name, databaseId: undefined }, beyond);
   });
 
-  it('is refused with the instance, and the revision that it has', async () => {
-    const { name, databaseId } = await create();
-    const read = server.client.send('fetchDatabaseAtRevision', { databaseName: name, revision: 3 });
-    expect((await failureOf(read)).trailers).toMatchObject({ 'x-database-id': databaseId, 'x-revision': '0' });
-  });
-
   it('is kept by a deletion, whose reply names the instance', async () => {
     const { name, databaseId } = await create();
     const deletion = { databaseName: name, databaseId: undefined };
@@ -294,38 +197,15 @@ describe('SPEC-READS-MIN-REVISION', () => {
     expect(headers).not.toHaveProperty('x-revision');
   });
 
-  it('asks nothing of a deletion whose instance the name does not mean', async () => {
+  it.each(['', '1.5', '99999999999999999999'])('is refused with INVALID_ARGUMENT when it is %j', async (text) => {
     const { name } = await create();
-    const deletion = { databaseName: name, databaseId: OTHER_ID };
-    await server.client.send('deleteDatabase', deletion, { metadata: { 'x-min-revision': '9' } });
-    expect((await server.client.send('fetchLatestDatabase', { databaseName: name })).database?.name).toBe(name);
+    const failure = await failureOf(
+      server.client.send('fetchLatestDatabase', { databaseName: name }, { metadata: { 'x-min-revision': text } }),
+    );
+    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['x-min-revision'] });
+    const write = server.client.send('transact', transaction(name, [event()]), {
+      metadata: { 'x-min-revision': text },
+    });
+    expect(await failureOf(write)).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['x-min-revision'] });
   });
-
-  it('holds for AwaitDatabase and FetchTransaction', async () => {
-    const { name } = await create();
-    const { transactionId } = await server.client.send('transact', transaction(name, [event()]));
-    const notFound = { code: 'NOT_FOUND', info: { metadata: { reason: 'RevisionNotFound' } } };
-    const awaited = { databaseName: name, atRevision: 1 };
-    const fetched = { databaseName: name, transactionId };
-    const [reached, beyond] = ['1', '2'].map((text) => ({ metadata: { 'x-min-revision': text } }));
-    expect((await server.client.send('awaitDatabase', awaited, reached)).database?.revision).toBe(1);
-    expect((await server.client.send('fetchTransaction', fetched, reached)).basis).toBe(0);
-    expect(await failureOf(server.client.send('awaitDatabase', awaited, beyond))).toMatchObject(notFound);
-    expect(await failureOf(server.client.send('fetchTransaction', fetched, beyond))).toMatchObject(notFound);
-  });
-
-  it.each(['', 'x', '-1', '1.5', '99999999999999999999'])(
-    'is refused with INVALID_ARGUMENT when it is %j',
-    async (text) => {
-      const { name } = await create();
-      const failure = await failureOf(
-        server.client.send('fetchLatestDatabase', { databaseName: name }, { metadata: { 'x-min-revision': text } }),
-      );
-      expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['x-min-revision'] });
-      const write = server.client.send('transact', transaction(name, [event()]), {
-        metadata: { 'x-min-revision': text },
-      });
-      expect(await failureOf(write)).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['x-min-revision'] });
-    },
-  );
 });

@@ -32,162 +32,121 @@ const EMPTY = framed(new Uint8Array(0));
 const OF_NO_DATABASE = framed(Buffer.from('\n\x07nothing'));
 const GZIP = { 'grpc-encoding': 'gzip' };
 const MEDIA_RULE = 'must be application/grpc or application/grpc+proto';
-const NOT_GRPC = [
-  'application/grpc-web',
-  'application/grpc-web+proto',
-  'application/grpc-web-text',
-  'application/grpcx',
-  'application/grpc/proto',
-  'text/application/grpc',
-];
 const TIMEOUT = 'must be 1 to 8 digits and a unit of H, M, S, m, u or n, such as 500m';
 
-const HEADERS: readonly Malformed[] = [
-  ...['5', '500 m', '1.5S', '-5S', '123456789S', '5x', 'S', '5S, 6S', ''].map(
-    (value): Malformed => ({
-      what: `the grpc-timeout ${JSON.stringify(value)}`,
-      headers: { 'grpc-timeout': value },
-      pieces: [EMPTY],
-      status: 'INVALID_ARGUMENT',
-      message: `The headers are malformed: grpc-timeout ${TIMEOUT}; found ${JSON.stringify(value)}`,
-    }),
-  ),
-  ...['x-min-revision', 'x-require-leader'].map(
-    (name): Malformed => ({
-      what: `the header ${name} in other letters, which grpc-js would drop`,
-      headers: { [name]: 'é' },
-      pieces: [EMPTY],
-      status: 'INVALID_ARGUMENT',
-      message: `The headers are malformed: ${name} must consist of printable ASCII characters; found "é"`,
-    }),
-  ),
-  {
-    what: 'another HTTP method',
-    headers: { ':method': 'PUT' },
-    pieces: [EMPTY],
-    status: 'INVALID_ARGUMENT',
-    message: 'The headers are malformed: :method must be POST; found "PUT"',
-  },
-  ...[PATH, REFLECTION].flatMap((path) => [
-    ...['application/grpc+json', 'application/grpc+', 'application/GRPC+Thrift', 'application/grpc+json; v=1'].map(
-      (value): Malformed => ({
-        what: `the form ${value} of messages at ${path}`,
-        path,
-        headers: { 'content-type': value },
-        pieces: [EMPTY],
-        status: 'UNIMPLEMENTED',
-        message: `The headers are malformed: content-type ${MEDIA_RULE}, because messages are protobuf; found "${value}"`,
-      }),
-    ),
-    ...NOT_GRPC.map(
-      (value): Malformed => ({
-        what: `the media type ${value} at ${path}`,
-        path,
-        headers: { 'content-type': value },
-        pieces: [EMPTY],
-        status: 'INVALID_ARGUMENT',
-        message: `The headers are malformed: content-type ${MEDIA_RULE}; found "${value}"`,
-      }),
-    ),
-  ]),
-  {
-    what: 'a method that is not there',
-    path: '/cairn.v1.EventStore/Fetch%00',
-    pieces: [EMPTY],
-    status: 'UNIMPLEMENTED',
-    code: 'unimplemented',
-    message:
-      'There is no method "/cairn.v1.EventStore/Fetch%00"; server reflection (grpc.reflection.v1) lists those that there are',
-  },
+const TIMEOUTS = ['5', '500 m', '-5S', '123456789S', 'S', '5S, 6S', ''];
+const FORMS = ['application/grpc+', 'application/GRPC+Thrift', 'application/grpc+json; v=1'];
+const NOT_GRPC = ['application/grpc-web+proto', 'application/grpcx', 'application/grpc/proto', 'text/application/grpc'];
+
+type Row = readonly [what: string, sent: Omit<Malformed, 'what' | 'status' | 'message'>, GrpcStatusName, string];
+
+/** A request without fields, with these headers. */
+const headed = (headers: Record<string, string>): Row[1] => ({ headers, pieces: [EMPTY] });
+const tooLarge = (sent: Row[1]): Row[1] => ({ ...sent, code: 'too_large' });
+
+const HEADERS: readonly Row[] = [
+  ...TIMEOUTS.map((value): Row => {
+    const message = `grpc-timeout ${TIMEOUT}; found ${JSON.stringify(value)}`;
+    return [`the grpc-timeout "${value}"`, headed({ 'grpc-timeout': value }), 'INVALID_ARGUMENT', message];
+  }),
+  // In other letters, which grpc-js would drop.
+  ...['x-min-revision', 'x-require-leader'].map((name): Row => {
+    const message = `${name} must consist of printable ASCII characters; found "é"`;
+    return [`the header ${name} in other letters`, headed({ [name]: 'é' }), 'INVALID_ARGUMENT', message];
+  }),
+  ['another method', headed({ ':method': 'PUT' }), 'INVALID_ARGUMENT', ':method must be POST; found "PUT"'],
+  ...FORMS.map((value): Row => {
+    const message = `content-type ${MEDIA_RULE}, because messages are protobuf; found "${value}"`;
+    return [`the form ${value} of messages`, headed({ 'content-type': value }), 'UNIMPLEMENTED', message];
+  }),
+  ...NOT_GRPC.map((value): Row => {
+    const message = `content-type ${MEDIA_RULE}; found "${value}"`;
+    return [`the media type ${value}`, headed({ 'content-type': value }), 'INVALID_ARGUMENT', message];
+  }),
+  [
+    'an encoding that is not known',
+    { headers: { 'grpc-encoding': 'snappy' }, pieces: [framed(Uint8Array.of(1, 2, 3), 1)] },
+    'UNIMPLEMENTED',
+    'grpc-encoding must be identity, deflate or gzip; found "snappy"',
+  ],
 ];
 
-const FRAMES: readonly Malformed[] = [
+const FRAMES: readonly Row[] = [
+  [
+    'a method that is not there',
+    { path: '/cairn.v1.EventStore/Fetch%00', pieces: [EMPTY], code: 'unimplemented' },
+    'UNIMPLEMENTED',
+    'There is no method "/cairn.v1.EventStore/Fetch%00"; server reflection (grpc.reflection.v1) lists those that there are',
+  ],
   ...[2, 7, 255].map(
-    (flag): Malformed => ({
-      what: `a first byte of ${flag}`,
-      pieces: [framed(new Uint8Array(3), flag)],
-      status: 'INVALID_ARGUMENT',
-      message: `The first byte of a message must be 0, or 1 when it is compressed; found ${flag}`,
-    }),
+    (flag): Row => [
+      `a first byte of ${flag}`,
+      { pieces: [framed(new Uint8Array(3), flag)] },
+      'INVALID_ARGUMENT',
+      `The first byte of a message must be 0, or 1 when it is compressed; found ${flag}`,
+    ],
   ),
-  {
-    what: 'a compressed message without grpc-encoding',
-    pieces: [framed(gzipSync(''), 1)],
-    status: 'INTERNAL',
-    message:
-      'The first byte of the message is 1, for compressed, and grpc-encoding is absent; it must be gzip or deflate, or the first byte 0',
-  },
-  {
-    what: 'an encoding that is not known',
-    headers: { 'grpc-encoding': 'snappy' },
-    pieces: [framed(Uint8Array.of(1, 2, 3), 1)],
-    status: 'UNIMPLEMENTED',
-    message: 'The headers are malformed: grpc-encoding must be identity, deflate or gzip; found "snappy"',
-  },
-  {
-    what: 'what is no gzip',
-    headers: GZIP,
-    pieces: [framed(Buffer.from('garbage'), 1)],
-    status: 'INTERNAL',
-    message:
-      'The message is not what grpc-encoding says, gzip: incorrect header check; send it so compressed, or with a first byte of 0',
-  },
-  {
-    what: 'half of a gzip',
-    headers: GZIP,
-    pieces: [framed(gzipSync(Buffer.alloc(100)).subarray(0, 15), 1)],
-    status: 'INTERNAL',
-    message:
-      'The message is not what grpc-encoding says, gzip: unexpected end of file; send it so compressed, or with a first byte of 0',
-  },
-  {
-    what: 'a message that is too long when it is unpacked',
-    headers: GZIP,
-    pieces: [framed(gzipSync(Buffer.alloc(BYTES_MAX + 1)), 1)],
-    status: 'RESOURCE_EXHAUSTED',
-    code: 'too_large',
-    message: `The message has more than ${BYTES_MAX} bytes, the most it may have, behind its gzip`,
-  },
-  {
-    what: 'headers that are longer than any',
-    headers: { 'x-long': 'x'.repeat(20_000) },
-    status: 'RESOURCE_EXHAUSTED',
-    code: 'too_large',
-    message: 'The headers have 20129 bytes; they may have at most 16384',
-  },
-  {
-    what: 'headers that are more than any',
-    headers: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`x-${n}`, ''])),
-    status: 'RESOURCE_EXHAUSTED',
-    code: 'too_large',
-    message: 'The request has 206 headers; it may have at most 128',
-  },
-  {
-    what: 'a prefix beyond the limit',
-    pieces: [prefix(BYTES_MAX + 1)],
-    status: 'RESOURCE_EXHAUSTED',
-    code: 'too_large',
-    message: `The message has ${BYTES_MAX + 1} bytes by its prefix; it may have at most ${BYTES_MAX}`,
-  },
-  {
-    what: 'no message',
-    status: 'UNIMPLEMENTED',
-    message:
-      'The method takes one message, and the request has ended without one; one without fields is five bytes of 0',
-  },
-  {
-    what: 'a second message',
-    pieces: [framed(Uint8Array.of(0x08, 1)), EMPTY],
-    status: 'UNIMPLEMENTED',
-    message:
-      'The method takes one message, and a second one begins behind the first of 2 bytes; send one, and end the request',
-  },
-  {
-    what: 'half of a message',
-    pieces: [prefix(100), new Uint8Array(40)],
-    status: 'INVALID_ARGUMENT',
-    message: 'The request ends 40 bytes into a message of 100 bytes by its prefix; send it whole',
-  },
+  [
+    'a compressed message without grpc-encoding',
+    { pieces: [framed(gzipSync(''), 1)] },
+    'INTERNAL',
+    'The first byte of the message is 1, for compressed, and grpc-encoding is absent; it must be gzip or deflate, or the first byte 0',
+  ],
+  [
+    'what is no gzip',
+    { headers: GZIP, pieces: [framed(Buffer.from('garbage'), 1)] },
+    'INTERNAL',
+    'The message is not what grpc-encoding says, gzip: incorrect header check; send it so compressed, or with a first byte of 0',
+  ],
+  [
+    'a message that is too long when it is unpacked',
+    tooLarge({ headers: GZIP, pieces: [framed(gzipSync(Buffer.alloc(BYTES_MAX + 1)), 1)] }),
+    'RESOURCE_EXHAUSTED',
+    `The message has more than ${BYTES_MAX} bytes, the most it may have, behind its gzip`,
+  ],
+  [
+    'headers that are longer than any',
+    tooLarge({ headers: { 'x-long': 'x'.repeat(20_000) } }),
+    'RESOURCE_EXHAUSTED',
+    'The headers have 20129 bytes; they may have at most 16384',
+  ],
+  [
+    'headers that are more than any',
+    tooLarge({ headers: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`x-${n}`, ''])) }),
+    'RESOURCE_EXHAUSTED',
+    'The request has 206 headers; it may have at most 128',
+  ],
+  [
+    'a prefix beyond the limit',
+    tooLarge({ pieces: [prefix(BYTES_MAX + 1)] }),
+    'RESOURCE_EXHAUSTED',
+    `The message has ${BYTES_MAX + 1} bytes by its prefix; it may have at most ${BYTES_MAX}`,
+  ],
+  [
+    'no message',
+    {},
+    'UNIMPLEMENTED',
+    'The method takes one message, and the request has ended without one; one without fields is five bytes of 0',
+  ],
+  [
+    'a second message',
+    { pieces: [framed(Uint8Array.of(0x08, 1)), EMPTY] },
+    'UNIMPLEMENTED',
+    'The method takes one message, and a second one begins behind the first of 2 bytes; send one, and end the request',
+  ],
+  [
+    'half of a message',
+    { pieces: [prefix(100), new Uint8Array(40)] },
+    'INVALID_ARGUMENT',
+    'The request ends 40 bytes into a message of 100 bytes by its prefix; send it whole',
+  ],
+];
+
+const MALFORMED: readonly Malformed[] = [
+  ...HEADERS.map(([what, sent, status, message]) => {
+    return { what, ...sent, status, message: `The headers are malformed: ${message}` };
+  }),
+  ...FRAMES.map(([what, sent, status, message]) => ({ what, ...sent, status, message })),
 ];
 
 /** The status of a question about a database that does not exist, with a header that no client would send. */
@@ -211,42 +170,24 @@ function behindReply(...pieces: readonly Uint8Array[]): Promise<RawReply> {
 }
 
 describe('SPEC-GRPC-FRAMES', () => {
-  it.each([...HEADERS, ...FRAMES])(
-    '$what is refused',
-    async ({ path = PATH, headers = {}, pieces = [], ...wanted }) => {
-      const reply = await raw.call({ path, headers, pieces });
-      expect([reply.status, reply.message]).toEqual([GRPC_STATUS[wanted.status], wanted.message]);
-      const isNoMethod = wanted.code === 'unimplemented';
-      expect(richStatusOf(reply)?.infos).toMatchObject([
-        {
-          reason: wanted.code ?? 'invalid_argument',
-          metadata: isNoMethod ? {} : { reason: 'MalformedFrame' },
-        },
-      ]);
-      // Nobody else on the connection is hurt.
-      const after = await raw.call({ path: PATH, pieces: [EMPTY] });
-      expect(after.status).toBe(0);
-    },
-  );
+  it.each(MALFORMED)('$what is refused', async ({ path = PATH, headers = {}, pieces = [], ...wanted }) => {
+    const reply = await raw.call({ path, headers, pieces });
+    expect([reply.status, reply.message]).toEqual([GRPC_STATUS[wanted.status], wanted.message]);
+    const isNoMethod = wanted.code === 'unimplemented';
+    expect(richStatusOf(reply)?.infos).toMatchObject([
+      {
+        reason: wanted.code ?? 'invalid_argument',
+        metadata: isNoMethod ? {} : { reason: 'MalformedFrame' },
+      },
+    ]);
+    // Nobody else on the connection is hurt.
+    const after = await raw.call({ path: PATH, pieces: [EMPTY] });
+    expect(after.status).toBe(0);
+  });
 
-  it.each([
-    {
-      what: 'a first byte of 7',
-      piece: framed(new Uint8Array(3), 7),
-      message: 'The first byte of a message must be 0, or 1 when it is compressed; found 7',
-    },
-    {
-      what: 'half of a message',
-      piece: Buffer.concat([prefix(100), new Uint8Array(40)]),
-      message: 'The request ends 40 bytes into a message of 100 bytes by its prefix; send it whole',
-    },
-    {
-      what: 'half of a prefix',
-      piece: Uint8Array.of(0, 0, 0),
-      message: 'The request ends 3 bytes into the five that stand before a message; send it whole',
-    },
-  ])('$what is refused behind a reply, too', async ({ piece, message }) => {
-    const reply = await behindReply(piece);
+  it('half of a prefix is refused behind a reply, too', async () => {
+    const reply = await behindReply(Uint8Array.of(0, 0, 0));
+    const message = 'The request ends 3 bytes into the five that stand before a message; send it whole';
     expect([reply.status, reply.message]).toEqual([GRPC_STATUS.INVALID_ARGUMENT, message]);
     expect(richStatusOf(reply)?.infos).toMatchObject([
       { reason: 'invalid_argument', metadata: { reason: 'MalformedFrame' } },
@@ -302,7 +243,7 @@ describe('SPEC-GRPC-FRAMES', () => {
     expect(reply.status).toBe(0);
   });
 
-  it.each(['1H', '596H', '597H', '99999999H', '99999999S', '35791M', '99999999m'])(
+  it.each(['596H', '597H', '99999999H', '35791M', '99999999m'])(
     'waits for a timeout of %s, however long it is',
     async (timeout) => {
       const reply = await raw.call({ path: PATH, headers: { 'grpc-timeout': timeout }, pieces: [EMPTY] });

@@ -12,16 +12,15 @@ import {
   PublishStateViewRequest,
   QueryTemporality,
 } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { changeText, NO_EVENT } from '../support/components/change-text.ts';
 import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { uniqueName } from '../support/grpc-requests.ts';
 import { sharedServer } from '../support/shared-servers.ts';
-import { builtComponent } from '../support/wasm/built.ts';
 import { wat } from '../support/wasm/wat.ts';
 
 const SLOW = { deadlineMs: 60_000 };
-const BUILD_MS = 300_000;
 const SCHEMA = '{"type": "array"}';
 
 const server = await sharedServer();
@@ -35,10 +34,9 @@ beforeAll(async () => {
   await server.client.send('createDatabase', { databaseName });
   view = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: true })).bytes());
   presenter = Buffer.from(await wat(SHOWING));
-  // The component is built when no other test has.
-  change = Buffer.from(await builtComponent('test/support/components/scripted-change.ts'));
+  change = Buffer.from(await wat(changeText(NO_EVENT)));
   await server.client.send('publishPresenter', PublishPresenterRequest.fromPartial(showing()), SLOW);
-}, BUILD_MS);
+});
 
 function showing(more: object = {}): object {
   const offers = [{ contentType: 'text/plain' }];

@@ -94,19 +94,18 @@ describe.each([
     expect(() => loaded(files)).not.toThrow();
   });
 
-  it.each([
-    ['a service', 'cairn.v1.EventStore', 'cairn/v1/event_store.proto'],
-    ['a method', 'cairn.v1.EventStore.Transact', 'cairn/v1/event_store.proto'],
-    ['a message', 'cairn.v1.TransactRequest', 'cairn/v1/transaction.proto'],
-    ['a field', 'cairn.v1.Event.ty', 'cairn/v1/event.proto'],
-    ['an enum', 'cairn.v1.Direction', 'cairn/v1/event.proto'],
-    ['a value of an enum', 'cairn.v1.DIRECTION_REVERSE', 'cairn/v1/event.proto'],
-    ['a message inside of another', 'grpc.health.v1.HealthCheckResponse.ServingStatus', 'grpc/health/v1/health.proto'],
-    ['a message that others import', 'google.protobuf.Timestamp', 'google/protobuf/timestamp.proto'],
-    ['this service', `grpc.reflection.${version}.ServerReflection`, `grpc/reflection/${version}/reflection.proto`],
-  ])('gives the file that defines %s', async (_what, symbol, name) => {
-    const [file = new Uint8Array(0)] = filesOf(await ask({ $case: 'fileContainingSymbol', value: symbol }));
-    expect(strings(file, NAME)).toEqual([name]);
+  it('gives the file that defines what is named in full', async () => {
+    for (const [symbol, name] of [
+      ['cairn.v1.EventStore.Transact', 'cairn/v1/event_store.proto'],
+      ['cairn.v1.Event.ty', 'cairn/v1/event.proto'],
+      ['cairn.v1.DIRECTION_REVERSE', 'cairn/v1/event.proto'],
+      ['grpc.health.v1.HealthCheckResponse.ServingStatus', 'grpc/health/v1/health.proto'],
+      ['google.protobuf.Timestamp', 'google/protobuf/timestamp.proto'],
+      [`grpc.reflection.${version}.ServerReflection`, `grpc/reflection/${version}/reflection.proto`],
+    ] as const) {
+      const [file = new Uint8Array(0)] = filesOf(await ask({ $case: 'fileContainingSymbol', value: symbol }));
+      expect([symbol, strings(file, NAME)]).toEqual([symbol, [name]]);
+    }
   });
 
   it('describes the service such that every method can be called', async () => {
@@ -124,25 +123,10 @@ describe.each([
       { $case: 'fileByFilename', value: 'cairn/v2/event.proto' },
       '"cairn/v2/event.proto"; those that there are: cairn/cloudevents',
     ],
-    [{ $case: 'fileByFilename', value: '' }, 'There is no file ""'],
-    [
-      { $case: 'fileContainingSymbol', value: 'cairn.v1.Nothing' },
-      'No file defines "cairn.v1.Nothing"; a symbol is a full',
-    ],
-    [{ $case: 'fileContainingSymbol', value: 'toString' }, 'No file defines "toString"'],
-    [{ $case: 'fileContainingSymbol', value: '.cairn.v1.Event' }, 'No file defines ".cairn.v1.Event"'],
-    [
-      { $case: 'fileContainingExtension', value: { containingType: 'cairn.v1.Event', extensionNumber: 7 } },
-      'No file extends "cairn.v1.Event" with a field 7',
-    ],
+    [{ $case: 'fileContainingSymbol', value: 'toString' }, 'No file defines "toString"; a symbol is a full'],
     [
       { $case: 'fileContainingExtension', value: { containingType: 'toString', extensionNumber: -1 } },
       'No file extends "toString" with a field -1',
-    ],
-    [{ $case: 'allExtensionNumbersOfType', value: 'cairn.v1.Nothing' }, 'There is no message type "cairn.v1.Nothing"'],
-    [
-      { $case: 'allExtensionNumbersOfType', value: 'cairn.v1.Direction' },
-      'There is no message type "cairn.v1.Direction"',
     ],
     [{ $case: 'allExtensionNumbersOfType', value: 'toString' }, 'There is no message type "toString"'],
   ])('says in its reply that %j is not found', async (asked, words) => {

@@ -20,7 +20,7 @@ import { changeText } from '../support/components/change-text.ts';
 import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';
-import { type CallOptions, GrpcFailure } from '../support/grpc-client.ts';
+import { type CallOptions, GrpcFailure, type UnaryName } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { untilAllAreVoters } from '../support/server-cluster.ts';
@@ -102,90 +102,74 @@ const deletionOf =
   ({ client }, options) =>
     client.call('deleteDatabase', { databaseName, databaseId: '0193a1b2-c3d4-7e5f-8a9b-100000000000' }, options);
 
-type Row = [method: string, made: () => Promise<Write>];
-
-type Sent = (node: TestServer, options: CallOptions, databaseName: string) => ReturnType<Write>;
+const KEPT = { stateViewName: 'kept', version: 1 };
+const SCHEDULED = MaintenanceMode.MAINTENANCE_MODE_SCHEDULED;
 
 /** Under another name each time: of what is there already nothing is written. */
-const publications: Readonly<Record<string, Sent>> = {
-  publishStateView: ({ client }, options, databaseName) => {
-    const published = { databaseName, stateViewName: uniqueName('view'), contentType: 'text/plain', wasmBytes: view };
-    const request = PublishStateViewRequest.fromPartial({ ...published, eventSelection: { selectors: [] } });
-    return client.call('publishStateView', request, { ...SLOW, ...options });
+const REQUESTS: Readonly<Partial<Record<UnaryName, (databaseName: string) => object>>> = {
+  publishStateView: (databaseName) =>
+    PublishStateViewRequest.fromPartial({ ...viewOf(uniqueName('view')), databaseName }),
+  publishStateChange: (databaseName) =>
+    PublishStateChangeRequest.fromPartial({ databaseName, stateChangeName: uniqueName('change'), wasmBytes: change }),
+  publishPresenter: (databaseName) => {
+    const offers = [{ contentType: 'text/plain' }];
+    const presenterName = uniqueName('presenter');
+    return PublishPresenterRequest.fromPartial({ databaseName, presenterName, offers, wasmBytes: presenter });
   },
-  publishStateChange: ({ client }, options, databaseName) => {
-    const published = { databaseName, stateChangeName: uniqueName('change'), wasmBytes: change };
-    const request = PublishStateChangeRequest.fromPartial(published);
-    return client.call('publishStateChange', request, { ...SLOW, ...options });
-  },
-  publishPresenter: ({ client }, options, databaseName) => {
-    const published = { databaseName, presenterName: uniqueName('page'), wasmBytes: presenter };
-    const request = PublishPresenterRequest.fromPartial({ ...published, offers: [{ contentType: 'text/plain' }] });
-    return client.call('publishPresenter', request, { ...SLOW, ...options });
-  },
-  defineStateView: ({ client }, options, databaseName) => {
+  defineStateView: (databaseName) => {
     const definition = { name: uniqueName('view'), contentType: 'text/plain', wasmComponent: view };
-    const request = { databaseName, definition: { ...definition, eventSelection: { selectors: [] } } };
-    return client.call('defineStateView', DefineStateViewRequest.fromPartial(request), { ...SLOW, ...options });
+    const eventSelection = { selectors: [] };
+    return DefineStateViewRequest.fromPartial({ databaseName, definition: { ...definition, eventSelection } });
   },
-  defineStateChange: ({ client }, options, databaseName) => {
-    const request = { databaseName, definition: { name: uniqueName('change'), wasmComponent: change } };
-    return client.call('defineStateChange', DefineStateChangeRequest.fromPartial(request), { ...SLOW, ...options });
+  defineStateChange: (databaseName) => {
+    const definition = { name: uniqueName('change'), wasmComponent: change };
+    return DefineStateChangeRequest.fromPartial({ databaseName, definition });
   },
+  // Of a State View that is there.
+  activateStateView: (databaseName) =>
+    ActivateStateViewRequest.fromPartial({ ...KEPT, databaseName, maintenanceMode: SCHEDULED }),
+  deactivateStateView: (databaseName) => DeactivateStateViewRequest.fromPartial({ ...KEPT, databaseName }),
+  expireSnapshots: (databaseName) =>
+    ExpireSnapshotsRequest.fromPartial({ databaseName, stateViewName: KEPT.stateViewName }),
 };
 
-const kept = { stateViewName: 'kept', version: 1 };
+function viewOf(stateViewName: string): object {
+  return { stateViewName, contentType: 'text/plain', wasmBytes: view, eventSelection: { selectors: [] } };
+}
 
-/** What is done to a State View that is there. */
-const turns: Readonly<Record<string, Sent>> = {
-  activateStateView: ({ client }, options, databaseName) => {
-    const request = { ...kept, databaseName, maintenanceMode: MaintenanceMode.MAINTENANCE_MODE_SCHEDULED };
-    return client.call('activateStateView', ActivateStateViewRequest.fromPartial(request), options);
-  },
-  deactivateStateView: ({ client }, options, databaseName) =>
-    client.call('deactivateStateView', DeactivateStateViewRequest.fromPartial({ ...kept, databaseName }), options),
-  expireSnapshots: ({ client }, options, databaseName) => {
-    const request = { databaseName, stateViewName: kept.stateViewName };
-    return client.call('expireSnapshots', ExpireSnapshotsRequest.fromPartial(request), options);
-  },
-  deleteComponent: async ({ client }, options, databaseName) => {
+async function publishView(databaseName: string, stateViewName: string): Promise<void> {
+  const request = PublishStateViewRequest.fromPartial({ ...viewOf(stateViewName), databaseName });
+  await nodes[0]?.client.send('publishStateView', request, SLOW);
+}
+
+async function writeOf(method: UnaryName): Promise<Write> {
+  const databaseName = await newDatabase();
+  await publishView(databaseName, KEPT.stateViewName);
+  const request = REQUESTS[method];
+  if (request === undefined) throw new Error(`there is no ${method}`);
+  return ({ client }, options) => client.call(method, request(databaseName) as never, { ...SLOW, ...options });
+}
+
+async function deletionOfComponent(): Promise<Write> {
+  const databaseName = await newDatabase();
+  return async ({ client }, options) => {
     const name = uniqueName('deleted');
     await publishView(databaseName, name);
     const request = { databaseName, kind: ComponentKind.COMPONENT_KIND_STATE_VIEW, name };
     return client.call('deleteComponent', DeleteComponentRequest.fromPartial(request), options);
-  },
-};
-
-async function publishView(databaseName: string, stateViewName: string): Promise<void> {
-  const published = { databaseName, stateViewName, contentType: 'text/plain', wasmBytes: view };
-  const request = PublishStateViewRequest.fromPartial({ ...published, eventSelection: { selectors: [] } });
-  await nodes[0]?.client.send('publishStateView', request, SLOW);
-}
-
-async function publicationOf(method: string): Promise<Write> {
-  const databaseName = await newDatabase();
-  return (node, options) => sentBy(publications, method)(node, options, databaseName);
-}
-
-async function turnOf(method: string): Promise<Write> {
-  const databaseName = await newDatabase();
-  await publishView(databaseName, kept.stateViewName);
-  return (node, options) => sentBy(turns, method)(node, options, databaseName);
-}
-
-function sentBy(all: Readonly<Record<string, Sent>>, method: string): Sent {
-  const sent = all[method];
-  if (sent === undefined) throw new Error(`there is no ${method}`);
-  return sent;
+  };
 }
 
 describe('SPEC-GRPC-REQUIRE-LEADER in a cluster', () => {
-  it.each<Row>([
+  it.each<[method: string, made: () => Promise<Write>]>([
     ['createDatabase', async () => creation],
     ['transact', async () => transactionOf(await newDatabase())],
     ['deleteDatabase', async () => deletionOf(await newDatabase())],
-    ...Object.keys(publications).map((method) => [method, () => publicationOf(method)] satisfies Row),
-    ...Object.keys(turns).map((method) => [method, () => turnOf(method)] satisfies Row),
+    ['deleteComponent', deletionOfComponent],
+    ...Object.keys(REQUESTS).map((method): [string, () => Promise<Write>] => [
+      method,
+      () => writeOf(method as UnaryName),
+    ]),
   ])('%s with true is taken by the leader only, and with false by every node', async (_method, made) => {
     const write = await made();
     // Which of them leads is known to all of them a moment later.
@@ -216,38 +200,28 @@ describe('SPEC-GRPC-REQUIRE-LEADER in a cluster', () => {
   });
 
   // There is no such State Change, which only a node says that has looked for it: to run it comes behind that.
-  it.each([
-    [
-      'executeStateChange',
-      (databaseName: string): Write =>
-        ({ client }, options) => {
-          const request = { method: 'POST', path: '/' };
-          const named = { databaseName, stateChangeName: 'none', version: 1, request };
-          return client.call('executeStateChange', ExecuteStateChangeRequest.fromPartial(named), options);
-        },
-    ],
-    [
-      'processStateChange',
-      (databaseName: string): Write =>
-        ({ client }, options) => {
-          const named = { databaseName, stateChangeName: 'none', command: { contentType: 'text/plain' } };
-          return client.call('processStateChange', ProcessStateChangeRequest.fromPartial(named), options);
-        },
-    ],
-  ])('%s with true is refused before the component is looked for', async (_method, made) => {
-    const write = made(await newDatabase());
-    await eventually(async () => {
-      const told = await asked(write, FOR_THE_LEADER);
-      const leader = told.find(({ result }) => result === 'NOT_FOUND StateChangeNotFound')?.node;
-      expect(told.map(({ result }) => result).toSorted()).toEqual([
-        'NOT_FOUND StateChangeNotFound',
-        'UNAVAILABLE NotLeader',
-        'UNAVAILABLE NotLeader',
-      ]);
-      const refused = told.filter(({ result }) => result === 'UNAVAILABLE NotLeader');
-      expect(refused.map((each) => each.leader)).toEqual([leader, leader]);
-      const forAnybody = await asked(write, FOR_ANYBODY);
-      expect(forAnybody.map(({ result }) => result)).toEqual(nodes.map(() => 'NOT_FOUND StateChangeNotFound'));
+  it('a command with true is refused before the component is looked for', async () => {
+    const databaseName = await newDatabase();
+    const named = { databaseName, stateChangeName: 'none' };
+    const execution = ExecuteStateChangeRequest.fromPartial({
+      ...named,
+      version: 1,
+      request: { method: 'POST', path: '/' },
     });
+    const processing = ProcessStateChangeRequest.fromPartial({ ...named, command: { contentType: 'text/plain' } });
+    const writes: readonly Write[] = [
+      ({ client }, options) => client.call('executeStateChange', execution, options),
+      ({ client }, options) => client.call('processStateChange', processing, options),
+    ];
+    for (const write of writes) {
+      await eventually(async () => {
+        const told = await asked(write, FOR_THE_LEADER);
+        const leader = told.find(({ result }) => result === 'NOT_FOUND StateChangeNotFound')?.node;
+        const refused = told.filter(({ result }) => result === 'UNAVAILABLE NotLeader');
+        expect(refused.map((each) => each.leader)).toEqual([leader, leader]);
+        const forAnybody = await asked(write, FOR_ANYBODY);
+        expect(forAnybody.map(({ result }) => result)).toEqual(nodes.map(() => 'NOT_FOUND StateChangeNotFound'));
+      });
+    }
   });
 });

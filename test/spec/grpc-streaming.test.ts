@@ -41,10 +41,9 @@ async function nextRendering(): Promise<void> {
 const query = QueryEventsRequest.fromPartial({ databaseName });
 const log = ScanDatabaseLogRequest.fromPartial({ databaseName, direction: Direction.DIRECTION_FORWARD });
 
-describe('SPEC-GRPC-STREAMING', () => {
+describe.concurrent('SPEC-GRPC-STREAMING', () => {
   it.each([
     { method: 'queryEvents', op: 'query', request: query },
-    { method: 'queryEventBatches', op: 'query', request: query },
     { method: 'scanDatabaseLog', op: 'scan', request: log },
     { method: 'scanLogBatches', op: 'scan_batches', request: log },
   ] as const)('$method delivers what it has read while it reads', async ({ method, op, request }) => {

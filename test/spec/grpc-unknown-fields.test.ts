@@ -61,12 +61,6 @@ const KIND_RULE = 'must be one of min_revision, max_revision, revision_range; fo
 const REQUESTS: readonly (readonly [method: string, what: string, bytes: Buffer, fault: string])[] = [
   [
     'Transact',
-    'a selector of a constraint',
-    transacting(minRevision(field(2, LATER))),
-    absent('transaction.constraints[0].min_revision.selector.20', SELECTOR),
-  ],
-  [
-    'Transact',
     'a selector of a constraint, beside one that is known',
     transacting(minRevision(field(2, field(1, text('orders')), LATER))),
     absent('transaction.constraints[0].min_revision.selector.20', SELECTOR),
@@ -106,10 +100,7 @@ const REQUESTS: readonly (readonly [method: string, what: string, bytes: Buffer,
   ],
   ['QueryEvents', 'a query', Buffer.concat([NAME, field(2, LATER)]), absent('query.20', 'cairn.v1.EventQuery')],
   ['QueryEvents', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.QueryEventsRequest')],
-  ['QueryEventBatches', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.QueryEventsRequest')],
   ['ScanDatabaseLog', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.ScanDatabaseLogRequest')],
-  ['SubscribeEvents', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.SubscribeEventsRequest')],
-  ['CreateDatabase', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.CreateDatabaseRequest')],
   [
     'DeleteDatabase',
     'the request: a database_id that is a number',

@@ -1,39 +1,23 @@
 // Goal: commands over HTTP are decided and committed, once under their batch id, by every route that takes one, or
-// decided alone; and presenters make of a state what is asked for, as pages. Method: a real node and the example of a
-// bank, published as a user would.
+// decided alone. Method: a real node and the example of a bank, published as a user would.
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sharedServer } from '../support/shared-servers.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 
-/** Three components of 12 MB are built, published and started, on a machine with other things to do. */
+/** A component of 12 MB is built, published and started, on a machine with other things to do. */
 const BUILD_MS = 300_000;
 const JSON_TYPE = { 'content-type': 'application/json' };
-const VIEW = '/api/v1/db/bank/latest/state-views/balances/v1';
 
 const server = await sharedServer();
 
 beforeAll(async () => {
   await send('/api/v1/databases/bank');
-  const offers = ['text/csv', 'text/html'];
-  await publish('state-changes', { state_change_name: 'accounts', state_view_names: ['balances'] }, 'accounts');
-  await publish('presenters', { presenter_name: 'statement', content_types: offers }, 'statement');
-  const view = { content_type: 'application/json', query_temporality: 'revision' };
-  const byStream = { event_selector: { type: 'by_stream', value: 'accounts' } };
-  await publish(
-    'state-views',
-    { ...view, ...byStream, state_view_name: 'balances', presenter: 'statement' },
-    'balances',
-  );
-}, BUILD_MS);
-
-async function publish(kind: string, metadata: object, module: string): Promise<void> {
   const form = new FormData();
-  form.append('metadata', JSON.stringify(metadata));
-  form.append('wasm', new Blob([new Uint8Array(await builtComponent(`examples/bank/${module}.ts`))]));
-  const { status } = await fetch(`${server.http}/api/v1/db/bank/${kind}`, { method: 'POST', body: form });
-  expect([kind, status]).toEqual([kind, 201]);
-}
+  form.append('metadata', JSON.stringify({ state_change_name: 'accounts', state_view_names: ['balances'] }));
+  form.append('wasm', new Blob([new Uint8Array(await builtComponent('examples/bank/accounts.ts'))]));
+  expect((await fetch(`${server.http}/api/v1/db/bank/state-changes`, { method: 'POST', body: form })).status).toBe(201);
+}, BUILD_MS);
 
 function send(path: string, body?: unknown, headers: Readonly<Record<string, string>> = JSON_TYPE): Promise<Response> {
   const sent = body === undefined ? {} : { body: JSON.stringify(body), headers };
@@ -65,15 +49,6 @@ describe('SPEC-HTTP-R12', () => {
       revision: before + 1,
       event_id_mappings: [{ client_event_id: expect.any(String) }],
     });
-  });
-
-  it('is decided by what a State View says at that revision', async () => {
-    await execute('/accounts/view', { owner: 'vera' });
-    await execute('/accounts/view/deposits', { cents: 30 });
-    const path = '/api/v1/db/bank/state-changes/accounts/v1/execute';
-    const drain = (): Promise<Response> => send(path, { method: 'DELETE', path: '/accounts/view' });
-    expect(await bodyOf(drain())).toMatchObject([200, { transaction: { event_count: 1 } }]);
-    expect(await bodyOf(drain())).toEqual([200, { revision: await latest() }]);
   });
 
   it('refuses a command that is compressed, and does not hand it on as it is', async () => {
@@ -169,62 +144,5 @@ describe('SPEC-HTTP-COLLECTION-PROCESS', () => {
     ]);
     const listed = await fetch(`${server.http}/databases/bank/state-changes`);
     expect(await listed.json()).toEqual({ state_changes: [{ name: 'accounts', state_view_name: ['balances'] }] });
-  });
-});
-
-describe('SPEC-HTTP-R10', () => {
-  it('negotiates what the presenter offers, and says that it did', async () => {
-    await execute('/accounts/f', { owner: 'fay' });
-    const get = (accept: string, search = ''): Promise<Response> =>
-      fetch(`${server.http}${VIEW}${search}`, { headers: { accept } });
-    const csv = await get('text/*');
-    expect([csv.status, csv.headers.get('content-type'), csv.headers.get('vary')]).toEqual([200, 'text/csv', 'accept']);
-    expect(await csv.text()).toMatch(/^account,owner,cents\n(?:.*\n)*f,fay,0\n/);
-    const none = await get('image/png');
-    expect([none.status, ((await none.json()) as { error: { details: object } }).error.details]).toMatchObject([
-      406,
-      { reason: 'NotAcceptable' },
-    ]);
-    const refused = await get('text/html');
-    expect([refused.status, await refused.text()]).toEqual([
-      400,
-      expect.stringContaining('text/html is not made here'),
-    ]);
-    const tag = csv.headers.get('etag') ?? '';
-    const kept = await fetch(csv.url, { headers: { accept: 'text/csv', 'if-none-match': tag } });
-    expect(kept.status).toBe(304);
-    const any = await fetch(csv.url, { headers: { accept: 'text/csv', 'if-none-match': '*' } });
-    expect(any.status).toBe(200);
-  });
-
-  it('gives the next page as a link, and the presenter its parameters', async () => {
-    const accounts = Array.from({ length: 101 }, (_, n) => `p${n}`);
-    const events = accounts.map((subject) => ({
-      id: subject,
-      specversion: '1.0',
-      type: 'account.opened',
-      source: 'accounts',
-      subject,
-      data: { owner: 'x' },
-    }));
-    await send('/api/v1/db/bank', { events });
-    const first = await fetch(`${server.http}${VIEW}`);
-    const link = first.headers.get('link') ?? '';
-    const next = /^<(.*\?continuation=100)>; rel="next"$/.exec(link)?.[1] ?? '';
-    expect((await first.text()).split('\n')).toHaveLength(102);
-    const second = await fetch(`${server.http}${next}`);
-    expect([second.headers.get('link'), (await second.text()).includes('p100,x,0\n')]).toEqual([null, true]);
-    const strange = await fetch(`${server.http}${VIEW}?continuation=x`);
-    expect([strange.status, await strange.text()]).toEqual([400, expect.stringContaining('No such page')]);
-  });
-});
-
-describe('SPEC-HTTP-R11', () => {
-  it('sends a body that is soon complete whole, with its length', async () => {
-    await execute('/accounts/g', { owner: 'Zoë' });
-    const response = await fetch(`${server.http}${VIEW}?continuation=100`);
-    const body = Buffer.from(await response.arrayBuffer());
-    expect(response.headers.get('content-length')).toBe(String(body.length));
-    expect(body.toString()).toContain('Zoë');
   });
 });

@@ -38,75 +38,12 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
   });
 
   it.each([
-    [{}, IN_ORDER],
-    [{ selector: { equals: { stream: 'carts' } } }, ['2.0', '4.0']],
-    [{ selector: { equals: { eventType: 'order.paid' } } }, ['3.0']],
-    [{ selector: { equals: { subject: { hasValue: true, value: 'ada' } } } }, ['1.0', '3.0']],
-    [{ selector: { equals: { subject: { value: 'ada' } } } }, ['2.0', '5.0', '5.1', '5.2', '5.3', '5.4']],
-    [{ selector: { startsWith: { eventType: 'cart.' } } }, ['2.0', '4.0']],
-    [{ selector: { startsWith: { subject: 'ada' } } }, ['1.0', '3.0', '4.0']],
-    [
-      { selector: { or: [{ equals: { eventType: 'cart.filled' } }, { equals: { eventType: 'order.paid' } }] } },
-      ['2.0', '3.0'],
-    ],
-    [
-      {
-        selector: {
-          and: [{ equals: { stream: 'orders' } }, { equals: { subject: { hasValue: true, value: 'ada' } } }],
-        },
-      },
-      ['1.0', '3.0'],
-    ],
-    [{ direction: 'REVERSE', limit: 3 }, ['5.4', '5.3', '5.2']],
+    [{ selector: { startsWith: { eventType: 'cart.' } }, direction: 'REVERSE', limit: 1 }, ['4.0']],
     [{ range: { revision: { startAt: 2, endAt: 4 } } }, ['2.0', '3.0', '4.0']],
-    [{ range: { revision: { startAt: 9 } } }, []],
     [{ range: { revision: 9 } }, []],
-    [{ selector: { equals: { stream: 'none' } } }, []],
     [{ range: { effectiveTime: { endAt: '2024-01-03T00:00:00Z' } } }, ['2.0', '4.0', '3.0']],
-    [
-      { range: { effectiveTime: { startAt: '2024-01-02T00:00:00Z', endAt: '2024-01-05T00:00:00Z' } } },
-      ['4.0', '3.0', '1.0'],
-    ],
-    [
-      { range: { effectiveTime: { endAt: '2024-01-05T00:00:00Z' } }, direction: 'REVERSE' },
-      ['1.0', '3.0', '4.0', '2.0'],
-    ],
   ])('answers %j', async (question, expected) => {
     expect(idsOf(await query(question))).toEqual(expected);
-  });
-
-  it('never shows an event above the revision', async () => {
-    expect(idsOf(await query({ direction: 'REVERSE' }, 2))).toEqual(['2.0', '1.1', '1.0']);
-    expect(idsOf(await query({ range: { effectiveTime: { endAt: '2030-01-01T00:00:00Z' } } }, 2))).toEqual([
-      '2.0',
-      '1.0',
-      '1.1',
-    ]);
-  });
-
-  it.each([{ limit: 3 }, { limit: 3, direction: 'REVERSE' }, { limit: 1, selector: { equals: { stream: 'orders' } } }])(
-    'pages of %j by their links give the whole answer',
-    async (question) => {
-      const seen: string[] = [];
-      let path: string | undefined = `/db/${name}/5/events?q=${q(question)}`;
-      while (path !== undefined) {
-        const answer = await api.get(path);
-        const { has_more, next, events } = jsonOf(answer) as EventPage;
-        expect(has_more).toBe(next !== undefined);
-        expect(answer.headers.get('link')).toBe(next === undefined ? null : `<${next}>; rel="next"`);
-        seen.push(...events.map(({ id }) => id));
-        path = next;
-      }
-      const { limit: _limit, ...whole } = question;
-      expect(seen).toEqual(idsOf(await query(whole)));
-    },
-  );
-
-  it('pages along effective time by their links', async () => {
-    const range = { effectiveTime: { endAt: '2024-01-05T00:00:00Z' } };
-    const first = jsonOf(await query({ limit: 2, range })) as EventPage;
-    expect(first.events.map(({ id }) => id)).toEqual(['2.0', '4.0']);
-    expect(idsOf(await api.get(first.next ?? ''))).toEqual(['3.0', '1.0']);
   });
 
   it('reports the cut that it applied', async () => {
@@ -133,16 +70,7 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
   it.each([
     ['with both cuts', { range: { effectiveTime: { endAt: '2024-01-01T00:00:00Z', endAtNow: true } } }],
     ['with neither cut', { range: { effectiveTime: { startAt: '2024-01-01T00:00:00Z' } } }],
-    ['with endAtNow: false', { range: { effectiveTime: { endAtNow: false } } }],
-    ['with a time that is none', { range: { effectiveTime: { endAt: '2024-01-01' } } }],
-    ['with a crossed range', { range: { revision: { startAt: 4, endAt: 2 } } }],
-    ['with an unknown direction', { direction: 'UP' }],
-    ['with an unknown member', { selectors: [] }],
     ['with an unknown attribute', { selector: { equals: { colour: 'red' } } }],
-    ['with a limit of 0', { limit: 0 }],
-    ['with a limit beyond a page', { limit: 1001 }],
-    ['that is an array', []],
-    ['that is null', null],
     ['that is no JSON', '{"selector":'],
   ])('answers 400 to a query %s', async (_what, question) => {
     const { details } = errorOf(await query(question), INVALID_ARGUMENT);
@@ -168,27 +96,6 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
 });
 
 describe('SPEC-HTTP-COLLECTION-QUERY: POST /databases/{database_name}/query', () => {
-  it.each([
-    [{}, IN_ORDER],
-    [{ selectors: [] }, IN_ORDER],
-    [{ selectors: [{ stream: 'carts' }] }, ['2.0', '4.0']],
-    [{ selectors: [{ event_type: 'order.paid' }, { event_type: 'cart.filled' }] }, ['2.0', '3.0']],
-    [{ selectors: [{ stream: 'orders', subject: 'ada' }] }, ['1.0', '3.0']],
-    [{ selectors: [{ source: '/db/shop/streams/carts' }] }, ['2.0']],
-    [{ revision_range: { start: 2, end: 3 } }, ['2.0', '3.0']],
-    [{ effective_time_range: { start: '2024-01-01T00:00:00Z', end: '2024-01-02T12:00:00Z' } }, ['2.0', '4.0']],
-    [{ direction: 'reverse', limit: 2 }, ['5.4', '5.3']],
-    [{ after: { revision: 5, index: 2 } }, ['5.3', '5.4']],
-  ])('answers %j', async (body, expected) => {
-    expect(idsOf(await search(body))).toEqual(expected);
-  });
-
-  it('gives every event its revision, index and recordedtime', async () => {
-    const { events } = jsonOf(await search({ revision_range: { start: 5, end: 5 } })) as EventPage;
-    expect(events.map(({ revision, index }) => [revision, index])).toEqual([0, 1, 2, 3, 4].map((index) => [5, index]));
-    expect(new Set(events.map(({ recordedtime }) => recordedtime)).size).toBe(1);
-  });
-
   it('pages by next_cursor at the revision of the first page (TH8)', async () => {
     const own = uniqueName();
     await api.create(own);
@@ -207,25 +114,9 @@ describe('SPEC-HTTP-COLLECTION-QUERY: POST /databases/{database_name}/query', ()
     }
   });
 
-  it.each([
-    [{ limit: 1001 }],
-    [{ limit: 0 }],
-    [{ limit: '5x' }],
-    [{ revision_range: { start: 3, end: 2 } }],
-    [{ revision_range: 3 }],
-    [{ effective_time_range: { start: 'x' } }],
-    [{ direction: 'sideways' }],
-    [{ selectors: { stream: 'a' } }],
-    [{ selectors: [{ stream: '' }] }],
-    [{ selector: {} }],
-    [{ after: 'no cursor' }],
-    [[]],
-  ])('answers 400 to %j', async (body) => {
-    expect(errorOf(await search(body))).toMatchObject(INVALID_ARGUMENT);
-  });
-
-  it('answers 404 in a missing database', async () => {
+  it('answers 404 in a missing database, and 400 to a body that is none', async () => {
     expect(errorOf(await api.post('/databases/missing/query', {}))).toMatchObject(NOT_FOUND);
+    expect(errorOf(await search([]))).toMatchObject(INVALID_ARGUMENT);
   });
 });
 
@@ -243,11 +134,6 @@ describe('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events', () =
     );
   });
 
-  it('goes on inside a transaction', async () => {
-    const first = jsonOf(await api.get(`/databases/${name}/events?limit=7`)) as EventPage;
-    expect(idsOf(await api.get(`/databases/${name}/events?after=${first.next_cursor}`))).toEqual(['5.2', '5.3', '5.4']);
-  });
-
   it('takes a revision as after', async () => {
     expect(idsOf(await api.get(`/databases/${name}/events?after=3`))).toEqual(IN_ORDER.slice(4));
     expect(idsOf(await api.get(`/databases/${name}/events?after=5`))).toEqual([]);
@@ -256,35 +142,12 @@ describe('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events', () =
     }
   });
 
-  it('refuses the cursor of a database that was re-created', async () => {
-    const own = uniqueName();
-    await api.create(own);
-    await api.commit(own, cloudEvent('a'), cloudEvent('b'));
-    const { next_cursor } = jsonOf(await api.get(`/databases/${own}/events?limit=1`)) as EventPage;
-    await api.delete(`/databases/${own}`);
-    await api.create(own);
-    // As long as the new one has no such revision, too.
-    for (const id of ['c', 'd']) {
-      const { message, ...rest } = errorOf(await api.get(`/databases/${own}/events?after=${next_cursor}`));
-      expect(rest).toMatchObject(NOT_FOUND);
-      expect(message).toContain('The cursor is not of the database that is now called');
-      await api.commit(own, cloudEvent(id));
-    }
-  });
-
-  it.each([
-    'limit=0',
-    'limit=1001',
-    'limit=x',
-    'limit=',
-    'limit=1&limit=2',
-    'after=-1',
-    'after=1.5',
-    'after=',
-    'after=%ff',
-  ])('answers 400 to ?%s', async (parameters) => {
-    expect(errorOf(await api.get(`/databases/${name}/events?${parameters}`))).toMatchObject(INVALID_ARGUMENT);
-  });
+  it.each(['limit=0', 'limit=1001', 'limit=', 'limit=1&limit=2', 'after=-1', 'after='])(
+    'answers 400 to ?%s',
+    async (parameters) => {
+      expect(errorOf(await api.get(`/databases/${name}/events?${parameters}`))).toMatchObject(INVALID_ARGUMENT);
+    },
+  );
 });
 
 describe('what after may be', () => {

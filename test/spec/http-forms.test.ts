@@ -2,7 +2,6 @@
 // what is wrong at its field, and is done once; no page of another origin sends one (TH14). Method: a real node, forms
 // as browsers send them, and what they did read from the API; hostile forms by a table.
 import { describe, expect, it } from 'vitest';
-import { ROUTES } from '../../src/transport/http/routes.ts';
 import { BROWSER, FORM_TYPE, FROM_HERE, sendForm, shownForm, valuesOf } from '../support/forms.ts';
 import {
   type Answer,
@@ -119,9 +118,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
 
   it.each([
     ['events', '[{"id":"a"}]', /^events at \[0\]\.specversion is required.*; at \[0\]\.source is/],
-    ['events', '[1,', /^events must be JSON: .*line 1, column 4/],
-    ['events', '[], "conditions": []', /^events must be JSON/],
-    ['events', '{}', /^events must be a/],
+    ['events', '[], "conditions": []', /^events must be JSON: .*line 1, column 3/],
     ['events', '', /^events must have at least one event/],
     ['conditions', '[{"min_revision":{}}]', /^conditions at \[0\]/],
     ['transaction_id', 'no UUID', /^transaction id must be .*; found "no UUID"/],
@@ -209,29 +206,10 @@ describe('SPEC-HTTP-FORMS: components', () => {
     const { title, summary } = shownForm(refused);
     expect([refused.status, title, summary.includes('state_change_name')]).toEqual([400, 'That did not work', true]);
   });
-
-  it('forget what they have folded', async () => {
-    const answer = await sendForm(api, `/api/v1/db/${name}/state-views/all/expire-snapshots`, '');
-    expect([answer.status, shownForm(answer).title]).toEqual([200, 'Forgotten']);
-    expect(shownForm(answer).summary).toMatch(/the fold epoch is \d+/);
-  });
 });
 
 describe('SPEC-HTTP-FORMS: a request', () => {
   it('is a form where its route is offered, and where it asks for a page', async () => {
-    const offered = ROUTES.filter((route) => route.offered !== undefined).map(
-      ({ method, path }) => `${method} ${path}`,
-    );
-    expect(offered.toSorted()).toEqual([
-      'POST /api/v1/db',
-      'POST /api/v1/db/{database}',
-      'POST /api/v1/db/{database}/presenters',
-      'POST /api/v1/db/{database}/state-changes',
-      'POST /api/v1/db/{database}/state-changes/{name}/v{version}/execute',
-      'POST /api/v1/db/{database}/state-views',
-      'POST /api/v1/db/{database}/state-views/{name}/expire-snapshots',
-      'POST /api/v1/db/{database}/{revision}/state-changes/{name}/v{version}',
-    ]);
     const own = await created();
     const fields = { events: EVENTS, transaction_id: crypto.randomUUID() };
     for (const accept of ['application/json', '*/*', 'text/plain', 'application/json, text/html;q=0.5']) {
@@ -276,41 +254,25 @@ describe('SPEC-HTTP-FORMS: a node without a copy', () => {
 });
 
 describe('SPEC-HTTP-FORMS: hostile forms', () => {
-  const bytes = (...parts: readonly (string | readonly number[])[]): Uint8Array =>
-    Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+  const manyFields = Array.from({ length: 5000 }, (_, at) => `f${at}=1`).join('&');
   const deep = `${'['.repeat(2000)}${']'.repeat(2000)}`;
 
   it.each([
-    ['a percent sign alone', 'events=%', 'must have percent encodings of UTF-8'],
     ['half of a percent encoding', 'events=%4', 'must have percent encodings of UTF-8'],
-    ['no hexadecimal digits', 'events=%zz', 'must have percent encodings of UTF-8'],
-    ['a byte that is no UTF-8', 'commit_message=%ff', 'must have percent encodings of UTF-8'],
     ['half of a surrogate pair', 'commit_message=%ed%a0%80', 'must have percent encodings of UTF-8'],
-    ['raw bytes that are no UTF-8', bytes('commit_message=', [0xff, 0xfe]), 'must be fields in UTF-8'],
+    ['raw bytes that are no UTF-8', Buffer.from('a=\xff', 'latin1'), 'must be fields in UTF-8'],
     ['a name that is none', '%ff=1', 'must have percent encodings of UTF-8'],
-    ['a field twice', 'events=[]&events=[]', 'events must be given once'],
     ['a field nobody knows', 'event=[]', 'event is no field of this form: it has events, conditions'],
     ['a field of every object', '__proto__=1', '__proto__ is no field of this form'],
-    ['the body of another form', 'body={}', 'body is no field of this form'],
-    [
-      'thousands of fields',
-      Array.from({ length: 5000 }, (_, at) => `f${at}=1`).join('&'),
-      'must have at most 32 fields',
-    ],
+    ['thousands of fields', manyFields, 'must have at most 32 fields'],
     ['thousands of one field', 'events=1&'.repeat(5000), 'events must be given once'],
     ['a depth that nobody needs', `events=${encodeURIComponent(deep)}`, 'events must be JSON'],
-    ['JSON as it stands', '{"events":[]}', 'is no field of this form'],
   ])('with %s are refused by what is wrong with them', async (_what, body, message) => {
     const own = await created();
     const answer = await sendForm(api, `/api/v1/db/${own}`, body);
     const { title, summary } = shownForm(answer);
     expect([answer.status, title, summary]).toEqual([400, 'That did not work', expect.stringContaining(message)]);
     expect(await api.latestRevision(own)).toBe(0);
-  });
-
-  it('of nothing but separators are empty', async () => {
-    const answer = await sendForm(api, '/api/v1/db', '&'.repeat(10_000));
-    expect([answer.status, shownForm(answer).faults]).toEqual([400, ['database name is missing']]);
   });
 
   it('in another charset, or compressed, are refused', async () => {
@@ -353,16 +315,19 @@ describe('SPEC-HTTP-FORMS: the query builder', () => {
   };
 
   it.each([
-    ['value1=orders', { selector: { equals: { stream: 'orders' } } }],
     ['attribute1=subject&value1=ada', { selector: { equals: { subject: { hasValue: true, value: 'ada' } } } }],
     [
       'join=or&attribute2=eventType&operator2=startsWith&value2=a.&value5=b',
       { selector: { or: [{ startsWith: { eventType: 'a.' } }, { equals: { stream: 'b' } }] } },
     ],
-    ['start=2&end=+3+', { range: { revision: { startAt: '2', endAt: '3' } } }],
-    ['from=2026-01-01T00:00:00Z', { range: { effectiveTime: { startAt: '2026-01-01T00:00:00Z', endAtNow: true } } }],
-    ['until=2026-01-01T00:00:00Z', { range: { effectiveTime: { endAt: '2026-01-01T00:00:00Z' } } }],
-    ['limit=3&direction=REVERSE', { limit: '3', direction: 'REVERSE' }],
+    [
+      'start=2&from=2026-01-01T00:00:00Z&limit=3&direction=REVERSE',
+      {
+        range: { revision: { startAt: '2' }, effectiveTime: { startAt: '2026-01-01T00:00:00Z', endAtNow: true } },
+        limit: '3',
+        direction: 'REVERSE',
+      },
+    ],
   ])('leads from %s to the events', async (query, expected) => {
     const answer = await asked(query, { accept: '*/*' });
     expect(qOf(answer)).toMatchObject(expected);
@@ -373,15 +338,10 @@ describe('SPEC-HTTP-FORMS: the query builder', () => {
 
   it.each([
     ['attribute3=source&operator3=startsWith&value3=a', 'value3', /must|unknown/],
-    ['value2=a&attribute4=eventType&value4=%00', 'value4', /must/],
     ['attribute1=nothing&value1=a', 'attribute1', /must be one of stream, eventType/],
-    ['join=xor&value1=a&value2=b', 'join', /must be one of and, or; found "xor"/],
-    ['start=x', 'start', /must/],
     ['start=4&end=3', 'end', /must/],
-    ['from=yesterday', 'from', /must/],
     ['from=2026-02-01T00:00:00Z&until=2026-01-01T00:00:00Z', 'until', /must/],
     ['limit=0', 'limit', /must/],
-    ['direction=UP', 'direction', /must be one of FORWARD, REVERSE/],
   ])('says what is wrong with %s at the field', async (query, field, fault) => {
     const answer = await asked(query);
     const faults = [...answer.text.matchAll(/<strong class="fault" id="([^"]*)-fault">([^<]*)</g)];

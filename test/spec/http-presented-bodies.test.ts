@@ -3,8 +3,6 @@
 // node; a presenter that writes what the query string says; replies as bytes from a socket.
 
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { get, type IncomingMessage } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PORTIONED } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
@@ -149,21 +147,6 @@ describe('SPEC-HTTP-R11', { timeout: SLOW_MS }, () => {
     );
   });
 
-  it('ends so a body of more than 256 MiB', async () => {
-    const cut = await drained({ count: 1025, bytes: 256 * KIB });
-    expect(cut).toEqual({ status: 200, isComplete: false, byteCount: expect.any(Number) });
-    expect(cut.byteCount).toBeLessThanOrEqual(256 * MIB);
-    expect(cut.byteCount).toBeGreaterThan(200 * MIB);
-  });
-
-  it('gives HTTP/1.0 all of it with its length, whatever it takes to be made', async () => {
-    const portions = { count: 40, bytes: 50_001 };
-    const reply = await replyTo(portions, '1.0');
-    expect([reply.status, reply.headers.get('content-length')]).toEqual([200, `${40 * 50_001}`]);
-    expect(reply.headers.get('transfer-encoding')).toBeUndefined();
-    expect(digestOf(Buffer.from(reply.body, 'latin1'))).toBe(digestOf(written(portions)));
-  });
-
   it('answers HTTP/1.0 with an error for what fails at its very end, and for more than 16 MiB', async () => {
     const failed = await replyTo({ count: 40, bytes: 50_001, refuses: true }, '1.0');
     expect([failed.status, JSON.parse(failed.body)]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }]);
@@ -181,19 +164,3 @@ describe('SPEC-HTTP-R11', { timeout: SLOW_MS }, () => {
     expect([reply.status, reply.body, reply.headers.get('content-type')]).toEqual([200, '', 'text/plain']);
   });
 });
-
-/** Of a body that is read to its end, and thrown away. */
-async function drained(
-  portions: Portions,
-): Promise<{ readonly status: number | undefined; readonly isComplete: boolean; readonly byteCount: number }> {
-  const [answer]: [IncomingMessage] = (await once(get(`${server.http}${pathOf(portions)}`), 'response')) as [
-    IncomingMessage,
-  ];
-  let byteCount = 0;
-  answer.on('data', (bytes: Uint8Array) => {
-    byteCount += bytes.length;
-  });
-  answer.on('error', () => undefined);
-  await new Promise<void>((resolve) => answer.on('close', () => resolve()));
-  return { status: answer.statusCode, isComplete: answer.complete, byteCount };
-}

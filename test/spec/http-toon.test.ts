@@ -64,37 +64,18 @@ function bare(data: unknown): unknown {
 describe('SPEC-HTTP-ACCEPT', () => {
   it.each([
     ['text/plain', TOON_TYPE],
-    ['text/plain; charset=utf-8', TOON_TYPE],
-    ['TEXT/PLAIN;charset=UTF-8', TOON_TYPE],
-    ['text/*', TOON_TYPE],
     ['text/html, text/plain', TOON_TYPE],
-    ['application/json;q=0.5, text/plain;q=0.6', TOON_TYPE],
-    ['application/json;q=0.5, text/plain', TOON_TYPE],
-    ['*/*;q=0.1, text/plain;q=0.2', TOON_TYPE],
-    ['application/json;q=0, text/*;q=0.001', TOON_TYPE],
-    ['text/plain, */*', TOON_TYPE],
     ['text/plain, application/json', JSON_TYPE],
-    ['application/json, text/plain, */*', JSON_TYPE],
-    ['text/plain;q=0.5, application/json;q=0.6', JSON_TYPE],
-    ['text/plain;q=0', JSON_TYPE],
-    ['text/plain;charset=latin1', JSON_TYPE],
-    ['text/html', HTML_TYPE],
     ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', HTML_TYPE],
-    ['text/html;q=0.5, application/json', JSON_TYPE],
-    ['text/html;q=0.5, */*;q=0.4', HTML_TYPE],
-    ['text/csv', JSON_TYPE],
-    ['*/*', JSON_TYPE],
+    ['image/png', JSON_TYPE],
+    ['application/json;q=0', JSON_TYPE],
+    [';;,', JSON_TYPE],
     ['', JSON_TYPE],
   ])('%j gives %s', async (accept, type) => {
     for (const path of ['/', AT, `${AT}/events`]) {
-      const answer = await api.get(path, { accept });
-      const { headers } = answer;
-      expect([path, answer.status, headers.get('content-type'), headers.get('vary')]).toEqual([
-        path,
-        200,
-        type,
-        'accept',
-      ]);
+      const { status, headers } = await api.get(path, { accept });
+      const told = [status, headers.get('content-type'), headers.get('vary')];
+      expect([path, ...told]).toEqual([path, 200, type, 'accept']);
     }
   });
 
@@ -147,20 +128,6 @@ describe('SPEC-HTTP-TOON: the data', () => {
       expect.stringMatching(/^ {2}"5\.1",orders,"1\.0",order\.shipped,5,1,"[-\dT:.]+Z",1$/),
     ]);
   });
-
-  it('loses nothing of a payload', async () => {
-    const own = uniqueName();
-    await api.create(own);
-    const payloads = ['{"n":9007199254740993}', '19.90', '"05"', '{"a":1,"a":2}', '[1,{"---":"Links:"}]', 'null'];
-    const events = payloads.map(
-      (data, at) => `{"id":"${at}","source":"s","specversion":"1.0","type":"t","data":${data}}`,
-    );
-    await api.post(`/databases/${own}/events`, `{"events":[${events.join()}]}`);
-    const { data } = readToonPage((await toon(`/db/${own}/1/events`)).text);
-    expect(data).toMatchObject({ events: payloads.map((text) => ({ data_json: text })) });
-    const single = readToonPage((await toon(`/db/${own}/1/events/1`)).text);
-    expect(single.data).toMatchObject({ id: '0', data_json: payloads[0] });
-  });
 });
 
 describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
@@ -189,10 +156,7 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
 
   it.each([
     ['/events', 50],
-    ['/events?limit=7', 7],
-    ['/events?limit=1000', 250],
     [`/events?q=${q({ limit: 900 })}`, 250],
-    ['/streams/orders', 50],
   ])('%s have %i events, and lead through all', async (path, size) => {
     const [sizes, ids] = await walked(`/db/${own}/1${path}`, 'events', 'id');
     expect([sizes[0], sizes.length]).toEqual([size, Math.ceil(1000 / size)]);
@@ -272,26 +236,21 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
 });
 
 describe('SPEC-HTTP-R6: pages of either rendering', () => {
-  const FIXED = ['', '/events', '/events?limit=1', '/events/1', '/streams', '/streams/orders', '/state-views'];
+  const FIXED = ['', '/events?limit=1', '/events/1', '/streams', '/streams/orders', '/state-views'];
 
   it.each(FIXED)('%j at a number have tags of their own, and are 304 to who has them', async (path) => {
-    const tags = [];
+    const tags: string[] = [];
     for (const accept of ['application/json', 'text/plain']) {
       const { headers } = await api.get(`${AT}${path}`, { accept });
       const etag = headers.get('etag') ?? '';
       expect(headers.get('cache-control')).toBe('public, max-age=60');
       tags.push(etag);
       const kept = await api.get(`${AT}${path}`, { accept, 'if-none-match': `"other", ${etag}` });
-      expect([kept.status, kept.text, kept.headers.get('etag'), kept.headers.get('vary')]).toEqual([
-        304,
-        '',
-        etag,
-        'accept',
-      ]);
+      const told = [kept.status, kept.text, kept.headers.get('etag'), kept.headers.get('vary')];
+      expect(told).toEqual([304, '', etag, 'accept']);
       expect((await api.get(`${AT}${path}`, { accept, 'if-none-match': '*' })).status).toBe(304);
-      expect((await api.get(`${AT}${path}`, { accept, authorization: 'x' })).headers.get('cache-control')).toMatch(
-        /^private/,
-      );
+      const known = await api.get(`${AT}${path}`, { accept, authorization: 'x' });
+      expect(known.headers.get('cache-control')).toMatch(/^private/);
     }
     expect(new Set(tags).size).toBe(2);
     const other = { accept: 'text/plain', 'if-none-match': tags[0] ?? '' };
@@ -316,29 +275,15 @@ describe('SPEC-HTTP-R6: pages of either rendering', () => {
     await api.delete(`/databases/${own}/state-views/timed`);
     expect(await tag()).not.toBe(before);
   });
-
-  it('have another tag in another instance of the name', async () => {
-    const own = uniqueName();
-    const tags = [];
-    for (let round = 0; round < 2; round++) {
-      await api.create(own);
-      tags.push((await api.get(`/db/${own}/0`, TEXT)).headers.get('etag'));
-      await api.delete(`/databases/${own}`);
-    }
-    expect(new Set(tags).size).toBe(2);
-  });
 });
 
 describe('SPEC-HTTP-TOON: errors', () => {
   it.each([
     `/db/${name}/99`,
-    `/db/${name}/x`,
     '/db/none/latest',
     `${AT}/streams/none`,
-    `${AT}/events?limit=0`,
     `${AT}/events?q=x`,
     `/api/v1/db/${name}/${LAST_REVISION}/state-views/one/v1`,
-    `/api/v1/db/${name}/state-views`,
     '/nothing',
     '/%ff',
   ])('of %s say what those in JSON say, and where to go on', async (path) => {
@@ -352,18 +297,11 @@ describe('SPEC-HTTP-TOON: errors', () => {
     expect(['etag', 'cache-control'].filter((header) => text.headers.has(header))).toEqual([]);
   });
 
-  it('of writes are JSON', async () => {
-    const none = { method: 'DELETE', headers: TEXT };
+  it('of writes are JSON, and of a query by its body TOON', async () => {
     expect(errorOf(await api.post(`/api/v1/db/${name}`, {}, TEXT)).status).toBe(400);
-    expect(errorOf(await api.post('/api/v1/db', {}, TEXT)).status).toBe(400);
-    expect(errorOf(await api.send('/databases/none', none)).status).toBe(404);
-  });
-
-  it('of a query by its body are TOON', async () => {
-    const answer = await api.post(`/databases/${name}/query`, { limit: 0 }, TEXT);
-    expect([answer.status, readToonPage(answer.text).data]).toMatchObject([
-      400,
-      { error: { code: 'INVALID_ARGUMENT' } },
-    ]);
+    expect(errorOf(await api.send('/databases/none', { method: 'DELETE', headers: TEXT })).status).toBe(404);
+    const { status, text } = await api.post(`/databases/${name}/query`, { limit: 0 }, TEXT);
+    const error = { code: 'INVALID_ARGUMENT' };
+    expect([status, readToonPage(text).data]).toMatchObject([400, { error }]);
   });
 });

@@ -1,12 +1,11 @@
 // Goal: an eager State View follows its log on every node that holds a copy, and on no other, whoever leads and
 // whatever has ended meanwhile, so that the next read folds next to nothing; seen by what a node says that it has
-// folded (ADR 0113); a scheduled one does so at its times. Method: four real nodes in this process, three copies, over
+// folded (ADR 0113). Method: four real nodes in this process, three copies, over
 // gRPC and HTTP; the one that leads hands over and ends while somebody writes.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   ActivateStateViewRequest,
-  DeactivateStateViewRequest,
   MaintenanceMode,
   PublishStateViewRequest,
 } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
@@ -20,51 +19,34 @@ const DEADLINE = { deadlineMs: 60_000 };
 const databaseName = 'bank';
 const version = { databaseName, stateViewName: 'counted', version: 1 };
 let nodes: TestServer[] = [];
-/** Events that there are. */
-let total = 10_000;
 /** Those of the nodes that have a copy. */
 let holders: readonly TestServer[] = [];
 const RENDERED = /^http_server_request_duration_seconds_count\{.*state-views.*code="200"\} (\d+)$/gm;
 
-beforeAll(() => begin(['one', 'two', 'three', 'four'], MaintenanceMode.MAINTENANCE_MODE_EAGER), SLOW_MS);
-
-/** Nodes of these names, and the view in this mode. */
-async function begin(names: readonly string[], mode: MaintenanceMode, ...flags: readonly string[]): Promise<void> {
-  for (const name of names) {
+beforeAll(async () => {
+  for (const name of ['one', 'two', 'three', 'four']) {
     const join = nodes[0] === undefined ? [] : [`--join=${nodes[0].peer}`];
-    const own = ['--peer-port=0', '--guest-executors=1', `--node-name=${name}`];
-    nodes.push(await startTestServer(...own, ...join, ...flags));
+    nodes.push(await startTestServer('--peer-port=0', '--guest-executors=1', `--node-name=${name}`, ...join));
   }
   // A database that is there before moves to those that join, and may change its leader meanwhile.
   await untilAllAreVoters(nodeAt(0), 3);
   await nodeAt(0).client.send('createDatabase', { databaseName });
   const wasmBytes = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: false })).bytes());
-  const { stateViewName } = version;
-  const published = { databaseName, stateViewName, contentType: 'application/octet-stream', wasmBytes };
+  const published = { databaseName, stateViewName: version.stateViewName, contentType: 'text/x', wasmBytes };
   const request = PublishStateViewRequest.fromPartial({ ...published, eventSelection: { selectors: [] } });
   await nodeAt(0).client.send('publishStateView', request, DEADLINE);
-  await activate(mode);
-}
+  const eager = { ...version, maintenanceMode: MaintenanceMode.MAINTENANCE_MODE_EAGER };
+  await nodeAt(1).client.send('activateStateView', ActivateStateViewRequest.fromPartial(eager), DEADLINE);
+}, SLOW_MS);
 
-afterAll(end, SLOW_MS);
-
-async function end(): Promise<void> {
+afterAll(async () => {
   for (const node of nodes.toReversed()) await node[Symbol.asyncDispose]();
-  nodes = [];
-}
+}, SLOW_MS);
 
 function nodeAt(place: number): TestServer {
   const node = nodes[place];
   if (node === undefined) throw new Error(`there is no node ${place}`);
   return node;
-}
-
-async function activate(maintenanceMode: MaintenanceMode): Promise<void> {
-  await nodeAt(1).client.send(
-    'activateStateView',
-    ActivateStateViewRequest.fromPartial({ ...version, maintenanceMode }),
-    DEADLINE,
-  );
 }
 
 async function transact(node: TestServer, count: number): Promise<void> {
@@ -99,7 +81,6 @@ interface Shown {
   readonly reads: number;
   readonly maintenance: number;
   readonly eager: number;
-  readonly scheduled: number;
   /** Reads of State Views that were answered. */
   readonly rendered: number;
 }
@@ -116,7 +97,6 @@ async function shownBy({ metrics }: TestServer): Promise<Shown> {
     reads: valueOf('cairn_stateview_events_folded_total{by="reads"}'),
     maintenance: valueOf('cairn_stateview_events_folded_total{by="maintenance"}'),
     eager: valueOf('cairn_stateview_maintained{mode="eager"}'),
-    scheduled: valueOf('cairn_stateview_maintained{mode="scheduled"}'),
     rendered: [...body.matchAll(RENDERED)].reduce((sum, [, count]) => sum + Number(count), 0),
   };
 }
@@ -200,45 +180,8 @@ describe('an eager State View', { timeout: SLOW_MS }, () => {
     const leads = await leader(nodeAt(0));
     expect(holders.map(({ grpc }) => grpc)).toContain(leads);
     expect([holders.length, leads !== led]).toEqual([2, true]);
-    total += written + 501;
+    const total = 10_000 + written + 501;
     expect(await followed(total)).toEqual([0, 0]);
     expect(await Promise.all(holders.map(read))).toEqual([total, total]);
-  });
-
-  it('is followed no longer when it is deactivated, and catches up when it is eager again', async () => {
-    await nodeAt(0).client.send('deactivateStateView', DeactivateStateViewRequest.fromPartial(version), DEADLINE);
-    await Promise.all(holders.map((node) => shown(node, { eager: 0 })));
-    await transact(nodeAt(0), 300);
-    await activate(MaintenanceMode.MAINTENANCE_MODE_EAGER);
-    total += 300;
-    expect(await followed(total)).toEqual([0, 0]);
-    expect(await Promise.all(holders.map(read))).toEqual([total, total]);
-  });
-});
-
-describe('a scheduled State View', { timeout: SLOW_MS }, () => {
-  beforeAll(async () => {
-    await end();
-    const mode = MaintenanceMode.MAINTENANCE_MODE_SCHEDULED;
-    await begin(['five', 'six', 'seven'], mode, '--maintenance-schedule-ms=2000');
-  }, SLOW_MS);
-
-  it('is brought up to date at its times on those that are left when the one that leads has ended', async () => {
-    await transact(nodeAt(0), 1000);
-    const led = await leader(nodeAt(0));
-    await Promise.all(nodes.map((node) => shown(node, { scheduled: 1, maintenance: 1001 })));
-    const ended = nodes.find(({ grpc }) => grpc === led);
-    nodes = nodes.filter((node) => node !== ended);
-    await ended?.[Symbol.asyncDispose]();
-    await transact(nodeAt(0), 500);
-    const leads = await leader(nodeAt(1));
-    expect([nodes.length, leads !== led]).toEqual([2, true]);
-    const wanted = { scheduled: 1, reads: 0, rendered: 0, maintenance: 1502 };
-    await Promise.all(nodes.map((node) => shown(node, wanted)));
-    expect(await Promise.all(nodes.map(read))).toEqual([1502, 1502]);
-    expect(await Promise.all(nodes.map((node) => shown(node, { rendered: 1 })))).toMatchObject([
-      { reads: 0 },
-      { reads: 0 },
-    ]);
   });
 });

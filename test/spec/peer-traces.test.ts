@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { event as grpcEvent, transaction } from '../support/grpc-requests.ts';
 import { HttpClient } from '../support/http-client.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { remote } from '../support/remote-traces.ts';
 import { startServerIn, type TestServer } from '../support/server.ts';
 import { untilAllAreVoters } from '../support/server-cluster.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -17,7 +18,6 @@ import { endWithFile } from '../support/test-scope.ts';
 const PROCESSES_MS = 120_000;
 
 let receiver: OtlpReceiver;
-let traces = 0;
 
 beforeAll(async () => {
   receiver = await startOtlpReceiver();
@@ -27,17 +27,10 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-interface Remote {
-  readonly traceId: string;
-  readonly headers: { readonly traceparent: string; readonly tracestate: string };
-}
-
-/** A trace that somebody else has begun. */
-function remote(flags = '01'): Remote {
-  traces += 1;
-  const traceId = traces.toString(16).padStart(32, 'c');
-  const traceparent = `00-${traceId}-${traces.toString(16).padStart(16, 'd')}-${flags}`;
-  return { traceId, headers: { traceparent, tracestate: 'vendor=3' } };
+/** A trace that somebody else has begun, and the headers that say so. */
+function begun(flags?: string): { readonly traceId: string; readonly headers: { readonly traceparent: string } } {
+  const { traceId, traceparent } = remote(flags);
+  return { traceId, headers: { traceparent } };
 }
 
 async function started(name: string, settings: readonly string[]): Promise<TestServer> {
@@ -96,7 +89,7 @@ const nodeOf = ({ resource }: ReceivedSpan): unknown => resource['service.instan
 
 const event = (id: string): object => ({ id, source: '/s/orders', specversion: '1.0', type: 'placed' });
 
-describe('SPEC-TRACE-CONTEXT between a node and the one that leads', () => {
+describe.concurrent('SPEC-TRACE-CONTEXT between a node and the one that leads', () => {
   let nodes: ReadonlyMap<string, TestServer>;
   let leader: string;
   let follower: string;
@@ -113,7 +106,7 @@ describe('SPEC-TRACE-CONTEXT between a node and the one that leads', () => {
   }, PROCESSES_MS);
 
   it('a write that is forwarded shows the question, its answer and the entry', async () => {
-    const { traceId, headers } = remote();
+    const { traceId, headers } = begun();
     expect((await api.post('/databases/shop/events', { events: [event('a')] }, headers)).status).toBe(200);
     const method = 'cairn.peer/Propose';
     const spans = await spansOf(traceId, 'cairn.propose', method, method, 'cairn.entry');
@@ -147,7 +140,7 @@ describe('SPEC-TRACE-CONTEXT between a node and the one that leads', () => {
   });
 
   it('a write at the leader shows its entry alone', async () => {
-    const { traceId, headers } = remote();
+    const { traceId, headers } = begun();
     const here = new HttpClient(nodes.get(leader)?.http ?? '');
     expect((await here.post('/databases/shop/events', { events: [event('b')] }, headers)).status).toBe(200);
     const spans = await spansOf(traceId, 'cairn.propose', 'cairn.entry');
@@ -156,7 +149,7 @@ describe('SPEC-TRACE-CONTEXT between a node and the one that leads', () => {
   });
 
   it('a read of latest shows the question for its index', async () => {
-    const { traceId, headers } = remote();
+    const { traceId, headers } = begun();
     const at = { databaseName: 'shop' };
     await nodes.get(follower)?.client.send('fetchLatestDatabase', at, { metadata: headers });
     const method = 'cairn.peer/ReadIndex';
@@ -174,11 +167,11 @@ describe('SPEC-TRACE-CONTEXT between a node and the one that leads', () => {
   it('a database that is created and deleted where the catalog is not led shows both orders', async () => {
     // One of the two does not lead the catalog.
     for (const [name, { http }] of nodes) {
-      const { traceId, headers } = remote();
+      const { traceId, headers } = begun();
       const created = await new HttpClient(http).post('/api/v1/db', { database_name: `of-${name}` }, headers);
       expect(created.status).toBe(201);
       const path = `/api/v1/db/of-${name}`;
-      const deleting = remote();
+      const deleting = begun();
       expect((await new HttpClient(http).send(path, { method: 'DELETE', headers: deleting.headers })).status).toBe(204);
       const spans = await spansOf(traceId, 'cairn.create_database', 'cairn.entry');
       const entry = named('cairn.entry', 'internal', spans);
@@ -198,10 +191,10 @@ describe('SPEC-TRACE-CONTEXT between a node and the one that leads', () => {
   });
 
   it('a request whose trace is not kept is kept by no node', async () => {
-    const { traceId, headers } = remote('00');
+    const { traceId, headers } = begun('00');
     expect((await api.post('/databases/shop/events', { events: [event('c')] }, headers)).status).toBe(200);
     // What was asked later has come from both nodes.
-    const later = remote();
+    const later = begun();
     await api.post('/databases/shop/events', { events: [event('d')] }, later.headers);
     await spansOf(later.traceId, 'cairn.propose', 'cairn.entry');
     expect(receiver.spans.filter((span) => span.traceId === traceId)).toEqual([]);

@@ -3,10 +3,10 @@
 // Method: two real nodes with authentication, keys of several roles and tokens that they issue.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, describe, expect, it } from 'vitest';
 import { AS_FIRST, FIRST_KEY } from '../support/guarded-node.ts';
 import { type Answer, cloudEvent, errorOf, HttpClient, jsonOf } from '../support/http-client.ts';
+import { begun, LIST, READY, send } from '../support/mcp-requests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { startGuardedTwoNodes } from '../support/two-nodes.ts';
 
@@ -85,16 +85,15 @@ describe('SPEC-AUTH-TOKENS', () => {
     expect((await writtenBy(writes.headers, 'written')).status).toBe(200);
     const { databases } = await other.client.send('fetchCatalog', {}, { metadata: reads.headers });
     expect(databases.map(({ name }) => name)).toEqual(['shop']);
-    const transport = new StreamableHTTPClientTransport(new URL(other.mcp), {
-      requestInit: { headers: reads.headers },
-    });
-    const client = new Client({ name: 'test', version: '1' });
-    await client.connect(transport);
-    const event = { method: 'POST', path: '/api/v1/db/shop', body: { events: [cloudEvent('by-mcp')] } };
-    await expect(client.callTool({ name: 'fetch', arguments: event })).rejects.toThrow(/status 403/);
-    const read = await client.callTool({ name: 'fetch', arguments: { path: '/db/shop/latest' } });
-    expect(JSON.stringify(read)).toContain('shop');
-    await client.close();
+    const session = await begun(other.mcp, reads.headers);
+    await send(other.mcp, READY, session);
+    const tool = async (given: object): Promise<string> => {
+      const call = { ...LIST, method: 'tools/call', params: { name: 'fetch', arguments: given } };
+      return (await send(other.mcp, call, session)).text;
+    };
+    const body = { events: [cloudEvent('by-mcp')] };
+    expect(await tool({ method: 'POST', path: '/api/v1/db/shop', body })).toContain('status 403');
+    expect(await tool({ path: '/db/shop/latest' })).toContain('shop');
   });
 
   it('what it writes says by whom, and on whose behalf', async () => {
@@ -155,14 +154,6 @@ describe('SPEC-AUTH-TOKENS', () => {
     expect(await statusOf((await tokenWith(['reader:shop'], latest)).headers, here)).toBe(200);
   });
 
-  it('a token ends with the key that it was issued with at the latest', async () => {
-    const expiresAt = new Date(Date.now() + 30_000).toISOString();
-    const body = { name: 'short', roles: ['reader:shop'], expires_at: expiresAt };
-    const { key } = jsonOf(await there.post(KEYS, body, AS_FIRST)) as { readonly key: string };
-    const answer = await asked(['reader:shop'], { 'x-api-key': key }, { expires_in_seconds: 3_600 });
-    expect(Date.parse((jsonOf(answer) as { readonly expires_at: string }).expires_at)).toBe(Date.parse(expiresAt));
-  });
-
   it('whoever has not issued it neither sees nor ends it, but an administrator of all', async () => {
     const [key, stranger] = [await keyWith('reader:shop'), await keyWith('admin:shop', 'reader')];
     const token = await tokenWith(['reader:shop'], key.headers);
@@ -198,14 +189,9 @@ describe('SPEC-AUTH-TOKENS', () => {
   });
 
   it.each([
-    [{}, ['roles']],
-    [{ roles: [] }, ['roles']],
     [{ roles: ['root'] }, ['roles[0]']],
-    [{ roles: ['reader'], name: '' }, ['name']],
     [{ roles: ['reader'], expires_in_seconds: 0 }, ['expires_in_seconds']],
     [{ roles: ['reader'], expires_in_seconds: 3_601 }, ['expires_in_seconds']],
-    [{ roles: ['reader'], expires_in_seconds: -1 }, ['expires_in_seconds']],
-    [{ roles: ['reader'], expires_in_seconds: 1.5 }, ['expires_in_seconds']],
     [{ roles: ['reader'], expires_at: '2999-01-01T00:00:00Z' }, ['expires_at']],
   ])('%j is refused', async (body, fields) => {
     const answer = await there.post(TOKENS, { name: 'x', ...body }, AS_FIRST);

@@ -100,19 +100,12 @@ describe('SPEC-TRANSACTION-PRINCIPAL', () => {
 
 describe('SPEC-TRANSACTION-PRINCIPAL of a command', () => {
   beforeAll(async () => {
-    const view = { state_view_name: 'balances', content_type: 'application/json', query_temporality: 'revision' };
-    const byStream = { event_selector: { type: 'by_stream', value: 'accounts' } };
-    await publish('state-changes', { state_change_name: 'accounts', state_view_names: ['balances'] }, 'accounts');
-    await publish('state-views', { ...view, ...byStream }, 'balances');
-  }, BUILD_MS);
-
-  async function publish(kind: string, metadata: object, module: string): Promise<void> {
     const form = new FormData();
-    form.append('metadata', JSON.stringify(metadata));
-    form.append('wasm', new Blob([new Uint8Array(await builtComponent(`examples/bank/${module}.ts`))]));
+    form.append('metadata', JSON.stringify({ state_change_name: 'accounts' }));
+    form.append('wasm', new Blob([new Uint8Array(await builtComponent('examples/bank/accounts.ts'))]));
     const sent = { method: 'POST', body: form, headers: AS_FIRST };
-    expect((await fetch(`${server.http}/api/v1/db/${name}/${kind}`, sent)).status).toBe(201);
-  }
+    expect((await fetch(`${server.http}/api/v1/db/${name}/state-changes`, sent)).status).toBe(201);
+  }, BUILD_MS);
 
   it('over HTTP', { timeout: 60_000 }, async () => {
     const command = { method: 'POST', path: '/accounts/a', body: { owner: 'ann' } };
