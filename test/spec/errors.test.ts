@@ -67,7 +67,8 @@ const FAULTS: readonly Fault[] = [
 ];
 
 describe('SPEC-ERRORS-CODES', () => {
-  it.each(FAULTS)('%s is %i of HTTP and %s of gRPC', async (code, status, reason, overGrpc, overHttp) => {
+  it.each(FAULTS)('%s is %i of HTTP and %s of gRPC', async (...fault) => {
+    const [code, status, reason, overGrpc, overHttp] = fault;
     const failure = await failureOf(overGrpc());
     expect([failure.code, failure.info?.reason]).toEqual([code, reason]);
     const answer = errorOf(await overHttp(), { status, code });

@@ -78,45 +78,6 @@ describe('SPEC-GRPC-PUBLISH', () => {
     expect(await publish(databaseName)).toBe(1);
   });
 
-  it('gives one version to many who publish the same at once', async () => {
-    const databaseName = await bank();
-    const versions = await Promise.all(Array.from({ length: 5 }, () => publish(databaseName)));
-    expect(versions).toEqual([1, 1, 1, 1, 1]);
-  });
-
-  it('is defined by the older message, too', async () => {
-    const databaseName = await bank();
-    const definition = {
-      name: 'all',
-      description: 'everything',
-      eventSelection: { selectors: [] },
-      wasmComponent: wasmBytes,
-      priority: 3,
-      contentType: 'text/plain',
-      schemaId: 'urn:x:1',
-    } as const;
-    expect(await server.client.send('defineStateView', { databaseName, definition }, SLOW)).toEqual({ version: 1 });
-    const state = await server.client.send('fetchStateView', { databaseName, stateViewName: 'all', parameters: {} });
-    expect(readState(state).count).toBe(3);
-  });
-
-  it('is refused with every fault of the definition, before a component is looked at', async () => {
-    const request = balances(await bank(), { stateViewName: '1', contentType: 'x', wasmBytes: Buffer.from('no') });
-    const { code, fields } = await failureOf(server.client.send('publishStateView', request, SLOW));
-    expect([code, fields]).toEqual(['INVALID_ARGUMENT', ['state_view_name']]);
-    const other = balances(await bank(), {
-      contentType: 'x',
-      contentSchema: ' ',
-      presenterName: '',
-      wasmBytes: Buffer.of(),
-    });
-    const refused = await failureOf(server.client.send('publishStateView', other, SLOW));
-    expect([refused.code, refused.fields]).toEqual([
-      'INVALID_ARGUMENT',
-      ['presenter_name', 'content_type', 'content_schema', 'wasm_bytes'],
-    ]);
-  });
-
   it('is refused with the code of what is wrong with the component, and where', async () => {
     const databaseName = await bank();
     const none = await failureOf(publish(databaseName, { wasmBytes: Buffer.from('not a component') }));

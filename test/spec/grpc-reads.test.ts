@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { status as Status } from '@grpc/grpc-js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ProtoReader, parseUuid } from '#base';
-import { Direction, type Event, EventQuery } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { type Direction, type Event, EventQuery } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
 import { LogBatch } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';

@@ -147,7 +147,7 @@ async function writeOf(method: UnaryName): Promise<Write> {
   await publishView(databaseName, KEPT.stateViewName);
   const request = REQUESTS[method];
   if (request === undefined) throw new Error(`there is no ${method}`);
-  return ({ client }, options) => client.call(method, request(databaseName) as never, { ...SLOW, ...options });
+  return ({ client }, options) => client.call(method, request(databaseName), { ...SLOW, ...options });
 }
 
 async function deletionOfComponent(): Promise<Write> {

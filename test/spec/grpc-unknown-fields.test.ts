@@ -50,13 +50,18 @@ function minRevision(...parts: readonly Uint8Array[]): Buffer {
   return field(2, field(1, Uint8Array.of(0x08, 1), ...parts));
 }
 
+/** A type without a package is one of ours. */
 function absent(path: string, type: string, wireType = 2): string {
   const number = path.split('.').at(-1) ?? '';
-  return `${path} must be absent: ${type} has no field ${number} of wire type ${wireType}`;
+  const full = type.includes('.') ? type : `cairn.v1.${type}`;
+  return `${path} must be absent: ${full} has no field ${number} of wire type ${wireType}`;
 }
 
-const SELECTOR = 'cairn.v1.EventSelector';
+const SELECTOR = 'EventSelector';
 const KIND_RULE = 'must be one of min_revision, max_revision, revision_range; found "field 20 of wire type 2"';
+
+/** A query with this beside its name. */
+const asked = (...parts: readonly Uint8Array[]): Buffer => Buffer.concat([NAME, ...parts]);
 
 const REQUESTS: readonly (readonly [method: string, what: string, bytes: Buffer, fault: string])[] = [
   [
@@ -69,43 +74,33 @@ const REQUESTS: readonly (readonly [method: string, what: string, bytes: Buffer,
     'Transact',
     'a constraint',
     transacting(minRevision(LATER)),
-    absent('transaction.constraints[0].min_revision.20', 'cairn.v1.MinRevision'),
+    absent('transaction.constraints[0].min_revision.20', 'MinRevision'),
   ],
   ['Transact', 'the kinds of constraints', transacting(field(2, LATER)), `transaction.constraints[0] ${KIND_RULE}`],
-  ['Transact', 'a transaction', transacting(LATER), absent('transaction.20', 'cairn.v1.Transaction')],
-  ['Transact', 'the request', Buffer.concat([transacting(), LATER]), absent('20', 'cairn.v1.TransactRequest')],
-  [
-    'Transact',
-    'an event',
-    Buffer.concat([NAME, field(2, field(1, EVENT, LATER))]),
-    absent('transaction.events[0].20', 'cairn.v1.Event'),
-  ],
+  ['Transact', 'a transaction', transacting(LATER), absent('transaction.20', 'Transaction')],
+  ['Transact', 'the request', Buffer.concat([transacting(), LATER]), absent('20', 'TransactRequest')],
+  ['Transact', 'an event', asked(field(2, field(1, EVENT, LATER))), absent('transaction.events[0].20', 'Event')],
   [
     'Transact',
     'a CloudEvent',
-    Buffer.concat([NAME, field(3, CLOUD_EVENT, LATER)]),
+    asked(field(3, CLOUD_EVENT, LATER)),
     absent('events[0].20', 'io.cloudevents.v1.CloudEvent'),
   ],
-  [
-    'Transact',
-    'its options',
-    transacting(field(4, LATER)),
-    absent('transaction.options.20', 'cairn.v1.TransactionOptions'),
-  ],
+  ['Transact', 'its options', transacting(field(4, LATER)), absent('transaction.options.20', 'TransactionOptions')],
   [
     'QueryEvents',
     'a selector',
-    Buffer.concat([NAME, field(2, field(1, field(1, LATER)))]),
+    asked(field(2, field(1, field(1, LATER)))),
     absent('query.event_selection.selectors[0].20', SELECTOR),
   ],
-  ['QueryEvents', 'a query', Buffer.concat([NAME, field(2, LATER)]), absent('query.20', 'cairn.v1.EventQuery')],
-  ['QueryEvents', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.QueryEventsRequest')],
-  ['ScanDatabaseLog', 'the request', Buffer.concat([NAME, LATER]), absent('20', 'cairn.v1.ScanDatabaseLogRequest')],
+  ['QueryEvents', 'a query', asked(field(2, LATER)), absent('query.20', 'EventQuery')],
+  ['QueryEvents', 'the request', asked(LATER), absent('20', 'QueryEventsRequest')],
+  ['ScanDatabaseLog', 'the request', asked(LATER), absent('20', 'ScanDatabaseLogRequest')],
   [
     'DeleteDatabase',
     'the request: a database_id that is a number',
-    Buffer.concat([NAME, Uint8Array.of(0x10, 7)]),
-    absent('2', 'cairn.v1.DeleteDatabaseRequest', 0),
+    asked(Uint8Array.of(0x10, 7)),
+    absent('2', 'DeleteDatabaseRequest', 0),
   ],
   ['FetchCatalog', 'the request', LATER, absent('20', 'google.protobuf.Empty')],
 ];

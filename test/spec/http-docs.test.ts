@@ -1,9 +1,9 @@
-// Goal: the reference page of the HTTP API is true, and names every route; the long file has the examples of components.
+// Goal: the reference page of the HTTP API is true, and names every route; the long file has those of components.
 // Method: its requests are sent in their order to a new server whose time stands still, and its replies compared.
 // UPDATE=1 writes the replies into the page.
 import { expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
-import { expectReplies, httpPage, OF_COMPONENTS, SHOWN_IDS } from '../support/http-page.ts';
+import { examplesIn, httpPage, OF_COMPONENTS, SHOWN_IDS } from '../support/http-page.ts';
 import { startHttpWorld } from '../support/http-world.ts';
 
 it('docs/http.md names every route', () => {
@@ -14,5 +14,7 @@ it('docs/http.md names every route', () => {
 
 it('docs/http.md shows what the server answers', async () => {
   await using world = await startHttpWorld({ nowMs: Date.UTC(2026, 0, 31, 12), holdsWaits: false });
-  await expectReplies(world.client, httpPage().replace(OF_COMPONENTS, ''), SHOWN_IDS);
+  const { examples, answered } = await examplesIn(httpPage().replace(OF_COMPONENTS, ''), world.client, SHOWN_IDS);
+  expect(examples.length).toBeGreaterThan(40);
+  expect(examples).toEqual(answered);
 });

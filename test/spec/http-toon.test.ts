@@ -5,14 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
 import type { EventPage } from '../support/http-history.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import {
-  createToonDatabase,
-  LAST_REVISION,
-  publish,
-  TIMED,
-  TRANSACTION_ID,
-  toonComponents,
-} from '../support/toon-node.ts';
+import { createToonDatabase, LAST_REVISION, publish, TIMED, toonComponents } from '../support/toon-node.ts';
 import { linksOf, readToonPage, undone } from '../support/toon-pages.ts';
 
 const { api } = await sharedHttpNode();
@@ -25,30 +18,6 @@ const AT = `/db/${name}/${LAST_REVISION}`;
 const TOON_TYPE = 'text/plain; charset=utf-8';
 const HTML_TYPE = 'text/html; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
-
-const PATHS = [
-  '/',
-  '/databases',
-  `/databases/${name}`,
-  `/databases/${name}/events`,
-  `/databases/${name}/events/6?index=2`,
-  `/databases/${name}/state-views`,
-  `/databases/${name}/state-changes`,
-  AT,
-  ...['events', 'events?limit=4&direction=reverse', 'events/5?index=3', 'events/orders/text'].map(
-    (path) => `${AT}/${path}`,
-  ),
-  `${AT}/events?q=${q({ range: { effectiveTime: { endAt: '2024-01-04T00:00:00Z' } } })}`,
-  ...['streams', 'subjects?limit=2', 'event-types', 'state-views', 'state-changes'].map((path) => `${AT}/${path}`),
-  ...['streams/orders', 'subjects/ada', 'event-types/cart.filled'].map((path) => `${AT}/${path}`),
-  `/api/v1/db/${name}/transaction/${TRANSACTION_ID}`,
-  `/api/v1/db/${name}/state-changes`,
-  `/api/v1/db/${name}/presenters`,
-  `/api/v1/db/${name}/presenters/shows/v1`,
-  ...['state-views/all', 'state-views/one', 'state-changes/decides', 'presenters/shows'].map(
-    (path) => `/db/${name}/${path}/v1`,
-  ),
-];
 
 async function toon(path: string): Promise<Answer> {
   const answer = await api.get(path, TEXT);
@@ -79,16 +48,6 @@ describe('SPEC-HTTP-ACCEPT', () => {
     }
   });
 
-  it('is what HEAD describes, too', async () => {
-    for (const path of ['/', AT, `${AT}/events`, `${AT}/streams/none`]) {
-      const [got, head] = [await api.get(path, TEXT), await api.send(path, { method: 'HEAD', headers: TEXT })];
-      expect([head.status, head.text]).toEqual([got.status, '']);
-      for (const header of ['content-type', 'content-length', 'etag', 'vary', 'x-revision']) {
-        expect([path, header, head.headers.get(header)]).toEqual([path, header, got.headers.get(header)]);
-      }
-    }
-  });
-
   it('leaves a rendered State View and its schema their own content types', async () => {
     const view = `/api/v1/db/${name}/${LAST_REVISION}/state-views/all/v1`;
     expect((await api.get(view, TEXT)).headers.get('content-type')).toBe('application/x-count');
@@ -98,12 +57,6 @@ describe('SPEC-HTTP-ACCEPT', () => {
 });
 
 describe('SPEC-HTTP-TOON: the data', () => {
-  it.each(PATHS)('of %s is that of its JSON', async (path) => {
-    const page = readToonPage((await toon(path)).text);
-    expect(bare(undone(page.data))).toEqual(bare(jsonOf(await api.get(path))));
-    expect(page.summary).toMatch(/\w.*\.$/);
-  });
-
   it('of a query by its body is that of its JSON, and links to the page behind it', async () => {
     const body = { selectors: [{ stream: 'orders' }], limit: 3 };
     const answer = await api.post(`/databases/${name}/query`, body, TEXT);
@@ -113,20 +66,6 @@ describe('SPEC-HTTP-TOON: the data', () => {
     const next = readToonPage((await toon(page.links['next']?.slice('GET '.length) ?? '')).text);
     const second = await api.post(`/databases/${name}/query`, { ...body, after: json.next_cursor });
     expect(next.data).toMatchObject({ events: (jsonOf(second) as EventPage).events.map(({ id }) => ({ id })) });
-  });
-
-  it('of events is a table', async () => {
-    const { text } = await toon(`${AT}/event-types/order.shipped`);
-    expect(text.split('\n').slice(0, 8)).toEqual([
-      `5 events of the event type "order.shipped" of the database ${name} at revision 6; there are no more.`,
-      '',
-      `database: ${name}`,
-      'revision: 6',
-      'event_type: order.shipped',
-      'events[5]{id,source,specversion,type,revision,index,recordedtime,data{index}}:',
-      expect.stringMatching(/^ {2}"5\.0",orders,"1\.0",order\.shipped,5,0,"[-\dT:.]+Z",0$/),
-      expect.stringMatching(/^ {2}"5\.1",orders,"1\.0",order\.shipped,5,1,"[-\dT:.]+Z",1$/),
-    ]);
   });
 });
 

@@ -126,10 +126,10 @@ describe('SPEC-HTTP-R8: idempotence', () => {
   it('answers 400 to an id that is no UUID, in the body and in the header', async () => {
     const events = [cloudEvent('a')];
     for (const id of ['not-a-uuid', '', 7, NIL_ID]) {
-      const { message, details } = errorOf(await transact({ transaction_id: id, events }), INVALID_ARGUMENT);
+      const { details } = errorOf(await transact({ transaction_id: id, events }), INVALID_ARGUMENT);
       expect(details?.field).toBe('transaction_id');
-      if (id === NIL_ID) expect(message).toContain('must not be the nil UUID');
     }
+    expect(errorOf(await transact({ transaction_id: NIL_ID, events })).message).toContain('must not be the nil UUID');
     const inHeader = await api.post(`/api/v1/db/${name}`, { events }, { 'x-batch-id': NIL_ID });
     expect(errorOf(inHeader, INVALID_ARGUMENT).details?.field).toBe('x-batch-id');
     expect(await api.latestRevision(name)).toBe(0);
@@ -149,19 +149,6 @@ describe('SPEC-HTTP-TRANSACTION-LOOKUP: GET /api/v1/db/{database}/transaction/{t
     expect(looked.event_id_mappings).toEqual(recorded.event_id_mappings);
     expect(looked.events).toEqual([expect.objectContaining({ id: 'a', revision: 1, index: 0, data: { n: 1 } })]);
     expect(answer.headers.get('x-revision')).toBe('1');
-  });
-
-  it('has one time: that of the answer, of its events and of its revision', async () => {
-    const transaction_id = randomUUID();
-    const answered = jsonOf(await transact({ transaction_id, events: [cloudEvent('a')] })) as TransactionRecord;
-    const looked = jsonOf(await api.get(`/api/v1/db/${name}/transaction/${transaction_id}`)) as TransactionRecord;
-    const { recordedtime } = jsonOf(await api.get(`/databases/${name}/events/1`)) as { readonly recordedtime: string };
-    expect(recordedtime).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
-    expect([answered, looked].map(({ transaction }) => transaction.transaction_timestamp)).toEqual([
-      recordedtime,
-      recordedtime,
-    ]);
-    expect(jsonOf(await api.get(`/db/${name}/1`))).toMatchObject({ revision_timestamp: recordedtime });
   });
 
   it('answers 404 to an unknown id and 400 to one that is none', async () => {

@@ -111,17 +111,6 @@ describe('SPEC-AUTH-BALANCER', () => {
     expect(provider.asked.filter((asked) => asked !== `/alb/${KID}`)).toEqual([]);
   });
 
-  it('of a key that there is not it is known, and others count all the while', async () => {
-    // One node is asked, which reads each key once, however many nodes there are.
-    expect((await api.get(path, said())).status).toBe(200);
-    const before = provider.asked.length;
-    const [one, another] = ['ffffffff-9abc-def0-1234-56789abcdef0', 'eeeeeeee-9abc'];
-    // It is remembered of each name, and nobody waits for another one.
-    for (const kid of [one, one, another, one]) errorOf(await api.get(path, said({ kid })), REFUSED);
-    expect((await api.get(path, said())).status).toBe(200);
-    expect(provider.asked.slice(before)).toEqual([`/alb/${one}`, `/alb/${another}`]);
-  });
-
   it('is sent once (U2)', async () => {
     const { host } = new URL(server.http);
     const lines = [`${ALB}: ${said()[ALB]}`, `X-AMZN-OIDC-DATA: ${said()[ALB]}`];

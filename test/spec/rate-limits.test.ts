@@ -31,13 +31,13 @@ let nowMs = beganMs;
 
 function pass(ms: number): void {
   nowMs += ms;
+  if (nowMs - beganMs > MINUTE) throw new Error('the clock is too far ahead for other files');
   vi.setSystemTime(nowMs);
 }
 
 beforeEach(() => pass(FILLED_MS));
 afterAll(() => {
   vi.useRealTimers();
-  expect(nowMs - beganMs).toBeLessThan(MINUTE);
 });
 
 const leftOf = (answer: Answer): number => Number(answer.headers.get('x-ratelimit-remaining') ?? Number.NaN);

@@ -9,8 +9,6 @@ import { uniqueName } from '../support/grpc-requests.ts';
 import { type TestServer } from '../support/server.ts';
 import { sharedServer } from '../support/shared-servers.ts';
 import { SDK_CHANGE, SDK_VIEW, sdkComponent } from '../support/wasm/sdk-built.ts';
-import { sdkTypesWith, sdkViewText } from '../support/wasm/sdk-shaped.ts';
-import { wat } from '../support/wasm/wat.ts';
 
 /** Two components of 12 MB are built, published and started, on a machine with other things to do. */
 const BUILD_MS = 300_000;
@@ -127,36 +125,6 @@ describe('a State View of the shape of the SDK', { timeout: 120_000 }, () => {
     expect(await renderedByGrpc(name)).toEqual(seen);
     expect((await rendered(name, '1')).events.map(({ id }) => id)).toEqual(['e1', 'e2']);
   });
-
-  it.each([
-    ['traps', 'unreachable', 'Trap'],
-    ['never ends', '(loop $l (br $l)) (i32.const 16)', 'FuelExhausted|DeadlineExceeded'],
-  ])('that %s is the fault of whoever made it, and hinders nobody', async (_, evolve, says) => {
-    const name = await opened();
-    expect((await publishedView(name, 'bad', await wat(sdkViewText(evolve)))).status).toBe(201);
-    const response = await fetch(`${server.http}/api/v1/db/${name}/latest/state-views/bad/v1?subject.id=s`);
-    expect(response.status).toBe(500);
-    expect(await response.json()).toMatchObject({
-      error: { message: expect.stringMatching(says), details: { reason: 'WasmExecutionError' } },
-    });
-    expect((await rendered(name)).events).toHaveLength(3);
-  });
-
-  it.each([
-    [
-      'wants what nobody has',
-      sdkViewText(undefined, sdkTypesWith('(field "last-modified-revision" u64)', '(field "last-changed" u64)')),
-      'MissingExport',
-      /last-changed/,
-    ],
-    ['answers what is no value', sdkViewText('(i32.const 33554430)'), 'SmokeCallFailed', /pointer 33554430/],
-  ])('that %s is refused when it is published', async (_, text, reason, message) => {
-    const response = await publishedView(await opened(), 'odd', await wat(text));
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({
-      error: { message: expect.stringMatching(message), details: { reason, field: 'wasm' } },
-    });
-  });
 });
 
 describe('a State Change of the shape of the SDK', { timeout: 120_000 }, () => {
@@ -189,15 +157,6 @@ describe('a State Change of the shape of the SDK', { timeout: 120_000 }, () => {
     ]);
     const failure = await failureOf(executeByGrpc(name, script));
     expect([failure.code, failure.info?.metadata['reason'], failure.message]).toEqual([code, reason, 'because']);
-    expect(await latest(name)).toBe(2);
-  });
-
-  it('decides alone where that is asked for', async () => {
-    const name = await opened();
-    const path = `/api/v1/db/${name}/state-changes/change/v1/execute?dry_run=true`;
-    const body = JSON.stringify({ method: 'POST', path: '/', body: { asks: [{ ask: 'events', nodes: OF_A }] } });
-    const response = await fetch(`${server.http}${path}`, { method: 'POST', headers: JSON_TYPE, body });
-    expect(await response.json()).toMatchObject({ dry_run: true, revision: 2, events: [{ type: 'decided' }] });
     expect(await latest(name)).toBe(2);
   });
 });

@@ -20,70 +20,64 @@ const EVENTS = [
   cloudEvent('4', { source: 'carts', type: 'order.placed', subject: 'ada-2' }),
 ];
 
+function of(kind: string, value: unknown): Parts {
+  return { kind: { $case: kind, value } } as Parts;
+}
+
 /** The kind, as gRPC says it, in the spellings of JSON, and what it selects. */
 const KINDS: readonly (readonly [string, Parts, readonly unknown[], readonly string[]])[] = [
   [
     'ByType',
-    { kind: { $case: 'byType', value: 'order.placed' } },
+    of('byType', 'order.placed'),
     [{ ByType: 'order.placed' }, { type: 'by_type', value: 'order.placed' }, { equals: { eventType: 'order.placed' } }],
     ['1', '4'],
   ],
   [
     'ByTypePrefix',
-    { kind: { $case: 'byTypePrefix', value: 'order.p' } },
+    of('byTypePrefix', 'order.p'),
     [{ ByTypePrefix: 'order.p' }, { startsWith: { eventType: 'order.p' } }],
     ['1', '2', '4'],
   ],
-  [
-    'ByStream',
-    { kind: { $case: 'byStream', value: 'orders' } },
-    [{ byStream: 'orders' }, { equals: { stream: 'orders' } }],
-    ['1', '2'],
-  ],
+  ['ByStream', of('byStream', 'orders'), [{ byStream: 'orders' }, { equals: { stream: 'orders' } }], ['1', '2']],
   [
     'ByStreamPrefix',
-    { kind: { $case: 'byStreamPrefix', value: 'car' } },
+    of('byStreamPrefix', 'car'),
     [{ by_stream_prefix: 'car' }, { startsWith: { stream: 'car' } }],
     ['3', '4'],
   ],
   [
     'BySource',
-    { kind: { $case: 'bySource', value: '/shop/orders' } },
+    of('bySource', '/shop/orders'),
     [{ BySource: '/shop/orders' }, { equals: { source: '/shop/orders' } }],
     ['2'],
   ],
   [
     'BySubject',
-    { kind: { $case: 'bySubject', value: 'ada' } },
+    of('bySubject', 'ada'),
     [{ BySubject: 'ada' }, { equals: { subject: { hasValue: true, value: 'ada' } } }],
     ['1'],
   ],
   [
     'BySubjectPrefix',
-    { kind: { $case: 'bySubjectPrefix', value: 'ada' } },
+    of('bySubjectPrefix', 'ada'),
     [{ BySubjectPrefix: 'ada' }, { startsWith: { subject: 'ada' } }],
     ['1', '4'],
   ],
   [
     'NoSubject',
-    { kind: { $case: 'noSubject', value: {} } },
+    of('noSubject', {}),
     [{ noSubject: {} }, { equals: { subject: { hasValue: false } } }, { equals: { subject: { value: 'ada' } } }],
     ['3'],
   ],
   [
     'And',
-    {
-      kind: {
-        $case: 'and',
-        value: { selectors: [{ stream: 'carts' }, { kind: { $case: 'byType', value: 'order.placed' } }] },
-      },
-    },
+    of('and', { selectors: [{ stream: 'carts' }, of('byType', 'order.placed')] }),
     [{ and: [{ ByStream: 'carts' }, { ByType: 'order.placed' }] }],
     ['4'],
   ],
   [
     'Or',
-    { kind: { $case: 'or', value: { selectors: [{ subject: 'bob' }, { kind: { $case: 'noSubject', value: {} } }] } } },
+    of('or', { selectors: [{ subject: 'bob' }, of('noSubject', {})] }),
     [
       { or: [{ BySubject: 'bob' }, { noSubject: {} }] },
       { or: { selectors: [{ BySubject: 'bob' }, { noSubject: {} }] } },

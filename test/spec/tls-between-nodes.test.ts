@@ -119,9 +119,4 @@ describe('SPEC-TLS-RELAY', { timeout: 60_000 }, () => {
     const { second } = await cluster([], serving);
     await eventually(async () => expect(await readAt(second, serving)).toEqual(['OK', 200]));
   });
-
-  it('one that does not yet asks one that does', async () => {
-    const { second } = await cluster(files.settings, [`--tls-ca-file=${caFile}`]);
-    await eventually(async () => expect(await readAt(second, [])).toEqual(['OK', 200]));
-  });
 });

@@ -206,20 +206,4 @@ describe('SPEC-TLS-RELOAD', () => {
     stream.cancel();
     expect(await reloads('loaded')).toBe(1);
   });
-
-  it('a pair that does not go together leaves the one in use, until there is another', async () => {
-    const [one, other] = [authority.issue({ cn: 'a', names: LOOPBACK_NAMES }), authority.issue({ cn: 'b' })];
-    files.put({ cert: one.cert, key: other.key });
-    await eventually(async () => expect(await reloads('failed')).toBe(1), { interval: 100 });
-    for (const [, port, protocol] of PORTS) expect((await shaken(port, protocol)).subject).toBe('CN=second');
-    files.put(authority.issue({ cn: 'third', names: LOOPBACK_NAMES, days: [-1, 1] }));
-    await eventually(async () => expect((await shaken(server.port, 'h2')).subject).toBe('CN=third'), { interval: 100 });
-    const { text } = await askHttps(server.metrics, authority.cert);
-    const [, ends = ''] = /^cairn_tls_certificate_expiry_timestamp_seconds (\S+)/m.exec(text) ?? [];
-    expect(Math.abs(Number(ends) - Date.now() / 1000 - 86_400)).toBeLessThan(120);
-  });
-
-  it('MCP asks on with the certificate that there is now', async () => {
-    expect(await fetchedByTool()).toContain(`name: ${name}`);
-  });
 });

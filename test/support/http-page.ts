@@ -1,7 +1,6 @@
 /** The examples of docs/http.md: its requests, sent in their order, and the replies as the page shows them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { expect } from 'vitest';
 import type { Answer, HttpClient } from './http-client.ts';
 import { builtComponent } from './wasm/built.ts';
 
@@ -132,15 +131,18 @@ export function httpPage(): string {
   return readFileSync(PAGE, 'utf8');
 }
 
-/** Sends the requests of a part of the page and compares the replies; UPDATE=1 writes them into the page. */
-export async function expectReplies(client: HttpClient, part: string, shown: readonly string[]): Promise<void> {
+/** Examples of a part of the page, and what a server answers to their requests; UPDATE=1 writes that into the page. */
+export async function examplesIn(
+  part: string,
+  client: HttpClient,
+  shown: readonly string[],
+): Promise<{ readonly examples: readonly Example[]; readonly answered: readonly Example[] }> {
   const examples = examplesOf(part);
-  expect(examples.length).toBeGreaterThan(15);
   const shownId = standIns(shown);
   const answered: Example[] = [];
   for (const { request } of examples) {
     const reply = show(await send(client, request), shownId);
     answered.push({ request, reply: shown === BANK_IDS ? atShownTime(reply) : reply });
   }
-  expect(process.env['UPDATE'] === '1' ? updated(answered) : examples).toEqual(answered);
+  return { examples: process.env['UPDATE'] === '1' ? updated(answered) : examples, answered };
 }

@@ -1,12 +1,14 @@
-// Goal: whoever may do something hands some of it to an agent for a while: over HTTP, gRPC and MCP, on every node, and
-// never more, longer or further than the one who has handed it out.
-// Method: two real nodes with authentication, keys of several roles and tokens that they issue.
+// Goal: API keys count on every node as soon as they are issued and on none when they are revoked, also behind a node
+// without a copy and after a restart; whoever may do something hands some of it to an agent for a while, as a token, and
+// never more, longer or further than the one who has handed it out. Method: two real nodes with authentication, of which
+// one holds no copy of the database; keys of several roles and tokens that they issue.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { AS_FIRST, FIRST_KEY } from '../support/guarded-node.ts';
 import { type Answer, cloudEvent, errorOf, HttpClient, jsonOf } from '../support/http-client.ts';
 import { begun, LIST, READY, send } from '../support/mcp-requests.ts';
+import { startServerIn } from '../support/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { startGuardedTwoNodes } from '../support/two-nodes.ts';
 
@@ -17,12 +19,8 @@ const dir = tempDir();
 afterAll(() => dir[Symbol.dispose]());
 const file = join(dir.path, 'first-key');
 writeFileSync(file, FIRST_KEY);
-const { holder, other } = await startGuardedTwoNodes(
-  'shop',
-  AS_FIRST,
-  '--auth=on',
-  `--auth-bootstrap-key-file=${file}`,
-);
+const SETTINGS = ['--auth=on', `--auth-bootstrap-key-file=${file}`];
+const { holder, other } = await startGuardedTwoNodes('shop', AS_FIRST, ...SETTINGS);
 const [there, here] = [new HttpClient(holder.http), new HttpClient(other.http)];
 
 type Headers = Readonly<Record<string, string>>;
@@ -32,10 +30,12 @@ interface Issued {
   readonly headers: Headers;
 }
 
-async function keyWith(...roles: readonly string[]): Promise<Issued> {
-  const { id, key } = jsonOf(await there.post(KEYS, { name: 'ci', roles }, AS_FIRST)) as Record<'id' | 'key', string>;
+async function keyAt(at: HttpClient, ...roles: readonly string[]): Promise<Issued> {
+  const { id, key } = jsonOf(await at.post(KEYS, { name: 'ci', roles }, AS_FIRST)) as Record<'id' | 'key', string>;
   return { id, headers: { 'x-api-key': key } };
 }
+
+const keyWith = (...roles: readonly string[]): Promise<Issued> => keyAt(there, ...roles);
 
 const asked = (roles: readonly string[], by: Headers, more: object = {}, at = there): Promise<Answer> =>
   at.post(TOKENS, { name: 'agent', roles, ...more }, by);
@@ -51,6 +51,59 @@ const statusOf = async (headers: Headers, at = there): Promise<number> =>
   (await at.get('/databases/shop', headers)).status;
 const writtenBy = (headers: Headers, id: string): Promise<Answer> =>
   here.post('/databases/shop/events', { events: [cloudEvent(id)] }, headers);
+
+describe('SPEC-AUTH-KEYS on two nodes', () => {
+  it('a key that one node has issued counts at once on the other, over HTTP and gRPC', async () => {
+    for (const [by, at] of [
+      [there, other],
+      [here, holder],
+    ] as const) {
+      const { headers } = await keyAt(by, 'reader:shop');
+      expect((await new HttpClient(at.http).get('/databases/shop', headers)).status).toBe(200);
+      const { databases } = await at.client.send('fetchCatalog', {}, { metadata: headers });
+      expect(databases.map(({ name }) => name)).toEqual(['shop']);
+    }
+  });
+
+  it('a node without a copy passes on who asks, and refuses by itself what he may not', async () => {
+    const { headers } = await keyWith('reader:shop');
+    errorOf(await writtenBy(headers, 'not-by-reader'), DENIED);
+    const writer = await keyAt(here, 'writer:shop');
+    const written = jsonOf(await writtenBy(writer.headers, 'by-writer')) as { readonly revision: number };
+    const list = jsonOf(await here.get('/databases', headers));
+    expect(list).toMatchObject({ databases: [{ name: 'shop', latest_revision: written.revision }] });
+    const stranger = await keyAt(here, 'reader:bank');
+    expect(jsonOf(await here.get('/databases', stranger.headers))).toEqual({ databases: [] });
+  });
+
+  it('a key that is revoked on one node is refused on the other', async () => {
+    const { id, headers } = await keyWith('reader:shop');
+    expect(await statusOf(headers, here)).toBe(200);
+    const revoked = await here.send(`${KEYS}/${id}`, { method: 'DELETE', headers: AS_FIRST });
+    expect([revoked.status, await statusOf(headers, here)]).toEqual([204, 401]);
+    // What another node has decided is here with the next confirmed read of the catalog.
+    await there.get(KEYS, AS_FIRST);
+    expect(await statusOf(headers)).toBe(401);
+  });
+
+  it('a key is there when its node is started again, and one that was revoked is not', async () => {
+    const data = tempDir();
+    const issued = await (async () => {
+      await using server = await startServerIn(data.path, ...SETTINGS);
+      const api = new HttpClient(server.http);
+      const keys = [await keyAt(api, 'reader'), await keyAt(api, 'reader')] as const;
+      await api.send(`${KEYS}/${keys[1].id}`, { method: 'DELETE', headers: AS_FIRST });
+      return keys;
+    })();
+    {
+      await using server = await startServerIn(data.path, ...SETTINGS);
+      const api = new HttpClient(server.http);
+      const statuses = issued.map(async ({ headers }) => (await api.get('/databases', headers)).status);
+      expect(await Promise.all(statuses)).toEqual([200, 401]);
+    }
+    data[Symbol.dispose]();
+  });
+});
 
 describe('SPEC-AUTH-TOKENS', () => {
   it('a token is issued by whoever has the rights, with an end, and shown once', async () => {
@@ -107,11 +160,8 @@ describe('SPEC-AUTH-TOKENS', () => {
   });
 
   it.each([
-    ['writer:shop', 'writer:bank'],
     ['writer:shop', 'deployer:shop'],
-    ['reader', 'writer:shop'],
     ['admin:shop', 'admin'],
-    ['reader:s*', 'reader:*'],
   ])('whoever has %s has no token with %s', async (own, wanted) => {
     const { headers } = await keyWith(own);
     const { message, details } = errorOf(await asked([wanted], headers), DENIED);
@@ -140,20 +190,6 @@ describe('SPEC-AUTH-TOKENS', () => {
     await expect.poll(() => statusOf(short.headers)).toBe(401);
   });
 
-  it('a token ends with the secret that it was issued with, and those of the next one count', async () => {
-    const key = await keyWith('reader:shop');
-    const token = await tokenWith(['reader:shop'], key.headers);
-    const rotate = async (seconds: number): Promise<Headers> => {
-      const answer = await there.post(`${KEYS}/${key.id}/rotate`, { overlap_seconds: seconds }, AS_FIRST);
-      return { 'x-api-key': (jsonOf(answer) as { readonly key: string }).key };
-    };
-    await rotate(60);
-    expect(await statusOf(token.headers, here)).toBe(200);
-    const latest = await rotate(0);
-    expect([await statusOf(token.headers), await statusOf(token.headers, here)]).toEqual([401, 401]);
-    expect(await statusOf((await tokenWith(['reader:shop'], latest)).headers, here)).toBe(200);
-  });
-
   it('whoever has not issued it neither sees nor ends it, but an administrator of all', async () => {
     const [key, stranger] = [await keyWith('reader:shop'), await keyWith('admin:shop', 'reader')];
     const token = await tokenWith(['reader:shop'], key.headers);
@@ -175,17 +211,6 @@ describe('SPEC-AUTH-TOKENS', () => {
     }
     expect((await there.send(`${TOKENS}/${token.id}`, { method: 'DELETE', headers: AS_FIRST })).status).toBe(204);
     expect(await statusOf(token.headers)).toBe(401);
-  });
-
-  it('one issuer has a hundred at a time', async () => {
-    const key = await keyWith('reader:shop');
-    const answers: number[] = [];
-    for (let count = 0; count < 100; count++) answers.push((await asked(['reader:shop'], key.headers)).status);
-    expect(answers.filter((status) => status !== 201)).toEqual([]);
-    const last = errorOf(await asked(['reader:shop'], key.headers));
-    expect([last.details?.reason, last.message]).toEqual(['TooManyTokens', expect.stringContaining('has 100 tokens')]);
-    // Others have theirs.
-    expect((await asked(['reader:shop'], AS_FIRST)).status).toBe(201);
   });
 
   it.each([

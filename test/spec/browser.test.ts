@@ -1,0 +1,190 @@
+// Goal: pages of HTML work in a browser, with scripts and without, by the keyboard alone, and shut nobody out (TH13); the
+// long files have the rest. Method: Chromium shows pages of a real server; axe looks at them; slider, forms and links are
+// used, and what they did is read from the API.
+import type { Browser, Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { accessibilityFaults, openPage, startBrowser } from '../support/browser.ts';
+import { cloudEvent, uniqueName } from '../support/http-client.ts';
+import { lacksTool } from '../support/needed-tools.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
+import { createToonDatabase, LAST_REVISION, toonComponents } from '../support/toon-node.ts';
+
+const { api, server } = await sharedHttpNode();
+const url = server.http;
+const name = uniqueName();
+await createToonDatabase(api, name, await toonComponents());
+
+const AT = `/db/${name}/${LAST_REVISION}`;
+const KINDS = [
+  '/databases',
+  `/databases/${name}`,
+  `${AT}/events`,
+  `${AT}/events/1?index=0`,
+  `/db/${name}/state-views/read/v1?revision=6&other_revision=0`,
+  `/db/${name}/state-changes/decides/v1`,
+  `/databases/${name}/query-builder`,
+];
+
+/** All kinds of pages are drawn and looked at in one test, on a machine with other things to do. */
+const BROWSER_MS = 240_000;
+
+/** Opens an action. */
+async function unfold(page: Page, action: string): Promise<void> {
+  await page.locator('summary .name', { hasText: new RegExp(`^${action}$`) }).click();
+}
+
+const WITHOUT_SCRIPTS = { javaScriptEnabled: false };
+const event = (id: string): string => JSON.stringify([cloudEvent(id, { data: { n: 1 } })]);
+
+/** Resolves when the page with this title is there. */
+const shows = (page: Page, title: string): Promise<void> =>
+  page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
+
+let browser: Browser;
+beforeAll(async () => {
+  if (!lacksTool('chromium')) browser = await startBrowser();
+});
+
+describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: BROWSER_MS }, () => {
+  it('finds no page that complains, asks another server or shuts somebody out', async () => {
+    const { page, complaints } = await openPage(browser);
+    // The engine is a script that no page would let in.
+    const { page: examined } = await openPage(browser, { bypassCSP: true });
+    const hosts = new Set<string>();
+    page.on('request', (request) => hosts.add(new URL(request.url()).origin));
+    for (const path of KINDS) {
+      await Promise.all([page.goto(`${url}${path}`, { waitUntil: 'load' }), examined.goto(`${url}${path}`)]);
+      expect([path, complaints, await accessibilityFaults(examined)]).toEqual([path, [], []]);
+    }
+    expect([...hosts]).toEqual([url]);
+  });
+
+  it('needs no scripts to read: links, filters and pages', async () => {
+    const { page } = await openPage(browser, { javaScriptEnabled: false });
+    await page.goto(`${url}/`);
+    await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('link', { name: 'events', exact: true }).click();
+    await unfold(page, 'filter');
+    await page.getByLabel('type', { exact: true }).fill('order.placed');
+    await page.getByLabel('limit').first().fill('1');
+    await page.getByRole('button', { name: 'filter' }).click();
+    const { pathname, search } = new URL(page.url());
+    expect([pathname.endsWith('/events'), search]).toEqual([true, '?type=order.placed&limit=1']);
+    expect(await page.locator('tbody tr').count()).toBe(1);
+    await page.getByRole('navigation', { name: 'More of the list' }).getByRole('link', { name: 'next' }).click();
+    expect(await page.getByText('order.placed').count()).toBeGreaterThan(0);
+  });
+
+  it('goes through the revisions by a slider, with the keyboard', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}${AT}/events`);
+    const slider = page.getByRole('slider');
+    await slider.waitFor();
+    const latest = (await api.get(`/databases/${name}`)).headers.get('x-revision');
+    expect([await slider.getAttribute('max'), await slider.inputValue()]).toEqual([latest, String(LAST_REVISION)]);
+    await slider.focus();
+    await Promise.all([page.waitForURL(`**/db/${name}/0/events`), page.keyboard.press('Home')]);
+    expect(await page.locator('.empty').count()).toBe(1);
+  });
+
+  it('commits what a form says, and shows what was answered', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/db/${own}/0`);
+    await unfold(page, 'transact');
+    const event = { id: 'a', source: '/s', specversion: '1.0', type: 't', data: { n: 1 } };
+    await page.getByLabel('events, in JSON').fill(JSON.stringify([event]));
+    await page.getByRole('button', { name: 'transact' }).click();
+    await page.getByText(/^200 .*1 event committed, as revision 1\./).waitFor();
+    expect((await api.get(`/databases/${own}`)).headers.get('x-revision')).toBe('1');
+    await page.getByLabel('events, in JSON').fill('[]');
+    await page.getByRole('button', { name: 'transact' }).click();
+    await page.getByText(/^400[^]*at least one event/).waitFor();
+    await page.getByLabel('events, in JSON').fill(JSON.stringify([event]));
+    await page.getByRole('button', { name: 'transact' }).click();
+    await page.getByRole('link', { name: 'what has changed' }).click();
+    await page.waitForURL(`**/db/${own}/2?since=1`);
+  });
+});
+
+describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scripts', { timeout: BROWSER_MS }, () => {
+  const open = async (path: string): Promise<Page> => {
+    const { page } = await openPage(browser, WITHOUT_SCRIPTS);
+    await page.goto(`${url}${path}`);
+    return page;
+  };
+
+  it('creates a database, by the keyboard', async () => {
+    const own = uniqueName();
+    const page = await open('/');
+    await page.locator('summary', { hasText: 'create database' }).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('No Name');
+    await page.keyboard.press('Enter');
+    await shows(page, 'That did not work');
+    const field = page.getByLabel('database name');
+    expect([await field.inputValue(), await field.getAttribute('aria-invalid')]).toEqual(['No Name', 'true']);
+    expect(await page.locator('.fault').textContent()).toContain('must be');
+    await field.fill(own);
+    await field.press('Enter');
+    await page.waitForURL(`**/db/${own}/0`);
+    await shows(page, own);
+  });
+
+  it('commits a transaction once, and follows what has come of it', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const page = await open(`/databases/${own}`);
+    await unfold(page, 'transact');
+    await page.getByLabel('events, in JSON').fill('[');
+    await page.getByRole('button', { name: 'transact' }).click();
+    await shows(page, 'That did not work');
+    expect(await page.locator('.fault').textContent()).toContain('events must be JSON');
+    await page.getByLabel('events, in JSON').fill(event('a'));
+    await page.getByLabel('commit message').fill('by hand');
+    await page.getByRole('button', { name: 'transact' }).click();
+    await page.waitForURL(`**/api/v1/db/${own}/transaction/*`);
+    expect(await page.getByText('by hand').count()).toBeGreaterThan(0);
+    // Loaded again it is only read; sent again from where it was, it says that it was sent.
+    await page.reload();
+    await page.goBack();
+    await page.getByLabel('events, in JSON').fill(event('b'));
+    await page.getByRole('button', { name: 'transact' }).click();
+    await shows(page, 'Sent before');
+    expect(await api.latestRevision(own)).toBe(1);
+    await page.getByRole('button', { name: 'transact' }).click();
+    await page.waitForURL(`**/api/v1/db/${own}/transaction/*`);
+    expect(await api.latestRevision(own)).toBe(2);
+  });
+
+  it('says of what it cannot do that it cannot', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    const page = await open(`/databases/${own}`);
+    await unfold(page, 'delete database');
+    expect(await page.getByRole('button', { name: 'delete database' }).isDisabled()).toBe(true);
+    expect(await page.getByText('This button needs scripts').isVisible()).toBe(true);
+  });
+
+  it('shuts nobody out by what it answers to forms', async () => {
+    const own = uniqueName();
+    await api.create(own);
+    // The engine that looks is a script: only what the module would send is sent by the form itself.
+    const { page } = await openPage(browser, { bypassCSP: true });
+    await page.route('**/assets/requests-*.js', (route) => route.abort());
+    await page.goto(`${url}/db/${own}/0`);
+    await unfold(page, 'transact');
+    const transact = page.getByRole('button', { name: 'transact' });
+    for (const title of ['That did not work', 'Not sent yet']) {
+      await page.getByLabel('events, in JSON').fill(title === 'Not sent yet' ? event('a') : '[');
+      if (title === 'Not sent yet') await page.getByLabel('transaction id').fill('');
+      await transact.click();
+      await shows(page, title);
+      expect([title, await accessibilityFaults(page)]).toEqual([title, []]);
+    }
+    await page.goto(`${url}/databases/${own}/query-builder?limit=0&start=x&attribute1=none&value1=a`);
+    expect([await page.locator('.fault').count(), await accessibilityFaults(page)]).toEqual([3, []]);
+  });
+});
