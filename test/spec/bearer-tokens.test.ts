@@ -1,17 +1,15 @@
 // Goal: a bearer token of the provider that the settings name counts for what its roles say until it expires, over
 // every interface; any other is refused in the same words, and what nobody can judge is said to be so.
 // Method: a real node, a provider on loopback, and tokens that are wrong in one way each.
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK } from 'jose';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { GrpcFailure } from '../support/grpc-client.ts';
+import { outcomeOf } from '../support/grpc-client.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import { errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
 import { AUDIENCE, IdentityProvider, unsignedToken } from '../support/identity-provider.ts';
-import { begun, INITIALIZE, READY, send } from '../support/mcp-requests.ts';
-import { exchange, parseReplies } from '../support/raw-http.ts';
+import { begun, INITIALIZE, LIST, READY, send } from '../support/mcp-requests.ts';
 
 const provider = await IdentityProvider.start();
 afterAll(() => provider[Symbol.asyncDispose]());
@@ -27,15 +25,8 @@ const reading = [`reader:${name}`];
 
 beforeEach(() => provider.answers.clear());
 
-async function overGrpc(metadata: Readonly<Record<string, string>>): Promise<string> {
-  try {
-    await server.client.send('fetchLatestDatabase', { databaseName: name }, { metadata });
-    return 'OK';
-  } catch (failure) {
-    if (!(failure instanceof GrpcFailure)) throw failure;
-    return `${failure.code} ${failure.info?.metadata['reason']}`;
-  }
-}
+const overGrpc = (metadata: Readonly<Record<string, string>>): Promise<string> =>
+  outcomeOf(server.client.send('fetchLatestDatabase', { databaseName: name }, { metadata }));
 
 const overMcp = async (token: string): Promise<number> => (await send(server.mcp, INITIALIZE, bearer(token))).status;
 
@@ -46,29 +37,11 @@ describe('SPEC-AUTH-TOKEN', () => {
     const refused = errorOf(await api.send(`/databases/${name}`, { method: 'DELETE', headers: bearer(token) }));
     expect(refused.message).toContain('"ann@shop.example" (oidc:ann) lacks the right to administer');
     expect(await overGrpc(bearer(token))).toBe('OK');
-    const transport = new StreamableHTTPClientTransport(new URL(server.mcp), {
-      requestInit: { headers: bearer(token) },
-    });
-    const client = new Client({ name: 'test', version: '1' });
-    await client.connect(transport);
-    const answer = await client.callTool({ name: 'fetch', arguments: { path: `/databases/${name}` } });
-    expect(JSON.stringify(answer)).toContain(name);
-    await client.close();
-  });
-
-  it('SPEC-AUTH-MCP: a request of a session may have any token of its principal, and its tools ask by that one', async () => {
-    const first = await provider.token({ roles: reading });
-    const session = await begun(server.mcp, bearer(first));
+    const session = await begun(server.mcp, bearer(token));
     await send(server.mcp, READY, session);
-    const read = { name: 'fetch', arguments: { path: `/databases/${name}` } };
-    const call = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: read };
-    expect((await send(server.mcp, call, session)).text).toContain('database_id');
-    const stranger = await provider.token({ roles: reading, sub: 'bob' });
-    expect((await send(server.mcp, call, { ...session, ...bearer(stranger) })).status).toBe(403);
-    const fewer = await provider.token({ roles: [] });
-    const refused = await send(server.mcp, call, { ...session, ...bearer(fewer) });
-    expect([refused.status, refused.text]).toEqual([200, expect.stringContaining('status 403')]);
-    expect((await send(server.mcp, call, session)).text).toContain('database_id');
+    const call = { name: 'fetch', arguments: { path: `/databases/${name}` } };
+    const answer = await send(server.mcp, { ...LIST, method: 'tools/call', params: call }, session);
+    expect(answer.text).toContain(name);
   });
 
   it('one of several audiences is enough, and times may be a little off', async () => {
@@ -106,7 +79,6 @@ describe('SPEC-AUTH-TOKEN', () => {
         return provider.token(admin, secret(await exportSPKI(key)));
       },
     ],
-    ['is signed with it as JSON', () => provider.token(admin, secret(JSON.stringify(published)))],
     [
       'brings its own key',
       async () => {
@@ -132,8 +104,6 @@ describe('SPEC-AUTH-TOKEN', () => {
         return `${head}.${unsignedToken({}, claims()).split('.')[1]}.${signature}`;
       },
     ],
-    ['has its signature cut', async () => (await provider.token(admin)).slice(0, -2)],
-    ['is a word', async () => 'admin'],
   ];
 
   it.each(wrong)('one that %s is refused as any other, over HTTP, gRPC and MCP', async (_how, make) => {
@@ -146,25 +116,6 @@ describe('SPEC-AUTH-TOKEN', () => {
     expect(await overGrpc(bearer(token))).toBe('UNAUTHENTICATED CredentialRefused');
     expect(await overMcp(token)).toBe(401);
     expect(provider.asked).not.toContain('/mine');
-  });
-
-  it('16 KiB are no token', async () => {
-    const long = await provider.token({ ...admin, long: 'x'.repeat(13 * 1024) });
-    expect((await api.get(`/databases/${name}`, bearer(long))).status).toBe(401);
-  });
-
-  it('is sent once: two headers are refused, and so is a key beside it (U2)', async () => {
-    const token = await provider.token({ roles: reading });
-    const { host } = new URL(server.http);
-    const status = async (...lines: readonly string[]): Promise<number | undefined> => {
-      const head = [`GET /databases/${name} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...lines, '', ''];
-      return parseReplies(await exchange(server.http, head.join('\r\n')))[0]?.status;
-    };
-    expect(await status(`Authorization: Bearer ${token}`)).toBe(200);
-    expect(await status(`Authorization: Bearer ${token}`, `authorization: Bearer ${token}`)).toBe(401);
-    expect(await status(`Authorization: Bearer ${token}, Bearer ${token}`)).toBe(401);
-    expect(await status(`Authorization: Bearer ${token}`, 'X-API-Key: x')).toBe(401);
-    expect(await overGrpc({ ...bearer(token), 'x-api-key': 'x' })).toBe('UNAUTHENTICATED CredentialRefused');
   });
 
   it('a stream ends when the token expires that it began with', async () => {

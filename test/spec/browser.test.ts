@@ -1,9 +1,9 @@
-// Goal: pages of HTML work in a browser, with scripts and without, by the keyboard alone, and shut nobody out (TH13); the
-// long files have the rest. Method: Chromium shows pages of a real server; axe looks at them; slider, forms and links are
-// used, and what they did is read from the API.
+// Goal: pages of HTML work in a browser, with scripts and without, by the keyboard alone, and shut nobody out (TH13);
+// the long files have the rest. Method: Chromium shows pages of a real server; axe looks at them; slider, forms and
+// links are used, and what they did is read from the API.
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { accessibilityFaults, openPage, startBrowser } from '../support/browser.ts';
+import { accessibilityFaults, openPage, shows, startBrowser, unfold } from '../support/browser.ts';
 import { cloudEvent, uniqueName } from '../support/http-client.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
@@ -28,17 +28,8 @@ const KINDS = [
 /** All kinds of pages are drawn and looked at in one test, on a machine with other things to do. */
 const BROWSER_MS = 240_000;
 
-/** Opens an action. */
-async function unfold(page: Page, action: string): Promise<void> {
-  await page.locator('summary .name', { hasText: new RegExp(`^${action}$`) }).click();
-}
-
 const WITHOUT_SCRIPTS = { javaScriptEnabled: false };
 const event = (id: string): string => JSON.stringify([cloudEvent(id, { data: { n: 1 } })]);
-
-/** Resolves when the page with this title is there. */
-const shows = (page: Page, title: string): Promise<void> =>
-  page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
 
 let browser: Browser;
 beforeAll(async () => {
@@ -93,15 +84,14 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     const { page } = await openPage(browser);
     await page.goto(`${url}/db/${own}/0`);
     await unfold(page, 'transact');
-    const event = { id: 'a', source: '/s', specversion: '1.0', type: 't', data: { n: 1 } };
-    await page.getByLabel('events, in JSON').fill(JSON.stringify([event]));
+    await page.getByLabel('events, in JSON').fill(event('a'));
     await page.getByRole('button', { name: 'transact' }).click();
     await page.getByText(/^200 .*1 event committed, as revision 1\./).waitFor();
     expect((await api.get(`/databases/${own}`)).headers.get('x-revision')).toBe('1');
     await page.getByLabel('events, in JSON').fill('[]');
     await page.getByRole('button', { name: 'transact' }).click();
     await page.getByText(/^400[^]*at least one event/).waitFor();
-    await page.getByLabel('events, in JSON').fill(JSON.stringify([event]));
+    await page.getByLabel('events, in JSON').fill(event('a'));
     await page.getByRole('button', { name: 'transact' }).click();
     await page.getByRole('link', { name: 'what has changed' }).click();
     await page.waitForURL(`**/db/${own}/2?since=1`);
@@ -131,32 +121,6 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
     await field.press('Enter');
     await page.waitForURL(`**/db/${own}/0`);
     await shows(page, own);
-  });
-
-  it('commits a transaction once, and follows what has come of it', async () => {
-    const own = uniqueName();
-    await api.create(own);
-    const page = await open(`/databases/${own}`);
-    await unfold(page, 'transact');
-    await page.getByLabel('events, in JSON').fill('[');
-    await page.getByRole('button', { name: 'transact' }).click();
-    await shows(page, 'That did not work');
-    expect(await page.locator('.fault').textContent()).toContain('events must be JSON');
-    await page.getByLabel('events, in JSON').fill(event('a'));
-    await page.getByLabel('commit message').fill('by hand');
-    await page.getByRole('button', { name: 'transact' }).click();
-    await page.waitForURL(`**/api/v1/db/${own}/transaction/*`);
-    expect(await page.getByText('by hand').count()).toBeGreaterThan(0);
-    // Loaded again it is only read; sent again from where it was, it says that it was sent.
-    await page.reload();
-    await page.goBack();
-    await page.getByLabel('events, in JSON').fill(event('b'));
-    await page.getByRole('button', { name: 'transact' }).click();
-    await shows(page, 'Sent before');
-    expect(await api.latestRevision(own)).toBe(1);
-    await page.getByRole('button', { name: 'transact' }).click();
-    await page.waitForURL(`**/api/v1/db/${own}/transaction/*`);
-    expect(await api.latestRevision(own)).toBe(2);
   });
 
   it('says of what it cannot do that it cannot', async () => {

@@ -9,7 +9,7 @@ import type { ChannelCredentials } from '@grpc/grpc-js';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RELAYED } from '../../src/transport/relay.ts';
 import { Authority, type Issued } from '../support/certificates.ts';
-import { GrpcFailure, TestClient } from '../support/grpc-client.ts';
+import { outcomeOf, TestClient } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { AS_FIRST, FIRST_KEY } from '../support/guarded-node.ts';
 import { askHttps } from '../support/https.ts';
@@ -65,13 +65,8 @@ type Metadata = Readonly<Record<string, string>>;
 
 async function readBy(server: TestServer, shown: Issued | undefined, metadata: Metadata = {}): Promise<string> {
   const client = clientOf(server, channelOf(authority, shown));
-  try {
-    await client.send('fetchLatestDatabase', { databaseName: NAME }, { metadata });
-    return 'OK';
-  } catch (failure) {
-    if (failure instanceof GrpcFailure) return failure.code;
-    throw failure;
-  }
+  const outcome = await outcomeOf(client.send('fetchLatestDatabase', { databaseName: NAME }, { metadata }));
+  return outcome.split(' ', 1).join();
 }
 
 describe.each(NODES)('SPEC-TLS-CLIENT: at the node %s', (_which, server) => {

@@ -11,18 +11,18 @@ import {
 } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { changeText, NO_EVENT } from '../support/components/change-text.ts';
 import { failureOf, type GrpcFailure, type Reply } from '../support/grpc-client.ts';
-import { sharedServer } from '../support/shared-servers.ts';
+import { type Answer, errorOf, FAILED_PRECONDITION, INVALID_ARGUMENT, jsonOf } from '../support/http-client.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 import { wat } from '../support/wasm/wat.ts';
 
 /** A component of 12 MB is built, published and started, on a machine with other things to do. */
 const BUILD_MS = 300_000;
 const SLOW = { deadlineMs: 60_000 };
-const JSON_TYPE = { 'content-type': 'application/json' };
 const databaseName = 'bank';
 const stateChangeName = 'accounts';
 
-const server = await sharedServer();
+const { server, api } = await sharedHttpNode();
 
 beforeAll(async () => {
   const { client } = server;
@@ -206,27 +206,24 @@ describe('SPEC-GRPC-DECIDE-STATE-CHANGE', () => {
   });
 });
 
-function send(path: string, body?: unknown, headers: Readonly<Record<string, string>> = JSON_TYPE): Promise<Response> {
-  const sent = body === undefined ? {} : { body: JSON.stringify(body), headers };
-  return fetch(`${server.http}${path}`, { method: 'POST', ...sent });
+const EXECUTE = '/api/v1/db/bank/state-changes/accounts/v1/execute';
+const LATEST = '/api/v1/db/bank/latest/state-changes/accounts/v1';
+const OVERDRAWN = { status: 400, message: 'There is not enough on the account', details: { reason: 'overdrawn' } };
+const UNKNOWN = { status: 404, details: { reason: 'UnknownCommand' } };
+
+function post(path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  return api.post(EXECUTE, { method: 'POST', path, body }, headers);
 }
 
-function post(path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
-  const command = { method: 'POST', path, body };
-  return send('/api/v1/db/bank/state-changes/accounts/v1/execute', command, { ...JSON_TYPE, ...headers });
-}
-
-async function bodyOf(asked: Promise<Response>): Promise<unknown> {
-  const response = await asked;
-  return [response.status, await response.json()];
-}
+const revisionIn = async (asked: Promise<Answer>): Promise<number> =>
+  (jsonOf(await asked) as { readonly revision: number }).revision;
 
 describe('SPEC-HTTP-R12', () => {
   it('runs the command that the body says, and answers what was committed', async () => {
     const before = await latest();
-    const response = await post('/accounts/http-a', { owner: 'ann' });
-    expect([response.status, response.headers.get('x-revision')]).toEqual([200, String(before + 1)]);
-    expect(await response.json()).toMatchObject({
+    const answer = await post('/accounts/http-a', { owner: 'ann' });
+    expect([answer.status, answer.headers.get('x-revision')]).toEqual([200, String(before + 1)]);
+    expect(jsonOf(answer)).toMatchObject({
       transaction: { database: 'bank', revision: before + 1, event_count: 1, replayed: false },
       revision: before + 1,
       event_id_mappings: [{ client_event_id: expect.any(String) }],
@@ -234,97 +231,72 @@ describe('SPEC-HTTP-R12', () => {
   });
 
   it('refuses a command that is compressed, and does not hand it on as it is', async () => {
-    const path = '/api/v1/db/bank/latest/state-changes/accounts/v1';
-    const refused = send(path, {}, { ...JSON_TYPE, 'content-encoding': 'gzip' });
-    expect(await bodyOf(refused)).toMatchObject([400, { error: { details: { field: 'Content-Encoding' } } }]);
+    const refused = errorOf(await api.post(LATEST, {}, { 'content-encoding': 'gzip' }));
+    expect(refused).toMatchObject({ status: 400, details: { field: 'Content-Encoding' } });
   });
 
   it('is a concurrency conflict when anything was committed since X-Last-Seen-Revision', async () => {
     await post('/accounts/http-b', { owner: 'bob' });
     const seen = await latest();
     await post('/accounts/http-b/deposits', { cents: 5 });
-    const late = post('/accounts/http-b/deposits', { cents: 1 }, { 'x-last-seen-revision': String(seen) });
-    expect(await bodyOf(late)).toMatchObject([
-      409,
-      { error: { code: 'FAILED_PRECONDITION', details: { reason: 'ConcurrencyConflict' } } },
-    ]);
-    const fresh = post('/accounts/http-b/deposits', { cents: 1 }, { 'x-last-seen-revision': String(await latest()) });
-    expect((await fresh).status).toBe(200);
-    const malformed = post('/accounts/http-b/deposits', { cents: 1 }, { 'x-last-seen-revision': 'x' });
-    expect(await bodyOf(malformed)).toMatchObject([400, { error: { details: { field: 'x-last-seen-revision' } } }]);
+    const since = (revision: number | string): Promise<Answer> =>
+      post('/accounts/http-b/deposits', { cents: 1 }, { 'x-last-seen-revision': `${revision}` });
+    expect(errorOf(await since(seen), FAILED_PRECONDITION).details?.reason).toBe('ConcurrencyConflict');
+    expect((await since(await latest())).status).toBe(200);
+    expect(errorOf(await since('x'), INVALID_ARGUMENT).details?.field).toBe('x-last-seen-revision');
   });
 
   it('refuses in the words of the component', async () => {
     await post('/accounts/http-c', { owner: 'cid' });
-    expect(await bodyOf(post('/accounts/http-c/withdrawals', { cents: 1 }))).toMatchObject([
-      400,
-      {
-        error: {
-          code: 'INVALID_ARGUMENT',
-          message: 'There is not enough on the account',
-          details: { reason: 'overdrawn', details: { balance: 0, asked: 1 } },
-        },
-      },
-    ]);
-    expect(await bodyOf(post('/nothing', {}))).toMatchObject([
-      404,
-      { error: { details: { reason: 'UnknownCommand' } } },
-    ]);
+    const refused = errorOf(await post('/accounts/http-c/withdrawals', { cents: 1 }), INVALID_ARGUMENT);
+    expect(refused).toMatchObject({ ...OVERDRAWN, details: { details: { balance: 0, asked: 1 } } });
+    expect(errorOf(await post('/nothing', {}))).toMatchObject(UNKNOWN);
   });
 
   it('decides alone where that is asked for, also as of an earlier revision', async () => {
     await post('/accounts/http-d', { owner: 'dan' });
-    const rich = (await (await post('/accounts/http-d/deposits', { cents: 7 })).json()) as { revision: number };
+    const revision = await revisionIn(post('/accounts/http-d/deposits', { cents: 7 }));
     await post('/accounts/http-d/withdrawals', { cents: 7 });
     const before = await latest();
     const command = { method: 'POST', path: '/accounts/http-d/withdrawals', body: { cents: 7 } };
-    const path = '/api/v1/db/bank/state-changes/accounts/v1/execute?dry_run=true';
-    const then = await bodyOf(send(path, command, { ...JSON_TYPE, 'x-last-seen-revision': String(rich.revision) }));
-    expect(then).toMatchObject([
-      200,
-      { dry_run: true, revision: rich.revision, events: [{ type: 'account.withdrawn', data: { cents: 7 } }] },
-    ]);
-    expect(await bodyOf(send(path, command))).toMatchObject([
-      400,
-      { error: { details: { reason: 'overdrawn', details: { balance: 0, asked: 7 } } } },
-    ]);
+    const dry = (headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
+      api.post(`${EXECUTE}?dry_run=true`, command, headers);
+    const events = [{ type: 'account.withdrawn', data: { cents: 7 } }];
+    expect(jsonOf(await dry({ 'x-last-seen-revision': `${revision}` }))).toMatchObject({
+      dry_run: true,
+      revision,
+      events,
+    });
+    expect(errorOf(await dry())).toMatchObject(OVERDRAWN);
     expect(await latest()).toBe(before);
   });
 });
 
 describe('SPEC-HTTP-COMMAND', () => {
   it('is what the body of each route is, and committed once under x-batch-id', async () => {
-    const routes = [
-      '/api/v1/db/bank/latest/state-changes/accounts/v1',
-      '/api/v1/databases/bank/state-changes/accounts/versions/1',
-    ];
-    for (const route of routes) {
-      expect(await bodyOf(send(route, { cents: 1 }))).toMatchObject([
-        404,
-        { error: { code: 'NOT_FOUND', details: { reason: 'UnknownCommand' } } },
-      ]);
+    for (const route of [LATEST, '/api/v1/databases/bank/state-changes/accounts/versions/1']) {
+      expect(errorOf(await api.post(route, { cents: 1 }))).toMatchObject(UNKNOWN);
     }
     const headers = { 'x-batch-id': '0198c0de-0000-7000-8000-0000000000bb' };
-    const first = (await (await post('/accounts/http-e', { owner: 'eve' }, headers)).json()) as { revision: number };
-    const again = await bodyOf(send(routes[0] ?? '', { any: 'thing' }, { ...JSON_TYPE, ...headers }));
-    expect(again).toMatchObject([200, { transaction: { replayed: true }, revision: first.revision }]);
-    const missing = await bodyOf(send('/api/v1/db/bank/latest/state-changes/none/v1', {}));
-    expect(missing).toMatchObject([404, { error: { details: { reason: 'StateChangeNotFound' } } }]);
+    const revision = await revisionIn(post('/accounts/http-e', { owner: 'eve' }, headers));
+    const again = jsonOf(await api.post(LATEST, { any: 'thing' }, headers));
+    expect(again).toMatchObject({ transaction: { replayed: true }, revision });
+    const missing = errorOf(await api.post(LATEST.replace('accounts', 'none'), {}));
+    expect(missing).toMatchObject({ status: 404, details: { reason: 'StateChangeNotFound' } });
   });
 });
 
 describe('SPEC-HTTP-COLLECTION-PROCESS', () => {
   it('answers success or failure inside of the body', async () => {
     const path = '/databases/bank/state-changes/accounts/process';
-    expect(await bodyOf(send(path, { command: { cents: 1 }, parameters: {} }))).toMatchObject([
-      200,
-      { success: false, error: { code: 'UnknownCommand', message: expect.any(String) } },
-    ]);
-    expect(await bodyOf(send(path, { command: {}, other: 1 }))).toMatchObject([
-      400,
-      { error: { details: { field: 'other' } } },
-    ]);
-    const listed = await fetch(`${server.http}/databases/bank/state-changes`);
-    expect(await listed.json()).toEqual({ state_changes: [{ name: 'accounts', state_view_name: ['balances'] }] });
+    expect(jsonOf(await api.post(path, { command: { cents: 1 }, parameters: {} }))).toMatchObject({
+      success: false,
+      error: { code: 'UnknownCommand', message: expect.any(String) },
+    });
+    const refused = errorOf(await api.post(path, { command: {}, other: 1 }), INVALID_ARGUMENT);
+    expect(refused.details?.field).toBe('other');
+    expect(jsonOf(await api.get('/databases/bank/state-changes'))).toMatchObject({
+      state_changes: [{ name: 'accounts', state_view_name: ['balances'] }, {}],
+    });
   });
 });

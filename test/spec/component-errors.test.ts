@@ -1,12 +1,12 @@
 // Goal: a command that cannot be decided is answered by its code over both interfaces, and nothing is committed.
 // Method: real nodes; State Changes as text that misbehave.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ProcessStateChangeRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { changeText, ONE_EVENT } from '../support/components/change-text.ts';
 import { Commands, JSON_TYPE, SLOW } from '../support/components/commands.ts';
 import { uniqueName } from '../support/grpc-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startHttpNode } from '../support/http-node.ts';
 import { wat } from '../support/wasm/wat.ts';
 
 /** By their names: what they do when they are asked. */
@@ -17,19 +17,13 @@ const TEXTS = {
 };
 const databaseName = uniqueName();
 
-let server: TestServer;
-let commands: Commands;
+const { server } = await startHttpNode('--guest-executors=1', '--guest-fuel=100000000');
+const commands = new Commands(server, databaseName);
 
 beforeAll(async () => {
-  server = await startTestServer('--guest-executors=1', '--guest-fuel=100000000');
-  commands = new Commands(server, databaseName);
   await server.client.send('createDatabase', { databaseName });
   for (const [name, text] of Object.entries(TEXTS)) await commands.publish(name, await wat(text));
 }, 120_000);
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
 
 describe('SPEC-ERRORS-COMPONENTS', { timeout: 120_000 }, () => {
   it('is WasmExecutionError where a component traps, or does not end', async () => {

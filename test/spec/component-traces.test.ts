@@ -1,10 +1,11 @@
 // Goal: what components do is in the trace of whoever asks for it: decisions, folds, presentations. Method: a real
 // node, components that are published as a user would, and a collector on loopback.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
-import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { endWithFile } from '../support/test-scope.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 import { wat } from '../support/wasm/wat.ts';
 
@@ -13,52 +14,31 @@ const BUILD_MS = 300_000;
 const TRACE = 'c'.repeat(32);
 const TRACED = { traceparent: `00-${TRACE}-${'b'.repeat(16)}-01` };
 
-let receiver: OtlpReceiver;
-let server: TestServer;
+const receiver = await startOtlpReceiver();
+endWithFile(() => receiver[Symbol.asyncDispose]());
+const settings = [`--otlp-endpoint=${receiver.endpoint}`, '--trace-sample-ratio=0'];
+const { api } = await startHttpNode('--guest-executors=1', ...settings);
 
 beforeAll(async () => {
-  receiver = await startOtlpReceiver();
-  server = await startTestServer(
-    '--guest-executors=1',
-    `--otlp-endpoint=${receiver.endpoint}`,
-    '--trace-sample-ratio=0',
-  );
-  await fetch(`${server.http}/api/v1/databases/bank`, { method: 'POST' });
+  await api.create('bank');
   const change = await builtComponent('examples/bank/accounts.ts');
-  await publish('state-changes', { state_change_name: 'accounts' }, change);
-  await publish('presenters', { presenter_name: 'statement', content_types: ['text/csv'] }, await wat(SHOWING));
+  await api.publish('bank/state-changes', { state_change_name: 'accounts' }, change);
+  const statement = { presenter_name: 'statement', content_types: ['text/csv'] };
+  await api.publish('bank/presenters', statement, await wat(SHOWING));
   const view = { content_type: 'application/json', query_temporality: 'revision', presenter: 'statement' };
   const counted = await (await hashingView({ hasBatch: true, hasQuery: true })).bytes();
-  await publish('state-views', { ...view, event_selector: {}, state_view_name: 'balances' }, counted);
+  await api.publish('bank/state-views', { ...view, event_selector: {}, state_view_name: 'balances' }, counted);
 }, BUILD_MS);
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  await receiver[Symbol.asyncDispose]();
-});
-
-async function publish(kind: string, metadata: object, bytes: Uint8Array): Promise<void> {
-  const form = new FormData();
-  form.append('metadata', JSON.stringify(metadata));
-  form.append('wasm', new Blob([new Uint8Array(bytes)]));
-  const { status } = await fetch(`${server.http}/api/v1/db/bank/${kind}`, { method: 'POST', body: form });
-  expect([kind, status]).toEqual([kind, 201]);
-}
 
 it(
   'SPEC-TRACE-CONTEXT: a command, a fold and a presentation are in the trace of their request',
   async () => {
     const command = { method: 'POST', path: '/accounts/a', body: { owner: 'ann' } };
-    const executed = await fetch(`${server.http}/api/v1/db/bank/state-changes/accounts/v1/execute`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...TRACED },
-      body: JSON.stringify(command),
-    });
+    const executed = await api.post('/api/v1/db/bank/state-changes/accounts/v1/execute', command, TRACED);
     expect(executed.status).toBe(200);
     const revision = executed.headers.get('x-revision');
     const path = `/api/v1/db/bank/${revision}/state-views/balances/v1`;
-    const rendered = await fetch(`${server.http}${path}`, { headers: { accept: 'text/csv', ...TRACED } });
-    expect([rendered.status, await rendered.text()]).toEqual([200, '']);
+    expect(await api.get(path, { accept: 'text/csv', ...TRACED })).toMatchObject({ status: 200, text: '' });
 
     const wanted = ['cairn.decide', 'cairn.propose', 'cairn.execute_command', 'cairn.fold', 'cairn.present'];
     const spans = await receiver.until('spans of components', (all) =>

@@ -3,28 +3,22 @@
 // whichever node decides them. Method: four real nodes in this process, three copies; the state folded once more by a
 // loop over the events as they are read over HTTP; and the example of a bank.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PublishStateChangeRequest, PublishStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
-import { untilAllAreVoters } from '../support/server-cluster.ts';
+import { cloudEvent, errorOf, HttpClient, jsonOf } from '../support/http-client.ts';
+import { type TestServer } from '../support/server.ts';
+import { startNodes } from '../support/server-cluster.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 
 /** A component of 12 MB is built, published and started on four nodes, on a machine with other things to do. */
 const SLOW_MS = 300_000;
-const NODES = ['one', 'two', 'three', 'four'];
 const DEADLINE = { deadlineMs: 60_000 };
 const databaseName = 'bank';
-const nodes: TestServer[] = [];
+const nodes = await startNodes(['--guest-executors=1'], ['four']);
 
 beforeAll(async () => {
-  for (const name of NODES) {
-    const join = nodes[0] === undefined ? [] : [`--join=${nodes[0].peer}`];
-    nodes.push(await startTestServer('--peer-port=0', '--guest-executors=1', `--node-name=${name}`, ...join));
-  }
-  // A database that is there before moves to those that join, and may change its leader meanwhile.
-  await untilAllAreVoters(nodeAt(0), 3);
   await nodeAt(0).client.send('createDatabase', { databaseName });
   const view = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: false })).bytes());
   const published = PublishStateViewRequest.fromPartial({
@@ -37,35 +31,25 @@ beforeAll(async () => {
   await nodeAt(1).client.send('publishStateView', published, DEADLINE);
 }, SLOW_MS);
 
-afterAll(async () => {
-  for (const node of nodes.toReversed()) await node[Symbol.asyncDispose]();
-}, SLOW_MS);
-
 function nodeAt(place: number): TestServer {
   const node = nodes[place];
   if (node === undefined) throw new Error(`there is no node ${place}`);
   return node;
 }
 
-async function transact(place: number, count: number): Promise<number> {
-  const events = Array.from({ length: count }, (_, n) => ({
-    id: `${place}-${n}-${crypto.randomUUID()}`,
-    specversion: '1.0',
-    type: 't',
-    source: 'accounts',
-    subject: `s-${n}`,
-    data: { n },
-  }));
-  const body = JSON.stringify({ events });
-  const headers = { 'content-type': 'application/json' };
-  const response = await fetch(`${nodeAt(place).http}/api/v1/db/${databaseName}`, { method: 'POST', headers, body });
-  return ((await response.json()) as { transaction: { revision: number } }).transaction.revision;
+const apiAt = (place: number): HttpClient => new HttpClient(nodeAt(place).http);
+
+function transact(place: number, count: number): Promise<number> {
+  const events = Array.from({ length: count }, (_, n) =>
+    cloudEvent(`${place}-${n}-${crypto.randomUUID()}`, { source: 'accounts', subject: `s-${n}`, data: { n } }),
+  );
+  return apiAt(place).commit(databaseName, ...events);
 }
 
 /** Count and hash, as the component has them, over the text of each event. */
 async function foldedAgain(revision: number): Promise<string> {
-  const page = await fetch(`${nodeAt(0).http}/db/${databaseName}/${revision}/events?limit=1000`);
-  const { events } = (await page.json()) as { events: readonly object[] };
+  const page = await apiAt(0).get(`/db/${databaseName}/${revision}/events?limit=1000`);
+  const { events } = jsonOf(page) as { readonly events: readonly object[] };
   const state = new DataView(new ArrayBuffer(8));
   let hash = 0;
   for (const event of events) {
@@ -85,11 +69,11 @@ async function renderedBy({ http }: TestServer, revision: number): Promise<strin
 describe('a State View', { timeout: SLOW_MS }, () => {
   it('is rendered to the bytes of a fold that was written again, by every node, at every revision', async () => {
     const revisions: number[] = [];
-    for (const [at, count] of [3, 120, 1, 40].entries()) revisions.push(await transact(at % NODES.length, count));
+    for (const [at, count] of [3, 120, 1, 40].entries()) revisions.push(await transact(at % nodes.length, count));
     for (const revision of revisions.toReversed()) {
       const expected = await foldedAgain(revision);
       const found = await Promise.all(nodes.map((node) => renderedBy(node, revision)));
-      expect([revision, found]).toEqual([revision, NODES.map(() => expected)]);
+      expect([revision, found]).toEqual([revision, nodes.map(() => expected)]);
     }
   });
 });
@@ -104,7 +88,7 @@ describe('a State Change', { timeout: SLOW_MS }, () => {
     await execute(2, '/accounts/a', { owner: 'ann' });
     await execute(3, '/accounts/a/deposits', { cents: 5 });
     const asked = Array.from({ length: 12 }, (_, n) =>
-      execute(n % NODES.length, '/accounts/a/withdrawals', { cents: 1 }),
+      execute(n % nodes.length, '/accounts/a/withdrawals', { cents: 1 }),
     );
     const outcomes = await Promise.all(asked);
     expect(outcomes.filter((outcome) => outcome === 'committed')).toHaveLength(5);
@@ -114,14 +98,12 @@ describe('a State Change', { timeout: SLOW_MS }, () => {
   /** Committed, or why not; a conflict that lasted is asked again, as a client does. */
   function execute(place: number, path: string, body: object): Promise<string> {
     return eventually(async () => {
-      const url = `${nodeAt(place).http}/api/v1/db/${databaseName}/state-changes/accounts/v1/execute`;
-      const sent = { method: 'POST', headers: { 'content-type': 'application/json' } };
-      const response = await fetch(url, { ...sent, body: JSON.stringify({ method: 'POST', path, body }) });
-      const reply = (await response.json()) as { error?: { message: string; details: { reason: string } } };
-      if (reply.error === undefined) return 'committed';
-      const { reason } = reply.error.details;
-      if (reason === 'overdrawn') return reason;
-      throw new Error(`${response.status} ${reason}: ${reply.error.message}`);
+      const url = `/api/v1/db/${databaseName}/state-changes/accounts/v1/execute`;
+      const answer = await apiAt(place).post(url, { method: 'POST', path, body });
+      if (answer.status === 200) return 'committed';
+      const { message, details } = errorOf(answer);
+      if (details?.reason === 'overdrawn') return details.reason;
+      throw new Error(message);
     });
   }
 });

@@ -16,6 +16,7 @@ const taken = uniqueName();
 await api.create(taken);
 await api.commit(taken, cloudEvent('a'));
 const tooMany = Array.from({ length: 1001 }, (_, n) => `e-${n}`);
+const manyEvents = tooMany.map((id) => event({ id }));
 
 /** What is asked over both, the status of HTTP, and the finer code that gRPC gives beside the code. */
 type Fault = readonly [code: string, status: number, reason: string, () => Promise<unknown>, () => Promise<Answer>];
@@ -54,14 +55,7 @@ const FAULTS: readonly Fault[] = [
     'RESOURCE_EXHAUSTED',
     413,
     'too_large',
-    () =>
-      client.call(
-        'transact',
-        transaction(
-          taken,
-          tooMany.map((id) => event({ id })),
-        ),
-      ),
+    () => client.call('transact', transaction(taken, manyEvents)),
     () => api.post(`/databases/${taken}/events`, { events: tooMany.map((id) => cloudEvent(id)) }),
   ],
 ];

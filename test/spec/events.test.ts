@@ -32,51 +32,35 @@ async function eventsOverHttp(name: string): Promise<EventPage['events']> {
   return (jsonOf(await api.get(`/databases/${name}/events`)) as EventPage).events;
 }
 
-/** What gRPC calls what HTTP calls otherwise: in TypeScript, and in the paths of faults. */
-const GRPC: Readonly<Record<string, readonly [string, string]>> = {
-  type: ['ty', 'ty'],
-  specversion: ['specVersion', 'spec_version'],
-};
+/** Attributes with what gRPC calls them: in TypeScript, and in the paths of faults. */
+const REQUIRED = [
+  ['id', 'id', 'id'],
+  ['source', 'source', 'source'],
+  ['specversion', 'specVersion', 'spec_version'],
+  ['type', 'ty', 'ty'],
+] as const;
 
-interface Refusals {
-  /** The one field that each interface names. */
-  readonly fields: readonly (readonly string[])[];
-  /** What HTTP says of it. */
-  readonly text: string;
-  /** The database is as it was. */
-  readonly revision: number;
-}
-
-/** What both interfaces say of an event with this attribute. */
-async function refusals(attribute: string, value: string | undefined): Promise<Refusals> {
+/** Expects both interfaces to name the attribute alone for this value, and to store nothing; gives what HTTP says. */
+async function refusal([attribute, key, path]: readonly string[], value: string | undefined): Promise<string> {
   const name = await created();
-  const events = [cloudEvent('a', { [attribute]: value })];
+  const events = [cloudEvent('a', { [attribute ?? '']: value })];
   const { details } = errorOf(await api.post(`/api/v1/db/${name}`, { events }), INVALID_ARGUMENT);
+  const sent = transaction(name, [event({ [key ?? '']: value ?? '' })]);
+  const { fields } = await failureOf(client.call('transact', sent));
   const violations = details?.violations ?? [];
-  const [key] = GRPC[attribute] ?? [attribute];
-  const failure = await failureOf(client.call('transact', transaction(name, [event({ [key]: value ?? '' })])));
-  return {
-    fields: [violations.map(({ field }) => field), failure.fields],
-    text: violations[0]?.description ?? '',
-    revision: await api.latestRevision(name),
-  };
-}
-
-/** Both name the attribute, and nothing is stored. */
-function bothName(attribute: string): Partial<Refusals> {
-  const [, key] = GRPC[attribute] ?? ['', attribute];
-  return { fields: [[`events[0].${attribute}`], [`transaction.events[0].${key}`]], revision: 0 };
+  expect(violations.map(({ field }) => field)).toEqual([`events[0].${attribute}`]);
+  expect([fields, await api.latestRevision(name)]).toEqual([[`transaction.events[0].${path}`], 0]);
+  return violations[0]?.description ?? '';
 }
 
 describe('SPEC-EVENT-REQUIRED', () => {
-  it.each(['id', 'source', 'specversion', 'type'])('%s is required', async (attribute) => {
-    expect(await refusals(attribute, undefined)).toMatchObject(bothName(attribute));
-    expect(await refusals(attribute, '')).toMatchObject(bothName(attribute));
+  it.each(REQUIRED)('%s is required', async (...attribute) => {
+    expect(await refusal(attribute, undefined)).not.toBe('');
+    expect(await refusal(attribute, '')).not.toBe('');
   });
 
   it('specversion is 1.0', async () => {
-    const refused = { ...bothName('specversion'), text: expect.stringContaining('1.0') };
-    expect(await refusals('specversion', '1.1')).toMatchObject(refused);
+    expect(await refusal(REQUIRED[2], '1.1')).toContain('1.0');
   });
 });
 
@@ -105,16 +89,6 @@ describe('SPEC-EVENT-FIELDS', () => {
 });
 
 describe('SPEC-EVENT-POSITION', () => {
-  it('is revision and index: a revision for each transaction, an index for each of its events', async () => {
-    const name = await created();
-    await api.commit(name, cloudEvent('a'), cloudEvent('b'));
-    await client.send('transact', transaction(name, [event({ id: 'c' })]));
-    const places = (events: readonly { readonly revision: number; readonly index: number }[]): readonly string[] =>
-      events.map(({ revision, index }) => `${revision}.${index}`);
-    expect(places(await eventsOverHttp(name))).toEqual(['1.0', '1.1', '2.0']);
-    expect(places(await eventsOverGrpc(name))).toEqual(['1.0', '1.1', '2.0']);
-  });
-
   it('is the server’s: an event that brings one is refused', async () => {
     for (const attribute of ['revision', 'index', 'recordedtime']) {
       const name = await created();
@@ -125,13 +99,14 @@ describe('SPEC-EVENT-POSITION', () => {
 });
 
 describe('SPEC-EVENT-TEXT', () => {
-  it.each(['id', 'type', 'subject'])('%s is 1 to 255 bytes of text that is not blank', async (attribute) => {
-    const name = await created();
-    expect(await api.commit(name, cloudEvent('e', { [attribute]: '÷'.repeat(127) }))).toBe(1);
-    for (const text of ['', ' ', '÷'.repeat(128)]) {
-      expect(await refusals(attribute, text)).toMatchObject(bothName(attribute));
-    }
-  });
+  it.each([REQUIRED[0], REQUIRED[3], ['subject', 'subject', 'subject']])(
+    '%s is 1 to 255 bytes of text that is not blank',
+    async (...attribute) => {
+      const name = await created();
+      expect(await api.commit(name, cloudEvent('e', { [attribute[0]]: '÷'.repeat(127) }))).toBe(1);
+      for (const text of ['', ' ', '÷'.repeat(128)]) expect(await refusal(attribute, text)).not.toBe('');
+    },
+  );
 });
 
 it('SPEC-EVENT-STREAM: the stream is a part of the source, which is stored as it is', async () => {
@@ -154,19 +129,6 @@ it('SPEC-EVENT-STREAM: the stream is a part of the source, which is stored as it
 });
 
 describe('SPEC-RECORDED-TIME', () => {
-  it('is the same for all events of a transaction, and never goes back', async () => {
-    const name = await created();
-    await api.commit(name, cloudEvent('a'), cloudEvent('b'));
-    await api.commit(name, cloudEvent('c'));
-    const times = (await eventsOverHttp(name)).map(({ recordedtime }) => recordedtime);
-    expect(times[0]).toBe(times[1]);
-    expect(Date.parse(times[2] ?? '')).toBeGreaterThanOrEqual(Date.parse(times[1] ?? ''));
-    const overGrpc = await eventsOverGrpc(name);
-    expect(overGrpc.map(({ recordedTime: time }) => (time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6)).toEqual(
-      times.map((text) => Date.parse(text)),
-    );
-  });
-
   it('stays where it was while the clock of the node has been set back, however far', async () => {
     const start = Date.UTC(2024, 0, 1);
     await using world = await startHttpWorld({ nowMs: start });
@@ -182,46 +144,12 @@ describe('SPEC-RECORDED-TIME', () => {
 });
 
 describe('SPEC-EFFECTIVE-TIME', () => {
-  /** Instants in another order than the transactions; two of them are the same in other words. */
-  const TIMES = [
-    ['late', '2024-03-01T00:00:00Z'],
-    ['early', '2024-01-01T00:00:00.000000001+00:00'],
-    ['first', '2024-01-01T00:00:00Z'],
-    ['tie-1', '2024-02-01T00:00:00Z'],
-    ['tie-2', '2024-02-01T02:00:00+02:00'],
-  ] as const;
-
-  async function history(): Promise<string> {
-    const name = await created();
-    for (const [id, time] of TIMES) await api.commit(name, cloudEvent(id, { time }));
-    await api.commit(name, cloudEvent('now'));
-    return name;
-  }
-
-  const instant = (text: string): { seconds: number; nanos: number } => ({
-    seconds: Date.parse(text) / 1000,
-    nanos: 0,
-  });
-
-  it('orders events by instant, ties by position, whatever the order of transactions', async () => {
-    const name = await history();
-    const order = ['first', 'early', 'tie-1', 'tie-2', 'late', 'now'];
-    const end = '2100-01-01T00:00:00Z';
-    const range = { effectiveTimeRange: { end: instant(end) } };
-    expect((await eventsOverGrpc(name, range)).map(({ id }) => id)).toEqual(order);
-    const question = { range: { effectiveTime: { endAt: end } } };
-    expect(idsOf(await api.get(`/db/${name}/6/events?q=${q(question)}`))).toEqual(order);
-    const reverse = { ...question, direction: 'REVERSE' };
-    expect(idsOf(await api.get(`/db/${name}/6/events?q=${q(reverse)}`))).toEqual(order.toReversed());
-    const body = { effective_time_range: { end } };
-    expect(idsOf(await api.post(`/databases/${name}/query`, body))).toEqual(order);
-  });
-
   it('is the recorded time of an event that has no time', async () => {
-    const name = await history();
+    const name = await created();
+    await api.commit(name, cloudEvent('early', { time: '2024-01-01T00:00:00Z' }), cloudEvent('now'));
     const recorded = (await eventsOverHttp(name)).at(-1)?.recordedtime ?? '';
     const at = { range: { effectiveTime: { startAt: recorded, endAt: recorded } } };
-    expect(idsOf(await api.get(`/db/${name}/6/events?q=${q(at)}`))).toEqual(['now']);
+    expect(idsOf(await api.get(`/db/${name}/1/events?q=${q(at)}`))).toEqual(['now']);
   });
 
   it('is refused where it is none, with what it must be', async () => {

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';
-import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
-import { cloudEvent, HttpClient, jsonOf, uniqueName } from '../support/http-client.ts';
+import { AS_FIRST, issueKey, startGuardedNode } from '../support/guarded-node.ts';
+import { cloudEvent, HttpClient, uniqueName } from '../support/http-client.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 import { wat } from '../support/wasm/wat.ts';
 
@@ -29,28 +29,16 @@ for (const [client, headers] of [
   const { status, text } = await client.post(`/api/v1/db/${name}`, { events }, headers);
   if (status !== 200) throw new Error(text);
 }
-await publish(server.http, 'presenters', { presenter_name: 'shows', content_types: ['text/plain'] }, presenter);
+const shows = { presenter_name: 'shows', content_types: ['text/plain'] };
+await api.publish(`${name}/presenters`, shows, presenter, AS_FIRST);
 const definition = { content_type: 'application/x-count', query_temporality: 'revision', event_selector: {} };
-for (const address of [server.http, open.server.http]) {
-  await publish(address, 'state-views', { ...definition, state_view_name: 'counts' }, view);
+for (const client of [api, open.api]) {
+  await client.publish(`${name}/state-views`, { ...definition, state_view_name: 'counts' }, view, AS_FIRST);
 }
-await publish(server.http, 'state-views', { ...definition, state_view_name: 'shown', presenter: 'shows' }, view);
+const shown = { ...definition, state_view_name: 'shown', presenter: 'shows' };
+await api.publish(`${name}/state-views`, shown, view, AS_FIRST);
 
 const path = `/api/v1/db/${name}/1/state-views/counts/v1`;
-
-async function publish(address: string, kind: string, metadata: object, wasm: Uint8Array): Promise<void> {
-  const body = new FormData();
-  body.append('metadata', JSON.stringify(metadata));
-  body.append('wasm', new Blob([new Uint8Array(wasm)]));
-  const headers = { ...AS_FIRST };
-  const answer = await fetch(`${address}/api/v1/db/${name}/${kind}`, { method: 'POST', headers, body });
-  expect([answer.status, await answer.text()]).toEqual([201, expect.any(String)]);
-}
-
-async function keyOf(...roles: readonly string[]): Promise<Readonly<Record<string, string>>> {
-  const answer = await api.post('/api/v1/auth/keys', { name: 'test', roles }, AS_FIRST);
-  return { 'x-api-key': (jsonOf(answer) as { readonly key: string }).key };
-}
 
 /** How many events the node folds for its readers while it answers. */
 async function foldedBy(ask: () => Promise<unknown>): Promise<number> {
@@ -74,7 +62,7 @@ async function foldedUntilNow(): Promise<number> {
 
 describe('SPEC-HTTP-R7', () => {
   it('folds from the first event, answers 200 whatever tag is held, and is kept nowhere', async () => {
-    const deployer = await keyOf(`deployer:${name}`);
+    const { headers: deployer } = await issueKey(api, `deployer:${name}`);
     await api.post(`/api/v1/db/${name}/state-views/counts/expire-snapshots`, undefined, deployer);
     const count = await foldedBy(async () => {
       const kept = await api.get(path, deployer);
@@ -95,7 +83,7 @@ describe('SPEC-HTTP-R7', () => {
   });
 
   it('leaves nothing behind that a later read could begin at', async () => {
-    const deployer = await keyOf(`deployer:${name}`);
+    const { headers: deployer } = await issueKey(api, `deployer:${name}`);
     await api.post(`/api/v1/db/${name}/state-views/counts/expire-snapshots`, undefined, deployer);
     const count = await foldedBy(async () => {
       await api.get(path, { ...deployer, ...NO_CACHE });
@@ -108,14 +96,14 @@ describe('SPEC-HTTP-R7', () => {
     ['who may read and write', ['reader', 'writer']],
     ['who may deploy elsewhere', ['reader', 'deployer:other-*']],
   ])('is an ordinary read for %s', async (_who, roles) => {
-    const key = await keyOf(...roles);
+    const key = (await issueKey(api, ...roles)).headers;
     const first = await api.get(path, key);
     const again = await api.get(path, { ...key, ...NO_CACHE, 'if-none-match': first.headers.get('etag') ?? '' });
     expect([again.status, again.headers.get('cache-control')]).toEqual([304, 'private, max-age=60']);
   });
 
   it('is not asked for by other words of the header', async () => {
-    const deployer = await keyOf(`deployer:${name}`);
+    const { headers: deployer } = await issueKey(api, `deployer:${name}`);
     for (const words of ['no-store', 'max-age=0', 'no-cache-please', 'x="no-cache"']) {
       const answer = await api.get(path, { ...deployer, 'cache-control': words });
       expect([words, answer.headers.get('etag')]).toEqual([words, expect.any(String)]);
@@ -123,7 +111,7 @@ describe('SPEC-HTTP-R7', () => {
   });
 
   it('goes for the collection-style family, and for a view that has a presenter', async () => {
-    const deployer = { ...(await keyOf(`deployer:${name}`)), ...NO_CACHE };
+    const deployer = { ...(await issueKey(api, `deployer:${name}`)).headers, ...NO_CACHE };
     const named = `/databases/${name}/state-views/counts`;
     const presented = path.replace('counts', 'shown');
     const etag = (await api.get(presented, AS_FIRST)).headers.get('etag') ?? '';

@@ -1,31 +1,40 @@
-// Goal: components over gRPC are published, listed, activated, deactivated and rendered as the specification says, and
-// what cannot be published is refused with a code, a sentence and where. Method: a real node; each test in a database
-// of its own; a component that counts what it folds and shows its parameters.
-
+// Goal: components over gRPC are published, listed, activated, deactivated, rendered and deleted as the specification
+// says, and what cannot be published is refused with a code, a sentence and where; whatever a definition may say, it
+// says over gRPC as over HTTP. Method: a real node; each test in a database of its own, with a component that counts
+// what it folds and shows its parameters; and everything published by the one interface and then, as the same, by the
+// other, which answers with the same version.
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   ComponentKind,
+  KeyType,
   MaintenanceMode,
+  Priority,
   PublishPresenterRequest,
+  PublishStateChangeRequest,
   PublishStateViewRequest,
   QueryTemporality,
   type State,
 } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { ParameterTerm } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { changeText, NO_EVENT } from '../support/components/change-text.ts';
+import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
-import { failureOf } from '../support/grpc-client.ts';
+import { failureOf, type GrpcFailure } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
+import { jsonOf } from '../support/http-client.ts';
 import { startTestServer } from '../support/server.ts';
-import { sharedServer } from '../support/shared-servers.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
+import { wat } from '../support/wasm/wat.ts';
 
 const SLOW = { deadlineMs: 60_000 };
 const BY_ACCOUNT = {
   selectors: [{ kind: { $case: 'parameter', value: { name: 'account', term: ParameterTerm.PARAMETER_TERM_SUBJECT } } }],
 } as const;
+const SCHEMA = '{"type": "array"}';
 const OF_A = { 'subject.account': 'a' };
 
-const server = await sharedServer();
+const { server, api } = await sharedHttpNode();
 let wasmBytes: Buffer;
 
 beforeAll(async () => {
@@ -67,6 +76,8 @@ function readState({ bytes }: State): { readonly count: number; readonly paramet
   return { count: from === 0 ? 0 : bytes.readUInt32LE(0), parameters: bytes.subarray(from).toString() };
 }
 
+const reasonsOf = ({ code, info, fields }: GrpcFailure): unknown => [code, info?.metadata['reason'], fields];
+
 describe('SPEC-GRPC-PUBLISH', () => {
   it('gives a State View its first version, and the same again when the same is published again', async () => {
     const databaseName = await bank();
@@ -81,11 +92,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
   it('is refused with the code of what is wrong with the component, and where', async () => {
     const databaseName = await bank();
     const none = await failureOf(publish(databaseName, { wasmBytes: Buffer.from('not a component') }));
-    expect([none.code, none.info?.metadata['reason'], none.fields]).toEqual([
-      'INVALID_ARGUMENT',
-      'InvalidComponent',
-      ['wasm_bytes'],
-    ]);
+    expect(reasonsOf(none)).toEqual(['INVALID_ARGUMENT', 'InvalidComponent', ['wasm_bytes']]);
     expect(none.message).toMatch(/^wasm_bytes is refused: .*\(at byte 0\)$/);
     const presenter = PublishPresenterRequest.fromPartial({
       databaseName,
@@ -110,12 +117,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
     const databaseName = uniqueName();
     await roomy.client.send('createDatabase', { databaseName });
     const asked = roomy.client.send('publishStateView', balances(databaseName, { wasmBytes: wasmTooLarge }), SLOW);
-    const refused = await failureOf(asked);
-    expect([refused.code, refused.info?.metadata['reason'], refused.fields]).toEqual([
-      'RESOURCE_EXHAUSTED',
-      'TooLarge',
-      ['wasm_bytes'],
-    ]);
+    expect(reasonsOf(await failureOf(asked))).toEqual(['RESOURCE_EXHAUSTED', 'TooLarge', ['wasm_bytes']]);
   });
 });
 
@@ -196,5 +198,159 @@ describe('SPEC-GRPC-FETCH-STATE-VIEW', () => {
     const { code, info, fields } = await failureOf(server.client.send('fetchStateView', request));
     expect([code, info?.metadata['reason']]).toEqual(['INVALID_ARGUMENT', 'InvalidParameters']);
     expect(fields.toSorted()).toEqual(['parameters["stream.x"]', 'parameters["subject.account"]']);
+  });
+});
+
+let databaseName: string;
+let presenter: Buffer;
+let change: Buffer;
+
+beforeAll(async () => {
+  databaseName = uniqueName();
+  await server.client.send('createDatabase', { databaseName });
+  presenter = Buffer.from(await wat(SHOWING));
+  change = Buffer.from(await wat(changeText(NO_EVENT)));
+  await server.client.send('publishPresenter', PublishPresenterRequest.fromPartial(showing()), SLOW);
+});
+
+function showing(more: object = {}): object {
+  const offers = [{ contentType: 'text/plain' }];
+  return { databaseName, presenterName: 'showing', offers, wasmBytes: presenter, ...more };
+}
+
+async function overHttp(kind: string, metadata: object, bytes: Buffer): Promise<string> {
+  const text = JSON.stringify(metadata).replace('"SCHEMA"', SCHEMA);
+  const { headers } = await api.publish(`${databaseName}/${kind}`, text, bytes);
+  return headers.get('location') ?? '';
+}
+
+function pageOf(kind: string, name: string, version: number): string {
+  return `/db/${databaseName}/${kind}/${name}/v${version}`;
+}
+
+const VIEWS: readonly (readonly [sent: object, metadata: object])[] = [
+  [{ eventTypes: ['opened', 'closed'] }, { events: ['opened', 'closed'] }],
+  [
+    { eventTypes: ['opened'], eventSelection: { selectors: [{ kind: { $case: 'byStream', value: 'a' } }] } },
+    { events: ['opened'], event_selector: { type: 'by_stream', value: 'a' } },
+  ],
+  [
+    { eventTypes: ['t'], keyType: KeyType.KEY_TYPE_INT64, reduceFn: 'evolve', priority: Priority.PRIORITY_HIGH },
+    { events: ['t'], key_type: 'Int64', reduce_fn: 'evolve', priority: 'high' },
+  ],
+  [
+    { eventTypes: ['t'], keyType: KeyType.KEY_TYPE_STRING, priority: Priority.PRIORITY_LOW },
+    { events: ['t'], key_type: 'String', priority: 'low' },
+  ],
+  [
+    {
+      eventTypes: ['t'],
+      contentSchemaJson: Buffer.from(` ${SCHEMA}\n`),
+      presenterName: 'showing',
+      presenterVersion: 1,
+    },
+    { events: ['t'], content_schema: 'SCHEMA', presenter: { name: 'showing', version: 1 } },
+  ],
+  [
+    { eventTypes: ['t'], contentSchema: 'https://schemas.example/v.json', sourceCodeUri: 'https://x.example/' },
+    { events: ['t'], content_schema: 'https://schemas.example/v.json', source_code_uri: 'https://x.example/' },
+  ],
+];
+
+describe('SPEC-GRPC-PUBLISH', () => {
+  it.each(VIEWS)('makes of %j the State View that HTTP makes of %j', async (sent, metadata) => {
+    const stateViewName = uniqueName().replace('-', '.');
+    const { QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP: queryTemporality } = QueryTemporality;
+    const common = { databaseName, stateViewName, contentType: 'text/x', queryTemporality, wasmBytes };
+    const request = PublishStateViewRequest.fromPartial({ ...common, ...sent });
+    const first = await server.client.send('publishStateView', request, SLOW);
+    const order = { content_type: 'text/x', query_temporality: 'effective_timestamp' };
+    const again = await overHttp('state-views', { state_view_name: stateViewName, ...order, ...metadata }, wasmBytes);
+    expect([first.version, again]).toEqual([1, pageOf('state-views', stateViewName, 1)]);
+    const other = await overHttp(
+      'state-views',
+      { state_view_name: stateViewName, ...order, events: ['else'] },
+      wasmBytes,
+    );
+    expect(other).toBe(pageOf('state-views', stateViewName, 2));
+  });
+
+  it('makes of settings, and of the names of State Views, what HTTP makes of them', async () => {
+    const settings = { currency: 'EUR', theme: 'dark' };
+    const asked = PublishPresenterRequest.fromPartial(showing({ presenterName: 'set', settings }));
+    await server.client.send('publishPresenter', asked, SLOW);
+    const metadata = { presenter_name: 'set', content_types: ['text/plain'], settings };
+    expect(await overHttp('presenters', metadata, presenter)).toBe(pageOf('presenters', 'set', 1));
+    const changed = { databaseName, stateChangeName: 'reading', stateViewNames: ['b', 'a'], wasmBytes: change };
+    await server.client.send('publishStateChange', PublishStateChangeRequest.fromPartial(changed), SLOW);
+    const named = { state_change_name: 'reading', state_view_names: ['a', 'b'] };
+    expect(await overHttp('state-changes', named, change)).toBe(pageOf('state-changes', 'reading', 1));
+  });
+
+  it('names every part of a definition that cannot be', async () => {
+    const asked = PublishStateViewRequest.fromPartial({
+      databaseName,
+      stateViewName: 'bad',
+      contentType: 'text/x',
+      wasmBytes,
+      eventTypes: ['t', ''],
+      keyType: 9 as KeyType,
+      priority: 8 as Priority,
+      presenterVersion: 1,
+      contentSchema: 'https://schemas.example/',
+      contentSchemaJson: Buffer.from('[]'),
+    });
+    const both = await failureOf(server.client.send('publishStateView', asked, SLOW));
+    const named = ['event_types[1]', 'key_type', 'presenter_version', 'priority'];
+    expect([both.code, both.fields.toSorted()]).toEqual(['INVALID_ARGUMENT', named]);
+    const { contentSchema: _, ...rest } = asked;
+    const sane = { ...rest, eventTypes: ['t'], keyType: 0, priority: 0, presenterVersion: undefined } as const;
+    for (const schema of ['[]', '{', '"x"', '']) {
+      const contentSchemaJson = Buffer.from(schema);
+      const one = PublishStateViewRequest.fromPartial({ ...sane, contentSchemaJson });
+      const refused = await failureOf(server.client.send('publishStateView', one, SLOW));
+      expect([schema, refused.code, refused.fields]).toEqual([schema, 'INVALID_ARGUMENT', ['content_schema_json']]);
+    }
+    const twice = PublishStateViewRequest.fromPartial({ ...sane, contentSchema: 'https://schemas.example/' });
+    const refused = await failureOf(server.client.send('publishStateView', twice, SLOW));
+    expect(refused.fields).toEqual(['content_schema_json']);
+  });
+});
+
+describe('SPEC-GRPC-VERSIONS', () => {
+  it('deletes a version, or all of a name, of every kind', async () => {
+    for (const name of ['gone', 'kept']) {
+      for (const description of ['one', 'two']) {
+        const asked = PublishPresenterRequest.fromPartial(showing({ presenterName: name, description }));
+        await server.client.send('publishPresenter', asked, SLOW);
+      }
+    }
+    const kind = ComponentKind.COMPONENT_KIND_PRESENTER;
+    const remaining = async (name: string): Promise<number[]> =>
+      (await server.client.send('listComponentVersions', { databaseName, kind, name })).versions.map(
+        ({ version }) => version,
+      );
+    const one = await server.client.call('deleteComponent', { databaseName, kind, name: 'kept', version: 1 });
+    expect(one.headers).toMatchObject({ 'x-database-id': expect.any(String), 'x-revision': '0' });
+    expect(one.trailers).toMatchObject({ 'x-leader-node': expect.any(String) });
+    await server.client.send('deleteComponent', { databaseName, kind, name: 'gone' });
+    expect([await remaining('kept'), await remaining('gone')]).toEqual([[2], []]);
+    for (const asked of [{ name: 'gone' }, { name: 'kept', version: 1 }, { name: 'kept', version: 9 }, { name: '!' }]) {
+      const absent = await failureOf(server.client.send('deleteComponent', { databaseName, kind, ...asked }));
+      expect([asked, absent.code, absent.info?.metadata['reason']]).toEqual([asked, 'NOT_FOUND', 'PresenterNotFound']);
+    }
+    const unsaid = await failureOf(server.client.send('deleteComponent', { databaseName, kind: 0, name: 'kept' }));
+    expect([unsaid.code, unsaid.fields]).toEqual(['INVALID_ARGUMENT', ['kind']]);
+  });
+
+  it('expires what was folded, as HTTP does', async () => {
+    const stateViewName = 'expiring';
+    const asked = { databaseName, stateViewName, contentType: 'text/x', wasmBytes };
+    await server.client.send('publishStateView', PublishStateViewRequest.fromPartial(asked), SLOW);
+    expect(await server.client.send('expireSnapshots', { databaseName, stateViewName })).toEqual({ foldEpoch: 1 });
+    const path = `/api/v1/db/${databaseName}/state-views/${stateViewName}/expire-snapshots`;
+    expect(jsonOf(await api.post(path, ''))).toEqual({ epoch: 2 });
+    const none = await failureOf(server.client.send('expireSnapshots', { databaseName, stateViewName: 'none' }));
+    expect([none.code, none.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'StateViewNotFound']);
   });
 });

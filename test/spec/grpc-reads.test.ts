@@ -2,7 +2,6 @@
 // Method: a real node with one known history; the naive answer beside each question.
 
 import { createHash } from 'node:crypto';
-import { status as Status } from '@grpc/grpc-js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ProtoReader, parseUuid } from '#base';
 import { type Direction, type Event, EventQuery } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
@@ -63,46 +62,6 @@ describe('SPEC-GRPC-QUERY-EVENTS', () => {
     });
     const recorded = new Set(messages.map(({ recordedTime }) => JSON.stringify(recordedTime)));
     expect(recorded.size).toBe(1);
-  });
-
-  it('takes every uint64 for a revision: an open end of a range, and NOT_FOUND to read at', async () => {
-    const raw = new RawGrpc(server.port);
-    const uint64Max = [...Array<number>(9).fill(0xff), 1];
-    const ask = (method: string, fields: readonly number[]): ReturnType<RawGrpc['call']> => {
-      const request = Buffer.from([0x0a, name.length, ...Buffer.from(name), ...fields]);
-      const framed = Buffer.concat([Buffer.from([0, 0, 0, 0, request.length]), request]);
-      return raw.call({ path: `/cairn.v1.EventStore/${method}`, pieces: [framed] });
-    };
-    const openEnd = await ask('QueryEvents', [0x12, 15, 0x12, 13, 0x08, 0, 0x10, ...uint64Max]);
-    expect([openEnd.status, messagesOf(openEnd.body).length]).toEqual([0, PLACES.length]);
-    for (const [method, tag] of [['QueryEvents', 0x18] as const, ['FetchDatabaseAtRevision', 0x10] as const]) {
-      const { status: code, message } = await ask(method, [tag, ...uint64Max]);
-      expect([code, message]).toEqual([
-        Status.NOT_FOUND,
-        expect.stringContaining('has no revision 18446744073709551615; its latest is'),
-      ]);
-    }
-    await raw.close();
-  });
-
-  it('is refused beyond the latest revision, for a missing database, and for a malformed query', async () => {
-    const ask = (
-      databaseName: string,
-      parts: Parameters<typeof EventQuery.fromPartial>[0],
-      atRevision?: number,
-    ): Promise<unknown> =>
-      server.client.collect('queryEvents', { databaseName, query: EventQuery.fromPartial(parts), atRevision });
-    expect(await failureOf(ask(name, {}, 5))).toMatchObject({
-      code: 'NOT_FOUND',
-      info: { metadata: { reason: 'RevisionNotFound' } },
-    });
-    expect((await failureOf(ask(uniqueName(), {}))).code).toBe('NOT_FOUND');
-    expect((await failureOf(ask('No', {}))).code).toBe('INVALID_ARGUMENT');
-    const blank = await failureOf(ask(name, { eventSelection: { selectors: [{ stream: '' }] } }));
-    expect(blank.code).toBe('INVALID_ARGUMENT');
-    expect(blank.fields[0]).toContain('query.event_selection');
-    const crossed = await failureOf(ask(name, { revisionRange: { start: 3, end: 2 } }));
-    expect(crossed.code).toBe('INVALID_ARGUMENT');
   });
 });
 

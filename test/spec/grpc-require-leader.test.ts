@@ -22,9 +22,8 @@ import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';
 import { type CallOptions, GrpcFailure, type UnaryName } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
-import { untilAllAreVoters } from '../support/server-cluster.ts';
-import { endWithFile } from '../support/test-scope.ts';
+import { type TestServer } from '../support/server.ts';
+import { startNodes } from '../support/server-cluster.ts';
 import { wat } from '../support/wasm/wat.ts';
 
 const FOR_THE_LEADER: CallOptions = { metadata: { 'x-require-leader': 'true' } };
@@ -32,7 +31,7 @@ const FOR_ANYBODY: CallOptions = { metadata: { 'x-require-leader': 'false' } };
 
 const SLOW: CallOptions = { deadlineMs: 60_000 };
 
-const nodes: TestServer[] = [];
+const nodes = await startNodes();
 let view: Buffer;
 let change: Buffer;
 let presenter: Buffer;
@@ -41,17 +40,7 @@ beforeAll(async () => {
   view = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: false })).bytes());
   change = Buffer.from(await wat(changeText('unreachable')));
   presenter = Buffer.from(await wat(SHOWING));
-  const first = await started('--node-name=one');
-  for (const name of ['two', 'three']) await started(`--node-name=${name}`, `--join=${first.peer}`);
-  await untilAllAreVoters(first, 3);
 }, 60_000);
-
-async function started(...settings: readonly string[]): Promise<TestServer> {
-  const server = await startTestServer('--peer-port=0', ...settings);
-  endWithFile(() => server[Symbol.asyncDispose]());
-  nodes.push(server);
-  return server;
-}
 
 interface Told {
   readonly node: string;
@@ -85,7 +74,7 @@ async function answerOf(node: TestServer, answer: ReturnType<Write>): Promise<To
 /** A database with a copy on each node. */
 async function newDatabase(): Promise<string> {
   const databaseName = uniqueName();
-  await nodes[0]?.client.send('createDatabase', { databaseName });
+  await nodes[0].client.send('createDatabase', { databaseName });
   return databaseName;
 }
 
@@ -139,7 +128,7 @@ function viewOf(stateViewName: string): object {
 
 async function publishView(databaseName: string, stateViewName: string): Promise<void> {
   const request = PublishStateViewRequest.fromPartial({ ...viewOf(stateViewName), databaseName });
-  await nodes[0]?.client.send('publishStateView', request, SLOW);
+  await nodes[0].client.send('publishStateView', request, SLOW);
 }
 
 async function writeOf(method: UnaryName): Promise<Write> {
@@ -191,7 +180,7 @@ describe('SPEC-GRPC-REQUIRE-LEADER in a cluster', () => {
     const databaseName = await newDatabase();
     await eventually(async () => {
       const at = async (): Promise<unknown> =>
-        (await nodes[0]?.client.send('fetchLatestDatabase', { databaseName }))?.database?.revision;
+        (await nodes[0].client.send('fetchLatestDatabase', { databaseName })).database?.revision;
       const before = Number(await at());
       const told = await asked(transactionOf(databaseName), FOR_THE_LEADER);
       expect(told.filter(({ result }) => result === 'OK')).toHaveLength(1);

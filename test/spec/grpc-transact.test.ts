@@ -9,8 +9,6 @@ import { sharedServer } from '../support/shared-servers.ts';
 
 const TRANSACTION_ID = '0193A1B2-c3d4-7e5f-8a9b-100000000000';
 
-const CLOUD_EVENT = { id: 'e-1', source: 'orders', specVersion: '1.0', type: 'order.placed' };
-
 const server = await sharedServer();
 
 async function newDatabase(): Promise<string> {
@@ -113,21 +111,6 @@ describe('SPEC-TRANSACTION-IDEMPOTENCE', () => {
     expect(await latestOf(name)).toBe(2);
   });
 
-  it('takes no nil UUID for an id, in either shape', async () => {
-    const name = await newDatabase();
-    const transactionId = '00000000-0000-0000-0000-000000000000';
-    const { transaction: inner } = transaction(name, [event()]);
-    for (const [request, field] of [
-      [{ databaseName: name, transaction: { ...inner, transactionId } }, 'transaction.transaction_id'],
-      [{ databaseName: name, events: [CLOUD_EVENT], transactionId }, 'transaction_id'],
-    ] as const) {
-      const failure = await failureOf(transact(TransactRequest.fromPartial(request)));
-      expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: [field] });
-      expect(failure.message).toContain('must not be the nil UUID');
-    }
-    expect(await latestOf(name)).toBe(0);
-  });
-
   it('does not record a refused attempt', async () => {
     const name = await newDatabase();
     const refused = transaction(name, [event()], { transactionId: TRANSACTION_ID, constraints: [minRevision(5)] });
@@ -158,15 +141,6 @@ describe('SPEC-TRANSACTION-IDEMPOTENCE', () => {
 
 describe('SPEC-TRANSACTION-ORDER-OF-CHECKS', () => {
   const malformed = event({ id: '', source: '' });
-
-  it('judges the name before everything else', async () => {
-    const failure = await failureOf(transact(transaction('Shop', [malformed])));
-    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['database_name'] });
-  });
-
-  it('looks for the database before it judges size and events', async () => {
-    expect((await failureOf(transact(transaction(uniqueName(), [malformed])))).code).toBe('NOT_FOUND');
-  });
 
   it('judges the size before the events', async () => {
     const name = await newDatabase();
@@ -236,18 +210,5 @@ describe('SPEC-CONSTRAINTS', () => {
       { ...kind, subject: 'transaction.constraints[0]' },
       { ...kind, subject: 'transaction.constraints[2]' },
     ]);
-  });
-});
-
-describe('SPEC-GRPC-FETCH-TRANSACTION', () => {
-  it('answers NOT_FOUND for an id that is not recorded, and INVALID_ARGUMENT for one that is none', async () => {
-    const name = await newDatabase();
-    const fetch = (transactionId: string): Promise<unknown> =>
-      server.client.send('fetchTransaction', { databaseName: name, transactionId });
-    expect(await failureOf(fetch(TRANSACTION_ID))).toMatchObject({
-      code: 'NOT_FOUND',
-      info: { metadata: { reason: 'TransactionNotFound' } },
-    });
-    expect(await failureOf(fetch('x'))).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['transaction_id'] });
   });
 });

@@ -28,18 +28,10 @@ function field(number: number, ...parts: readonly Uint8Array[]): Buffer {
 const NAME = field(1, text('unknown-fields'));
 /** Of a later release. */
 const LATER = field(20, text('x'));
-const EVENT = Buffer.concat([
-  field(1, text('1')),
-  field(2, text('1.0')),
-  field(3, text('t')),
-  field(4, text('orders')),
-]);
-const CLOUD_EVENT = Buffer.concat([
-  field(1, text('1')),
-  field(2, text('orders')),
-  field(3, text('1.0')),
-  field(4, text('t')),
-]);
+const texts = (...values: readonly string[]): Buffer =>
+  Buffer.concat(values.map((value, at) => field(at + 1, text(value))));
+const EVENT = texts('1', '1.0', 't', 'orders');
+const CLOUD_EVENT = texts('1', 'orders', '1.0', 't');
 
 function transacting(...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([NAME, field(2, field(1, EVENT), ...parts)]);

@@ -7,7 +7,6 @@ import { SHOWING } from '../support/components/presenters.ts';
 import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
 import { createHistory } from '../support/http-history.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import { publish } from '../support/toon-node.ts';
 import { readToonPage } from '../support/toon-pages.ts';
 import { wat } from '../support/wasm/wat.ts';
 
@@ -98,7 +97,9 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
   const VIEW = { content_type: 'text/plain', query_temporality: 'revision', event_selector: {} };
   const published = async (metadata: object, line: string): Promise<void> => {
     const component = await linesView({ first: 'begin\n', line, last: 'end' });
-    expect(await publish(api, `/api/v1/db/${shop}/state-views`, { ...VIEW, ...metadata }, component)).toBe(201);
+    expect(await api.publish(`${shop}/state-views`, { ...VIEW, ...metadata }, component)).toMatchObject({
+      status: 201,
+    });
   };
   await published({ state_view_name: 'lines' }, 'one\n');
   await published({ state_view_name: 'lines' }, 'two\n');
@@ -110,12 +111,8 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
   );
   const bySubject = { type: 'equals', attr: { subject: { parameter: 'account' } } };
   await published({ state_view_name: 'one', event_selector: bySubject }, 'one\n');
-  await publish(
-    api,
-    `/api/v1/db/${shop}/presenters`,
-    { presenter_name: 'shows', content_types: ['text/csv'] },
-    await wat(SHOWING),
-  );
+  const shows = { presenter_name: 'shows', content_types: ['text/csv'] };
+  await api.publish(`${shop}/presenters`, shows, await wat(SHOWING));
   await published({ state_view_name: 'shown', presenter: 'shows' }, 'one\n');
   for (const [at, subject] of ['ada', 'bob', 'ada'].entries()) {
     await api.commit(shop, cloudEvent(`${at}`, { subject, time: `2024-01-0${at + 1}T00:00:00Z` }));

@@ -2,7 +2,7 @@
 // else learns anything of it. Method: two real nodes of a cluster; one that is alone; one with authentication on.
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { AS_FIRST, issueKey, startGuardedNode } from '../support/guarded-node.ts';
 import { errorOf, HttpClient, jsonOf } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
 import { readToonPage } from '../support/toon-pages.ts';
@@ -65,13 +65,12 @@ describe('SPEC-HTTP-CLUSTER', async () => {
     await guarded.post('/api/v1/db', { database_name: 'secret' }, AS_FIRST);
     expect(jsonOf(await guarded.get(PATH, AS_FIRST))).toMatchObject({ databases: [{ name: 'secret' }] });
     for (const roles of [['reader'], ['writer', 'deployer'], ['admin:secret']]) {
-      const issued = await guarded.post('/api/v1/auth/keys', { name: 'other', roles }, AS_FIRST);
-      const { key } = jsonOf(issued) as { readonly key: string };
+      const { headers } = await issueKey(guarded, ...roles);
       for (const accept of ['application/json', 'text/html', 'text/plain']) {
-        const refused = await guarded.get(PATH, { 'x-api-key': key, accept });
+        const refused = await guarded.get(PATH, { ...headers, accept });
         expect([roles, refused.status, /secret|127\.0\.0\.1/.test(refused.text)]).toEqual([roles, 403, false]);
       }
-      const health = await guarded.get('/health/detailed', { 'x-api-key': key });
+      const health = await guarded.get('/health/detailed', headers);
       expect([health.status, health.text.includes('secret')]).toEqual([200, false]);
     }
     expect((await guarded.get(PATH)).status).toBe(401);

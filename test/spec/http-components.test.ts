@@ -5,13 +5,13 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hashingView } from '../support/components/views.ts';
-import { uniqueName } from '../support/grpc-requests.ts';
-import { sharedServer } from '../support/shared-servers.ts';
+import { type Answer, cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 
 const BY_ACCOUNT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
 const A = 'subject.account=a';
 
-const server = await sharedServer();
+const { api } = await sharedHttpNode();
 let wasm: Buffer;
 
 beforeAll(async () => {
@@ -21,16 +21,13 @@ beforeAll(async () => {
 /** A database in which `a` has two events in revision 1, and one in revision 2. */
 async function bank(): Promise<string> {
   const name = uniqueName();
-  await fetch(`${server.http}/api/v1/databases/${name}`, { method: 'POST' });
+  await api.create(name);
   for (const ids of [['1', '2'], ['3']]) await transact(name, ids);
   return name;
 }
 
 async function transact(database: string, ids: readonly string[]): Promise<void> {
-  const events = ids.map((id) => ({ id, specversion: '1.0', type: 't', source: 'accounts', subject: 'a' }));
-  const body = JSON.stringify({ events });
-  const headers = { 'content-type': 'application/json' };
-  await fetch(`${server.http}/api/v1/db/${database}`, { method: 'POST', headers, body });
+  await api.commit(database, ...ids.map((id) => cloudEvent(id, { type: 't', source: 'accounts', subject: 'a' })));
 }
 
 function metadata(more: object = {}): object {
@@ -43,32 +40,23 @@ function metadata(more: object = {}): object {
   };
 }
 
-function publish(database: string, more: object = {}, bytes: Buffer = wasm): Promise<Response> {
-  const form = new FormData();
-  form.append('metadata', JSON.stringify(metadata(more)));
-  form.append('wasm', new Blob([new Uint8Array(bytes)]), 'view.wasm');
-  return fetch(`${server.http}/api/v1/db/${database}/state-views`, { method: 'POST', body: form });
+function publish(database: string, more: object = {}, bytes: Buffer = wasm): Promise<Answer> {
+  return api.publish(`${database}/state-views`, metadata(more), bytes);
 }
 
-function get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
-  return fetch(`${server.http}${path}`, { headers, redirect: 'manual' });
-}
-
-async function json(path: string): Promise<unknown> {
-  return (await get(path)).json();
-}
+const json = async (path: string): Promise<unknown> => jsonOf(await api.get(path));
 
 /** How many events a state has counted, and what the component was given as parameters. */
-async function stateOf(response: Response): Promise<{ readonly count: number; readonly parameters: string }> {
-  const bytes = Buffer.from(await response.arrayBuffer());
+async function stateOf(path: string): Promise<{ readonly count: number; readonly parameters: string }> {
+  const bytes = Buffer.from(await (await fetch(`${api.address}${path}`)).arrayBuffer());
   // The last one: a hash may have one, too.
   const from = bytes.lastIndexOf('{');
   return { count: from === 0 ? 0 : bytes.readUInt32LE(0), parameters: bytes.subarray(from).toString() };
 }
 
-async function faultOf(response: Response): Promise<unknown> {
-  const { error } = (await response.json()) as { error: { code: string; details: { reason: string; field?: string } } };
-  return [response.status, error.code, error.details.reason, error.details.field];
+function faultOf(answer: Answer): unknown {
+  const { status, code, details } = errorOf(answer);
+  return [status, code, details?.reason, details?.field];
 }
 
 describe('SPEC-HTTP-PUBLISH', () => {
@@ -95,7 +83,7 @@ describe('SPEC-HTTP-PUBLISH', () => {
       maintenance_mode: 'lazy',
       fold_epoch: 0,
     };
-    expect(await response.json()).toMatchObject(expected);
+    expect(jsonOf(response)).toMatchObject(expected);
     expect(await json(`/db/${database}/state-views/balances/v1`)).toMatchObject(expected);
     const again = await publish(database, { description: 'first' });
     expect([again.status, again.headers.get('location')]).toEqual([201, `/db/${database}/state-views/balances/v1`]);
@@ -103,7 +91,7 @@ describe('SPEC-HTTP-PUBLISH', () => {
 
   it('says what is wrong with the body, its parts, the metadata and the component', async () => {
     const database = await bank();
-    const url = `${server.http}/api/v1/db/${database}/state-views`;
+    const path = `/api/v1/db/${database}/state-views`;
     const bad = [400, 'INVALID_ARGUMENT', 'invalid_argument'];
     const only = '--x\r\nContent-Disposition: form-data; name="metadata"\r\n\r\n{}\r\n--x--\r\n';
     const multipart = 'multipart/form-data; boundary=x';
@@ -116,17 +104,17 @@ describe('SPEC-HTTP-PUBLISH', () => {
       [multipart, only.slice(0, -8), 'body'],
     ] as const) {
       const headers = { 'content-type': type };
-      expect(await faultOf(await fetch(url, { method: 'POST', headers, body }))).toEqual([...bad, field]);
+      expect(faultOf(await api.post(path, body, headers))).toEqual([...bad, field]);
     }
     const headers = { 'content-type': multipart, 'content-encoding': 'gzip' };
-    const compressed = await fetch(url, { method: 'POST', headers, body: new Uint8Array(gzipSync(only)) });
-    expect(await faultOf(compressed)).toEqual([...bad, 'Content-Encoding']);
+    const compressed = await api.send(path, { method: 'POST', headers, body: gzipSync(only) });
+    expect(faultOf(compressed)).toEqual([...bad, 'Content-Encoding']);
     const long = await publish(database, { description: 'x'.repeat(524_288) });
-    expect(await faultOf(long)).toEqual([...bad, 'metadata']);
-    expect(await faultOf(await publish(database, { content_type: 'no' }))).toEqual([...bad, 'metadata.content_type']);
+    expect(faultOf(long)).toEqual([...bad, 'metadata']);
+    expect(faultOf(await publish(database, { content_type: 'no' }))).toEqual([...bad, 'metadata.content_type']);
     const noComponent = await publish(database, {}, Buffer.from('not a component'));
-    expect(await faultOf(noComponent)).toEqual([400, 'INVALID_ARGUMENT', 'InvalidComponent', 'wasm']);
-    expect(await faultOf(await publish('no-such-database'))).toEqual([404, 'NOT_FOUND', 'DatabaseNotFound', undefined]);
+    expect(faultOf(noComponent)).toEqual([400, 'INVALID_ARGUMENT', 'InvalidComponent', 'wasm']);
+    expect(faultOf(await publish('no-such-database'))).toEqual([404, 'NOT_FOUND', 'DatabaseNotFound', undefined]);
   });
 });
 
@@ -141,7 +129,7 @@ describe('SPEC-HTTP-COMPONENT-LISTINGS', () => {
     expect(await at(1)).toMatchObject({ database, revision: 1, state_views: [] });
     expect(await at(2)).toMatchObject({ state_views: [listed(1)] });
     expect(await at(3)).toMatchObject({ state_views: [listed(1), listed(2)] });
-    const moved = await get(`/db/${database}/latest/state-views`);
+    const moved = await api.get(`/db/${database}/latest/state-views`);
     expect([moved.status, moved.headers.get('location')]).toEqual([307, `/db/${database}/3/state-views`]);
     const shown = { name: 'balances', description: 'second', content_type: 'application/x-count' };
     expect(await json(`/databases/${database}/state-views`)).toEqual({
@@ -153,25 +141,22 @@ describe('SPEC-HTTP-COMPONENT-LISTINGS', () => {
     });
     expect(await json(`/api/v1/db/${database}/state-changes`)).toEqual([]);
     expect(await json(`/api/v1/db/${database}/presenters`)).toEqual([]);
-    expect((await get(`/api/v1/db/${database}/state-views`)).status).toBe(404);
-    expect((await get(`/db/${database}/state-views/balances/v3`)).status).toBe(404);
-    expect((await get(`/api/v1/db/${database}/presenters/none/v1`)).status).toBe(404);
+    expect((await api.get(`/api/v1/db/${database}/state-views`)).status).toBe(404);
+    expect((await api.get(`/db/${database}/state-views/balances/v3`)).status).toBe(404);
+    expect((await api.get(`/api/v1/db/${database}/presenters/none/v1`)).status).toBe(404);
   });
 
   it('give the bytes of a schema that a definition holds', async () => {
     const database = await bank();
     const schema = '{"type":"object",  "minimum": 1e400}';
     const text = JSON.stringify(metadata({ content_schema: 'SCHEMA' })).replace('"SCHEMA"', schema);
-    const form = new FormData();
-    form.append('metadata', text);
-    form.append('wasm', new Blob([new Uint8Array(wasm)]));
-    await fetch(`${server.http}/api/v1/db/${database}/state-views`, { method: 'POST', body: form });
+    await api.publish(`${database}/state-views`, text, wasm);
     const path = `/api/v1/db/${database}/state-views/balances/v1/schema`;
-    expect(await (await get(path)).text()).toBe(schema);
-    const rendered = await get(`/api/v1/db/${database}/2/state-views/balances/v1?${A}`);
+    expect((await api.get(path)).text).toBe(schema);
+    const rendered = await api.get(`/api/v1/db/${database}/2/state-views/balances/v1?${A}`);
     expect(rendered.headers.get('link')).toBe(`<${path}>; rel="describedby"`);
     await publish(database, { content_schema: 'https://schemas.example/a.json' });
-    expect(await faultOf(await get(path.replace('v1/schema', 'v2/schema')))).toEqual([
+    expect(faultOf(await api.get(path.replace('v1/schema', 'v2/schema')))).toEqual([
       404,
       'NOT_FOUND',
       'SchemaNotFound',
@@ -185,7 +170,8 @@ describe('SPEC-HTTP-R5', () => {
     const database = await bank();
     await publish(database);
     const parameters = '{"subject.account":"a"}';
-    const at = await get(`/api/v1/db/${database}/2/state-views/balances/v1?${A}`);
+    const place = `/api/v1/db/${database}/2/state-views/balances/v1?${A}`;
+    const at = await api.get(place);
     expect([at.status, at.headers.get('content-type'), at.headers.get('x-revision')]).toEqual([
       200,
       'application/x-count',
@@ -194,7 +180,7 @@ describe('SPEC-HTTP-R5', () => {
     // What a browser is shown of it is on no origin, and runs nothing.
     expect(at.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'; /);
     expect(at.headers.get('x-content-type-options')).toBe('nosniff');
-    expect(await stateOf(at)).toEqual({ count: 3, parameters });
+    expect(await stateOf(place)).toEqual({ count: 3, parameters });
     await transact(database, ['4']);
     const paths = [
       [`/databases/${database}/state-views/balances?${A}`, 4],
@@ -202,10 +188,9 @@ describe('SPEC-HTTP-R5', () => {
       [`/databases/${database}/state-views/balances?revision=latest&${A}`, 4],
       [`/api/v1/databases/${database}/state-views/balances/versions/1?${A}`, 4],
     ] as const;
-    for (const [path, count] of paths)
-      expect([path, await stateOf(await get(path))]).toEqual([path, { count, parameters }]);
+    for (const [path, count] of paths) expect([path, await stateOf(path)]).toEqual([path, { count, parameters }]);
     for (const word of ['latest', 'cached']) {
-      const moved = await get(`/api/v1/db/${database}/${word}/state-views/balances/v1?${A}`);
+      const moved = await api.get(`/api/v1/db/${database}/${word}/state-views/balances/v1?${A}`);
       expect([moved.status, moved.headers.get('cache-control')]).toEqual([307, 'no-store']);
       expect(moved.headers.get('location')).toBe(`/api/v1/db/${database}/3/state-views/balances/v1?${A}`);
     }
@@ -225,7 +210,7 @@ describe('SPEC-HTTP-R5', () => {
       [`${path}/v2?${A}`, [...none, 'StateViewNotFound', undefined]],
       [`${path.replace('/2/', '/9/')}/v1?${A}`, [...none, 'RevisionNotFound', undefined]],
     ] as const) {
-      expect([asked, await faultOf(await get(asked))]).toEqual([asked, fault]);
+      expect([asked, faultOf(await api.get(asked))]).toEqual([asked, fault]);
     }
   });
 
@@ -235,18 +220,18 @@ describe('SPEC-HTTP-R5', () => {
     await publish(database, { ...byTime, events: ['t'] });
     await publish(database);
     const path = `/api/v1/db/${database}/2/state-views/stock/v1`;
-    const uncut = await get(path);
-    expect(await faultOf(uncut)).toEqual([400, 'INVALID_ARGUMENT', 'InvalidParameters', 'effective_time_end_at']);
-    const malformed = await get(`${path}?effective_time_end_at=yesterday`);
-    expect(await faultOf(malformed)).toEqual([400, 'INVALID_ARGUMENT', 'invalid_argument', 'effective_time_end_at']);
-    const early = await get(`${path}?effective_time_end_at=2001-01-01T00:00:00Z`);
-    expect((await stateOf(early)).count).toBe(0);
+    const uncut = await api.get(path);
+    expect(faultOf(uncut)).toEqual([400, 'INVALID_ARGUMENT', 'InvalidParameters', 'effective_time_end_at']);
+    const malformed = await api.get(`${path}?effective_time_end_at=yesterday`);
+    expect(faultOf(malformed)).toEqual([400, 'INVALID_ARGUMENT', 'invalid_argument', 'effective_time_end_at']);
+    const cut = `${path}?effective_time_end_at=2001-01-01T00:00:00Z`;
+    expect((await stateOf(cut)).count).toBe(0);
+    const early = await api.get(cut);
     expect(early.headers.get('x-effective-time-end-at')).toBe('2001-01-01T00:00:00Z');
-    const now = await get(`${path}?effective_time_end_at=now`);
+    const now = await api.get(`${path}?effective_time_end_at=now`);
     expect([now.status, now.headers.get('cache-control')]).toEqual([307, 'no-store']);
-    const resolved = await get(now.headers.get('location') ?? '');
-    expect((await stateOf(resolved)).count).toBe(3);
-    const other = await get(`/api/v1/db/${database}/2/state-views/balances/v1?${A}&effective_time_end_at=now`);
+    expect((await stateOf(now.headers.get('location') ?? '')).count).toBe(3);
+    const other = await api.get(`/api/v1/db/${database}/2/state-views/balances/v1?${A}&effective_time_end_at=now`);
     expect([other.status, other.headers.get('x-effective-time-end-at')]).toEqual([200, null]);
   });
 });
@@ -256,21 +241,21 @@ describe('SPEC-HTTP-R6', () => {
     const database = await bank();
     await publish(database);
     const path = `/api/v1/db/${database}/2/state-views/balances/v1?${A}`;
-    const first = await get(path);
+    const first = await api.get(path);
     const tag = first.headers.get('etag') ?? '';
     expect(tag).toMatch(/^W\/"[\w-]{27}"$/);
     expect([first.headers.get('cache-control'), first.headers.get('vary')]).toEqual(['public, max-age=60', null]);
     for (const held of [tag, `"other", ${tag}`, tag.slice(2), '*']) {
-      const again = await get(path, { 'if-none-match': held });
-      expect([held, again.status, again.headers.get('etag'), await again.text()]).toEqual([held, 304, tag, '']);
+      const again = await api.get(path, { 'if-none-match': held });
+      expect([held, again.status, again.headers.get('etag'), again.text]).toEqual([held, 304, tag, '']);
     }
-    const nothing = await get(path.replace('=a', '=nobody'), { 'if-none-match': '*' });
-    expect([nothing.status, (await get(path, { 'if-none-match': '"other"' })).status]).toEqual([200, 200]);
+    const nothing = await api.get(path.replace('=a', '=nobody'), { 'if-none-match': '*' });
+    expect([nothing.status, (await api.get(path, { 'if-none-match': '"other"' })).status]).toEqual([200, 200]);
     for (const name of ['authorization', 'cookie', 'x-api-key']) {
-      const { headers } = await get(path, { [name]: 'x' });
+      const { headers } = await api.get(path, { [name]: 'x' });
       const told = [headers.get('cache-control'), headers.get('vary')];
       expect(told).toEqual(['private, max-age=60', 'Authorization, Cookie, X-API-Key']);
     }
-    expect((await get(path.replace('v1?', 'v7?'))).headers.get('cache-control')).toBeNull();
+    expect((await api.get(path.replace('v1?', 'v7?'))).headers.get('cache-control')).toBeNull();
   });
 });

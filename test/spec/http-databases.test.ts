@@ -36,13 +36,6 @@ describe('SPEC-HTTP-CREATE-DATABASE: POST /api/v1/db', () => {
 });
 
 describe('SPEC-HTTP-READ-DATABASE: GET /db/{database}/{revision}', () => {
-  it('answers 404 RevisionNotFound beyond the latest revision', async () => {
-    for (const revision of ['2', '9007199254740992', '18446744073709551615']) {
-      const { details } = errorOf(await api.get(`/db/${name}/${revision}`), NOT_FOUND);
-      expect(details?.reason).toBe('RevisionNotFound');
-    }
-  });
-
   it('answers 400 to what is no revision, and says what it was', async () => {
     for (const word of ['newest', 'state-change', 'Latest', '7x', '-1', '1.5', '1e3', '18446744073709551616']) {
       const { message } = errorOf(await api.get(`/db/${name}/${word}`), INVALID_ARGUMENT);

@@ -37,15 +37,6 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
     expect(answer.headers.get('link')).toBeNull();
   });
 
-  it.each([
-    [{ selector: { startsWith: { eventType: 'cart.' } }, direction: 'REVERSE', limit: 1 }, ['4.0']],
-    [{ range: { revision: { startAt: 2, endAt: 4 } } }, ['2.0', '3.0', '4.0']],
-    [{ range: { revision: 9 } }, []],
-    [{ range: { effectiveTime: { endAt: '2024-01-03T00:00:00Z' } } }, ['2.0', '4.0', '3.0']],
-  ])('answers %j', async (question, expected) => {
-    expect(idsOf(await query(question))).toEqual(expected);
-  });
-
   it('reports the cut that it applied', async () => {
     const answer = await query({ range: { effectiveTime: { endAt: '2024-01-03T02:00:00.50+02:00' } } });
     expect(answer.headers.get('x-effective-time-end-at')).toBe('2024-01-03T00:00:00.5Z');
@@ -67,16 +58,6 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
     expect(Math.abs(Date.parse(cut) - Date.now())).toBeLessThan(60_000);
   });
 
-  it.each([
-    ['with both cuts', { range: { effectiveTime: { endAt: '2024-01-01T00:00:00Z', endAtNow: true } } }],
-    ['with neither cut', { range: { effectiveTime: { startAt: '2024-01-01T00:00:00Z' } } }],
-    ['with an unknown attribute', { selector: { equals: { colour: 'red' } } }],
-    ['that is no JSON', '{"selector":'],
-  ])('answers 400 to a query %s', async (_what, question) => {
-    const { details } = errorOf(await query(question), INVALID_ARGUMENT);
-    expect(details?.field).toMatch(/^q/);
-  });
-
   it.each(['', 'e30=', '*', 'e3', 'e30%3D', 'eyJkaXJlY3Rpb24iOiJGT1JXQVJEIn0=', '+/+/'])(
     'answers 400 to q=%s',
     async (text) => {
@@ -96,24 +77,6 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
 });
 
 describe('SPEC-HTTP-COLLECTION-QUERY: POST /databases/{database_name}/query', () => {
-  it('pages by next_cursor at the revision of the first page (TH8)', async () => {
-    const own = uniqueName();
-    await api.create(own);
-    for (let n = 1; n <= 5; n++) await api.commit(own, cloudEvent(`${n}`, { time: `2024-01-0${9 - n}T00:00:00Z` }));
-    for (const body of [{ limit: 2 }, { limit: 2, effective_time_range: {} }, { limit: 2, direction: 'reverse' }]) {
-      const first = jsonOf(await api.post(`/databases/${own}/query`, body)) as EventPage;
-      expect(first).toMatchObject({ has_more: true, next_cursor: expect.any(String) });
-      const latest = await api.commit(own, cloudEvent('late', { time: '2000-01-01T00:00:00Z' }));
-      const second = await api.post(`/databases/${own}/query`, { ...body, after: first.next_cursor });
-      expect(second.headers.get('x-revision')).toBe(String(latest - 1));
-      const all = jsonOf(
-        await api.post(`/databases/${own}/query`, { ...body, limit: 1000, revision_range: { end: latest - 1 } }),
-      ) as EventPage;
-      const two = [...first.events, ...(jsonOf(second) as EventPage).events].map(({ id, revision }) => [id, revision]);
-      expect(two).toEqual(all.events.slice(0, 4).map(({ id, revision }) => [id, revision]));
-    }
-  });
-
   it('answers 404 in a missing database, and 400 to a body that is none', async () => {
     expect(errorOf(await api.post('/databases/missing/query', {}))).toMatchObject(NOT_FOUND);
     expect(errorOf(await search([]))).toMatchObject(INVALID_ARGUMENT);
@@ -134,30 +97,12 @@ describe('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events', () =
     );
   });
 
-  it('takes a revision as after', async () => {
-    expect(idsOf(await api.get(`/databases/${name}/events?after=3`))).toEqual(IN_ORDER.slice(4));
-    expect(idsOf(await api.get(`/databases/${name}/events?after=5`))).toEqual([]);
-    for (const beyond of ['900', '9007199254740991', '18446744073709551615']) {
-      expect(idsOf(await api.get(`/databases/${name}/events?after=${beyond}`))).toEqual([]);
-    }
-  });
-
   it.each(['limit=0', 'limit=1001', 'limit=', 'limit=1&limit=2', 'after=-1', 'after='])(
     'answers 400 to ?%s',
     async (parameters) => {
       expect(errorOf(await api.get(`/databases/${name}/events?${parameters}`))).toMatchObject(INVALID_ARGUMENT);
     },
   );
-});
-
-describe('what after may be', () => {
-  it.each([
-    ['the log', () => api.get(`/databases/${name}/events?after=zzz`), 'must be a revision or the next_cursor of'],
-    ['a query', () => search({ after: 'zzz' }), 'must be a position or the next_cursor of'],
-    ['a listing', () => api.get(`/db/${name}/5/streams/orders?after=zzz`), 'must be the next_cursor of'],
-  ])('is told of %s', async (_where, ask, rule) => {
-    expect(errorOf(await ask()).message).toContain(rule);
-  });
 });
 
 describe('SPEC-LIMITS-PAGE: pages', () => {

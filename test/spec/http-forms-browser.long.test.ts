@@ -5,12 +5,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openPage, startBrowser } from '../support/browser.ts';
+import { openPage, shows, startBrowser, unfold } from '../support/browser.ts';
 import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { publish } from '../support/toon-node.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 
 /** Pages are drawn on a machine with other things to do; a component of 12 MB is built, published and started. */
@@ -20,14 +19,6 @@ const WITHOUT_SCRIPTS = { javaScriptEnabled: false };
 const { api, server } = await sharedHttpNode();
 const url = server.http;
 const event = (id: string): string => JSON.stringify([cloudEvent(id, { data: { n: 1 } })]);
-
-/** Resolves when the page with this title is there. */
-const shows = (page: Page, title: string): Promise<void> =>
-  page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
-
-async function unfold(page: Page, action: string): Promise<void> {
-  await page.locator('summary .name', { hasText: new RegExp(`^${action}$`) }).click();
-}
 
 describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scripts', { timeout: BROWSER_MS }, () => {
   let browser: Browser;
@@ -110,7 +101,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
   it('has with scripts another id for the next transaction', async () => {
     const own = uniqueName();
     await api.create(own);
-    await publish(api, `/api/v1/db/${own}/state-changes`, { state_change_name: 'telling' }, telling);
+    await api.publish(`${own}/state-changes`, { state_change_name: 'telling' }, telling);
     const { page, complaints } = await openPage(browser);
     await page.goto(`${url}/databases/${own}`);
     await unfold(page, 'transact');

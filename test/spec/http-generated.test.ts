@@ -5,25 +5,13 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
+import { AS_FIRST, issueKey, startGuardedNode } from '../support/guarded-node.ts';
 import { type Answer, cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
 import { runs } from '../support/runs.ts';
 
-interface Schema {
-  readonly $ref?: unknown;
-  readonly const?: unknown;
-  readonly enum?: unknown;
-  readonly oneOf?: unknown;
-  readonly anyOf?: unknown;
-  readonly type?: unknown;
-  readonly items?: unknown;
-  readonly properties?: unknown;
-  readonly required?: unknown;
-  readonly minItems?: unknown;
-  readonly minimum?: unknown;
-  readonly format?: unknown;
-  readonly minLength?: unknown;
-}
+type Keyword = '$ref' | 'const' | 'enum' | 'oneOf' | 'anyOf' | 'type' | 'items' | 'properties' | 'required';
+type Bound = 'minItems' | 'minimum' | 'format' | 'minLength';
+type Schema = Readonly<Partial<Record<Keyword | Bound, unknown>>>;
 
 interface Operation {
   readonly operationId: string;
@@ -54,14 +42,13 @@ const name = uniqueName();
 await done(api.post('/databases', { name }, AS_FIRST), 201);
 const event = cloudEvent('a', { subject: SECRET, data: { secret: SECRET } });
 await done(api.post(`/api/v1/db/${name}`, { events: [event] }, AS_FIRST), 200);
-const made = await api.post('/api/v1/auth/keys', { name: 'other', roles: ['reader:absent-*'] }, AS_FIRST);
-const { key: otherKey } = jsonOf(made) as { readonly key: string };
+const { headers: stranger } = await issueKey(api, 'reader:absent-*');
 const document = jsonOf(await api.get('/api/v1/openapi.full.json', AS_FIRST)) as Document;
 const ajv = new Ajv2020({ strict: false });
 formats.default(ajv);
 ajv.addSchema({ $id: 'document', components: document.components });
 
-const CALLERS = { administrator: AS_FIRST, stranger: { 'x-api-key': otherKey }, nobody: {} };
+const CALLERS = { administrator: AS_FIRST, stranger, nobody: {} };
 type Caller = keyof typeof CALLERS;
 
 function resolved(schema: Schema): Schema {
@@ -123,20 +110,7 @@ function broken(value: unknown, how: Break, at: number): Buffer | string {
 }
 
 const breaks = fc.constantFrom<Break>('none', 'none', 'missing', 'type', 'extra', 'long', 'encoding', 'cut');
-const KNOWN = [
-  'latest',
-  '1',
-  '0',
-  'orders',
-  'a',
-  SECRET,
-  '9007199254740992',
-  '-1',
-  '..',
-  '%00',
-  '%ff',
-  'x'.repeat(2_000),
-];
+const KNOWN = [SECRET, 'x'.repeat(2_000), ...'latest 1 0 orders a 9007199254740992 -1 .. %00 %ff'.split(' ')];
 
 function urlOf(path: string, { parameters = [] }: Operation): fc.Arbitrary<string> {
   const segment = fc.oneof(fc.constantFrom(...KNOWN), fc.string({ maxLength: 20 }).map(encodeURIComponent));

@@ -63,22 +63,7 @@ async function expectHealthy(): Promise<void> {
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ maxLength: 300 }),
-  fc.constantFrom(
-    '',
-    '..',
-    '.',
-    '/',
-    '\0',
-    '%',
-    '__proto__',
-    'constructor',
-    'null',
-    'NaN',
-    '-0',
-    '1e99',
-    '\u{fffe}',
-    ' ',
-  ),
+  fc.constantFrom(...'|..|.|/|\0|%|__proto__|constructor|null|NaN|-0|1e99|\u{fffe}| '.split('|')),
 );
 /** Values that are the right ones, or anything. */
 function nearly(...right: readonly unknown[]): fc.Arbitrary<unknown> {
@@ -130,15 +115,8 @@ const body = fc.oneof(
 );
 const contentType = fc.oneof(
   { weight: 6, arbitrary: fc.constant('application/json') },
-  fc.constantFrom(
-    'application/cloudevents+json',
-    'application/cloudevents-batch+json',
-    'application/x-www-form-urlencoded',
-    'text/plain',
-    'a',
-    ';',
-    'application/json; charset=x',
-  ),
+  fc.constantFrom('application/cloudevents+json', 'application/cloudevents-batch+json', 'text/plain', 'a', ';'),
+  fc.constantFrom('application/x-www-form-urlencoded', 'application/json; charset=x'),
   fc.string({ maxLength: 30 }).filter((value) => /^[ -~]*$/.test(value)),
 );
 

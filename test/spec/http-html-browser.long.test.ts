@@ -1,9 +1,9 @@
 // Goal: pages of HTML work in a real browser, with scripts and without, in light and dark, for everybody (TH13).
 // Method: Chromium shows each kind of page of a real node; axe looks at it; the slider, forms and links are used, and
 // what they did is read from the API.
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { accessibilityFaults, openPage, startBrowser } from '../support/browser.ts';
+import { accessibilityFaults, openPage, startBrowser, unfold } from '../support/browser.ts';
 import { cloudEvent, uniqueName } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
 import { lacksTool } from '../support/needed-tools.ts';
@@ -50,11 +50,6 @@ const KINDS = [
 /** All kinds of pages are drawn and looked at in one test, on a machine with other things to do. */
 const BROWSER_MS = 240_000;
 
-/** Opens an action. */
-async function unfold(page: Page, action: string): Promise<void> {
-  await page.locator('summary .name', { hasText: new RegExp(`^${action}$`) }).click();
-}
-
 /** Says to the page whether it is seen. */
 function hide(isHidden: boolean): string {
   return `Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} });
@@ -75,18 +70,6 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
       expect([path, await accessibilityFaults(page)]).toEqual([path, []]);
     }
   });
-
-  it.each(['/databases', `${AT}/events`, '/health/detailed?cluster=true'])(
-    'has the heads of numbers over them: %s',
-    async (path) => {
-      const { page } = await openPage(browser);
-      await page.goto(`${url}${path}`);
-      const sides = await page.evaluate(`[...document.querySelectorAll('td:has(.number)')].map((cell) =>
-        [cell, cell.closest('table').tHead.rows[0].cells[cell.cellIndex]].map((each) => getComputedStyle(each).textAlign))`);
-      expect(sides).not.toEqual([]);
-      for (const [ofNumber, ofHead] of sides as readonly (readonly string[])[]) expect(ofHead).toBe(ofNumber);
-    },
-  );
 
   it('complains of nothing, and asks nobody else', async () => {
     const { page, complaints } = await openPage(browser);

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { type HtmlPage, readHtmlPage } from '../support/html-pages.ts';
-import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
+import { cloudEvent, errorOf, uniqueName } from '../support/http-client.ts';
 import { entriesOf, isPage, PageWalker, routeOf } from '../support/page-walker.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 import { createToonDatabase, LAST_REVISION, toonComponents } from '../support/toon-node.ts';
@@ -206,27 +206,6 @@ describe('SPEC-HTTP-HTML: forms that read', () => {
 });
 
 describe('SPEC-HTTP-FILTERS', () => {
-  const eventsOf = async (query: string): Promise<readonly (readonly unknown[])[]> => {
-    const answer = await api.get(`${AT}/events?${query}`);
-    const { events } = jsonOf(answer) as { readonly events: readonly Record<string, unknown>[] };
-    return events.map(({ type, subject, revision }) => [type, subject, revision]);
-  };
-
-  it('keep what has all of them', async () => {
-    const all = await eventsOf('');
-    expect(await eventsOf('type=order.placed')).toEqual(all.filter(([type]) => type === 'order.placed'));
-    expect(await eventsOf('subject=ada&type=order.placed')).toEqual(
-      all.filter(([type, subject]) => type === 'order.placed' && subject === 'ada'),
-    );
-    expect(await eventsOf('start=2&end=4')).toEqual(all.filter(([, , at]) => Number(at) >= 2 && Number(at) <= 4));
-    expect(await eventsOf('start=1&end=18446744073709551615')).toEqual(all);
-    expect(await eventsOf('start=9007199254740992')).toEqual([]);
-    expect(await eventsOf('start=2&end=4&direction=reverse&limit=1')).toEqual([
-      all.findLast(([, , at]) => Number(at) === 4),
-    ]);
-    expect(await eventsOf('stream=nothing-is-called-so')).toEqual([]);
-  });
-
   it.each([
     ['stream=', 'stream'],
     ['type=%00', 'type'],

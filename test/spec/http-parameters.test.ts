@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { STYLE_PATH } from '../../src/transport/http/rendering/html/assets.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
-import { errorOf, INVALID_ARGUMENT, jsonOf, q, type Sent, uniqueName } from '../support/http-client.ts';
-import { createHistory, type EventPage, IN_ORDER, idsOf } from '../support/http-history.ts';
+import { errorOf, INVALID_ARGUMENT, q, type Sent, uniqueName } from '../support/http-client.ts';
+import { createHistory } from '../support/http-history.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 
 const { api } = await sharedHttpNode();
@@ -139,16 +139,6 @@ describe('SPEC-HTTP-PARAMETERS', () => {
       expect(details?.field).toBe(beside.split('=')[0]);
       expect(message).toContain('must stand inside q');
     }
-  });
-
-  it('the log back from a revision is what was before it', async () => {
-    const log = `/databases/${name}/events?direction=reverse`;
-    expect(idsOf(await api.get(`${log}&after=3`))).toEqual(['2.0', '1.1', '1.0']);
-    expect(idsOf(await api.get(`${log}&after=1`))).toEqual([]);
-    expect(idsOf(await api.get(`${log}&after=0`))).toEqual([]);
-    expect(idsOf(await api.get(`${log}&after=18446744073709551615`))).toEqual(IN_ORDER.toReversed());
-    const first = jsonOf(await api.get(`${log}&limit=4`)) as EventPage;
-    expect(idsOf(await api.get(`${log}&after=${first.next_cursor}`))).toEqual(IN_ORDER.toReversed().slice(4));
   });
 
   it('a transaction with its id in the wrong place is not committed', async () => {

@@ -1,12 +1,14 @@
-// Goal: what a presenter is given of a query string, what its pages are pages of, and what its answers are kept under.
-// Method: a real node; a view that counts, presented by a component that shows the parameters which it was given and
-// always has another page.
-
+// Goal: what a presenter is given of a query string, what its pages are pages of, and what its answers are kept under;
+// and that a body says by itself when it is not all of it. Method: a real node; a view that counts, presented by a
+// component that shows the parameters which it was given and always has another page, or by one that writes what the
+// query string says; replies as bytes from a socket.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { SHOWING } from '../support/components/presenters.ts';
+import { PORTIONED, SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
-import { uniqueName } from '../support/grpc-requests.ts';
-import { sharedServer } from '../support/shared-servers.ts';
+import { eventually } from '../support/eventually.ts';
+import { cloudEvent, errorOf, uniqueName } from '../support/http-client.ts';
+import { exchange, parseReplies, type RawReply } from '../support/raw-http.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 import { wat } from '../support/wasm/wat.ts';
 
 /** One of each kind of proxy that says whom it has let in. */
@@ -22,9 +24,11 @@ const IDENTITIES = `
 /** What proxies say of the request alone. */
 const OTHERS = { 'x-forwarded-for': '10.0.0.1', 'x-forwarded-proto': 'https', 'x-request-id': 'a', forwarded: 'for=a' };
 
+const SLOW_MS = 120_000;
+const LAST_CHUNK = '\r\n0\r\n\r\n';
 const BY_ACCOUNT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
 
-const server = await sharedServer();
+const { server, api } = await sharedHttpNode();
 let view: Uint8Array;
 let presenter: Uint8Array;
 
@@ -35,7 +39,7 @@ beforeAll(async () => {
 
 /** A database with one event, and a view `shown` of it that has a presenter. */
 async function presented(database: string = uniqueName()): Promise<string> {
-  await fetch(`${server.http}/api/v1/databases/${database}`, { method: 'POST' });
+  await api.create(database);
   await transact(database, '1');
   await publishPresenter(database, {});
   const definition = { state_view_name: 'shown', content_type: 'application/x-count', query_temporality: 'revision' };
@@ -44,12 +48,8 @@ async function presented(database: string = uniqueName()): Promise<string> {
   return database;
 }
 
-async function transact(database: string, id: string): Promise<void> {
-  const body = JSON.stringify({ events: [{ id, specversion: '1.0', type: 't', source: 'accounts', subject: 'a' }] });
-  const headers = { 'content-type': 'application/json' };
-  const { status } = await fetch(`${server.http}/api/v1/db/${database}`, { method: 'POST', headers, body });
-  expect(status).toBe(200);
-}
+const transact = (database: string, id: string): Promise<number> =>
+  api.commit(database, cloudEvent(id, { subject: 'a' }));
 
 function publishPresenter(database: string, more: object): Promise<void> {
   const metadata = { presenter_name: 'showing', content_types: ['text/plain', 'text/csv'], ...more };
@@ -57,15 +57,8 @@ function publishPresenter(database: string, more: object): Promise<void> {
 }
 
 async function publish(database: string, kind: string, metadata: object, bytes: Uint8Array): Promise<void> {
-  const form = new FormData();
-  form.append('metadata', JSON.stringify(metadata));
-  form.append('wasm', new Blob([new Uint8Array(bytes)]));
-  const answer = await fetch(`${server.http}/api/v1/db/${database}/${kind}`, { method: 'POST', body: form });
-  expect([answer.status, await answer.text()]).toEqual([201, expect.any(String)]);
-}
-
-function get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
-  return fetch(`${server.http}${path}`, { headers, redirect: 'manual' });
+  const { status, text } = await api.publish(`${database}/${kind}`, metadata, bytes);
+  expect([status, text]).toEqual([201, expect.any(String)]);
 }
 
 function scoped(database: string, search: string, revision = 1): string {
@@ -73,7 +66,7 @@ function scoped(database: string, search: string, revision = 1): string {
 }
 
 async function tagOf(path: string, headers: Readonly<Record<string, string>> = {}): Promise<string | null> {
-  return (await get(path, headers)).headers.get('etag');
+  return (await api.get(path, headers)).headers.get('etag');
 }
 
 function distinct(tags: readonly (string | null)[]): number {
@@ -84,9 +77,9 @@ describe('SPEC-HTTP-R10', () => {
   it('gives the presenter every parameter, also one that is called revision, but the cut', async () => {
     const database = await presented();
     const search = '&revision=9&limit=5&effective_time_end_at=2026-01-01T00:00:00Z';
-    const shown = await get(scoped(database, search));
+    const shown = await api.get(scoped(database, search));
     expect(shown.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'; /);
-    expect(await shown.text()).toBe('subject.account=a\nrevision=9\nlimit=5\n');
+    expect(shown.text).toBe('subject.account=a\nrevision=9\nlimit=5\n');
     const revisions = await Promise.all(
       ['', '&revision=9', '&revision=8'].map((each) => tagOf(scoped(database, each))),
     );
@@ -96,28 +89,27 @@ describe('SPEC-HTTP-R10', () => {
   it('negotiates what the presenter offers, and says that it did', async () => {
     const database = await presented();
     const typeOf = async (accept: string): Promise<readonly unknown[]> => {
-      const { status, headers } = await get(scoped(database, ''), { accept });
+      const { status, headers } = await api.get(scoped(database, ''), { accept });
       return [status, headers.get('content-type'), headers.get('vary')];
     };
     expect(await typeOf('text/csv, text/plain;q=0.5')).toEqual([200, 'text/csv', 'accept']);
     expect(await typeOf('text/*')).toEqual([200, 'text/plain', 'accept']);
-    const refused = (await (await get(scoped(database, ''), { accept: 'image/png' })).json()) as object;
-    expect(refused).toMatchObject({ error: { details: { reason: 'NotAcceptable' } } });
-    expect((await typeOf('image/png'))[0]).toBe(406);
+    const refused = errorOf(await api.get(scoped(database, ''), { accept: 'image/png' }));
+    expect(refused).toMatchObject({ status: 406, details: { reason: 'NotAcceptable' } });
   });
 
   it('links to the next page of the state that it presented, with the same parameters', async () => {
     const database = await presented();
-    const linkOf = async (path: string): Promise<string | null> => (await get(path)).headers.get('link');
+    const linkOf = async (path: string): Promise<string | null> => (await api.get(path)).headers.get('link');
     const next = `</api/v1/db/${database}/1/state-views/shown/v1?subject.account=a&limit=5&continuation=because>; rel="next"`;
     const named = `/databases/${database}/state-views/shown?subject.account=a&limit=5`;
     const variant = `/api/v1/databases/${database}/state-views/shown/versions/1?subject.account=a&limit=5&revision=1`;
     const links = [await linkOf(scoped(database, '&limit=5')), await linkOf(named), await linkOf(variant)];
     expect(links).toEqual([next, next, next]);
     await transact(database, '2');
-    const second = await get(/<(.*)>/.exec(next)?.[1] ?? '');
+    const second = await api.get(/<(.*)>/.exec(next)?.[1] ?? '');
     expect(second.headers.get('x-revision')).toBe('1');
-    expect(await second.text()).toBe('subject.account=a\nlimit=5\ncontinuation=because\n');
+    expect(second.text).toBe('subject.account=a\nlimit=5\ncontinuation=because\n');
   });
 });
 
@@ -180,38 +172,96 @@ describe('SPEC-HTTP-R6', () => {
       await tagOf(scoped(database, '')),
     );
     const expired = `/api/v1/db/${database}/state-views/stock/expire-snapshots`;
-    const { status } = await fetch(`${server.http}${expired}`, { method: 'POST' });
-    expect(status).toBe(200);
+    expect((await api.post(expired, '')).status).toBe(200);
     const later = await Promise.all(cuts.map((cut) => tagOf(at(cut))));
     expect(distinct([...tags, ...later])).toBe(6);
-  });
-
-  it('answers 304 to the tag of an answer alone, and to no other', async () => {
-    const database = await presented();
-    const path = scoped(database, '&limit=5');
-    const tag = (await tagOf(path)) ?? '';
-    const given = async (search: string, headers: Readonly<Record<string, string>>): Promise<unknown> => {
-      const answer = await get(scoped(database, search), headers);
-      return [answer.status, (await answer.text()).length > 0, answer.headers.get('etag') === tag];
-    };
-    expect(await given('&limit=5', { 'if-none-match': tag })).toEqual([304, false, true]);
-    expect(await given('&limit=5', { 'if-none-match': `"x", ${tag}` })).toEqual([304, false, true]);
-    expect(await given('&limit=5', { 'if-none-match': '*' })).toEqual([200, true, true]);
-    expect(await given('&limit=6', { 'if-none-match': tag })).toEqual([200, true, false]);
-    expect(await given('&limit=5', { 'if-none-match': tag, accept: 'text/csv' })).toEqual([200, true, false]);
   });
 
   it('is private to whom a gateway has let in, and varies on what that one says of them', async () => {
     const database = await presented();
     const path = scoped(database, '');
     for (const name of IDENTITIES) {
-      const { headers } = await get(path, { [name]: 'ada' });
+      const { headers } = await api.get(path, { [name]: 'ada' });
       expect([headers.get('cache-control'), headers.get('vary')]).toEqual([
         'private, max-age=60',
         `accept, Authorization, Cookie, X-API-Key, ${name.toLowerCase()}`,
       ]);
     }
-    const { headers } = await get(path, OTHERS);
+    const { headers } = await api.get(path, OTHERS);
     expect([headers.get('cache-control'), headers.get('vary')]).toEqual(['public, max-age=60', 'accept']);
+  });
+});
+
+interface Portions {
+  readonly count: number;
+  readonly bytes: number;
+  readonly refuses?: boolean;
+}
+
+function pathOf({ count, bytes, refuses = false }: Portions): string {
+  const asked = `count=${count}&bytes=${bytes}&refuses=${refuses ? 1 : 0}`;
+  return `/api/v1/db/portions/1/state-views/shown/v1?${asked}`;
+}
+
+/** Everything that comes over a connection, which the server closes. */
+function heard(portions: Portions): Promise<string> {
+  const head = `GET ${pathOf(portions)} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+  return exchange(server.http, head);
+}
+
+async function replyTo(portions: Portions): Promise<RawReply> {
+  const replies = parseReplies(await heard(portions));
+  expect(replies).toHaveLength(1);
+  return replies[0] ?? { status: 0, headers: new Map(), body: '' };
+}
+
+/** What the presenter writes. */
+function written({ count, bytes }: Portions): Buffer {
+  const parts = Array.from({ length: count }, (_, number) => {
+    const part = Buffer.alloc(bytes);
+    part.writeUInt32LE(number);
+    return part;
+  });
+  return Buffer.concat(parts);
+}
+
+describe('SPEC-HTTP-R11', { timeout: SLOW_MS }, () => {
+  beforeAll(async () => {
+    await api.create('portions');
+    await transact('portions', '1');
+    const portioned = { presenter_name: 'portioned', content_types: ['text/plain'] };
+    await publish('portions', 'presenters', portioned, await wat(PORTIONED));
+    const shown = { state_view_name: 'shown', content_type: 'text/plain', query_temporality: 'revision' };
+    await publish('portions', 'state-views', { ...shown, event_selector: {}, presenter: 'portioned' }, view);
+  }, SLOW_MS);
+
+  it('sends in chunks what is more, whole', async () => {
+    const portions = { count: 40, bytes: 50_001 };
+    const answer = await fetch(`${server.http}${pathOf(portions)}`);
+    expect([answer.status, answer.headers.get('transfer-encoding')]).toEqual([200, 'chunked']);
+    expect(Buffer.from(await answer.arrayBuffer()).equals(written(portions))).toBe(true);
+  });
+
+  it('answers with its error what fails before anything has left', async () => {
+    for (const count of [0, 3]) {
+      // What takes longer than some 100 ms is sent as it comes.
+      const reply = await eventually(async () => {
+        const refused = await replyTo({ count, bytes: 1000, refuses: true });
+        expect(refused.status).toBe(404);
+        return refused;
+      });
+      expect(JSON.parse(reply.body)).toMatchObject({ error: { code: 'NOT_FOUND' } });
+      expect(reply.headers.get('cache-control')).not.toBe('public, max-age=60');
+      expect(reply.headers.get('etag')).toBeUndefined();
+    }
+  });
+
+  it('ends without a last chunk what fails later, which a client takes for a failed read', async () => {
+    const portions = { count: 40, bytes: 50_001, refuses: true };
+    const text = await heard(portions);
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(text.endsWith(LAST_CHUNK)).toBe(false);
+    expect(text).not.toContain('error');
+    await expect(api.get(pathOf(portions))).rejects.toThrow('terminated');
   });
 });

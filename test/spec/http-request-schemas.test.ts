@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/transport/http/openapi/operations.ts';
-import { AS_FIRST } from '../support/guarded-node.ts';
+import { AS_FIRST, issueKey } from '../support/guarded-node.ts';
 import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
 import { sharedGuardedNode } from '../support/shared-servers.ts';
 import { toonComponents } from '../support/toon-node.ts';
@@ -23,34 +23,24 @@ interface Request {
   readonly takes: (body: unknown) => Promise<boolean>;
 }
 
-async function send(target: string, body: string | FormData): Promise<Response> {
-  const type = typeof body === 'string' ? { 'content-type': 'application/json' } : {};
-  return fetch(`${api.address}${target}`, { method: 'POST', headers: { ...AS_FIRST, ...type }, body });
-}
-
 /** A conflict is no fault of a body: what it says was understood. */
 function posted(target: string): Request['takes'] {
   return async (body) => {
-    const { status } = await send(target, JSON.stringify(body));
+    const { status } = await api.post(target, JSON.stringify(body), AS_FIRST);
     return status < 300 || status === 409;
   };
 }
 
 function published(kind: string, wasm: Uint8Array): Request['takes'] {
-  return async (metadata) => {
-    const form = new FormData();
-    form.append('metadata', JSON.stringify(metadata));
-    form.append('wasm', new Blob([new Uint8Array(wasm)]));
-    return (await send(`${path}/${kind}`, form)).status < 300;
-  };
+  return async (metadata) =>
+    (await api.publish(`${name}/${kind}`, JSON.stringify(metadata), wasm, AS_FIRST)).status < 300;
 }
 
 await posted('/databases')({ name });
 const presented = { presenter_name: 'shows', content_types: ['text/csv'] };
 await published('presenters', components.presenter)(presented);
 await published('state-changes', components.change)({ state_change_name: 'decides' });
-const made = await api.post('/api/v1/auth/keys', { name: 'rotated', roles: ['reader'] }, AS_FIRST);
-const { id: key } = jsonOf(made) as { readonly id: string };
+const { id: key } = await issueKey(api, 'reader');
 const decides = `${path}/state-changes/decides/v1/execute`;
 
 /** By the name of the schema. */

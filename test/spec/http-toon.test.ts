@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
 import type { EventPage } from '../support/http-history.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import { createToonDatabase, LAST_REVISION, publish, TIMED, toonComponents } from '../support/toon-node.ts';
+import { createToonDatabase, LAST_REVISION, TIMED, toonComponents } from '../support/toon-node.ts';
 import { linksOf, readToonPage, undone } from '../support/toon-pages.ts';
 
 const { api } = await sharedHttpNode();
@@ -132,7 +132,7 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
     [`/databases/${name}/state-views`, 'state_views', ['all', 'one', 'read', 'shown', 'timed']],
     [`/api/v1/db/${name}/presenters`, undefined, ['shows']],
   ])('of components go on behind a name or version, as JSON with a limit does: %s', async (path, list, wanted) => {
-    await publish(api, `/api/v1/db/${name}/state-views`, { ...TIMED, description: 'another' }, components.view);
+    await api.publish(`${name}/state-views`, { ...TIMED, description: 'another' }, components.view);
     for (const [size, headers] of [1, 2].flatMap((each) => [TEXT, {}].map((one) => [each, one] as const))) {
       const names: string[] = [];
       for (let next: string | undefined = `${path}?limit=${size}`; next !== undefined; ) {
@@ -153,7 +153,7 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
     await api.create(many);
     for (let n = 0; n < 52; n++) {
       const metadata = { ...TIMED, state_view_name: `v${String(n).padStart(2, '0')}` };
-      await publish(api, `/api/v1/db/${many}/state-views`, metadata, components.view);
+      await api.publish(`${many}/state-views`, metadata, components.view);
     }
     const page = readToonPage((await toon(`/databases/${many}`)).text);
     expect(page.data).toMatchObject({ state_views: { length: 50 } });

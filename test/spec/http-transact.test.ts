@@ -47,12 +47,6 @@ describe('SPEC-HTTP-TRANSACT: POST /api/v1/db/{database}', () => {
     expect(answer.headers.get('x-revision')).toBe('1');
   });
 
-  it('answers 404 for a missing database and 400 for a malformed name, in this order before the events', async () => {
-    const bad = { events: [{}] };
-    expect(errorOf(await api.post('/api/v1/db/missing', bad))).toMatchObject(NOT_FOUND);
-    expect(errorOf(await api.post('/api/v1/db/No', bad))).toMatchObject(INVALID_ARGUMENT);
-  });
-
   it.each([
     ['an unknown member', { evts: [{}] }, 'evts'],
     ['conditions that are no list', { events: [cloudEvent('a')], conditions: {} }, 'conditions'],
@@ -105,24 +99,6 @@ describe('SPEC-HTTP-R9: conditions', () => {
 });
 
 describe('SPEC-HTTP-R8: idempotence', () => {
-  it('gives a repeat the recorded result, whatever its body', async () => {
-    const transaction_id = randomUUID();
-    const first = jsonOf(
-      await transact({ transaction_id, events: [cloudEvent('a'), cloudEvent('b')] }),
-    ) as TransactionRecord;
-    await transact({ events: [cloudEvent('c')] });
-    const repeats = [
-      await transact({ transaction_id, events: [cloudEvent('a'), cloudEvent('b')] }),
-      await transact({ transaction_id: transaction_id.toUpperCase(), events: [cloudEvent('z')] }),
-      await transact({ transaction_id, events: [{}], conditions: [{ max_revision: { revision: 0 } }] }),
-    ];
-    for (const repeat of repeats) {
-      expect(repeat.status).toBe(200);
-      expect(jsonOf(repeat)).toEqual({ ...first, transaction: { ...first.transaction, replayed: true } });
-    }
-    expect(await api.latestRevision(name)).toBe(2);
-  });
-
   it('answers 400 to an id that is no UUID, in the body and in the header', async () => {
     const events = [cloudEvent('a')];
     for (const id of ['not-a-uuid', '', 7, NIL_ID]) {
@@ -137,20 +113,6 @@ describe('SPEC-HTTP-R8: idempotence', () => {
 });
 
 describe('SPEC-HTTP-TRANSACTION-LOOKUP: GET /api/v1/db/{database}/transaction/{transaction_id}', () => {
-  it('gives what was stored, events included', async () => {
-    const transaction_id = randomUUID();
-    const recorded = jsonOf(
-      await transact({ transaction_id, events: [cloudEvent('a', { data: { n: 1 } })] }),
-    ) as TransactionRecord;
-    const answer = await api.get(`/api/v1/db/${name}/transaction/${transaction_id}`);
-    const looked = jsonOf(answer) as TransactionRecord & { readonly events: readonly object[] };
-    const { replayed: _replayed, ...summary } = recorded.transaction;
-    expect(looked.transaction).toMatchObject(summary);
-    expect(looked.event_id_mappings).toEqual(recorded.event_id_mappings);
-    expect(looked.events).toEqual([expect.objectContaining({ id: 'a', revision: 1, index: 0, data: { n: 1 } })]);
-    expect(answer.headers.get('x-revision')).toBe('1');
-  });
-
   it('answers 404 to an unknown id and 400 to one that is none', async () => {
     expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/${randomUUID()}`))).toMatchObject(NOT_FOUND);
     expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/7`))).toMatchObject(INVALID_ARGUMENT);
@@ -224,6 +186,7 @@ describe('SPEC-HTTP-CONTENT-TYPE: bodies of transactions', () => {
     const path = `/api/v1/db/${name}`;
     expect(errorOf(await api.post(path, cloudEvent('c'), { 'content-type': type }))).toMatchObject(INVALID_ARGUMENT);
     expect(errorOf(await api.post(path, [], { 'content-type': type }))).toMatchObject(INVALID_ARGUMENT);
+    expect((await api.post(path, [cloudEvent('c'), cloudEvent('d')], { 'content-type': type })).status).toBe(200);
   });
 
   it('of another type are told which ones there are, and which was found', async () => {
@@ -242,11 +205,6 @@ describe('SPEC-HTTP-CONTENT-TYPE: bodies of transactions', () => {
   ])('as %s answer 400', async (type) => {
     const { details } = errorOf(await api.post(`/api/v1/db/${name}`, body, { 'content-type': type }), INVALID_ARGUMENT);
     expect(details?.field).toBe('Content-Type');
-  });
-
-  it('with a content encoding answer 400', async () => {
-    const answer = await api.post(`/api/v1/db/${name}`, body, { 'content-encoding': 'gzip' });
-    expect(errorOf(answer, INVALID_ARGUMENT).details?.field).toBe('Content-Encoding');
   });
 });
 

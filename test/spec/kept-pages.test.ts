@@ -3,8 +3,8 @@
 // others, with its tag and without; a key that is revoked; and the name for another instance.
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
-import { type Answer, cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
+import { AS_FIRST, issueKey, startGuardedNode } from '../support/guarded-node.ts';
+import { type Answer, cloudEvent, uniqueName } from '../support/http-client.ts';
 
 const { api, server } = await startGuardedNode();
 const KEYS = '/api/v1/auth/keys';
@@ -12,17 +12,6 @@ const RENDERINGS = ['application/json', 'text/plain', 'text/html'] as const;
 const SECRET = 'known-to-its-readers-alone';
 
 type Headers = Readonly<Record<string, string>>;
-
-interface Key {
-  readonly id: string;
-  readonly headers: Headers;
-}
-
-async function issue(...roles: readonly string[]): Promise<Key> {
-  const answer = await api.post(KEYS, { name: 'of a test', roles }, AS_FIRST);
-  const { id, key } = jsonOf(answer) as { readonly id: string; readonly key: string };
-  return { id, headers: { 'x-api-key': key } };
-}
 
 async function create(name: string, data: string): Promise<void> {
   await api.post('/databases', { name }, AS_FIRST);
@@ -49,17 +38,17 @@ describe.each(RENDERINGS)('SPEC-HTTP-R6: a kept page, as %s', (accept) => {
     const name = uniqueName();
     await create(name, SECRET);
     const path = `/db/${name}/1/events`;
-    const reader = await issue(`reader:${name}`);
+    const reader = await issueKey(api, `reader:${name}`);
     const kept = await keep(path, { ...reader.headers, accept });
     expect([kept.status, kept.text.includes(SECRET)]).toEqual([200, true]);
     const tag = kept.headers.get('etag') ?? '';
-    const other = await issue('reader:other-*', 'admin:elsewhere');
+    const other = await issueKey(api, 'reader:other-*', 'admin:elsewhere');
     for (const held of [{}, { 'if-none-match': tag }, { 'if-none-match': '*' }]) {
       const asked = { accept, ...held };
       expect(refused(await api.get(path, { ...other.headers, ...asked }))).toEqual([403, null, false, null]);
       expect(refused(await api.get(path, asked))).toEqual([401, null, false, null]);
     }
-    const also = await issue(`writer:${name}`);
+    const also = await issueKey(api, `writer:${name}`);
     expect((await api.get(path, { ...also.headers, accept })).text).toBe(kept.text);
     expect((await api.get(path, { ...also.headers, accept, 'if-none-match': tag })).status).toBe(304);
     await api.send(`${KEYS}/${reader.id}`, { method: 'DELETE', headers: AS_FIRST });

@@ -1,11 +1,11 @@
 // Goal: API keys count on every node as soon as they are issued and on none when they are revoked, also behind a node
-// without a copy and after a restart; whoever may do something hands some of it to an agent for a while, as a token, and
-// never more, longer or further than the one who has handed it out. Method: two real nodes with authentication, of which
-// one holds no copy of the database; keys of several roles and tokens that they issue.
+// without a copy and after a restart; whoever may do something hands some of it to an agent for a while, as a token,
+// and never more, longer or further than the one who has handed it out. Method: two real nodes with authentication, of
+// which one holds no copy of the database; keys of several roles and tokens that they issue.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { AS_FIRST, FIRST_KEY } from '../support/guarded-node.ts';
+import { AS_FIRST, FIRST_KEY, issueKey } from '../support/guarded-node.ts';
 import { type Answer, cloudEvent, errorOf, HttpClient, jsonOf } from '../support/http-client.ts';
 import { begun, LIST, READY, send } from '../support/mcp-requests.ts';
 import { startServerIn } from '../support/server.ts';
@@ -30,12 +30,7 @@ interface Issued {
   readonly headers: Headers;
 }
 
-async function keyAt(at: HttpClient, ...roles: readonly string[]): Promise<Issued> {
-  const { id, key } = jsonOf(await at.post(KEYS, { name: 'ci', roles }, AS_FIRST)) as Record<'id' | 'key', string>;
-  return { id, headers: { 'x-api-key': key } };
-}
-
-const keyWith = (...roles: readonly string[]): Promise<Issued> => keyAt(there, ...roles);
+const keyWith = (...roles: readonly string[]): Promise<Issued> => issueKey(there, ...roles);
 
 const asked = (roles: readonly string[], by: Headers, more: object = {}, at = there): Promise<Answer> =>
   at.post(TOKENS, { name: 'agent', roles, ...more }, by);
@@ -58,7 +53,7 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
       [there, other],
       [here, holder],
     ] as const) {
-      const { headers } = await keyAt(by, 'reader:shop');
+      const { headers } = await issueKey(by, 'reader:shop');
       expect((await new HttpClient(at.http).get('/databases/shop', headers)).status).toBe(200);
       const { databases } = await at.client.send('fetchCatalog', {}, { metadata: headers });
       expect(databases.map(({ name }) => name)).toEqual(['shop']);
@@ -68,11 +63,11 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
   it('a node without a copy passes on who asks, and refuses by itself what he may not', async () => {
     const { headers } = await keyWith('reader:shop');
     errorOf(await writtenBy(headers, 'not-by-reader'), DENIED);
-    const writer = await keyAt(here, 'writer:shop');
+    const writer = await issueKey(here, 'writer:shop');
     const written = jsonOf(await writtenBy(writer.headers, 'by-writer')) as { readonly revision: number };
     const list = jsonOf(await here.get('/databases', headers));
     expect(list).toMatchObject({ databases: [{ name: 'shop', latest_revision: written.revision }] });
-    const stranger = await keyAt(here, 'reader:bank');
+    const stranger = await issueKey(here, 'reader:bank');
     expect(jsonOf(await here.get('/databases', stranger.headers))).toEqual({ databases: [] });
   });
 
@@ -91,7 +86,7 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
     const issued = await (async () => {
       await using server = await startServerIn(data.path, ...SETTINGS);
       const api = new HttpClient(server.http);
-      const keys = [await keyAt(api, 'reader'), await keyAt(api, 'reader')] as const;
+      const keys = [await issueKey(api, 'reader'), await issueKey(api, 'reader')] as const;
       await api.send(`${KEYS}/${keys[1].id}`, { method: 'DELETE', headers: AS_FIRST });
       return keys;
     })();

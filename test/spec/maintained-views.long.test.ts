@@ -10,6 +10,7 @@ import {
 } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { hashingView } from '../support/components/views.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
+import { cloudEvent, HttpClient } from '../support/http-client.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { untilAllAreVoters } from '../support/server-cluster.ts';
 
@@ -51,16 +52,12 @@ function nodeAt(place: number): TestServer {
 
 /** A transaction of so many events; sent again, under its id, until it is known to be recorded. */
 async function write({ http }: TestServer, count: number): Promise<void> {
-  const events = Array.from({ length: count }, () => {
-    return { id: crypto.randomUUID(), specversion: '1.0', type: 't', source: 'accounts' };
-  });
-  const headers = { 'content-type': 'application/json', 'x-batch-id': crypto.randomUUID() };
-  const sent = { method: 'POST', headers, body: JSON.stringify({ events }) };
-  const attempt = async (): Promise<void> => {
-    const { status } = await fetch(`${http}/api/v1/db/${databaseName}`, sent);
-    if (status >= 300) throw new Error(`the events are answered with ${status}`);
-  };
-  await vi.waitFor(attempt, PATIENCE);
+  const events = Array.from({ length: count }, () => cloudEvent(crypto.randomUUID()));
+  const batch = { 'x-batch-id': crypto.randomUUID() };
+  await vi.waitFor(async () => {
+    const { status } = await new HttpClient(http).post(`/api/v1/db/${databaseName}`, { events }, batch);
+    expect(status).toBeLessThan(300);
+  }, PATIENCE);
 }
 
 /** Who leads the database, by an event of its own. */

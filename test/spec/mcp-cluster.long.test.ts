@@ -2,25 +2,15 @@
 // in this process, and one of its own that is killed, or stopped.
 import { type ClientRequest, request as sendHttp } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startNode } from '../../chaos/support/node-process.ts';
+import { startHttpNode } from '../support/http-node.ts';
 import { BOTH, begun, type Headers, LIST, READY, send, untilPassedOn } from '../support/mcp-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
 
-let one: TestServer;
-let two: TestServer;
-
-beforeAll(async () => {
-  one = await startTestServer('--peer-port=0', '--node-name=one');
-  two = await startTestServer('--peer-port=0', '--node-name=two', `--join=${one.peer}`);
-  await untilPassedOn(two.mcp, one.mcp);
-}, 60_000);
-
-afterAll(async () => {
-  await two[Symbol.asyncDispose]();
-  await one[Symbol.asyncDispose]();
-});
+const { server: one } = await startHttpNode('--peer-port=0', '--node-name=one');
+const { server: two } = await startHttpNode('--peer-port=0', '--node-name=two', `--join=${one.peer}`);
+await untilPassedOn(two.mcp, one.mcp);
 
 const listen = (url: string, headers: Headers): Promise<Response> =>
   fetch(url, { headers: { accept: 'text/event-stream', ...headers } });

@@ -4,30 +4,22 @@
 import { once } from 'node:events';
 import { request as sendHttp } from 'node:http';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { RELAYED } from '../../src/transport/relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { BOTH, begun, type Headers, LIST, READY, send, untilPassedOn } from '../support/mcp-requests.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
+import { startNodes } from '../support/server-cluster.ts';
 
 const MADE_UP = '5f0c1a52-7c1e-4b7c-9f0e-2d1f0f6f3a10';
-let nodes: readonly TestServer[];
-let [one, two, three] = ['', '', ''];
+const nodes = await startNodes();
+const [one = '', two = '', three = ''] = nodes.map(({ mcp }) => mcp);
 
 beforeAll(async () => {
-  const started = (name: string, seed?: string): Promise<TestServer> =>
-    startTestServer('--peer-port=0', `--node-name=${name}`, ...(seed === undefined ? [] : [`--join=${seed}`]));
-  const first = await started('one');
-  nodes = [first, await started('two', first.peer), await started('three', first.peer)];
-  [one = '', two = '', three = ''] = nodes.map(({ mcp }) => mcp);
   for (const from of nodes) {
     for (const to of nodes) await untilPassedOn(from.mcp, to.mcp);
   }
 }, 60_000);
-
-afterAll(async () => {
-  for (const node of nodes.toReversed()) await node[Symbol.asyncDispose]();
-});
 
 const listen = (url: string, headers: Headers, signal?: AbortSignal): Promise<Response> =>
   fetch(url, { headers: { accept: 'text/event-stream', ...headers }, ...(signal && { signal }) });

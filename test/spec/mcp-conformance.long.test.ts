@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestServer } from '../support/server.ts';
+import { startHttpNode } from '../support/http-node.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const PACKAGES = resolve(import.meta.dirname, '../../node_modules/@modelcontextprotocol');
@@ -15,11 +15,8 @@ const INSPECTOR = join(PACKAGES, 'inspector/clients/launcher/build/index.js');
 /** Scenarios one after the other, some of which wait for what should not come. */
 const SUITE_MS = 60_000;
 const dir = tempDir();
-const server = await startTestServer();
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  dir[Symbol.dispose]();
-});
+const { server } = await startHttpNode();
+afterAll(() => dir[Symbol.dispose]());
 
 /** What a scenario needs that Cairn does not offer. */
 const NOT_OFFERED: Readonly<Record<string, RegExp>> = {

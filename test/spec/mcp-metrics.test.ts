@@ -1,13 +1,11 @@
 // Goal: a node says how many sessions of MCP it has, how they come and go, and what is asked in them by method; a
 // client cannot make series. Method: a real node, asked and scraped.
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { startHttpNode } from '../support/http-node.ts';
 import { begun, LIST, READY, send } from '../support/mcp-requests.ts';
-import { startTestServer } from '../support/server.ts';
 
-const server = await startTestServer();
-
-afterAll(() => server[Symbol.asyncDispose]());
+const { server } = await startHttpNode();
 
 async function shown(): Promise<Readonly<Record<string, number>>> {
   const text = await (await fetch(server.metrics)).text();

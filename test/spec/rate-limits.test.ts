@@ -6,13 +6,14 @@ import { writeFileSync } from 'node:fs';
 import { request as sendHttp } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { issueKey } from '#auth';
+import { issueKey as newKey } from '#auth';
 import { nativeRandom } from '#cluster';
 import { COUNTED } from '../../src/transport/rate-limits.ts';
 import { RELAYED } from '../../src/transport/relay.ts';
 import { failureOf } from '../support/grpc-client.ts';
-import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
-import { type Answer, errorOf, HttpClient, jsonOf } from '../support/http-client.ts';
+import { AS_FIRST, FIRST_KEY, issueKey, startGuardedNode } from '../support/guarded-node.ts';
+import { type Answer, errorOf, HttpClient } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
 import { begun, type Headers, INITIALIZE, LIST, READY, send, untilPassedOn } from '../support/mcp-requests.ts';
 import { framed, RawGrpc, replyOn } from '../support/raw-grpc.ts';
 import { startTestServer } from '../support/server.ts';
@@ -49,9 +50,7 @@ async function useUp(api: HttpClient, headers: Headers = {}, keep = 0): Promise<
 }
 
 describe('SPEC-LIMITS-RATE without authentication', async () => {
-  const server = await startTestServer(...SETTINGS);
-  afterAll(() => server[Symbol.asyncDispose]());
-  const api = new HttpClient(server.http);
+  const { server, api } = await startHttpNode(...SETTINGS);
   const refusedOverGrpc = (metadata: Headers = {}) => failureOf(server.client.send('fetchCatalog', {}, { metadata }));
 
   it('every answer says what is left, whatever it answers', async () => {
@@ -163,9 +162,7 @@ describe('SPEC-LIMITS-RATE without authentication', async () => {
 describe('SPEC-LIMITS-RATE with authentication', async () => {
   const { server, api } = await startGuardedNode(...SETTINGS);
   pass(FILLED_MS);
-  const issue = async (): Promise<string> =>
-    (jsonOf(await api.post('/api/v1/auth/keys', { name: 'x', roles: ['admin'] }, AS_FIRST)) as { key: string }).key;
-  const [one, two] = [await issue(), await issue()];
+  const [{ key: one }, { key: two }] = [await issueKey(api, 'admin'), await issueKey(api, 'admin')];
   const left = async (key: string): Promise<number> => leftOf(await api.get('/databases', { 'x-api-key': key }));
   const called = (id: number, path: string): object => {
     return { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'fetch', arguments: { path } } };
@@ -226,7 +223,7 @@ describe('SPEC-LIMITS-RATE with authentication', async () => {
     const overMcp = async (): Promise<number> =>
       (await send(server.mcp, INITIALIZE, { authorization: 'Bearer nothing' })).status;
     // Only the leader of the catalog knows whether there is such a key.
-    const { text: unknown } = issueKey((bytes) => nativeRandom.bytes(bytes));
+    const { text: unknown } = newKey((bytes) => nativeRandom.bytes(bytes));
     const seen = [
       (await api.get('/databases')).status,
       (await api.get('/databases', wrong)).status,

@@ -9,9 +9,9 @@ import { ROLES } from '../../src/model/access.ts';
 import { OPERATIONS, type Operation } from '../../src/service/access/permissions.ts';
 import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
-import { GrpcFailure, type StreamName, type UnaryName } from '../support/grpc-client.ts';
-import { AS_FIRST } from '../support/guarded-node.ts';
-import { type Answer, cloudEvent, errorOf, jsonOf, type Sent } from '../support/http-client.ts';
+import { outcomeOf, type StreamName, type UnaryName } from '../support/grpc-client.ts';
+import { AS_FIRST, issueKey } from '../support/guarded-node.ts';
+import { type Answer, cloudEvent, errorOf, type Sent } from '../support/http-client.ts';
 import { ROLE_NAMES, ROLE_TABLE, type RoleName } from '../support/role-table.ts';
 import { sharedGuardedNode } from '../support/shared-servers.ts';
 
@@ -31,8 +31,7 @@ beforeAll(async () => {
   for (const each of [THERE, IN_USE]) await api.post('/api/v1/db', { database_name: each }, AS_FIRST);
   for (const role of ROLE_NAMES) {
     for (const grant of [`${role}:absent-*`, role]) {
-      const answer = await api.post('/api/v1/auth/keys', { name: role, roles: [grant] }, AS_FIRST);
-      keys.set(grant, (jsonOf(answer) as { readonly key: string }).key);
+      keys.set(grant, (await issueKey(api, grant)).key);
     }
   }
 });
@@ -206,14 +205,11 @@ async function call(name: string, databaseName: string, key: string): Promise<st
   const empty = definition?.requestDeserialize(Buffer.alloc(0));
   const request = { ...empty, ...FIELDS[name], databaseName } as never;
   const metadata = { 'x-api-key': key };
-  try {
-    if (definition?.responseStream === true) await server.client.collect(method as StreamName, request, { metadata });
-    else await server.client.send(method as UnaryName, request, { metadata });
-    return 'OK';
-  } catch (failure) {
-    if (!(failure instanceof GrpcFailure)) throw failure;
-    return `${failure.code} ${failure.info?.metadata['reason']}`;
-  }
+  return outcomeOf(
+    definition?.responseStream === true
+      ? server.client.collect(method as StreamName, request, { metadata })
+      : server.client.send(method as UnaryName, request, { metadata }),
+  );
 }
 
 const LACKING = /^PERMISSION_DENIED RightLacking$/;

@@ -5,17 +5,16 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ExecuteStateChangeRequest, FetchStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { failureOf } from '../support/grpc-client.ts';
-import { uniqueName } from '../support/grpc-requests.ts';
+import { type Answer, cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
 import { type TestServer } from '../support/server.ts';
-import { sharedServer } from '../support/shared-servers.ts';
+import { sharedHttpNode } from '../support/shared-servers.ts';
 import { SDK_CHANGE, SDK_VIEW, sdkComponent } from '../support/wasm/sdk-built.ts';
 
 /** Two components of 12 MB are built, published and started, on a machine with other things to do. */
 const BUILD_MS = 300_000;
 const SLOW = { deadlineMs: 60_000 };
-const JSON_TYPE = { 'content-type': 'application/json' };
 
-const server = await sharedServer();
+const { server, api } = await sharedHttpNode();
 const built: { view: Uint8Array; change: Uint8Array } = { view: new Uint8Array(0), change: new Uint8Array(0) };
 
 beforeAll(async () => {
@@ -23,47 +22,30 @@ beforeAll(async () => {
   built.change = await sdkComponent('state-change', SDK_CHANGE);
 }, BUILD_MS);
 
-function published(path: string, metadata: object, bytes: Uint8Array): Promise<Response> {
-  const form = new FormData();
-  form.append('metadata', JSON.stringify(metadata));
-  form.append('wasm', new Blob([new Uint8Array(bytes)]), 'component.wasm');
-  return fetch(`${server.http}/api/v1/db/${path}`, { method: 'POST', body: form });
-}
-
-function publishedView(database: string, name: string, bytes: Uint8Array): Promise<Response> {
-  const metadata = {
-    state_view_name: name,
+/** A database with both components, and events 1 and 2 in one transaction and 3 in another. */
+async function opened(): Promise<string> {
+  const name = uniqueName();
+  await api.create(name);
+  const seen = {
+    state_view_name: 'seen',
     content_type: 'application/json',
     event_selector: { type: 'equals', attr: { subject: { parameter: 'id' } } },
     query_temporality: 'revision',
   };
-  return published(`${database}/state-views`, metadata, bytes);
-}
-
-/** A database with both components, and events 1 and 2 in one transaction and 3 in another. */
-async function opened(): Promise<string> {
-  const name = uniqueName();
-  await fetch(`${server.http}/api/v1/databases/${name}`, { method: 'POST' });
   const answers = [
-    await publishedView(name, 'seen', built.view),
-    await published(`${name}/state-changes`, { state_change_name: 'change' }, built.change),
+    await api.publish(`${name}/state-views`, seen, built.view),
+    await api.publish(`${name}/state-changes`, { state_change_name: 'change' }, built.change),
   ];
-  if (answers.some(({ status }) => status !== 201)) throw new Error(JSON.stringify(await answers[0]?.json()));
-  await transact(name, ['e1', 'e2']);
-  await transact(name, ['e3']);
+  if (answers.some(({ status }) => status !== 201)) throw new Error(JSON.stringify(answers));
+  const ofS = { source: 'a', subject: 's', data: { n: 1.5 } };
+  await api.commit(name, cloudEvent('e1', ofS), cloudEvent('e2', ofS));
+  await api.commit(name, cloudEvent('e3', ofS));
   return name;
 }
 
-async function transact(database: string, ids: readonly string[]): Promise<void> {
-  const events = ids.map((id) => ({ id, specversion: '1.0', type: 't', source: 'a', subject: 's', data: { n: 1.5 } }));
-  const body = JSON.stringify({ events });
-  await fetch(`${server.http}/api/v1/db/${database}`, { method: 'POST', headers: JSON_TYPE, body });
-}
-
-function execute(database: string, script: object, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+function execute(database: string, script: object): Promise<Answer> {
   const path = `/api/v1/db/${database}/state-changes/change/v1/execute`;
-  const body = JSON.stringify({ method: 'POST', path: '/', body: script });
-  return fetch(`${server.http}${path}`, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body });
+  return api.post(path, { method: 'POST', path: '/', body: script });
 }
 
 function executeByGrpc(databaseName: string, script: object): ReturnType<TestServer['client']['call']> {
@@ -87,11 +69,9 @@ interface Seen {
   readonly told: { readonly context: object; readonly lastModifiedRevision: number };
 }
 
-async function rendered(database: string, revision: string = 'latest'): Promise<Seen> {
+async function rendered(database: string, revision: number): Promise<Seen> {
   const path = `/api/v1/db/${database}/${revision}/state-views/seen/v1?subject.id=s`;
-  const response = await fetch(`${server.http}${path}`);
-  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
-  return (await response.json()) as Seen;
+  return JSON.parse((await api.get(path)).text) as Seen;
 }
 
 async function renderedByGrpc(databaseName: string): Promise<Seen> {
@@ -111,7 +91,7 @@ const VIEW = { ask: 'view', name: 'seen', version: 1, parameters: [['id', { tag:
 describe('a State View of the shape of the SDK', { timeout: 120_000 }, () => {
   it('is rendered over HTTP and gRPC, at each revision', async () => {
     const name = await opened();
-    const seen = await rendered(name);
+    const seen = await rendered(name, 3);
     expect(seen.events.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3']);
     expect(seen.events[2]).toMatchObject({
       source: 'a',
@@ -123,7 +103,7 @@ describe('a State View of the shape of the SDK', { timeout: 120_000 }, () => {
       lastModifiedRevision: 0,
     });
     expect(await renderedByGrpc(name)).toEqual(seen);
-    expect((await rendered(name, '1')).events.map(({ id }) => id)).toEqual(['e1', 'e2']);
+    expect((await rendered(name, 1)).events.map(({ id }) => id)).toEqual(['e1', 'e2']);
   });
 });
 
@@ -134,7 +114,7 @@ describe('a State Change of the shape of the SDK', { timeout: 120_000 }, () => {
     expect((await execute(name, { asks })).status).toBe(200);
     const { message } = await executeByGrpc(name, { asks });
     expect(message).toMatchObject({ transaction: { revision: 4, eventCount: 1, replayed: false } });
-    const { events } = await rendered(name);
+    const { events } = await rendered(name, 5);
     const told = events.slice(3).map(({ data }) => JSON.parse((data as { val: string }).val) as { answers: unknown[] });
     expect(told.map(({ answers }) => answers.slice(1))).toEqual([
       [['e1', 'e2', 'e3'], 3],
@@ -151,7 +131,7 @@ describe('a State Change of the shape of the SDK', { timeout: 120_000 }, () => {
     const name = await opened();
     const script = { refusal: { tag, val: 'because' } };
     const response = await execute(name, script);
-    expect([response.status, await response.json()]).toMatchObject([
+    expect([response.status, jsonOf(response)]).toMatchObject([
       status,
       { error: { code, message: 'because', details: { reason } } },
     ]);

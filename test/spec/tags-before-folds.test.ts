@@ -1,53 +1,36 @@
 // Goal: whoever has the tag of a rendered State View is told that nothing has changed before anything is folded.
 // Method: three real nodes, of which one renders and gives the tag, and another one is asked with it, which says how
 // much it has folded for its readers.
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';
 import { cloudEvent, HttpClient } from '../support/http-client.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
-import { untilAllAreVoters } from '../support/server-cluster.ts';
-import { publish } from '../support/toon-node.ts';
+import { startNodes } from '../support/server-cluster.ts';
 
 const EVENTS = 130;
-const SHARED = ['--peer-port=0', '--guest-executors=1'];
 const PATH = '/api/v1/db/bank/1/state-views/counts/v1';
 const FOLDED = /^cairn_stateview_events_folded_total\{by="reads"\} (\d+)$/m;
 const NOT_MODIFIED =
   /^http_server_request_duration_seconds_count\{.*state-views\/\{name\}\/v\{version\}".*code="304"\} (\d+)$/m;
 
-let nodes: readonly TestServer[] = [];
-
-/** The clients of two nodes that hold a copy, of which neither has a state of the view. */
-async function clients(): Promise<readonly [HttpClient, HttpClient]> {
-  const one = await startTestServer('--node-name=one', ...SHARED);
-  const others = ['two', 'three'].map((name) =>
-    startTestServer(`--node-name=${name}`, `--join=${one.peer}`, ...SHARED),
-  );
-  nodes = [one, ...(await Promise.all(others))];
-  await untilAllAreVoters(one, 3);
-  const api = new HttpClient(one.http);
-  await api.create('bank');
-  await api.commit('bank', ...Array.from({ length: EVENTS }, (_, at) => cloudEvent(`${at}`)));
-  const view = await (await hashingView({ hasBatch: true, hasQuery: true })).bytes();
-  const metadata = { state_view_name: 'counts', content_type: 'text/x', query_temporality: 'revision' };
-  await publish(api, '/api/v1/db/bank/state-views', { ...metadata, event_selector: {} }, view);
-  return [api, new HttpClient(nodes[1]?.http ?? '')];
-}
-
-afterAll(() => Promise.all(nodes.map((node) => node[Symbol.asyncDispose]())));
+const nodes = await startNodes(['--guest-executors=1']);
+const [one, other] = [new HttpClient(nodes[0].http), new HttpClient(nodes[1].http)];
+await one.create('bank');
+await one.commit('bank', ...Array.from({ length: EVENTS }, (_, at) => cloudEvent(`${at}`)));
+const view = await (await hashingView({ hasBatch: true, hasQuery: true })).bytes();
+const metadata = { state_view_name: 'counts', content_type: 'text/x', query_temporality: 'revision' };
+await one.publish('bank/state-views', { ...metadata, event_selector: {} }, view);
 
 /** What was folded for readers when so many answers had said that nothing has changed. */
 function foldedAfter(answers: number): Promise<number> {
   return eventually(async () => {
-    const text = await (await fetch(nodes[1]?.metrics ?? '')).text();
+    const text = await (await fetch(nodes[1].metrics)).text();
     expect(Number(NOT_MODIFIED.exec(text)?.[1])).toBe(answers);
     return Number(FOLDED.exec(text)?.[1] ?? 0);
   });
 }
 
 it('SPEC-HTTP-R6: a tag is compared before anything is folded', { timeout: 120_000 }, async () => {
-  const [one, other] = await clients();
   const rendered = await one.get(PATH);
   const etag = rendered.headers.get('etag') ?? '';
   expect([rendered.status, etag]).toEqual([200, expect.stringMatching(/^W\/"/)]);

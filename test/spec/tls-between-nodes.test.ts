@@ -5,9 +5,10 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { Authority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { GrpcFailure, TestClient } from '../support/grpc-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
 import { askHttps } from '../support/https.ts';
 import { BOTH, INITIALIZE, READY } from '../support/mcp-requests.ts';
-import { startServerIn, type TestServer } from '../support/server.ts';
+import type { RunningServer } from '../support/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { endWithFile } from '../support/test-scope.ts';
 import { channelOf, LOOPBACK_NAMES, TlsFiles } from '../support/tls-files.ts';
@@ -20,16 +21,9 @@ async function cluster(
   ofSecond: readonly string[],
   /** By which the client reaches the first. */
   name = '127.0.0.1',
-): Promise<{ readonly first: TestServer; readonly second: TestServer }> {
-  const started = async (...settings: readonly string[]): Promise<TestServer> => {
-    const dir = tempDir();
-    const server = await startServerIn(dir.path, '--peer-port=0', '--copies=1', ...settings);
-    endWithFile(async () => {
-      await server[Symbol.asyncDispose]();
-      dir[Symbol.dispose]();
-    });
-    return server;
-  };
+): Promise<{ readonly first: RunningServer; readonly second: RunningServer }> {
+  const started = async (...settings: readonly string[]): Promise<RunningServer> =>
+    (await startHttpNode('--peer-port=0', '--copies=1', ...settings)).server;
   const first = await started('--node-name=one', ...ofFirst);
   const { grpc } = first;
   await clientOf({ ...first, grpc: grpc.replace('127.0.0.1', name) }, ofFirst).send('createDatabase', {
@@ -40,7 +34,7 @@ async function cluster(
 }
 
 /** The one that speaks as the node does. */
-function clientOf({ grpc }: TestServer, settings: readonly string[]): TestClient {
+function clientOf({ grpc }: RunningServer, settings: readonly string[]): TestClient {
   const client = settings.length === 0 ? new TestClient(grpc) : new TestClient(grpc, {}, channelOf(authority));
   endWithFile(() => client[Symbol.asyncDispose]());
   return client;
@@ -49,7 +43,7 @@ function clientOf({ grpc }: TestServer, settings: readonly string[]): TestClient
 const UNREACHED = [expect.stringMatching(/none of those that do answers now: one/), 503];
 
 /** What becomes of a read over both protocols. */
-async function readAt(server: TestServer, settings: readonly string[]): Promise<readonly [string, number]> {
+async function readAt(server: RunningServer, settings: readonly string[]): Promise<readonly [string, number]> {
   const grpc = await clientOf(server, settings)
     .send('fetchLatestDatabase', { databaseName: NAME })
     .then(
@@ -67,8 +61,8 @@ async function passedOn({
   first,
   second,
 }: {
-  readonly first: TestServer;
-  readonly second: TestServer;
+  readonly first: RunningServer;
+  readonly second: RunningServer;
 }): Promise<readonly [number, string]> {
   const shared = { 'content-type': 'application/json', accept: BOTH };
   const begin = { method: 'POST', headers: shared, body: JSON.stringify(INITIALIZE) };

@@ -1,7 +1,6 @@
 // Goal: with authentication on a transaction says who has made it, over every interface and as a command, too; and its
 // sender cannot say that it was somebody else.
 // Method: a real node, a provider on loopback, a State Change that is published, and senders who try.
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ExecuteStateChangeRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
@@ -52,12 +51,6 @@ describe('SPEC-TRANSACTION-PRINCIPAL', () => {
     expect((await attributesOf(transaction_id)).principal_attributes).toEqual(kept);
   });
 
-  it('over HTTP, of the collection, without any of its own', async () => {
-    const transaction_id = crypto.randomUUID();
-    await api.post(`/databases/${name}/events`, { transaction_id, events: [cloudEvent('a')] }, asAnn);
-    expect((await attributesOf(transaction_id)).principal_attributes).toEqual(ANN);
-  });
-
   it('over gRPC', async () => {
     const transactionId = crypto.randomUUID();
     const transaction = { events: [event()], transactionId, options: { principalAttributes: forged } };
@@ -65,18 +58,6 @@ describe('SPEC-TRANSACTION-PRINCIPAL', () => {
     await server.client.send('transact', request, { metadata: asAnn });
     const stored = await attributesOf(transactionId);
     expect([stored.origin, stored.principal_attributes]).toEqual(['GrpcTransaction', kept]);
-  });
-
-  it('over MCP', async () => {
-    const transport = new StreamableHTTPClientTransport(new URL(server.mcp), { requestInit: { headers: asAnn } });
-    const client = new Client({ name: 'test', version: '1' });
-    await client.connect(transport);
-    const transaction_id = crypto.randomUUID();
-    const body = { transaction_id, events: [cloudEvent('a')], principal_attributes: forged };
-    const asked = { path: `/api/v1/db/${name}`, method: 'POST', body };
-    expect(JSON.stringify(await client.callTool({ name: 'fetch', arguments: asked }))).toContain(transaction_id);
-    expect((await attributesOf(transaction_id)).principal_attributes).toEqual(kept);
-    await client.close();
   });
 
   it('also of a key, by its id and its name', async () => {
@@ -100,12 +81,8 @@ describe('SPEC-TRANSACTION-PRINCIPAL', () => {
 
 describe('SPEC-TRANSACTION-PRINCIPAL of a command', () => {
   beforeAll(async () => {
-    const form = new FormData();
-    form.append('metadata', JSON.stringify({ state_change_name: 'accounts' }));
-    form.append('wasm', new Blob([new Uint8Array(await builtComponent('examples/bank/accounts.ts'))]));
-    const sent = { method: 'POST', body: form, headers: AS_FIRST };
-    const { ok, status } = await fetch(`${server.http}/api/v1/db/${name}/state-changes`, sent);
-    if (!ok) throw new Error(`not published: ${status}`);
+    const accounts = await builtComponent('examples/bank/accounts.ts');
+    await api.publish(`${name}/state-changes`, { state_change_name: 'accounts' }, accounts, AS_FIRST);
   }, BUILD_MS);
 
   it('over HTTP', { timeout: 60_000 }, async () => {

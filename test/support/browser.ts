@@ -36,3 +36,13 @@ export async function accessibilityFaults(page: Page): Promise<readonly string[]
   const violations = found as readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
+
+/** Opens an action of the page. */
+export async function unfold(page: Page, action: string): Promise<void> {
+  await page.locator('summary .name', { hasText: new RegExp(`^${action}$`) }).click();
+}
+
+/** Resolves when the page with this title is there. */
+export async function shows(page: Page, title: string): Promise<void> {
+  await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
+}

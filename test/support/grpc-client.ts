@@ -213,3 +213,14 @@ export async function failureOf(call: Promise<unknown>): Promise<GrpcFailure> {
   }
   throw new Error('The call succeeded');
 }
+
+/** OK, or the code of the failure and its finer reason. */
+export async function outcomeOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return 'OK';
+  } catch (failure) {
+    if (failure instanceof GrpcFailure) return `${failure.code} ${failure.info?.metadata['reason']}`;
+    throw failure;
+  }
+}

@@ -35,7 +35,3 @@ export function minRevision(revision: number, selected?: EventSelector): Constra
 export function maxRevision(revision: number, selected?: EventSelector): Constraint {
   return Constraint.fromPartial({ kind: { $case: 'maxRevision', value: { revision, selector: selected } } });
 }
-
-export function revisionRange(start: number, end: number, selected?: EventSelector): Constraint {
-  return Constraint.fromPartial({ kind: { $case: 'revisionRange', value: { start, end, selector: selected } } });
-}

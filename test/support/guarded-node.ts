@@ -1,7 +1,7 @@
 /** A real node with authentication on, for the tests of one file, and the first key. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HttpClient } from './http-client.ts';
+import { HttpClient, jsonOf } from './http-client.ts';
 import { type RunningServer, startTestServer } from './server.ts';
 import { tempDir } from './temp-dir.ts';
 import { endWithFile } from './test-scope.ts';
@@ -32,4 +32,17 @@ export async function startGuardedNode(...settings: readonly string[]): Promise<
     dir[Symbol.dispose]();
   });
   return { server, api: new HttpClient(server.http) };
+}
+
+export interface IssuedKey {
+  readonly id: string;
+  readonly key: string;
+  readonly headers: Readonly<Record<'x-api-key', string>>;
+}
+
+/** An API key with these roles, which the first key has issued. */
+export async function issueKey(api: HttpClient, ...roles: readonly string[]): Promise<IssuedKey> {
+  const answer = await api.post('/api/v1/auth/keys', { name: 'of a test', roles }, AS_FIRST);
+  const { id, key } = jsonOf(answer) as Pick<IssuedKey, 'id' | 'key'>;
+  return { id, key, headers: { 'x-api-key': key } };
 }

@@ -10,13 +10,15 @@ export interface Answer {
 export interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it is, as application/json unless the headers say otherwise. */
-  readonly body?: string | Uint8Array;
+  /** Sent as it is, as application/json unless the headers say otherwise, or it is a form. */
+  readonly body?: string | Uint8Array | FormData;
   readonly signal?: AbortSignal;
 }
 
 /** A reply that does not come must fail its test, not the run. */
 const TIMEOUT_MS = 15_000;
+/** A component is compiled before its version is answered. */
+const PUBLISHED_MS = 60_000;
 
 export class HttpClient {
   readonly address: string;
@@ -26,14 +28,16 @@ export class HttpClient {
   }
 
   async send(path: string, { method = 'GET', headers = {}, body, signal }: Sent = {}): Promise<Answer> {
-    const type = body === undefined || 'content-type' in headers ? {} : { 'content-type': 'application/json' };
-    const deadline = AbortSignal.timeout(TIMEOUT_MS);
+    const isForm = body instanceof FormData;
+    const isTyped = body === undefined || isForm || 'content-type' in headers;
+    const type = isTyped ? {} : { 'content-type': 'application/json' };
+    const deadline = AbortSignal.timeout(isForm ? PUBLISHED_MS : TIMEOUT_MS);
     const reply = await fetch(`${this.address}${path}`, {
       method,
       headers: { ...type, ...headers },
       redirect: 'manual',
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : Buffer.from(body) }),
+      ...(body === undefined ? {} : { body: body instanceof Uint8Array ? Buffer.from(body) : body }),
     });
     return { status: reply.status, headers: reply.headers, text: await reply.text() };
   }
@@ -62,6 +66,19 @@ export class HttpClient {
     const answer = await this.post(`/databases/${name}/events`, { events });
     if (answer.status !== 200) throw new Error(`not committed: ${answer.text}`);
     return (jsonOf(answer) as { readonly revision: number }).revision;
+  }
+
+  /** Publishes a component under `DATABASE/KIND`. */
+  publish(
+    kind: string,
+    metadata: object | string,
+    wasm: Uint8Array,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
+    const body = new FormData();
+    body.append('metadata', typeof metadata === 'string' ? metadata : JSON.stringify(metadata));
+    body.append('wasm', new Blob([new Uint8Array(wasm)]), 'component.wasm');
+    return this.send(`/api/v1/db/${kind}`, { method: 'POST', headers, body });
   }
 
   async latestRevision(name: string): Promise<number> {

@@ -21,7 +21,7 @@ export function spansOf(receiver: OtlpReceiver, traceId: string): readonly Recei
   return receiver.spans.filter((span) => span.traceId === traceId);
 }
 
-/** The spans of a trace, once these are among them. */
+/** The spans of a trace, once these are among them, each as often as it is named. */
 export async function traceWith(
   receiver: OtlpReceiver,
   traceId: string,
@@ -29,7 +29,8 @@ export async function traceWith(
 ): Promise<readonly ReceivedSpan[]> {
   await receiver.until(`${names.join(' and ')} in ${traceId}`, () => {
     const known = spansOf(receiver, traceId).map(({ name }) => name);
-    return names.every((name) => known.includes(name));
+    const countIn = (all: readonly string[], name: string): number => all.filter((each) => each === name).length;
+    return names.every((name) => countIn(known, name) >= countIn(names, name));
   });
   return spansOf(receiver, traceId);
 }
@@ -45,8 +46,8 @@ export function wayTo(name: string, spans: readonly ReceivedSpan[]): readonly st
   return way;
 }
 
-export function named(name: string, spans: readonly ReceivedSpan[]): ReceivedSpan {
-  const found = spans.find((span) => span.name === name);
+export function named(name: string, spans: readonly ReceivedSpan[], kind?: ReceivedSpan['kind']): ReceivedSpan {
+  const found = spans.find((span) => span.name === name && (kind === undefined || span.kind === kind));
   if (found === undefined) throw new Error(`there is no span ${name}`);
   return found;
 }

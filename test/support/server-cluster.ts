@@ -4,8 +4,9 @@
  */
 import { spending } from './costs.ts';
 import { eventually } from './eventually.ts';
-import { startServerIn, type TestServer } from './server.ts';
+import { startServerIn, startTestServer, type TestServer } from './server.ts';
 import { tempDir } from './temp-dir.ts';
+import { endWithFile } from './test-scope.ts';
 
 /** A scrape takes milliseconds of the processor that the nodes need. */
 const SCRAPED = { interval: 100 };
@@ -28,6 +29,22 @@ async function startThree(settings: readonly string[]): Promise<TestServer> {
   const { http, metricsOfHttp } = three;
   const each = [one, two, three].flatMap((node) => node.nodes);
   return { ...two, http, metricsOfHttp, mcp: one.mcp, nodes: each, [Symbol.asyncDispose]: () => nodes.disposeAsync() };
+}
+
+export type Nodes = readonly [one: TestServer, two: TestServer, three: TestServer, ...others: TestServer[]];
+
+/** Nodes of one cluster, called one, two, three, and the others; they run until the last test of the file is over. */
+export async function startNodes(settings: readonly string[] = [], others: readonly string[] = []): Promise<Nodes> {
+  const start = async (name: string, ...own: readonly string[]): Promise<TestServer> => {
+    const server = await startTestServer(`--node-name=${name}`, '--peer-port=0', ...own, ...settings);
+    endWithFile(() => server[Symbol.asyncDispose]());
+    return server;
+  };
+  const one = await start('one');
+  const join = (name: string): Promise<TestServer> => start(name, `--join=${one.peer}`);
+  const [two, three] = await Promise.all([join('two'), join('three')]);
+  await untilAllAreVoters(one, 3);
+  return [one, two, three, ...(await Promise.all(others.map(join)))];
 }
 
 /** Until then a database may get fewer copies than there are nodes. */

@@ -49,29 +49,16 @@ export async function createToonDatabase(api: HttpClient, name: string, componen
   const sent = await api.post(`/api/v1/db/${name}`, { transaction_id: TRANSACTION_ID, events });
   if (sent.status !== 200) throw new Error(sent.text);
   const { view, change, presenter } = components;
-  await publish(
-    api,
-    `/api/v1/db/${name}/presenters`,
-    { presenter_name: 'shows', content_types: ['text/csv'] },
-    presenter,
-  );
+  await api.publish(`${name}/presenters`, { presenter_name: 'shows', content_types: ['text/csv'] }, presenter);
   const views = [
     { state_view_name: 'all', events: ['order.placed'], content_schema: { type: 'object', maximum: 9 } },
     { state_view_name: 'one', event_selector: BY_SUBJECT, description: 'of a subject' },
     { state_view_name: 'shown', events: ['order.placed'], presenter: 'shows' },
     TIMED,
   ];
-  for (const each of views) await publish(api, `/api/v1/db/${name}/state-views`, { ...VIEW, ...each }, view);
+  for (const each of views) await api.publish(`${name}/state-views`, { ...VIEW, ...each }, view);
   const read = { ...VIEW, state_view_name: 'read', content_type: 'application/json', events: ['order.placed'] };
-  await publish(api, `/api/v1/db/${name}/state-views`, read, await linesView(COUNTED));
+  await api.publish(`${name}/state-views`, read, await linesView(COUNTED));
   const metadata = { state_change_name: 'decides', state_view_names: ['all'] };
-  await publish(api, `/api/v1/db/${name}/state-changes`, metadata, change);
-}
-
-export async function publish(api: HttpClient, path: string, metadata: object, wasm: Uint8Array): Promise<number> {
-  const form = new FormData();
-  form.append('metadata', JSON.stringify(metadata));
-  form.append('wasm', new Blob([new Uint8Array(wasm)]));
-  const { status } = await fetch(`${api.address}${path}`, { method: 'POST', body: form });
-  return status;
+  await api.publish(`${name}/state-changes`, metadata, change);
 }

@@ -63,7 +63,7 @@ async function started(channel: ChannelCredentials | undefined, ...settings: rea
 }
 
 /** Whether the node answers by itself. */
-export async function holds(
+async function holds(
   { client }: TestServer,
   databaseName: string,
   credential: Readonly<Record<string, string>>,

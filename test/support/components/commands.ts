@@ -6,7 +6,7 @@ import {
   PublishStateChangeRequest,
 } from '../../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { type CallOptions, failureOf, type TestClient } from '../grpc-client.ts';
-import type { TestServer } from '../server.ts';
+import type { RunningServer } from '../server.ts';
 
 /** Components are built, started and called on a machine with other things to do. */
 export const SLOW: CallOptions = { deadlineMs: 60_000 };
@@ -19,10 +19,10 @@ export interface Asked {
 }
 
 export class Commands {
-  readonly #server: TestServer;
+  readonly #server: RunningServer;
   readonly #databaseName: string;
 
-  constructor(server: TestServer, databaseName: string) {
+  constructor(server: RunningServer, databaseName: string) {
     this.#server = server;
     this.#databaseName = databaseName;
   }
