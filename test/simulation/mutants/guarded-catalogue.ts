@@ -89,6 +89,6 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     definitions: true,
     times: true,
     cuts: true,
-    first: [37],
+    first: [122, 37],
   },
 ];
