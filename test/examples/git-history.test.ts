@@ -1,7 +1,6 @@
 // Goal: replaying the changes that the example reads gives exactly git's own trees, whatever the history looks like.
 // Method: small repositories made by git, and this repository itself; git ls-tree is the oracle.
 import { expect, test } from 'vitest';
-import { transactionsOf } from '../../examples/git-history/commit-events.ts';
 import { type Commit, readCommits, readTree } from '../../examples/git-history/git-log.ts';
 import { pathBytes, spellPath, unquote } from '../../examples/git-history/paths.ts';
 import { GitRepository } from '../support/git-repository.ts';
@@ -89,19 +88,4 @@ test('paths that are no UTF-8 are spelled as git prints them, and no two paths a
   const hex = (bytes: Buffer): string => bytes.toString('hex');
   const unquoted = printed.map((name) => hex(unquote(name) ?? Buffer.from(name)));
   expect(unquoted.toSorted()).toEqual(names.map(hex).toSorted());
-});
-
-test('a commit of many files becomes transactions whose ids follow from the commit', async () => {
-  using repository = new GitRepository();
-  for (let i = 0; i < 1201; i++) repository.write(`f${i}`, String(i));
-  repository.commit({ message: 'many' });
-  const [commit] = await commitsOf(repository.dir);
-  if (commit === undefined) throw new Error('there is one commit');
-  const target = { database: 'd', stream: 's' };
-  const requests = transactionsOf(commit, target);
-  expect(requests.map((request) => request.transaction?.events.length)).toEqual([500, 500, 201]);
-  const ids = requests.map((request) => request.transaction?.transactionId);
-  expect(new Set(ids).size).toBe(3);
-  expect(transactionsOf(commit, target).map((request) => request.transaction?.transactionId)).toEqual(ids);
-  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });

@@ -63,10 +63,6 @@ function naive(
   });
 }
 
-function plain(known: KnownDatabase): readonly NaiveEvent[] {
-  return naive(known.events, () => ({ data: undefined, attributes: [text('subject', 's')] }));
-}
-
 function bytesIn(answer: ViewAnswer): Buffer {
   if (answer.kind === 'failed') throw new Error(answer.message);
   return Buffer.from(answer.bytes);
@@ -142,20 +138,6 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
     const answer = await (await world.views()).render(readOf(known, await artifactOf(), { title: TITLE }));
     const events = naive(known.events, () => ({ data: undefined, attributes: [], ...expected }));
     expect(bytesIn(answer)).toEqual(rendered(events));
-  });
-
-  it('folds with fuel for each event where there is none for all of them (F5)', async () => {
-    const known = await database(40);
-    const { guest } = DEFAULT_STATE_VIEWS;
-    const little = await world.views({ guest: { ...guest, limits: { ...guest.limits, fuel: 6000 } } });
-    expect(bytesIn(await little.render(readOf(known, await artifactOf(), { title: TITLE })))).toEqual(
-      rendered(plain(known)),
-    );
-    const none = await world.views({ guest: { ...guest, limits: { ...guest.limits, fuel: 100 } } });
-    expect(await none.render(readOf(known, await artifactOf(), { title: TITLE }))).toMatchObject({
-      kind: 'failed',
-      message: expect.stringMatching(/^FuelExhausted: /),
-    });
   });
 
   it.each([

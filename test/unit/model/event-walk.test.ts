@@ -256,14 +256,6 @@ describe('canonical bytes (M4)', () => {
   const rest = '1203312e30 1a0174 220173';
   const canonical = hex(`${id} ${rest}`);
 
-  it('are kept as they are', () => {
-    const padded = concatBytes([hex('ffff'), canonical, hex('ffff')]);
-    const faults = new Faults();
-    const accepted = acceptEvent(padded, 2, padded.length - 2, { faults, list: 'events', index: 0 });
-    expect(accepted?.buffer).toBe(padded.buffer);
-    expect(accepted).toEqual(canonical);
-  });
-
   it.each([
     ['another order', `${rest} ${id}`],
     ['a repeated field, the last of which wins', `0a0139 ${id} ${rest}`],
