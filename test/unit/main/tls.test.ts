@@ -3,6 +3,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { receiveMessageOnPort } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMetrics, type LogFields, type Logger, type Metrics, silentLogger } from '#observability';
 import { type NodePeerTls, openPeerTls, readPeerTls } from '../../../src/main/peer-tls.ts';
@@ -83,6 +84,15 @@ describe('files at the start', () => {
     expect(lines).toEqual([['info tls-certificate', { subject: 'CN=one', names: '', until: expect.any(String) }]]);
   });
 
+  it('of a certificate that has expired are used, and that is said as loudly as it is wrong', () => {
+    putPair(authority.issue({ cn: 'old', days: [-3, -1] }));
+    expect(open().ports).toBeDefined();
+    expect(lines.at(-1)).toMatchObject([
+      'warn tls-certificate-expired',
+      { message: expect.stringContaining(dir.path) },
+    ]);
+  });
+
   const encrypted = createPrivateKey(pair.key).export({
     type: 'pkcs8',
     format: 'pem',
@@ -133,6 +143,30 @@ describe('files that are replaced', () => {
     look(10);
     expect(await reloads('loaded')).toBe(1);
   });
+
+  it('by what does not go together are told of once, and then by what does are used', async () => {
+    putPair(pair);
+    open();
+    put('cert', other.cert);
+    look(20);
+    expect(await reloads('failed')).toBe(1);
+    const message = expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/);
+    expect(lines.at(-1)).toEqual(['error tls-not-reloaded', { message }]);
+    put('key', other.key);
+    look(2);
+    expect([await reloads('loaded'), await reloads('failed')]).toEqual([1, 1]);
+  });
+
+  it('of authorities are trusted from the next connection on', () => {
+    const file = put('ca', authority.cert);
+    const tls = open({ tlsCertFile: 'none', tlsKeyFile: 'none', tlsCaFile: file });
+    const before = tls.context;
+    look(20);
+    expect(tls.context).toBe(before);
+    put('ca', new Authority('next').cert);
+    look(2);
+    expect(tls.context).not.toBe(before);
+  });
 });
 
 function settingsOf(peerTls: 'require' | 'prefer' = 'require') {
@@ -168,5 +202,28 @@ describe('files of TLS between nodes', () => {
     if (wrong.ca !== undefined) put('ca', wrong.ca);
     expect(() => openPeers()).toThrow(message);
     expect(() => readPeerTls(settingsOf())).toThrow(message);
+  });
+});
+
+describe('files between nodes that are replaced', () => {
+  it('reach both threads once they are as at the look before, and right', async () => {
+    putPair(pair);
+    const tls = openPeers('require');
+    const heard = (): unknown => tls && receiveMessageOnPort(tls.forCore.replaced);
+    put('cert', other.cert);
+    look(20);
+    expect(lines.at(-1)).toMatchObject([
+      'error peer-tls-not-reloaded',
+      { message: expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/) },
+    ]);
+    expect([tls?.tls.material.cert, heard()]).toEqual([pair.cert, undefined]);
+    put('key', other.key);
+    look(2);
+    const found = { ...other, ca: authority.cert };
+    expect([tls?.tls.material, heard()]).toEqual([found, { message: found }]);
+    const { body } = await metrics.render();
+    for (const result of ['loaded', 'failed'])
+      expect(body).toContain(`cairn_peer_tls_reloads_total{result="${result}"} 1`);
+    expect(body).toMatch(/^cairn_peer_tls_certificate_expiry_timestamp_seconds \d/m);
   });
 });

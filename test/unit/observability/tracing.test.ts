@@ -52,6 +52,19 @@ describe('the tracer', () => {
     expect(kept.length).toBeLessThan(280);
   });
 
+  it('makes nothing of what is not kept, but hands its context on', () => {
+    const { tracer, ended } = keptSpans(0);
+    const span = tracer.begin('left', from({ traceparent: PARENT.replace(/01$/, '00') }));
+    const child = span.child('work', 'client');
+    child.set({ a: 1 });
+    child.link(from({ traceparent: PARENT }));
+    child.fail(new Error('x'));
+    child.end();
+    expect(child).toBe(span);
+    expect(child.headers()['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
+    expect(ended).toEqual([]);
+  });
+
   it('says of a failure its code and reason, never its message', async () => {
     const { tracer, ended } = keptSpans();
     const span = tracer.begin('a request', NO_CONTEXT);

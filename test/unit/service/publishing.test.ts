@@ -9,7 +9,7 @@ import type { PublishComponentReply } from '#service';
 import { SHOWING } from '../../support/components/presenters.ts';
 import { hashingView } from '../../support/components/views.ts';
 import { sourceOf } from '../../support/database-host.ts';
-import { padded, viewOf } from '../../support/published.ts';
+import { definingPayloads, padded, viewOf } from '../../support/published.ts';
 import { NEVER, ServiceWorld } from '../../support/service-world.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { testGuests } from '../../support/test-guests.ts';
@@ -113,5 +113,17 @@ describe('publishing (V15)', () => {
     expect((await shown({ name: 'pages', version: 1 })).isNew).toBe(true);
     expect((await shown({ name: 'pages' })).version.version).toBe(2);
     expect(await listed(shop)).toEqual(['shown 1', 'shown 2', 'pages 1']);
+  });
+
+  it('goes on where another publisher of the same bytes has ended', async () => {
+    const shop = await database();
+    const bytes = padded(component, 2 * MIB);
+    const [first, second] = definingPayloads(view('one'), bytes);
+    if (first === undefined || second === undefined) throw new Error('there are three parts');
+    await world.core.node.define(shop.group, first);
+    await world.core.node.define(shop.group, second);
+    const { version } = await publish(shop, view('one'), bytes);
+    const kept = await componentBytes(sourceOf(world.core.kv, shop.group), version.component);
+    expect(kept && Buffer.compare(kept, bytes)).toBe(0);
   });
 });

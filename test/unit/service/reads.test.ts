@@ -188,3 +188,23 @@ describe('listings', () => {
     expect(subjects).toMatchObject({ names: [], hasMore: false, revision: 2 });
   });
 });
+
+describe('health', () => {
+  it('tells what the node can do', async () => {
+    const { service } = world;
+    world.timers.pass(5000);
+    // A clock that is set back changes nothing.
+    world.core.nowMs -= 1_000_000;
+    expect(service.health()).toEqual({
+      status: 'ok',
+      version: '1.2.3',
+      storage: { adapter: 'leveldb', status: 'open' },
+      uptimeSeconds: 5,
+      readable: true,
+      writable: true,
+    });
+    world.core.disk = 'refusing-writes';
+    await settle();
+    expect(world.service.health()).toMatchObject({ status: 'degraded', writable: false });
+  });
+});
