@@ -33,6 +33,7 @@ export { BELONGS_NOWHERE } from './catalog/own-identity.ts';
 export type { CorePorts } from './core/core-ports.ts';
 export { CoreRuntime } from './core/core-runtime.ts';
 export { EXIT_FATAL, type Isolate, stopProcess } from './fatal.ts';
+export type { DatabaseQuota } from './front/database-quotas.ts';
 export { FrontNode, type FrontPorts } from './front/front-node.ts';
 export type { CoreObserver, FrontObserver } from './front/observer.ts';
 export { type SnapshotObserver, unobservedSnapshots } from './front/snapshot-observer.ts';

@@ -77,6 +77,7 @@ export function openNode(parts: NodeParts): Promise<Node> {
       writeBufferBytes: config.storeWriteBufferBytes,
       mappedBytes: config.storeMappedBytes,
     },
+    quotas: config.databaseBytesMax,
     disk: {
       ...unlessAuto('softBytes', config.diskSoftBytes),
       ...unlessAuto('hardBytes', config.diskHardBytes),

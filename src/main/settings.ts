@@ -5,8 +5,10 @@
  */
 import type { CertificateRule } from '#auth';
 import type { Address } from '#base';
+import type { DatabaseQuota } from '#cluster';
 import { LOG_LEVELS, type LogLevel } from '#observability';
 import { certificateRoles } from './certificate-roles.ts';
+import { databaseQuotas } from './database-quotas.ts';
 import { PEER_TLS_SETTINGS, type PeerTlsSettings, readPeerTlsSettings } from './peer-tls-settings.ts';
 import {
   addresses,
@@ -81,6 +83,8 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   readonly diskSoftBytes: number | 'auto';
   readonly diskHardBytes: number | 'auto';
   readonly ballastBytes: number | 'auto';
+  /** Empty: none. */
+  readonly databaseBytesMax: readonly DatabaseQuota[];
   /** `auto`: one for each processor. */
   readonly guestExecutors: number | 'auto';
   readonly guestMemoryBytes: number;
@@ -335,6 +339,11 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 'auto',
     help: 'The size of the file that keeps space for a recovery from a full disk; 0: none. auto: by the size of the disk.',
   },
+  databaseBytesMax: {
+    type: databaseQuotas,
+    default: [],
+    help: 'What a database may take of the disk of a node: one size for all, and others by name. Writes to one that takes more are refused; reads go on, and it can be deleted. It is measured every 2 s, without what is still in the write buffer. The same on every node. off: as much as there is.',
+  },
   guestExecutors: {
     type: wordOr('auto', wholeNumber({ min: 1, max: 64, unit: 'processes' })),
     default: 'auto',
@@ -440,6 +449,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     diskSoftBytes: read('diskSoftBytes', SETTINGS.diskSoftBytes),
     diskHardBytes: read('diskHardBytes', SETTINGS.diskHardBytes),
     ballastBytes: read('ballastBytes', SETTINGS.ballastBytes),
+    databaseBytesMax: read('databaseBytesMax', SETTINGS.databaseBytesMax),
     guestExecutors: read('guestExecutors', SETTINGS.guestExecutors),
     guestMemoryBytes: read('guestMemoryBytes', SETTINGS.guestMemoryBytes),
     guestFuel: read('guestFuel', SETTINGS.guestFuel),

@@ -299,6 +299,10 @@ export const GAUGES: Table<GaugeLabels> = {
     labels: NONE,
   },
   cairn_database_revision: { help: 'Revision that this node has applied.', labels: { database: 100 } },
+  cairn_database_size_bytes: {
+    help: 'About what a database takes of the disk of this node, beside the log. Only with database-bytes-max.',
+    labels: { database: 100 },
+  },
   cairn_mcp_sessions: { help: 'Sessions of MCP that this node has.', labels: NONE },
   cairn_streams_open: {
     help: 'Streaming reads that are open.',

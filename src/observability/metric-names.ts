@@ -194,6 +194,7 @@ export interface GaugeLabels {
   readonly cairn_databases: NoLabels;
   readonly cairn_databases_recovered: NoLabels;
   readonly cairn_database_revision: { readonly database: string };
+  readonly cairn_database_size_bytes: { readonly database: string };
   readonly cairn_streams_open: { readonly op: 'query' | 'scan' | 'scan_batches' | 'subscribe' };
   readonly cairn_mcp_sessions: NoLabels;
   readonly cairn_peer_active: PeerLabels;

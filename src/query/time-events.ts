@@ -16,15 +16,16 @@
  * read in vain is never more than about twice that of the better way, for each SELECTED_MAX events of the answer. What
  * is cheaper than a few rows of the time index is done by a pass at once. (Q4)
  */
-import { assert, DatabaseError } from '#base';
+import { assert } from '#base';
 import type { DatabaseReader, PostingEntry, StoredEvent } from '#database';
 import type { Direction, EffectiveTimeBounds, Position, Selector } from '#model';
-import { type Bounds, eventCount } from './bounds.ts';
+import { type Bounds, eventCount, isEmpty, upTo } from './bounds.ts';
 import { type EventChunks, Slice } from './event-chunks.ts';
 import { type EventTest, effectiveTimeOf, testOf } from './event-test.ts';
 import { ListEntries } from './list-entries.ts';
 import { PageEntries } from './page-entries.ts';
 import { type Plan, planSelector } from './plan.ts';
+import { rankRange } from './rank.ts';
 import type { SlicePace } from './slice-pace.ts';
 import { SortedPass } from './sorted-pass.ts';
 import type { TimePlace } from './time-place.ts';
@@ -60,20 +61,29 @@ const PAGES: Plan = { kind: 'pages' };
 /** Undefined when nothing is selected. */
 export async function timeEvents(reader: DatabaseReader, options: TimeEventsOptions): Promise<EventChunks | undefined> {
   const after = options.after === undefined ? undefined : placeOf(reader, options.after, options.at);
-  const plan = await planSelector(reader, options.selector, options.bounds);
-  return plan.kind === 'nothing' ? undefined : new TimeEvents(reader, options, { plan, after });
+  const bounds = after === undefined ? beyond(options) : options.bounds;
+  if (isEmpty(bounds)) return undefined;
+  const plan = await planSelector(reader, options.selector, bounds);
+  return plan.kind === 'nothing' ? undefined : new TimeEvents(reader, { ...options, bounds }, { plan, after });
 }
 
-/** Where the event at a position stands in time. */
-function placeOf(reader: DatabaseReader, position: Position, at: number): TimePlace {
+/** Where the event at a position stands in time; undefined when there is none up to the revision that is read at. */
+function placeOf(reader: DatabaseReader, position: Position, at: number): TimePlace | undefined {
   const { revision, index } = position;
   const event = revision >= 1 && revision <= at ? reader.eventAt(position) : undefined;
-  if (event !== undefined) return { ...effectiveTimeOf(event), revision, index };
-  throw new DatabaseError(
-    'invalid_argument',
-    `There is no event at revision ${revision}, index ${index}, to go on from; take the position of an event that was read`,
-    { details: { violations: [{ field: 'after', description: 'is not the position of an event' }] } },
-  );
+  return event && { ...effectiveTimeOf(event), revision, index };
+}
+
+/**
+ * The bounds, narrowed by a position that has no event, and so no time: whatever it names comes after all events of its
+ * revision.
+ */
+function beyond({ bounds, after, direction }: TimeEventsOptions): Bounds {
+  if (after === undefined) return bounds;
+  const revision = Math.min(after.revision, bounds.last);
+  if (direction === 'reverse') return upTo(bounds, revision);
+  const first = Math.max(bounds.first, revision + 1);
+  return { ...bounds, first, ranks: rankRange(first, bounds.last, bounds.direction) };
 }
 
 /** What a pass over the lists or the pages reads, in rows. */

@@ -86,6 +86,8 @@ export interface FrontPorts {
   /** Whether this node dates nothing (C41); by default its clock is believed. */
   readonly isClockFar?: () => boolean;
   readonly storedRevision: (group: GroupId) => Revision;
+  /** Why nothing is written to a database that takes too much room. */
+  readonly overQuota?: (group: GroupId, name: string | undefined) => DatabaseError | undefined;
   /** Runs the flush at the end of this turn of the event loop. */
   readonly schedule: (flush: () => void) => void;
   readonly monotonicMs: () => number;
@@ -218,6 +220,8 @@ export class FrontNode implements Node {
     if (payload.length > PAYLOAD_BYTES_MAX) {
       return this.#refuse('proposal', payloadTooLarge(payload.length, PAYLOAD_BYTES_MAX));
     }
+    const refusal = this.#overQuota(group);
+    if (refusal !== undefined) return this.#refuse('proposal', refusal);
     const answer = (settlement: Settlement): TransactOutcome => this.#answer(group, transactOutcome(settlement));
     const { onAdmitted, requireLeader: staysHere = false } = options;
     const asked = { group, payload, tellsAdmission: onAdmitted !== undefined, staysHere, ...traceOf(options) };
@@ -228,10 +232,16 @@ export class FrontNode implements Node {
   define(group: GroupId, payload: Uint8Array, options: WriteOptions = {}): Promise<DefinitionOutcome> {
     // What no replica can read would end each of them, again and again: it must not get into a log.
     if (decodeDefinitionEntry(payload) === undefined) return this.#refuse('proposal', definitionUnreadable());
+    const refusal = this.#overQuota(group);
+    if (refusal !== undefined) return this.#refuse('proposal', refusal);
     const { requireLeader: staysHere = false } = options;
     const asked = { group, payload, tellsAdmission: false, staysHere, ...traceOf(options) };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: definitionOutcome });
+  }
+
+  #overQuota(group: GroupId): DatabaseError | undefined {
+    return this.#ports.overQuota?.(group, this.#catalog.bindingOf(group)?.name);
   }
 
   keepApiKey(key: ApiKey, asked?: Traced): Promise<KeyOutcome> {

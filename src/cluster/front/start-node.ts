@@ -29,6 +29,7 @@ import { type DataDirectory, openDataDirectory } from '../store/data-directory.t
 import { type CoreData, CoreThread, type CoreThreadListeners } from '../thread/core-thread.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
 import { ClockWatch } from './clock-watch.ts';
+import { type DatabaseQuota, DatabaseQuotas } from './database-quotas.ts';
 import { watchDisk } from './disk-watch.ts';
 import { FrontNode } from './front-node.ts';
 import { Joining, type JoinOptions } from './joining.ts';
@@ -67,6 +68,8 @@ export interface NodeOptions {
   readonly zone?: string;
   /** Free space below which writes, or all appends, are refused; by default shares of the disk. */
   readonly disk?: Partial<DiskThresholds>;
+  /** What each database may take of the disk; by default as much as there is. */
+  readonly quotas?: readonly DatabaseQuota[];
   /** Awaited before the port of the links is bound. */
   readonly beforeListening?: () => Promise<void>;
   /** Called when the thread of the core begins to recover: the caller's has nothing to do until it is done. */
@@ -128,6 +131,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   }, DISK_CHECK_MS);
   const scrub = watchTables({ ...places, dataDirectory, seen, logger, metrics });
   const sizes = watchSizes({ ...places, store, logger, metrics });
+  const quotas = new DatabaseQuotas({ quotas: options.quotas ?? [], store, logger, metrics });
   const front = new FrontNode({
     link: core,
     reader: store,
@@ -138,6 +142,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     disk: () => guard.level,
     isClockFar: () => clock.isFar,
     storedRevision: (group) => storedRevision(store, group),
+    overQuota: (group, name) => quotas.refusalOf(group, name),
     schedule: setImmediate,
     monotonicMs: () => performance.now(),
     limits,
@@ -145,11 +150,12 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     tracer: options.tracer,
     close: async () => {
       clearInterval(looking);
-      await Promise.all([scrub.close(), sizes.close()]);
+      await Promise.all([scrub.close(), sizes.close(), quotas.close()]);
       noteStopped(places.storeDirectory);
       await Promise.all([store.close(), guard.close()]);
     },
   });
+  quotas.watch(front.catalog);
   logRecoveries(front, logger);
   forgetRemoved(front.catalog, peers);
   return front;

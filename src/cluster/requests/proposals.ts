@@ -102,7 +102,8 @@ export class Intake {
   take({ proposals, creates, deletes = [] }: Requests): void {
     const sinceMs = this.#ports.monotonicMs();
     const admitted: Admitted = new Map();
-    for (const proposal of proposals) this.#admit({ proposal, sinceMs }, this.#diskAllows('open'), admitted);
+    for (const proposal of proposals)
+      this.#admit({ proposal, sinceMs }, this.#diskAllows(neededFor(proposal)), admitted);
     for (const request of creates) this.#create(request, admitted);
     for (const request of deletes) {
       this.#admit({ proposal: this.#deletion(request), sinceMs }, this.#diskAllows('refusing-writes'), admitted);
@@ -283,6 +284,11 @@ export class Intake {
     const payload = this.#ports.machines.encodeDelete({ name, databaseId });
     return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere, trace };
   }
+}
+
+/** Keys can be revoked, nodes replaced, and databases deleted from another node, with what is kept free. */
+function neededFor({ group }: Proposal): 'open' | 'refusing-writes' {
+  return group === CATALOG_GROUP ? 'refusing-writes' : 'open';
 }
 
 function describe(group: Group, refusal: Refusal): DatabaseError {

@@ -75,7 +75,10 @@ export function levelNotReached(level: number, own: number): DatabaseError {
 }
 
 export function diskFull(level: DiskLevel): DatabaseError {
-  const deletes = level === 'read-only' ? 'databases cannot be deleted either' : 'and databases can be deleted';
+  const deletes =
+    level === 'read-only'
+      ? 'databases cannot be deleted, nor keys revoked, either'
+      : 'databases can be deleted, and keys revoked';
   const message = `The disk of this node is nearly full (${level}): writes are refused until there is space; reads go on, ${deletes}`;
   const details = { reason: 'DiskFull', retryAfterMs: DISK_RETRY_AFTER_MS };
   return new DatabaseError('storage_full', message, { details });

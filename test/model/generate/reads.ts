@@ -61,7 +61,7 @@ function query(random: Random, subject: Subject): Query {
   );
   const effective = random.maybe(25, () => times(random, subject));
   const after = random.maybe(40, () =>
-    effective === undefined ? values.position(random, last) : eventPosition(random, subject, at),
+    effective === undefined || random.chance(30) ? values.position(random, last) : eventPosition(random, subject, at),
   );
   return {
     selectors: random.chance(35) ? [] : random.list(1, 2, () => values.selector(random)),
@@ -73,7 +73,7 @@ function query(random: Random, subject: Subject): Query {
   };
 }
 
-/** In the order of effective time one goes on behind an event that the read has. */
+/** In the order of effective time a reader mostly goes on behind an event that it has. */
 function eventPosition(random: Random, { database: each }: Subject, at: bigint | undefined): Query['after'] {
   if (each === undefined) return undefined;
   const last = lastOf(each);

@@ -61,9 +61,8 @@ function selectEvents(database: Database, query: Query, at: number): readonly Re
     sign *
     (Number(left[0] - right[0]) || Number(left[1].revision - right[1].revision) || left[1].index - right[1].index);
   const all = eventsUpTo(database, at);
-  // A place in the order of effective time is that of an event.
+  // Where no event is, there is no effective time to go on from: the position narrows as one.
   const anchor = all.find((event) => event.revision === Number(after?.revision) && event.index === after?.index);
-  if (effective !== undefined && after !== undefined && anchor === undefined) throw new Refusal('invalid_argument');
   const behind = after === undefined ? undefined : ([anchor === undefined ? 0n : keyOf(anchor), after] as const);
   const placed = all.map((event) => ({
     event,
@@ -73,7 +72,8 @@ function selectEvents(database: Database, query: Query, at: number): readonly Re
     .filter(({ event, place }) => {
       const revision = BigInt(event.revision);
       if ((start !== undefined && revision < start) || (end !== undefined && revision > end)) return false;
-      if (behind !== undefined && compare(place, behind) <= 0) return false;
+      const key = anchor === undefined ? 0n : place[0];
+      if (behind !== undefined && compare([key, place[1]], behind) <= 0) return false;
       const time = effectiveTime(event);
       if (effective?.start !== undefined && time < (instantOf(effective.start) ?? 0n)) return false;
       if (effective?.end !== undefined && time > (instantOf(effective.end) ?? 0n)) return false;

@@ -109,18 +109,22 @@ describe('back-pressure', () => {
 });
 
 describe('a nearly full disk', () => {
-  it('refuses writes and creations, and allows deletes and reads', async () => {
+  it('refuses writes and creations, and allows deletes, revocations of keys and reads', async () => {
     const { world, group } = await started();
     world.log.isAutomatic = true;
     world.disk = 'refusing-writes';
     const diskFull = { code: 'storage_full', details: { reason: 'DiskFull' } };
     await expect(world.transact(group, 'x')).rejects.toMatchObject(diskFull);
-    await expect(world.node.createDatabase('other')).rejects.toThrow('reads go on, and databases can be deleted');
+    await expect(world.node.createDatabase('other')).rejects.toThrow(
+      'reads go on, databases can be deleted, and keys revoked',
+    );
+    expect(await world.node.removeApiKey('0011223344556677')).toMatchObject({ kind: 'key-unmoved' });
     expect(await world.node.latest(group)).toBe(1);
     expect(await world.node.deleteDatabase('shop')).toMatchObject({ kind: 'deleted' });
     world.disk = 'read-only';
     await expect(world.node.deleteDatabase('shop')).rejects.toMatchObject(diskFull);
-    await expect(world.node.deleteDatabase('shop')).rejects.toThrow('databases cannot be deleted either');
+    await expect(world.node.deleteDatabase('shop')).rejects.toThrow('databases cannot be deleted, nor keys');
+    await expect(world.node.removeApiKey('0011223344556677')).rejects.toMatchObject(diskFull);
     world.disk = 'open';
     expect(await world.node.createDatabase('other')).toMatchObject({ kind: 'created' });
   });

@@ -29,6 +29,17 @@ test.each<[string, Environment, object]>([
   ],
   ['--disk-soft-bytes=2GiB', {}, { diskSoftBytes: 2 ** 31, ballastBytes: 'auto' }],
   ['', {}, { join: [], peerPort: 'off' }],
+  ['--database-bytes-max=1GiB', {}, { databaseBytesMax: [{ name: undefined, bytes: 2 ** 30 }] }],
+  [
+    '--database-bytes-max=*=10MiB,shop=2GiB',
+    {},
+    {
+      databaseBytesMax: [
+        { name: undefined, bytes: 10 * 2 ** 20 },
+        { name: 'shop', bytes: 2 ** 31 },
+      ],
+    },
+  ],
   ['--join=none', {}, { join: [] }],
   [
     '--peer-port=50052 --join=cairn-0.cairn:50052,[::1]:7',
@@ -105,6 +116,10 @@ test.each([
   ['--wal-segment-bytes=08MiB', 'in bytes or with KiB, MiB or GiB, without a leading zero.'],
   ['--wal-segment-bytes=0x8MiB', 'in bytes or with KiB, MiB or GiB.'],
   ['--disk-soft-bytes=1099511627777', 'from 0 to 1024GiB'],
+  ...['shop', 'Shop!=1GiB', '1KiB', '1GiB,*=2GiB', 'shop=1GiB,'].map((text): [string, string] => [
+    `--database-bytes-max=${text}`,
+    'it must be off, or sizes from 1MiB to 1024GiB',
+  ]),
   ['--ballast-bytes=lots', 'it must be auto, or a size from 0'],
   ['--disk-hard-bytes=2GiB --disk-soft-bytes=1GiB', '--disk-hard-bytes (2GiB) is above --disk-soft-bytes (1GiB);'],
   ['--disk-soft-bytes=10MiB', 'is below --disk-hard-bytes, which is auto: two segments of the log, 128MiB. It must be'],

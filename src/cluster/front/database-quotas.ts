@@ -1,0 +1,111 @@
+/**
+ * Quotas of databases: measures what each takes in the store of this node, and refuses writes to one that takes more
+ * than it may.
+ *
+ * The measure is LevelDB's estimate, every two seconds, so a database may exceed its quota by what is written in that
+ * time and by what is in the write buffer. Every node with a replica refuses for itself. Reads, and the deletion of the
+ * database, need no quota.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { DatabaseError, type GroupId } from '#base';
+import { RowKeys } from '#database';
+import type { KvStore } from '#kv';
+import type { Logger, Metrics } from '#observability';
+import type { Binding } from '../outcome.ts';
+import { titleOf } from '../requests/refusals.ts';
+
+/** Bytes that a database may take on each node. */
+export interface DatabaseQuota {
+  /** Undefined: every database that has no quota by name. */
+  readonly name: string | undefined;
+  readonly bytes: number;
+}
+
+export interface QuotaPorts {
+  readonly quotas: readonly DatabaseQuota[];
+  readonly store: Pick<KvStore, 'approximateSize'>;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** What names the databases. */
+type Names = { list(): readonly Pick<Binding, 'group' | 'name'>[] };
+
+const MEASURE_EVERY_MS = 2_000;
+const MIB = 2 ** 20;
+
+export class DatabaseQuotas {
+  readonly #ports: QuotaPorts;
+  readonly #bytesByName: ReadonlyMap<string | undefined, number>;
+  readonly #closing = new AbortController();
+  #sizes: ReadonlyMap<GroupId, number> = new Map();
+  #watching: Promise<void> = Promise.resolve();
+
+  constructor(ports: QuotaPorts) {
+    this.#ports = ports;
+    this.#bytesByName = new Map(ports.quotas.map(({ name, bytes }) => [name, bytes]));
+  }
+
+  /** Measures again and again, if there is any quota. */
+  watch(catalog: Names): void {
+    if (this.#bytesByName.size > 0) this.#watching = this.#measureAlways(catalog);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#watching;
+  }
+
+  /** Why nothing is written to the database; undefined while it is within its quota. */
+  refusalOf(group: GroupId, name: string | undefined): DatabaseError | undefined {
+    const quota = this.#quotaOf(name);
+    const bytes = this.#sizes.get(group) ?? 0;
+    return quota === undefined || bytes < quota ? undefined : quotaExceeded(name, bytes, quota);
+  }
+
+  /** Looks once at every database of the catalog. */
+  async measure(catalog: Names): Promise<void> {
+    const { store, logger, metrics } = this.#ports;
+    const sizes = new Map<GroupId, number>();
+    for (const { group, name } of catalog.list()) {
+      if (this.#closing.signal.aborted) return;
+      const { gte, lt } = new RowKeys(group).all();
+      const bytes = await store.approximateSize(gte, lt);
+      sizes.set(group, bytes);
+      const quotaBytes = this.#quotaOf(name);
+      const isNew = quotaBytes !== undefined && bytes >= quotaBytes && (this.#sizes.get(group) ?? 0) < quotaBytes;
+      if (isNew) logger.warn('database-quota-reached', { database: name, bytes, quotaBytes });
+    }
+    this.#sizes = sizes;
+    const shown = catalog
+      .list()
+      .map(({ group, name }) => ({ labels: { database: name }, value: sizes.get(group) ?? 0 }));
+    metrics.setSeries('cairn_database_size_bytes', shown);
+  }
+
+  async #measureAlways(catalog: Names): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        await this.measure(catalog);
+      } catch (error) {
+        // Reads that fail end the node where they are for somebody; the last sizes stay.
+        if (!signal.aborted) this.#ports.logger.warn('sizes-unknown', { error });
+      }
+      await delay(MEASURE_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  #quotaOf(name: string | undefined): number | undefined {
+    return this.#bytesByName.get(name) ?? this.#bytesByName.get(undefined);
+  }
+}
+
+function quotaExceeded(name: string | undefined, bytes: number, quotaBytes: number): DatabaseError {
+  const message = `The ${titleOf(name)} takes ${mebibytes(bytes)} of the disk, and its quota is ${mebibytes(quotaBytes)} (database-bytes-max): writes to it are refused; reads go on, and it can be deleted. Raise the quota, or write to another database`;
+  return new DatabaseError('storage_full', message, { details: { reason: 'DatabaseQuota' } });
+}
+
+function mebibytes(bytes: number): string {
+  return `${(bytes / MIB).toFixed(1)} MiB`;
+}

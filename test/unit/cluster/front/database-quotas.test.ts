@@ -1,0 +1,55 @@
+// Goal: writes to a database that takes more than its quota are refused, and to no other. Method: rows in a store in
+// memory, whose size is exact.
+import { expect, it } from 'vitest';
+import { CATALOG_GROUP, type GroupId, toGroupId } from '#base';
+import { RowKeys } from '#database';
+import { memoryKv } from '#kv';
+import { createMetrics, silentLogger } from '#observability';
+import { DatabaseQuotas } from '../../../../src/cluster/front/database-quotas.ts';
+
+it('a database is refused when it takes as much as its quota, its own or that of all', async () => {
+  const kv = memoryKv();
+  const [shop, large, small] = [toGroupId(1), toGroupId(2), toGroupId(3)];
+  const write = async (group: GroupId, bytes: number): Promise<void> => {
+    const batch = kv.batch();
+    batch.put(new RowKeys(group).page(1), new Uint8Array(bytes));
+    await kv.write(batch);
+  };
+  for (const [group, bytes] of [
+    [shop, 3_000_000],
+    [large, 3_000_000],
+    [small, 1_000],
+  ] as const)
+    await write(group, bytes);
+  const bindings = [
+    { name: 'large', group: large },
+    { name: 'shop', group: shop },
+    { name: 'small', group: small },
+  ];
+  const catalog = { list: () => bindings };
+  const lines: unknown[] = [];
+  const logger = { ...silentLogger, warn: (event: string, fields = {}) => void lines.push({ event, ...fields }) };
+  const metrics = createMetrics({ runtime: false });
+  const quotas = new DatabaseQuotas({
+    quotas: [
+      { name: undefined, bytes: 2_097_152 },
+      { name: 'large', bytes: 4_194_304 },
+    ],
+    store: kv,
+    logger,
+    metrics,
+  });
+  expect(quotas.refusalOf(shop, 'shop')).toBeUndefined();
+  await quotas.measure(catalog);
+  await quotas.measure(catalog);
+
+  expect(quotas.refusalOf(shop, 'shop')).toMatchObject({
+    code: 'storage_full',
+    message: expect.stringContaining('database "shop" takes 2.9 MiB of the disk, and its quota is 2.0 MiB'),
+    details: { reason: 'DatabaseQuota' },
+  });
+  expect([quotas.refusalOf(large, 'large'), quotas.refusalOf(small, 'small')]).toEqual([undefined, undefined]);
+  expect(quotas.refusalOf(CATALOG_GROUP, undefined)).toBeUndefined();
+  expect(lines).toEqual([expect.objectContaining({ event: 'database-quota-reached', database: 'shop' })]);
+  expect((await metrics.render()).body).toMatch(/^cairn_database_size_bytes\{database="shop"\} 30\d{5}$/m);
+});
