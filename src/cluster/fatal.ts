@@ -5,7 +5,7 @@
 import { DatabaseError } from '#base';
 import { isCorruptRecord } from '#database';
 import type { Logger } from '#observability';
-import { isStoreDamage, StorageFailure } from '#storage';
+import { isStoreDamage, RESTORE_HINT, StorageFailure } from '#storage';
 import { noteDamage } from './front/damage-note.ts';
 
 /** The exit code of a process that ended so; EX_SOFTWARE of sysexits. */
@@ -24,8 +24,11 @@ export interface Remains {
 export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate, failure: unknown): never {
   const reason = failure instanceof DatabaseError ? failure.details.reason : undefined;
   const error = failure instanceof Error ? failure : new Error(String(failure));
-  if (isDamage(isolate, failure)) note(dataDirectory, error.message, logger);
-  logger.fatal('fatal', { isolate, exitCode: EXIT_FATAL, ...(reason === undefined ? {} : { reason }), error });
+  const isDamaged = isDamage(isolate, failure);
+  if (isDamaged) note(dataDirectory, error.message, logger);
+  const advice = isDamaged ? { advice: `Check the disk. ${RESTORE_HINT}` } : {};
+  const told = { isolate, exitCode: EXIT_FATAL, ...(reason === undefined ? {} : { reason }), ...advice };
+  logger.fatal('fatal', { ...told, error });
   logger.flush();
   process.exit(EXIT_FATAL);
 }

@@ -116,4 +116,5 @@ export { readTimeRow } from './small-rows.ts';
 export { componentPart, loadLedger, verifyDefinitions } from './stored-definitions.ts';
 export { refusalOf, verifyRefusals } from './stored-refusals.ts';
 export { type HistoryCheck, type PagesToVerify, verifyHistory, verifyPages } from './verify.ts';
+export { verifyStoredRows } from './verify-rows.ts';
 export { type HeadWalk, walkHeads } from './walks.ts';

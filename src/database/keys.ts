@@ -30,7 +30,8 @@
 import { ByteReader, ByteWriter, type GroupId } from '#base';
 import type { Position } from '#model';
 
-const GROUP_ROWS = 0x01;
+/** What the keys of all groups begin with. */
+export const GROUP_ROWS = 0x01;
 
 export const TABLE = {
   APPLIED: 0x00,

@@ -42,7 +42,7 @@ export {
 export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
 export { ScrubThread } from './scrub-thread.ts';
-export { StorageFailure, type StorageFailureKind } from './storage-failure.ts';
+export { RESTORE_HINT, StorageFailure, type StorageFailureKind } from './storage-failure.ts';
 export { ROW_BYTES_DEFAULT, type StoreLook, verifyStore, verifyTables } from './store-check.ts';
 export { holdTables, noteStopped, releaseOthers } from './unseen-tables.ts';
 export { type AppendFacts, SEGMENT_BYTES_DEFAULT, Wal, type WalOptions } from './wal.ts';

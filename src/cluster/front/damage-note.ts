@@ -3,7 +3,8 @@
  *
  * Damage in the rows of a table is found only some time after a start, and whoever watches over the node starts it
  * again: without the note it would answer from the damaged table again until it is found once more. With the note the
- * next start verifies every row of every table before it answers anything.
+ * next start verifies every block of every table, and the checksum of every row, before it answers anything. While one
+ * is damaged the node does not start.
  */
 import { closeSync, fsyncSync, openSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

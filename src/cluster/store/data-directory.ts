@@ -14,6 +14,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError, type Random } from '#base';
+import { isCorruptRecord, verifyStoredRows } from '#database';
 import {
   DiskGuard,
   type DiskGuardOptions,
@@ -24,6 +25,7 @@ import {
   type LevelStore,
   type LevelStoreOptions,
   openLevelStore,
+  RESTORE_HINT,
   ROW_BYTES_DEFAULT,
   releaseOthers,
   StorageFailure,
@@ -100,7 +102,12 @@ export async function openDataDirectory(directory: string, options: DataDirector
       throw full(directory, guard.report.availableBytes, failure);
     });
     try {
-      if (isSuspect) clearDamageNote(directory);
+      if (isSuspect) {
+        await verifyStoredRows(store).catch((failure: unknown) => {
+          throw isCorruptRecord(failure) ? damagedRow(storeDirectory, failure) : failure;
+        });
+        clearDamageNote(directory);
+      }
       options.onSuspicion?.(false);
       const checkNew = (): Promise<void> => checkLogIsNew(logDirectory, storeLogs);
       const identity = await ownIdentity(store, { place: directory, checkNew, ...options });
@@ -190,6 +197,12 @@ async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[
   throw new DatabaseError('internal', own === '' ? message : `${message}.${own}`, {
     details: { reason: 'StoreMissing' },
   });
+}
+
+/** LevelDB has given the damaged row right checksums around it, so its tables look whole. */
+function damagedRow(storeDirectory: string, cause: DatabaseError): DatabaseError {
+  const message = `${storeDirectory} holds a damaged row, so the node does not start. ${cause.message}. Check the disk. ${RESTORE_HINT}`;
+  return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' }, cause });
 }
 
 function noStore(directory: string): DatabaseError {

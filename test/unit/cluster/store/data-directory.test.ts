@@ -15,8 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { replicaOf, toNodeId } from '#base';
+import { replicaOf, toGroupId, toNodeId } from '#base';
 import type { Joined } from '#cluster';
+import { RowKeys } from '#database';
 import { membershipOf } from '#raft';
 import { openLevelStore } from '#storage';
 import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
@@ -104,6 +105,24 @@ describe('the alarm', () => {
     await expect(openDataDirectory(directory, options)).rejects.toThrow(`${name} is damaged at offset`);
     expect(seen).toEqual([true]);
     expect(existsSync(join(directory, 'damage'))).toBe(true);
+  });
+
+  it('stays when a row is damaged whose block has the right checksum, and says what to do', async () => {
+    const { store } = await openDataDirectory(directory, options);
+    const batch = store.batch();
+    batch.put(new RowKeys(toGroupId(1)).transaction(new Uint8Array(16)), Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
+    await store.write(batch);
+    await store.close();
+    seen.splice(0);
+
+    writeFileSync(join(directory, 'damage'), 'a row\n');
+    for (let start = 0; start < 2; start++) {
+      await expect(openDataDirectory(directory, options)).rejects.toMatchObject({
+        message: expect.stringMatching(/row with key 0100000001020{32} is corrupt.*start the node with --join/),
+        details: { reason: 'CorruptRecord' },
+      });
+    }
+    expect([seen, existsSync(join(directory, 'damage'))]).toEqual([[true, true], true]);
   });
 });
 
