@@ -3,6 +3,7 @@
  * it shows, so that a test can find those that no row does.
  */
 
+import { MEMORY_SHARES } from '../../src/main/memory-limit.ts';
 import { SETTINGS } from '../../src/main/settings.ts';
 import * as model from '../../src/model/limits.ts';
 import { SERVICE_LIMITS } from '../../src/service/limits.ts';
@@ -66,7 +67,7 @@ export const SENT_HEADER_LIMITS: { readonly oneBytes: number; readonly allBytes:
   allBytes: 9 * 16 * 1024,
 };
 
-const CALLS = callPlaces(SETTINGS.requestMemoryBytes.default);
+const CALLS = callPlaces(MEMORY_SHARES.requestMemoryBytes.max);
 
 export const LIMIT_TABLES: readonly LimitTable[] = [
   {

@@ -5,7 +5,10 @@
 import { MessagePort, workerData } from 'node:worker_threads';
 import { runCore } from '#cluster';
 import type { PeerTls, PeerTlsMaterial } from '#transport/peer';
+import { collectUnderPressure } from './memory-limit.ts';
 import type { CoreTls } from './peer-tls.ts';
+
+collectUnderPressure();
 
 const given: unknown = workerData;
 /** Undefined where no TLS is spoken between nodes. */

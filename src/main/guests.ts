@@ -46,6 +46,7 @@ import {
   Publisher,
   type TimeLimits,
 } from '#wasm';
+import { executorCount } from './memory-limit.ts';
 import type { Config } from './settings.ts';
 
 type GuestSettings = Pick<
@@ -211,7 +212,7 @@ export class Guests implements AsyncDisposable {
 
   get #count(): number {
     const { guestExecutors } = this.#settings;
-    return guestExecutors === 'auto' ? availableParallelism() : guestExecutors;
+    return guestExecutors === 'auto' ? executorCount(availableParallelism()) : guestExecutors;
   }
 
   #changes(executors: Executors, views: StateViews): StateChanges {

@@ -9,7 +9,7 @@ import { CORE_WORKER } from './core-worker-url.ts';
 import { untilFree } from './free-port.ts';
 import type { NodePeerTls } from './peer-tls.ts';
 import { RELEASE } from './release.ts';
-import { replicationMemoryBytes } from './replication-memory.ts';
+import { memoryShare } from './memory-limit.ts';
 import type { Config } from './settings.ts';
 
 const AUTO = 'auto';
@@ -70,11 +70,11 @@ export function openNode(parts: NodeParts): Promise<Node> {
     zone: config.zone,
     copies: config.copies,
     replaceAfterMs: config.replaceAfterMs === 'off' ? undefined : config.replaceAfterMs,
-    limits: { memoryBytesMax: replicationMemoryBytes(config.replicationMemoryBytes) },
+    limits: { memoryBytesMax: memoryShare('replicationMemoryBytes', config.replicationMemoryBytes) },
     walSegmentBytes: config.walSegmentBytes,
     store: {
       cacheBytes: config.storeCacheBytes,
-      writeBufferBytes: config.storeWriteBufferBytes,
+      writeBufferBytes: memoryShare('storeWriteBufferBytes', config.storeWriteBufferBytes),
       mappedBytes: config.storeMappedBytes,
     },
     quotas: config.databaseBytesMax,

@@ -10,6 +10,7 @@
 import { DatabaseError } from '#base';
 import { BELONGS_NOWHERE, stopProcess } from '#cluster';
 import { createLogger, type Logger } from '#observability';
+import { collectUnderPressure, lackingMemory, usableMemoryBytes } from './memory-limit.ts';
 import { isRefusal } from './refusal.ts';
 import { type RunningNode, startServers } from './servers.ts';
 import { warnOfReadableSecrets } from './setting-files.ts';
@@ -35,6 +36,10 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
   process.stdout.on('error', ({ message }: Error) => logger.warn('stdout-lost', { message }));
   const lacking = ownLackingV8Options();
   if (lacking.length > 0) logger.warn('v8-options-lacking', { lacking });
+  const lackingBytes = lackingMemory();
+  if (lackingBytes !== undefined)
+    logger.warn('memory-too-small', { memoryBytes: usableMemoryBytes(), ...lackingBytes });
+  collectUnderPressure();
   signals.onAnother = (signal) => {
     logger.fatal('stopped-without-drain', { signal, message: 'Told to stop again before it had drained' });
     logger.flush();

@@ -33,6 +33,7 @@ import { Guests } from './guests.ts';
 import { HeldPorts } from './held-ports.ts';
 import { maintenanceLog } from './maintenance-log.ts';
 import { type McpParts, openMcp } from './mcp-endpoint.ts';
+import { memoryShare } from './memory-limit.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { advertisedHost, openNode } from './open-node.ts';
 import { type NodePeerTls, openPeerTls } from './peer-tls.ts';
@@ -383,8 +384,8 @@ interface MakesBudgets {
 
 function budgetsOf(config: Config, transport: MakesBudgets, metrics: Metrics): ByteBudgets {
   const budgets = transport.createByteBudgets({
-    requestBytesMax: config.requestMemoryBytes,
-    unsentBytesMax: config.unsentMemoryBytes,
+    requestBytesMax: memoryShare('requestMemoryBytes', config.requestMemoryBytes),
+    unsentBytesMax: memoryShare('unsentMemoryBytes', config.unsentMemoryBytes),
   });
   showBudgets(budgets, metrics);
   return budgets;

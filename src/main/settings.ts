@@ -71,13 +71,13 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   readonly grpcGzipBytes: number | 'off';
   readonly httpGzipBytes: number | 'off';
   readonly httpPageCacheBytes: number | 'off';
-  readonly requestMemoryBytes: number;
-  readonly unsentMemoryBytes: number;
-  /** `auto`: a share of the memory (replication-memory.ts). */
+  /** `auto`: a share of the memory (memory-limit.ts), as of the next two, and of the write buffer. */
+  readonly requestMemoryBytes: number | 'auto';
+  readonly unsentMemoryBytes: number | 'auto';
   readonly replicationMemoryBytes: number | 'auto';
   readonly walSegmentBytes: number;
   readonly storeCacheBytes: number;
-  readonly storeWriteBufferBytes: number;
+  readonly storeWriteBufferBytes: number | 'auto';
   readonly storeMappedBytes: number;
   /** `auto`: a share of the disk, see docs/configuration.md. */
   readonly diskSoftBytes: number | 'auto';
@@ -289,19 +289,19 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'Pages over HTTP of up to 64 KiB that were read at a revision and are asked for again are kept to be sent as they are, up to so much together. off: each is made anew.',
   },
   requestMemoryBytes: {
-    type: byteSize({ min: 16 * MIB, max: 64 * GIB }),
-    default: 128 * MIB,
-    help: 'What requests of all clients may hold while they arrive and are worked on; beyond it they are refused as busy. As much again is for streams of gRPC that stand open, at 16 KiB each.',
+    type: wordOr('auto', byteSize({ min: 16 * MIB, max: 64 * GIB })),
+    default: 'auto',
+    help: 'What requests of all clients may hold while they arrive and are worked on; beyond it they are refused as busy. As much again is for streams of gRPC that stand open, at 16 KiB each. auto: an eighth of the memory that the process may use, 16 MiB to 128 MiB.',
   },
   unsentMemoryBytes: {
-    type: byteSize({ min: 32 * MIB, max: 64 * GIB }),
-    default: 128 * MIB,
-    help: 'What replies of all clients may hold until they have been read, and a quarter more for small ones. Beyond it reads go on in small slices, of which each stream may have one more, and what is large waits; clients that have not taken a reply or a slice of a stream for 10 s while others wait are cut off.',
+    type: wordOr('auto', byteSize({ min: 32 * MIB, max: 64 * GIB })),
+    default: 'auto',
+    help: 'What replies of all clients may hold until they have been read, and a quarter more for small ones. Beyond it reads go on in small slices, of which each stream may have one more, and what is large waits; clients that have not taken a reply or a slice of a stream for 10 s while others wait are cut off. auto: an eighth of the memory, 32 MiB to 128 MiB.',
   },
   replicationMemoryBytes: {
     type: wordOr('auto', byteSize({ min: 32 * MIB, max: 64 * GIB })),
     default: 'auto',
-    help: 'What entries and requests of all databases may hold until they are committed, applied and known to all copies; what only copies lack makes way for writes. Beyond it writes are refused (RESOURCE_EXHAUSTED) to databases that hold as much as is left; so one that is busy takes half, and others have room. When log and store lag behind by a quarter of it, nothing more is read from other nodes until they have caught up. auto: an eighth of the memory that the process may use, 64 MiB to 1 GiB.',
+    help: 'What entries and requests of all databases may hold until they are committed, applied and known to all copies; what only copies lack makes way for writes. Beyond it writes are refused (RESOURCE_EXHAUSTED) to databases that hold as much as is left; so one that is busy takes half, and others have room. When log and store lag behind by a quarter of it, nothing more is read from other nodes until they have caught up. auto: an eighth of the memory, 32 MiB to 1 GiB.',
   },
   walSegmentBytes: {
     // The log asks for an even number of sectors.
@@ -315,9 +315,9 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'The block cache of the store. LevelDB fills it only from tables that are open beyond the first 1,000: it stays empty, unless store-mapped-bytes lets more than that be open (by default 64 are).',
   },
   storeWriteBufferBytes: {
-    type: byteSize({ min: MIB, max: GIB }),
-    default: 32 * MIB,
-    help: 'What the store gathers in memory before it writes a sorted table; up to twice this is held.',
+    type: wordOr('auto', byteSize({ min: MIB, max: GIB })),
+    default: 'auto',
+    help: 'What the store gathers in memory before it writes a sorted table; up to twice this is held. auto: a thirty-second of the memory, 4 MiB to 32 MiB.',
   },
   storeMappedBytes: {
     type: byteSize({ min: 64 * MIB, max: 256 * GIB }),
@@ -347,7 +347,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   guestExecutors: {
     type: wordOr('auto', wholeNumber({ min: 1, max: 64, unit: 'processes' })),
     default: 'auto',
-    help: 'How many processes may run components at a time: so many for State Views, as many for State Changes and for presenters, each begun when it is first needed. auto: one for each processor.',
+    help: 'How many processes may run components at a time: so many for State Views, as many for State Changes and for presenters, each begun when it is first needed. auto: one for each processor, as far as there are 128 MiB of memory for each beyond 256 MiB.',
   },
   guestMemoryBytes: {
     type: byteSize({ min: MIB, max: 256 * MIB }),

@@ -32,9 +32,13 @@ const MALLOC: NodeJS.ProcessEnv = {
 /** What Node takes by itself. */
 const POOL_THREADS_MAX = 4;
 
+/** With less memory the young generations of all threads would be a third of it. */
+const SMALL_MEMORY_BYTES = 512 * 2 ** 20;
+const isSmall = process.constrainedMemory() > 0 && process.constrainedMemory() < SMALL_MEMORY_BYTES;
+
 const OPTIONS: ReadonlyMap<string, string> = new Map([
   // MiB of one half of the young generation of each thread. By itself V8 goes to 64, and comes down from there late.
-  ['--max-semi-space-size', '=8'],
+  ['--max-semi-space-size', isSmall ? '=2' : '=8'],
   // MiB of a thread's old generation at which it is first collected as a whole; by itself hundreds.
   ['--initial-old-space-size', '=24'],
   // And again whenever it has grown by so many percent since; by itself up to 300.
