@@ -41,11 +41,7 @@ export function usableMemoryBytes(): number {
 }
 
 /** The size of a budget; one that is set stays as it is. */
-export function memoryShare(
-  name: Budget,
-  setting: number | 'auto',
-  memoryBytes: number = usableMemoryBytes(),
-): number {
+export function memoryShare(name: Budget, setting: number | 'auto', memoryBytes: number = usableMemoryBytes()): number {
   if (setting !== 'auto') return setting;
   const { part, min, max } = MEMORY_SHARES[name];
   return Math.min(max, Math.max(min, Math.floor((memoryBytes * part) / MIB) * MIB));
@@ -101,6 +97,13 @@ export function collectUnderPressure(limitBytes: number = usableMemoryBytes()): 
     return heapUsed + external;
   };
   const residentBytes = (): number => process.memoryUsage.rss();
-  const look = pressureLook({ limitBytes, residentBytes, ownBytes, collect: () => void collect() });
+  const look = pressureLook({
+    limitBytes,
+    residentBytes,
+    ownBytes,
+    collect: () => {
+      Reflect.apply(collect, undefined, []);
+    },
+  });
   setInterval(look, LOOK_EVERY_MS).unref();
 }

@@ -7,9 +7,9 @@ import { recordOf } from './administered.ts';
 import type { ConnectionShares } from './connection-bound.ts';
 import { CORE_WORKER } from './core-worker-url.ts';
 import { untilFree } from './free-port.ts';
+import { memoryShare } from './memory-limit.ts';
 import type { NodePeerTls } from './peer-tls.ts';
 import { RELEASE } from './release.ts';
-import { memoryShare } from './memory-limit.ts';
 import type { Config } from './settings.ts';
 
 const AUTO = 'auto';

@@ -57,11 +57,11 @@ export class DatabaseQuotas {
   }
 
   /** Why nothing is written to the database; undefined while it is within its quota. */
-  refusalOf(group: GroupId, name: string | undefined): DatabaseError | undefined {
+  readonly refusalOf = (group: GroupId, name: string | undefined): DatabaseError | undefined => {
     const quota = this.#quotaOf(name);
     const bytes = this.#sizes.get(group) ?? 0;
     return quota === undefined || bytes < quota ? undefined : quotaExceeded(name, bytes, quota);
-  }
+  };
 
   /** Looks once at every database of the catalog. */
   async measure(catalog: Names): Promise<void> {

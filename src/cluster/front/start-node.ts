@@ -16,7 +16,7 @@ import {
 import type { Origin } from '../catalog/own-identity.ts';
 import { namingFiles } from '../core/recovery.ts';
 import { observeStanding } from '../core/standing.ts';
-import { stopProcess } from '../fatal.ts';
+import { type Remains, stopProcess } from '../fatal.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
 import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from '../native.ts';
 import type { CatalogMirror, Node } from '../node.ts';
@@ -121,14 +121,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const { catalog, peerPort } = await opening.catch(abandon);
   const fault = faultIn(catalog.nodes, identity.node, links !== undefined);
   if (fault !== undefined) await abandon(fault);
-  const look = watchDisk({ guard, link: core, logger, metrics });
-  const looking = setInterval(() => {
-    try {
-      look();
-    } catch (failure) {
-      stopProcess({ logger, dataDirectory }, 'front', failure);
-    }
-  }, DISK_CHECK_MS);
+  const looking = lookAgain(watchDisk({ guard, link: core, logger, metrics }), { logger, dataDirectory });
   const scrub = watchTables({ ...places, dataDirectory, seen, logger, metrics });
   const sizes = watchSizes({ ...places, store, logger, metrics });
   const quotas = new DatabaseQuotas({ quotas: options.quotas ?? [], store, logger, metrics });
@@ -142,7 +135,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     disk: () => guard.level,
     isClockFar: () => clock.isFar,
     storedRevision: (group) => storedRevision(store, group),
-    overQuota: (group, name) => quotas.refusalOf(group, name),
+    overQuota: quotas.refusalOf,
     schedule: setImmediate,
     monotonicMs: () => performance.now(),
     limits,
@@ -159,6 +152,17 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   logRecoveries(front, logger);
   forgetRemoved(front.catalog, peers);
   return front;
+}
+
+/** A failure of the disk ends the process. */
+function lookAgain(look: () => void, remains: Remains): NodeJS.Timeout {
+  return setInterval(() => {
+    try {
+      look();
+    } catch (failure) {
+      stopProcess(remains, 'front', failure);
+    }
+  }, DISK_CHECK_MS);
 }
 
 function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onToldToStop' | 'onAdministered'> {

@@ -1,7 +1,7 @@
 // Goal: whatever a crash leaves of the last appends and of unsynced batches, the node goes on from what it answered, or
 // refuses to start on what it must not believe. Method: crashes between chosen moments; the simulation has random ones.
 import { describe, expect, it } from 'vitest';
-import { type GroupId, LEVELS } from '#base';
+import { CATALOG_GROUP, type GroupId, LEVELS } from '#base';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { LossyKv } from '../../support/cluster/lossy-kv.ts';
@@ -27,6 +27,20 @@ describe('recovery (C2, C7)', () => {
     expect(world.node.applied(group)).toBe(4);
     // Only the catalog's new no-op is applied; the database is where it was, and stays dormant.
     expect([before > 0, world.kv.writes]).toEqual([true, [1]]);
+  });
+
+  it('shows a key whose rows were not written yet to a confirmed read of the catalog', async () => {
+    const { world } = await written();
+    const secrets = [{ hash: new Uint8Array(32), createdAtMs: 1, expiresAtMs: undefined }];
+    const grants = [{ role: 'reader', databases: '*' }] as const;
+    const key = { id: '00ff000000000000', version: 1, name: 'k', grants, createdBy: 'b', secrets };
+    world.kv.gate = new Promise(() => undefined);
+    void world.node.keepApiKey({ ...key, createdAtMs: 1, expiresAtMs: undefined });
+    await settle();
+    expect(world.node.catalog.apiKey(key.id)).toBeUndefined();
+    await world.crash();
+    await world.node.latest(CATALOG_GROUP);
+    expect(world.node.catalog.apiKey(key.id)).toMatchObject({ name: 'k' });
   });
 
   it('makes the checkpoint of a group that nobody touches any more, so that its segments can go (W12)', async () => {
