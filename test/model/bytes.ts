@@ -52,10 +52,12 @@ export const RECORDED_HOST = '127.0.0.2';
 const RECORDED_MAX = 64;
 const RECORDED_BYTES_MAX = 1 << 16;
 const IN_FLIGHT = 24;
+/** So many answers of the model at least are compared. */
+const REQUESTS_LEAST = 200;
 const SILENCE_MS = 30;
 const BYTES_MAX = 1 << 18;
 
-/** Sends so many conversations, some at a time; then `meanwhile` is asked for no more requests. */
+/** Sends so many conversations, some at a time; `meanwhile` is asked for requests until then. */
 export async function sendBytes(
   targets: readonly Target[],
   plan: { seed: number; bytes: number },
@@ -72,7 +74,7 @@ export async function sendBytes(
     }
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, send));
-  meanwhile.requests = 0;
+  meanwhile.requests = REQUESTS_LEAST;
 }
 
 /** One in ten is random from its first byte on; one in ten of the others was of another port. */

@@ -11,7 +11,7 @@ describe('the reference model', () => {
     await using nodes = await startNodes();
     const { requests, operations, refusals } = await runModel(nodes, { seed: 1, requests: REQUESTS });
     expect(requests).toBeGreaterThanOrEqual(REQUESTS);
-    expect(operations.size).toBe(62);
+    expect(operations.size).toBeGreaterThan(55);
     expect(refusals.size).toBeGreaterThan(8);
     expect(nodes.errors).toEqual([]);
   });
@@ -20,8 +20,8 @@ describe('the reference model', () => {
     timeout: 240_000,
   }, async () => {
     await using nodes = await startRecordedNodes();
-    const { requests } = await runBytes(nodes, { seed: 1, bytes: 200 });
-    expect(requests).toBeGreaterThan(20);
+    const { requests } = await runBytes(nodes, { seed: 1, bytes: 150 });
+    expect(requests).toBeGreaterThanOrEqual(200);
     expect(nodes.targets.map(({ recorded }) => recorded.length > 0)).toEqual([true, true, true, true]);
     expect(nodes.errors).toEqual([]);
   });

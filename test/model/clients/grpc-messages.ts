@@ -1,88 +1,82 @@
 /** Requests as messages of `proto/cairn/v1`, and events as they come back. 64-bit numbers are text, which is exact. */
 import { instantOf, timeOf } from '../model/rules.ts';
-import type { Constraint, Data, Query, ReadEvent, Request, Selector, WrittenEvent } from '../model/vocabulary.ts';
+import type {
+  Constraint,
+  Data,
+  Position,
+  Query,
+  ReadEvent,
+  Request,
+  RequestOf,
+  Selector,
+  WrittenEvent,
+} from '../model/vocabulary.ts';
 
-/** By the names of the proto files. */
+/** By the names of the proto files; what is undefined is not sent. */
 export type Message = Readonly<Record<string, unknown>>;
 
 /** A number that is 0 is absent from what comes back. */
-export interface Timestamp {
-  readonly seconds?: string;
-  readonly nanos?: number;
-}
+export type Timestamp = Readonly<{ seconds?: string; nanos?: number }>;
 
-interface AttributeValue {
-  readonly ce_boolean?: boolean;
-  readonly ce_integer?: number;
-  readonly ce_string?: string;
-}
+type AttributeValue = Readonly<{ ce_boolean?: boolean; ce_integer?: number; ce_string?: string }>;
 
-export interface EventMessage {
+export interface EventMessage extends Pick<WrittenEvent, 'subject' | 'datacontenttype' | 'dataschema'> {
   readonly id: string;
   readonly spec_version: string;
   readonly ty: string;
   readonly source: string;
-  readonly subject?: string;
   readonly time?: Timestamp;
   readonly time_text?: string;
   readonly data?: Buffer;
   readonly data_kind?: string;
-  readonly datacontenttype?: string;
-  readonly dataschema?: string;
   readonly extensions?: Readonly<Record<string, AttributeValue>>;
   readonly revision: string;
   readonly index?: number;
   readonly recorded_time?: Timestamp;
 }
 
-const FLAT: Readonly<Record<string, string>> = {
-  stream: 'stream',
-  type: 'event_type',
-  subject: 'subject',
-  source: 'source',
-};
+const FLAT = { stream: 'stream', type: 'event_type', subject: 'subject', source: 'source' };
 
 function selectorMessage(selector: Selector): Message {
   if (selector.kind === 'all') return {};
   if (selector.kind === 'no-subject') return { no_subject: {} };
-  if ('parts' in selector)
-    return flatSelector(selector, FLAT) ?? { [selector.kind]: { selectors: selector.parts.map(selectorMessage) } };
-  return { [`by_${selector.kind.replace('-', '_')}`]: selector.value };
+  if ('value' in selector) return { [`by_${selector.kind.replace('-', '_')}`]: selector.value };
+  return flatSelector(selector, FLAT) ?? { [selector.kind]: { selectors: selector.parts.map(selectorMessage) } };
 }
 
 /** An And of equalities, each of another attribute, in one flat object; undefined for any other selector. */
 export function flatSelector(selector: Selector, names: Readonly<Record<string, string>>): Message | undefined {
   if (selector.kind !== 'and' || selector.parts.length < 2) return undefined;
-  const flat: Record<string, string> = {};
-  for (const part of selector.parts) {
-    const name = names[part.kind];
-    if (name === undefined || !('value' in part) || name in flat) return undefined;
-    flat[name] = part.value;
-  }
-  return flat;
+  const flat: Message = Object.fromEntries(
+    selector.parts.map((part) => [names[part.kind], 'value' in part ? part.value : undefined]),
+  );
+  const isFlat = !('undefined' in flat) && Object.keys(flat).length === selector.parts.length;
+  return isFlat ? flat : undefined;
 }
 
 function queryMessage({ selectors, start, end, effective, isReverse, limit, after }: Query): Message {
   return {
-    ...(selectors.length === 0 ? {} : { event_selection: { selectors: selectors.map(selectorMessage) } }),
-    ...(start === undefined && end === undefined
-      ? {}
-      : { revision_range: { ...number('start', start), ...number('end', end) } }),
-    ...(effective === undefined
-      ? {}
-      : { effective_time_range: { ...time('start', effective.start), ...time('end', effective.end) } }),
-    direction: isReverse ? 'DIRECTION_REVERSE' : 'DIRECTION_FORWARD',
-    ...(limit === undefined ? {} : { limit }),
-    ...(after === undefined ? {} : { after: { revision: String(after.revision), index: after.index } }),
+    event_selection: selectors.length === 0 ? undefined : { selectors: selectors.map(selectorMessage) },
+    revision_range:
+      start === undefined && end === undefined ? undefined : { start: start?.toString(), end: end?.toString() },
+    effective_time_range: effective && { start: time(effective.start), end: time(effective.end) },
+    direction: direction(isReverse),
+    limit,
+    after: position(after),
   };
 }
 
-function number(name: string, value: bigint | undefined): Message {
-  return value === undefined ? {} : { [name]: String(value) };
+function direction(isReverse: boolean): string {
+  return isReverse ? 'DIRECTION_REVERSE' : 'DIRECTION_FORWARD';
 }
 
-function time(name: string, text: string | undefined): Message {
-  return text === undefined ? {} : { [name]: timestamp(instantOf(text) ?? 0n) };
+function position(at: Position | undefined): Message | undefined {
+  return at && { revision: String(at.revision), index: at.index };
+}
+
+function time(text: string | undefined): Timestamp | undefined {
+  const instant = text === undefined ? undefined : instantOf(text);
+  return instant === undefined ? undefined : timestamp(instant);
 }
 
 function timestamp(nanos: bigint): Timestamp {
@@ -96,20 +90,10 @@ export function nanosOf(at: Timestamp | undefined): string {
 
 function constraintMessage(constraint: Constraint): Message {
   if (constraint.kind === 'empty') return {};
-  const selector = constraint.selector === undefined ? {} : { selector: selectorMessage(constraint.selector) };
-  if (constraint.kind === 'range') {
-    return { revision_range: { start: String(constraint.start), end: String(constraint.end), ...selector } };
-  }
-  return { [`${constraint.kind}_revision`]: { revision: String(constraint.revision), ...selector } };
-}
-
-function transactMessage({ via, database, id, events, constraints }: Extract<Request, { kind: 'transact' }>): Message {
-  const parts = {
-    constraints: constraints.map(constraintMessage),
-    ...(id === undefined ? {} : { transaction_id: id }),
-  };
-  if (via === 'Transact CloudEvents') return { database_name: database, events: events.map(cloudEvent), ...parts };
-  return { database_name: database, transaction: { events: events.map(eventMessage), ...parts } };
+  const selector = constraint.selector && selectorMessage(constraint.selector);
+  if (constraint.kind !== 'range')
+    return { [`${constraint.kind}_revision`]: { revision: String(constraint.revision), selector } };
+  return { revision_range: { start: String(constraint.start), end: String(constraint.end), selector } };
 }
 
 const KINDS = { json: 'DATA_KIND_JSON', text: 'DATA_KIND_TEXT', binary: 'DATA_KIND_BINARY' } as const;
@@ -118,91 +102,58 @@ function bytesOf({ kind, value }: Data): Buffer {
   return Buffer.from(value, kind === 'binary' ? 'base64' : 'utf8');
 }
 
-function eventMessage({ specversion, type, time: text, data, extensions = {}, ...event }: WrittenEvent): Message {
-  const instant = text === undefined ? undefined : instantOf(text);
-  const isCanonical = instant !== undefined && timeOf(instant) === text;
+/** The time as a timestamp, or as text where that says more. */
+function timeParts({ time: text }: WrittenEvent): { at?: Timestamp | undefined; text?: string | undefined } {
+  const at = time(text);
+  return at !== undefined && timeOf(BigInt(nanosOf(at))) === text ? { at } : { at, text };
+}
+
+function eventMessage({ specversion, type, data, extensions = {}, ...event }: WrittenEvent): Message {
+  const { at, text } = timeParts(event);
+  const payload = data && { data: bytesOf(data), data_kind: KINDS[data.kind] };
+  const named = { spec_version: specversion, ty: type, time: at, time_text: text, extensions: attributes(extensions) };
+  return { ...event, ...named, ...payload };
+}
+
+function cloudEvent({ specversion, id, source, type, time: at, data, extensions, ...event }: WrittenEvent): Message {
+  const { at: timeAt, text } = timeParts({ time: at });
+  const shown = text === undefined ? { ce_timestamp: timeAt } : { ce_string: text };
+  const payload = data?.kind === 'text' ? { text_data: data.value } : data && { binary_data: bytesOf(data) };
+  const named = { ...attributes({ ...event, ...extensions }), ...(at !== undefined && { time: shown }) };
+  return { id, source, type, spec_version: specversion, attributes: named, ...payload };
+}
+
+function attributes(values: Readonly<Record<string, string | number | boolean | undefined>>): Message {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  const kinds: Readonly<Record<string, string>> = { boolean: 'ce_boolean', number: 'ce_integer', string: 'ce_string' };
+  return Object.fromEntries(given.map(([name, value]) => [name, { [kinds[typeof value] ?? '']: value }]));
+}
+
+export function readEvent({ ty, spec_version, time: at, time_text: text, ...message }: EventMessage): ReadEvent {
+  const { data: _, data_kind: _kind, extensions = {}, revision, index = 0, recorded_time, ...event } = message;
   return {
     ...event,
-    ...(specversion === undefined ? {} : { spec_version: specversion }),
-    ...(type === undefined ? {} : { ty: type }),
-    ...(instant === undefined ? {} : { time: timestamp(instant) }),
-    ...(text === undefined || isCanonical ? {} : { time_text: text }),
-    ...(data === undefined ? {} : { data: bytesOf(data), data_kind: KINDS[data.kind] }),
-    extensions: Object.fromEntries(Object.entries(extensions).map(([name, value]) => [name, attribute(value)])),
-  };
-}
-
-function cloudEvent({
-  specversion,
-  id,
-  source,
-  type,
-  time: text,
-  data,
-  extensions = {},
-  ...event
-}: WrittenEvent): Message {
-  const instant = text === undefined ? undefined : instantOf(text);
-  const attributes = Object.entries({ ...event, ...extensions }).filter(([, value]) => value !== undefined);
-  const timeValue =
-    instant !== undefined && timeOf(instant) === text ? { ce_timestamp: timestamp(instant) } : { ce_string: text };
-  return {
-    id,
-    source,
-    type,
-    spec_version: specversion,
-    attributes: {
-      ...Object.fromEntries(attributes.map(([name, value]) => [name, attribute(value)])),
-      ...(text === undefined ? {} : { time: timeValue }),
-    },
-    ...(data?.kind === 'text' ? { text_data: data.value } : data === undefined ? {} : { binary_data: bytesOf(data) }),
-  };
-}
-
-function attribute(value: string | number | boolean | undefined): AttributeValue {
-  if (typeof value === 'boolean') return { ce_boolean: value };
-  return typeof value === 'number' ? { ce_integer: value } : { ce_string: value ?? '' };
-}
-
-export function readEvent(event: EventMessage): ReadEvent {
-  const {
-    id,
-    source,
-    ty: type,
-    subject,
-    time: at,
-    time_text: text,
-    datacontenttype,
-    dataschema,
-    extensions = {},
-  } = event;
-  return {
-    id,
-    specversion: event.spec_version,
-    source,
-    type,
-    subject,
+    specversion: spec_version,
+    type: ty,
     time: text ?? (at === undefined ? undefined : timeOf(BigInt(nanosOf(at)))),
-    datacontenttype,
-    dataschema,
-    data: dataOf(event),
+    data: dataOf(message),
     extensions: Object.fromEntries(Object.entries(extensions).map(([name, value]) => [name, valueOf(value)])),
-    revision: Number(event.revision),
-    index: event.index ?? 0,
-    recorded: nanosOf(event.recorded_time),
+    revision: Number(revision),
+    index,
+    recorded: nanosOf(recorded_time),
   };
 }
 
 function valueOf({
-  ce_boolean: boolean,
+  ce_boolean: flag,
   ce_integer: integer,
   ce_string: text,
 }: AttributeValue): string | number | boolean {
-  return boolean ?? integer ?? text ?? '';
+  return flag ?? integer ?? text ?? '';
 }
 
 /** As JSON shows it (docs: payloads by their kind, else by their content type). */
-function dataOf({ data, data_kind: kind, datacontenttype }: EventMessage): Data | undefined {
+function dataOf({ data, data_kind: kind, datacontenttype }: Partial<EventMessage>): Data | undefined {
   if (data === undefined || data.length === 0) return undefined;
   if (kind === 'DATA_KIND_JSON' || (kind === undefined && /^(?:.*[/+]json|)$/.test(datacontenttype ?? ''))) {
     return { kind: 'json', value: data.toString('utf8') };
@@ -211,60 +162,49 @@ function dataOf({ data, data_kind: kind, datacontenttype }: EventMessage): Data 
   return { kind: 'binary', value: data.toString('base64') };
 }
 
-interface Call {
-  readonly rpc: string;
-  readonly message: Message;
+export function callOf(request: Request): { readonly rpc: string; readonly message: Message } {
+  const rpc = request.kind === 'transact' ? 'Transact' : request.via;
+  return { rpc, message: { database_name: request.database || undefined, ...partsOf(request) } };
 }
 
-export function callOf(request: Request): Call {
-  const { via: rpc, database } = request;
-  const named = { database_name: database };
+function partsOf(request: Request): Message {
   switch (request.kind) {
     case 'transact':
-      return { rpc: 'Transact', message: transactMessage(request) };
+      return transactParts(request);
     case 'delete':
-      return { rpc, message: { ...named, ...(request.id === undefined ? {} : { database_id: request.id }) } };
+      return { database_id: request.id };
     case 'query':
+      return { query: queryMessage(request.query), at_revision: request.query.at?.toString() };
+    case 'scan':
       return {
-        rpc,
-        message: { ...named, query: queryMessage(request.query), ...number('at_revision', request.query.at) },
+        start_revision: request.start?.toString(),
+        direction: direction(request.isReverse),
+        limit: request.limit,
       };
-    case 'scan': {
-      const direction = request.isReverse ? 'DIRECTION_REVERSE' : 'DIRECTION_FORWARD';
-      return {
-        rpc,
-        message: { ...named, ...number('start_revision', request.start), direction, limit: request.limit ?? 0 },
-      };
-    }
     case 'subscribe': {
       const { selectors, after } = request.query;
-      const position = after === undefined ? {} : { after: { revision: String(after.revision), index: after.index } };
-      return {
-        rpc,
-        message: {
-          ...named,
-          ...position,
-          event_selection: { selectors: selectors.map(selectorMessage) },
-          heartbeat_ms: 100,
-        },
-      };
+      const selection = { selectors: selectors.map(selectorMessage) };
+      return { event_selection: selection, after: position(after), heartbeat_ms: 100 };
     }
     case 'database': {
-      const at = number(rpc === 'AwaitDatabase' ? 'at_revision' : 'revision', request.at);
-      return {
-        rpc,
-        message: { ...named, ...at, ...(request.time === undefined ? {} : { at_timestamp: timestamp(request.time) }) },
-      };
+      const name = request.via === 'AwaitDatabase' ? 'at_revision' : 'revision';
+      const at = request.time === undefined ? undefined : timestamp(request.time);
+      return { [name]: request.at?.toString(), at_timestamp: at };
     }
     case 'lookup':
-      return { rpc, message: { ...named, transaction_id: request.id } };
-    case 'catalog':
-      return { rpc, message: {} };
+      return { transaction_id: request.id };
     case 'create':
+    case 'catalog':
     case 'event':
     case 'malformed':
     case 'names':
     case 'next':
-      return { rpc, message: named };
+      return {};
   }
+}
+
+function transactParts({ via, id, events, constraints }: RequestOf<'transact'>): Message {
+  const parts = { constraints: constraints.map(constraintMessage), transaction_id: id };
+  if (via === 'Transact CloudEvents') return { events: events.map(cloudEvent), ...parts };
+  return { transaction: { events: events.map(eventMessage), ...parts } };
 }

@@ -1,5 +1,5 @@
 /** Requests as paths and bodies, in the shapes that the specification shows. */
-import type { Request } from '../model/vocabulary.ts';
+import type { Request, RequestOf } from '../model/vocabulary.ts';
 import { collectionQuery, constraintJson, eventJson, scopedQuery, writeJson } from './http-json.ts';
 import { type HttpCall, malformedRequest } from './malformed.ts';
 
@@ -32,8 +32,7 @@ export function callOf(request: Request): HttpCall {
       return get(`/databases/${name}/events${parameters({ after: request.start, direction, limit: request.limit })}`);
     }
     case 'database': {
-      const segment =
-        { 'GET /db/{db}/latest': 'latest', 'GET /db/{db}/cached': 'cached' }[request.via as string] ?? request.at;
+      const segment = { 'GET /db/{db}/latest': 'latest', 'GET /db/{db}/cached': 'cached' }[request.via] ?? request.at;
       return get(request.via === 'GET /databases/{db}' ? `/databases/${name}` : `/db/${name}/${segment}`);
     }
     case 'event': {
@@ -59,10 +58,7 @@ export function callOf(request: Request): HttpCall {
   }
 }
 
-function transactCall(
-  { via, events, constraints, id }: Extract<Request, { kind: 'transact' }>,
-  name: string,
-): HttpCall {
+function transactCall({ via, events, constraints, id }: RequestOf<'transact'>, name: string): HttpCall {
   const isCollection = via === 'POST /databases/{db}/events';
   const conditions = constraints.length === 0 ? undefined : constraints.map(constraintJson);
   const body = {
@@ -73,7 +69,7 @@ function transactCall(
   return post(isCollection ? `/databases/${name}/events` : `/api/v1/db/${name}`, body);
 }
 
-function queryCall({ via, query }: Extract<Request, { kind: 'query' }>, name: string): HttpCall {
+function queryCall({ via, query }: RequestOf<'query'>, name: string): HttpCall {
   const { selectors, start, end, at, limit, isReverse } = query;
   const direction = isReverse ? 'reverse' : undefined;
   if (via === 'POST query') {

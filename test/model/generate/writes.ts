@@ -1,6 +1,6 @@
 /** Random writes. */
 import { type Database, lastOf } from '../model/store.ts';
-import type { Constraint, Request, WrittenEvent } from '../model/vocabulary.ts';
+import type { Constraint, Request, RequestOf, WrittenEvent } from '../model/vocabulary.ts';
 import type { Random } from './random.ts';
 import * as values from './values.ts';
 
@@ -24,11 +24,7 @@ export function drawDelete(random: Random, name: string, ids: readonly string[])
   return { kind: 'delete', via, database: name, ...(id === undefined ? {} : { id }) };
 }
 
-export function drawTransact(
-  random: Random,
-  name: string,
-  database: Database | undefined,
-): Extract<Request, { kind: 'transact' }> {
+export function drawTransact(random: Random, name: string, database: Database | undefined): RequestOf<'transact'> {
   const last = database === undefined ? 0 : lastOf(database);
   const known = database?.transactions.map(({ id }) => id) ?? [];
   const via = random.pick([

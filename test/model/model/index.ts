@@ -17,10 +17,11 @@ export class ReferenceModel {
     }
   }
 
-  #answer({ request, minRevision }: Sent, seen: Answer): Answer {
+  #answer({ request, minRevision, isTool = false }: Sent, seen: Answer): Answer {
     const { store } = this;
     const { database } = request;
     store.minRevision = minRevision;
+    store.isTool = isTool;
     switch (request.kind) {
       case 'create':
         return writes.create(store, request, seen);

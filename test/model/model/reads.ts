@@ -10,14 +10,12 @@ import {
   streamOf,
   timeOf,
 } from './rules.ts';
-import { type Database, eventsUpTo, lastOf, Refusal, revisionOf, type Store, scopeOf } from './store.ts';
-import type { Answer, Listing, Position, Query, ReadEvent, Request } from './vocabulary.ts';
+import { type Database, eventsUpTo, lastOf, pageSize, Refusal, revisionOf, type Store, scopeOf } from './store.ts';
+import type { Answer, Listing, Position, Query, ReadEvent, RequestOf } from './vocabulary.ts';
 
-type RequestOf<Kind extends Request['kind']> = Extract<Request, { readonly kind: Kind }>;
-
-/** A page of HTTP has 100 events or names, unless it is asked for another number, and at most 1,000. */
-const PAGE = 100;
-const PAGE_MAX = 1000;
+function isPage(limit: number | undefined): boolean {
+  return limit === undefined || (limit >= 1 && limit <= 1000);
+}
 
 export function answerQuery(
   store: Store,
@@ -30,7 +28,7 @@ export function answerQuery(
   const selected = selectEvents(database, query, at);
   if (via === 'GET one' && selected.length === 0 && query.after === undefined)
     throw new Refusal(absentReason(query), scopeOf(database, at));
-  const limit = query.limit ?? (isHttp ? PAGE : Number.POSITIVE_INFINITY);
+  const limit = isHttp ? pageSize(store, query.limit) : (query.limit ?? Number.POSITIVE_INFINITY);
   const page = { ...scopeOf(database, at), events: selected.slice(0, limit || undefined) };
   const end = query.effective?.end;
   return isHttp
@@ -47,8 +45,7 @@ function requireWellFormed({ selectors, start, end, effective, limit }: Query, i
   const to = instantOf(effective?.end ?? '9999-12-31T23:59:59.999999999Z');
   const isInOrder = from !== undefined && to !== undefined && from <= to;
   const isRange = start === undefined || end === undefined || start <= end;
-  const isLimit = limit === undefined || !isHttp || (limit >= 1 && limit <= PAGE_MAX);
-  if (!isInOrder || !isRange || !isLimit || !selectors.every(isWellFormedSelector))
+  if (!isInOrder || !isRange || (isHttp && !isPage(limit)) || !selectors.every(isWellFormedSelector))
     throw new Refusal('invalid_argument');
 }
 
@@ -100,7 +97,7 @@ function absentReason({ selectors: [selector] }: Query): string {
 
 export function answerScan(store: Store, { database: name, via, start, isReverse, limit }: RequestOf<'scan'>): Answer {
   const isHttp = via === 'GET log';
-  if (isHttp && limit !== undefined && (limit < 1 || limit > PAGE_MAX)) throw new Refusal('invalid_argument');
+  if (isHttp && !isPage(limit)) throw new Refusal('invalid_argument');
   const database = store.find(name);
   const last = lastOf(database);
   // Over HTTP the revision is the one to go on behind, over gRPC the first one; there 0 is none.
@@ -113,7 +110,7 @@ export function answerScan(store: Store, { database: name, via, start, isReverse
     isIn(BigInt(revision)),
   );
   if (isHttp) {
-    const size = limit ?? PAGE;
+    const size = pageSize(store, limit);
     return { ...scopeOf(database), events: events.slice(0, size), hasMore: events.length > size };
   }
   if (via === 'ScanDatabaseLog') return { ...scopeOf(database), events: events.slice(0, limit || undefined) };
@@ -187,9 +184,9 @@ const NAME_OF: Readonly<Record<Listing, (event: ReadEvent) => string | undefined
 
 export function answerNames(
   store: Store,
-  { database: name, listing, at, prefix = '', after = '', limit = PAGE }: RequestOf<'names'>,
+  { database: name, listing, at, prefix = '', after = '', limit }: RequestOf<'names'>,
 ): Answer {
-  if (!isPrefix(prefix) || !isPrefix(after) || limit < 1 || limit > PAGE_MAX) throw new Refusal('invalid_argument');
+  if (!isPrefix(prefix) || !isPrefix(after) || !isPage(limit)) throw new Refusal('invalid_argument');
   const database = store.find(name);
   const revision = revisionOf(database, at);
   const first = new Map<string, number>();
@@ -200,8 +197,9 @@ export function answerNames(
   const listed = [...first]
     .filter(([each]) => each.startsWith(prefix) && Buffer.compare(Buffer.from(each), Buffer.from(after)) > 0)
     .toSorted(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
-  const names = listed.slice(0, limit).map(([each, from]) => `${each} since ${from}`);
-  return { ...scopeOf(database, revision), names, hasMore: listed.length > limit };
+  const size = pageSize(store, limit);
+  const names = listed.slice(0, size).map(([each, from]) => `${each} since ${from}`);
+  return { ...scopeOf(database, revision), names, hasMore: listed.length > size };
 }
 
 export function answerLookup(store: Store, { database: name, id }: RequestOf<'lookup'>): Answer {

@@ -33,6 +33,8 @@ export class Store {
   readonly databases: Map<string, Database> = new Map();
   /** What the request that is being answered must not be answered below. */
   minRevision: bigint | undefined;
+  /** It is answered by a page of TOON. */
+  isTool = false;
 
   /** @throws Refusal where there is none, or none that has come to the least revision. */
   find(name: string): Database {
@@ -42,6 +44,11 @@ export class Store {
     revisionOf(found, this.minRevision);
     return found;
   }
+}
+
+/** Events or names of a page of HTTP. TOON has fewer; a larger limit counts as its largest. */
+export function pageSize({ isTool }: Store, limit: number | undefined): number {
+  return isTool ? Math.min(limit ?? 50, 250) : (limit ?? 100);
 }
 
 export function lastOf(database: Database): number {

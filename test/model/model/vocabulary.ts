@@ -2,6 +2,8 @@
  * Requests and answers, apart from how each interface spells them: the generator draws requests, a client sends one and
  * reads the reply as an answer, and the model gives the answer that is right.
  */
+type Optional<Members> = { readonly [Name in keyof Members]?: Members[Name] | undefined };
+
 export type Term = 'type' | 'type-prefix' | 'stream' | 'stream-prefix' | 'subject' | 'subject-prefix' | 'source';
 
 export type Selector =
@@ -10,125 +12,85 @@ export type Selector =
   | { readonly kind: Term; readonly value: string }
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Selector[] };
 
-export interface Position {
-  readonly revision: bigint;
-  readonly index: number;
-}
+export type Position = Readonly<{ revision: bigint; index: number }>;
 
-export interface Query {
-  /** One of them must match; none: every event is selected. */
-  readonly selectors: readonly Selector[];
-  readonly start?: bigint | undefined;
-  readonly end?: bigint | undefined;
-  /** Times in RFC 3339; present, it sets the order. */
-  readonly effective?: { readonly start?: string | undefined; readonly end?: string | undefined } | undefined;
-  readonly isReverse: boolean;
-  readonly limit?: number | undefined;
-  readonly after?: Position | undefined;
-  /** Absent: the latest revision. */
-  readonly at?: bigint | undefined;
-}
+/** One of the selectors must match; none: every event is selected. */
+export type Query = Readonly<{ selectors: readonly Selector[]; isReverse: boolean }> &
+  Optional<{
+    start: bigint;
+    end: bigint;
+    /** Times in RFC 3339; present, it sets the order. */
+    effective: Optional<{ start: string; end: string }>;
+    limit: number;
+    after: Position;
+    /** Absent: the latest revision. */
+    at: bigint;
+  }>;
 
 /** A payload: JSON text, text, or bytes in base64. */
-export type Data = { readonly kind: 'json' | 'text' | 'binary'; readonly value: string };
+export type Data = Readonly<{ kind: 'json' | 'text' | 'binary'; value: string }>;
 
-/** As a client writes it; a required attribute may be missing. */
-export interface WrittenEvent {
-  readonly id?: string | undefined;
-  readonly source?: string | undefined;
-  readonly specversion?: string | undefined;
-  readonly type?: string | undefined;
-  readonly subject?: string | undefined;
-  readonly time?: string | undefined;
-  readonly datacontenttype?: string | undefined;
-  readonly dataschema?: string | undefined;
-  readonly data?: Data | undefined;
-  readonly extensions?: Readonly<Record<string, string | number | boolean>> | undefined;
+interface Attributes {
+  id: string;
+  source: string;
+  specversion: string;
+  type: string;
+  subject: string;
+  time: string;
+  datacontenttype: string;
+  dataschema: string;
+  data: Data;
+  extensions: Readonly<Record<string, string | number | boolean>>;
 }
 
-export type Constraint =
-  | { readonly kind: 'min' | 'max'; readonly revision: bigint; readonly selector?: Selector | undefined }
-  | { readonly kind: 'range'; readonly start: bigint; readonly end: bigint; readonly selector?: Selector | undefined }
-  /** Of no kind. */
-  | { readonly kind: 'empty' };
+/** As a client writes it; a required attribute may be missing. */
+export type WrittenEvent = Optional<Attributes>;
+
+/** As every interface shows it; it was recorded so many nanoseconds after 1970. */
+export type ReadEvent = WrittenEvent &
+  Readonly<Pick<Attributes, 'id' | 'source' | 'type' | 'extensions'>> &
+  Readonly<{ revision: number; index: number; recorded: string }>;
+
+export type Constraint = Optional<{ selector: Selector }> &
+  (
+    | Readonly<{ kind: 'min' | 'max'; revision: bigint }>
+    | Readonly<{ kind: 'range'; start: bigint; end: bigint }>
+    /** Of no kind. */
+    | Readonly<{ kind: 'empty' }>
+  );
 
 export type Listing = 'streams' | 'subjects' | 'event-types';
 
-interface To {
-  /** The name of the database. */
-  readonly database: string;
-}
+/**
+ * `database` is its name. `via` is the RPC, or the route of HTTP, which begins with its method. Malformed requests have
+ * the names of clients/malformed.ts.
+ */
+export type Request = Readonly<{ via: string; database: string }> &
+  (
+    | Readonly<{ kind: 'create' }>
+    | Readonly<{ kind: 'catalog' }>
+    | Readonly<{ kind: 'malformed' }>
+    | (Readonly<{ kind: 'delete' }> & Optional<{ id: string }>)
+    | (Readonly<{ kind: 'transact'; events: readonly WrittenEvent[]; constraints: readonly Constraint[] }> &
+        Optional<{ id: string }>)
+    | Readonly<{ kind: 'query'; query: Query }>
+    | Readonly<{ kind: 'subscribe'; query: Query }>
+    | (Readonly<{ kind: 'scan'; isReverse: boolean }> & Optional<{ start: bigint; limit: number }>)
+    /** The page behind one that was read before. */
+    | Readonly<{ kind: 'next'; saved: Saved }>
+    /** As of a revision, or so many nanoseconds after 1970. */
+    | (Readonly<{ kind: 'database' }> & Optional<{ at: bigint; time: bigint }>)
+    | (Readonly<{ kind: 'event' }> & Optional<{ at: bigint; position: Position; stream: string; id: string }>)
+    | (Readonly<{ kind: 'names'; listing: Listing; at: bigint }> &
+        Optional<{ prefix: string; after: string; limit: number }>)
+    | Readonly<{ kind: 'lookup'; id: string }>
+  );
 
-/** `via` is the RPC, or the route of HTTP. A route of HTTP begins with its method. */
-export type Request =
-  | (To & { readonly kind: 'create'; readonly via: 'CreateDatabase' | 'POST /api/v1/db' | 'POST /databases' })
-  | (To & {
-      readonly kind: 'delete';
-      readonly via: 'DeleteDatabase' | 'DELETE /api/v1/db' | 'DELETE /databases';
-      readonly id?: string | undefined;
-    })
-  | (To & {
-      readonly kind: 'transact';
-      readonly via: 'Transact' | 'Transact CloudEvents' | 'POST /api/v1/db/{db}' | 'POST /databases/{db}/events';
-      readonly id?: string | undefined;
-      readonly events: readonly WrittenEvent[];
-      readonly constraints: readonly Constraint[];
-    })
-  | (To & {
-      readonly kind: 'query';
-      readonly via: 'QueryEvents' | 'QueryEventBatches' | 'GET events?q' | 'GET events' | 'POST query' | 'GET one';
-      readonly query: Query;
-    })
-  | (To & {
-      readonly kind: 'scan';
-      readonly via: 'ScanDatabaseLog' | 'ScanLogBatches' | 'GET log';
-      readonly start?: bigint | undefined;
-      readonly isReverse: boolean;
-      readonly limit?: number | undefined;
-    })
-  /** The page behind one that was read before. */
-  | (To & { readonly kind: 'next'; readonly via: 'POST next' | 'GET next'; readonly saved: Saved })
-  | (To & { readonly kind: 'subscribe'; readonly via: 'SubscribeEvents'; readonly query: Query })
-  | (To & {
-      readonly kind: 'database';
-      readonly via:
-        | 'FetchLatestDatabase'
-        | 'FetchDatabaseAtRevision'
-        | 'AwaitDatabase'
-        | 'DatabaseEffectiveAtTimestamp'
-        | 'GET /db/{db}/{revision}'
-        | 'GET /db/{db}/latest'
-        | 'GET /db/{db}/cached'
-        | 'GET /databases/{db}';
-      readonly at?: bigint | undefined;
-      /** Nanoseconds since 1970. */
-      readonly time?: bigint | undefined;
-    })
-  | (To & {
-      readonly kind: 'event';
-      readonly via: 'GET event' | 'GET log event' | 'GET event by id';
-      readonly at?: bigint | undefined;
-      readonly position?: Position | undefined;
-      readonly stream?: string | undefined;
-      readonly id?: string | undefined;
-    })
-  | (To & {
-      readonly kind: 'names';
-      readonly via: 'GET names';
-      readonly listing: Listing;
-      readonly at: bigint;
-      readonly prefix?: string | undefined;
-      readonly after?: string | undefined;
-      readonly limit?: number | undefined;
-    })
-  | (To & { readonly kind: 'lookup'; readonly via: 'FetchTransaction' | 'GET transaction'; readonly id: string })
-  | (To & { readonly kind: 'catalog'; readonly via: 'FetchCatalog' | 'GET /' | 'GET /databases' })
-  /** What must be refused whatever the databases hold; clients/malformed.ts has them by name. */
-  | (To & { readonly kind: 'malformed'; readonly via: string });
+export type RequestOf<Kind extends Request['kind']> = Extract<Request, { readonly kind: Kind }>;
 
 /** How a client goes on behind a page. */
 export interface Saved {
-  readonly via: Request['via'];
+  readonly via: string;
   /** The query of the whole walk, with the end of the page as `after`, at the revision of the walk. */
   readonly query: Query;
   /** Path of the next page, or the cursor of a body. */
@@ -137,50 +99,26 @@ export interface Saved {
   readonly body?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export interface Sent {
-  readonly request: Request;
-  /** The node that it is sent to. */
-  readonly node: number;
-  readonly minRevision?: bigint | undefined;
-  /** A request of HTTP is sent by the tool `fetch`. */
-  readonly isTool?: boolean;
-}
-
-/** As every interface shows it. */
-export interface ReadEvent {
-  readonly id: string;
-  readonly specversion?: string | undefined;
-  readonly source: string;
-  readonly type: string;
-  readonly subject?: string | undefined;
-  readonly time?: string | undefined;
-  readonly datacontenttype?: string | undefined;
-  readonly dataschema?: string | undefined;
-  readonly data?: Data | undefined;
-  readonly extensions: Readonly<Record<string, string | number | boolean>>;
-  readonly revision: number;
-  readonly index: number;
-  /** Nanoseconds since 1970. */
-  readonly recorded: string;
-}
+/** A request to a node. With `isTool` one of HTTP is sent by the tool `fetch`. */
+export type Sent = Readonly<{ request: Request; node: number }> & Optional<{ minRevision: bigint; isTool: boolean }>;
 
 /** What can be said of a reply; a member that an interface does not have is absent. */
-export interface Answer {
+export type Answer = Optional<{
   /** The finest name of a failure. */
-  readonly error?: string | undefined;
+  error: string;
   /** Place of each violated constraint, and the revision that was found. */
-  readonly violations?: readonly string[] | undefined;
+  violations: readonly string[];
   /** It does not say which database it is of, or at which revision. */
-  readonly isUnscoped?: boolean;
-  readonly databaseId?: string | undefined;
+  isUnscoped: boolean;
+  databaseId: string;
   /** The revision that was read at, or committed. */
-  readonly revision?: number | undefined;
-  readonly events?: readonly ReadEvent[] | undefined;
-  readonly hasMore?: boolean | undefined;
-  readonly names?: readonly string[] | undefined;
-  readonly members?: Readonly<Record<string, string | number | boolean>> | undefined;
+  revision: number;
+  events: readonly ReadEvent[];
+  hasMore: boolean;
+  names: readonly string[];
+  members: Readonly<Record<string, string | number | boolean>>;
   /** Not compared. */
-  readonly saved?: Saved | undefined;
+  saved: Saved;
   /** Stored ids of a transaction, in order, each behind the one that was sent. */
-  readonly mappings?: readonly string[] | undefined;
-}
+  mappings: readonly string[];
+}>;

@@ -13,9 +13,7 @@ import {
   streamOf,
 } from './rules.ts';
 import { type Database, eventsUpTo, lastOf, Refusal, type Store, scopeOf, type Transaction } from './store.ts';
-import type { Answer, Constraint, Request, WrittenEvent } from './vocabulary.ts';
-
-type RequestOf<Kind extends Request['kind']> = Extract<Request, { readonly kind: Kind }>;
+import type { Answer, Constraint, RequestOf, WrittenEvent } from './vocabulary.ts';
 
 const EVENTS_MAX = 1000;
 const BYTES_MAX = 1_000_000;

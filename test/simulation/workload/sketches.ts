@@ -1,8 +1,8 @@
 /**
  * What clients make up: few names, streams, types, subjects and ids, so that whatever they do meets what others do.
  */
-import { instantFromMs } from '#base';
-import { and, type Constraint, type EventQuery, NO_SUBJECT, or, type Selector, term } from '#model';
+import { instantFromMs, toRevision } from '#base';
+import { ALL, and, type Constraint, type EventQuery, NO_SUBJECT, or, type Selector, term } from '#model';
 import type { Rng } from '../engine/random.ts';
 import type { EventSketch } from '../history.ts';
 
@@ -19,12 +19,14 @@ const NEAR_MS = 3000;
 export class Sketches {
   readonly #random: Rng;
   readonly #times: Rng | undefined;
+  readonly #bounds: Rng;
   #made = 0;
 
   /** With `isTimed` events have effective times, and queries ask for them. */
   constructor(random: Rng, { isTimed = false }: { readonly isTimed?: boolean } = {}) {
     this.#random = random;
     this.#times = isTimed ? random.split('times') : undefined;
+    this.#bounds = random.split('bounds');
   }
 
   transactionId(): string {
@@ -73,10 +75,14 @@ export class Sketches {
     const random = this.#random;
     const start = random.chance(0.3) ? random.between(0, revision) : undefined;
     const end = random.chance(0.3) ? random.between(start ?? 0, revision + 1) : undefined;
+    const selector = this.selector();
+    const effectiveTime = this.#effectiveTime(recordedMs);
     return {
-      selector: this.selector(),
+      selector: this.#bounds.chance(0.3) ? ALL : selector,
       revisions: { start, end },
-      effectiveTime: this.#effectiveTime(recordedMs),
+      effectiveTime,
+      // In the order of effective time a place is that of an event.
+      after: effectiveTime === undefined && this.#bounds.chance(0.4) ? this.#place(revision) : undefined,
       direction: random.chance(0.7) ? 'forward' : 'reverse',
       limit: random.chance(0.4) ? random.between(1, 10) : undefined,
     };
@@ -85,6 +91,14 @@ export class Sketches {
   /** A stream and an id that some event may have. */
   place(): { readonly stream: string; readonly id: string } {
     return { stream: this.#random.pick(STREAMS), id: this.#random.pick(IDS) };
+  }
+
+  /** At, beside or beyond what there is, whether or not an event is there. */
+  #place(revision: number): EventQuery['after'] {
+    const random = this.#bounds;
+    const near = random.between(0, revision + 1);
+    const place = random.pick([0, 1, revision, revision + 1, Number.MAX_SAFE_INTEGER, near, near]);
+    return { revision: toRevision(place), index: random.pick([0, 0, 1, 2, 1000]) };
   }
 
   #event(author: string, zerosMax: number, recordedMs: number): EventSketch {
