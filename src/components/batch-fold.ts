@@ -40,6 +40,8 @@ export interface BatchFold {
   readonly shown?: Value;
   /** True: others go first. */
   readonly givesWay?: boolean | undefined;
+  /** Aborts when nobody wants the state any longer. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface GuestBatch {
@@ -134,8 +136,8 @@ function textOf(value: Value): string {
 }
 
 async function patiently(fold: BatchFold, { state, events }: GuestBatch): Promise<FoldOutcome> {
-  const { executors, artifact, lane, bounds, shown, givesWay } = fold;
-  const call = { artifact, lane, ...bounds, wasi: FOLD_WASI, givesWay, shown, state, events };
+  const { executors, artifact, lane, bounds, shown, givesWay, signal } = fold;
+  const call = { artifact, lane, ...bounds, wasi: FOLD_WASI, givesWay, signal, shown, state, events };
   let outcome = await executors.fold(call);
   for (let lost = 1; lost < LOST_MAX && isLost(outcome); lost++) outcome = await executors.fold(call);
   return outcome;

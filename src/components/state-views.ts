@@ -16,7 +16,7 @@ import { assert, compareInstants, INSTANT_SECONDS_MIN, type Instant, toHex } fro
 import { DatabaseReader } from '#database';
 import type { EventQuery } from '#model';
 import { queryEvents, transactionAt } from '#query';
-import { type Executors, isRecord, type JobOutcome } from '#wasm';
+import { type Executors, type FaultCode, isRecord, type JobOutcome } from '#wasm';
 import { FOLD_WASI, foldBatch, type GuestBounds } from './batch-fold.ts';
 import { BatchMemory } from './batch-memory.ts';
 import { type BatchReader, READ_HERE } from './batch-thread.ts';
@@ -32,6 +32,7 @@ import {
   viewFailure,
   viewFault,
 } from './view-read.ts';
+import { WantedFold } from './wanted-fold.ts';
 
 export interface StateViewSettings {
   readonly batch: BatchBounds;
@@ -88,7 +89,9 @@ interface FoldWay {
   readonly givesWay: boolean;
   /** Whether snapshots are kept of it: not of a fold that is made anew on purpose. */
   readonly isKept: boolean;
-  readonly signal?: AbortSignal | undefined;
+  /** Aborts when nothing more is to be folded, and when the call under way is to end, too. */
+  readonly stop: AbortSignal;
+  readonly end?: AbortSignal;
 }
 
 export interface AdvanceStep {
@@ -127,7 +130,7 @@ export class StateViews {
   readonly #reader: BatchReader;
   readonly #memory: BatchMemory = new BatchMemory();
   /** Whoever reads what is being folded waits for it. */
-  readonly #folding: Map<string, Promise<FoldResult>> = new Map();
+  readonly #folding: Map<string, WantedFold<FoldResult>> = new Map();
   #readEvents = 0;
   #advancedEvents = 0;
 
@@ -147,13 +150,14 @@ export class StateViews {
     return { readEvents: this.#readEvents, advancedEvents: this.#advancedEvents };
   }
 
-  async render(read: ViewRead): Promise<ViewAnswer> {
+  /** The signal aborts when nobody waits for the answer any longer; what is said then is of no use. */
+  async render(read: ViewRead, signal?: AbortSignal): Promise<ViewAnswer> {
     const refusal = refusalOf(read);
     if (refusal !== undefined) return refusal;
-    const folded = await this.#shared(read);
+    const folded = await this.#shared(read, signal);
     if (folded.kind === 'failed') return folded;
     const { state, last, foldedCount, isFromFirst } = folded;
-    const rendered = await this.#query(read, state);
+    const rendered = await this.#query(read, state, signal);
     if (!(rendered instanceof Uint8Array)) return rendered;
     const hasState = last !== undefined;
     return { kind: 'rendered', bytes: rendered, hasState, last: last?.position, foldedCount, isFromFirst };
@@ -165,7 +169,7 @@ export class StateViews {
     if (refusal !== undefined) return refusal;
     const fold = foldKey(read);
     const begin = await this.#beginning(read, fold);
-    const way = { fold, batch, eventsMax, keptMin: 1, givesWay: true, isKept: true, signal };
+    const way = { fold, batch, eventsMax, keptMin: 1, givesWay: true, isKept: true, stop: signal };
     const folded = await this.#foldFrom(read, begin, way);
     if (folded.kind === 'failed') return folded;
     const { foldedCount, isFromFirst, isWhole, place } = folded;
@@ -177,31 +181,31 @@ export class StateViews {
     return this.#snapshots.drop(place);
   }
 
-  async #shared(read: ViewRead): Promise<FoldResult> {
+  async #shared(read: ViewRead, signal: AbortSignal | undefined): Promise<FoldResult> {
     const fold = foldKey(read);
     const { at, cut, order, refolds = false } = read;
     const until = order === 'revision' || cut === undefined ? '' : `${cut.seconds}.${cut.nanos}`;
     const name = `${fold} ${at} ${until} ${refolds}`;
     const running = this.#folding.get(name);
-    if (running !== undefined) return running;
+    if (running?.isAbandoned === false) return running.read(signal);
     if (this.#folding.size >= this.#settings.foldsMax) {
       return viewFailure('Busy', `${this.#folding.size} folds run, which is the most; try again`);
     }
-    const folding = this.#fold(read, fold);
+    const folding = new WantedFold((stop, end) => this.#fold(read, { fold, stop, end }));
     this.#folding.set(name, folding);
     try {
-      return await folding;
+      return await folding.read(signal);
     } finally {
-      this.#folding.delete(name);
+      if (this.#folding.get(name) === folding) this.#folding.delete(name);
     }
   }
 
-  async #fold(read: ViewRead, fold: string): Promise<FoldResult> {
+  async #fold(read: ViewRead, { fold, stop, end }: Pick<FoldWay, 'fold' | 'stop' | 'end'>): Promise<FoldResult> {
     const { batch, snapshotEventsMin: keptMin } = this.#settings;
     const isKept = read.refolds !== true;
     const begin = isKept ? await this.#beginning(read, fold) : NOTHING;
     const eventsMax = Number.POSITIVE_INFINITY;
-    return this.#foldFrom(read, begin, { fold, batch, eventsMax, keptMin, givesWay: false, isKept });
+    return this.#foldFrom(read, begin, { fold, batch, eventsMax, keptMin, givesWay: false, isKept, stop, end });
   }
 
   async #foldFrom(read: ViewRead, begin: Progress, way: FoldWay): Promise<StepResult> {
@@ -229,18 +233,18 @@ export class StateViews {
   }
 
   async #foldAll(read: ViewRead, { begin, batches, way }: FoldParts): Promise<StepResult> {
-    const { fold: lane, givesWay } = way;
+    const { fold: lane, givesWay, end: signal } = way;
     const { artifact, title } = read;
     const shown = artifact.binding.shape === 'sdk' ? viewValue(title) : undefined;
-    const call = { executors: this.#executors, artifact, lane, bounds: this.#settings.guest, shown, givesWay };
+    const call = { executors: this.#executors, artifact, lane, bounds: this.#settings.guest, shown, givesWay, signal };
     let progress = begin;
     let unkept = 0;
     let place: string | undefined;
     let batch = await batches.next();
     while (batch.done !== true && progress.foldedCount < way.eventsMax) {
       // Those that begin meanwhile go first by their calls; a reader after the other would let nothing through here.
-      if (givesWay) await Promise.allSettled(this.#folding.values());
-      if (way.signal?.aborted === true) break;
+      if (givesWay) await Promise.allSettled(Array.from(this.#folding.values(), ({ result }) => result));
+      if (way.stop.aborted) break;
       const { events, count, last } = batch.value;
       const [folded, next] = await bothOf(foldBatch(call, { state: progress.state, events, count }), batches.next());
       this.#count(way, count);
@@ -276,7 +280,7 @@ export class StateViews {
     return this.#snapshots.keep(fold, { readAt, last, chain, state });
   }
 
-  async #query(read: ViewRead, state: Uint8Array): Promise<Uint8Array | ViewFailure> {
+  async #query(read: ViewRead, state: Uint8Array, signal: AbortSignal | undefined): Promise<Uint8Array | ViewFailure> {
     const { artifact, parameters } = read;
     if (artifact.binding.query === undefined) return state;
     const call = {
@@ -286,6 +290,7 @@ export class StateViews {
       wasi: FOLD_WASI,
       bound: 'query',
       values: [state, encodeParameters(parameters)],
+      ...(signal !== undefined && { signal }),
     } as const;
     // An instance that was called before may have less left than one that was not, and a process may be lost.
     let outcome = await this.#executors.call(call);
@@ -301,8 +306,11 @@ function refusalOf({ order, cut, view }: ViewRead): ViewFailure | undefined {
   return viewFailure('InvalidParameters', `${view} is in the order of effective time; say up to which time`);
 }
 
+/** Faults that are the same the next time, or that nobody waits for. */
+const FINAL: ReadonlySet<FaultCode> = new Set(['Busy', 'Quarantined', 'Cancelled']);
+
 function isTriedAgain(outcome: JobOutcome): boolean {
-  return outcome.kind === 'fault' && outcome.fault.code !== 'Busy' && outcome.fault.code !== 'Quarantined';
+  return outcome.kind === 'fault' && !FINAL.has(outcome.fault.code);
 }
 
 function renderedFrom(outcome: JobOutcome): Uint8Array | ViewFailure {

@@ -85,7 +85,7 @@ async function render(
   const { definition, version } = all.version;
   const folding = inSpan(all.span, 'cairn.fold', (span) => {
     span?.set({ 'cairn.component': `${definition.name} v${version}`, 'cairn.revision': all.view.revision });
-    return renderAll(context, all, refolds);
+    return renderAll(context, all, { signal, refolds });
   });
   return unlessAborted(folding, signal);
 }
@@ -93,12 +93,12 @@ async function render(
 async function renderAll(
   context: ServiceContext,
   all: FoldedView,
-  refolds: boolean | undefined,
+  { signal, refolds }: RenderOptions,
 ): Promise<RenderedState> {
   const { view, version, parameters } = all;
   const { views, artifacts, asked } = await openComponents(context);
   const read = { ...(await viewRead(context, artifacts, all)), refolds };
-  const state = stateOf(view, await context.reads.read(view.binding, () => views.render(read)));
+  const state = stateOf(view, await context.reads.read(view.binding, () => views.render(read, signal)));
   await readWith(asked, view.binding, { version, parameters });
   return state;
 }

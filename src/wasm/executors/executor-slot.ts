@@ -151,9 +151,15 @@ export class ExecutorSlot {
       return Promise.resolve(faulted('Busy', message));
     }
     return new Promise((resolve) => {
-      const pending = { job, id: this.#nextId++, resolve };
+      const abort = (): void => this.#abort(pending);
+      const settle = (outcome: JobOutcome): void => {
+        job.signal?.removeEventListener('abort', abort);
+        resolve(outcome);
+      };
+      const pending: Pending = { job, id: this.#nextId++, resolve: settle };
       queue.push(pending);
-      job.signal?.addEventListener('abort', () => this.#abort(pending), { once: true });
+      // All batches of a fold have one signal.
+      job.signal?.addEventListener('abort', abort, { once: true });
       this.#pump();
     });
   }

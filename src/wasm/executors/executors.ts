@@ -54,6 +54,8 @@ export interface GuestCall extends Limited {
   readonly time: TimeLimits;
   /** True: it begins when no other call waits for the executor. Default: in the order of the calls. */
   readonly givesWay?: boolean | undefined;
+  /** Aborts when nobody wants the answer any longer. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface FoldCall extends GuestCall {
@@ -69,8 +71,6 @@ export interface FunctionCall extends GuestCall {
   readonly values: ValueList;
   /** Whether the instance may have been called before. */
   readonly isFresh?: boolean;
-  /** Aborts when nobody wants the answer any longer. */
-  readonly signal?: AbortSignal;
   /** Answers what the guest asks of the interfaces of ours. A rejection ends the call. */
   readonly host?: (call: HostCall) => Promise<Value>;
 }
@@ -138,8 +138,9 @@ export class Executors implements AsyncDisposable {
 
   /** The state behind all events; the error is what the guest says of one of them. */
   async fold(call: FoldCall): Promise<FoldOutcome> {
-    const { limits, wasi, shown, state, events } = call;
+    const { limits, wasi, shown, state, events, signal } = call;
     const outcome = await this.#do(call, {
+      signal,
       request: (id, artifact) => ({ kind: 'fold', id, artifact, limits, wasi, shown, state, events }),
       host: refused,
     });

@@ -35,6 +35,44 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 describe('a State View', { timeout: 60_000 }, () => {
+  it('stops when no reader waits for it any longer, and the next one goes on from there', async () => {
+    const known = await databaseOf(40);
+    const leaving = [new AbortController(), new AbortController()];
+    let folds = 0;
+    const fold: FoldExecutors['fold'] = (call) => {
+      folds += 1;
+      if (folds === 2) leaving[0]?.abort();
+      if (folds === 3) leaving[1]?.abort();
+      return world.running.fold(call);
+    };
+    const counted: FoldExecutors = { fold, call: (call) => world.running.call(call) };
+    const own = await world.views({ batch }, counted);
+    await Promise.all(leaving.map(({ signal }) => own.render(readOf(known, artifact), signal)));
+    expect(folds).toBe(3);
+    const gone = AbortSignal.abort();
+    const [next] = await Promise.all([own.render(readOf(known, artifact)), own.render(readOf(known, artifact), gone)]);
+    expect(next).toMatchObject({ foldedCount: 25, isFromFirst: false, bytes: naiveState(known.events) });
+  });
+
+  it('ends a call that goes on when no reader waits for it any longer', async () => {
+    const known = await databaseOf(5);
+    const reader = new AbortController();
+    const endless: FoldExecutors = {
+      call: (call) => world.running.call(call),
+      fold: ({ signal }) => {
+        reader.abort();
+        return new Promise((resolve) => {
+          const fault = { code: 'Cancelled', message: '' } as const;
+          signal?.addEventListener('abort', () =>
+            resolve({ kind: 'fault', spent: { fuel: 0, memoryBytes: 0, hostCalls: 0 }, fault }),
+          );
+        });
+      },
+    };
+    const own = await world.views({}, endless);
+    expect(await own.render(readOf(known, artifact), reader.signal)).toMatchObject({ kind: 'failed' });
+  });
+
   it('folds with fuel for each event where there is none for all of them (F5)', async () => {
     const known = await databaseOf(60);
     const { guest } = DEFAULT_STATE_VIEWS;
