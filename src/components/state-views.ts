@@ -91,7 +91,7 @@ interface FoldWay {
   readonly isKept: boolean;
   /** Aborts when nothing more is to be folded, and when the call under way is to end, too. */
   readonly stop: AbortSignal;
-  readonly end?: AbortSignal;
+  readonly end?: AbortSignal | undefined;
 }
 
 export interface AdvanceStep {

@@ -104,6 +104,17 @@ export function presenterNotPublished(
   return new DatabaseError('invalid_argument', `presenter ${description}`, { details });
 }
 
+/** What a State Change that is to be published names. */
+export function stateViewsNotPublished(names: readonly string[]): DatabaseError {
+  const violations = names.map((name) => ({
+    field: 'state_view_names',
+    description: `names the State View ${quote(name)}, which is not published; publish it first`,
+  }));
+  const message = violations.map(({ field, description }) => `${field} ${description}`).join('\n');
+  const details = { reason: NOT_DEFINED['state-view'].reason, violations };
+  return new DatabaseError('invalid_argument', message, { details });
+}
+
 /** Its last version was deleted while it was to be loaded. */
 export function componentDeleted(scope: ReadScope, version: DefinedVersion): DatabaseError {
   const { reason } = NOT_DEFINED[version.definition.kind];

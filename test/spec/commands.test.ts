@@ -8,8 +8,10 @@ import {
   ExecuteStateChangeRequest,
   ProcessStateChangeRequest,
   PublishStateChangeRequest,
+  PublishStateViewRequest,
 } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { changeText, NO_EVENT } from '../support/components/change-text.ts';
+import { hashingView } from '../support/components/views.ts';
 import { failureOf, type GrpcFailure, type Reply } from '../support/grpc-client.ts';
 import { type Answer, errorOf, FAILED_PRECONDITION, INVALID_ARGUMENT, jsonOf } from '../support/http-client.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
@@ -28,6 +30,9 @@ beforeAll(async () => {
   const { client } = server;
   await client.send('createDatabase', { databaseName });
   const change = Buffer.from(await builtComponent('examples/bank/accounts.ts'));
+  const view = { databaseName, stateViewName: 'balances', contentType: 'text/plain', eventTypes: ['any'] };
+  const shown = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: true })).bytes());
+  await client.send('publishStateView', PublishStateViewRequest.fromPartial({ ...view, wasmBytes: shown }), SLOW);
   const nothing = Buffer.from(await wat(changeText(NO_EVENT)));
   for (const [name, wasmBytes] of [
     [stateChangeName, change],

@@ -281,6 +281,8 @@ describe('SPEC-GRPC-PUBLISH', () => {
     await server.client.send('publishPresenter', asked, SLOW);
     const metadata = { presenter_name: 'set', content_types: ['text/plain'], settings };
     expect(await overHttp('presenters', metadata, presenter)).toBe(pageOf('presenters', 'set', 1));
+    const seen = { content_type: 'text/plain', query_temporality: 'revision', events: ['t'] };
+    for (const name of ['a', 'b']) await overHttp('state-views', { ...seen, state_view_name: name }, wasmBytes);
     const changed = { databaseName, stateChangeName: 'reading', stateViewNames: ['b', 'a'], wasmBytes: change };
     await server.client.send('publishStateChange', PublishStateChangeRequest.fromPartial(changed), SLOW);
     const named = { state_change_name: 'reading', state_view_names: ['a', 'b'] };

@@ -79,13 +79,14 @@ function selectorOf(definition: StateViewDefinition, { parameters, field, cut }:
 async function render(
   context: ServiceContext,
   all: FoldedView & Traced,
-  { signal, refolds }: RenderOptions,
+  options: RenderOptions,
 ): Promise<RenderedState> {
+  const { signal } = options;
   signal.throwIfAborted();
   const { definition, version } = all.version;
   const folding = inSpan(all.span, 'cairn.fold', (span) => {
     span?.set({ 'cairn.component': `${definition.name} v${version}`, 'cairn.revision': all.view.revision });
-    return renderAll(context, all, { signal, refolds });
+    return renderAll(context, all, options);
   });
   return unlessAborted(folding, signal);
 }

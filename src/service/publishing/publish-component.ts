@@ -38,6 +38,7 @@ import {
   componentTooLarge,
   presenterNotPublished,
   publishersInTheWay,
+  stateViewsNotPublished,
   tooManyVersions,
   versionTaken,
 } from '../errors.ts';
@@ -66,6 +67,7 @@ export async function publishComponent(
   // A database that is not there is said before a component is looked at, which takes long.
   return defining(context, request, async (binding, define) => {
     await checkPresenter(context, binding, definition);
+    await checkStateViews(context, binding, definition);
     const blob = { digest: await digestOf(bytes), size: bytes.length };
     const { version: wanted } = request;
     if (wanted !== undefined) await checkVersion(context, binding, { definition, blob, wanted });
@@ -97,6 +99,18 @@ async function checkPresenter(context: ServiceContext, binding: Binding, definit
   const asked = { component: 'presenter', name: presenter.name, isThere } as const;
   const versions = await confirmedVersions(context, { binding, revision: LATEST }, asked);
   if (!isThere(versions)) throw presenterNotPublished(presenter, versions);
+}
+
+/** The State Views that a State Change names can be read when it is published. They may be deleted later. */
+async function checkStateViews(context: ServiceContext, binding: Binding, definition: Definition): Promise<void> {
+  const names = definition.kind === 'state-change' ? definition.stateViews : [];
+  const isThere = (all: readonly DefinedVersion[]): boolean => all.length > 0;
+  const missing: string[] = [];
+  for (const name of names) {
+    const asked = { component: 'state-view', name, isThere } as const;
+    if (!isThere(await confirmedVersions(context, { binding, revision: LATEST }, asked))) missing.push(name);
+  }
+  if (missing.length > 0) throw stateViewsNotPublished(missing);
 }
 
 interface Wanted {

@@ -93,6 +93,24 @@ describe('publishing (V15)', () => {
     expect(await listed(shop)).toEqual(['one 1', 'other 1']);
   });
 
+  it('refuses a State Change that names State Views that are not published, all of them at once', async () => {
+    const shop = await database();
+    const faults = new Faults();
+    const text = JSON.stringify({ state_change_name: 'decides', state_view_names: ['orders', 'stock', 'totals'] });
+    const decides = definitionFromJson('state-change', new TextEncoder().encode(text), faults);
+    if (decides === undefined) throw faults.toError('The metadata of the test');
+    await publish(shop, viewOf({ state_view_name: 'stock', events: ['t'] }), component);
+    const description = (name: string): string =>
+      `names the State View "${name}", which is not published; publish it first`;
+    await expect(publish(shop, decides, component)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      details: {
+        reason: 'StateViewNotFound',
+        violations: ['orders', 'totals'].map((name) => ({ field: 'state_view_names', description: description(name) })),
+      },
+    });
+  });
+
   it('refuses a State View whose presenter, or version of it, is not published', async () => {
     const shop = await database();
     const shown = (presenter: object): Promise<PublishComponentReply> =>
