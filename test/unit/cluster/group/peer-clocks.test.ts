@@ -14,16 +14,18 @@ const YEARS_MS = 10 * 365 * 86_400_000;
 /** Nodes whose clocks are so far ahead of the true time. What they say takes so long there, and so long back. */
 class Clocks {
   readonly aheadMs: number[];
+  wayMs: readonly [number, number];
   nowMs = 1_000_000_000;
   readonly #all: readonly PeerClocks[];
   #due: { readonly atMs: number; readonly work: () => void }[] = [];
 
-  constructor(aheadMs: readonly number[], [thereMs, backMs]: readonly [number, number] = [1, 1]) {
+  constructor(aheadMs: readonly number[], wayMs: readonly [number, number] = [1, 1]) {
     this.aheadMs = [...aheadMs];
+    this.wayMs = wayMs;
     this.#all = aheadMs.map((_, at) => {
       const others = aheadMs.flatMap((_each, other) => (other === at ? [] : [toNodeId(other + 1)]));
       const post = (to: NodeId, item: ClockItem): void => {
-        const delayMs = item.kind === 'clock-ask' ? thereMs : backMs;
+        const delayMs = this.wayMs[item.kind === 'clock-ask' ? 0 : 1];
         this.#due.push({ atMs: this.nowMs + delayMs, work: () => this.at(to - 1).heard(toNodeId(at + 1), item) });
       };
       const clock = { nowMs: () => this.nowMs + (this.aheadMs[at] ?? 0) };
@@ -74,8 +76,8 @@ describe('the clock of a node', () => {
   });
 
   it.each<[string, readonly number[], [number, number], readonly number[]]>([
-    ['it is there at once, and comes back late', [0, 0, 0], [0, 4_500], []],
-    ['it comes there late, and is back at once', [0, 0, 0], [4_500, 0], []],
+    ['it is there at once, and comes back late', [1_900, 0, 0], [0, 900], []],
+    ['it comes there late, and is back at once', [1_900, 0, 0], [900, 0], []],
     ['it takes a while, and is years off', [0, YEARS_MS, 0], [450, 450], [1]],
   ])('is not far for a slow network: %s', (_name, aheadMs, wayMs, far) => {
     const clocks = new Clocks(aheadMs, wayMs);
@@ -99,12 +101,22 @@ describe('the clock of a node', () => {
     expect(clocks.at(0).standing.jumpedMs).toBe(YEARS_MS - 900);
   });
 
-  it('is measured anew within a second when that of a peer is set', () => {
+  it('is measured anew within a second when that of a peer is set, also when the network is slower by then', () => {
     const clocks = new Clocks([0, YEARS_MS, YEARS_MS]);
     clocks.pass(1_200);
     expect(clocks.far).toEqual([0]);
     clocks.aheadMs.fill(0);
+    clocks.wayMs = [100, 100];
+    clocks.pass(1_300);
+    expect(clocks.far).toEqual([]);
+  });
+
+  it('is not judged by an answer to what was not asked', () => {
+    const clocks = new Clocks([0, 0, 0]);
     clocks.pass(1_200);
+    for (const peer of [2, 3]) {
+      clocks.at(0).heard(toNodeId(peer), { kind: 'clock-told', askedMs: 1, wallMs: 5 * YEARS_MS });
+    }
     expect(clocks.far).toEqual([]);
   });
 });

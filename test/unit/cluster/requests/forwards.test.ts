@@ -132,6 +132,23 @@ describe('a transaction whose leader is lost before its outcome (C40)', () => {
     expect(await other.history(group)).toEqual(['a']);
   });
 
+  it('is answered with its outcome when its place is told after it was applied', async () => {
+    const { world, group, leader, other } = await started();
+    const late: ForwardItem[] = [];
+    world.network.intercepts = (to, items) => {
+      if (to !== other.node || items.every(({ kind }) => kind !== 'accepted')) return false;
+      late.push(...items);
+      return true;
+    };
+    const told: string[] = [];
+    const asked = other.transact(group, 'a', () => told.push('admitted'));
+    await world.pass(500);
+    world.network.intercepts = () => false;
+    other.core.forwarded(leader.node, late);
+    expect(await world.answer(asked)).toMatchObject({ kind: 'replayed', revision: 1 });
+    expect(told).toEqual(['admitted']);
+  });
+
   it('is committed once when it came to that leader itself, which lost the lead', async () => {
     const { world, group, leader } = await started();
     const others = world.up.filter((each) => each !== leader);
