@@ -7,6 +7,7 @@ import { DatabaseReader } from '#database';
 import { PeerClocks } from '../../../../src/cluster/group/peer-clocks.ts';
 import { nativeCrc32, nativeSha256 } from '../../../../src/cluster/native.ts';
 import type { ClockItem } from '../../../../src/cluster/peer/forward.ts';
+import { join, keptWorld } from '../../../support/cluster/kept-world.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const YEARS_MS = 10 * 365 * 86_400_000;
@@ -156,6 +157,24 @@ describe('a leader whose clock is set years ahead (C41)', () => {
     await world.until(() => world.leaderOf(group) !== undefined, 'a leader of the two');
     expect(await world.answer(leader.transact(group, 'after'))).toMatchObject({ kind: 'committed' });
     expect(world.failures).toEqual([]);
+  });
+
+  it('is given no lead back by a cluster that evens its leads', async () => {
+    const world = await keptWorld(3);
+    await join(world, [2, 3]);
+    await world.pass(3_000);
+    const { front } = await world.leader(CATALOG_GROUP);
+    const { group } = (await world.answer(front.createDatabase('shop'))).binding;
+    await world.pass(60_000);
+    const leader = await world.leader(group);
+    leader.clockAheadMs = YEARS_MS;
+    await world.until(() => !leader.leads(group), 'another leader');
+    await world.pass(5_000);
+    const { term } = leader.core.levels;
+    await world.pass(90_000);
+    expect(leader.core.levels.term).toBe(term);
+    leader.clockAheadMs = 0;
+    await world.until(() => leader.leads(group), 'the lead that is meant for it', 90_000);
   });
 
   it('refuses what it would date when nobody takes the lead', async () => {
