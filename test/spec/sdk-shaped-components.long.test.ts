@@ -91,7 +91,7 @@ const VIEW = { ask: 'view', name: 'seen', version: 1, parameters: [['id', { tag:
 describe('a State View of the shape of the SDK', { timeout: 120_000 }, () => {
   it('is rendered over HTTP and gRPC, at each revision', async () => {
     const name = await opened();
-    const seen = await rendered(name, 3);
+    const seen = await rendered(name, 2);
     expect(seen.events.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3']);
     expect(seen.events[2]).toMatchObject({
       source: 'a',
@@ -114,7 +114,7 @@ describe('a State Change of the shape of the SDK', { timeout: 120_000 }, () => {
     expect((await execute(name, { asks })).status).toBe(200);
     const { message } = await executeByGrpc(name, { asks });
     expect(message).toMatchObject({ transaction: { revision: 4, eventCount: 1, replayed: false } });
-    const { events } = await rendered(name, 5);
+    const { events } = await rendered(name, 4);
     const told = events.slice(3).map(({ data }) => JSON.parse((data as { val: string }).val) as { answers: unknown[] });
     expect(told.map(({ answers }) => answers.slice(1))).toEqual([
       [['e1', 'e2', 'e3'], 3],
