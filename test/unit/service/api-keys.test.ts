@@ -75,6 +75,18 @@ test('a cluster that is not finalized keeps no keys, and says what to do', async
   expect(kept).toEqual([]);
 });
 
+test('a rotation keeps the secret of before for as long as it is asked, and none that has expired', async () => {
+  const { context, kept } = world({ known: KEY });
+  const { text } = await rotateApiKey(context, { id: ID, overlapMs: 500, signal });
+  expect(text).toMatch(new RegExp(`^cairn_${ID}_`));
+  const [latest, before] = kept[0]?.secrets ?? [];
+  expect(kept[0]).toMatchObject({ version: 5, secrets: [{ createdAtMs: NOW_MS, expiresAtMs: undefined }, {}] });
+  expect(before).toEqual({ ...KEY.secrets[0], expiresAtMs: NOW_MS + 500 });
+  expect(latest?.hash).not.toEqual(before?.hash);
+  await rotateApiKey(context, { id: ID, overlapMs: 0, signal });
+  expect(kept[1]?.secrets.length).toBe(1);
+});
+
 test('a rotation that is overtaken is done on what is there then, a few times', async () => {
   const { context, kept } = world({ known: KEY, outcomes: [unmoved(false), unmoved(false)] });
   await rotateApiKey(context, { id: ID, overlapMs: 0, signal });

@@ -102,6 +102,15 @@ test.each<[own: readonly string[], asked: string, isGiven: boolean]>([
   expect(done).toEqual(isGiven ? ['issueToken'] : []);
 });
 
+test('a list shows what may be read, and no leader is named of what may not', async () => {
+  const guarded = guardService(noting([]), principalOf([{ role: 'reader', databases: 'shop' }]));
+  const { signal } = new AbortController();
+  expect(await guarded.listDatabases({ signal })).toEqual([{ databaseName: 'shop' }]);
+  expect(guarded.leader('shop')?.node).toBe('shop');
+  expect(guarded.leader('bank')?.node).toBe('catalog');
+  expect(guarded.leader()?.node).toBe('catalog');
+});
+
 test.each(['transact', 'executeCommand'] as const)(
   'what %s is asked to commit is signed, and nobody signs for somebody else (V20)',
   async (operation) => {
