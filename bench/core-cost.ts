@@ -60,6 +60,7 @@ class CountingMachine implements CatalogMachine {
     logStart: toLogIndex(0),
   };
   readonly recordedTimeMs = 0;
+  readonly standing = new Uint8Array(0);
   readonly members = { index: toLogIndex(0), membership: membershipOf(BINDING.replicas) };
 
   readonly level = 1;
@@ -131,6 +132,7 @@ const machines: Machines = {
   exportState: async () => 'a cluster of one node has nobody to send a state to',
   importState: () => ({ resume: () => payload, take: () => 'a cluster of one node gets no state' }),
   standingOf: () => undefined,
+  compareHistory: () => 'same',
   copyOrigin: async () => false,
   recoverInto: () => undefined,
   encodeRecover: () => payload,

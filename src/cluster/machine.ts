@@ -3,6 +3,7 @@
  * their business; here they take entries in order and say what came of each.
  */
 import type { DatabaseId, GroupId, LogIndex, NodeId, ReplicaId, Revision, Term } from '#base';
+import type { HistoryVerdict } from '#database';
 import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { ApiKey } from '#model';
 import type { Membership } from '#raft';
@@ -40,6 +41,8 @@ export interface Machine {
   readonly applied: AppliedMark;
   /** As of the last applied entry that had one; in the applied row with what is applied (C9). */
   readonly members: HeldMembership;
+  /** How far its history is, with the hashes that say what it is; in bytes that only `compareHistory` looks into. */
+  readonly standing: Uint8Array;
   /** The latest recorded time of its history; the next one is not before it. */
   readonly recordedTimeMs: number;
   /** What must be answered before the payload is applied. Empty for nearly every entry. */
@@ -122,6 +125,8 @@ export interface Machines {
    * none for it.
    */
   exportState(kv: KvReader, group: GroupId, standing: Uint8Array): Promise<StateExport | string>;
+  /** Whether the history of another replica, which stands there, is a beginning of this one's. */
+  compareHistory(kv: KvReader, group: GroupId, machine: Machine, standing: Uint8Array): HistoryVerdict;
   /** What is to follow the state of this machine. */
   importState(kv: KvReader, group: GroupId, machine: Machine): StateImport;
   /**

@@ -10,10 +10,10 @@
 import { assert, ByteWriter, compareBytes, NO_BYTES, toHex } from '#base';
 import { type Applied, NO_DEFINITIONS } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
+import { chainHashOf } from './compare-history.ts';
 import { unexpectedRow } from './corruption.ts';
 import type { DefinitionLedger } from './definition-ledger.ts';
 import { digestBytes, type ReadRecord, writeDefinitionRecord } from './definition-record.ts';
-import { genesisHash } from './facts.ts';
 import { decodeStanding, type Standing } from './history-import.ts';
 import type { LogPlace, Page } from './page.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
@@ -198,11 +198,6 @@ export class HistoryExport {
       this.#mark.revision,
     ]);
   }
-}
-
-function chainHashOf(reader: DatabaseReader, { rootId }: Applied, revision: number): Uint8Array {
-  if (revision === 0) return genesisHash(reader.source.sha256, rootId);
-  return reader.transaction(revision).chainHash;
 }
 
 interface SentPage {

@@ -56,6 +56,7 @@ export {
 export type { Recovery } from './catalog-recovery.ts';
 export type { Binding, CatalogApplied } from './catalog-rows.ts';
 export { CatalogExport, CatalogImport } from './catalog-snapshot.ts';
+export { compareHistory, differenceBetween, type HistoryVerdict } from './compare-history.ts';
 export { isCorruptRecord, isFaultOfRow } from './corruption.ts';
 export {
   DatabaseMachine,

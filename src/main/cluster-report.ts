@@ -36,6 +36,7 @@ export function renderCluster(cluster: ClusterDescription): string {
     ...(shown.length === 0 ? [] : ['', ...table([['DATABASE', 'ON', 'LEADER', 'LAG', 'STATE'], ...shown.map(rowOf)])]),
     ...(more === 0 ? [] : [`and ${more} more; --json shows all`]),
     ...originLines(shown),
+    ...divergedLines(cluster),
     '',
   ].join('\n');
 }
@@ -110,6 +111,16 @@ function clockOf(aheadMs = 0): string {
 function spanOf(ms: number): string {
   if (ms < HOUR_MS) return `${(ms / 1000).toFixed(1)} s`;
   return ms < 2 * DAY_MS ? `${(ms / HOUR_MS).toFixed(1)} h` : `${Math.round(ms / DAY_MS)} days`;
+}
+
+/** Replicas that serve nothing, and what to do about them. */
+function divergedLines({ diverged }: ClusterDescription): readonly string[] {
+  if (diverged.length === 0) return [];
+  const lines = diverged.map(
+    ({ node, title, reason }) =>
+      `DIVERGED: node ${node} holds another history of the ${title}, and serves nothing of it: ${reason}`,
+  );
+  return ['', ...lines, 'keep a copy of the data directory, then replace the node (docs/operations/recovery.md)'];
 }
 
 /** What needs somebody's attention first. */

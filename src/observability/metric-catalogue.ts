@@ -258,6 +258,10 @@ export const GAUGES: Table<GaugeLabels> = {
     labels: NONE,
   },
   cairn_raft_proposals_pending: { help: 'Proposals that wait to be committed and applied.', labels: NONE },
+  cairn_replicas_diverged: {
+    help: 'Replicas on this node that hold another history than their groups: they serve nothing, and the node is to be replaced. See the log for replica-diverged.',
+    labels: NONE,
+  },
   cairn_replication_memory_bytes: {
     help: 'Bytes that all databases hold of entries and requests that are not settled yet: not committed, not applied, or not known to all copies. The setting replication-memory-bytes bounds it.',
     labels: NONE,

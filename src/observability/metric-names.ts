@@ -176,6 +176,7 @@ export interface GaugeLabels {
   readonly cairn_raft_committed_index: NoLabels;
   readonly cairn_raft_applied_index: NoLabels;
   readonly cairn_raft_proposals_pending: NoLabels;
+  readonly cairn_replicas_diverged: NoLabels;
   readonly cairn_replication_memory_bytes: NoLabels;
   readonly cairn_recorded_time_ahead_seconds: NoLabels;
   readonly cairn_clock_offset_seconds: PeerLabels;

@@ -8,6 +8,7 @@
  */
 import { toTerm } from '#base';
 import type { CampaignIgnored, Effect } from './effect.ts';
+import { isNotBehind } from './entry.ts';
 import { refuseReads } from './follow.ts';
 import { lastId } from './log.ts';
 import { tally } from './quorum.ts';
@@ -56,5 +57,6 @@ export function campaign(state: RaftState, nowMs: number, isTransfer: boolean): 
 
 function obstacle(state: RaftState): CampaignIgnored | undefined {
   if (!mayVote(state)) return 'not-a-voter';
-  return state.installing === undefined ? undefined : 'installing';
+  if (state.installing !== undefined) return 'installing';
+  return isNotBehind(lastId(state.log), state.owed) ? undefined : 'owing';
 }

@@ -73,6 +73,7 @@ function releasable(state: RaftState, room: number = Number.POSITIVE_INFINITY): 
 function promisedVote(before: RaftState, after: RaftState): readonly Effect[] {
   const { term, vote } = after.durable;
   const isNew = before.durable.term !== term || before.durable.vote !== vote;
-  if (!isNew || vote === undefined || vote === after.config.self || term !== after.hardState.term) return [];
+  if (!isNew || after.isDiverged || vote === undefined || vote === after.config.self || term !== after.hardState.term)
+    return [];
   return [send(vote, { kind: 'vote-reply', term, isGranted: true, commit: commitId(after) })];
 }

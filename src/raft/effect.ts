@@ -10,7 +10,7 @@
  *   - anything else is answered by nothing.
  */
 import type { LogIndex, Term } from '#base';
-import type { Entry, Snapshot } from './entry.ts';
+import type { Entry, EntryId, Snapshot } from './entry.ts';
 import type { Membership } from './membership.ts';
 import type { Message } from './message.ts';
 import type { ReplicaId } from './quorum.ts';
@@ -103,7 +103,7 @@ export type Effect =
   | { readonly kind: 'read-refused'; readonly id: number; readonly refusal: Refusal }
   | { readonly kind: 'fact'; readonly fact: Fact };
 
-export type CampaignIgnored = 'not-a-voter' | 'campaigning' | 'leading' | 'installing';
+export type CampaignIgnored = 'not-a-voter' | 'campaigning' | 'leading' | 'installing' | 'owing';
 export type TransferIgnored = 'not-leader' | 'not-a-voter' | 'already-leader' | 'already-transferring';
 
 /** What happened, for logs and metrics. Nothing depends on it. */
@@ -116,6 +116,18 @@ export type Fact =
   | { readonly kind: 'membership-changed'; readonly index: LogIndex; readonly membership: Membership }
   | { readonly kind: 'campaign-ignored'; readonly reason: CampaignIgnored }
   | { readonly kind: 'completion-ignored'; readonly term: Term; readonly index: LogIndex }
+  /** The leader has another entry where this replica has a committed one, and nobody changes what is committed. */
+  | {
+      readonly kind: 'diverged';
+      readonly leader: ReplicaId;
+      readonly index: LogIndex;
+      readonly here: Term;
+      readonly there: Term;
+    }
+  /** A member lacks an entry that it had acknowledged, up to this one: its disk was put back. It gets them again. */
+  | { readonly kind: 'acknowledged-lost'; readonly replica: ReplicaId; readonly acknowledged: EntryId }
+  /** Two lead in one term: a voter has forgotten its vote, for its disk was put back. */
+  | { readonly kind: 'second-leader'; readonly term: Term; readonly from: ReplicaId }
   /** A vote was asked for while the leader is alive. */
   | { readonly kind: 'vote-request-ignored'; readonly from: ReplicaId; readonly term: Term }
   /** Too few voters have answered for a whole election window. */

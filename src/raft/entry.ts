@@ -41,3 +41,8 @@ const ENTRY_BYTES = 64;
 export function memoryBytes(entries: readonly Entry[]): number {
   return payloadBytes(entries) + entries.length * ENTRY_BYTES;
 }
+
+/** Whether a log that ends with the first has everything that one that ends with the other has, if both are right. */
+export function isNotBehind(last: EntryId, other: EntryId): boolean {
+  return last.term > other.term || (last.term === other.term && last.index >= other.index);
+}

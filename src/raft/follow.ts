@@ -1,11 +1,18 @@
 /**
  * How any role ends: as a follower. What waited for the role that ends is refused here, so that nobody waits for ever.
+ *
+ * And what a replica still does for its group when disks have lost what they had promised:
+ *
+ *   R15 A replica whose committed entries are not those of its group votes, acknowledges and says nothing any more.
+ *   R16 A replica that lacks what it is known to have acknowledged votes as if it had it, and does not campaign before.
  */
 import type { Term } from '#base';
 import type { Effect } from './effect.ts';
+import { type EntryId, isNotBehind } from './entry.ts';
+import { lastId } from './log.ts';
 import type { ReplicaId } from './quorum.ts';
 import { followerOf, type Role } from './role.ts';
-import { andThen, armElection, mayVote, persist, type RaftState, type Step } from './state.ts';
+import { andThen, armElection, mayVote, persist, type RaftState, type Step, unchanged } from './state.ts';
 import { NO_TIMERS } from './timers.ts';
 
 /** Follows `leader`, or nobody yet, in the term that it is in. */
@@ -26,6 +33,24 @@ export function enterTerm(state: RaftState, term: Term, leader: ReplicaId | unde
     state: followed,
     effects: [persist(followed, [], true)],
   }));
+}
+
+/**
+ * What is committed here is not what the group has committed: this replica takes part in nothing any more (R15). Its
+ * log stays as it is.
+ */
+export function diverge(state: RaftState, nowMs: number): Step {
+  return state.isDiverged ? unchanged(state) : follow({ ...state, isDiverged: true }, undefined, nowMs);
+}
+
+/**
+ * This replica had acknowledged everything up to this entry, and a quorum may have counted on that: it votes for nobody
+ * who lacks it, and does not lead before it has it again (R16).
+ */
+export function owe(state: RaftState, acknowledged: EntryId, nowMs: number): Step {
+  if (isNotBehind(lastId(state.log), acknowledged) || isNotBehind(state.owed, acknowledged)) return unchanged(state);
+  const owing: RaftState = { ...state, owed: acknowledged };
+  return state.role.kind === 'follower' ? unchanged(owing) : follow(owing, undefined, nowMs);
 }
 
 /** Refuses the reads of this replica that wait in the role. Those that others forwarded end with their own roles. */

@@ -9,8 +9,8 @@ import { assert, toLogIndex, unreachable } from '#base';
 import { campaign } from './campaign.ts';
 import { learnCommit } from './commit.ts';
 import type { Effect } from './effect.ts';
-import type { Entry, Snapshot } from './entry.ts';
-import { refuseReads } from './follow.ts';
+import type { Entry, EntryId, Snapshot } from './entry.ts';
+import { diverge, refuseReads } from './follow.ts';
 import { append, lastId, lastWithin, termAt, truncateFrom } from './log.ts';
 import type { Append, LeaderMessage, ReadReply } from './message.ts';
 import type { ReplicaId } from './quorum.ts';
@@ -96,7 +96,6 @@ function answer(state: RaftState, from: ReplicaId, message: LeaderMessage, nowMs
 /** Knows the leader, and has heard of it just now. */
 function hear(state: RaftState, from: ReplicaId, nowMs: number): Step {
   const role = followerIn(state);
-  assert(role.leader === undefined || role.leader === from, 'R13: a term has one leader', [role.leader, from]);
   const heard: RaftState = { ...state, role: { ...role, leader: from, heardMs: nowMs } };
   const armed = mayVote(state) ? armElection(heard, nowMs) : heard;
   if (role.leader === from) return unchanged(armed);
@@ -108,7 +107,8 @@ function hear(state: RaftState, from: ReplicaId, nowMs: number): Step {
 function takeAppend(state: RaftState, from: ReplicaId, message: Append, nowMs: number): Step {
   if (state.installing !== undefined) return unchanged(state);
   const { previous, entries } = message;
-  // What is committed is in every leader's log (R4), so that there the ids need not be compared.
+  const other = otherThan(state, message);
+  if (other !== undefined) return leaveHistory(state, from, other, nowMs);
   if (previous.index > state.commit && termAt(state.log, previous.index) !== previous.term) {
     const { term } = state.hardState;
     const hint = lastWithin(state.log, previous);
@@ -122,6 +122,22 @@ function takeAppend(state: RaftState, from: ReplicaId, message: Append, nowMs: n
       verified <= learned.log.persisted ? acknowledgeAppends(learned) : unchanged(learned),
     );
   });
+}
+
+/**
+ * The first entry of the leader that is not the one that is committed here. What is committed is in every leader's log
+ * (R4), unless a disk has lost what it had acknowledged. Below the log in memory nothing is known of terms.
+ */
+function otherThan({ log, commit }: RaftState, { previous, entries }: Append): EntryId | undefined {
+  if (previous.index > commit) return undefined;
+  const isOther = ({ index, term }: EntryId): boolean => index <= commit && (termAt(log, index) ?? term) !== term;
+  return isOther(previous) ? previous : entries.find(isOther);
+}
+
+function leaveHistory(state: RaftState, leader: ReplicaId, { index, term }: EntryId, nowMs: number): Step {
+  const here = termAt(state.log, index) ?? term;
+  const fact: Effect = { kind: 'fact', fact: { kind: 'diverged', leader, index, here, there: term } };
+  return andThen({ state, effects: [fact] }, (told) => diverge(told, nowMs));
 }
 
 /** Adds the entries that are missing; the first that differs, and whatever is behind it, gives way (R10). */

@@ -24,8 +24,8 @@
  *   R10 What is committed is never overwritten, and a follower acknowledges only what it has seen to be its leader's.
  *   R11 The membership that holds is the last committed one; at most one behind it is in the log, it is its neighbour,
  *       and it was appended by a leader that had committed in its own term.
- *   R12 A leader's knowledge of a member only grows, and what is in flight to it keeps within the window.
- *   R13 A term has one leader.
+ *   R12 What a leader knows a member to hold grows until that one denies it; what is in flight keeps within the window.
+ *   R13 A term has one leader, and whoever has heard of one listens to no other.
  *   R14 Beats of a replica in which nothing happens may be noted, and its times set later: the state is the same.
  */
 

@@ -2,7 +2,7 @@
  * Everything that can happen to a group: the whole input alphabet of `step`. Every role answers every input.
  */
 import type { LogIndex, Term } from '#base';
-import type { Entry, Snapshot } from './entry.ts';
+import type { Entry, EntryId, Snapshot } from './entry.ts';
 import type { Target } from './membership.ts';
 import type { Message } from './message.ts';
 import type { ReplicaId } from './quorum.ts';
@@ -72,6 +72,10 @@ export type Input =
   /** The leader is gone for certain (all its connections were reset): no need to be loyal to it any longer. */
   | { readonly kind: 'forget-leader' }
   | Receive
+  /** What is committed here is not what the group has committed, as the runtime has found out. */
+  | { readonly kind: 'diverge' }
+  /** The leader knows that this replica had acknowledged everything up to this entry, which it lacks. */
+  | { readonly kind: 'owe'; readonly acknowledged: EntryId }
   /** Add entries with these payloads, in this order. Payloads are not empty: empty is the leader's no-op. */
   | { readonly kind: 'propose'; readonly payloads: readonly Uint8Array[] }
   | Persisted
@@ -90,6 +94,9 @@ export type Input =
   | LeaderInput;
 
 /** What the role decides about; the rest is the same for every role (raft.ts). */
-export type RoleInput = Exclude<Input, { readonly kind: 'receive' | 'applied' | 'snapshot-installed' }>;
+export type RoleInput = Exclude<
+  Input,
+  { readonly kind: 'receive' | 'diverge' | 'owe' | 'applied' | 'snapshot-installed' }
+>;
 
 export type InputKind = Input['kind'];

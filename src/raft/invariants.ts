@@ -19,8 +19,10 @@ export function checkState(state: RaftState): void {
   checkMembership(state);
   const { role, timers } = state;
   const { incoming, outgoing } = state.membership.voters;
-  const campaigns = [...incoming, ...outgoing].includes(state.config.self) && role.kind !== 'leader';
+  const { isDiverged, config } = state;
+  const campaigns = [...incoming, ...outgoing].includes(config.self) && role.kind !== 'leader' && !isDiverged;
   assert((timers.election !== undefined) === campaigns, 'R11: only a voter that does not lead will campaign', timers);
+  assert(!isDiverged || (role.kind === 'follower' && role.leader === undefined), 'R15: it takes part in nothing', role);
   if (role.kind === 'follower') checkFollower(state, role);
   if (role.kind === 'candidate') checkCandidate(state, role);
   if (role.kind === 'leader') checkLeader(state, role);

@@ -6,10 +6,12 @@
  * Its own disk is one voter among the others: nothing commits because it was appended, only because a quorum reports
  * it durable.
  */
-import { assert, unreachable } from '#base';
+import { assert, type LogIndex, unreachable } from '#base';
 import { beat, takeBeatAck } from './beats.ts';
 import { believe, ignoreCompletion } from './durability.ts';
 import type { Effect, Refusal } from './effect.ts';
+import type { EntryId } from './entry.ts';
+import { owe } from './follow.ts';
 import type { Persisted, RoleInput, SnapshotSent } from './input.ts';
 import { advance, appendEntries } from './leading.ts';
 import { lastId } from './log.ts';
@@ -60,11 +62,11 @@ export function hearFollower(state: RaftState, from: ReplicaId, message: Followe
   switch (message.kind) {
     case 'append-ack': {
       const { match } = message;
-      assert(match <= lastId(state.log).index, 'R10: nobody holds more of this log than there is', [from, match]);
+      if (match > lastId(state.log).index) return leaveLead(heard, match, nowMs);
       return advance(progressed(heard, from, { kind: 'acknowledged', match }), nowMs);
     }
     case 'append-reject':
-      return replicate(takeRejection(heard, from, message));
+      return andThen(takeRejection(heard, from, message), replicate);
     case 'beat-ack': {
       const resumed = progressed(heard, from, { kind: 'beat-acknowledged' });
       return andThen(replicate(takeBeatAck(resumed, from, message)), confirmReads);
@@ -74,6 +76,13 @@ export function hearFollower(state: RaftState, from: ReplicaId, message: Followe
     default:
       return unreachable(message);
   }
+}
+
+/** Somebody holds more of what this replica has written in this term than it has itself: its disk was put back. */
+function leaveLead(state: RaftState, index: LogIndex, nowMs: number): Step {
+  const acknowledged: EntryId = { index, term: state.hardState.term };
+  const fact: Effect = { kind: 'fact', fact: { kind: 'acknowledged-lost', replica: state.config.self, acknowledged } };
+  return andThen({ state, effects: [fact] }, (told) => owe(told, acknowledged, nowMs));
 }
 
 function tick(state: RaftState, nowMs: number): Step {

@@ -19,7 +19,7 @@ import { assert, type LogIndex, toLogIndex, unreachable } from '#base';
 
 export interface Probe {
   readonly kind: 'probe';
-  /** The member's disk holds the leader's log up to here. Never goes back. */
+  /** The member's disk holds the leader's log up to here. Goes back only when the member says that it does not. */
   readonly match: LogIndex;
   /** The next entry to send. */
   readonly next: LogIndex;
@@ -128,9 +128,11 @@ function probing(progress: Probe, event: ProgressEvent): Progress {
       // An answer of earlier times says nothing about where the logs part now.
       return event.match < match ? progress : stream(event.match);
     case 'rejected': {
-      if (event.previous !== next - 1 || event.previous <= match || progress.waitsFor === 'storage') return progress;
+      if (event.previous !== next - 1 || progress.waitsFor === 'storage') return progress;
       const agreed = Math.min(event.agreed, event.previous - 1);
-      return { ...progress, next: toLogIndex(Math.max(agreed, match) + 1), waitsFor: 'nothing' };
+      // What it had acknowledged is not there any more: its disk was put back, and counts for nothing.
+      const left = event.previous === match ? toLogIndex(0) : match;
+      return { ...progress, match: left, next: toLogIndex(Math.max(agreed, left) + 1), waitsFor: 'nothing' };
     }
     case 'beat-acknowledged':
       // It is there, and has not answered: the message or its answer was lost.
@@ -171,7 +173,7 @@ function replicating(progress: Replicate, event: ProgressEvent): Progress {
     case 'acknowledged':
       return event.match <= match ? progress : withMatch(progress, event.match);
     case 'rejected':
-      return event.previous <= match ? progress : probeFrom(match);
+      return event.previous < match ? progress : probeFrom(match);
     case 'unreachable':
       return probeFrom(match);
     default:

@@ -6,6 +6,7 @@ import { unreachable } from '#base';
 import { stepCandidate } from './candidate.ts';
 import { settleMembership } from './commit.ts';
 import { handOut, recordApplied } from './durability.ts';
+import { diverge, owe } from './follow.ts';
 import { stepFollower } from './follower.ts';
 import { snapshotInstalled } from './following.ts';
 import type { Input, RoleInput } from './input.ts';
@@ -22,6 +23,8 @@ export function step(state: RaftState, input: Input, nowMs: number): Step {
 function stepAny(state: RaftState, input: Input, nowMs: number): Step {
   // What is left over is a `RoleInput`, over which every role is total.
   if (input.kind === 'receive') return receive(state, input.from, input.message, nowMs);
+  if (input.kind === 'diverge') return diverge(state, nowMs);
+  if (input.kind === 'owe') return owe(state, input.acknowledged, nowMs);
   if (input.kind === 'applied') return recordApplied(state, input);
   if (input.kind === 'snapshot-installed') {
     return andThen(snapshotInstalled(state, input.snapshot), (installed) => settleMembership(installed, nowMs));

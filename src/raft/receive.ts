@@ -20,12 +20,25 @@ import { answerPreVote, answerVote, disturbs, refuseStale } from './voting.ts';
 
 export function receive(state: RaftState, from: ReplicaId, message: Message, nowMs: number): Step {
   const { term } = state.hardState;
+  if (state.isDiverged) return unchanged(state);
   if (message.term < term) return answerStale(state, from, message);
   if (disturbs(state, message, nowMs)) {
     const fact = { kind: 'vote-request-ignored', from, term: message.term } as const;
     return { state, effects: [{ kind: 'fact', fact }] };
   }
+  if (isSecond(state, from, message)) {
+    return { state, effects: [{ kind: 'fact', fact: { kind: 'second-leader', term, from } }] };
+  }
   return andThen(align(state, from, message, nowMs), (aligned) => deliver(aligned, from, message, nowMs));
+}
+
+/**
+ * Whether the term has a leader already, which is another one (R13). Whoever has heard of one does not listen to the
+ * other, so that one of them lacks a quorum, and gives way.
+ */
+function isSecond({ hardState, role }: RaftState, from: ReplicaId, message: Message): boolean {
+  if (message.term !== hardState.term || !isFromLeader(message)) return false;
+  return role.kind === 'leader' || (role.kind === 'follower' && role.leader !== undefined && role.leader !== from);
 }
 
 /** Brings term and role to where the message can be answered. */

@@ -60,10 +60,20 @@ export function withPeer(state: RaftState, id: ReplicaId, peer: Peer): RaftState
   return { ...state, role: { ...role, peers: new Map(role.peers).set(id, peer) } };
 }
 
-/** A member's log parts from this one: goes back as far as both sides know they must. */
-export function takeRejection(state: RaftState, from: ReplicaId, { rejected, hint }: AppendReject): RaftState {
+/**
+ * A member's log parts from this one: goes back as far as both sides know they must. One that lacks what it had
+ * acknowledged has had its disk put back: nothing that it acknowledged counts any more, and it gets everything again.
+ */
+export function takeRejection(state: RaftState, from: ReplicaId, { rejected, hint }: AppendReject): Step {
   const agreed = lastWithin(state.log, hint).index;
-  return progressed(state, from, { kind: 'rejected', previous: rejected, agreed });
+  const taken = progressed(state, from, { kind: 'rejected', previous: rejected, agreed });
+  const acknowledged = leaderOf(state).peers.get(from)?.progress.match ?? toLogIndex(0);
+  const left = leaderOf(taken).peers.get(from)?.progress.match ?? acknowledged;
+  if (left === acknowledged) return unchanged(taken);
+  // Below the log in memory no entry is of a later term.
+  const term = termAt(state.log, acknowledged) ?? state.log.base.term;
+  const fact = { kind: 'acknowledged-lost', replica: from, acknowledged: { index: acknowledged, term } } as const;
+  return { state: taken, effects: [{ kind: 'fact', fact }] };
 }
 
 /** Storage has answered: its entries go out, or a snapshot if it has dropped them. */

@@ -7,7 +7,7 @@
 import { assert, type LogIndex, toLogIndex } from '#base';
 import type { Config } from './config.ts';
 import type { Effect, HardState, Persist } from './effect.ts';
-import type { Entry, EntryId, Snapshot } from './entry.ts';
+import { type Entry, type EntryId, ORIGIN, type Snapshot } from './entry.ts';
 import { type Log, lastId, recoveredLog, termAt } from './log.ts';
 import type { Membership } from './membership.ts';
 import type { Message } from './message.ts';
@@ -34,6 +34,10 @@ export interface RaftState {
   /** A snapshot that is taking the place of the log; nothing is appended meanwhile. */
   readonly installing: Snapshot | undefined;
   readonly timers: Timers;
+  /** What is committed here is not what the group has committed: it takes part in nothing any more (R15). */
+  readonly isDiverged: boolean;
+  /** It had acknowledged entries up to this one, and its disk was put back since: it votes as if it had them (R16). */
+  readonly owed: EntryId;
   /** State of the generator that spreads elections; not 0. */
   readonly random: number;
   readonly role: Role;
@@ -97,6 +101,8 @@ export function openReplica(
     applying: base.index,
     applied: base.index,
     installing: undefined,
+    isDiverged: false,
+    owed: ORIGIN,
     timers: NO_TIMERS,
     random: (clock.seed | 0) === 0 ? 1 : clock.seed | 0,
     role: followerOf(undefined, clock.nowMs),
@@ -117,9 +123,9 @@ export function changesIn(entries: readonly Entry[]): readonly Change[] {
 
 const NO_CHANGES: readonly Change[] = [];
 
-/** Whether this replica is a voter, as far as it knows. */
+/** Whether this replica is a voter, as far as it knows, of the history that it holds. */
 export function mayVote(state: RaftState): boolean {
-  return isVoter(state.membership.voters, state.config.self);
+  return !state.isDiverged && isVoter(state.membership.voters, state.config.self);
 }
 
 /** The last entry that this replica knows to be committed. */

@@ -15,7 +15,8 @@ import type { RaftState, Step } from './state.ts';
 export function checkStep(before: RaftState, input: Input, { state: after, effects }: Step): void {
   checkState(after);
   checkNothingGoesBack(before, input, after);
-  checkRole(before, after);
+  checkRole(before, input, after);
+  if (before.isDiverged) checkIsGone(after, effects);
   if (input.kind !== 'snapshot-installed') checkPersists(before, after, effects);
   for (const effect of effects) checkEffect(before, after, effect);
 }
@@ -36,7 +37,16 @@ function checkNothingGoesBack(before: RaftState, input: Input, after: RaftState)
   }
 }
 
-function checkRole(before: RaftState, after: RaftState): void {
+function checkIsGone(after: RaftState, effects: readonly Effect[]): void {
+  assert(after.isDiverged, 'R15: a replica with another history stays out of the group', after.role);
+  assert(
+    effects.every(({ kind }) => kind !== 'send'),
+    'R15: a replica with another history says nothing',
+    effects,
+  );
+}
+
+function checkRole(before: RaftState, input: Input, after: RaftState): void {
   const isSameTerm = before.hardState.term === after.hardState.term;
   if (before.role.kind !== 'leader' || !isSameTerm) return;
   if (after.commit > before.commit) {
@@ -50,7 +60,9 @@ function checkRole(before: RaftState, after: RaftState): void {
   assert(after.role.round >= before.role.round, 'R5: a round is never numbered again', after.role.round);
   for (const [id, peer] of before.role.peers) {
     const match = after.role.peers.get(id)?.progress.match ?? peer.progress.match;
-    assert(match >= peer.progress.match, 'R12: what a member is known to hold never goes back', [id, match]);
+    const says = input.kind === 'receive' && input.from === id && input.message.kind === 'append-reject';
+    const isKept = match >= peer.progress.match || (says && match === 0);
+    assert(isKept, 'R12: what a member is known to hold goes back only when it says so', [id, match]);
   }
 }
 

@@ -6,7 +6,7 @@
  * a broken link disturbs nobody. Only an election that the leader itself has asked for passes.
  */
 import { assert } from '#base';
-import type { EntryId } from './entry.ts';
+import { type EntryId, isNotBehind } from './entry.ts';
 import { follow } from './follow.ts';
 import { lastId } from './log.ts';
 import type { Message, PreVoteRequest, VoteRequest } from './message.ts';
@@ -71,6 +71,5 @@ function isFree(state: RaftState, candidate: ReplicaId): boolean {
 
 /** Whether a log that ends with `last` has everything that may be committed, as far as this one can tell. */
 function isUpToDate(state: RaftState, last: EntryId): boolean {
-  const own = lastId(state.log);
-  return last.term > own.term || (last.term === own.term && last.index >= own.index);
+  return isNotBehind(last, lastId(state.log)) && isNotBehind(last, state.owed);
 }

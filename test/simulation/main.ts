@@ -13,6 +13,8 @@
  *   npm run sim -- --seeds 200 --definitions       with components that are defined, changed and deleted besides
  *   npm run sim -- --seeds 200 --times             with effective times, and questions by them and by recorded times
  *   npm run sim -- --seeds 200 --cuts              with stores that lose what they wrote last, and logs that lose a segment
+ *   npm run sim -- --seeds 200 --restored          with a volume that is put back to an earlier copy (faults/put-back.ts), and
+ *                                                  nothing else
  *   npm run sim -- --seeds 200 --unchecked         without the invariants of #raft, which are checked after every step
  *
  * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.

@@ -13,8 +13,18 @@ export interface Modes {
   readonly times?: boolean | undefined;
   /** Whether stores lose what they wrote last, synced or not, and logs a segment. */
   readonly cuts?: boolean | undefined;
+  /** Whether the volume of one of three nodes is put back to an earlier copy, and nothing else happens. */
+  readonly restored?: boolean | undefined;
   /** Whether the invariants of #raft are not checked after every step, for whoever asks what they cost. */
   readonly unchecked?: boolean | undefined;
 }
 
-export const MODES: readonly (keyof Modes)[] = ['aimed', 'lanes', 'definitions', 'times', 'cuts', 'unchecked'];
+export const MODES: readonly (keyof Modes)[] = [
+  'aimed',
+  'lanes',
+  'definitions',
+  'times',
+  'cuts',
+  'restored',
+  'unchecked',
+];

@@ -20,6 +20,7 @@ import {
   drawTraps,
   type Fault,
 } from './faults/plan.ts';
+import { asPutBack, type Story as PutBackStory, putBack } from './faults/put-back.ts';
 import {
   asAimed,
   asCluster,
@@ -111,6 +112,10 @@ const MANY_NODES = 7;
 const OVER_US = 5 * SECOND_US;
 /** Who defines components, where somebody does. */
 const DEFINERS = 2;
+const PUT_BACK_NODES = 3;
+const PUT_BACK_US_MAX = 600 * SECOND_US;
+/** What those who watch a cluster say begins with its number. */
+const INVARIANT = /^I\d/;
 const SETTLE_US_MAX = 30 * SECOND_US;
 const STILL_US_MAX = 90 * SECOND_US;
 /** Each node is restarted in seconds, or with force after ten; twice from one release to the next. */
@@ -166,6 +171,7 @@ class Run {
   readonly #hasLanes: boolean;
   readonly #hasDefinitions: boolean;
   readonly #story: Story | undefined;
+  readonly #putBackStory: PutBackStory;
   #evidence: Evidence | undefined;
   #undecided = 0;
   #isOver = false;
@@ -176,10 +182,11 @@ class Run {
     this.#simulator = new Simulator(seed, listener);
     const swarm = this.#simulator.random('swarm');
     const ranges = drawSwarm(swarm.split('ranges'));
-    const nodeCount = nodes ?? nodesOf(seed);
+    const nodeCount = modes.restored === true ? PUT_BACK_NODES : (nodes ?? nodesOf(seed));
     const few = nodeCount === 1 ? ranges : asCluster(ranges, nodeCount, this.#simulator.random('cluster'));
     const drawn = nodeCount < MANY_NODES ? few : asPeopled(few, this.#simulator.random('many names'));
     this.#isAimed = modes.aimed === true;
+    this.#putBackStory = this.#simulator.random('story of volumes').pick(['alive', 'parted']);
     const mood = this.#simulator.random('mood');
     const isRestless = mood.chance(this.#isAimed ? 0.35 : 0.15);
     const restless = isRestless ? asRestless(drawn) : drawn;
@@ -198,7 +205,8 @@ class Run {
     const timed = modes.times === true ? { ...linked, habits: { ...linked.habits, isTimed: true } } : linked;
     const isSegmented = modes.cuts === true && this.#simulator.random('segments').chance(SEGMENTED_SHARE);
     const cut = isSegmented ? asSegmented(timed, this.#simulator.random('checkpoints')) : timed;
-    this.#swarm = modes.unchecked === true ? { ...cut, node: { ...cut.node, checksSteps: false } } : cut;
+    const calm = modes.restored === true ? asPutBack(cut) : cut;
+    this.#swarm = modes.unchecked === true ? { ...calm, node: { ...calm.node, checksSteps: false } } : calm;
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : chosenFrom(planned, faults);
     this.#network = new Network(this.#simulator);
@@ -211,7 +219,7 @@ class Run {
       onDown: (node) => {
         for (const connection of this.#connections) connection.lose(node);
       },
-      onMisbehaviour: (what) => this.#problem(what),
+      onMisbehaviour: (what) => this.#misbehaved(what),
     });
     this.#nemesis = new Nemesis({
       simulator: this.#simulator,
@@ -274,6 +282,10 @@ class Run {
     simulator.note(`seed ${simulator.seed}: ${JSON.stringify(this.#swarm)}`);
     this.#cluster.start();
     if (this.#swarm.cluster?.startsFormed === true) await this.#until(() => this.#cluster.isFormed, FORMED_US_MAX);
+    if (this.#modes.restored === true) {
+      await this.#within(PUT_BACK_US_MAX, () => this.#putBack());
+      return this.#result();
+    }
     const beganUs = simulator.nowUs;
     this.#nemesis.schedule(this.#faults);
     const clients = this.#startClients();
@@ -283,6 +295,19 @@ class Run {
     this.#nemesis.heal();
     if (!this.#isStuck()) await this.#live(clients);
     return this.#result();
+  }
+
+  async #putBack(): Promise<boolean> {
+    const { simulator, cluster } = { simulator: this.#simulator, cluster: this.#cluster };
+    const onProblem = (what: string): void => this.#problem(what);
+    await putBack({ simulator, cluster, writer: this.#connect('writer'), story: this.#putBackStory, onProblem });
+    return true;
+  }
+
+  /** A voter that has forgotten its vote breaks what Raft rests on: only what is found out counts then. */
+  #misbehaved(what: string): void {
+    if (this.#putBackStory === 'parted' && this.#modes.restored === true && INVARIANT.test(what)) return;
+    this.#problem(what);
   }
 
   /** Serves again, and says the truth. */

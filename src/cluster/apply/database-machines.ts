@@ -8,16 +8,20 @@ import {
   CatalogExport,
   CatalogImport,
   CatalogMachine,
+  compareHistory,
   copyRows,
   DatabaseMachine,
   DatabaseReader,
   type DatabaseSource,
+  decodeStanding,
+  differenceBetween,
   encodeCatalogEntry,
   encodeStanding,
   faultInForwardedEntry,
   HistoryExport,
   HistoryImport,
   type HistoryUnit,
+  type HistoryVerdict,
   type RangeNeed,
   type Recovery,
   RowKeys,
@@ -97,11 +101,18 @@ export const databaseMachines: Machines = {
     if (fault !== undefined) return fault;
     return { members: held(from.group), next: async (bytesMax) => from.next(bytesMax) };
   },
+  compareHistory: (kv, group, machine, bytes) => {
+    const standing = decodeStanding(bytes);
+    if (standing === undefined) return 'beyond';
+    return machine instanceof CatalogAdapter
+      ? machine.compare(standing)
+      : compareHistory(sourceOf(kv, group), standing);
+  },
   importState: (kv, group, machine) => {
     const source = sourceOf(kv, group);
     if (group === CATALOG_GROUP) return new CatalogParts(source);
     assert(machine instanceof DatabaseAdapter, 'A group other than the catalog is a database', group);
-    return new HistoryParts(new HistoryImport(source, machine.standing));
+    return new HistoryParts(new HistoryImport(source, machine.whereItStands));
   },
   faultInForwarded: (group, payload) =>
     group === CATALOG_GROUP ? faultInForwardedEntry(payload) : faultInDatabaseEntry(payload),
@@ -140,8 +151,12 @@ class DatabaseAdapter implements Machine {
   }
 
   /** Its revision, with the chain hash. */
-  get standing(): Standing {
+  get whereItStands(): Standing {
     return this.#machine.applied;
+  }
+
+  get standing(): Uint8Array {
+    return encodeStanding(this.#machine.applied);
   }
 
   get recordedTimeMs(): number {
@@ -198,6 +213,18 @@ class CatalogAdapter implements CatalogPort {
 
   get members(): HeldMembership {
     return held(this.#machine.applied.group);
+  }
+
+  get standing(): Uint8Array {
+    const { revision, chainHash } = this.#machine.applied;
+    return encodeStanding({ revision, chainHash });
+  }
+
+  /** Nothing is known of its hashes at earlier revisions; it changes rarely, so that others are soon at this one. */
+  compare({ revision, chainHash }: Standing): HistoryVerdict {
+    const { applied } = this.#machine;
+    if (revision !== applied.revision) return 'beyond';
+    return differenceBetween(`the chain hash of revision ${revision}`, applied.chainHash, chainHash) ?? 'same';
   }
 
   list(): readonly Binding[] {

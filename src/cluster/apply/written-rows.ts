@@ -5,6 +5,7 @@ import type { ClusterWork } from '../core/cluster-work.ts';
 import type { CorePorts } from '../core/core-ports.ts';
 import type { Lifecycle } from '../core/group-lifecycle.ts';
 import type { Group } from '../group/group.ts';
+import type { Histories } from '../group/histories.ts';
 import type { Intake } from '../requests/proposals.ts';
 import type { ReadBarrier } from '../requests/read-barrier.ts';
 import type { Reporter } from '../thread/reporter.ts';
@@ -18,6 +19,7 @@ export interface TellingParts {
   readonly intake: Intake;
   readonly reads: ReadBarrier;
   readonly cluster: ClusterWork;
+  readonly histories: Histories;
 }
 
 export class WrittenRows {
@@ -53,8 +55,9 @@ export class WrittenRows {
 
   #afterApply(group: Group, bytes: number, nowMs: number): void {
     if (!group.isOpen) return;
-    const { checkpointer, reporter, reads, intake } = this.#parts;
+    const { checkpointer, reporter, reads, intake, histories } = this.#parts;
     checkpointer.markDirty(group, bytes, nowMs);
+    histories.written(group);
     if (group.id !== CATALOG_GROUP) reporter.applied({ group: group.id, revision: group.written.revision });
     reads.release(group);
     if (group.isReady) intake.release(group);

@@ -245,7 +245,7 @@ export class ClusterWork {
   }
 
   /** What this node knows of the cluster. */
-  describe(): Omit<ClusterDescription, 'clusterId'> {
+  describe(): Omit<ClusterDescription, 'clusterId' | 'diverged'> {
     const { node, catalog, lifecycle, monotonicMs, clock } = this.#ports;
     return describeHere({
       node,

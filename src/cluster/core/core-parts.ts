@@ -12,14 +12,17 @@ import { WrittenRows } from '../apply/written-rows.ts';
 import { knownLevel } from '../catalog/levels.ts';
 import { AskingPace } from '../group/asking-pace.ts';
 import { Campaigns } from '../group/campaigns.ts';
+import { Divergences } from '../group/divergences.ts';
 import type { Group } from '../group/group.ts';
 import { GroupSteps } from '../group/group-steps.ts';
 import { GroupTimers } from '../group/group-timers.ts';
+import { Histories } from '../group/histories.ts';
 import { Leadership } from '../group/leadership.ts';
 import { NodeMemory } from '../group/node-memory.ts';
 import { Replication } from '../group/replication.ts';
 import { RestingGroups } from '../group/resting-groups.ts';
 import type { CatalogMachine, DurableMark } from '../machine.ts';
+import type { DescribedDivergence } from '../orders/describe.ts';
 import type { SpreadView } from '../placement/placement.ts';
 import { spreadView } from '../placement/spread.ts';
 import { Forwards, type ForwardsPorts } from '../requests/forwards.ts';
@@ -67,6 +70,8 @@ export class CoreParts {
   readonly reads: ReadBarrier;
   readonly leadership: Leadership;
   readonly campaigns: Campaigns;
+  readonly divergences: Divergences;
+  readonly histories: Histories;
   readonly cluster: ClusterWork;
   readonly steps: GroupSteps;
   readonly rest: RestingGroups;
@@ -122,20 +127,20 @@ export class CoreParts {
     this.intake = new Intake({ machines, limits, forwards, memory, clockFar, ...world, ...requests });
     this.reads = new ReadBarrier({ ...requests, limits });
     const { reads, intake } = this;
-    const passOn = (group: Group): void => intake.passOn(group);
-    const release = (group: Group): void => intake.release(group);
     this.leadership = new Leadership({
       limits,
       reporter,
       monotonicMs,
       timers,
       reads,
-      passOn,
-      release,
+      passOn: (group) => intake.passOn(group),
+      release: (group) => intake.release(group),
       isLeaving,
       step,
     });
     this.campaigns = new Campaigns((result) => ports.observer.campaignFailed(result));
+    this.divergences = this.#divergedReplicas(step);
+    this.histories = this.#comparedHistories(step);
     this.cluster = this.#clusterWork(step);
     this.steps = new GroupSteps(ports, this);
     this.rest = this.#restingGroups(step);
@@ -180,6 +185,28 @@ export class CoreParts {
     });
   }
 
+  #divergedReplicas(step: GroupSteps['step']): Divergences {
+    const { kv, turns } = this.#ports;
+    return new Divergences({
+      kv,
+      reporter: this.reporter,
+      step,
+      giveUpIn: (group) => this.leadership.giveUpIn(group),
+      keep: (work) => turns.keep(work),
+    });
+  }
+
+  #comparedHistories(step: GroupSteps['step']): Histories {
+    return new Histories({
+      ...this.#ports,
+      step,
+      find: (id) => this.lifecycle.find(id),
+      level: () => this.catalog.level,
+      post: (to, item) => this.forwards.post(to, item),
+      found: (group, leader, reason) => this.divergences.found(group, leader, reason),
+    });
+  }
+
   #restingGroups(step: GroupSteps['step']): RestingGroups {
     const { replication, timers, lifecycle } = this;
     return new RestingGroups({
@@ -210,7 +237,7 @@ export class CoreParts {
   }
 
   /** Who else may ask, and say something of the catalog. */
-  #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence' | 'departing' | 'clock' | 'held'> {
+  #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence' | 'departing' | 'clock' | 'compared' | 'held'> {
     return {
       held: this.memory.forwarded,
       isKnown: (id) => this.cluster.isKnown(id),
@@ -218,7 +245,16 @@ export class CoreParts {
       fence: (from, item) => this.cluster.fence.take(from, item),
       departing: (from, item) => this.cluster.departures.heard(from, item),
       clock: (from, item) => this.cluster.clocks.heard(from, item),
+      compared: (from, item) => this.histories.take(from, item),
     };
+  }
+
+  /** The replicas of this node that hold another history than their groups, for operators. */
+  describeDiverged(): readonly DescribedDivergence[] {
+    const { node } = this.#ports;
+    return Array.from(this.divergences.known, ({ group, reason }) => {
+      return { node, group, title: this.lifecycle.titleOf(group), reason };
+    });
   }
 
   /** What new databases are placed by. */
@@ -234,11 +270,14 @@ export class CoreParts {
     this.replication.opened(group, tail);
     this.totals.opened(group.raft);
     this.warmer.add(group);
+    this.divergences.opened(group);
   }
 
   #closed(closed: Group): void {
     this.leadership.forget(closed);
     this.campaigns.forget(closed);
+    this.divergences.closed(closed);
+    this.histories.forget(closed);
     this.cluster.forget(closed);
     this.replication.closed(closed);
     this.apply.closed(closed);

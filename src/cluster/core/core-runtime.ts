@@ -67,8 +67,8 @@ export class CoreRuntime implements CoreLink {
 
   /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
-    const { checkpointer, timers, rest, trash, cluster, snapshots } = this.#parts;
-    const waiting = [checkpointer, timers, rest, trash, cluster, snapshots];
+    const { checkpointer, timers, rest, trash, cluster, snapshots, histories } = this.#parts;
+    const waiting = [checkpointer, timers, rest, trash, cluster, snapshots, histories];
     const first = Math.min(...waiting.map(({ deadlineMs }) => deadlineMs ?? Number.POSITIVE_INFINITY));
     return Number.isFinite(first) ? first : undefined;
   }
@@ -82,7 +82,7 @@ export class CoreRuntime implements CoreLink {
 
   /** As it is now; passes over the groups that are led here. */
   get standing(): CoreStanding {
-    const { leadership, rest, feed, totals, memory, cluster, catalog } = this.#parts;
+    const { leadership, rest, feed, totals, memory, cluster, catalog, divergences } = this.#parts;
     const { committedIndex, appliedIndex } = totals.levels;
     return {
       ...countMembers(this.membershipOf(CATALOG_GROUP)),
@@ -96,6 +96,7 @@ export class CoreRuntime implements CoreLink {
         aheadMsMax: this.#ports.limits.clockSkewMsMax,
         nameOf: (group) => catalog.bindingOf(group)?.name,
       }),
+      diverged: divergences.count,
     };
   }
 
@@ -142,8 +143,8 @@ export class CoreRuntime implements CoreLink {
   }
 
   tick(): void {
-    const { apply, replication, timers, steps, rest, cluster, snapshots, leadership, intake, forwards, checkpointer } =
-      this.#parts;
+    const { apply, replication, timers, steps, rest, cluster, snapshots, leadership, histories } = this.#parts;
+    const { intake, forwards, checkpointer } = this.#parts;
     this.#turns.run(() => {
       apply.hurry();
       const nowMs = this.#ports.monotonicMs();
@@ -154,6 +155,7 @@ export class CoreRuntime implements CoreLink {
       cluster.tick(nowMs);
       snapshots.tick(nowMs);
       leadership.tick(nowMs);
+      histories.tick(nowMs);
       intake.takeAgain(forwards.expire(nowMs));
       if (checkpointer.isDue(nowMs)) this.#turns.keep(this.#checkpoint());
       this.#clearTrash(nowMs);
@@ -268,7 +270,7 @@ export class CoreRuntime implements CoreLink {
 
   /** What this node knows of the cluster, for operators. */
   describe(): Omit<ClusterDescription, 'clusterId'> {
-    return this.#parts.cluster.describe();
+    return { ...this.#parts.cluster.describe(), diverged: this.#parts.describeDiverged() };
   }
 
   /** An operator asks something of a node, or of all. Never rejects; unanswered if the core fails. */
@@ -319,9 +321,10 @@ export class CoreRuntime implements CoreLink {
 
   async #recover(recovered: RecoveredLog): Promise<void> {
     const { log } = this.#ports;
-    const { cluster, steps, lifecycle, trash, feed, catalog } = this.#parts;
+    const { cluster, steps, lifecycle, trash, feed, catalog, divergences } = this.#parts;
     log.onPersisted((through, facts) => this.#turns.run(() => steps.persisted(through, facts)));
     log.onFatal((failure) => this.#turns.fail(failure));
+    await divergences.load();
     cluster.begin();
     cluster.skipped();
     await startUp({
@@ -355,6 +358,7 @@ export class CoreRuntime implements CoreLink {
   #endTurn(): void {
     const { snapshots, leadership, cluster, reads, replication, feed, forwards, apply, reporter, warmer } = this.#parts;
     snapshots.advance();
+    this.#parts.divergences.settle();
     leadership.settle();
     cluster.settle();
     reads.settle();

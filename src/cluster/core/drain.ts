@@ -72,7 +72,7 @@ export async function drainCore(ports: DrainPorts): Promise<void> {
   const { handOver } = leadership;
   await turns.until(() => handOver.count === 0 || handOver.isInVain(monotonicMs()) || isAfter(limits.handOverMs));
   turns.closeEars();
-  await Promise.all([clearing(), warmer.running, snapshots.settled(), cluster.settled()]);
+  await Promise.all([clearing(), warmer.running, snapshots.settled(), cluster.settled(), parts.divergences.settled()]);
   while (checkpointer.isDirty || !apply.isIdle) {
     await Promise.all([turns.until(() => apply.isIdle), checkpoint()]);
   }

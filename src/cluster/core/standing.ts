@@ -21,6 +21,8 @@ export interface CoreStanding {
   readonly storeQueue: number;
   /** What all groups hold of entries and of requests that are none yet (C35). */
   readonly heldBytes: number;
+  /** Replicas here that hold another history than their groups (C42). */
+  readonly diverged: number;
   readonly clock: ClockStanding;
   readonly recordedAhead: RecordedAhead | undefined;
 }
@@ -107,7 +109,8 @@ export function observeStanding(metrics: Metrics): (standing: StandingMessage, m
   const held = metrics.gauge('cairn_replication_memory_bytes', {});
   const ahead = metrics.gauge('cairn_recorded_time_ahead_seconds', {});
   // Until the first look, which may be long after the first scrape.
-  for (const gauge of [voters, learners, core, log, store, held, ahead]) gauge.set(0);
+  const diverged = metrics.gauge('cairn_replicas_diverged', {});
+  for (const gauge of [voters, learners, core, log, store, held, ahead, diverged]) gauge.set(0);
   const delays = metrics.histogram('cairn_core_tick_delay_seconds', {});
   const campaigns = {
     lost: metrics.counter('cairn_raft_election_total', { result: 'lost' }),
@@ -121,6 +124,7 @@ export function observeStanding(metrics: Metrics): (standing: StandingMessage, m
     log.set(standing.logQueue);
     store.set(standing.storeQueue);
     held.set(standing.heldBytes);
+    diverged.set(standing.diverged);
     ahead.set((standing.recordedAhead?.aheadMs ?? 0) / MS_PER_SECOND);
     metrics.setSeries(
       'cairn_clock_offset_seconds',

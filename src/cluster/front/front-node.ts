@@ -50,20 +50,19 @@ import type {
   KeyOutcome,
   TransactOutcome,
 } from '../outcome.ts';
-import { definitionUnreadable, draining, notHere, notLeader, payloadTooLarge, titleOf } from '../requests/refusals.ts';
-import type {
-  Commands,
-  CoreLink,
-  CreateRequest,
-  DeleteRequest,
-  Proposal,
-  ReadRequest,
-  Report,
-  Settlement,
-  SpanFact,
-  Token,
-} from '../thread/link.ts';
+import {
+  CATALOG_TITLE,
+  definitionUnreadable,
+  draining,
+  notHere,
+  notLeader,
+  payloadTooLarge,
+  type Title,
+  titleOf,
+} from '../requests/refusals.ts';
+import type { CoreLink, HistoryNote, ReadRequest, Report, Settlement, SpanFact, Token } from '../thread/link.ts';
 import { pastSpan, traceOf } from './core-spans.ts';
+import { DivergedReplicas } from './diverged-replicas.ts';
 import type { FrontObserver } from './observer.ts';
 import { Revisions } from './revisions.ts';
 import {
@@ -74,6 +73,7 @@ import {
   readRevision,
   transactOutcome,
 } from './settled.ts';
+import { Turn } from './turn.ts';
 
 export interface FrontPorts {
   readonly link: CoreLink;
@@ -92,6 +92,8 @@ export interface FrontPorts {
   readonly schedule: (flush: () => void) => void;
   readonly monotonicMs: () => number;
   readonly observer: FrontObserver;
+  /** The core has found something out about the history of a replica. */
+  readonly onHistory?: (note: HistoryNote, title: Title) => void;
   readonly tracer?: Tracer | undefined;
   /** Those of the core. */
   readonly limits?: Pick<CoreLimits, 'leaseMs' | 'leaseRenewMs'>;
@@ -126,6 +128,7 @@ export class FrontNode implements Node {
   readonly #revisions: Revisions;
   readonly #pending = new Slots<Pending>();
   readonly #leaders = new Map<GroupId, NodeId | undefined>();
+  readonly #diverged = new DivergedReplicas();
   /** Groups of which the core has said something since this process began: the first question opens them. */
   readonly #confirmed = new Set<GroupId>();
   #turn: Turn = new Turn();
@@ -164,21 +167,20 @@ export class FrontNode implements Node {
 
   currentCatalog(): Promise<void> | undefined {
     // Nobody is answered any more, and nobody waits until this node's clients see something.
-    if (this.#draining !== undefined) return this.#refuse('read', draining());
-    return this.#lease.take();
+    const refusal = this.#draining === undefined ? this.#diverged.ofCatalog : draining();
+    return refusal === undefined ? this.#lease.take() : this.#refuse('read', refusal);
   }
 
   absence(group: GroupId): DatabaseError | undefined {
     const binding = this.#catalog.bindingOf(group);
     if (binding === undefined) return undefined;
     const ahead = this.#revisions.ahead(group);
-    if (this.#own(binding) !== undefined && ahead === undefined) return undefined;
+    const isHere = this.#own(binding) !== undefined;
+    if (isHere && ahead === undefined && !this.#diverged.has(group)) return undefined;
+    const title = titleOf(binding.name);
     const others = binding.replicas.map(nodeOf).filter((node) => node !== this.identity.node);
-    return notHere(
-      titleOf(binding.name),
-      { group, nodes: others },
-      this.#own(binding) === undefined ? undefined : ahead,
-    );
+    const diverged = this.#diverged.absence(group, title, others);
+    return diverged ?? notHere(title, { group, nodes: others }, isHere ? ahead : undefined);
   }
 
   leaderOf(group: GroupId): LeaderAddress | undefined {
@@ -302,7 +304,7 @@ export class FrontNode implements Node {
     return {
       accepting: this.#leaving === undefined && this.#draining === undefined,
       disk: this.#ports.disk(),
-      knowsCatalog: !this.#lease.isLost,
+      knowsCatalog: !this.#lease.isLost && this.#diverged.ofCatalog === undefined,
       isClockFar: this.#ports.isClockFar?.() ?? false,
       groupCount: this.#catalog.count + 1,
       pendingProposals: this.#pendingProposals,
@@ -422,7 +424,7 @@ export class FrontNode implements Node {
     this.#ports.link.send(commands);
   }
 
-  #take({ catalog, catalogIndex, applied, leaders, admitted, settlements, spans }: Report): void {
+  #take({ catalog, catalogIndex, applied, leaders, admitted, settlements, spans, histories = [] }: Report): void {
     for (const { group, node } of leaders) this.#leaders.set(group, node);
     for (const change of catalog) {
       const before = change.kind === 'moved' ? this.#catalog.lookup(change.binding.name) : undefined;
@@ -431,9 +433,11 @@ export class FrontNode implements Node {
         this.#revisions.remove(change.binding.group);
         this.#confirmed.delete(change.binding.group);
         this.#leaders.delete(change.binding.group);
+        this.#diverged.forget(change.binding.group);
       } else if (change.kind === 'moved' && this.#own(before) !== this.#own(change.binding)) {
         this.#revisions.restart(change.binding.group);
         this.#leaders.delete(change.binding.group);
+        this.#diverged.forget(change.binding.group);
       }
     }
     if (catalogIndex > 0 && this.#draining === undefined) {
@@ -441,10 +445,22 @@ export class FrontNode implements Node {
       this.#schedule();
     }
     for (const { group, revision } of applied) if (this.#catalog.has(group)) this.#revisions.advance(group, revision);
+    for (const note of histories) this.#noteHistory(note);
     for (const token of admitted) this.#pending.get(token)?.onAdmitted?.();
     const nowMs = this.#ports.monotonicMs();
     for (const settlement of settlements) this.#settle(settlement, nowMs);
     if (spans !== undefined) this.#record(spans);
+  }
+
+  /** What a replica with another history has shown counts for nothing; whoever waits for it goes elsewhere. */
+  #noteHistory(note: HistoryNote): void {
+    const { group } = note;
+    const name = this.#catalog.bindingOf(group)?.name;
+    this.#ports.onHistory?.(note, group === CATALOG_GROUP ? CATALOG_TITLE : titleOf(name));
+    if (note.kind !== 'diverged') return;
+    this.#diverged.add(group);
+    this.#confirmed.delete(group);
+    this.#revisions.remove(group);
   }
 
   #record(spans: readonly SpanFact[]): void {
@@ -475,21 +491,5 @@ export class FrontNode implements Node {
 
   #noteRefusal(kind: Pending['kind'], error: DatabaseError): void {
     this.#ports.observer.refused({ error, isProposal: kind === 'proposal' });
-  }
-}
-
-/** The commands of one turn, as they gather. */
-class Turn implements Commands {
-  readonly proposals: Proposal[] = [];
-  readonly creates: CreateRequest[] = [];
-  readonly deletes: DeleteRequest[] = [];
-  readonly reads: ReadRequest[] = [];
-  /** Later reads of a group join the one of the same turn, for the message has not left yet. */
-  sharedReads: Map<GroupId, Promise<Revision>> | undefined;
-  shown = 0;
-  follows = false;
-
-  get isEmpty(): boolean {
-    return this.proposals.length + this.creates.length + this.deletes.length + this.reads.length + this.shown === 0;
   }
 }

@@ -31,6 +31,7 @@ import type { LinksOrder } from '../thread/core-thread-messages.ts';
 import { ClockWatch } from './clock-watch.ts';
 import { type DatabaseQuota, DatabaseQuotas } from './database-quotas.ts';
 import { watchDisk } from './disk-watch.ts';
+import { historyLog } from './diverged-replicas.ts';
 import { FrontNode } from './front-node.ts';
 import { Joining, type JoinOptions } from './joining.ts';
 import { observeFront, observeMeasures } from './observer.ts';
@@ -110,8 +111,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const { copies = COPIES_DEFAULT, replaceAfterMs } = options;
   const kept = { copies, replaceAfterMs, isTraced: options.tracer !== undefined };
   const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, ...kept, links };
-  const order = { kind: 'open', ...parts } as const;
-  const opening = core.open(order);
+  const opening = core.open({ kind: 'open', ...parts });
   options.onRecovering?.();
   const abandon = async (failure: unknown): Promise<never> => {
     await core.abandon();
@@ -140,6 +140,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     monotonicMs: () => performance.now(),
     limits,
     observer: observeFront(metrics),
+    onHistory: historyLog(logger),
     tracer: options.tracer,
     close: async () => {
       clearInterval(looking);

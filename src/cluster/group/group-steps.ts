@@ -15,9 +15,12 @@ import type { Intake } from '../requests/proposals.ts';
 import type { ReadBarrier } from '../requests/read-barrier.ts';
 import type { TracedCalls } from '../requests/traced-calls.ts';
 import type { Snapshots } from '../snapshots/snapshots.ts';
+import type { Reporter } from '../thread/reporter.ts';
 import type { Campaigns } from './campaigns.ts';
+import { type Divergences, differenceOf } from './divergences.ts';
 import type { Group } from './group.ts';
 import type { GroupTimers } from './group-timers.ts';
+import type { Histories } from './histories.ts';
 import type { Leadership } from './leadership.ts';
 import type { Replication } from './replication.ts';
 import type { RestingGroups } from './resting-groups.ts';
@@ -34,6 +37,9 @@ export interface SteppedParts {
   readonly reads: ReadBarrier;
   readonly leadership: Leadership;
   readonly campaigns: Campaigns;
+  readonly divergences: Divergences;
+  readonly histories: Histories;
+  readonly reporter: Reporter;
   readonly cluster: ClusterWork;
   readonly rest: RestingGroups;
   readonly calls: TracedCalls;
@@ -124,9 +130,23 @@ export class GroupSteps {
     const { observer } = this.#ports;
     if (fact.kind === 'became-leader') observer.elected();
     if (fact.kind === 'became-follower' && fact.leader !== undefined) observer.followed();
+    if (fact.kind === 'diverged') this.#leave(group, fact);
+    if (fact.kind === 'acknowledged-lost') {
+      const { index } = fact.acknowledged;
+      const node = nodeOf(fact.replica);
+      this.#parts.reporter.noteHistory({ kind: fact.kind, group: group.id, node, acknowledged: index });
+    }
+    this.#parts.histories.note(group, fact);
     this.#parts.campaigns.note(group, fact);
     this.#parts.replication.note(group, fact, this.#ports.monotonicMs());
     this.#parts.leadership.note(group, fact);
     this.#parts.cluster.note(group, fact);
+  }
+
+  #leave(group: Group, { leader, index, here, there }: Extract<Fact, { readonly kind: 'diverged' }>): void {
+    const [own, other] = [nodeOf(group.self), nodeOf(leader)];
+    const what = `the term of log entry ${index}, which is committed,`;
+    const reason = differenceOf(what, { node: own, value: here }, { node: other, value: there });
+    this.#parts.divergences.found(group, other, reason);
   }
 }

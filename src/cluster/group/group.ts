@@ -59,7 +59,7 @@ export class Group {
   }
 
   /** What is told of all groups at once, and says nothing of times: those need not be set for it. */
-  get timeless(): Pick<RaftState, 'role' | 'log' | 'membership' | 'changes' | 'commit'> {
+  get timeless(): Pick<RaftState, 'role' | 'log' | 'membership' | 'changes' | 'commit' | 'hardState'> {
     return this.#raft;
   }
 
@@ -76,6 +76,11 @@ export class Group {
   /** Whether a snapshot is on its way into state and log: the state is ahead of what the log knows. */
   get isInstalling(): boolean {
     return this.#raft.installing !== undefined;
+  }
+
+  /** Whether it holds another history than its group, and takes part in nothing (R15). */
+  get isDiverged(): boolean {
+    return this.#raft.isDiverged;
   }
 
   /** Everything that was handed out is applied, and the promise to follow the leader of this term is on disk. */

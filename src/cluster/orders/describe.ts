@@ -72,6 +72,15 @@ export interface DescribedDatabase {
   readonly recordedAheadMs?: number;
 }
 
+/** A replica that holds another history than its group, and is used for nothing. */
+export interface DescribedDivergence {
+  readonly node: NodeId;
+  readonly group: GroupId;
+  /** What the group holds, to be read behind an article. */
+  readonly title: string;
+  readonly reason: string;
+}
+
 export interface ClusterDescription {
   /** Who says so. */
   readonly node: NodeId;
@@ -85,6 +94,8 @@ export interface ClusterDescription {
   readonly level: number;
   readonly nodes: readonly DescribedNode[];
   readonly databases: readonly DescribedDatabase[];
+  /** Of those who were heard. */
+  readonly diverged: readonly DescribedDivergence[];
 }
 
 export interface DescriptionParts {
@@ -108,7 +119,7 @@ export function describeHere({
   clock,
   wallMs,
   nowMs,
-}: DescriptionParts): Omit<ClusterDescription, 'clusterId'> {
+}: DescriptionParts): Omit<ClusterDescription, 'clusterId' | 'diverged'> {
   const bindings = catalog.list();
   const databases = bindings.map((binding) => describeDatabase(binding, find(binding.group), { wallMs, nowMs }));
   const group = find(CATALOG_GROUP);
@@ -164,7 +175,8 @@ export function together(own: ClusterDescription, others: readonly ClusterDescri
     ...clockOf(byNode.get(node.node), node.node),
   }));
   const catalogLeader = known.isConfirmed ? known.node : own.catalogLeader;
-  return { ...known, node: own.node, catalogLeader, nodes, databases };
+  const diverged = all.flatMap((each) => each.diverged);
+  return { ...known, node: own.node, catalogLeader, nodes, databases, diverged };
 }
 
 /** Of two that believe to lead, the one whose catalog is further was elected later, or nothing has happened since. */

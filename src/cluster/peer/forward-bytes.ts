@@ -3,7 +3,7 @@
  *
  * ```
  * content   := item*
- * item      := u8 kind, varint session, varint id, fields | fence | leaving | full | clock
+ * item      := u8 kind, varint session, varint id, fields | fence | leaving | full | clock | history
  * propose   := 1   varint group, varint length, payload
  * create    := 2   text name
  * accepted  := 3   varint index, varint term
@@ -12,8 +12,14 @@
  * leaving   := 9
  * full      := 10
  * clock     := 11 (ask) varint asked ms | 12 (told) varint asked ms, varint wall clock ms
+ * history   := u8 13 to 16, varint group, varint replica, varint term, fields
+ * compare   := 13  varint length, standing
+ * same      := 14
+ * differs   := 15  text reason
+ * acknowledged := 16  varint index, varint term
  * text      := varint length, UTF-8
  * ```
+ * Histories are sent at feature level 5 and above, for a node that knows none drops the frame.
  * In `refused` an empty reason is none, and so is 0 for the two numbers.
  *
  * Whatever the bytes are, reading ends and never throws; a content that is not right from end to end gives nothing.
@@ -25,10 +31,14 @@ import {
   ERROR_CODES,
   type ErrorDetails,
   encodeUtf8,
+  hasNode,
   isNodeId,
+  isReplicaId,
+  type ReplicaId,
+  toReplicaId,
 } from '#base';
-import type { DepartureItem, FenceItem, ForwardItem } from './forward.ts';
-import { fail, readGroup, readIndex, readTerm } from './message-bytes.ts';
+import type { DepartureItem, FenceItem, ForwardItem, HistoryItem } from './forward.ts';
+import { fail, readGroup, readId, readIndex, readTerm, writeId } from './message-bytes.ts';
 
 const TAGS = { propose: 1, create: 2, accepted: 3, refused: 4 } as const;
 const FENCE_TAGS = { 'await-past': 5, 'await-shown': 6, shown: 7, past: 8 } as const;
@@ -46,6 +56,8 @@ const DEPARTURE_KINDS: ReadonlyMap<number, DepartureItem['kind']> = new Map([
   [DEPARTURE_TAGS.full, 'full'],
 ]);
 
+const HISTORY_TAGS = { compare: 13, same: 14, differs: 15, acknowledged: 16 } as const;
+
 /** Items of one frame. */
 export const FORWARDS_MAX: number = 2 ** 15;
 
@@ -60,6 +72,7 @@ export function writeForward(writer: ByteWriter, item: ForwardItem): void {
     if (item.kind === 'clock-told') writer.varint(item.wallMs);
     return;
   }
+  if ('replica' in item) return writeHistory(writer, item);
   if (!('session' in item)) {
     writer.u8(FENCE_TAGS[item.kind]);
     writer.varint(item.index);
@@ -107,6 +120,7 @@ function readForward(reader: ByteReader): ForwardItem | undefined {
   if (tag === CLOCK_TAGS['clock-ask']) return { kind: 'clock-ask', askedMs: reader.varint() };
   if (tag === CLOCK_TAGS['clock-told'])
     return { kind: 'clock-told', askedMs: reader.varint(), wallMs: reader.varint() };
+  if (tag >= HISTORY_TAGS.compare && tag <= HISTORY_TAGS.acknowledged) return readHistory(reader, tag);
   const number = { session: reader.varint(), id: reader.varint() };
   switch (tag) {
     case TAGS.propose: {
@@ -123,6 +137,34 @@ function readForward(reader: ByteReader): ForwardItem | undefined {
     default:
       return undefined;
   }
+}
+
+function writeHistory(writer: ByteWriter, item: HistoryItem): void {
+  writer.u8(HISTORY_TAGS[item.kind]);
+  writer.varint(item.group);
+  writer.varint(item.replica);
+  writer.varint(item.term);
+  if (item.kind === 'differs') writeText(writer, item.reason);
+  if (item.kind === 'acknowledged') writeId(writer, item.acknowledged);
+  if (item.kind !== 'compare') return;
+  writer.varint(item.standing.length);
+  writer.bytes(item.standing);
+}
+
+function readHistory(reader: ByteReader, tag: number): HistoryItem {
+  const about = { group: readGroup(reader), replica: readAnyReplica(reader), term: readTerm(reader) };
+  if (tag === HISTORY_TAGS.same) return { kind: 'same', ...about };
+  if (tag === HISTORY_TAGS.differs) return { kind: 'differs', ...about, reason: readText(reader) };
+  if (tag === HISTORY_TAGS.acknowledged) return { kind: 'acknowledged', ...about, acknowledged: readId(reader) };
+  return { kind: 'compare', ...about, standing: reader.bytes(reader.varint()).slice() };
+}
+
+/** With `failed`, any. */
+function readAnyReplica(reader: ByteReader): ReplicaId {
+  const replica = reader.varint();
+  if (isReplicaId(replica) && hasNode(replica)) return replica;
+  fail(reader);
+  return toReplicaId(1);
 }
 
 function writeError(writer: ByteWriter, { code, message, details }: DatabaseError): void {

@@ -5,7 +5,8 @@
  * The answer is not the outcome: whoever asked holds a replica too, applies the entry itself, and finds the outcome
  * there.
  */
-import type { DatabaseError, GroupId, LogIndex, Term } from '#base';
+import type { DatabaseError, GroupId, LogIndex, ReplicaId, Term } from '#base';
+import type { EntryId } from '#raft';
 
 /** Numbers a request: `session` is drawn by each process that asks, so that no answer is taken for one to another. */
 interface Numbered {
@@ -34,7 +35,25 @@ export type ClockItem =
   | { readonly kind: 'clock-ask'; readonly askedMs: number }
   | { readonly kind: 'clock-told'; readonly askedMs: number; readonly wallMs: number };
 
-export type ForwardItem = FenceItem | DepartureItem | ClockItem | Request;
+/**
+ * Two replicas compare their histories (histories.ts): `compare` says where the sender stands, `same` and `differs` are
+ * the answers of the leader. `replica` is always the one that does not lead.
+ */
+export type HistoryItem = {
+  readonly group: GroupId;
+  readonly replica: ReplicaId;
+  /** In which both are. */
+  readonly term: Term;
+} & (
+  | { readonly kind: 'compare'; readonly standing: Uint8Array }
+  | { readonly kind: 'same' }
+  /** As text, with the values of both. */
+  | { readonly kind: 'differs'; readonly reason: string }
+  /** The replica had acknowledged everything up to this entry, and lacks it (R16). */
+  | { readonly kind: 'acknowledged'; readonly acknowledged: EntryId }
+);
+
+export type ForwardItem = FenceItem | DepartureItem | ClockItem | HistoryItem | Request;
 
 type Request = Numbered &
   (

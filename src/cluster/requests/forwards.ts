@@ -36,7 +36,7 @@ import type { Group } from '../group/group.ts';
 import { type HeldBytes, isWithinShare } from '../group/node-memory.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { Machines } from '../machine.ts';
-import type { ClockItem, DepartureItem, FenceItem, ForwardItem } from '../peer/forward.ts';
+import type { ClockItem, DepartureItem, FenceItem, ForwardItem, HistoryItem } from '../peer/forward.ts';
 import { contextBelow, type SentContext } from '../peer/trace-context.ts';
 import type { Peers } from '../peers.ts';
 import type { CreateRequest, Proposal, Token } from '../thread/link.ts';
@@ -67,6 +67,8 @@ export interface ForwardsPorts {
   readonly departing: (from: NodeId, item: DepartureItem) => void;
   /** A node asks what time it is here, or says what time it is there. */
   readonly clock: (from: NodeId, item: ClockItem) => void;
+  /** Another node says how a history of its own stands to one here. */
+  readonly compared: (from: NodeId, item: HistoryItem) => void;
   /** Whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
   /** Bytes of requests that other nodes are to take in. */
@@ -199,6 +201,12 @@ export class Forwards {
         case 'clock-ask':
         case 'clock-told':
           if (isKnown) this.#ports.clock(from, item);
+          break;
+        case 'compare':
+        case 'same':
+        case 'differs':
+        case 'acknowledged':
+          if (isKnown) this.#ports.compared(from, item);
           break;
         default:
           unreachable(item);

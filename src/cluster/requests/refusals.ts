@@ -176,6 +176,19 @@ export function notHere(title: Title, holders: GroupHolders, shown?: Revision): 
   return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
 }
 
+/** The replica of this node holds another history than its group, and counts as none. */
+export function historyDiffers(title: Title, holders: GroupHolders): DatabaseError {
+  const message = `The copy of the ${title} on this node has another history than its group, and serves nothing; nodes ${holders.nodes.join(', ')} hold it, send there`;
+  return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
+}
+
+/** Without a catalog nothing is known of any database. */
+export function catalogDiverged(): DatabaseError {
+  const message =
+    'The copy of the catalog on this node has another history than its group, so this node answers nothing of any database; send to another node, and replace this one (cairn cluster status)';
+  return new DatabaseError('unavailable', message, { details: { reason: 'CatalogNotConfirmed' } });
+}
+
 /** Its only copy is this node's, and not there yet. */
 export function beingRecovered(title: Title): DatabaseError {
   const message = `The ${title} was recovered, and its rows are being copied on this node; send again`;

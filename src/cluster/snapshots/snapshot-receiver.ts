@@ -88,7 +88,7 @@ export class SnapshotReceiver {
   /** Takes what the leader of a group says. */
   take(letter: SnapshotLetter): void {
     const group = this.#ports.touch(letter.group);
-    if (group === undefined || group.self !== letter.to || this.#isClosed) return;
+    if (group === undefined || group.self !== letter.to || group.isDiverged || this.#isClosed) return;
     const { content, transfer, from } = letter;
     const known = this.#incoming.get(group);
     const isKnown = known?.transfer === transfer && known.from === from;

@@ -8,6 +8,8 @@
  * 00 03            before: u8 format = 1 | 16 bytes cluster_id | 16 bytes store_id | u64 time ms (little-endian) | u32 CRC;
  *                  what the store was of before its cluster began with it
  * 00 04            removed: the value of the identity row of a node that was removed, and has heard so from others
+ * 00 05 group(4)   diverged: u8 format = 1 | u64 replica (little-endian) | u32 node that leads (little-endian) | UTF-8 reason
+ *                  | u32 CRC; this replica holds another history than its group
  * ```
  */
 import {
@@ -18,10 +20,13 @@ import {
   DatabaseError,
   formatUuid,
   type GroupId,
+  type NodeId,
   parseUuid,
+  type ReplicaId,
   toGroupId,
   toHex,
   toNodeId,
+  toReplicaId,
 } from '#base';
 import { KeyWriter, prefixEnd, readU32 } from '#kv';
 import type { WalIdentity } from '#storage';
@@ -32,9 +37,11 @@ const IDENTITY_FORMAT = 2;
 const TRASH_FORMAT = 1;
 const JOINING_FORMAT = 1;
 const BEFORE_FORMAT = 1;
+const DIVERGED_FORMAT = 1;
 const CRC_BYTES = 4;
 const UUID_BYTES = 16;
 const TRASH_PREFIX = new KeyWriter().u8(0x00).u8(0x01).key();
+const DIVERGED_PREFIX = new KeyWriter().u8(0x00).u8(0x05).key();
 
 export const IDENTITY_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x00).key();
 
@@ -112,9 +119,48 @@ export function readTrash(key: Uint8Array, value: Uint8Array): GroupId {
 
 /** The keys of all trash rows. */
 export function trashRows(): KeyRange {
-  const lt = prefixEnd(TRASH_PREFIX);
-  assert(lt !== undefined, 'The trash rows are not the last of the store');
-  return { gte: TRASH_PREFIX, lt };
+  return rowsBehind(TRASH_PREFIX);
+}
+
+/** A replica of this node that holds another history than its group. */
+export interface Divergence {
+  readonly group: GroupId;
+  readonly replica: ReplicaId;
+  /** Which node led the group when that was found. */
+  readonly leader: NodeId;
+  /** What differs, with both values. */
+  readonly reason: string;
+}
+
+export function divergedKey(group: GroupId): Uint8Array {
+  return new KeyWriter().bytes(DIVERGED_PREFIX).u32(group).key();
+}
+
+export function writeDiverged({ replica, leader, reason }: Divergence): Uint8Array {
+  return sealed(DIVERGED_FORMAT, (row) => {
+    row.u64le(replica);
+    row.u32le(leader);
+    row.utf8(reason);
+  });
+}
+
+/** Throws when the row is corrupt. */
+export function readDiverged(key: Uint8Array, value: Uint8Array): Divergence {
+  const row = opened(key, value, DIVERGED_FORMAT);
+  const group = toGroupId(readU32(key, DIVERGED_PREFIX.length));
+  const [replica, leader] = [toReplicaId(row.u64le()), toNodeId(row.u32le())];
+  return { group, replica, leader, reason: row.utf8(row.left) };
+}
+
+/** The keys of all rows of replicas that hold another history than their groups. */
+export function divergedRows(): KeyRange {
+  return rowsBehind(DIVERGED_PREFIX);
+}
+
+function rowsBehind(prefix: Uint8Array): KeyRange {
+  const lt = prefixEnd(prefix);
+  assert(lt !== undefined, 'The rows of a node are not the last of the store');
+  return { gte: prefix, lt };
 }
 
 function sealed(format: number, write: (row: ByteWriter) => void): Uint8Array {

@@ -4,11 +4,12 @@
  * Two links keep this contract: `directLink` calls the core in the same thread (tests, simulation), `WorkerLink` sends
  * messages to the core's isolate.
  */
-import type { DatabaseError, DatabaseId, ErrorCode, GroupId, NodeId, Revision } from '#base';
+import type { DatabaseError, DatabaseId, ErrorCode, GroupId, LogIndex, NodeId, Revision } from '#base';
 import type { DiskLevel } from '#storage';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
 import type { TraceContext } from '../peer/trace-context.ts';
+import type { Divergence } from '../store/node-rows.ts';
 
 /**
  * Numbers a request; its answer carries the same number. Those of the front are 0 and more, those of other nodes less.
@@ -117,6 +118,18 @@ export interface SpanFact {
   readonly failure?: { readonly code: ErrorCode; readonly reason: string | undefined } | undefined;
 }
 
+/** What the core has found out about the history of a replica. */
+export type HistoryNote =
+  /** A replica of this node holds another history than its group (C42). */
+  | ({ readonly kind: 'diverged' } & Divergence)
+  /** A member of a group that this node leads lacks what it had acknowledged, up to that entry; it gets it again. */
+  | {
+      readonly kind: 'acknowledged-lost';
+      readonly group: GroupId;
+      readonly node: NodeId;
+      readonly acknowledged: LogIndex;
+    };
+
 /** Everything the core has to say after one turn. The front takes it in this order (C6). */
 export interface Report {
   readonly catalog: readonly CatalogChange[];
@@ -130,6 +143,7 @@ export interface Report {
   readonly settlements: readonly Settlement[];
   /** What was seen of requests that are traced. */
   readonly spans?: readonly SpanFact[] | undefined;
+  readonly histories?: readonly HistoryNote[] | undefined;
 }
 
 export interface CoreLink {

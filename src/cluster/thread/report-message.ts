@@ -19,7 +19,7 @@ import type { PersistedFacts } from '#storage';
 import type { CoreLevels, Measures, WrittenFacts } from '../front/observer.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
-import type { AppliedRevision, GroupLeader, Report, Settlement, SpanFact, Token } from './link.ts';
+import type { AppliedRevision, GroupLeader, HistoryNote, Report, Settlement, SpanFact, Token } from './link.ts';
 
 type Numbers = Float64Array<ArrayBuffer>;
 
@@ -33,6 +33,7 @@ interface FullReport {
   readonly catalog: readonly CatalogChange[];
   readonly catalogIndex: number;
   readonly spans: readonly SpanFact[];
+  readonly histories: readonly HistoryNote[];
 }
 
 type SentSettlement =
@@ -56,6 +57,7 @@ const COMMITTED_NUMBERS = 5;
 const PAIR = 2;
 const REST = 10;
 const NO_SPANS: readonly SpanFact[] = [];
+const NO_NOTES: readonly HistoryNote[] = [];
 
 export function packReport(report: Report, measures: Measures): ReportMessage {
   const committed: CommittedSettlement[] = [];
@@ -66,17 +68,18 @@ export function packReport(report: Report, measures: Measures): ReportMessage {
     else others.push(settlement);
   }
   const numbers = packNumbers(committed, report, measures);
-  const { catalog, catalogIndex, spans = NO_SPANS } = report;
-  return others.length + catalog.length + spans.length === 0
+  const { catalog, catalogIndex, spans = NO_SPANS, histories = NO_NOTES } = report;
+  return others.length + catalog.length + spans.length + histories.length === 0
     ? numbers
-    : { kind: 'report', numbers, others, catalog, catalogIndex, spans };
+    : { kind: 'report', numbers, others, catalog, catalogIndex, spans, histories };
 }
 
 export function unpackReport(message: ReportMessage): { readonly report: Report; readonly measures: Measures } {
   if (message instanceof Float64Array) return unpackNumbers(message, []);
-  const { numbers, others, catalog, catalogIndex, spans } = message;
+  const { numbers, others, catalog, catalogIndex, spans, histories } = message;
   const { report, measures } = unpackNumbers(numbers, others.map(received));
-  return { report: { ...report, catalog, catalogIndex, ...(spans.length > 0 && { spans }) }, measures };
+  const more = { ...(spans.length > 0 && { spans }), ...(histories.length > 0 && { histories }) };
+  return { report: { ...report, catalog, catalogIndex, ...more }, measures };
 }
 
 function packNumbers(

@@ -9,6 +9,7 @@ import type { CatalogChange } from '../node.ts';
 import {
   type AppliedRevision,
   type GroupLeader,
+  type HistoryNote,
   isForeign,
   type Report,
   type Settlement,
@@ -32,6 +33,7 @@ export class Reporter {
   #admitted: Token[] = [];
   #settlements: Settlement[] = [];
   #spans: SpanFact[] = [];
+  #histories: HistoryNote[] = [];
   #isFollowed = false;
   #listener: ((report: Report) => void) | undefined;
   /** Requests that were proposed again although they may be entries already. */
@@ -95,6 +97,10 @@ export class Reporter {
     this.#spans.push(span);
   }
 
+  noteHistory(note: HistoryNote): void {
+    this.#histories.push(note);
+  }
+
   applied({ group, revision }: AppliedRevision): void {
     this.#applied.set(group, revision);
   }
@@ -127,7 +133,7 @@ export class Reporter {
   }
 
   get #hasAnswers(): boolean {
-    return this.#settlements.length + this.#admitted.length + this.#catalog.length > 0;
+    return this.#settlements.length + this.#admitted.length + this.#catalog.length + this.#histories.length > 0;
   }
 
   #send(): void {
@@ -139,12 +145,13 @@ export class Reporter {
       admitted: this.#admitted,
       settlements: this.#settlements,
       ...(this.#spans.length > 0 && { spans: this.#spans }),
+      ...(this.#histories.length > 0 && { histories: this.#histories }),
     };
     this.#catalog = [];
     this.#catalogIndex = 0;
     this.#applied.clear();
     // Nobody listens while the core opens, and who leads is said once.
-    if (this.#listener !== undefined) this.#leaders = [];
+    if (this.#listener !== undefined) [this.#leaders, this.#histories] = [[], []];
     this.#admitted = [];
     this.#settlements = [];
     if (this.#spans.length > 0) this.#spans = [];

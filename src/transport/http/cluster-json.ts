@@ -25,6 +25,7 @@ export function clusterMembers(cluster: ClusterDescription, databasesMax: number
     nodes: jsonArray(nodes.map(nodeJson)),
     database_count: jsonInteger(databases.length),
     databases: jsonArray(shown.map(databaseJson)),
+    diverged: cluster.diverged.length === 0 ? undefined : jsonArray(cluster.diverged.map(divergenceJson)),
   };
 }
 
@@ -66,4 +67,8 @@ function databaseJson({ name, databaseId, nodes, leaving, leader, members, isSet
     lag: members.length === 0 ? undefined : jsonInteger(lagOf(members)),
     state: jsonString(isSettled ? 'settled' : 'moving'),
   });
+}
+
+function divergenceJson({ node, title, reason }: ClusterDescription['diverged'][number]): JsonText {
+  return jsonObject({ node: jsonInteger(node), of: jsonString(title), reason: jsonString(reason) });
 }

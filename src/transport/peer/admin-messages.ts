@@ -43,6 +43,7 @@ const CLUSTER = {
   LEVEL: 6,
   INDEX: 7,
   IS_CONFIRMED: 8,
+  DIVERGED: 9,
 } as const;
 const STATES = ['active', 'leaving', 'removed'] as const;
 const ROLES = ['none', 'voter', 'learner'] as const;
@@ -128,6 +129,14 @@ export function writeDescription(cluster: ClusterDescription): Buffer {
   writeVarintField(writer, CLUSTER.INDEX, cluster.catalogIndex);
   writeVarintField(writer, CLUSTER.IS_CONFIRMED, cluster.isConfirmed ? 1 : 0);
   for (const each of cluster.databases) writeMessage(writer, CLUSTER.DATABASES, () => writeDatabase(writer, each));
+  for (const { node, group, title, reason } of cluster.diverged) {
+    writeMessage(writer, CLUSTER.DIVERGED, () => {
+      writeVarintField(writer, 1, node);
+      writeVarintField(writer, 2, group);
+      writeTextField(writer, 3, title);
+      writeTextField(writer, 4, reason);
+    });
+  }
   return Buffer.from(writer.view());
 }
 
@@ -148,6 +157,7 @@ export function readDescription(message: Uint8Array): ClusterDescription | undef
     catalogIndex,
     isConfirmed: fields.number(CLUSTER.IS_CONFIRMED) === 1,
     level: fields.number(CLUSTER.LEVEL),
+    diverged: fields.messages(CLUSTER.DIVERGED).map(readDivergence).filter(isThere),
     ...known,
   };
 }
@@ -241,6 +251,13 @@ function readDatabase(bytes: Uint8Array): DescribedDatabase | undefined {
     recovery: recovery && readOrigin(recovery),
     ...(recordedAheadMs > 0 && { recordedAheadMs }),
   };
+}
+
+function readDivergence(bytes: Uint8Array): ClusterDescription['diverged'][number] | undefined {
+  const fields = readFields(bytes);
+  const [node = 0, group = 0] = [fields?.number(1), fields?.number(2)];
+  if (fields === undefined || !isNodeId(node) || !isGroupId(group)) return undefined;
+  return { node, group, title: fields.text(3), reason: fields.text(4) };
 }
 
 function readOrigin(bytes: Uint8Array): DescribedDatabase['recovery'] {

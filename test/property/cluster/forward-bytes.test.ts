@@ -4,7 +4,7 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DatabaseError, ERROR_CODES, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
+import { DatabaseError, ERROR_CODES, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import { nativeCrc32 } from '#cluster';
 import type { ForwardItem } from '../../../src/cluster/peer/forward.ts';
 import { sealFrame } from '../../../src/cluster/peer/frame.ts';
@@ -29,6 +29,15 @@ const error = fc
   .tuple(fc.constantFrom(...ERROR_CODES), text, details)
   .map(([code, message, known]) => new DatabaseError(code, message, { details: known }));
 
+const term = number.map((value) => toTerm(Math.min(value, 2 ** 52)));
+const about = {
+  group: fc.nat(2 ** 31).map(toGroupId),
+  replica: fc.tuple(fc.integer({ min: 1, max: 2 ** 31 }), fc.nat(2 ** 20 - 1)).map(([node, copy]) => {
+    return replicaOf(toNodeId(node), copy);
+  }),
+  term,
+};
+
 const item: fc.Arbitrary<ForwardItem> = fc.oneof(
   fc.record({
     kind: fc.constant('propose' as const),
@@ -47,6 +56,14 @@ const item: fc.Arbitrary<ForwardItem> = fc.oneof(
   fc.record({
     kind: fc.constantFrom('await-past' as const, 'await-shown' as const, 'shown' as const, 'past' as const),
     index: number.map(toLogIndex),
+  }),
+  fc.record({ kind: fc.constant('compare' as const), ...about, standing: fc.uint8Array({ maxLength: 90 }) }),
+  fc.record({ kind: fc.constant('same' as const), ...about }),
+  fc.record({ kind: fc.constant('differs' as const), ...about, reason: text }),
+  fc.record({
+    kind: fc.constant('acknowledged' as const),
+    ...about,
+    acknowledged: fc.record({ index: number.map(toLogIndex), term }),
   }),
   fc.constant({ kind: 'leaving' as const }),
   fc.constant({ kind: 'full' as const }),

@@ -51,6 +51,14 @@ export class Inode {
   #truth: Content = this.#found;
   readonly #dirty = new Set<number>();
 
+  /** What a reader sees, durably. */
+  copy(): Inode {
+    const copy = new Inode();
+    copy.write(this.bytes.slice(), 0);
+    copy.sync();
+    return copy;
+  }
+
   get size(): number {
     return this.#found.live.length;
   }

@@ -46,7 +46,7 @@ const LATE_SECTORS = 8;
 const LOST_SLOWNESS = 1000;
 
 export class SimDisk implements Disk {
-  readonly #names = new FileNames<Inode>();
+  readonly #names: FileNames<Inode>;
   #world: DiskWorld | undefined;
   readonly #random: Rng;
   #armed: { readonly plan: Armed; left: number; hasBegun: boolean } | undefined;
@@ -70,9 +70,23 @@ export class SimDisk implements Disk {
   #isCut = false;
 
   /** `seen` is shown what is written, whatever becomes of it. */
-  constructor(random: Rng, seen: (bytes: Uint8Array) => void = () => undefined) {
+  constructor(
+    random: Rng,
+    seen: (bytes: Uint8Array) => void = () => undefined,
+    names: FileNames<Inode> = new FileNames<Inode>(),
+  ) {
     this.#random = random;
     this.#seen = seen;
+    this.#names = names;
+  }
+
+  /** A disk with what a reader sees on this one. It has lied to whoever takes it for this one. */
+  copy(random: Rng): SimDisk {
+    const names = this.#names.copied((inode) => inode.copy());
+    names.sync();
+    const copy = new SimDisk(random, this.#seen, names);
+    copy.#hasLied = true;
+    return copy;
   }
 
   get availableBytes(): number {

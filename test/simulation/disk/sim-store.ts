@@ -69,6 +69,20 @@ export class SimStore {
     this.#seen = seen;
   }
 
+  /** A store with the rows that a reader sees in this one, durably. */
+  async copy(random: Rng): Promise<SimStore> {
+    const copy = new SimStore(random, this.#seen);
+    const rows = await rowsOf(this.#visible);
+    for (const store of [copy.#visible, copy.#durable]) {
+      put(
+        store,
+        rows.map((row) => ({ kind: 'put', ...row })),
+      );
+    }
+    copy.byteLength = this.byteLength;
+    return copy;
+  }
+
   get isDamaged(): boolean {
     return this.isRotten || this.isCut;
   }

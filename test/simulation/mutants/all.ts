@@ -3,6 +3,7 @@ import { MUTANTS } from './catalogue.ts';
 import { CLUSTER_MUTANTS } from './cluster-catalogue.ts';
 import { DEFINITION_MUTANTS } from './definition-catalogue.ts';
 import { GUARDED_MUTANTS } from './guarded-catalogue.ts';
+import { HISTORY_MUTANTS } from './history-catalogue.ts';
 import { LANE_MUTANTS } from './lane-catalogue.ts';
 import type { Mutant } from './mutant.ts';
 import { TIME_MUTANTS } from './time-catalogue.ts';
@@ -14,4 +15,5 @@ export const ALL_MUTANTS: readonly Mutant[] = [
   ...DEFINITION_MUTANTS,
   ...TIME_MUTANTS,
   ...GUARDED_MUTANTS,
+  ...HISTORY_MUTANTS,
 ];

@@ -28,8 +28,8 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   {
     name: 'vote-for-shorter-log',
     file: 'src/raft/voting.ts',
-    find: '  return last.term > own.term || (last.term === own.term && last.index >= own.index);',
-    replace: '  return last.term >= 0 || own.term >= 0;',
+    find: '  return isNotBehind(last, lastId(state.log)) && isNotBehind(last, state.owed);',
+    replace: '  return last.term >= 0;',
     breaks: 'a candidate that lacks what is committed is elected',
     nodes: 3,
     aimed: true,

@@ -42,6 +42,12 @@ export interface Maintenance {
   readonly nowMs: number;
 }
 
+/** A copy of what a machine has on its disks. */
+export interface Volume {
+  readonly disk: SimDisk;
+  readonly store: SimStore;
+}
+
 /** How a process ends: alone, or with the machine; then this share of what was not synced survives. */
 export type Ending = { readonly kind: 'process' } | { readonly kind: 'power'; readonly share: number };
 
@@ -73,6 +79,7 @@ export class SimNode {
   /** A release that the node was told to run, and that may not know the level that it finds. */
   #mistaken: Release | undefined;
   #refusals = 0;
+  #copies = 0;
 
   /** Without a `place` it is a node that nobody can join. */
   constructor(
@@ -278,6 +285,21 @@ export class SimNode {
     const store = new SimStore(this.#simulator.random(name), (bytes) => trace.bytes(bytes));
     store.hasRoom = () => this.disk.availableBytes > 0;
     return store;
+  }
+
+  /** What its volume holds now, whatever its process does. */
+  async copyVolume(): Promise<Volume> {
+    this.#copies += 1;
+    const random = this.#random.split(`copy ${this.#copies}`);
+    const disk = this.disk.copy(random.split('disk'));
+    return { disk, store: await this.store.copy(random.split('store')) };
+  }
+
+  /** The volume of the held node is what it was when it was copied. */
+  putBack({ disk, store }: Volume): void {
+    this.#disk = disk;
+    this.#store = store;
+    store.hasRoom = () => this.disk.availableBytes > 0;
   }
 
   /** Its volume is emptied. What starts on it asks the others (`seeds`) to join, as a store that nobody knows. */

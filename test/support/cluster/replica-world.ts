@@ -19,7 +19,7 @@ import {
 import type { Input, Step, Target } from '#raft';
 import type { DiskLevel } from '#storage';
 import type { LostCampaign } from '../../../src/cluster/group/campaigns.ts';
-import type { Commands, CoreLink, Report } from '../../../src/cluster/thread/link.ts';
+import type { Commands, CoreLink, HistoryNote, Report } from '../../../src/cluster/thread/link.ts';
 import { type Draw, seededDraw } from '../log-model.ts';
 import { LossyKv } from './lossy-kv.ts';
 import { databaseKit, FreshNames } from './machine-kit.ts';
@@ -232,6 +232,8 @@ export class WorldNode {
   release: Release | undefined;
   /** How its attempts to lead a group failed, one after the other. */
   readonly lostCampaigns: LostCampaign[] = [];
+  /** What its processes have found out about histories. */
+  readonly historyNotes: HistoryNote[] = [];
   readonly #world: ReplicaWorld;
   #process: Process | undefined;
 
@@ -302,6 +304,7 @@ export class WorldNode {
       schedule: queueMicrotask,
       monotonicMs: () => this.#world.nowMs,
       observer: { proposed: noted, refused: noted, read: noted },
+      onHistory: (note) => this.historyNotes.push(note),
       close: async () => undefined,
     });
     this.#process = { core, front, link };
@@ -314,6 +317,15 @@ export class WorldNode {
     this.log = this.log.crash(kept.torn ?? 0);
     this.kv = await this.kv.crash(kept.survives ?? (() => true));
     this.#world.network.disconnect(this.node);
+  }
+
+  /** What the disks hold durably by now, to be put back while the process is down. */
+  async copyDisks(): Promise<() => void> {
+    const [log, kv] = [[...this.log.durable], await this.kv.crash(() => true)];
+    return () => {
+      this.log = new MemoryLog(log);
+      this.kv = kv;
+    };
   }
 
   /** Lets what is appended wait for its sync from here on, or go on. */

@@ -53,7 +53,9 @@ export function describeEffect(effect: Effect): string {
         return `fact membership-changed at ${index} to ${describeMembership(membership)}`;
       }
       const { kind, ...fields } = effect.fact;
-      const words = Object.entries(fields).map(([key, value]) => ` ${key} ${value ?? 'none'}`);
+      const words = Object.entries<number | string | EntryId | undefined>({ ...fields }).map(
+        ([key, value]) => ` ${key} ${typeof value === 'object' ? describeId(value) : (value ?? 'none')}`,
+      );
       return `fact ${kind}${words.join('')}`;
     }
     default:

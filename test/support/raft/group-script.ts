@@ -15,6 +15,8 @@
  *   tick 1                                                           a replica looks at the clock
  *   cut 1 2-3 | mend 1 2-3                                           what is sent to or from it, or between the two, is lost
  *   receive 1 2 append term=2 ...                                    1 gets a message that 2 never sent (words.ts)
+ *   copy 1 | put-back 1                              copies the disk; puts the copy back in place of the disk
+ *                                                    (from then on nothing is promised of the group, only of replicas)
  *   crash 1 [torn=1] | start 1 | compact 1 [through=3]
  *   status | peers 1 | network
  */
@@ -23,12 +25,13 @@ import { type Input, membershipOf, nextDeadline, ORIGIN, type ReplicaId } from '
 import type { Command } from '../datadriven.ts';
 import { describeBriefly, describeEffect, describeMessage, describePeers } from './describe.ts';
 import { checkGroup } from './group-invariants.ts';
-import { configOf, messageOf, number, parseEntries, parseIds, parseReplica, payload } from './words.ts';
+import { configOf, messageOf, number, parseEntries, parseId, parseIds, parseReplica, payload } from './words.ts';
 import {
   answer,
   apply,
   compact,
   crash,
+  type Disk,
   deliver,
   drop,
   EVERYTHING,
@@ -52,11 +55,13 @@ export class GroupScript {
   /** Replicas as `1`, links as `1-2`. */
   #cut: ReadonlySet<string> = new Set();
   #lines: string[] = [];
+  #copies: ReadonlyMap<ReplicaId, Disk> = new Map();
+  #isPutBack = false;
 
   answer(command: Command): string {
     this.#lines = [];
     this.#run(command);
-    checkGroup(this.#opened());
+    if (!this.#isPutBack) checkGroup(this.#opened());
     return this.#lines.length === 0 ? 'nothing' : this.#lines.join('\n');
   }
 
@@ -118,6 +123,13 @@ export class GroupScript {
         return undefined;
       case 'start':
         this.#world = start(world, id);
+        return undefined;
+      case 'copy':
+        this.#copies = new Map(this.#copies).set(id, replicaOf(world, id).disk);
+        return undefined;
+      case 'put-back':
+        this.#isPutBack = true;
+        this.#world = withReplica(world, { ...replicaOf(world, id), disk: this.#copies.get(id) ?? assertNever() });
         return undefined;
       case 'compact':
         this.#world = compact(world, id, toLogIndex(number(options, 'through', EVERYTHING)));
@@ -262,6 +274,10 @@ function inputOf(name: string, words: readonly string[], options: ReadonlyMap<st
   switch (name) {
     case 'campaign':
       return { kind: 'campaign' };
+    case 'owe':
+      return { kind: 'owe', acknowledged: parseId(options.get('last')) };
+    case 'diverge':
+      return { kind: 'diverge' };
     case 'forget':
       return { kind: 'forget-leader' };
     case 'tick':

@@ -127,6 +127,12 @@ function inputOf({ name, words, options }: Command): Input {
   switch (name) {
     case 'campaign':
       return { kind: 'campaign' };
+    case 'owe':
+      return { kind: 'owe', acknowledged: parseId(options.get('last')) };
+    case 'diverge':
+      return { kind: 'diverge' };
+    case 'forget':
+      return { kind: 'forget-leader' };
     case 'propose':
       return { kind: 'propose', payloads: words.map(payload) };
     case 'read':

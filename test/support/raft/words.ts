@@ -42,6 +42,8 @@ export function messageOf(kind: string, options: Options): Message {
   const commitId = parseId(options.get('commit'));
   const index = (name: string) => toLogIndex(number(options, name, 0));
   switch (kind) {
+    case 'pre-vote-request':
+      return { kind, term, last, commit: commitId };
     case 'vote-request':
       return { kind, term, last, commit: commitId, isTransfer: options.has('transfer') };
     case 'pre-vote-reply':

@@ -42,6 +42,7 @@ function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescriptio
       catalogRole: 'voter',
     })),
     databases: [],
+    diverged: [],
   };
 }
 

@@ -31,6 +31,7 @@ const CLUSTER: ClusterDescription = {
   catalogLeader: toNodeId(1),
   catalogIndex: toLogIndex(9),
   isConfirmed: true,
+  diverged: [],
   level: LEVELS.max,
   nodes: [nodeOf(1), nodeOf(2), nodeOf(3, 'leaving')],
   databases: [

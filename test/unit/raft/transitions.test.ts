@@ -62,6 +62,8 @@ const INPUTS: InputTable = {
     'entries-loaded': { role: 'follower', effects: [] },
     'snapshot-sent': { role: 'follower', effects: [] },
     unreachable: { role: 'follower', effects: [] },
+    diverge: { role: 'follower', effects: ['fact'] },
+    owe: { role: 'follower', effects: [] },
   },
   'pre-candidate': {
     tick: { role: 'pre-candidate', effects: ['fact', 'send', 'send'] },
@@ -77,6 +79,8 @@ const INPUTS: InputTable = {
     'entries-loaded': { role: 'pre-candidate', effects: [] },
     'snapshot-sent': { role: 'pre-candidate', effects: [] },
     unreachable: { role: 'pre-candidate', effects: [] },
+    diverge: { role: 'follower', effects: ['fact'] },
+    owe: { role: 'follower', effects: ['fact'] },
   },
   candidate: {
     tick: { role: 'candidate', effects: [] },
@@ -92,6 +96,8 @@ const INPUTS: InputTable = {
     'entries-loaded': { role: 'candidate', effects: [] },
     'snapshot-sent': { role: 'candidate', effects: [] },
     unreachable: { role: 'candidate', effects: [] },
+    diverge: { role: 'follower', effects: ['fact'] },
+    owe: { role: 'follower', effects: ['fact'] },
   },
   leader: {
     // Nobody has answered for a window: it gives way.
@@ -108,6 +114,8 @@ const INPUTS: InputTable = {
     'entries-loaded': { role: 'leader', effects: [] },
     'snapshot-sent': { role: 'leader', effects: [] },
     unreachable: { role: 'leader', effects: [] },
+    diverge: { role: 'follower', effects: ['fact'] },
+    owe: { role: 'follower', effects: ['fact'] },
   },
 };
 
@@ -122,7 +130,8 @@ const FOLLOWS = (...effects: readonly Effect['kind'][]): Answer => ({
   role: 'follower',
   effects: ['fact', ...effects],
 });
-const BROKEN: Answer = 'R13';
+/** A second leader of the term is not listened to (R13). */
+const REFUSED: Answer = { role: 'leader', effects: ['fact'] };
 
 /** A message of the replica's own term; none of them is one that the replica could have sent itself. */
 const MESSAGES: MessageTable = {
@@ -182,12 +191,12 @@ const MESSAGES: MessageTable = {
     'vote-request': { role: 'leader', effects: ['fact'] },
     'pre-vote-reply': IGNORED.leader,
     'vote-reply': IGNORED.leader,
-    append: BROKEN,
-    commit: BROKEN,
-    beat: BROKEN,
-    'read-reply': BROKEN,
-    'timeout-now': BROKEN,
-    'install-snapshot': BROKEN,
+    append: REFUSED,
+    commit: REFUSED,
+    beat: REFUSED,
+    'read-reply': REFUSED,
+    'timeout-now': REFUSED,
+    'install-snapshot': REFUSED,
     'append-ack': { role: 'leader', effects: ['send'] },
     'append-reject': { role: 'leader', effects: [] },
     'beat-ack': { role: 'leader', effects: ['send'] },
@@ -225,6 +234,8 @@ function inputs(state: RaftState): Readonly<Record<Exclude<InputKind, 'receive'>
     'entries-loaded': { kind: 'entries-loaded', replica: OTHER, from: toLogIndex(1), found: undefined },
     'snapshot-sent': { kind: 'snapshot-sent', replica: OTHER, index: undefined },
     unreachable: { kind: 'unreachable', replica: OTHER },
+    diverge: { kind: 'diverge' },
+    owe: { kind: 'owe', acknowledged: { index: toLogIndex(7), term: toTerm(7) } },
   };
 }
 

@@ -56,6 +56,7 @@ function described(parts: Parts): ClusterDescription {
       leads: 0,
       catalogRole: voters.includes(each) ? 'voter' : 'learner',
     })),
+    diverged: [],
     databases: [
       {
         name: 'shop',

@@ -58,6 +58,9 @@ const DESCRIPTION: ClusterDescription = {
       clockAheadMs: 2 ** 40,
     },
   ],
+  diverged: [
+    { node: toNodeId(2), group: toGroupId(7), title: 'database "shop"', reason: 'the term of log entry 9 is 2' },
+  ],
   databases: [
     {
       name: 'shop',
@@ -190,6 +193,7 @@ describe('an AdminReply', () => {
       catalogIndex: 2 ** 40,
       isConfirmed: true,
       level: 6,
+      diverged: [{ node: 2, group: 7, title: 'database "shop"', reason: expect.stringMatching(/^the term/) }],
       nodes: [
         { ...levels, ...leaving, node: 3, host: '::1', isDraining: true, copies: 300, clockBehindMs: 4000 },
         { ...removed, node: 4, clockAheadMs: 2 ** 40 },

@@ -1,0 +1,52 @@
+/**
+ * Replicas of this node that hold another history than their groups (C42), as the front counts them: as none.
+ */
+import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId } from '#base';
+import type { Logger } from '#observability';
+import { catalogDiverged, historyDiffers, type Title } from '../requests/refusals.ts';
+import type { HistoryNote } from '../thread/link.ts';
+
+export class DivergedReplicas {
+  readonly #groups = new Set<GroupId>();
+
+  add(group: GroupId): void {
+    this.#groups.add(group);
+  }
+
+  /** This node holds another replica of the group, or none. */
+  forget(group: GroupId): void {
+    this.#groups.delete(group);
+  }
+
+  has(group: GroupId): boolean {
+    return this.#groups.has(group);
+  }
+
+  /** Why nothing is answered from the catalog of this node. */
+  get ofCatalog(): DatabaseError | undefined {
+    return this.has(CATALOG_GROUP) ? catalogDiverged() : undefined;
+  }
+
+  /** Why nothing is answered from the replica of this node. */
+  absence(group: GroupId, title: Title, nodes: readonly NodeId[]): DatabaseError | undefined {
+    return this.has(group) ? historyDiffers(title, { group, nodes }) : undefined;
+  }
+}
+
+/** What an operator is to know of the histories of replicas. */
+export function historyLog(logger: Logger): (note: HistoryNote, title: Title) => void {
+  return (note, title) => {
+    if (note.kind === 'diverged') {
+      const { group, leader, reason } = note;
+      logger.error('replica-diverged', { group, of: title, leader, reason, advice: DIVERGED_ADVICE });
+    } else {
+      const { group, node, acknowledged } = note;
+      logger.warn('acknowledged-entries-lost', { group, of: title, peer: node, acknowledged, advice: LOST_ADVICE });
+    }
+  };
+}
+
+const DIVERGED_ADVICE =
+  'clients may have been answered from either history: the replica here is kept as it is and serves nothing; compare both, then replace this node (docs/operations/recovery.md)';
+const LOST_ADVICE =
+  'the disk of that node was put back to an earlier state: it gets the entries again; restore no data directory of a member';

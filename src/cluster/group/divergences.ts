@@ -1,0 +1,132 @@
+/**
+ * Replicas of this node that hold another history than their groups (R15): they are kept as they are, and used for
+ * nothing.
+ *
+ *   C42  A replica that was found to differ from its group answers no read, takes no part in votes or quorums, and is
+ *        not changed. The node remembers it durably, so that a restart does not serve it either; the node's other
+ *        replicas go on.
+ */
+import type { GroupId, NodeId } from '#base';
+import type { KvStore } from '#kv';
+import type { Input } from '#raft';
+import { type Divergence, divergedKey, divergedRows, readDiverged, writeDiverged } from '../store/node-rows.ts';
+import type { Reporter } from '../thread/reporter.ts';
+import type { Group } from './group.ts';
+
+export interface DivergencesPorts {
+  readonly kv: KvStore;
+  readonly reporter: Pick<Reporter, 'noteHistory'>;
+  readonly step: (group: Group, input: Input) => void;
+  /** Answers whoever waits in a group. */
+  readonly giveUpIn: (group: Group) => void;
+  /** Takes care of work in the background: a failure stops the core. */
+  readonly keep: (work: Promise<void>) => void;
+}
+
+/** Replicas that a start reads at a time. */
+const SLICE_ROWS = 256;
+
+export class Divergences {
+  readonly #ports: DivergencesPorts;
+  readonly #known = new Map<GroupId, Divergence>();
+  /** Found in a step that may still be under way. */
+  #found: Group[] = [];
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(ports: DivergencesPorts) {
+    this.#ports = ports;
+  }
+
+  /** What is known of replicas of groups that this node may still hold. */
+  get known(): Iterable<Divergence> {
+    return this.#known.values();
+  }
+
+  get count(): number {
+    return this.#known.size;
+  }
+
+  /** Reads what an earlier process has found; comes before any group is opened. */
+  async load(): Promise<void> {
+    const range = this.#ports.kv.range(divergedRows());
+    try {
+      for (let rows = await range.next(SLICE_ROWS); rows.length > 0; rows = await range.next(SLICE_ROWS)) {
+        for (const { key, value } of rows) {
+          const divergence = readDiverged(key, value);
+          this.#known.set(divergence.group, divergence);
+        }
+      }
+    } finally {
+      await range.close();
+    }
+  }
+
+  /** A group was opened: the replica of it may be one that an earlier process has found. */
+  opened(group: Group): void {
+    const known = this.#known.get(group.id);
+    if (known === undefined) return;
+    if (known.replica === group.self) this.#leave(group, known);
+    else this.#forget(group.id);
+  }
+
+  /** The replica differs from its group, as its leader shows: `reason` names what differs and both values. */
+  found(group: Group, leader: NodeId, reason: string): void {
+    if (this.#known.get(group.id)?.replica === group.self) return;
+    const divergence = { group: group.id, replica: group.self, leader, reason };
+    this.#known.set(group.id, divergence);
+    const batch = this.#ports.kv.batch();
+    batch.put(divergedKey(group.id), writeDiverged(divergence));
+    this.#write(batch);
+    this.#found.push(group);
+  }
+
+  /** Leaves the groups of the replicas that were found. Called when no step is under way. */
+  settle(): void {
+    if (this.#found.length === 0) return;
+    const found = this.#found;
+    this.#found = [];
+    for (const group of found) {
+      const known = this.#known.get(group.id);
+      if (group.isOpen && known !== undefined) this.#leave(group, known);
+    }
+  }
+
+  /** The replica is not held here any more. */
+  closed({ id }: Group): void {
+    if (this.#known.has(id)) this.#forget(id);
+  }
+
+  /** When it resolves, nothing that was found is still being written. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  #leave(group: Group, divergence: Divergence): void {
+    this.#ports.step(group, { kind: 'diverge' });
+    this.#ports.giveUpIn(group);
+    this.#ports.reporter.noteHistory({ kind: 'diverged', ...divergence });
+  }
+
+  #forget(id: GroupId): void {
+    this.#known.delete(id);
+    const batch = this.#ports.kv.batch();
+    batch.del(divergedKey(id));
+    this.#write(batch);
+  }
+
+  #write(batch: ReturnType<KvStore['batch']>): void {
+    const before = this.#writing;
+    const writing = this.#ports.kv.write(batch, { sync: true });
+    this.#writing = Promise.all([before, writing]).then(() => undefined);
+    this.#ports.keep(this.#writing);
+  }
+}
+
+/** What differs, and the value of it on each of both nodes. */
+export function differenceOf(
+  what: string,
+  here: { readonly node: NodeId; readonly value: string | number },
+  there: { readonly node: NodeId; readonly value: string | number },
+): string {
+  return `${what} is ${here.value} on node ${here.node}, and ${there.value} on node ${there.node}, which leads the group`;
+}

@@ -1,0 +1,170 @@
+/**
+ * Replicas compare their histories: terms of the log do not tell when a disk that was put back has led to other entries
+ * of the same terms, or when one replica has applied the same entries to another state.
+ *
+ *   follower                                   leader
+ *     compare: I stand here  ------------------->   has that: same, or differs
+ *              <-------------------------------     has less: compare, where it stands itself
+ *
+ * A follower asks when it has got a leader, and when it has written something since it asked, about once a second; so
+ * where nothing happens nothing is said. Any of it may be lost: what was not answered is asked again.
+ */
+import { compareBytes, type GroupId, type NodeId, nodeOf, type ReplicaId } from '#base';
+import type { HistoryVerdict } from '#database';
+import type { KvReader } from '#kv';
+import type { EntryId, Fact, Input } from '#raft';
+import type { Machines } from '../machine.ts';
+import type { HistoryItem } from '../peer/forward.ts';
+import { differenceOf } from './divergences.ts';
+import type { Group } from './group.ts';
+
+export interface HistoriesPorts {
+  readonly node: NodeId;
+  readonly kv: KvReader;
+  readonly machines: Pick<Machines, 'compareHistory'>;
+  readonly find: (id: GroupId) => Group | undefined;
+  /** Of the cluster: nodes of releases before this one drop what they do not know. */
+  readonly level: () => number;
+  /** Says something to another node at the end of the turn; it may be lost. */
+  readonly post: (to: NodeId, item: HistoryItem) => void;
+  readonly step: (group: Group, input: Input) => void;
+  /** The replica of this node differs from its group. */
+  readonly found: (group: Group, leader: NodeId, reason: string) => void;
+}
+
+type AcknowledgedLost = Extract<Fact, { readonly kind: 'acknowledged-lost' }>;
+
+const LEVEL = 5;
+const LOOK_MS = 1000;
+/** What was asked is answered by then. */
+const ANSWER_MS = 2500;
+/** Of thousands of groups so many ask at a look: each costs its leader up to a read of a page. */
+const ASKS_MAX = 128;
+
+export class Histories {
+  readonly #ports: HistoriesPorts;
+  /** Groups with something that was not compared. */
+  readonly #due = new Set<Group>();
+  /** Groups that have asked, and when. */
+  readonly #asked = new Map<Group, number>();
+  /** What members of groups that are led here had acknowledged, and lack. */
+  readonly #lost = new Map<Group, Map<ReplicaId, EntryId>>();
+  #lookMs = 0;
+
+  constructor(ports: HistoriesPorts) {
+    this.#ports = ports;
+  }
+
+  /** When `tick` is next worth calling; undefined when there is nothing to compare. */
+  get deadlineMs(): number | undefined {
+    return this.#due.size + this.#asked.size === 0 || this.#ports.level() < LEVEL ? undefined : this.#lookMs;
+  }
+
+  note(group: Group, fact: Fact): void {
+    if (fact.kind === 'acknowledged-lost') this.#lose(group, fact);
+    if (fact.kind === 'became-follower' && fact.leader !== undefined) this.#due.add(group);
+  }
+
+  /** The store has more of the group than before. */
+  written(group: Group): void {
+    if (!group.leads && !group.isAlone) this.#due.add(group);
+  }
+
+  forget(group: Group): void {
+    this.#due.delete(group);
+    this.#asked.delete(group);
+    this.#lost.delete(group);
+  }
+
+  tick(nowMs: number): void {
+    if (nowMs < this.#lookMs || this.#ports.level() < LEVEL) return;
+    this.#lookMs = nowMs + LOOK_MS;
+    for (const [group, askedMs] of this.#asked) {
+      if (nowMs - askedMs < ANSWER_MS) continue;
+      this.#asked.delete(group);
+      this.#due.add(group);
+    }
+    let left = ASKS_MAX;
+    for (const group of this.#due) {
+      if (left === 0) break;
+      this.#due.delete(group);
+      if (!this.#ask(group)) continue;
+      this.#asked.set(group, nowMs);
+      left -= 1;
+    }
+  }
+
+  /** Takes what another node says of a history. */
+  take(from: NodeId, item: HistoryItem): void {
+    const group = this.#ports.find(item.group);
+    if (group?.isOpen !== true || group.timeless.hardState.term !== item.term) return;
+    if (item.replica !== group.self) return this.#answer(group, from, item);
+    const { leader } = group;
+    if (leader === undefined || group.leads || nodeOf(leader) !== from) return;
+    if (item.kind === 'same') this.#asked.delete(group);
+    else if (item.kind === 'differs') this.#ports.found(group, from, item.reason);
+    else if (item.kind === 'acknowledged') this.#ports.step(group, { kind: 'owe', acknowledged: item.acknowledged });
+    else this.#compareWithLeader(group, from, item.standing);
+  }
+
+  /** Who had acknowledged so much is told, until it has that again: it may ask in another process. */
+  #lose(group: Group, { replica, acknowledged }: AcknowledgedLost): void {
+    if (replica === group.self || this.#ports.level() < LEVEL) return;
+    const lost = this.#lost.get(group) ?? new Map<ReplicaId, EntryId>();
+    this.#lost.set(group, lost.set(replica, acknowledged));
+    this.#remind(group, replica);
+  }
+
+  #remind(group: Group, replica: ReplicaId): void {
+    const lost = this.#lost.get(group);
+    const acknowledged = lost?.get(replica);
+    const { role, hardState } = group.timeless;
+    const match = role.kind === 'leader' ? role.peers.get(replica)?.progress.match : undefined;
+    if (acknowledged === undefined) return;
+    const { term } = hardState;
+    if (match === undefined || match >= acknowledged.index) lost?.delete(replica);
+    else this.#ports.post(nodeOf(replica), { kind: 'acknowledged', group: group.id, replica, term, acknowledged });
+  }
+
+  #ask(group: Group): boolean {
+    const { leader, self, timeless, machine, id } = group;
+    if (!group.isOpen || group.leads || leader === undefined || group.isInstalling) return false;
+    const { term } = timeless.hardState;
+    const { standing } = machine;
+    this.#ports.post(nodeOf(leader), { kind: 'compare', group: id, replica: self, term, standing });
+    return true;
+  }
+
+  #compareWithLeader(group: Group, leader: NodeId, standing: Uint8Array): void {
+    const verdict = this.#compare(group, standing);
+    if (verdict === 'same') this.#asked.delete(group);
+    else if (verdict !== 'beyond') {
+      const { what, here, there } = verdict;
+      const reason = differenceOf(what, { node: this.#ports.node, value: here }, { node: leader, value: there });
+      this.#ports.found(group, leader, reason);
+    }
+  }
+
+  /** Answers a member of a group that this node leads. */
+  #answer(group: Group, from: NodeId, item: HistoryItem): void {
+    const { role } = group.timeless;
+    const isMember = role.kind === 'leader' && role.peers.has(item.replica) && nodeOf(item.replica) === from;
+    if (!isMember || item.kind !== 'compare') return;
+    this.#remind(group, item.replica);
+    const { post, node } = this.#ports;
+    const { group: id, replica, term } = item;
+    const verdict = this.#compare(group, item.standing);
+    if (verdict === 'same') return post(from, { kind: 'same', group: id, replica, term });
+    if (verdict === 'beyond') {
+      return post(from, { kind: 'compare', group: id, replica, term, standing: group.machine.standing });
+    }
+    const { what, here, there } = verdict;
+    const reason = differenceOf(what, { node: from, value: there }, { node, value: here });
+    post(from, { kind: 'differs', group: id, replica, term, reason });
+  }
+
+  #compare({ id, machine }: Group, standing: Uint8Array): HistoryVerdict {
+    if (compareBytes(machine.standing, standing) === 0) return 'same';
+    return this.#ports.machines.compareHistory(this.#ports.kv, id, machine, standing);
+  }
+}

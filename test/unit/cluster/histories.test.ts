@@ -1,0 +1,190 @@
+// Goal: no two histories under one name. A member whose disk was put back gets again what it had acknowledged; where
+// the group has decided the same place twice, or has come to another state by the same entries, one replica leaves it.
+// Method: three nodes in one thread, whose disks the test copies and puts back.
+
+import { describe, expect, it } from 'vitest';
+import { CATALOG_GROUP, type GroupId, LEVELS, toNodeId } from '#base';
+import type { Machines } from '#cluster';
+import type { Machine } from '../../../src/cluster/machine.ts';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
+import { ReplicaWorld, type ReplicaWorldOptions, type WorldNode } from '../../support/cluster/replica-world.ts';
+
+interface Three {
+  readonly world: ReplicaWorld;
+  readonly group: GroupId;
+  readonly nodes: readonly [WorldNode, WorldNode, WorldNode];
+}
+
+/** With a database that has one transaction, and the first of them leads it. */
+async function three(options: ReplicaWorldOptions = {}): Promise<Three> {
+  const world = await ReplicaWorld.started(3, options);
+  const catalog = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
+  const leader = await world.leader(binding.group);
+  const [second = leader, third = leader] = world.up.filter((each) => each !== leader);
+  await write(world, binding.group, leader, ['first']);
+  await world.pass(1000);
+  return { world, group: binding.group, nodes: [leader, second, third] };
+}
+
+async function write(world: ReplicaWorld, group: GroupId, node: WorldNode, texts: readonly string[]): Promise<void> {
+  for (const text of texts) await world.answer(node.transact(group, text));
+}
+
+/** The first two have acknowledged two transactions that the other two do not know, and have decided something else. */
+async function parted({ world, group, nodes: [first, second, third] }: Three): Promise<void> {
+  const putBack = await second.copyDisks();
+  await third.crash();
+  await write(world, group, first, ['one', 'two']);
+  await world.pass(200);
+  await second.crash();
+  await first.crash();
+  putBack();
+  await second.start();
+  await third.start();
+  await write(world, group, await world.leader(group), ['other']);
+  await first.start();
+}
+
+function reasonFor(group: GroupId, { front }: WorldNode): string | undefined {
+  return front.absence(group)?.details.reason;
+}
+
+describe('a member whose disk was put back', () => {
+  it('gets again what it had acknowledged, and its leader says so', async () => {
+    const { world, group, nodes } = await three();
+    const [first, second, third] = nodes;
+    const putBack = await second.copyDisks();
+    await write(world, group, first, ['one', 'two']);
+    await world.pass(1000);
+    await second.crash();
+    putBack();
+    await second.start();
+    await world.until(() => second.front.applied(group) === 3, 'everything', 2000);
+    await third.crash();
+    await write(world, group, first, ['three']);
+    await world.until(() => second.front.applied(group) === 4, 'everything', 2000);
+    expect(await second.history(group)).toEqual(['first', 'one', 'two', 'three']);
+    expect(first.historyNotes).toContainEqual(
+      expect.objectContaining({ kind: 'acknowledged-lost', group, node: second.node }),
+    );
+    expect([world.failures, second.historyNotes]).toEqual([[], []]);
+  });
+});
+
+describe('a replica whose committed entries are not those of its group', () => {
+  it('is found when it is back, serves nothing, and keeps what it holds (C42)', async () => {
+    const found = await three();
+    const { world, group, nodes } = found;
+    const [first, second] = nodes;
+    await parted(found);
+    await world.until(() => first.historyNotes.length > 0, 'a note', 3000);
+    expect(first.historyNotes).toEqual([
+      expect.objectContaining({
+        kind: 'diverged',
+        group,
+        reason: expect.stringMatching(/ is \w+ on node \d, and \w+ on/),
+      }),
+    ]);
+    expect(reasonFor(group, first)).toBe('NotReplica');
+    expect(first.core.standing.diverged).toBe(1);
+    expect(first.core.describe().diverged).toEqual([
+      expect.objectContaining({ node: first.node, group, title: 'database "shop"' }),
+    ]);
+    await write(world, group, await world.leader(group), ['more']);
+    expect(await databaseKit.history(first.kv, group)).toEqual(['first', 'one', 'two']);
+    await world.until(() => second.front.applied(group) === 3, 'everything', 2000);
+    expect(await second.history(group)).toEqual(['first', 'other', 'more']);
+    // The catalog is the same for all.
+    await world.answer(first.front.currentCatalog() ?? Promise.resolve());
+    expect(await world.answer(first.front.createDatabase('next'))).toMatchObject({ kind: 'created' });
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is remembered when its node starts again and reaches nobody (C42)', async () => {
+    const found = await three();
+    const { world, group, nodes } = found;
+    const [first, second, third] = nodes;
+    await parted(found);
+    await world.until(() => first.historyNotes.length > 0, 'a note', 3000);
+    await Promise.all([first.crash(), second.crash(), third.crash()]);
+    await first.start();
+    await world.pass(50);
+    expect(reasonFor(group, first)).toBe('NotReplica');
+    await second.start();
+    await world.pass(10_000);
+    // Two are no quorum when one of them takes part in nothing.
+    expect([first, second].some((each) => each.leads(group))).toBe(false);
+    await third.start();
+    await write(world, group, await world.leader(group), ['more']);
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('a replica that comes to another state by the same entries', () => {
+  const ODD = toNodeId(3);
+
+  /** Applies something else in the place of a transaction with this text. */
+  function misapplying(text: string): Machines {
+    const [from, to] = [databaseKit.payload(text), databaseKit.payload('!'.repeat(text.length))];
+    const odd = (machine: Machine): Machine =>
+      new Proxy(machine, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name, target);
+          if (typeof value !== 'function') return value;
+          if (name !== 'apply') return value.bind(target) as unknown;
+          return (entry: Parameters<Machine['apply']>[0]) =>
+            target.apply(entry.payload.length === from.length ? { ...entry, payload: to } : entry);
+        },
+        getPrototypeOf: (target) => Object.getPrototypeOf(target) as object,
+      });
+    return {
+      ...databaseKit.machines,
+      createDatabase: (...args) => odd(databaseKit.machines.createDatabase(...args)),
+      openDatabase: (...args) => {
+        const machine = databaseKit.machines.openDatabase(...args);
+        return machine && odd(machine);
+      },
+    };
+  }
+
+  it('is found by its chain hash within seconds, and no other is', async () => {
+    const world = new ReplicaWorld(3);
+    world.at(ODD).release = { machines: misapplying('odd text'), levels: LEVELS };
+    for (const node of world.nodes) await world.at(node).start();
+    const { binding } = await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'));
+    const { group } = binding;
+    const leader = await world.leader(group);
+    await write(world, group, leader, ['first', 'odd text']);
+    await world.until(() => world.up.some(({ historyNotes }) => historyNotes.length > 0), 'a note', 5000);
+    await world.pass(5000);
+    const diverged = world.up.filter((each) => reasonFor(group, each) !== undefined);
+    // If it leads, it is the two others that differ from their leader.
+    expect(diverged.includes(world.at(ODD))).toBe(leader.node !== ODD);
+    for (const { historyNotes } of diverged) {
+      expect(historyNotes).toEqual([
+        expect.objectContaining({ reason: expect.stringMatching(/^the chain hash of revision 2 is [0-9a-f]{64} on/) }),
+      ]);
+    }
+    expect(world.failures).toEqual([]);
+  });
+});
+
+describe('replicas with one history', () => {
+  it('compare it when something was written, and say nothing while nothing happens', async () => {
+    const { world, group, nodes } = await three();
+    await world.pass(3000);
+    const said: string[] = [];
+    world.network.intercepts = (_to, items) => {
+      said.push(...items.map(({ kind }) => kind));
+      return false;
+    };
+    await world.pass(10_000);
+    expect(said.filter((kind) => kind === 'compare')).toEqual([]);
+    await write(world, group, nodes[0], ['more']);
+    await world.pass(3000);
+    const compared = said.filter((kind) => kind === 'compare' || kind === 'same').toSorted();
+    expect(compared).toEqual(['compare', 'compare', 'same', 'same']);
+    expect(nodes.flatMap(({ historyNotes }) => historyNotes)).toEqual([]);
+  });
+});
