@@ -52,6 +52,7 @@ export function readAccess(config: Config, { custom, logger, metrics }: AccessPa
     warnOfOpenDoors(config, logger);
     return { note, open, over: () => undefined };
   }
+  warnOfOpenPeers(config, logger);
   const bootstrap = bootstrapKeyOf(config);
   const tokens = [...(custom === undefined ? [] : [custom]), ...tokenExtractors(config, { logger, metrics })];
   const isBasicTaken = takesBasic(config, logger);
@@ -116,6 +117,13 @@ function warnOfOpenDoors({ host }: Config, logger: Logger): void {
   if (isLoopback(host)) return;
   const message = `Authentication is off and this node listens on ${host}: everybody who reaches its ports can read, change and delete all databases. Start it with --auth on, or keep the ports from strangers`;
   logger.warn('authentication-off', { host, message });
+}
+
+function warnOfOpenPeers({ peerPort, peerTls }: Config, logger: Logger): void {
+  if (peerPort === 'off' || peerTls !== 'off') return;
+  const message =
+    'Authentication is on and the peer port speaks no TLS (--peer-tls off): whoever reaches it can become a node of the cluster, and give keys to anybody. Give it --peer-secret-file or --peer-tls-cert-file, or keep it from strangers';
+  logger.warn('peer-port-open', { message });
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Administered } from '#cluster';
 import type { AuditRecord } from '#service';
 
 const ACTS: Readonly<Record<Administered['order']['kind'], string>> = {
+  join: 'join-node',
   decommission: 'decommission-node',
   recommission: 'recommission-node',
   replace: 'replace-node',
@@ -39,6 +40,8 @@ function aboutOf(order: Administered['order']): AuditRecord['about'] {
       return { onNode: order.node, ...(order.by !== undefined && { by: order.by }) };
     case 'finalize':
       return {};
+    case 'join':
+      return { nodeName: order.name, store: order.storeId, at: order.at };
     case 'recover': {
       const { name, from, acceptRevision } = order;
       return { database: name, onNode: from, ...(acceptRevision !== undefined && { acceptRevision }) };

@@ -1,6 +1,6 @@
 /** Opens the node beneath the interfaces, with what the settings say of it. */
 import { hostname } from 'node:os';
-import { type Node, startNode } from '#cluster';
+import { type Administered, type Node, startNode } from '#cluster';
 import type { Logger, Metrics, Tracing } from '#observability';
 import type { AuditRecord } from '#service';
 import { recordOf } from './administered.ts';
@@ -49,7 +49,10 @@ export function openNode(parts: NodeParts): Promise<Node> {
     metrics,
     tracer: tracing?.tracer,
     onRecovering: loadTransport,
-    onAdministered: (administered) => note(recordOf(administered)),
+    onAdministered: (administered) => {
+      note(recordOf(administered));
+      logJoin(administered, logger);
+    },
     onToldToStop,
     ...(peerPort !== 'off' && {
       beforeListening: () => untilFree({ host: peerHost, port: peerPort }, logger),
@@ -84,6 +87,14 @@ export function openNode(parts: NodeParts): Promise<Node> {
       ...unlessAuto('ballastBytes', config.ballastBytes),
     },
   });
+}
+
+/** Also where there is no audit log. */
+function logJoin({ order, asker, refusal }: Administered, logger: Logger): void {
+  if (order.kind !== 'join') return;
+  const fields = { peer: order.name, store: order.storeId, at: order.at, from: asker.address };
+  if (refusal === undefined) logger.info('join-accepted', fields);
+  else logger.warn('join-refused', { ...fields, message: refusal.reason });
 }
 
 /** Most of what a start loads. Whoever needs it awaits it, and hears of a failure. */

@@ -5,7 +5,8 @@ export interface PeerTlsSettings {
   readonly peerTlsCertFile: string;
   readonly peerTlsKeyFile: string;
   readonly peerTlsCaFile: string;
-  readonly peerTls: 'require' | 'prefer';
+  readonly peerSecretFile: string;
+  readonly peerTls: 'require' | 'prefer' | 'off';
 }
 
 export const PEER_TLS_SETTINGS: { readonly [K in keyof PeerTlsSettings]: Setting<PeerTlsSettings[K]> } = {
@@ -24,10 +25,15 @@ export const PEER_TLS_SETTINGS: { readonly [K in keyof PeerTlsSettings]: Setting
     default: 'none',
     help: 'The authorities, in PEM, by whose certificates nodes and operators are let in at peer-port, and other nodes are known. Whoever has one may do there whatever a node may: let them sign for nothing else.',
   },
+  peerSecretFile: {
+    type: wordOr('none', plainText('a file', 4096)),
+    default: 'none',
+    help: 'Instead of certificates: a file with one line, a secret of at least 32 characters, the same on every node. peer-port then speaks TLS, and lets in nobody who does not know it. Read at the start. none: peers show certificates, or nothing.',
+  },
   peerTls: {
-    type: oneOf(['require', 'prefer']),
+    type: oneOf(['require', 'prefer', 'off']),
     default: 'require',
-    help: 'With peer-tls-cert-file. prefer: whoever speaks no TLS is let in all the same, and nodes that speak none are dialled without it, while a cluster is changed node by node from the one to the other. require: nobody is.',
+    help: 'With peer-tls-cert-file or peer-secret-file. off: peer-port speaks no TLS although auth is on, so whoever reaches it may do everything; without it such a node does not start. prefer: whoever speaks no TLS is let in all the same, and nodes that speak none are dialled without it, while a cluster is changed node by node from the one to the other. require: nobody is.',
   },
 };
 
@@ -37,6 +43,7 @@ export function readPeerTlsSettings(read: <T>(key: string, setting: Setting<T>) 
     peerTlsCertFile: read('peerTlsCertFile', PEER_TLS_SETTINGS.peerTlsCertFile),
     peerTlsKeyFile: read('peerTlsKeyFile', PEER_TLS_SETTINGS.peerTlsKeyFile),
     peerTlsCaFile: read('peerTlsCaFile', PEER_TLS_SETTINGS.peerTlsCaFile),
+    peerSecretFile: read('peerSecretFile', PEER_TLS_SETTINGS.peerSecretFile),
     peerTls: read('peerTls', PEER_TLS_SETTINGS.peerTls),
   };
 }

@@ -7,15 +7,23 @@
  * ```
  * They are read here alone: a disk that stands still does not hold up the core.
  */
-import type { X509Certificate } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Result } from '#base';
 import type { Logger, Metrics } from '#observability';
-import { PeerTls, type PeerTlsMaterial, type PeerTlsMode } from '#transport/peer';
+import {
+  type PeerCertificates,
+  type PeerSecret,
+  PeerTls,
+  type PeerTlsMaterial,
+  type PeerTlsMode,
+} from '#transport/peer';
 import type { PeerTlsSettings } from './peer-tls-settings.ts';
 import { ReloadedFiles } from './reloaded-files.ts';
+import { contentOf } from './setting-files.ts';
 import { certificatesIn, checked, contentIfNamed, keyIn, wrong } from './tls-files.ts';
 
+/** Those of certificates, or that of the secret; the others are `none`. */
 export type PeerTlsFiles = Omit<PeerTlsSettings, 'peerTls'>;
 
 /** What the thread of the core is given: it hears of other material by the port. */
@@ -43,11 +51,61 @@ interface PeerTlsParts {
  * @throws DatabaseError when one cannot be read, or is not what it should be.
  */
 export function openPeerTls(settings: PeerTlsSettings, parts: PeerTlsParts): NodePeerTls | undefined {
+  if (settings.peerSecretFile !== 'none') return new Shared(settings, parts);
   return settings.peerTlsCertFile === 'none' ? undefined : new Reloaded(settings, parts);
+}
+
+function modeOf({ peerTls }: PeerTlsSettings): PeerTlsMode {
+  return peerTls === 'prefer' ? 'prefer' : 'require';
+}
+
+/** By a secret that all nodes share; it is read once. */
+class Shared implements NodePeerTls {
+  readonly tls: PeerTls;
+  readonly forCore: CoreTls;
+  readonly #core: MessagePort;
+
+  constructor(settings: PeerTlsSettings, { logger }: PeerTlsParts) {
+    const material = secretIn(settings.peerSecretFile);
+    const mode = modeOf(settings);
+    const { port1, port2 } = new MessageChannel();
+    this.#core = port1;
+    port1.unref();
+    this.tls = new PeerTls(material, mode);
+    this.forCore = { mode, material, replaced: port2 };
+    warnIfOptional(mode, logger);
+  }
+
+  [Symbol.dispose](): void {
+    this.#core.close();
+  }
+}
+
+/** Whoever has the file has the key; nobody else can find it out by trying. */
+const SECRET = /^[\x21-\x7e]{32,1024}$/;
+
+/** @throws DatabaseError which names the file and the setting, and repeats nothing of the secret */
+function secretIn(file: string): PeerSecret {
+  const text = contentOf(file, 'peer-secret-file').trim();
+  if (!SECRET.test(text))
+    throw wrong(
+      file,
+      'peer-secret-file',
+      'must have one line of 32 to 1,024 characters, such as `openssl rand -hex 32` prints',
+    );
+  return { secret: createHash('sha256').update('cairn peers 1 ').update(text).digest() };
+}
+
+function warnIfOptional(mode: PeerTlsMode, logger: Logger): void {
+  if (mode !== 'prefer') return;
+  const message =
+    'Whoever speaks no TLS is let in at the peer port: start the node without --peer-tls=prefer when all nodes speak it';
+  logger.warn('peer-tls-optional', { message });
 }
 
 /** For a command, which is over before anything is replaced. @throws DatabaseError as `openPeerTls` */
 export function readPeerTls(files: PeerTlsFiles): PeerTls {
+  if (files.peerSecretFile !== 'none') return new PeerTls(secretIn(files.peerSecretFile));
   const material = readFiles(files);
   certificateOf(material, files);
   return new PeerTls(material);
@@ -58,7 +116,7 @@ class Reloaded implements NodePeerTls {
   readonly forCore: CoreTls;
   readonly #settings: PeerTlsFiles;
   readonly #parts: PeerTlsParts;
-  readonly #files: ReloadedFiles<PeerTlsMaterial>;
+  readonly #files: ReloadedFiles<PeerCertificates>;
   readonly #core: MessagePort;
 
   constructor(settings: PeerTlsSettings, parts: PeerTlsParts) {
@@ -69,14 +127,11 @@ class Reloaded implements NodePeerTls {
     const { port1, port2 } = new MessageChannel();
     this.#core = port1;
     port1.unref();
-    this.tls = new PeerTls(material, settings.peerTls);
-    this.forCore = { mode: settings.peerTls, material, replaced: port2 };
+    const mode = modeOf(settings);
+    this.tls = new PeerTls(material, mode);
+    this.forCore = { mode, material, replaced: port2 };
     this.#show(certificate);
-    if (settings.peerTls === 'prefer') {
-      const message =
-        'Whoever speaks no TLS is let in at the peer port: start the node without --peer-tls=prefer when all nodes speak it';
-      parts.logger.warn('peer-tls-optional', { message });
-    }
+    warnIfOptional(mode, parts.logger);
     this.#files = new ReloadedFiles({
       used: material,
       read: () => readFiles(settings),
@@ -92,7 +147,7 @@ class Reloaded implements NodePeerTls {
   }
 
   /** @throws DatabaseError when it is not right */
-  #use(material: PeerTlsMaterial): void {
+  #use(material: PeerCertificates): void {
     const certificate = certificateOf(material, this.#settings);
     this.tls.use(material);
     this.#core.postMessage(material, []);
@@ -117,7 +172,7 @@ class Reloaded implements NodePeerTls {
   }
 }
 
-function readFiles({ peerTlsCertFile, peerTlsKeyFile, peerTlsCaFile }: PeerTlsFiles): PeerTlsMaterial {
+function readFiles({ peerTlsCertFile, peerTlsKeyFile, peerTlsCaFile }: PeerTlsFiles): PeerCertificates {
   return {
     cert: contentIfNamed(peerTlsCertFile, 'peer-tls-cert-file') ?? '',
     key: contentIfNamed(peerTlsKeyFile, 'peer-tls-key-file') ?? '',
@@ -126,7 +181,7 @@ function readFiles({ peerTlsCertFile, peerTlsKeyFile, peerTlsCaFile }: PeerTlsFi
 }
 
 /** @throws DatabaseError invalid_argument, which names the file and the setting, and repeats nothing of a key */
-function certificateOf({ cert, key, ca }: PeerTlsMaterial, files: PeerTlsFiles): X509Certificate {
+function certificateOf({ cert, key, ca }: PeerCertificates, files: PeerTlsFiles): X509Certificate {
   const { peerTlsCertFile: certFile, peerTlsKeyFile: keyFile, peerTlsCaFile: caFile } = files;
   certificatesIn(ca, caFile, 'peer-tls-ca-file');
   const [certificate] = certificatesIn(cert, certFile, 'peer-tls-cert-file');

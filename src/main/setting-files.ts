@@ -23,6 +23,7 @@ export function warnOfReadableSecrets(config: Config, logger: Logger): void {
     'auth-bootstrap-key-file': config.authBootstrapKeyFile,
     'tls-key-file': config.tlsKeyFile,
     'peer-tls-key-file': config.peerTlsKeyFile,
+    'peer-secret-file': config.peerSecretFile,
   };
   for (const [setting, file] of Object.entries(secrets)) {
     const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;

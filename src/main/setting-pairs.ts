@@ -21,6 +21,7 @@ export function faultsBetween(config: Config, nameOf: NameOf): readonly string[]
     ...burstFaults(config, nameOf),
     ...tlsFaults(config, nameOf),
     ...peerTlsFaults(config, nameOf),
+    ...openPeerFaults(config, nameOf),
     ...certificateFaults(config, nameOf),
     ...tokenFaults(config, nameOf),
     ...loadBalancerFaults(config, nameOf),
@@ -112,8 +113,14 @@ function peerTlsFaults(config: Config, nameOf: NameOf): readonly string[] {
   const [given] = files.filter(([, file]) => file !== 'none').map(([name]) => name);
   const lacking = files.filter(([, file]) => file === 'none').flatMap(([name]) => name ?? []);
   if (portName === undefined || modeName === undefined || files.some(([name]) => name === undefined)) return [];
-  if (given === undefined) {
-    if (config.peerTls === 'require') return [];
+  const secretName = nameOf('peerSecretFile');
+  if (given === undefined || config.peerSecretFile !== 'none') {
+    if (given !== undefined) return [`${given} and ${secretName} are both set; peers show certificates or a secret.`];
+    if (config.peerSecretFile !== 'none' && config.peerPort === 'off')
+      return [
+        `${secretName} is set, but ${portName} is off, so nobody is asked for it: give it a port, usually 50052.`,
+      ];
+    if (config.peerTls !== 'prefer' || config.peerSecretFile !== 'none') return [];
     return [`${modeName} is prefer, but ${lacking[0]} is none; a node that has no certificate speaks no TLS.`];
   }
   if (lacking.length > 0)
@@ -122,6 +129,22 @@ function peerTlsFaults(config: Config, nameOf: NameOf): readonly string[] {
     ];
   if (config.peerPort !== 'off') return [];
   return [`${given} is set, but ${portName} is off, so nothing speaks TLS there: give it a port, usually 50052.`];
+}
+
+/** Who reaches the port of peers without a credential becomes a node, and a node gives keys to whom it likes. */
+function openPeerFaults(config: Config, nameOf: NameOf): readonly string[] {
+  const { auth, peerPort, peerTls, peerTlsCertFile, peerSecretFile } = config;
+  const [authName, portName, modeName] = [nameOf('auth'), nameOf('peerPort'), nameOf('peerTls')];
+  const [certName, secretName] = [nameOf('peerTlsCertFile'), nameOf('peerSecretFile')];
+  if (authName === undefined || portName === undefined || modeName === undefined) return [];
+  const isSecured = peerTlsCertFile !== 'none' || peerSecretFile !== 'none';
+  if (peerTls === 'off' && isSecured)
+    return [`${modeName} is off, but ${peerTlsCertFile === 'none' ? secretName : certName} is set; leave one out.`];
+  if (auth === 'off' || peerPort === 'off' || isSecured || peerTls === 'off') return [];
+  return [
+    `${authName} is on, but ${portName} lets in everybody as a node, which may give keys to anybody: set ${secretName} or ` +
+      `${certName}, or say ${modeName} off where nobody else reaches it.`,
+  ];
 }
 
 /** Whoever gives roles to certificates means that somebody is identified by one. */

@@ -1,6 +1,8 @@
 /** Registers nodes in the catalog, on behalf of whoever asks (peer/join.ts). */
-import type { NodeId } from '#base';
+import { formatAddress, type NodeId, nodeOf } from '#base';
 import { faultInRegistration, isSame, sayableAt } from '#database';
+import { everybody, standingOf } from '#raft';
+import type { Group } from '../group/group.ts';
 import type { CatalogMachine, Machines } from '../machine.ts';
 import type { NodeRegistration, RegisteredNode } from '../outcome.ts';
 import { CatalogAsks, type CatalogAsksPorts, later, type Passed } from './catalog-asks.ts';
@@ -32,8 +34,10 @@ export function registrar(ports: RegistrarPorts): Registrar {
   const { node: self, machines, catalog } = ports;
   return new CatalogAsks<AskedRegistration, Registered>(ports, {
     answer: ({ registration }) => answerBy(catalog(), registration),
-    fault: ({ registration, isOwn }) => {
-      const reason = refusedAt(catalog().level, registration.levels);
+    fault: ({ registration, isOwn }, group) => {
+      const { level } = catalog();
+      const reason =
+        refusedAt(level, registration.levels) ?? namesake(registration, catalog(), group, ports.monotonicMs());
       if (reason !== undefined) return { kind: 'refused', reason };
       // Whoever founded the cluster is its node 1, and says so first.
       const isEarly =
@@ -45,6 +49,34 @@ export function registrar(ports: RegistrarPorts): Registrar {
     },
     encode: ({ registration }) => machines.encodeRegister(sayableAt(catalog().level, registration)),
   });
+}
+
+/**
+ * Why a store cannot have the name: a node that answers has it, at another address. What was at the same address has
+ * ended: this store's node has its port.
+ */
+function namesake(asked: NodeRegistration, catalog: CatalogMachine, group: Group, nowMs: number): string | undefined {
+  const nodes = catalog.nodes();
+  const { name, storeId, peer } = asked;
+  if (name === '' || nodes.some((node) => node.storeId === storeId && node.name === name)) return undefined;
+  const other = nodes.find(
+    (node) =>
+      node.name === name &&
+      node.storeId !== storeId &&
+      node.state !== 'removed' &&
+      formatAddress(node.peer) !== formatAddress(peer) &&
+      answersTo(group, node.node, nowMs),
+  );
+  return (
+    other &&
+    `node ${other.node} at ${formatAddress(other.peer)} has the name ${name}; start this one with another --node-name`
+  );
+}
+
+/** By the catalog's group, to which every node belongs, and which this one leads. */
+function answersTo({ raft }: Group, node: NodeId, nowMs: number): boolean {
+  const replica = everybody(raft.membership).find((each) => nodeOf(each) === node);
+  return replica !== undefined && standingOf(raft, replica, nowMs) !== 'silent';
 }
 
 function answerBy(catalog: CatalogMachine, asked: NodeRegistration): Registered | undefined {

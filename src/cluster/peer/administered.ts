@@ -2,8 +2,9 @@
  * What was ordered at the port of peers, and what came of it, for whoever keeps a record of it. Descriptions change
  * nothing, and are none.
  */
-import { unreachable } from '#base';
+import { formatAddress, unreachable } from '#base';
 import type { AdminReply, AdminRequest } from './administration.ts';
+import type { JoinReply, JoinRequest } from './join.ts';
 
 /** Who has asked, as the connection shows him. */
 export interface Asker {
@@ -16,8 +17,17 @@ export interface Asker {
 /** Answers an operator, or a node that passes his order on. Never rejects. */
 export type Administer = (request: AdminRequest, asker: Asker) => Promise<AdminReply>;
 
+/** A store that is no node of the cluster yet has asked to become one. */
+export interface AskedJoin {
+  readonly kind: 'join';
+  readonly name: string;
+  readonly storeId: string;
+  /** host:port where it says that other nodes reach it. */
+  readonly at: string;
+}
+
 export interface Administered {
-  readonly order: Exclude<AdminRequest['order'], { readonly kind: 'describe' | 'copy' }>;
+  readonly order: Exclude<AdminRequest['order'], { readonly kind: 'describe' | 'copy' }> | AskedJoin;
   readonly asker: Asker;
   /** By another node, which has a record of its own. */
   readonly isPassedOn: boolean;
@@ -36,6 +46,24 @@ export function noting(
     if (order.kind === 'describe' || order.kind === 'copy') return reply;
     const refusal = refusalIn(reply);
     note({ order, asker, isPassedOn, ...(refusal !== undefined && { refusal }) });
+    return reply;
+  };
+}
+
+/** Has each join noted that has an answer: the store is a node now, or is refused. */
+export function notingJoins(
+  join: (request: JoinRequest) => Promise<JoinReply>,
+  isNode: (storeId: string) => boolean,
+  note: (administered: Administered) => void,
+): (request: JoinRequest, asker?: Asker) => Promise<JoinReply> {
+  return async (request, asker = { address: 'unknown' }) => {
+    const { storeId, name, peer } = request.registration;
+    const isKnown = isNode(storeId);
+    const reply = await join(request);
+    const order = { kind: 'join', name, storeId, at: formatAddress(peer) } as const;
+    if (reply.kind === 'joined' && !isKnown) note({ order, asker, isPassedOn: false });
+    if (reply.kind !== 'refused') return reply;
+    note({ order, asker, isPassedOn: false, refusal: { code: 'failed_precondition', reason: reply.reason } });
     return reply;
   };
 }

@@ -4,7 +4,7 @@
  * Frames of a lane to one node arrive in the order in which they were taken, or not at all; lanes do not wait for one
  * another. Nothing is acknowledged: Raft finds out what is missing.
  */
-import type { Administer } from './administered.ts';
+import type { Administer, Asker } from './administered.ts';
 import type { Newcomer } from './belonging.ts';
 import type { Envelope } from './envelope.ts';
 import type { FrameContent } from './frame.ts';
@@ -78,7 +78,7 @@ export interface OpenPeerLinks extends PeerLinks {
   /** The port that was bound. */
   readonly port: number;
   /** One listener: a store asks to join this cluster, or a node of it says where it is. */
-  onJoin(listener: (request: JoinRequest) => Promise<JoinReply>): void;
+  onJoin(listener: (request: JoinRequest, asker?: Asker) => Promise<JoinReply>): void;
   /** One listener: an operator asks something of the cluster. Absent where none can. */
   onAdmin?(listener: Administer): void;
 }

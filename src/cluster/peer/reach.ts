@@ -11,7 +11,7 @@ import type { RegisteredNode } from '../outcome.ts';
 import { type Peers, peersOf } from '../peers.ts';
 import { FOUNDERS } from '../placement/placement.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
-import { type Administered, noting } from './administered.ts';
+import { type Administered, noting, notingJoins } from './administered.ts';
 import { type AskAdmin, administration } from './administration.ts';
 import { Announcer } from './announcer.ts';
 import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest } from './join.ts';
@@ -69,11 +69,13 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
     ...seeds,
   ];
   const answering = forOwnAndOthers(storeId, register);
-  links.onJoin(async (request) => {
+  const join = async (request: JoinRequest): Promise<JoinReply> => {
     // Stores of the cluster that this one began with are removed here, and may be nodes there.
     const isStranger = request.clusterId !== undefined && request.clusterId !== clusterId;
     return isStranger ? { kind: 'refused', reason: `this is the cluster ${clusterId}` } : answering.others(request);
-  });
+  };
+  const isNode = (store: string): boolean => core?.catalog.nodes.some((each) => each.storeId === store) === true;
+  links.onJoin(notingJoins(join, isNode, onAdministered ?? unnoted));
   if (askAdmin !== undefined) {
     links.onAdmin?.(noting(administration({ core: () => core, ask: askAdmin }, clusterId), onAdministered ?? unnoted));
   }

@@ -30,4 +30,10 @@
 export { askAdmin, askBelonging, askForCluster, askToJoin, refusalAt } from './lazy-asking.ts';
 export { openPeerLinks, openPeerPort } from './lazy-links.ts';
 export type { PeerLimits } from './limits.ts';
-export { PeerTls, type PeerTlsMaterial, type PeerTlsMode } from './peer-tls.ts';
+export {
+  type PeerCertificates,
+  type PeerSecret,
+  PeerTls,
+  type PeerTlsMaterial,
+  type PeerTlsMode,
+} from './peer-tls.ts';

@@ -6,6 +6,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { DatabaseError, formatAddress } from '#base';
 import type {
   Administer,
+  Asker,
   Belonging,
   FrameFault,
   JoinReply,
@@ -64,7 +65,7 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
   #onFrame: OnFrame = () => undefined;
   #onUnreachable: (node: NodeId) => void = () => undefined;
   #onReachable: (node: NodeId) => void = () => undefined;
-  #onJoin: (request: JoinRequest) => Promise<JoinReply> = async () => NOT_YET;
+  #onJoin: (request: JoinRequest, asker: Asker) => Promise<JoinReply> = async () => NOT_YET;
   #onAdmin: Administer = async () => NOT_YET;
 
   constructor(options: PortOptions) {
@@ -128,7 +129,7 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
     this.#onReachable = listener;
   }
 
-  onJoin(listener: (request: JoinRequest) => Promise<JoinReply>): void {
+  onJoin(listener: (request: JoinRequest, asker: Asker) => Promise<JoinReply>): void {
     this.#onJoin = listener;
   }
 
@@ -181,7 +182,7 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
       limits,
       onRefused,
       onLane: (connection, first) => this.#serveLane(connection, first),
-      onJoin: (request) => this.#onJoin(request),
+      onJoin: (request, asker) => this.#onJoin(request, asker),
       onAdmin: (request, asker) => this.#onAdmin(request, asker),
     });
     this.#served = served;

@@ -8,8 +8,8 @@ import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { Result } from '#base';
-import type { Administer, AdminReply, Belonging, FrameFault, JoinReply, JoinRequest } from '#cluster';
-import { addAdminMethods } from './admin-methods.ts';
+import type { Administer, AdminReply, Asker, Belonging, FrameFault, JoinReply, JoinRequest } from '#cluster';
+import { addAdminMethods, askerOf } from './admin-methods.ts';
 import { JOIN, type Nothing, PING, readNothing, writePong } from './exchange.ts';
 import { readJoinRequest, writeJoinReply } from './join-messages.ts';
 import { HELLO_BEGINS, writeAnswer } from './lane-words.ts';
@@ -26,7 +26,7 @@ export interface PeerServerOptions {
   /** A connection is none that is served here. */
   readonly onRefused: (fault: FrameFault) => void;
   /** A store asks to be registered, or says where it is now; its cluster is this one, if it has one. */
-  readonly onJoin: (request: JoinRequest) => Promise<JoinReply>;
+  readonly onJoin: (request: JoinRequest, asker: Asker) => Promise<JoinReply>;
   /** An operator asks something of the cluster. */
   readonly onAdmin: Administer;
 }
@@ -52,8 +52,8 @@ export class PeerServer {
     subscribe(STREAM_CREATED, ignoreLateResponse);
     this.#server = new Server(serverOptions(options.limits));
     const ping: handleUnaryCall<Nothing, Belonging> = (_call, respond) => respond(null, options.belonging());
-    const join: handleUnaryCall<Result<JoinRequest, string>, JoinReply> = ({ request }, respond) => {
-      void this.#join(request).then(
+    const join: handleUnaryCall<Result<JoinRequest, string>, JoinReply> = (call, respond) => {
+      void this.#join(call.request, askerOf(call)).then(
         (reply) => respond(null, reply),
         (error: Error) => respond({ code: status.INTERNAL, details: error.message }),
       );
@@ -104,14 +104,14 @@ export class PeerServer {
     connection.resume();
   }
 
-  async #join(request: Result<JoinRequest, string>): Promise<JoinReply> {
+  async #join(request: Result<JoinRequest, string>, asker: Asker): Promise<JoinReply> {
     if (request.kind === 'failure') return { kind: 'refused', reason: request.reason };
     if (this.#isClosed) return { kind: 'later', reason: 'the node is closing' };
     const { onJoin, belonging } = this.#options;
     const own = belonging();
     if (own.kind !== 'member') return { kind: 'later', reason: own.kind === 'new' ? IS_NEW : 'the node is starting' };
     const { clusterId } = request.value;
-    if (clusterId === undefined || clusterId === own.clusterId) return onJoin(request.value);
+    if (clusterId === undefined || clusterId === own.clusterId) return onJoin(request.value, asker);
     return { kind: 'refused', reason: `it belongs to the cluster ${own.clusterId}, and not to ${clusterId}` };
   }
 }

@@ -5,13 +5,21 @@
  * dialled. That says that somebody may be a peer, and not which node it is: that is said, and checked, in frames (TP3).
  */
 import { connect, isIP, type Socket } from 'node:net';
-import type { SecureContext, SecureContextOptions, TLSSocket } from 'node:tls';
+import type { SecureContext, SecureContextOptions, TLSSocket, TlsOptions } from 'node:tls';
 import { type Address, formatAddress } from '#base';
 import type { DialledAddress } from '#cluster';
 import type { LaneWorld } from './wire.ts';
 
+/** What two peers have to show to each other: a certificate each, or that they know the same secret. */
+export type PeerTlsMaterial = PeerCertificates | PeerSecret;
+
+/** 32 bytes, by which TLS is spoken without certificates (PSK, with ephemeral keys). */
+export interface PeerSecret {
+  readonly secret: Uint8Array;
+}
+
 /** In PEM. */
-export interface PeerTlsMaterial {
+export interface PeerCertificates {
   /** The certificate that is shown, and those that lead to its authority. */
   readonly cert: string;
   readonly key: string;
@@ -26,11 +34,11 @@ export interface PeerTlsMaterial {
 export type PeerTlsMode = 'require' | 'prefer';
 
 export const SPEAKS_TLS: string =
-  'this port speaks TLS, and takes certificates of its authority of peers alone; ask it with ' +
-  '--peer-tls-cert-file, --peer-tls-key-file and --peer-tls-ca-file';
+  'this port speaks TLS, and lets in peers alone; ask it with --peer-tls-cert-file, --peer-tls-key-file and ' +
+  '--peer-tls-ca-file, or --peer-secret-file, as its node has them';
 export const SPEAKS_NO_TLS: string =
   'that port speaks no TLS; start its node with --peer-tls-cert-file, --peer-tls-key-file and --peer-tls-ca-file, or ' +
-  'leave them out here';
+  '--peer-secret-file, or leave them out here';
 
 /** Where nobody has spoken TLS is dialled without it for so long (prefer). */
 const PLAIN_MS = 2_000;
@@ -39,6 +47,9 @@ const PLAIN_MAX = 1_000;
 /** OpenSSL has the word only in its message when it was writing. */
 const NO_TLS = /wrong version number|packet length too long/;
 const OF_TLS = /^(?:ERR_SSL_|EPROTO$)/;
+/** Two secrets that differ show as a record that does not verify. */
+const WRONG_SECRET = /^ERR_SSL_.*BAD_RECORD_MAC$/;
+const OTHER_SECRET = 'that node has another --peer-secret-file';
 
 export class PeerTls {
   readonly mode: PeerTlsMode;
@@ -65,7 +76,15 @@ export class PeerTls {
   /** Shakes hands over a connection that is being dialled, and verifies who answers before anything is sent. */
   secured(socket: Socket, host: string): TLSSocket {
     const tls = process.getBuiltinModule('node:tls');
-    this.#context ??= tls.createSecureContext(contextOf(this.#material));
+    const material = this.#material;
+    this.#context ??= tls.createSecureContext(contextOf(material));
+    if (isSecret(material)) {
+      const psk = Buffer.from(material.secret);
+      const pskCallback = (): { readonly identity: string; readonly psk: Buffer } => ({ identity: PSK_IDENTITY, psk });
+      // Who knows the secret is a peer, at whatever host.
+      const checkServerIdentity = (): undefined => undefined;
+      return tls.connect({ socket, ...PSK_OPTIONS, ALPNProtocols: ['h2'], pskCallback, checkServerIdentity });
+    }
     const servername = isIP(host) === 0 ? { servername: host } : {};
     return tls.connect({ socket, host, ...servername, ALPNProtocols: ['h2'], secureContext: this.#context });
   }
@@ -94,10 +113,28 @@ export class PeerTls {
   }
 }
 
+export function isSecret(material: PeerTlsMaterial): material is PeerSecret {
+  return 'secret' in material;
+}
+
+const PSK_IDENTITY = 'cairn';
+/** Node takes a secret that is shared beforehand with TLS 1.2 alone. */
+const PSK_OPTIONS = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
+
 /** Nothing older is spoken, and nobody comes back without showing a certificate again: it may have expired. */
-export function contextOf({ cert, key, ca }: PeerTlsMaterial): SecureContextOptions {
+export function contextOf(material: PeerTlsMaterial): SecureContextOptions {
   const { SSL_OP_NO_TICKET: secureOptions } = process.getBuiltinModule('node:crypto').constants;
+  if (isSecret(material)) return { ...PSK_OPTIONS, secureOptions };
+  const { cert, key, ca } = material;
   return { cert, key, ca, minVersion: 'TLSv1.3', secureOptions };
+}
+
+/** How a server finds out whether a client is a peer. */
+export function serverOptionsOf(material: PeerTlsMaterial): TlsOptions {
+  // The door says what is wrong with a certificate: OpenSSL would say it in a word of its own, or Node not at all.
+  if (!isSecret(material)) return { ...contextOf(material), requestCert: true, rejectUnauthorized: false };
+  const psk = Buffer.from(material.secret);
+  return { ...contextOf(material), pskCallback: (_socket, identity) => (identity === PSK_IDENTITY ? psk : null) };
 }
 
 /** The same world, with connections that are secured. */
@@ -114,6 +151,7 @@ function faultIn(failure: Error, target: Address): string | undefined {
   const { message } = failure;
   const code = 'code' in failure && typeof failure.code === 'string' ? failure.code : '';
   if (NO_TLS.test(message)) return SPEAKS_NO_TLS;
+  if (WRONG_SECRET.test(code)) return OTHER_SECRET;
   if (OF_TLS.test(code)) return `the handshake of TLS failed: ${message.trim()}`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return `its certificate is not for ${target.host}, by which it was dialled: ${message}`;

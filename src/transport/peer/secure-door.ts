@@ -16,7 +16,7 @@ import { quote } from '#base';
 import type { FrameFault } from '#cluster';
 import { HELLO_BEGINS, writeAnswer } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
-import { contextOf, type PeerTls, type PeerTlsMaterial, SPEAKS_TLS } from './peer-tls.ts';
+import { contextOf, isSecret, type PeerTls, type PeerTlsMaterial, SPEAKS_TLS, serverOptionsOf } from './peer-tls.ts';
 
 export interface SecureDoorOptions {
   readonly tls: PeerTls;
@@ -59,9 +59,8 @@ export class SecureDoor {
     this.#options = options;
     this.#shakingMax = Math.max(1, Math.min(limits.handshakesMax, Math.floor(connectionsMax * SHAKING_PART)));
     this.#shown = tls.material;
-    // What is wrong with a certificate is said below, which OpenSSL would say in a word of its own, or Node not at all.
-    const asking = { requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['h2'] };
-    this.#server = process.getBuiltinModule('node:tls').createServer({ ...contextOf(this.#shown), ...asking });
+    const serving = { ...serverOptionsOf(this.#shown), ALPNProtocols: ['h2'] };
+    this.#server = process.getBuiltinModule('node:tls').createServer(serving);
     this.#server.on('secureConnection', (socket) => this.#shaken(socket));
     this.#server.on('tlsClientError', (failure, socket) => this.#failed(failure, socket));
   }
@@ -113,7 +112,8 @@ export class SecureDoor {
   #shaken(socket: TLSSocket): void {
     const shaking = this.#shaking.get(originOf(socket));
     if (shaking === undefined) return void socket.destroy();
-    if (socket.authorized) return this.#serve(shaking, socket);
+    // Nobody without the secret comes so far.
+    if (socket.authorized || isSecret(this.#shown)) return this.#serve(shaking, socket);
     const shown = socket.getPeerX509Certificate();
     const why = `${socket.authorizationError}`;
     const words =

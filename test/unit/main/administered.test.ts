@@ -19,6 +19,11 @@ it.each<[Administered['order'], string, object]>([
   [{ kind: 'drain', node: NODE, isGranted: false }, 'drain-node', { onNode: 3 }],
   [{ kind: 'finalize' }, 'finalize-upgrade', {}],
   [
+    { kind: 'join', name: 'n4', storeId: 's', at: 'n4:50052' },
+    'join-node',
+    { nodeName: 'n4', store: 's', at: 'n4:50052' },
+  ],
+  [
     { kind: 'recover', name: 'shop', from: NODE, acceptRevision: 7 },
     'recover-database',
     { database: 'shop', onNode: 3, acceptRevision: 7 },

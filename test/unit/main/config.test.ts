@@ -66,6 +66,8 @@ test.each<[string, Environment, object]>([
   ['--host=10.0.0.1 --peer-host=10.0.0.2 --peer-port=3000', {}, { httpPort: 3000, peerPort: 3000 }],
   [PEER_TLS, {}, { peerTls: 'require' }],
   [`${PEER_TLS} --peer-tls=prefer`, {}, { peerTls: 'prefer' }],
+  ['--auth=on --peer-port=0 --peer-secret-file=s', {}, { peerSecretFile: 's' }],
+  ['--auth=on --peer-port=0 --peer-tls=off', {}, { peerTls: 'off' }],
   [
     `${TLS} --auth-certificate-roles=CN=ops=admin;URI=spiffe://shop/api?a=b=reader:shop-*,writer:shop`,
     {},
@@ -139,6 +141,13 @@ test.each([
     '--metrics-host is set, but --metrics-port is off, so nothing listens there',
   ],
   ['--join=cairn-0:7', '--join is set, but --peer-port is off;'],
+  [
+    '--auth=on --peer-port=0',
+    '--auth is on, but --peer-port lets in everybody as a node, which may give keys to anybody',
+  ],
+  ['--peer-port=0 --peer-secret-file=s --peer-tls=off', '--peer-tls is off, but --peer-secret-file is set'],
+  ['--peer-secret-file=s', '--peer-secret-file is set, but --peer-port is off'],
+  [`${PEER_TLS} --peer-secret-file=s`, '--peer-tls-cert-file and --peer-secret-file are both set'],
   ['--http-port=7 --grpc-port=7', '--grpc-port and --http-port are both 7; every server'],
   ['--grpc-port=3000', '--grpc-port and --http-port are both 3000'],
   ['--host=0.0.0.0 --peer-host=10.0.0.1 --peer-port=3000', '--http-port and --peer-port are both 3000'],

@@ -174,6 +174,7 @@ function settingsOf(peerTls: 'require' | 'prefer' = 'require') {
   return {
     peerTlsCertFile: peerTlsCertFile ?? '',
     peerTlsKeyFile: peerTlsKeyFile ?? '',
+    peerSecretFile: 'none',
     peerTlsCaFile: peerTlsCaFile ?? '',
     peerTls,
   };
@@ -216,7 +217,7 @@ describe('files between nodes that are replaced', () => {
       'error peer-tls-not-reloaded',
       { message: expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/) },
     ]);
-    expect([tls?.tls.material.cert, heard()]).toEqual([pair.cert, undefined]);
+    expect([tls?.tls.material, heard()]).toEqual([{ ...pair, ca: authority.cert }, undefined]);
     put('key', other.key);
     look(2);
     const found = { ...other, ca: authority.cert };

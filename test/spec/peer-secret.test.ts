@@ -1,0 +1,60 @@
+// Goal: with authentication on, nobody becomes a node of a cluster without its secret, and who did or tried is noted
+// (S1); no two nodes that answer have one name (K10). Method: real nodes in this process, and the audit log of one.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parseAddress } from '#base';
+import { askAdmin, type PeerTls } from '#transport/peer';
+import { readPeerTls } from '../../src/main/peer-tls.ts';
+import { startServerIn, startTestServer } from '../support/server.ts';
+import { testDir } from '../support/test-scope.ts';
+
+const SOON = '--join-wait-ms=500';
+
+/** The names of the nodes; undefined: it does not answer. */
+async function namesAt(peer: string, tls?: PeerTls): Promise<readonly string[] | undefined> {
+  const address = parseAddress(peer);
+  const request = { order: { kind: 'describe' }, isPassedOn: true } as const;
+  const reply = address && (await askAdmin(address, request, 5_000, tls));
+  return reply?.kind === 'described' ? reply.cluster.nodes.map(({ name }) => name) : undefined;
+}
+
+test('who does not know the secret of a cluster does not join it, and who does is noted', async () => {
+  const dir = testDir();
+  const [secret, other] = [join(dir, 'secret'), join(dir, 'other')];
+  const [key, audit] = [join(dir, 'key'), join(dir, 'audit')];
+  writeFileSync(secret, `${'s'.repeat(40)}\n`);
+  writeFileSync(other, 'o'.repeat(40));
+  writeFileSync(key, 'k'.repeat(40));
+  const guarded = ['--peer-port=0', '--auth=on', `--auth-bootstrap-key-file=${key}`];
+  const shared = [...guarded, `--peer-secret-file=${secret}`];
+  await using one = await startServerIn(join(dir, 'one'), ...shared, '--node-name=one', `--audit-log=${audit}`);
+  const joining = (name: string, ...settings: readonly string[]): ReturnType<typeof startServerIn> =>
+    startServerIn(join(dir, name), `--node-name=${name}`, `--join=${one.peer}`, SOON, ...settings);
+  await expect(joining('stranger', '--peer-port=0')).rejects.toThrow('this port speaks TLS, and lets in peers alone');
+  await expect(joining('guesser', ...guarded, `--peer-secret-file=${other}`)).rejects.toThrow(
+    'that node has another --peer-secret-file',
+  );
+  const NONE = { peerTlsCertFile: 'none', peerTlsKeyFile: 'none', peerTlsCaFile: 'none' };
+  const tls = readPeerTls({ ...NONE, peerSecretFile: secret });
+  expect(await namesAt(one.peer)).toBeUndefined();
+  expect(await namesAt(one.peer, tls)).toEqual(['one']);
+  await using two = await joining('two', ...shared);
+  expect(await namesAt(one.peer, tls)).toEqual(['one', 'two']);
+  const lines = readFileSync(audit, 'utf8').split('\n');
+  const noted: unknown = JSON.parse(lines.find((line) => line.includes('join-node')) ?? '{}');
+  expect(noted).toMatchObject({
+    principal: 'peer-port',
+    outcome: 'done',
+    nodeName: 'two',
+    at: two.peer,
+    from: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+  });
+});
+
+test('a node does not join under the name of one that answers', async () => {
+  await using seed = await startTestServer('--peer-port=0', '--node-name=seed');
+  const starting = startTestServer('--peer-port=0', '--node-name=seed', `--join=${seed.peer}`);
+  await expect(starting).rejects.toThrow(/node 1 at \S+ has the name seed; start this one with another --node-name/);
+  expect(await namesAt(seed.peer)).toEqual(['seed']);
+});
