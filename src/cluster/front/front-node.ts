@@ -270,11 +270,11 @@ export class FrontNode implements Node {
   }
 
   applied(group: GroupId): Revision {
-    return this.#catalog.has(group) ? this.#revisions.of(group) : toRevision(0);
+    return this.#counts(group) ? this.#revisions.of(group) : toRevision(0);
   }
 
   answered(group: GroupId): Revision {
-    return this.#catalog.has(group) ? this.#revisions.answered(group) : toRevision(0);
+    return this.#counts(group) ? this.#revisions.answered(group) : toRevision(0);
   }
 
   show(group: GroupId, revision: Revision): void {
@@ -466,6 +466,10 @@ export class FrontNode implements Node {
   #record(spans: readonly SpanFact[]): void {
     const { tracer } = this.#ports;
     if (tracer !== undefined) for (const span of spans) tracer.record(pastSpan(span, this.#catalog));
+  }
+
+  #counts(group: GroupId): boolean {
+    return this.#catalog.has(group) && !this.#diverged.has(group);
   }
 
   /** The replica of this node among those that hold a database. */
