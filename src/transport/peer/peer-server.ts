@@ -6,7 +6,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { type handleUnaryCall, Server, ServerCredentials, setLogger, status } from '@grpc/grpc-js';
 import type { Result } from '#base';
 import type { Administer, AdminReply, Asker, Belonging, FrameFault, JoinReply, JoinRequest } from '#cluster';
 import { addAdminMethods, askerOf } from './admin-methods.ts';
@@ -50,6 +50,8 @@ export class PeerServer {
   constructor(options: PeerServerOptions) {
     this.#options = options;
     subscribe(STREAM_CREATED, ignoreLateResponse);
+    // One for the thread. By default grpc-js writes to stderr, such as about headers that it cannot read (O2).
+    setLogger({ error: (...parts) => options.onRefused({ kind: 'handshake', words: parts.join(' ') }) });
     this.#server = new Server(serverOptions(options.limits));
     const ping: handleUnaryCall<Nothing, Belonging> = (_call, respond) => respond(null, options.belonging());
     const join: handleUnaryCall<Result<JoinRequest, string>, JoinReply> = (call, respond) => {

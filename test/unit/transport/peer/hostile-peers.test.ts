@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { LEVELS } from '#base';
 import { type FrameFault, type FrameHeader, type JoinRequest, LANES } from '#cluster';
 import { askForCluster, askToJoin, type PeerLimits } from '#transport/peer';
+import { PING } from '../../../../src/transport/peer/exchange.ts';
 import {
   HERE,
   type Hello,
@@ -123,6 +124,14 @@ describe('a stream', () => {
     strangerAt(south, Buffer.concat([PREFACE, SETTINGS_FRAME, ...frames]));
     const { port } = south.links;
     expect(await askForCluster({ host: '127.0.0.1', port }, 5000)).toBe(CLUSTER);
+  });
+
+  it('of HTTP/2 with a header that gRPC cannot read is noted, and nothing goes to stderr (O2)', async () => {
+    const south = await openSouth();
+    const header = Buffer.concat([Buffer.of(0, 1), Buffer.from('x'), Buffer.of(1, 0xe9)]);
+    const payload = Buffer.concat([grpcHeaders(PING), header]);
+    strangerAt(south, Buffer.concat([PREFACE, SETTINGS_FRAME, frameOf({ type: 1, flags: 5, stream: 1, payload })]));
+    await eventually(() => expect(south.observed.failed.received).toBe(1));
   });
 
   it('is answered however often it asks, and not so often', async () => {
