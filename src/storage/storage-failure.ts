@@ -38,7 +38,7 @@ export class StorageFailure extends Error {
 
 /** Advice for a damaged data directory. In a cluster, a node must not start from an old backup. */
 export const RESTORE_HINT: string =
-  'In a cluster whose other nodes have copies of all that is here, empty the data directory and start the node with ' +
+  'In a cluster whose other nodes have copies of all that is here, move the data directory away and start the node with ' +
   '--join, as a new one; restore the data directory from a backup only if the node is alone.';
 
 const LOG_HINT = `Do not delete single files of the log. Check the disk. ${RESTORE_HINT}`;

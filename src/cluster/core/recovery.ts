@@ -22,7 +22,7 @@ import type { RecoveredGroup, RecoveredLog } from '#storage';
 import type { AppliedMark, DurableMark, Machine, Machines } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
-import { sentenceOnStoreLogs } from '../store/store-logs.ts';
+import { LOST_STORE, sentenceOnStoreLogs } from '../store/store-logs.ts';
 import { SyncedStore } from '../store/synced-store.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
@@ -163,9 +163,7 @@ const DISAGREE = 'StoreAndLogDisagree';
 const ONE_IS_OLDER = 'store and log do not belong together, or one of them has lost what was synced';
 
 function broken(message: string): DatabaseError {
-  return new DatabaseError('internal', `${message}; restore the data directory from a backup`, {
-    details: { reason: DISAGREE },
-  });
+  return new DatabaseError('internal', `${message}. ${LOST_STORE}`, { details: { reason: DISAGREE } });
 }
 
 /** Where a failure may come from. */

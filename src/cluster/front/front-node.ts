@@ -73,7 +73,7 @@ import {
   readRevision,
   transactOutcome,
 } from './settled.ts';
-import { Turn } from './turn.ts';
+import { type Asked, type Pending, Turn } from './turn.ts';
 
 export interface FrontPorts {
   readonly link: CoreLink;
@@ -97,6 +97,8 @@ export interface FrontPorts {
   readonly tracer?: Tracer | undefined;
   /** Those of the core. */
   readonly limits?: Pick<CoreLimits, 'leaseMs' | 'leaseRenewMs'>;
+  /** Why this node answers nothing, in the wrong cluster; undefined: it does. */
+  readonly refusal?: () => DatabaseError | undefined;
   /** Says to other nodes where clients reach this one. */
   readonly announce?: (clients: ClientAddresses) => void;
   /** Where other nodes reach this one: host:port; undefined when they cannot. */
@@ -105,21 +107,7 @@ export interface FrontPorts {
   readonly close: () => Promise<void>;
 }
 
-interface Pending {
-  readonly kind: 'proposal' | 'read';
-  readonly startedMs: number;
-  readonly settle: (settlement: Settlement) => void;
-  readonly onAdmitted?: (() => void) | undefined;
-}
-
 const NO_OPTIONS: TransactOptions = {};
-
-/** How a request leaves, and how what comes back becomes its answer. */
-interface Asked<Answer> {
-  readonly add: (token: Token) => void;
-  readonly answer: (settlement: Settlement) => Answer;
-  readonly onAdmitted?: (() => void) | undefined;
-}
 
 export class FrontNode implements Node {
   readonly #ports: FrontPorts;
@@ -165,9 +153,13 @@ export class FrontNode implements Node {
     return this.#ports.reader;
   }
 
+  get #refusal(): DatabaseError | undefined {
+    return this.#draining === undefined ? this.#ports.refusal?.() : draining();
+  }
+
   currentCatalog(): Promise<void> | undefined {
     // Nobody is answered any more, and nobody waits until this node's clients see something.
-    const refusal = this.#draining === undefined ? this.#diverged.ofCatalog : draining();
+    const refusal = this.#refusal ?? this.#diverged.ofCatalog;
     return refusal === undefined ? this.#lease.take() : this.#refuse('read', refusal);
   }
 
@@ -302,7 +294,7 @@ export class FrontNode implements Node {
     // Who asks how this node is uses it: a node that nobody else uses finds out, too.
     this.currentCatalog()?.catch(() => undefined);
     return {
-      accepting: this.#leaving === undefined && this.#draining === undefined,
+      accepting: (this.#leaving ?? this.#draining ?? this.#ports.refusal?.()) === undefined,
       disk: this.#ports.disk(),
       knowsCatalog: !this.#lease.isLost && this.#diverged.ofCatalog === undefined,
       isClockFar: this.#ports.isClockFar?.() ?? false,
@@ -383,7 +375,8 @@ export class FrontNode implements Node {
 
   /** Adds a request to this turn's message; resolves or rejects with its settlement. */
   #ask<Answer>(kind: Pending['kind'], { add, answer, onAdmitted }: Asked<Answer>): Promise<Answer> {
-    if (this.#draining !== undefined) return this.#refuse(kind, draining());
+    const refusal = this.#refusal;
+    if (refusal !== undefined) return this.#refuse(kind, refusal);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     if (kind === 'proposal') this.#pendingProposals += 1;
     const settle = (settlement: Settlement): void => {

@@ -93,7 +93,9 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory }, 'core', failure);
   const peers = new PeerMetrics(metrics, logger);
   const clock = new ClockWatch(logger);
-  const listeners = { onFatal, ...ordersHeardBy(options), ...measuresShownBy(metrics, peers, clock) };
+  const others = new OtherClusters(logger);
+  const told = { ...others.listeners, ...ordersHeardBy(options) };
+  const listeners = { onFatal, ...told, ...measuresShownBy(metrics, peers, clock) };
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);
@@ -134,6 +136,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     ...(peerPort !== undefined && joining.reachable(identity.storeId, peerPort)),
     disk: () => guard.level,
     isClockFar: () => clock.isFar,
+    refusal: () => others.refusal,
     storedRevision: (group) => storedRevision(store, group),
     overQuota: quotas.refusalOf,
     schedule: setImmediate,
@@ -164,6 +167,21 @@ function lookAgain(look: () => void, remains: Remains): NodeJS.Timeout {
       stopProcess(remains, 'front', failure);
     }
   }, DISK_CHECK_MS);
+}
+
+/** Logs signs of other clusters; the front answers nothing when the node is in the wrong one. */
+class OtherClusters {
+  refusal: DatabaseError | undefined;
+  readonly listeners: Pick<CoreThreadListeners, 'onOtherCluster'>;
+
+  constructor(logger: Logger) {
+    this.listeners = {
+      onOtherCluster: ({ why, isCutOff }) => {
+        logger.error('other-cluster', { message: why });
+        if (isCutOff) this.refusal ??= new DatabaseError('unavailable', why, { details: { reason: 'OtherCluster' } });
+      },
+    };
+  }
 }
 
 function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onToldToStop' | 'onAdministered'> {

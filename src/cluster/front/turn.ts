@@ -1,5 +1,15 @@
+/** What the front asks of the core in one turn of the event loop. */
+
 import type { GroupId, Revision } from '#base';
-import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest } from '../thread/link.ts';
+import type {
+  Commands,
+  CreateRequest,
+  DeleteRequest,
+  Proposal,
+  ReadRequest,
+  Settlement,
+  Token,
+} from '../thread/link.ts';
 
 /** The commands of one turn, as they gather. */
 export class Turn implements Commands {
@@ -15,4 +25,19 @@ export class Turn implements Commands {
   get isEmpty(): boolean {
     return this.proposals.length + this.creates.length + this.deletes.length + this.reads.length + this.shown === 0;
   }
+}
+
+/** A request that the core has not answered. */
+export interface Pending {
+  readonly kind: 'proposal' | 'read';
+  readonly startedMs: number;
+  readonly settle: (settlement: Settlement) => void;
+  readonly onAdmitted?: (() => void) | undefined;
+}
+
+/** How a request leaves, and how what comes back becomes its answer. */
+export interface Asked<Answer> {
+  readonly add: (token: Token) => void;
+  readonly answer: (settlement: Settlement) => Answer;
+  readonly onAdmitted?: (() => void) | undefined;
 }

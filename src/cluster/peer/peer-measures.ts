@@ -54,6 +54,8 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   #drops = new Map<DropReason, number>();
   #stops = 0;
   #hasNews = false;
+  /** A node of another cluster has dialled this one. */
+  onOtherCluster: ((node: NodeId | undefined) => void) | undefined;
 
   sent(node: NodeId, bytes: number): void {
     this.#of(node).sentBytes += bytes;
@@ -69,6 +71,7 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   }
 
   receiveFailed(node: NodeId | undefined, reason: DropReason): void {
+    if (reason === 'cluster') this.onOtherCluster?.(node);
     this.#of(node).receivedFailures += 1;
     this.#drops.set(reason, (this.#drops.get(reason) ?? 0) + 1);
   }

@@ -38,7 +38,7 @@ import { clearDamageNote, hasDamageNote } from '../front/damage-note.ts';
 import type { NodeIdentity } from '../node.ts';
 import { clockFault } from '../requests/refusals.ts';
 import { logDirectoryOf, settleLog } from '../rescue/next-log.ts';
-import { sentenceOnStoreLogs } from './store-logs.ts';
+import { LOST_STORE, sentenceOnStoreLogs } from './store-logs.ts';
 import { checkUsable } from './usable-files.ts';
 import { makeWritableDirectory } from './writable-directory.ts';
 
@@ -192,7 +192,7 @@ async function lookAt({ directory, storeDirectory }: Places, rowBytes: number): 
 async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[] = []): Promise<void> {
   const [file] = await readdir(logDirectory);
   if (file === undefined) return;
-  const message = `The log in ${logDirectory} has files (${file}) but there is no store beside it, or a new one: the store was lost. Restore the data directory from a backup; start with an empty one only where other nodes of the cluster have copies, or what it held may be lost`;
+  const message = `The log in ${logDirectory} has files (${file}) but there is no store beside it, or a new one: the store was lost. ${LOST_STORE}`;
   const own = sentenceOnStoreLogs(storeLogs);
   throw new DatabaseError('internal', own === '' ? message : `${message}.${own}`, {
     details: { reason: 'StoreMissing' },

@@ -13,3 +13,7 @@ export function sentenceOnStoreLogs(storeLogs: readonly LevelLog[]): string {
   );
   return ` Before the store was opened, LevelDB had as its own logs ${words.join(', and ')}.`;
 }
+
+/** What to do with a data directory that has lost some of what it held. */
+export const LOST_STORE: string =
+  'In a cluster whose other nodes have copies of everything, move this directory away, start the node with an empty one and --join, and take the old node out (cairn cluster replace OLD --by NEW); a node that is alone needs a copy of the whole directory from before';

@@ -25,6 +25,7 @@ import type { AskBelonging, Newcomer } from '../peer/belonging.ts';
 import { judgeFounding } from '../peer/founding.ts';
 import { type AskToJoin, type DialledAddress, type Founder, type Joined, joinCluster } from '../peer/join.ts';
 import type { OpenPeerLinks, PeerLinksOptions, PeerPort, PeerPortOptions } from '../peer/links.ts';
+import { OtherClusterWatch } from '../peer/other-cluster.ts';
 import { PeerMeasureGatherer } from '../peer/peer-measures.ts';
 import { openReach, type Reach } from '../peer/reach.ts';
 import { noPeers } from '../peers.ts';
@@ -210,9 +211,16 @@ function dated(report: Report): Report {
 }
 
 /** Fails when the node hears that it was removed. */
-function beginReach(reach: Reach, core: CoreRuntime): Promise<void> {
+async function beginReach(reach: OwnReach, core: CoreRuntime): Promise<void> {
   reach.begin(core);
-  return reach.announcer.watch();
+  await Promise.all([reach.announcer.watch(), reach.watchOthers(core)]);
+}
+
+/** What else there is where this thread composes it. */
+interface OwnReach extends Reach {
+  readonly observer: PeerMeasureGatherer;
+  /** Looks for nodes of other clusters, until it is closed. */
+  watchOthers(core: CoreRuntime): Promise<void>;
 }
 
 async function announce(reach: Reach | undefined, registration: NodeRegistration): Promise<void> {
@@ -265,7 +273,7 @@ async function reachOthers(
   port: MessagePort,
   parts: CoreParts & { readonly store: KvStore; readonly peerPort: PeerPort | undefined },
   { identity, links: order }: Pick<CoreOrder, 'identity' | 'links'>,
-): Promise<(Reach & { readonly observer: PeerMeasureGatherer }) | undefined> {
+): Promise<OwnReach | undefined> {
   const { peerPort } = parts;
   if (order === undefined || peerPort === undefined) return undefined;
   const observer = new PeerMeasureGatherer();
@@ -285,7 +293,24 @@ async function reachOthers(
     await reach.close();
     tell();
   };
-  return { ...reach, observer, close };
+  let watch: OtherClusterWatch | undefined;
+  const watchOthers = (core: CoreRuntime): Promise<void> => {
+    watch = new OtherClusterWatch({
+      clusterId: identity.clusterId,
+      seeds: order.seeds ?? [],
+      nodeCount: () => core.catalog.nodes.length,
+      ask: parts.askBelonging,
+      sleep,
+      onSeen: (other) => post(port, { kind: 'other-cluster', other }),
+    });
+    observer.onOtherCluster = (node) => watch?.dialledBy(node);
+    return watch.watch();
+  };
+  const end = (): Promise<void> => {
+    watch?.close();
+    return close();
+  };
+  return { ...reach, observer, watchOthers, close: end };
 }
 
 /** The front ends the process when it hears of it. Nothing that was not reported is acknowledged. */

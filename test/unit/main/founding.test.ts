@@ -83,6 +83,39 @@ test('three nodes that start together form one cluster, which each of them joins
   expect(await Promise.all(peers.map(clusterAt))).toEqual(clusters);
 }, 120_000);
 
+test('a node that has founded a cluster alone answers nothing once its seed or who dials it is of another (K1)', async () => {
+  const dir = testDir();
+  await using first = await startTestServer('--peer-port=0', '--node-name=first');
+  await using second = await startServerIn(
+    join(dir, 'member'),
+    '--peer-port=0',
+    `--join=${first.peer}`,
+    '--node-name=member',
+  );
+  const lone = join(dir, 'lone');
+  await (await startServerIn(lone, '--peer-port=0'))[Symbol.asyncDispose]();
+  await using again = await startServerIn(lone, '--peer-port=0', `--join=${first.peer}`);
+  const refused = `This node belongs to the cluster ${await clusterAt(again.peer)}; ${first.peer}, which --join names, belongs`;
+  await eventually(async () => {
+    const answer = again.client.call('createDatabase', { databaseName: 'shop' });
+    await expect(answer).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining(refused) });
+  });
+  const detailed: unknown = await (await fetch(`${again.http}/health/detailed`)).json();
+  expect(detailed).toMatchObject({ status: 'degraded' });
+
+  // The founder loses its disk, and its unchanged command line has it found another cluster: its member dials it.
+  const [, peerPort] = first.peer.split(':');
+  await first[Symbol.asyncDispose]();
+  await using impostor = await startServerIn(join(dir, 'impostor'), `--peer-port=${peerPort}`, '--node-name=first');
+  await eventually(async () => {
+    const read = impostor.client.call('fetchLatestDatabase', { databaseName: 'shop' });
+    await expect(read).rejects.toMatchObject({
+      message: expect.stringContaining('of another cluster dials the address'),
+    });
+    expect(await clusterAt(second.peer)).not.toBe(await clusterAt(impostor.peer));
+  });
+}, 60_000);
+
 test.each(['grpc', 'http', 'mcp', 'metrics', 'peer'])(
   'a node whose %s port is taken has joined and written nothing (K6)',
   async (name) => {

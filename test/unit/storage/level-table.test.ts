@@ -70,7 +70,7 @@ test('every bit of a table is guarded, and so is its length (W19)', async () => 
   }
   closeSync(file);
   expect(missed).toEqual([]);
-  expect(found(path, bytes.length)).toContain('empty the data directory and start the node with --join');
+  expect(found(path, bytes.length)).toContain('move the data directory away and start the node with --join');
 });
 
 test.each<[string, boolean, (rowBlock: number, rowsEnd: number, end: number) => number]>([

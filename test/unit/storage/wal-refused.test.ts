@@ -44,7 +44,7 @@ describe('a log is refused', () => {
     const failure = failureOf(() => openLog(disk));
     expect(failure).toMatchObject({ kind: 'corrupt', ...expected });
     expect(failure.message).toMatch(
-      /found .*empty the data directory and start the node with --join.*from a backup only if the node is alone/s,
+      /found .*move the data directory away and start the node with --join.*from a backup only if the node is alone/s,
     );
   });
 

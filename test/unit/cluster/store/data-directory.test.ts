@@ -134,7 +134,9 @@ describe('the identity', () => {
     rmSync(first.storeDirectory, { recursive: true });
     const refused = {
       details: { reason: 'StoreMissing' },
-      message: expect.stringContaining('only where other nodes of the cluster have copies'),
+      message: expect.stringContaining(
+        'In a cluster whose other nodes have copies of everything, move this directory away',
+      ),
     };
     await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
     expect(existsSync(first.storeDirectory)).toBe(false);
