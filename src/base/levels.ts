@@ -16,7 +16,7 @@ export interface LevelRange {
  * 2   definitions of components (ADR 0106)
  * 3   API keys (ADR 0126); where MCP is of a node (ADR 0138)
  * 4   transactions whose refusals are kept (ADR 0142)
- * 5   replicas compare their histories (ADR 0170)
+ * 5   replicas compare their histories (ADR 0170), and nodes their clocks
  * ```
  */
 export const LEVELS: LevelRange = { min: 1, max: 5 };

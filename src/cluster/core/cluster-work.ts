@@ -93,7 +93,7 @@ export class ClusterWork {
     const find = (id: GroupId): Group | undefined => ports.lifecycle.find(id);
     this.#ports = ports;
     const others = (): Iterable<NodeId> => this.#others();
-    this.clocks = new PeerClocks({ ...ports, others });
+    this.clocks = new PeerClocks({ ...ports, others, level: () => ports.catalog().level });
     const refusesWrites = (): boolean => ports.disk() !== 'open' || this.clocks.farMs !== undefined;
     this.departures = new Departures({ ...ports, others, refusesWrites });
     const isLeaving = (node: NodeId): boolean => this.departures.isLeaving(node);

@@ -23,6 +23,8 @@ export interface PeerClocksPorts {
   readonly clock: Clock;
   readonly monotonicMs: () => number;
   readonly others: () => Iterable<NodeId>;
+  /** The feature level of the cluster. */
+  readonly level: () => number;
   readonly post: (to: NodeId, item: ClockItem) => void;
 }
 
@@ -45,6 +47,9 @@ export interface ClockStanding {
   /** Of this node before each peer. */
   readonly peers: ReadonlyMap<NodeId, number>;
 }
+
+/** A node that does not know clock messages drops the frame, with the requests in it. */
+const LEVEL = 5;
 
 export class PeerClocks {
   readonly #ports: PeerClocksPorts;
@@ -106,6 +111,7 @@ export class PeerClocks {
   }
 
   #ask(node: NodeId): void {
+    if (this.#ports.level() < LEVEL) return;
     const askedMs = Math.floor(this.#ports.monotonicMs());
     this.#asked.set(node, askedMs);
     this.#ports.post(node, { kind: 'clock-ask', askedMs });

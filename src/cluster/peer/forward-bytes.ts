@@ -19,7 +19,7 @@
  * acknowledged := 16  varint index, varint term
  * text      := varint length, UTF-8
  * ```
- * Histories are sent at feature level 5 and above, for a node that knows none drops the frame.
+ * Clocks and histories are sent at feature level 5 and above: a node that does not know them drops the frame.
  * In `refused` an empty reason is none, and so is 0 for the two numbers.
  *
  * Whatever the bytes are, reading ends and never throws; a content that is not right from end to end gives nothing.

@@ -20,6 +20,9 @@ class Clocks {
   readonly #all: readonly PeerClocks[];
   #due: { readonly atMs: number; readonly work: () => void }[] = [];
 
+  /** Of the cluster. */
+  level = 5;
+
   constructor(aheadMs: readonly number[], wayMs: readonly [number, number] = [1, 1]) {
     this.aheadMs = [...aheadMs];
     this.wayMs = wayMs;
@@ -35,6 +38,7 @@ class Clocks {
         clock,
         monotonicMs: () => this.nowMs - 900_000_000,
         others: () => others,
+        level: () => this.level,
         post,
       });
     });
@@ -84,6 +88,13 @@ describe('the clock of a node', () => {
     const clocks = new Clocks(aheadMs, wayMs);
     clocks.pass(20_000);
     expect(clocks.far).toEqual(far);
+  });
+
+  it('is asked from feature level 5 on: nodes of earlier releases would drop the frame', () => {
+    const clocks = new Clocks([YEARS_MS, 0, 0]);
+    clocks.level = 4;
+    clocks.pass(1_200);
+    expect(clocks.far).toEqual([]);
   });
 
   it('is far at once when it is set, and until it is well within the bound again', () => {
@@ -182,6 +193,7 @@ describe('a leader whose clock is set years ahead (C41)', () => {
     const { front } = await world.leader(CATALOG_GROUP);
     const { group } = (await world.answer(front.createDatabase('shop'))).binding;
     const [leader, catalog] = [await world.leader(group), await world.leader(CATALOG_GROUP)];
+    await world.pass(2_000);
     world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
     for (const each of new Set([leader, catalog])) each.clockAheadMs = each === leader ? YEARS_MS : 2 * YEARS_MS;
     expect(await world.answer(reasonOf(leader.transact(group, 'a')))).toBe('ClockSkewed');
