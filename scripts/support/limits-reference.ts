@@ -378,6 +378,12 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'headerPairsMax',
       ),
       row(
+        'Bytes of all headers, beyond which the connection ends',
+        bytes(HEAD_LIMITS.floodBytesMax),
+        'the connection is closed with ENHANCE_YOUR_CALM',
+        'floodBytesMax',
+      ),
+      row(
         'Bytes of one header, and of all, as HPACK has them',
         `${bytes(SENT_HEADER_LIMITS.oneBytes)}; ${bytes(SENT_HEADER_LIMITS.allBytes)}`,
         'the connection is closed, without words',

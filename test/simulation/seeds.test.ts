@@ -170,22 +170,6 @@ describe('the simulation', () => {
   });
 
   it(
-    'has a node that drains hand everything over within two seconds, although an heir stands still (C33)',
-    async () => {
-      const notes: string[] = [];
-      const { problems } = await runChecked(172, { nodes: 3, listener: (note) => notes.push(note) });
-      expect(problems).toEqual([]);
-      const after = (what: RegExp): number => Number.parseFloat(notes.find((note) => what.test(note)) ?? '');
-      const seconds =
-        after(/node-3 has handed over 4 leads, and has 0$/) -
-        after(/node-3 \{"kind":"drain","deaf":\[1\],"deafUs":2366000,/);
-      expect(seconds).toBeGreaterThan(0);
-      expect(seconds).toBeLessThan(2);
-    },
-    SEED_MS_MAX,
-  );
-
-  it(
     'says of a write that was passed on and lost that its outcome is unknown, though others refuse it (TM8)',
     async () => {
       const lines: string[] = [];

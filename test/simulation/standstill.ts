@@ -41,22 +41,25 @@ export async function othersGoOn(parts: StandstillParts): Promise<boolean> {
   simulator.note(`the disk of ${leader.name} stands still, which leads ${name}`);
   leader.disk.isStalled = true;
   const limitUs = simulator.nowUs + TAKEN_OVER_US_MAX;
-  const isWritten = await isWrittenTo(led, parts, limitUs);
-  const isLed = (): boolean => led.others.some(({ process }) => process?.leads(led.group) === true);
-  while (!isLed() && simulator.nowUs < limitUs) await simulator.sleep(LOOK_US, 'standstill');
-  if (!isWritten) onProblem(`nobody takes writes of ${name} while the disk of ${leader.name} stands still`);
-  if (!isLed()) onProblem(`${leader.name} goes on leading ${name} while its disk stands still`);
+  const found = await isWrittenTo(led, parts, limitUs);
+  if (found !== 'deleted') {
+    const isLed = (): boolean => led.others.some(({ process }) => process?.leads(led.group) === true);
+    while (!isLed() && simulator.nowUs < limitUs) await simulator.sleep(LOOK_US, 'standstill');
+    if (found === 'unwritten')
+      onProblem(`nobody takes writes of ${name} while the disk of ${leader.name} stands still`);
+    if (!isLed()) onProblem(`${leader.name} goes on leading ${name} while its disk stands still`);
+  }
   leader.disk.isStalled = false;
   simulator.note(`the disk of ${leader.name} goes on`);
   return true;
 }
 
-/** Whether one of the others takes a write by then. */
+/** Whether one of the others takes a write by then. A deletion that was still on its way may end the database. */
 async function isWrittenTo(
   { name, others }: Led,
   { simulator, writer }: StandstillParts,
   limitUs: number,
-): Promise<boolean> {
+): Promise<'written' | 'deleted' | 'unwritten'> {
   const sketches = new Sketches(simulator.random('standstill writes'));
   for (let attempt = 0; simulator.nowUs < limitUs; attempt += 1) {
     const other = others[attempt % others.length];
@@ -64,10 +67,11 @@ async function isWrittenTo(
     const transactionId = sketches.transactionId();
     const events = sketches.events('standstill');
     const { outcome } = await writer.call('transact', { name, transactionId, constraints: [], events });
-    if (outcome.kind === 'ok') return true;
+    if (outcome.kind === 'ok') return 'written';
+    if (outcome.kind === 'error' && outcome.reason === 'DatabaseNotFound') return 'deleted';
     await writer.sleep(LOOK_US);
   }
-  return false;
+  return 'unwritten';
 }
 
 /** Those that have enough voters for that, all of whom are there. */
