@@ -4,7 +4,7 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Api } from '../../examples/git-history/api.ts';
 import { type Commit, readCommits, readTree, type Tree } from '../../examples/git-history/git-log.ts';
 import { History } from '../../examples/git-history/history.ts';
@@ -73,65 +73,61 @@ function madeRepository(): GitRepository {
   return repository;
 }
 
-describe('the history of a made repository', () => {
-  it('answers as git does, by revision, by date and by file', { timeout: TIMEOUT_MS }, async () => {
-    using repository = madeRepository();
-    await using server = await startTestServer();
-    using api = new Api(server.grpc);
-    const { revision } = await importInto(api, repository.dir);
-    const history = new History(api, 'history');
-    const head = await readTree(repository.dir, 'HEAD');
-    expect(head.get('kept.txt')?.mode).toBe('100755');
+it('the history of a made repository answers as git does, by revision, by date and by file', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  using repository = madeRepository();
+  await using server = await startTestServer();
+  using api = new Api(server.grpc);
+  const { revision } = await importInto(api, repository.dir);
+  const history = new History(api, 'history');
+  const head = await readTree(repository.dir, 'HEAD');
+  expect(head.get('kept.txt')?.mode).toBe('100755');
 
-    expect(await history.treeAtRevision(revision)).toEqual(head);
-    const dates = await authorDates(repository.dir);
-    for (const date of dates) {
-      const expected = await naiveTreeAt(repository.dir, date);
-      expect(await history.treeAtTime(date)).toEqual(expected);
-      const justBefore = new Date(date.getTime() - 1000);
-      expect(await history.treeAtTime(justBefore)).toEqual(await naiveTreeAt(repository.dir, justBefore));
-    }
-    // The side and the attic are in it, and what was written between them is not.
-    const [, attic = new Date(0)] = dates;
-    expect([...(await history.treeAtTime(attic)).keys()].toSorted()).toEqual([
-      'gone.txt',
-      'kept.txt',
-      'notes 2024',
-      'with space.txt',
-    ]);
-    for (const path of head.keys()) {
-      const last = await history.lastChange(path, revision);
-      expect(`${last?.change.commit} ${last?.author}`).toBe(lastInGit(repository.dir, path));
-    }
-    expect(await history.lastChange('gone.txt', revision)).toMatchObject({ deleted: true, author: /^Alan/ });
-  });
+  expect(await history.treeAtRevision(revision)).toEqual(head);
+  const dates = await authorDates(repository.dir);
+  for (const date of dates) {
+    const expected = await naiveTreeAt(repository.dir, date);
+    expect(await history.treeAtTime(date)).toEqual(expected);
+    const justBefore = new Date(date.getTime() - 1000);
+    expect(await history.treeAtTime(justBefore)).toEqual(await naiveTreeAt(repository.dir, justBefore));
+  }
+  // The side and the attic are in it, and what was written between them is not.
+  const [, attic = new Date(0)] = dates;
+  expect([...(await history.treeAtTime(attic)).keys()].toSorted()).toEqual([
+    'gone.txt',
+    'kept.txt',
+    'notes 2024',
+    'with space.txt',
+  ]);
+  for (const path of head.keys()) {
+    const last = await history.lastChange(path, revision);
+    expect(`${last?.change.commit} ${last?.author}`).toBe(lastInGit(repository.dir, path));
+  }
+  expect(await history.lastChange('gone.txt', revision)).toMatchObject({ deleted: true, author: /^Alan/ });
 });
 
-describe('main.ts', () => {
-  it('imports, answers --ask, and answers what is piped to its prompt', { timeout: TIMEOUT_MS }, async () => {
-    using repository = madeRepository();
-    await using server = await startTestServer();
-    const args = [...NODE_OPTIONS, MAIN, '--server', server.grpc, '--database', 'asked', repository.dir];
-    const questions = ['--ask', 'who with space.txt', '--ask', 'tree @1'];
-    const first = await promisify(execFile)(process.execPath, [...args, ...questions]);
-    expect(first.stderr).toMatch(
-      /100 % {2}6\/6 commits, \d+ events, \d+ events\/s\n6 commits \(1 of them without a changed file\) and \d+ events are in revision \d+ of the database asked\.\n/,
-    );
-    expect(first.stdout).toMatch(
-      /^with space\.txt: changed by Alan .*\n3 files\n(?: {2}100644 [0-9a-f]{10} .*\n){3}$/s,
-    );
+it('main.ts imports, answers --ask, and answers what is piped to its prompt', { timeout: TIMEOUT_MS }, async () => {
+  using repository = madeRepository();
+  await using server = await startTestServer();
+  const args = [...NODE_OPTIONS, MAIN, '--server', server.grpc, '--database', 'asked', repository.dir];
+  const questions = ['--ask', 'who with space.txt', '--ask', 'tree @1'];
+  const first = await promisify(execFile)(process.execPath, [...args, ...questions]);
+  expect(first.stderr).toMatch(
+    /100 % {2}6\/6 commits, \d+ events, \d+ events\/s\n6 commits \(1 of them without a changed file\) and \d+ events are in revision \d+ of the database asked\.\n/,
+  );
+  expect(first.stdout).toMatch(/^with space\.txt: changed by Alan .*\n3 files\n(?: {2}100644 [0-9a-f]{10} .*\n){3}$/s);
 
-    const again = await converse(
-      args,
-      'who "notes 2024"\nnonsense\ntree @99999\ntree @1 kept\nquit\nwho never reached\n',
-    );
-    expect(again.code).toBe(0);
-    expect(again.stderr.split('\n').at(-2)).toBe(first.stderr.split('\n').at(-2));
-    expect(again.stdout).toMatch(
-      /who PATH \[REVISION\].*notes 2024: changed by Ada.*Unknown question "nonsense".*\nThere is no revision 99999; the latest is \d+\.\n.*1 file\n/s,
-    );
-    expect(again.stdout).not.toContain('reached');
-  });
+  const again = await converse(
+    args,
+    'who "notes 2024"\nnonsense\ntree @99999\ntree @1 kept\nquit\nwho never reached\n',
+  );
+  expect(again.code).toBe(0);
+  expect(again.stderr.split('\n').at(-2)).toBe(first.stderr.split('\n').at(-2));
+  expect(again.stdout).toMatch(
+    /who PATH \[REVISION\].*notes 2024: changed by Ada.*Unknown question "nonsense".*\nThere is no revision 99999; the latest is \d+\.\n.*1 file\n/s,
+  );
+  expect(again.stdout).not.toContain('reached');
 });
 
 /** Runs a process with this on its stdin. */

@@ -3,7 +3,7 @@
 // between plans; groups that change as Raft would let them, in any order; what must hold is said again here, by other
 // means.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { nodeOf, toNodeId } from '#base';
 import { type Binding, type NodeView, type Placing, planPlacements, spreadOver } from '#cluster';
 import { loadsOf } from '../../src/cluster/placement/spread.ts';
@@ -147,53 +147,51 @@ class World {
   }
 }
 
-describe('a cluster whose nodes come and go', () => {
-  it('never plans what would cost a database its quorum, and comes to rest with every copy where it should be (C19, C22)', () => {
-    let moves = 0;
-    let created = 0;
-    const property = fc.property(cluster, (drawn) => {
-      const world = new World(drawn);
-      for (const { node, creates, settles, ...now } of drawn.changes) {
-        const at = (node % world.nodes.length) + 1;
-        const isExpected = now.isExpected && now.liveness !== 'lost';
-        world.nodes = world.nodes.map((each) => (each.node === at ? { ...each, ...now, isExpected } : each));
-        if (creates) {
-          world.create();
-          created += 1;
-        }
-        moves += world.plan().length;
-        world.settle((binding) => settles[binding] ?? true);
+it('a cluster whose nodes come and go never plans what would cost a database its quorum, and comes to rest with every copy where it should be (C19, C22)', () => {
+  let moves = 0;
+  let created = 0;
+  const property = fc.property(cluster, (drawn) => {
+    const world = new World(drawn);
+    for (const { node, creates, settles, ...now } of drawn.changes) {
+      const at = (node % world.nodes.length) + 1;
+      const isExpected = now.isExpected && now.liveness !== 'lost';
+      world.nodes = world.nodes.map((each) => (each.node === at ? { ...each, ...now, isExpected } : each));
+      if (creates) {
+        world.create();
+        created += 1;
       }
-      // Everybody is back; some leave for good, if somebody stays.
-      const staying = world.nodes.filter(({ state }) => state === 'active');
-      world.nodes = world.nodes.map((each) => ({
-        ...each,
-        liveness: 'ready',
-        ...(staying.length === 0 && { state: 'active' }),
-      }));
-      let rounds = 0;
-      for (let isBusy = true; isBusy; rounds += 1) {
-        if (rounds > ROUNDS_MAX) throw new Error('It does not come to rest');
-        const planned = world.plan().length;
-        isBusy = planned > 0 || world.bindings.some(({ isSettled }) => !isSettled);
-        world.settle(() => true);
-      }
-      expect(world.faults).toEqual([]);
-      const active = world.nodes.filter(({ state }) => state === 'active');
-      const odd = active.length - ((active.length + 1) % 2);
-      const zones = new Set(active.map(({ zone }) => zone));
-      for (const binding of world.bindings) {
-        const holders = holdersOf(binding);
-        expect(binding.isSettled).toBe(true);
-        for (const holder of holders) expect(active.map(({ node }): number => node)).toContain(holder);
-        expect(holders.length).toBeGreaterThanOrEqual(active.length >= drawn.copies ? drawn.copies : odd);
-        const held = new Set(holders.map((holder) => world.nodes[holder - 1]?.zone));
-        expect(held.size).toBe(Math.min(holders.length, zones.size));
-      }
-    });
-    const numRuns = runs(500);
-    fc.assert(property, { numRuns });
-    expect(moves).toBeGreaterThan(numRuns);
-    expect(created).toBeGreaterThan(numRuns);
+      moves += world.plan().length;
+      world.settle((binding) => settles[binding] ?? true);
+    }
+    // Everybody is back; some leave for good, if somebody stays.
+    const staying = world.nodes.filter(({ state }) => state === 'active');
+    world.nodes = world.nodes.map((each) => ({
+      ...each,
+      liveness: 'ready',
+      ...(staying.length === 0 && { state: 'active' }),
+    }));
+    let rounds = 0;
+    for (let isBusy = true; isBusy; rounds += 1) {
+      if (rounds > ROUNDS_MAX) throw new Error('It does not come to rest');
+      const planned = world.plan().length;
+      isBusy = planned > 0 || world.bindings.some(({ isSettled }) => !isSettled);
+      world.settle(() => true);
+    }
+    expect(world.faults).toEqual([]);
+    const active = world.nodes.filter(({ state }) => state === 'active');
+    const odd = active.length - ((active.length + 1) % 2);
+    const zones = new Set(active.map(({ zone }) => zone));
+    for (const binding of world.bindings) {
+      const holders = holdersOf(binding);
+      expect(binding.isSettled).toBe(true);
+      for (const holder of holders) expect(active.map(({ node }): number => node)).toContain(holder);
+      expect(holders.length).toBeGreaterThanOrEqual(active.length >= drawn.copies ? drawn.copies : odd);
+      const held = new Set(holders.map((holder) => world.nodes[holder - 1]?.zone));
+      expect(held.size).toBe(Math.min(holders.length, zones.size));
+    }
   });
+  const numRuns = runs(500);
+  fc.assert(property, { numRuns });
+  expect(moves).toBeGreaterThan(numRuns);
+  expect(created).toBeGreaterThan(numRuns);
 });

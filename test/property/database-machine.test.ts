@@ -1,7 +1,6 @@
 // Goal: the machine decides every transaction as the specification says (D2, D4, D5), its rows say what was committed
 // at every revision (D3, D7), and neither flushes nor restarts change anything (D8).
 // Method: random runs of transactions, flushes in two steps and restarts, against the naive oracle.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MachineOptions, TransactOutcome } from '#database';
@@ -156,30 +155,28 @@ async function isRefused({ host, other, oracle }: TwoReplicas, request: OracleRe
   return false;
 }
 
-describe('DatabaseMachine with little to look through', () => {
-  it(
-    'refuses what it cannot find, and decides the rest as the oracle does (D4, D8, D13)',
-    async () => {
-      let refused = 0;
-      const property = fc.asyncProperty(arbSteps({ variety: 8, eventsMax: 4 }, 60), arbLimits, async (list, limits) => {
-        const options = { prefixLimits: limits };
-        const [host, other] = [new DatabaseHost(options), new DatabaseHost(options)];
-        const oracle = new DatabaseOracle(CREATED_AT_MS);
-        for (const [place, step] of list.entries()) {
-          if (step.kind === 'transact') {
-            const request = { ...step.request, stampedMs: stampMs(place, step.jitter) };
-            if (await isRefused({ host, other, oracle }, request)) refused++;
-          } else if (step.kind === 'reopen') await expectSameOutcomes(host, step.warm);
-          else if (step.kind === 'end-flush') await host.endFlush();
-          else host.beginFlush();
-        }
-      });
-      await expect(fc.assert(property, { numRuns: runs(60) })).resolves.toBeUndefined();
-      expect(refused).toBeGreaterThan(0);
-    },
-    TIMEOUT_MS,
-  );
-});
+it(
+  'DatabaseMachine with little to look through refuses what it cannot find, and decides the rest as the oracle does (D4, D8, D13)',
+  async () => {
+    let refused = 0;
+    const property = fc.asyncProperty(arbSteps({ variety: 8, eventsMax: 4 }, 60), arbLimits, async (list, limits) => {
+      const options = { prefixLimits: limits };
+      const [host, other] = [new DatabaseHost(options), new DatabaseHost(options)];
+      const oracle = new DatabaseOracle(CREATED_AT_MS);
+      for (const [place, step] of list.entries()) {
+        if (step.kind === 'transact') {
+          const request = { ...step.request, stampedMs: stampMs(place, step.jitter) };
+          if (await isRefused({ host, other, oracle }, request)) refused++;
+        } else if (step.kind === 'reopen') await expectSameOutcomes(host, step.warm);
+        else if (step.kind === 'end-flush') await host.endFlush();
+        else host.beginFlush();
+      }
+    });
+    await expect(fc.assert(property, { numRuns: runs(60) })).resolves.toBeUndefined();
+    expect(refused).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);
 
 const arbLookBack = fc.record({ comparisons: fc.nat(4), bytes: fc.constantFrom(0, 300, 100_000) });
 const arbLimits = fc.record({ near: arbLookBack, listed: arbLookBack, rows: fc.nat(12), far: arbLookBack });

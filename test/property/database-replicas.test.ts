@@ -1,8 +1,7 @@
 // Goal: what is stored can be made anew from the pages (D11). Method: rows rebuilt from pages at a random point,
 // compared byte by byte with the rows that were stored there.
-
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { rebuildDerived, verifyHistory } from '#database';
 import { expectRowsToMatch } from '../support/database-checks.ts';
 import { CREATED_AT_MS, DatabaseHost } from '../support/database-host.ts';
@@ -20,36 +19,34 @@ function arbRequests(shape: RequestShape, maxLength: number): fc.Arbitrary<reado
 /** Room for a machine that is busy with other tests. */
 const TIMEOUT_MS = 60_000;
 
-describe('rebuildDerived', () => {
-  it(
-    'gives back the rows of the durable point, byte by byte, and the log goes on from there (D11)',
-    async () => {
-      const requests = arbRequests({ variety: 40, eventsMax: 20 }, 40);
-      const property = fc.asyncProperty(requests, fc.nat(39), async (list, cut) => {
-        const host = new DatabaseHost();
-        const oracle = new DatabaseOracle(CREATED_AT_MS);
-        const durableAt = Math.min(cut, list.length - 1);
-        let durableRows: readonly string[] = [];
-        let durable = host.machine.applied;
-        for (const [place, request] of list.entries()) {
-          await host.apply(payloadOf(request));
-          oracle.apply(request);
-          if (place % 3 === 0 || place === durableAt) await host.flush();
-          if (place === durableAt) {
-            durable = host.machine.applied;
-            durableRows = await dump(host.kv);
-          }
+it(
+  'rebuildDerived gives back the rows of the durable point, byte by byte, and the log goes on from there (D11)',
+  async () => {
+    const requests = arbRequests({ variety: 40, eventsMax: 20 }, 40);
+    const property = fc.asyncProperty(requests, fc.nat(39), async (list, cut) => {
+      const host = new DatabaseHost();
+      const oracle = new DatabaseOracle(CREATED_AT_MS);
+      const durableAt = Math.min(cut, list.length - 1);
+      let durableRows: readonly string[] = [];
+      let durable = host.machine.applied;
+      for (const [place, request] of list.entries()) {
+        await host.apply(payloadOf(request));
+        oracle.apply(request);
+        if (place % 3 === 0 || place === durableAt) await host.flush();
+        if (place === durableAt) {
+          durable = host.machine.applied;
+          durableRows = await dump(host.kv);
         }
-        await host.flush();
-        expect(await verifyHistory(host.reader(), durable.revision)).toEqual({ kind: 'whole' });
-        await rebuildDerived(host.kv, host.source, durable);
-        expect(await dump(host.kv)).toEqual(durableRows);
-        expect(await host.reopen(true)).toEqual([]);
-        await host.flush();
-        await expectRowsToMatch(host.reader(), oracle, oracle.revision);
-      });
-      await expect(fc.assert(property, { numRuns: runs(25) })).resolves.toBeUndefined();
-    },
-    TIMEOUT_MS,
-  );
-});
+      }
+      await host.flush();
+      expect(await verifyHistory(host.reader(), durable.revision)).toEqual({ kind: 'whole' });
+      await rebuildDerived(host.kv, host.source, durable);
+      expect(await dump(host.kv)).toEqual(durableRows);
+      expect(await host.reopen(true)).toEqual([]);
+      await host.flush();
+      await expectRowsToMatch(host.reader(), oracle, oracle.revision);
+    });
+    await expect(fc.assert(property, { numRuns: runs(25) })).resolves.toBeUndefined();
+  },
+  TIMEOUT_MS,
+);

@@ -2,7 +2,6 @@
 // what a naive reading of the whole history says; and a ledger that is made anew from what changed is the same (D22).
 // Method: random entries over few names, blobs and parts, in small limits; an oracle that keeps the history as a list
 // and asks it again each time.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toRevision } from '#base';

@@ -2,7 +2,6 @@
 // the log would have led it to, and goes on by the log (D8, D16); what is damaged on the way is refused and changes
 // nothing. Method: two machines; the second takes a random beginning of the log itself and the rest in parts, while the
 // first one goes on, with flushes and restarts in between; rows compared byte by byte.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toLogIndex } from '#base';

@@ -1,7 +1,6 @@
 // Goal: a reader is told of definitions what the flushed entries say, however often it asks and from wherever it goes
 // on (D24). Method: random entries among transactions and flushes; a reader that follows, one that asks twice at once
 // and one that begins anew, against a ledger that keeps lists (naive-ledger.ts).
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toRevision } from '#base';

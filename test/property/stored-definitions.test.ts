@@ -1,7 +1,6 @@
 // Goal: what is defined is stored as it was decided, the same on every replica, whatever its flushes, restarts and
 // snapshots, and can be taken back to a checkpoint (D8, D11, D16, D23). Method: random entries of definitions among
 // transactions, on two machines; rows compared byte by byte.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toRevision } from '#base';

@@ -43,31 +43,27 @@ describe('happenedBy', () => {
   });
 });
 
-describe('mapCodec', () => {
-  it('gives back what it was given, in its order', () => {
-    const codec = mapCodec<string, number>();
-    const entries: readonly (readonly [string, number])[] = [
-      ['10', 1],
-      ['9', 2],
-      ['__proto__', 3],
-      ['', 4],
-    ];
-    const decoded = codec.decode(codec.encode(new Map(entries)));
-    expect([...decoded]).toEqual(entries);
-    expect(decoded.get('constructor')).toBeUndefined();
-  });
+it('mapCodec gives back what it was given, in its order', () => {
+  const codec = mapCodec<string, number>();
+  const entries: readonly (readonly [string, number])[] = [
+    ['10', 1],
+    ['9', 2],
+    ['__proto__', 3],
+    ['', 4],
+  ];
+  const decoded = codec.decode(codec.encode(new Map(entries)));
+  expect([...decoded]).toEqual(entries);
+  expect(decoded.get('constructor')).toBeUndefined();
 });
 
-describe('a fold that throws', () => {
-  it.each([
-    ['Node', 'TypeError: no\n    at evolve (view.ts:3:7)\n    at main.ts:1:1'],
-    ['StarlingMonkey', 'evolve (view.ts:3:7)\nmain.ts:1:1\n'],
-  ])('says what it threw, with the stack that %s gives', (_, stack) => {
-    const evolve = (): never => {
-      throw Object.assign(new TypeError('no'), { stack });
-    };
-    const guest = stateViewGuest(defineStateView({ initialState: () => 0, evolve }));
-    const payload = 'TypeError: no\n    at evolve (view.ts:3:7)\n    at main.ts:1:1';
-    expect(() => guest.evolve(new Uint8Array(), Buffer.from('{}'))).toThrow(expect.objectContaining({ payload }));
-  });
+it.each([
+  ['Node', 'TypeError: no\n    at evolve (view.ts:3:7)\n    at main.ts:1:1'],
+  ['StarlingMonkey', 'evolve (view.ts:3:7)\nmain.ts:1:1\n'],
+])('a fold that throws says what it threw, with the stack that %s gives', (_, stack) => {
+  const evolve = (): never => {
+    throw Object.assign(new TypeError('no'), { stack });
+  };
+  const guest = stateViewGuest(defineStateView({ initialState: () => 0, evolve }));
+  const payload = 'TypeError: no\n    at evolve (view.ts:3:7)\n    at main.ts:1:1';
+  expect(() => guest.evolve(new Uint8Array(), Buffer.from('{}'))).toThrow(expect.objectContaining({ payload }));
 });

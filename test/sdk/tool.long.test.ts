@@ -19,9 +19,7 @@ beforeAll(async () => {
   await fetch(`${server.http}/api/v1/databases/shop`, { method: 'POST' });
 });
 
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 /** A project with what was built of it before, by this test: building takes seconds. */
 async function project(kind: string): Promise<string> {

@@ -1,7 +1,5 @@
-/**
- * The checks can fail. A run that went well is falsified, a little, in every way that a check is for, and the check
- * that is meant must say so.
- */
+// The checks can fail. A run that went well is falsified, a little, in every way that a check is for, and the check
+// that is meant must say so.
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Evidence } from './checks/evidence.ts';
 import { type Change, falsify, faultsOf, first, goodEvidence, succeeded, withTransactions } from './falsified.ts';

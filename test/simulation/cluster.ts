@@ -82,10 +82,7 @@ export class SimCluster {
     });
   }
 
-  /**
-   * Whether every node has the same catalog, no database is on its way to other nodes, and no copy is behind what its
-   * node has shown (C30): one that was begun anew takes long over slow links, and is read from others until then.
-   */
+  /** Whether all nodes have one catalog, no database moves, and no replica lags what its node has shown (C30). */
   get isSettled(): boolean {
     if (this.nodes.length === 1) return true;
     const catalogs = this.nodes.map(({ process }) => process?.node?.catalog.list());

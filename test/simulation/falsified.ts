@@ -2,14 +2,16 @@
 import { checkAll } from './checks/all.ts';
 import { Evidence, type FinalDatabase } from './checks/evidence.ts';
 import type { AnyOperation, CallKind, History, Operation, TransactionSeen } from './history.ts';
-import { runSeed } from './scenario.ts';
+import { type RunOptions, runSeed } from './scenario.ts';
 
 /** A seed with transactions of every outcome, queries, subscriptions and a database that lives to the end. */
 const SEED = 24;
 
 /** What the run shows. */
-export async function goodEvidence(): Promise<Evidence> {
-  const { problems, evidence } = await runSeed(SEED, { nodes: 1 });
+export const goodEvidence = (): Promise<Evidence> => evidenceOf(SEED, { nodes: 1 });
+
+export async function evidenceOf(seed: number, options: RunOptions): Promise<Evidence> {
+  const { problems, evidence } = await runSeed(seed, options);
   if (evidence === undefined || problems.length > 0) throw new Error(`The seed goes well, not: ${problems.join('; ')}`);
   return evidence;
 }

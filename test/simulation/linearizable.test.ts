@@ -1,8 +1,6 @@
-/**
- * Goal: the search behind check 11 says what trying every order says, also where calls have had no answer, and says so
- * when it has found out nothing. Method: large histories by hand, and drawn ones against the search that tries all
- * orders.
- */
+// Goal: the search behind check 11 says what trying every order says, also where calls have had no answer, and says so
+// when it has found out nothing. Method: large histories by hand, and drawn ones against the search that tries all
+// orders.
 import { array, assert, constantFrom, integer, nat, oneof, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { linearize, type Step } from './checks/linearizable.ts';

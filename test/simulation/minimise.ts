@@ -1,7 +1,5 @@
-/**
- * Makes a failing run small: leaves out faults and operations as long as it goes on failing in the same way. Whatever
- * is left out moves nothing else, because every part of the world draws from a stream of its own.
- */
+// Makes a failing run small: leaves out faults and operations as long as it goes on failing in the same way. Whatever
+// is left out moves nothing else, because every part of the world draws from a stream of its own.
 import { MODES } from './modes.ts';
 import { type RunResult, runSeed } from './scenario.ts';
 

@@ -1,9 +1,6 @@
 /** What a run can have beside what its seed says; each is an option of the command line. */
 export interface Modes {
-  /**
-   * Several nodes have traps and no other faults, one has faults that aim at its next start; absent: what the seed
-   * says.
-   */
+  /** Several nodes: traps and no other faults; one: faults that aim at its next start; absent: by the seed. */
   readonly aimed?: boolean | undefined;
   /** Whether nodes reach each other by the real lanes, over simulated sockets; otherwise each frame travels alone. */
   readonly lanes?: boolean | undefined;

@@ -1,6 +1,4 @@
-/**
- * Every mutant of the catalogues still finds what it is to break: a text that has changed is noticed when it changes.
- */
+// Every mutant of the catalogues still finds what it is to break: a text that has changed is noticed when it changes.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 /** What nodes say to each other is held against the invariants of Raft: each is noticed when it alone is broken. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { RaftWatch, type SaidMessage } from './invariants/raft-watch.ts';
 
 const BEAT: SaidMessage = {
@@ -28,34 +28,32 @@ interface Applied {
 
 const one = (term: number): Applied => ({ by: 'node-1', term });
 
-describe('RaftWatch', () => {
-  it.each<[what: string, faults: readonly string[], happened: readonly (SaidMessage | Applied)[]]>([
+it.each<[what: string, faults: readonly string[], happened: readonly (SaidMessage | Applied)[]]>([
+  [
+    'nothing wrong with one leader, and another one in the next term',
+    [],
+    [BEAT, { ...OTHER_LEADER, term: 6 }, { ...OTHER_LEADER, group: 2 }],
+  ],
+  ['two leaders of a term', ['I1'], [BEAT, OTHER_LEADER]],
+  ['two votes in a term', ['I2'], [VOTE, { ...VOTE, to: 3 }]],
+  [
+    'a vote for itself and for another',
+    ['I2'],
     [
-      'nothing wrong with one leader, and another one in the next term',
-      [],
-      [BEAT, { ...OTHER_LEADER, term: 6 }, { ...OTHER_LEADER, group: 2 }],
+      { ...BEAT, kind: 'vote-request' },
+      { ...VOTE, to: 3 },
     ],
-    ['two leaders of a term', ['I1'], [BEAT, OTHER_LEADER]],
-    ['two votes in a term', ['I2'], [VOTE, { ...VOTE, to: 3 }]],
-    [
-      'a vote for itself and for another',
-      ['I2'],
-      [
-        { ...BEAT, kind: 'vote-request' },
-        { ...VOTE, to: 3 },
-      ],
-    ],
-    ['two entries at one place of one term', ['I3'], [append(1), append(3)]],
-    ['replicas that apply different entries', ['I4'], [one(4), { by: 'node-2', term: 5 }]],
-    ['a leader that lacks what was applied before', ['I5'], [one(4), append(2)]],
-    ['nothing wrong with an old leader that still says what it had', [], [one(6), append(2)]],
-  ])('finds %s', (_what, expected, happened) => {
-    const faults: string[] = [];
-    const watch = new RaftWatch((fault) => faults.push(fault.slice(0, 2)));
-    for (const each of happened) {
-      if ('by' in each) watch.applied(1, { index: 3, term: each.term, digest: 1 }, each.by);
-      else watch.said(each);
-    }
-    expect(faults).toEqual(expected);
-  });
+  ],
+  ['two entries at one place of one term', ['I3'], [append(1), append(3)]],
+  ['replicas that apply different entries', ['I4'], [one(4), { by: 'node-2', term: 5 }]],
+  ['a leader that lacks what was applied before', ['I5'], [one(4), append(2)]],
+  ['nothing wrong with an old leader that still says what it had', [], [one(6), append(2)]],
+])('RaftWatch finds %s', (_what, expected, happened) => {
+  const faults: string[] = [];
+  const watch = new RaftWatch((fault) => faults.push(fault.slice(0, 2)));
+  for (const each of happened) {
+    if ('by' in each) watch.applied(1, { index: 3, term: each.term, digest: 1 }, each.by);
+    else watch.said(each);
+  }
+  expect(faults).toEqual(expected);
 });

@@ -1,7 +1,5 @@
-/**
- * A trap around the real world: while a simulation runs, whatever asks this machine for the time, a timer or a random
- * number on behalf of our own code throws. For the command line only; a test runner needs the real world itself.
- */
+// A trap around the real world: while a simulation runs, whatever asks this machine for the time, a timer or a random
+// number on behalf of our own code throws. For the command line only; a test runner needs the real world itself.
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';

@@ -1,7 +1,5 @@
-/**
- * One run of one seed: a safety phase full of faults, then healing, then a liveness phase in which everything must work
- * again and the truth is read out, then the checks.
- */
+// One run of one seed: a safety phase full of faults, then healing, then a liveness phase in which everything must work
+// again and the truth is read out, then the checks.
 import { checkAll } from './checks/all.ts';
 import { Evidence } from './checks/evidence.ts';
 import { SimCluster } from './cluster.ts';
@@ -84,18 +82,11 @@ export interface RunResult {
 const SECOND_US = 1_000_000;
 /** Of the seeds with `--cuts`. */
 const SEGMENTED_SHARE = 0.5;
-/**
- * A node serves so long after it was healed: a drain that had begun waits for a sync that had begun on a disk a
- * thousand times slower, and then the next process starts.
- */
+/** A drain may wait for a sync on a disk that is a thousand times slower; then the next process starts. */
 const SERVING_US_MAX = 60 * SECOND_US;
 /** Of the seeds with traps alone, those whose traps close on what takes longer than an election. */
 const LATE_SHARE = 0.3;
-/**
- * What happens in most of the aimed seeds with so many nodes, of which some hold no copy: clients look whether what
- * they are shown goes back; or all nodes are lost but one; or databases come back to where they have just been; or
- * answers are lost on their way to who has passed a write on.
- */
+/** What most aimed seeds of clusters with nodes without a replica do besides. */
 type Story = 'shown' | 'refounded' | 'returned' | 'intercepted';
 const STORIES = {
   shown: asShown,

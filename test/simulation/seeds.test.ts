@@ -1,7 +1,5 @@
-/**
- * The simulation in the gate: every seed that once found something or shows what is rare, and some of each mode.
- * The other seeds of each mode are in seeds.long.test.ts.
- */
+// The simulation in the gate: every seed that once found something or shows what is rare, and some of each mode.
+// The other seeds of each mode are in seeds.long.test.ts.
 import { describe, expect, it } from 'vitest';
 import { runChecked } from './run-checked.ts';
 import { nodesOf, type RunOptions, runSeed } from './scenario.ts';

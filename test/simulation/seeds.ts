@@ -1,7 +1,5 @@
-/**
- * Seeds of the suite as rows of a table: what a run has, and what must be seen to happen in it. Each runs with the
- * invariants of #raft after every step, and nothing may be left undecided.
- */
+// Seeds of the suite as rows of a table: what a run has, and what must be seen to happen in it. Each runs with the
+// invariants of #raft after every step, and nothing may be left undecided.
 import { describe, expect, it } from 'vitest';
 import { runChecked } from './run-checked.ts';
 import type { RunOptions } from './scenario.ts';

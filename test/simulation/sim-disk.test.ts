@@ -1,5 +1,5 @@
 // Goal: what excuses a process is what the disk has done. Method: a disk with failed calls.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { fileError } from '../support/file-names.ts';
 import { SimDisk } from './disk/sim-disk.ts';
 import { Rng } from './engine/random.ts';
@@ -12,16 +12,14 @@ function failureOf(work: () => unknown): unknown {
   }
 }
 
-describe('SimDisk', () => {
-  it('knows the errors of its own calls, and by which code they failed', () => {
-    const disk = new SimDisk(new Rng(1, 'disk'));
-    disk.arm({ mishap: 'error', after: 0 });
-    const failed = failureOf(() => disk.open('log/1.wal', 'create'));
-    const missing = failureOf(() => disk.open('log/2.wal', 'existing'));
-    disk.capacityBytes = 0;
-    const full = failureOf(() => disk.open('log/1.wal', 'create').write(new Uint8Array(1), 0));
-    const errors = [failed, missing, full, fileError('EIO', 'log/1.wal')];
-    expect(errors.map((error) => disk.hasThrown(error, 'EIO'))).toEqual([true, false, false, false]);
-    expect(errors.map((error) => disk.hasThrown(error, 'ENOSPC'))).toEqual([false, false, true, false]);
-  });
+it('SimDisk knows the errors of its own calls, and by which code they failed', () => {
+  const disk = new SimDisk(new Rng(1, 'disk'));
+  disk.arm({ mishap: 'error', after: 0 });
+  const failed = failureOf(() => disk.open('log/1.wal', 'create'));
+  const missing = failureOf(() => disk.open('log/2.wal', 'existing'));
+  disk.capacityBytes = 0;
+  const full = failureOf(() => disk.open('log/1.wal', 'create').write(new Uint8Array(1), 0));
+  const errors = [failed, missing, full, fileError('EIO', 'log/1.wal')];
+  expect(errors.map((error) => disk.hasThrown(error, 'EIO'))).toEqual([true, false, false, false]);
+  expect(errors.map((error) => disk.hasThrown(error, 'ENOSPC'))).toEqual([false, false, true, false]);
 });

@@ -1,7 +1,5 @@
-/**
- * A disk stands still when everything is whole again: the log of a node that leads a database takes nothing more. The
- * others are well, so in bounded time they take writes, and one of them leads.
- */
+// A disk stands still when everything is whole again: the log of a node that leads a database takes nothing more. The
+// others are well, so in bounded time they take writes, and one of them leads.
 import { nodeOf } from '#base';
 import type { SimCluster } from './cluster.ts';
 import type { Simulator } from './engine/simulator.ts';

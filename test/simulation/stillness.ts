@@ -1,13 +1,11 @@
-/**
- * Hardly anybody asks for anything when everything is whole again. Then groups rest (C31), and what lets them rest must
- * not keep them from acting, nor have them act without need:
- *
- * - whoever leads a database goes on leading it, nobody asks for votes, and the first who asks for something has it;
- * - when the core of a node that leads stands still, and no connection breaks, others lead in its place;
- * - when the cores of all others stand still, in whatever moment, nobody leads.
- *
- * A request would wake the group that it is for, and hide that it has slept through an election.
- */
+// Hardly anybody asks for anything when everything is whole again. Then groups rest (C31), and what lets them rest must
+// not keep them from acting, nor have them act without need:
+//
+// - whoever leads a database goes on leading it, nobody asks for votes, and the first who asks for something has it;
+// - when the core of a node that leads stands still, and no connection breaks, others lead in its place;
+// - when the cores of all others stand still, in whatever moment, nobody leads.
+//
+// A request would wake the group that it is for, and hide that it has slept through an election.
 import type { SimCluster } from './cluster.ts';
 import type { Rng } from './engine/random.ts';
 import type { Simulator } from './engine/simulator.ts';

@@ -1,8 +1,5 @@
-/**
- * The truth, read out when everything is whole again: every database takes a write, every copy of it on every node says
- * the same, every subscriber gets everything, and after a power failure at rest it all is as it was.
- */
-
+// The truth, read out when everything is whole again: every database takes a write, every copy of it on every node says
+// the same, every subscriber gets everything, and after a power failure at rest it all is as it was.
 import { isDeepStrictEqual } from 'node:util';
 import { DatabaseError } from '#base';
 import type { FinalDatabase, FinalDefinitions } from './checks/evidence.ts';
@@ -51,9 +48,7 @@ export class Truth {
     this.#parts = parts;
   }
 
-  /**
-   * Writes to every database, reads all of them, lets subscribers catch up, and reads them again after a power failure.
-   */
+  /** Writes to and reads every database, waits for subscribers, and reads again after a power failure. */
   async read(): Promise<readonly FinalDatabase[]> {
     const { simulator, reader, onProblem, onHeard } = this.#parts;
     const sketches = new Sketches(simulator.random('last words'));

@@ -33,24 +33,22 @@ async function asAnybody(trace: RemoteTrace): Promise<Readonly<Record<'authoriza
   return { authorization: `Bearer ${token}`, traceparent: trace.traceparent };
 }
 
-describe('SPEC-TRACE-CONTEXT: the wait until it is known who asks', () => {
-  it('is as long as the provider takes, below the request', async () => {
-    const asked = Promise.withResolvers<ServerResponse>();
-    provider.answers.set('/.well-known/openid-configuration', (_request, response) => asked.resolve(response));
-    const trace = remote();
-    const answer = api.get(`/databases/${name}`, await asAnybody(trace));
-    const response = await asked.promise;
-    const askedNs = BigInt(Date.now()) * NS_A_MS;
-    sendJson(response, { issuer: provider.issuer, jwks_uri: provider.jwksUrl });
-    expect((await answer).status).toBe(200);
-    const spans = await traceWith(receiver, trace.traceId, WAIT, 'GET /databases/{database}');
-    expect(wayTo(WAIT, spans)).toEqual(['GET /databases/{database}', WAIT]);
-    const wait = named(WAIT, spans);
-    expect(wait.startNs).toBeLessThanOrEqual(askedNs);
-    expect(wait.endNs).toBeGreaterThanOrEqual(askedNs - NS_A_MS);
-    expect([wait.isError, wait.attributes]).toEqual([false, {}]);
-    provider.answers.clear();
-  });
+it('SPEC-TRACE-CONTEXT: the wait until it is known who asks is as long as the provider takes, below the request', async () => {
+  const asked = Promise.withResolvers<ServerResponse>();
+  provider.answers.set('/.well-known/openid-configuration', (_request, response) => asked.resolve(response));
+  const trace = remote();
+  const answer = api.get(`/databases/${name}`, await asAnybody(trace));
+  const response = await asked.promise;
+  const askedNs = BigInt(Date.now()) * NS_A_MS;
+  sendJson(response, { issuer: provider.issuer, jwks_uri: provider.jwksUrl });
+  expect((await answer).status).toBe(200);
+  const spans = await traceWith(receiver, trace.traceId, WAIT, 'GET /databases/{database}');
+  expect(wayTo(WAIT, spans)).toEqual(['GET /databases/{database}', WAIT]);
+  const wait = named(WAIT, spans);
+  expect(wait.startNs).toBeLessThanOrEqual(askedNs);
+  expect(wait.endNs).toBeGreaterThanOrEqual(askedNs - NS_A_MS);
+  expect([wait.isError, wait.attributes]).toEqual([false, {}]);
+  provider.answers.clear();
 });
 
 describe.concurrent('SPEC-TRACE-CONTEXT: the wait until it is known who asks', () => {

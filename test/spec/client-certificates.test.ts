@@ -1,7 +1,6 @@
 // Goal: a client of gRPC is who its certificate says, does what the roles of its names allow, on the node that it asks
 // and on those that are asked for it; nobody gets by with a certificate that is wrong, or by saying whose he has.
 // Method: two real nodes with TLS, one of which holds the database, and clients with certificates of each kind.
-
 import { X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -125,24 +124,20 @@ describe.each(NODES)('SPEC-TLS-CLIENT: at the node %s', (_which, server) => {
   });
 });
 
-describe('SPEC-TLS-RELAY', () => {
-  it('a request over HTTP is answered by the node that holds the database', async () => {
-    const answer = await askHttps(`${other.http}/databases/${NAME}`, authority.cert, { headers: AS_FIRST });
-    expect(answer.status).toBe(200);
-    const { text } = await askHttps(other.metrics, authority.cert);
-    expect(text).toMatch(/^cairn_relayed_requests_total\{protocol="http",result="answered"\} [1-9]/m);
-    expect(text).toMatch(/^cairn_relayed_requests_total\{protocol="grpc",result="answered"\} [1-9]/m);
-  });
+it('SPEC-TLS-RELAY a request over HTTP is answered by the node that holds the database', async () => {
+  const answer = await askHttps(`${other.http}/databases/${NAME}`, authority.cert, { headers: AS_FIRST });
+  expect(answer.status).toBe(200);
+  const { text } = await askHttps(other.metrics, authority.cert);
+  expect(text).toMatch(/^cairn_relayed_requests_total\{protocol="http",result="answered"\} [1-9]/m);
+  expect(text).toMatch(/^cairn_relayed_requests_total\{protocol="grpc",result="answered"\} [1-9]/m);
 });
 
-describe('SPEC-TLS-CLIENT: for a client whose node holds no copy', () => {
-  it('the request is the same at the node that is asked for it', async () => {
-    const node = authority.issue({ cn: 'node', names: LOOPBACK_NAMES });
-    const passedOn = `:${new X509Certificate(unknown.cert).raw.toString('base64')}:`;
-    // As a node would: what it passes on is who asks, and never the node itself.
-    const as = { [RELAYED]: 'two', 'client-cert': passedOn };
-    expect(await readBy(holder, node, as)).toBe('PERMISSION_DENIED');
-    expect(await readBy(holder, node, { [RELAYED]: 'two' })).toBe('UNAUTHENTICATED');
-    expect(await readBy(holder, node, { [RELAYED]: 'nobody', 'client-cert': passedOn })).toBe('UNAUTHENTICATED');
-  });
+it('SPEC-TLS-CLIENT: for a client whose node holds no copy the request is the same at the node that is asked for it', async () => {
+  const node = authority.issue({ cn: 'node', names: LOOPBACK_NAMES });
+  const passedOn = `:${new X509Certificate(unknown.cert).raw.toString('base64')}:`;
+  // As a node would: what it passes on is who asks, and never the node itself.
+  const as = { [RELAYED]: 'two', 'client-cert': passedOn };
+  expect(await readBy(holder, node, as)).toBe('PERMISSION_DENIED');
+  expect(await readBy(holder, node, { [RELAYED]: 'two' })).toBe('UNAUTHENTICATED');
+  expect(await readBy(holder, node, { [RELAYED]: 'nobody', 'client-cert': passedOn })).toBe('UNAUTHENTICATED');
 });

@@ -1,6 +1,5 @@
 // Goal: a command that cannot be decided is answered by its code over both interfaces, and nothing is committed.
 // Method: real nodes; State Changes as text that misbehave.
-
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ProcessStateChangeRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { changeText, ONE_EVENT } from '../support/components/change-text.ts';

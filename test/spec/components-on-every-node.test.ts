@@ -2,7 +2,6 @@
 // one that holds no copy of the database; and commands that contend are each decided over what was committed before,
 // whichever node decides them. Method: four real nodes in this process, three copies; the state folded once more by a
 // loop over the events as they are read over HTTP; and the example of a bank.
-
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PublishStateChangeRequest, PublishStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { hashingView } from '../support/components/views.ts';

@@ -87,16 +87,14 @@ describe('SPEC-DATABASE-NAME', () => {
   });
 });
 
-describe('SPEC-DATABASE-INSTANCE', () => {
-  it('is another one when a name is created anew, with nothing of the one before', async () => {
-    const name = uniqueName();
-    const first = await api.create(name);
-    await api.commit(name, cloudEvent('a'));
-    await client.send('deleteDatabase', { databaseName: name });
-    const second = await api.create(name);
-    expect(second).not.toBe(first);
-    expect(await overHttp(name, 0)).toMatchObject({ database_id: second, revision: 0, event_count: 0 });
-    expect(await overGrpc(name, 0)).toMatchObject({ database_id: second, revision: 0, event_count: 0 });
-    expect(jsonOf(await api.get(`/databases/${name}/events`))).toMatchObject({ events: [] });
-  });
+it('SPEC-DATABASE-INSTANCE is another one when a name is created anew, with nothing of the one before', async () => {
+  const name = uniqueName();
+  const first = await api.create(name);
+  await api.commit(name, cloudEvent('a'));
+  await client.send('deleteDatabase', { databaseName: name });
+  const second = await api.create(name);
+  expect(second).not.toBe(first);
+  expect(await overHttp(name, 0)).toMatchObject({ database_id: second, revision: 0, event_count: 0 });
+  expect(await overGrpc(name, 0)).toMatchObject({ database_id: second, revision: 0, event_count: 0 });
+  expect(jsonOf(await api.get(`/databases/${name}/events`))).toMatchObject({ events: [] });
 });

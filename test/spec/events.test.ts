@@ -64,50 +64,44 @@ describe('SPEC-EVENT-REQUIRED', () => {
   });
 });
 
-describe('SPEC-EVENT-FIELDS', () => {
-  it('come back through the other interface as they were written, and what may be absent stays absent', async () => {
+it('SPEC-EVENT-FIELDS come back through the other interface as they were written, and what may be absent stays absent', async () => {
+  const name = await created();
+  const full = { subject: 'ada', time: '2024-01-05T00:00:00.123456789+02:00', datacontenttype: 'application/json' };
+  await api.commit(name, cloudEvent('full', { ...full, data: { n: 1 } }), cloudEvent('bare'));
+  const [written, bare] = await eventsOverGrpc(name);
+  expect(written).toMatchObject({ id: 'full', specVersion: '1.0', ty: 'order.placed', source: 'orders' });
+  expect(written).toMatchObject({ subject: 'ada', timeText: full.time, datacontenttype: 'application/json' });
+  expect(Buffer.from(written?.data ?? []).toString()).toBe('{"n":1}');
+  expect([bare?.subject, bare?.time, bare?.datacontenttype, bare?.data.length]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    0,
+  ]);
+
+  await client.send('transact', transaction(name, [event({ id: 'sent', subject: 's', source: '/a/b' })]));
+  const read = (await eventsOverHttp(name)).at(-1);
+  expect(read).toMatchObject({ id: 'sent', specversion: '1.0', type: 'order.placed', source: '/a/b', subject: 's' });
+  expect(Object.keys(read ?? {})).not.toContain('time');
+  expect(Object.keys(read ?? {})).not.toContain('data');
+});
+
+it('SPEC-EVENT-POSITION is the server’s: an event that brings one is refused', async () => {
+  for (const attribute of ['revision', 'index', 'recordedtime']) {
     const name = await created();
-    const full = { subject: 'ada', time: '2024-01-05T00:00:00.123456789+02:00', datacontenttype: 'application/json' };
-    await api.commit(name, cloudEvent('full', { ...full, data: { n: 1 } }), cloudEvent('bare'));
-    const [written, bare] = await eventsOverGrpc(name);
-    expect(written).toMatchObject({ id: 'full', specVersion: '1.0', ty: 'order.placed', source: 'orders' });
-    expect(written).toMatchObject({ subject: 'ada', timeText: full.time, datacontenttype: 'application/json' });
-    expect(Buffer.from(written?.data ?? []).toString()).toBe('{"n":1}');
-    expect([bare?.subject, bare?.time, bare?.datacontenttype, bare?.data.length]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      0,
-    ]);
-
-    await client.send('transact', transaction(name, [event({ id: 'sent', subject: 's', source: '/a/b' })]));
-    const read = (await eventsOverHttp(name)).at(-1);
-    expect(read).toMatchObject({ id: 'sent', specversion: '1.0', type: 'order.placed', source: '/a/b', subject: 's' });
-    expect(Object.keys(read ?? {})).not.toContain('time');
-    expect(Object.keys(read ?? {})).not.toContain('data');
-  });
+    const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('a', { [attribute]: 1 })] });
+    expect(errorOf(answer, INVALID_ARGUMENT).details?.violations?.[0]?.field).toContain(attribute);
+  }
 });
 
-describe('SPEC-EVENT-POSITION', () => {
-  it('is the server’s: an event that brings one is refused', async () => {
-    for (const attribute of ['revision', 'index', 'recordedtime']) {
-      const name = await created();
-      const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('a', { [attribute]: 1 })] });
-      expect(errorOf(answer, INVALID_ARGUMENT).details?.violations?.[0]?.field).toContain(attribute);
-    }
-  });
-});
-
-describe('SPEC-EVENT-TEXT', () => {
-  it.each([REQUIRED[0], REQUIRED[3], ['subject', 'subject', 'subject']])(
-    '%s is 1 to 255 bytes of text that is not blank',
-    async (...attribute) => {
-      const name = await created();
-      expect(await api.commit(name, cloudEvent('e', { [attribute[0]]: '÷'.repeat(127) }))).toBe(1);
-      for (const text of ['', ' ', '÷'.repeat(128)]) expect(await refusal(attribute, text)).not.toBe('');
-    },
-  );
-});
+it.each([REQUIRED[0], REQUIRED[3], ['subject', 'subject', 'subject']])(
+  'SPEC-EVENT-TEXT %s is 1 to 255 bytes of text that is not blank',
+  async (...attribute) => {
+    const name = await created();
+    expect(await api.commit(name, cloudEvent('e', { [attribute[0]]: '÷'.repeat(127) }))).toBe(1);
+    for (const text of ['', ' ', '÷'.repeat(128)]) expect(await refusal(attribute, text)).not.toBe('');
+  },
+);
 
 it('SPEC-EVENT-STREAM: the stream is a part of the source, which is stored as it is', async () => {
   const streams = {
@@ -128,19 +122,17 @@ it('SPEC-EVENT-STREAM: the stream is a part of the source, which is stored as it
   }
 });
 
-describe('SPEC-RECORDED-TIME', () => {
-  it('stays where it was while the clock of the node has been set back, however far', async () => {
-    const start = Date.UTC(2024, 0, 1);
-    await using world = await startHttpWorld({ nowMs: start });
-    await world.client.create('shop');
-    for (const [n, clockMs] of [7_000, 6_999, 0, -3_600_000, 7_001].entries()) {
-      world.core.nowMs = start + clockMs;
-      await world.client.commit('shop', cloudEvent(`${n}`));
-    }
-    const { events } = jsonOf(await world.client.get('/databases/shop/events')) as EventPage;
-    const times = events.map(({ recordedtime }) => Date.parse(recordedtime) - start);
-    expect(times).toEqual([7_000, 7_000, 7_000, 7_000, 7_001]);
-  });
+it('SPEC-RECORDED-TIME stays where it was while the clock of the node has been set back, however far', async () => {
+  const start = Date.UTC(2024, 0, 1);
+  await using world = await startHttpWorld({ nowMs: start });
+  await world.client.create('shop');
+  for (const [n, clockMs] of [7_000, 6_999, 0, -3_600_000, 7_001].entries()) {
+    world.core.nowMs = start + clockMs;
+    await world.client.commit('shop', cloudEvent(`${n}`));
+  }
+  const { events } = jsonOf(await world.client.get('/databases/shop/events')) as EventPage;
+  const times = events.map(({ recordedtime }) => Date.parse(recordedtime) - start);
+  expect(times).toEqual([7_000, 7_000, 7_000, 7_000, 7_001]);
 });
 
 describe('SPEC-EFFECTIVE-TIME', () => {

@@ -121,41 +121,39 @@ describe('SPEC-GRPC-PUBLISH', () => {
   });
 });
 
-describe('SPEC-GRPC-VERSIONS', () => {
-  it('are listed with what they are, deactivated and activated', async () => {
-    const databaseName = await bank();
-    await publish(databaseName, { description: 'first' });
-    await publish(databaseName, { description: 'second' });
-    const expected = (version: number, description: string, active: boolean, mode: MaintenanceMode): unknown => ({
-      kind: ComponentKind.COMPONENT_KIND_STATE_VIEW,
-      name: 'balances',
-      version,
-      description,
-      wasmDigest: createHash('sha256').update(wasmBytes).digest(),
-      publishedAt: expect.anything(),
-      active,
-      maintenanceMode: mode,
-    });
-    const { MAINTENANCE_MODE_LAZY: LAZY, MAINTENANCE_MODE_EAGER: EAGER } = MaintenanceMode;
-    const both = [expected(1, 'first', true, LAZY), expected(2, 'second', true, LAZY)];
-    for (const request of [{ kind: 0 }, { kind: 1, name: 'balances' }, { kind: 0, name: 'balances' }] as const) {
-      const { versions } = await server.client.send('listComponentVersions', { databaseName, ...request });
-      expect(versions).toEqual(both);
-    }
-    for (const request of [{ kind: 2 }, { kind: 1, name: 'other' }] as const) {
-      const { versions } = await server.client.send('listComponentVersions', { databaseName, ...request });
-      expect(versions).toEqual([]);
-    }
-    const titled = { databaseName, stateViewName: 'balances', version: 2 };
-    const off = await server.client.send('deactivateStateView', titled);
-    expect(off.version).toEqual(expected(2, 'second', false, LAZY));
-    const on = await server.client.send('activateStateView', { ...titled, maintenanceMode: EAGER });
-    expect(on.version).toEqual(expected(2, 'second', true, EAGER));
-    const gone = await failureOf(server.client.send('deactivateStateView', { ...titled, version: 3 }));
-    expect([gone.code, gone.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'StateViewNotFound']);
-    const mode = await failureOf(server.client.send('activateStateView', { ...titled, maintenanceMode: 9 as 0 }));
-    expect([mode.code, mode.fields]).toEqual(['INVALID_ARGUMENT', ['maintenance_mode']]);
+it('SPEC-GRPC-VERSIONS are listed with what they are, deactivated and activated', async () => {
+  const databaseName = await bank();
+  await publish(databaseName, { description: 'first' });
+  await publish(databaseName, { description: 'second' });
+  const expected = (version: number, description: string, active: boolean, mode: MaintenanceMode): unknown => ({
+    kind: ComponentKind.COMPONENT_KIND_STATE_VIEW,
+    name: 'balances',
+    version,
+    description,
+    wasmDigest: createHash('sha256').update(wasmBytes).digest(),
+    publishedAt: expect.anything(),
+    active,
+    maintenanceMode: mode,
   });
+  const { MAINTENANCE_MODE_LAZY: LAZY, MAINTENANCE_MODE_EAGER: EAGER } = MaintenanceMode;
+  const both = [expected(1, 'first', true, LAZY), expected(2, 'second', true, LAZY)];
+  for (const request of [{ kind: 0 }, { kind: 1, name: 'balances' }, { kind: 0, name: 'balances' }] as const) {
+    const { versions } = await server.client.send('listComponentVersions', { databaseName, ...request });
+    expect(versions).toEqual(both);
+  }
+  for (const request of [{ kind: 2 }, { kind: 1, name: 'other' }] as const) {
+    const { versions } = await server.client.send('listComponentVersions', { databaseName, ...request });
+    expect(versions).toEqual([]);
+  }
+  const titled = { databaseName, stateViewName: 'balances', version: 2 };
+  const off = await server.client.send('deactivateStateView', titled);
+  expect(off.version).toEqual(expected(2, 'second', false, LAZY));
+  const on = await server.client.send('activateStateView', { ...titled, maintenanceMode: EAGER });
+  expect(on.version).toEqual(expected(2, 'second', true, EAGER));
+  const gone = await failureOf(server.client.send('deactivateStateView', { ...titled, version: 3 }));
+  expect([gone.code, gone.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'StateViewNotFound']);
+  const mode = await failureOf(server.client.send('activateStateView', { ...titled, maintenanceMode: 9 as 0 }));
+  expect([mode.code, mode.fields]).toEqual(['INVALID_ARGUMENT', ['maintenance_mode']]);
 });
 
 describe('SPEC-GRPC-FETCH-STATE-VIEW', () => {

@@ -1,6 +1,5 @@
 // Goal: databases over gRPC are created, listed, described and deleted as the specification says.
 // Method: a real node; each test on names of its own.
-
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { parseUuid } from '#base';
@@ -27,19 +26,17 @@ async function commit(name: string, count: number): Promise<void> {
   }
 }
 
-describe('SPEC-GRPC-CREATE-DATABASE', () => {
-  it('gives a new database at revision 0 with an id of its own', async () => {
-    const name = uniqueName();
-    const { message, headers, trailers } = await server.client.call('createDatabase', { databaseName: name });
-    const { database } = message;
-    expect(database).toMatchObject({ name, revision: 0, latestRevision: 0, basis: 0, eventCount: 0 });
-    expect(database?.databaseId).toMatch(UUID_V7);
-    expect(database?.revisionTimestamp).toEqual(database?.createdAt);
-    const id = Buffer.from(parseUuid(database?.databaseId ?? '') ?? []);
-    expect(database?.chainHash).toEqual(createHash('sha256').update(id).digest());
-    expect(headers).toMatchObject({ 'x-database-id': database?.databaseId, 'x-revision': '0' });
-    expect(trailers).toMatchObject({ 'x-leader-node': expect.any(String), 'x-leader-address': expect.any(String) });
-  });
+it('SPEC-GRPC-CREATE-DATABASE gives a new database at revision 0 with an id of its own', async () => {
+  const name = uniqueName();
+  const { message, headers, trailers } = await server.client.call('createDatabase', { databaseName: name });
+  const { database } = message;
+  expect(database).toMatchObject({ name, revision: 0, latestRevision: 0, basis: 0, eventCount: 0 });
+  expect(database?.databaseId).toMatch(UUID_V7);
+  expect(database?.revisionTimestamp).toEqual(database?.createdAt);
+  const id = Buffer.from(parseUuid(database?.databaseId ?? '') ?? []);
+  expect(database?.chainHash).toEqual(createHash('sha256').update(id).digest());
+  expect(headers).toMatchObject({ 'x-database-id': database?.databaseId, 'x-revision': '0' });
+  expect(trailers).toMatchObject({ 'x-leader-node': expect.any(String), 'x-leader-address': expect.any(String) });
 });
 
 describe('SPEC-GRPC-DELETE-DATABASE', () => {
@@ -54,35 +51,31 @@ describe('SPEC-GRPC-DELETE-DATABASE', () => {
   );
 });
 
-describe('SPEC-GRPC-FETCH-CATALOG', () => {
-  it('lists every database with its latest revision', async () => {
-    const { name, databaseId } = await create(uniqueName('listed'));
-    await commit(name, 2);
-    const { databases } = await server.client.send('fetchCatalog', {});
-    expect(databases.find((database) => database.name === name)).toMatchObject({
-      databaseId,
-      latestRevision: 2,
-      eventCount: 2,
-    });
-    const names = databases.map((database) => database.name);
-    expect(names).toEqual(names.toSorted());
+it('SPEC-GRPC-FETCH-CATALOG lists every database with its latest revision', async () => {
+  const { name, databaseId } = await create(uniqueName('listed'));
+  await commit(name, 2);
+  const { databases } = await server.client.send('fetchCatalog', {});
+  expect(databases.find((database) => database.name === name)).toMatchObject({
+    databaseId,
+    latestRevision: 2,
+    eventCount: 2,
   });
+  const names = databases.map((database) => database.name);
+  expect(names).toEqual(names.toSorted());
 });
 
-describe('SPEC-GRPC-FETCH-DATABASE', () => {
-  it('describes the latest revision, and every earlier one as it was', async () => {
-    const { name, databaseId } = await create();
-    await commit(name, 2);
-    const latest = await server.client.call('fetchLatestDatabase', { databaseName: name });
-    expect(latest.message.database).toMatchObject({ revision: 2, basis: 1, eventCount: 2, databaseId });
-    const earlier = await server.client.call('fetchDatabaseAtRevision', { databaseName: name, revision: 1 });
-    expect(earlier.message.database).toMatchObject({ revision: 1, basis: 0, eventCount: 1, latestRevision: 2 });
-    const scopes = [latest, earlier].map(({ headers }) => [headers['x-database-id'], headers['x-revision']]);
-    expect(scopes).toEqual([
-      [databaseId, '2'],
-      [databaseId, '1'],
-    ]);
-  });
+it('SPEC-GRPC-FETCH-DATABASE describes the latest revision, and every earlier one as it was', async () => {
+  const { name, databaseId } = await create();
+  await commit(name, 2);
+  const latest = await server.client.call('fetchLatestDatabase', { databaseName: name });
+  expect(latest.message.database).toMatchObject({ revision: 2, basis: 1, eventCount: 2, databaseId });
+  const earlier = await server.client.call('fetchDatabaseAtRevision', { databaseName: name, revision: 1 });
+  expect(earlier.message.database).toMatchObject({ revision: 1, basis: 0, eventCount: 1, latestRevision: 2 });
+  const scopes = [latest, earlier].map(({ headers }) => [headers['x-database-id'], headers['x-revision']]);
+  expect(scopes).toEqual([
+    [databaseId, '2'],
+    [databaseId, '1'],
+  ]);
 });
 
 describe('SPEC-GRPC-DATABASE-AT-TIMESTAMP', () => {

@@ -1,7 +1,6 @@
 // Goal: what surrounds the operations over gRPC: health, compression, deadlines, and hostile input at every method.
 // Method: a real node, and the server over one whose disk the test fills; the clients of the gRPC project, and a client
 // that sends any bytes.
-
 import { credentials } from '@grpc/grpc-js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -33,26 +32,22 @@ async function metric(line: string): Promise<string | undefined> {
     ?.slice(line.length + 1);
 }
 
-describe('SPEC-GRPC-METHODS', () => {
-  it('has every method of the proto files', async () => {
-    const missing: string[] = [];
-    for (const path of METHODS) {
-      const { status } = await raw.call({ path, pieces: [framed(new Uint8Array(0))] });
-      if (status === 12) missing.push(path);
-    }
-    expect(missing).toEqual([]);
-  });
+it('SPEC-GRPC-METHODS has every method of the proto files', async () => {
+  const missing: string[] = [];
+  for (const path of METHODS) {
+    const { status } = await raw.call({ path, pieces: [framed(new Uint8Array(0))] });
+    if (status === 12) missing.push(path);
+  }
+  expect(missing).toEqual([]);
 });
 
-describe('SPEC-GRPC-ERROR-DETAILS', () => {
-  it('are there where no method is reached', async () => {
-    const unknown = await raw.call({ path: '/cairn.v1.EventStore/Nothing', pieces: [framed(new Uint8Array(0))] });
-    const path = '/cairn.v1.EventStore/Transact';
-    const huge = await raw.call({ path, pieces: [Uint8Array.of(0, 255, 255, 255, 255)] });
-    expect([unknown.status, huge.status]).toEqual([12, 8]);
-    const reasons = [unknown, huge].map((reply) => richStatusOf(reply)?.infos.map(({ reason }) => reason));
-    expect(reasons).toEqual([['unimplemented'], ['too_large']]);
-  });
+it('SPEC-GRPC-ERROR-DETAILS are there where no method is reached', async () => {
+  const unknown = await raw.call({ path: '/cairn.v1.EventStore/Nothing', pieces: [framed(new Uint8Array(0))] });
+  const path = '/cairn.v1.EventStore/Transact';
+  const huge = await raw.call({ path, pieces: [Uint8Array.of(0, 255, 255, 255, 255)] });
+  expect([unknown.status, huge.status]).toEqual([12, 8]);
+  const reasons = [unknown, huge].map((reply) => richStatusOf(reply)?.infos.map(({ reason }) => reason));
+  expect(reasons).toEqual([['unimplemented'], ['too_large']]);
 });
 
 describe('SPEC-GRPC-HEALTH', () => {
@@ -97,61 +92,55 @@ describe('SPEC-GRPC-HEALTH', () => {
   });
 });
 
-describe('SPEC-GRPC-DEADLINES', () => {
-  it('is kept by the server: it answers a call that waits longer than grpc-timeout, whatever the client does', async () => {
-    const databaseName = uniqueName();
-    await server.client.send('createDatabase', { databaseName });
-    const request = AwaitDatabaseRequest.encode({ databaseName, atRevision: 1 }).finish();
-    // This client knows no deadlines: the status can only come from the other side.
-    const reply = await raw.call({
-      path: EventStoreService.awaitDatabase.path,
-      headers: { 'grpc-timeout': '50m' },
-      pieces: [framed(request)],
-    });
-    expect(reply.status).toBe(4);
-    expect(reply.message).toContain('the call had a grpc-timeout of 50m');
-    const infos = [{ reason: 'unavailable', metadata: { reason: 'DeadlineExceeded' } }];
-    expect(richStatusOf(reply)).toMatchObject({ code: 4, infos });
+it('SPEC-GRPC-DEADLINES is kept by the server: it answers a call that waits longer than grpc-timeout, whatever the client does', async () => {
+  const databaseName = uniqueName();
+  await server.client.send('createDatabase', { databaseName });
+  const request = AwaitDatabaseRequest.encode({ databaseName, atRevision: 1 }).finish();
+  // This client knows no deadlines: the status can only come from the other side.
+  const reply = await raw.call({
+    path: EventStoreService.awaitDatabase.path,
+    headers: { 'grpc-timeout': '50m' },
+    pieces: [framed(request)],
   });
+  expect(reply.status).toBe(4);
+  expect(reply.message).toContain('the call had a grpc-timeout of 50m');
+  const infos = [{ reason: 'unavailable', metadata: { reason: 'DeadlineExceeded' } }];
+  expect(richStatusOf(reply)).toMatchObject({ code: 4, infos });
 });
 
-describe('SPEC-GRPC-CANCELLATION', () => {
-  const OPEN = 'cairn_streams_open{op="query"}';
-  const METHOD = 'grpc_type="server_stream",grpc_service="cairn.v1.EventStore",grpc_method="QueryEvents"';
+const OPEN = 'cairn_streams_open{op="query"}';
+const METHOD = 'grpc_type="server_stream",grpc_service="cairn.v1.EventStore",grpc_method="QueryEvents"';
 
-  it('ends the work of a stream at the bottom, whatever is left of it', async () => {
-    const databaseName = uniqueName();
-    await server.client.send('createDatabase', { databaseName });
-    const data = Buffer.alloc(500_000);
-    for (let id = 0; id < 30; id++) {
-      await server.client.send('transact', transaction(databaseName, [event({ id: `${id}`, data })]));
-    }
-    const stream = server.client.open('queryEvents', { databaseName, query: undefined, atRevision: undefined });
-    stream.on('error', () => undefined);
-    await new Promise((resolve) => stream.once('data', resolve));
-    stream.pause();
-    expect(await metric(OPEN)).toBe('1');
-    stream.cancel();
-    while ((await metric(OPEN)) !== '0') await new Promise((resolve) => setImmediate(resolve));
-    expect(await metric(`grpc_server_handled_total{${METHOD},grpc_code="CANCELLED"}`)).toBe('1');
-  });
+it('SPEC-GRPC-CANCELLATION ends the work of a stream at the bottom, whatever is left of it', async () => {
+  const databaseName = uniqueName();
+  await server.client.send('createDatabase', { databaseName });
+  const data = Buffer.alloc(500_000);
+  for (let id = 0; id < 30; id++) {
+    await server.client.send('transact', transaction(databaseName, [event({ id: `${id}`, data })]));
+  }
+  const stream = server.client.open('queryEvents', { databaseName, query: undefined, atRevision: undefined });
+  stream.on('error', () => undefined);
+  await new Promise((resolve) => stream.once('data', resolve));
+  stream.pause();
+  expect(await metric(OPEN)).toBe('1');
+  stream.cancel();
+  while ((await metric(OPEN)) !== '0') await new Promise((resolve) => setImmediate(resolve));
+  expect(await metric(`grpc_server_handled_total{${METHOD},grpc_code="CANCELLED"}`)).toBe('1');
 });
 
-describe('SPEC-GRPC-REQUIRE-LEADER', () => {
-  it('in a malformed header is refused by each write, with the header, its value and what would be right', async () => {
-    const metadata = { 'x-require-leader': 'maybe' };
-    const databaseName = 'any';
-    for (const refused of [
-      server.client.send('createDatabase', { databaseName }, { metadata }),
-      server.client.send('deleteDatabase', { databaseName, databaseId: undefined }, { metadata }),
-      server.client.send('transact', transaction(databaseName, [event()]), { metadata }),
-    ]) {
-      const failure = await failureOf(refused);
-      expect(failure.code).toBe('INVALID_ARGUMENT');
-      expect(failure.message).toMatch(/x-require-leader must be true or false.*"maybe"/);
-      expect(server.nodes).toContain(failure.trailers['x-leader-address']);
-    }
-  });
+it('SPEC-GRPC-REQUIRE-LEADER in a malformed header is refused by each write, with the header, its value and what would be right', async () => {
+  const metadata = { 'x-require-leader': 'maybe' };
+  const databaseName = 'any';
+  for (const refused of [
+    server.client.send('createDatabase', { databaseName }, { metadata }),
+    server.client.send('deleteDatabase', { databaseName, databaseId: undefined }, { metadata }),
+    server.client.send('transact', transaction(databaseName, [event()]), { metadata }),
+  ]) {
+    const failure = await failureOf(refused);
+    expect(failure.code).toBe('INVALID_ARGUMENT');
+    expect(failure.message).toMatch(/x-require-leader must be true or false.*"maybe"/);
+    expect(server.nodes).toContain(failure.trailers['x-leader-address']);
+  }
 });
 
 describe('SPEC-GRPC-MALFORMED', () => {

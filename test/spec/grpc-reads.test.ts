@@ -1,6 +1,5 @@
 // Goal: events, batches of them and the log are read over gRPC as the specification says, at any revision.
 // Method: a real node with one known history; the naive answer beside each question.
-
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ProtoReader, parseUuid } from '#base';
@@ -42,27 +41,25 @@ function places(events: readonly Pick<Event, 'revision' | 'index'>[]): readonly 
   return events.map(({ revision, index }) => `${revision}.${index}`);
 }
 
-describe('SPEC-GRPC-QUERY-EVENTS', () => {
-  it('gives events as they were written, with what the server adds', async () => {
-    const { messages, headers } = await server.client.collect('queryEvents', {
-      databaseName: name,
-      query: EventQuery.fromPartial({ revisionRange: { start: 2, end: 2 } }),
-      atRevision: undefined,
-    });
-    expect(headers).toMatchObject({ 'x-database-id': databaseId, 'x-revision': '3' });
-    expect(messages[1]).toMatchObject({
-      id: '2.1',
-      specVersion: '1.0',
-      ty: 'filled',
-      source: 'carts',
-      subject: undefined,
-      time: { seconds: 300, nanos: 1 },
-      revision: 2,
-      index: 1,
-    });
-    const recorded = new Set(messages.map(({ recordedTime }) => JSON.stringify(recordedTime)));
-    expect(recorded.size).toBe(1);
+it('SPEC-GRPC-QUERY-EVENTS gives events as they were written, with what the server adds', async () => {
+  const { messages, headers } = await server.client.collect('queryEvents', {
+    databaseName: name,
+    query: EventQuery.fromPartial({ revisionRange: { start: 2, end: 2 } }),
+    atRevision: undefined,
   });
+  expect(headers).toMatchObject({ 'x-database-id': databaseId, 'x-revision': '3' });
+  expect(messages[1]).toMatchObject({
+    id: '2.1',
+    specVersion: '1.0',
+    ty: 'filled',
+    source: 'carts',
+    subject: undefined,
+    time: { seconds: 300, nanos: 1 },
+    revision: 2,
+    index: 1,
+  });
+  const recorded = new Set(messages.map(({ recordedTime }) => JSON.stringify(recordedTime)));
+  expect(recorded.size).toBe(1);
 });
 
 describe('SPEC-GRPC-SCAN-DATABASE-LOG', () => {
@@ -88,25 +85,23 @@ describe('SPEC-GRPC-SCAN-DATABASE-LOG', () => {
   });
 });
 
-describe('SPEC-GRPC-SCAN-LOG-BATCHES', () => {
-  it('lets a client prove the history by the chain of hashes', async () => {
-    const raw = new RawGrpc(server.port);
-    const request = Buffer.concat([Buffer.from([0x0a, name.length]), Buffer.from(name)]);
-    const framed = Buffer.concat([Buffer.from([0, 0, 0, 0, request.length]), request]);
-    const { body, status } = await raw.call({ path: '/cairn.v1.EventStore/ScanLogBatches', pieces: [framed] });
-    await raw.close();
-    expect(status).toBe(0);
-    let hash = sha256(Buffer.from(parseUuid(databaseId) ?? []));
-    for (const message of messagesOf(body)) {
-      const bodies = bodiesOf(message);
-      for (const [at, { chainHash }] of LogBatch.decode(message).transactions.entries()) {
-        hash = sha256(hash, bodies[at] ?? Buffer.alloc(0));
-        expect(Buffer.from(chainHash)).toEqual(hash);
-      }
+it('SPEC-GRPC-SCAN-LOG-BATCHES lets a client prove the history by the chain of hashes', async () => {
+  const raw = new RawGrpc(server.port);
+  const request = Buffer.concat([Buffer.from([0x0a, name.length]), Buffer.from(name)]);
+  const framed = Buffer.concat([Buffer.from([0, 0, 0, 0, request.length]), request]);
+  const { body, status } = await raw.call({ path: '/cairn.v1.EventStore/ScanLogBatches', pieces: [framed] });
+  await raw.close();
+  expect(status).toBe(0);
+  let hash = sha256(Buffer.from(parseUuid(databaseId) ?? []));
+  for (const message of messagesOf(body)) {
+    const bodies = bodiesOf(message);
+    for (const [at, { chainHash }] of LogBatch.decode(message).transactions.entries()) {
+      hash = sha256(hash, bodies[at] ?? Buffer.alloc(0));
+      expect(Buffer.from(chainHash)).toEqual(hash);
     }
-    const { database } = await server.client.send('fetchLatestDatabase', { databaseName: name });
-    expect(database?.chainHash).toEqual(hash);
-  });
+  }
+  const { database } = await server.client.send('fetchLatestDatabase', { databaseName: name });
+  expect(database?.chainHash).toEqual(hash);
 });
 
 function sha256(...parts: readonly Uint8Array[]): Buffer {

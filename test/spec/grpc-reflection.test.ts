@@ -1,6 +1,5 @@
 // Goal: tools that know none of our proto files learn all of them, by every request of server reflection.
 // Method: a real node, asked through the generated clients of both versions, and by raw bytes.
-
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { type Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { loadFileDescriptorSetFromBuffer } from '@grpc/proto-loader';

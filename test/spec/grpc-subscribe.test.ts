@@ -1,7 +1,5 @@
 // Goal: a live tail catches up, follows, beats in silence, resumes where it was left, and costs nobody anything when
-// its reader is slow.
-// Method: a real node; what a reader got, compared with what was committed.
-
+// its reader is slow. Method: a real node; what a reader got, compared with what was committed.
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { type SubscribeEventsReply, SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';

@@ -1,6 +1,5 @@
 // Goal: a transaction over gRPC is judged, committed and answered as the specification says, in both request shapes.
 // Method: a real node; each test on a database of its own.
-
 import { describe, expect, it } from 'vitest';
 import { type TransactReply, TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
 import { failureOf } from '../support/grpc-client.ts';
@@ -72,23 +71,21 @@ describe('SPEC-GRPC-TRANSACT', () => {
   });
 });
 
-describe('SPEC-EVENT-IDS', () => {
-  it('stores a taken id under another one, and maps every event', async () => {
-    const name = await newDatabase();
-    await transact(transaction(name, [event({ id: 'a' }), event({ id: 'a', source: 'carts' })]));
-    const reply = await transact(transaction(name, [event({ id: 'a' }), event({ id: 'b' }), event({ id: 'b' })]));
-    expect(reply.eventIdMappings).toEqual([
-      { clientEventId: 'a', storedEventId: 'a~2.0' },
-      { clientEventId: 'b', storedEventId: 'b' },
-      { clientEventId: 'b', storedEventId: 'b~2.2' },
-    ]);
-    const { messages } = await server.client.collect('queryEvents', {
-      databaseName: name,
-      query: undefined,
-      atRevision: undefined,
-    });
-    expect(messages.map(({ id }) => id)).toEqual(['a', 'a', 'a~2.0', 'b', 'b~2.2']);
+it('SPEC-EVENT-IDS stores a taken id under another one, and maps every event', async () => {
+  const name = await newDatabase();
+  await transact(transaction(name, [event({ id: 'a' }), event({ id: 'a', source: 'carts' })]));
+  const reply = await transact(transaction(name, [event({ id: 'a' }), event({ id: 'b' }), event({ id: 'b' })]));
+  expect(reply.eventIdMappings).toEqual([
+    { clientEventId: 'a', storedEventId: 'a~2.0' },
+    { clientEventId: 'b', storedEventId: 'b' },
+    { clientEventId: 'b', storedEventId: 'b~2.2' },
+  ]);
+  const { messages } = await server.client.collect('queryEvents', {
+    databaseName: name,
+    query: undefined,
+    atRevision: undefined,
   });
+  expect(messages.map(({ id }) => id)).toEqual(['a', 'a', 'a~2.0', 'b', 'b~2.2']);
 });
 
 describe('SPEC-TRANSACTION-IDEMPOTENCE', () => {
@@ -172,17 +169,15 @@ describe('SPEC-TRANSACTION-ORDER-OF-CHECKS', () => {
   });
 });
 
-describe('SPEC-LIMITS-1', () => {
-  it('takes 1,000,000 bytes of events and refuses one more', async () => {
-    const name = await newDatabase();
-    const around = TransactRequest.encode(transaction('', [event({ data: Buffer.alloc(300_000) })])).finish().length;
-    const eventBytes = around - 300_000 - 8;
-    const largest = 1_000_000 - eventBytes;
-    expect(await transact(transaction(name, [event({ data: Buffer.alloc(largest) })]))).toMatchObject({ revision: 1 });
-    const failure = await failureOf(transact(transaction(name, [event({ data: Buffer.alloc(largest + 1) })])));
-    expect(failure).toMatchObject({ code: 'RESOURCE_EXHAUSTED', info: { reason: 'too_large' } });
-    expect(failure.message).toContain('1000001 bytes');
-  });
+it('SPEC-LIMITS-1 takes 1,000,000 bytes of events and refuses one more', async () => {
+  const name = await newDatabase();
+  const around = TransactRequest.encode(transaction('', [event({ data: Buffer.alloc(300_000) })])).finish().length;
+  const eventBytes = around - 300_000 - 8;
+  const largest = 1_000_000 - eventBytes;
+  expect(await transact(transaction(name, [event({ data: Buffer.alloc(largest) })]))).toMatchObject({ revision: 1 });
+  const failure = await failureOf(transact(transaction(name, [event({ data: Buffer.alloc(largest + 1) })])));
+  expect(failure).toMatchObject({ code: 'RESOURCE_EXHAUSTED', info: { reason: 'too_large' } });
+  expect(failure.message).toContain('1000001 bytes');
 });
 
 describe('SPEC-CONSTRAINTS', () => {

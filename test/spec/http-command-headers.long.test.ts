@@ -1,6 +1,6 @@
 // Goal: a command over HTTP has the headers of its request, by every route, but for those that prove who it is from, or
 // are of a connection or of this server alone. Method: a real node; a State Change that emits what it is told.
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { jsonOf } from '../support/http-client.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
@@ -74,9 +74,11 @@ async function told(route: string, headers: object): Promise<unknown> {
   return Object.fromEntries(events.at(-1)?.data.told ?? []);
 }
 
-describe('SPEC-HTTP-COMMAND', { timeout: 60_000 }, () => {
-  it.each(ROUTES)('has the headers of its request by %s, and no other', async (route) => {
+it.each(ROUTES)(
+  'SPEC-HTTP-COMMAND has the headers of its request by %s, and no other',
+  { timeout: 60_000 },
+  async (route) => {
     expect(await told(route, { connection: 'close' })).toEqual(OF_THE_BODY);
     expect(await told(route, { ...TOLD, ...KEPT })).toEqual({ ...OF_THE_BODY, ...TOLD });
-  });
-});
+  },
+);

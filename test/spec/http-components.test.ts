@@ -1,7 +1,6 @@
 // Goal: components over HTTP are published as real clients send them, listed, rendered in every family, kept under a
 // tag that changes with what they follow from, and deleted. Method: a real node; each test in a database of its own; a
 // component that counts what it folds and shows its parameters.
-
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hashingView } from '../support/components/views.ts';
@@ -236,26 +235,24 @@ describe('SPEC-HTTP-R5', () => {
   });
 });
 
-describe('SPEC-HTTP-R6', () => {
-  it('gives a weak tag, and 304 to whoever has it, in private to whoever sent a credential', async () => {
-    const database = await bank();
-    await publish(database);
-    const path = `/api/v1/db/${database}/2/state-views/balances/v1?${A}`;
-    const first = await api.get(path);
-    const tag = first.headers.get('etag') ?? '';
-    expect(tag).toMatch(/^W\/"[\w-]{27}"$/);
-    expect([first.headers.get('cache-control'), first.headers.get('vary')]).toEqual(['public, max-age=60', null]);
-    for (const held of [tag, `"other", ${tag}`, tag.slice(2), '*']) {
-      const again = await api.get(path, { 'if-none-match': held });
-      expect([held, again.status, again.headers.get('etag'), again.text]).toEqual([held, 304, tag, '']);
-    }
-    const nothing = await api.get(path.replace('=a', '=nobody'), { 'if-none-match': '*' });
-    expect([nothing.status, (await api.get(path, { 'if-none-match': '"other"' })).status]).toEqual([200, 200]);
-    for (const name of ['authorization', 'cookie', 'x-api-key']) {
-      const { headers } = await api.get(path, { [name]: 'x' });
-      const told = [headers.get('cache-control'), headers.get('vary')];
-      expect(told).toEqual(['private, max-age=60', 'Authorization, Cookie, X-API-Key']);
-    }
-    expect((await api.get(path.replace('v1?', 'v7?'))).headers.get('cache-control')).toBeNull();
-  });
+it('SPEC-HTTP-R6 gives a weak tag, and 304 to whoever has it, in private to whoever sent a credential', async () => {
+  const database = await bank();
+  await publish(database);
+  const path = `/api/v1/db/${database}/2/state-views/balances/v1?${A}`;
+  const first = await api.get(path);
+  const tag = first.headers.get('etag') ?? '';
+  expect(tag).toMatch(/^W\/"[\w-]{27}"$/);
+  expect([first.headers.get('cache-control'), first.headers.get('vary')]).toEqual(['public, max-age=60', null]);
+  for (const held of [tag, `"other", ${tag}`, tag.slice(2), '*']) {
+    const again = await api.get(path, { 'if-none-match': held });
+    expect([held, again.status, again.headers.get('etag'), again.text]).toEqual([held, 304, tag, '']);
+  }
+  const nothing = await api.get(path.replace('=a', '=nobody'), { 'if-none-match': '*' });
+  expect([nothing.status, (await api.get(path, { 'if-none-match': '"other"' })).status]).toEqual([200, 200]);
+  for (const name of ['authorization', 'cookie', 'x-api-key']) {
+    const { headers } = await api.get(path, { [name]: 'x' });
+    const told = [headers.get('cache-control'), headers.get('vary')];
+    expect(told).toEqual(['private, max-age=60', 'Authorization, Cookie, X-API-Key']);
+  }
+  expect((await api.get(path.replace('v1?', 'v7?'))).headers.get('cache-control')).toBeNull();
 });

@@ -76,11 +76,9 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
   });
 });
 
-describe('SPEC-HTTP-COLLECTION-QUERY: POST /databases/{database_name}/query', () => {
-  it('answers 404 in a missing database, and 400 to a body that is none', async () => {
-    expect(errorOf(await api.post('/databases/missing/query', {}))).toMatchObject(NOT_FOUND);
-    expect(errorOf(await search([]))).toMatchObject(INVALID_ARGUMENT);
-  });
+it('SPEC-HTTP-COLLECTION-QUERY: POST /databases/{database_name}/query answers 404 in a missing database, and 400 to a body that is none', async () => {
+  expect(errorOf(await api.post('/databases/missing/query', {}))).toMatchObject(NOT_FOUND);
+  expect(errorOf(await search([]))).toMatchObject(INVALID_ARGUMENT);
 });
 
 describe('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events', () => {
@@ -105,36 +103,32 @@ describe('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events', () =
   );
 });
 
-describe('SPEC-LIMITS-PAGE: pages', () => {
-  it('hold 100 events unless told otherwise, and at most 1,000', async () => {
-    const own = uniqueName();
-    await api.create(own);
-    await api.commit(own, ...Array.from({ length: 1000 }, (_, n) => cloudEvent(`a${n}`)));
-    await api.commit(own, cloudEvent('last'));
-    for (const path of [`/db/${own}/2/events`, `/databases/${own}/events`]) {
-      const page = jsonOf(await api.get(path)) as EventPage;
-      expect([page.events.length, page.has_more]).toEqual([100, true]);
-    }
-    const largest = jsonOf(await api.get(`/databases/${own}/events?limit=1000`)) as EventPage;
-    expect([largest.events.length, largest.has_more]).toEqual([1000, true]);
-  });
+it('SPEC-LIMITS-PAGE: pages hold 100 events unless told otherwise, and at most 1,000', async () => {
+  const own = uniqueName();
+  await api.create(own);
+  await api.commit(own, ...Array.from({ length: 1000 }, (_, n) => cloudEvent(`a${n}`)));
+  await api.commit(own, cloudEvent('last'));
+  for (const path of [`/db/${own}/2/events`, `/databases/${own}/events`]) {
+    const page = jsonOf(await api.get(path)) as EventPage;
+    expect([page.events.length, page.has_more]).toEqual([100, true]);
+  }
+  const largest = jsonOf(await api.get(`/databases/${own}/events?limit=1000`)) as EventPage;
+  expect([largest.events.length, largest.has_more]).toEqual([1000, true]);
 });
 
-describe('SPEC-LIMITS-PAGE: pages of large events', () => {
-  it('end early, and the next one goes on', async () => {
-    const own = uniqueName();
-    await api.create(own);
-    const data = 'x'.repeat(900_000);
-    for (let n = 1; n <= 12; n++) await api.commit(own, cloudEvent(`${n}`, { data }));
-    const seen: string[] = [];
-    const sizes: number[] = [];
-    for (let path: string | undefined = `/db/${own}/12/events`; path !== undefined; ) {
-      const page: EventPage = jsonOf(await api.get(path)) as EventPage;
-      seen.push(...page.events.map(({ id }) => id));
-      sizes.push(page.events.length);
-      path = page.next;
-    }
-    expect(seen).toEqual(Array.from({ length: 12 }, (_, n) => String(n + 1)));
-    expect(sizes).toEqual([9, 3]);
-  });
+it('SPEC-LIMITS-PAGE: pages of large events end early, and the next one goes on', async () => {
+  const own = uniqueName();
+  await api.create(own);
+  const data = 'x'.repeat(900_000);
+  for (let n = 1; n <= 12; n++) await api.commit(own, cloudEvent(`${n}`, { data }));
+  const seen: string[] = [];
+  const sizes: number[] = [];
+  for (let path: string | undefined = `/db/${own}/12/events`; path !== undefined; ) {
+    const page: EventPage = jsonOf(await api.get(path)) as EventPage;
+    seen.push(...page.events.map(({ id }) => id));
+    sizes.push(page.events.length);
+    path = page.next;
+  }
+  expect(seen).toEqual(Array.from({ length: 12 }, (_, n) => String(n + 1)));
+  expect(sizes).toEqual([9, 3]);
 });

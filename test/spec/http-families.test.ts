@@ -81,19 +81,20 @@ const SCOPED = (name: string): string => `/api/v1/db/${name}`;
 const COLLECTION = (name: string): string => `/databases/${name}/events`;
 const LATER = (name: string): string => `/api/v1/db/${name}/async`;
 
-describe('SPEC-HTTP-FAMILIES, SPEC-HTTP-COLLECTION-TRANSACT: transacting', () => {
-  const event = cloudEvent('a');
+const event = cloudEvent('a');
 
-  it.each<readonly [string, unknown, number]>([
-    ['no events', {}, 400],
-    ['an unknown member', { events: [event], evnts: [] }, 400],
-    ['faults in several events', { events: [{}, { ...event, type: '' }, { ...event, time: 'noon' }] }, 400],
-    ['an id that is none', { transaction_id: 'x', events: [event] }, 400],
-    ['faults of options', { events: [event], last_read_revision: -1, principal_attributes: [] }, 400],
-    ['too many events', { events: Array.from({ length: 1001 }, () => event) }, 413],
-    ['too many bytes', { events: [{ ...event, data: 'x'.repeat(1_000_001) }] }, 413],
-    ['no JSON', '{"events":[', 400],
-  ])('refuses %s alike, with or without waiting', async (_what, body, status) => {
+it.each<readonly [string, unknown, number]>([
+  ['no events', {}, 400],
+  ['an unknown member', { events: [event], evnts: [] }, 400],
+  ['faults in several events', { events: [{}, { ...event, type: '' }, { ...event, time: 'noon' }] }, 400],
+  ['an id that is none', { transaction_id: 'x', events: [event] }, 400],
+  ['faults of options', { events: [event], last_read_revision: -1, principal_attributes: [] }, 400],
+  ['too many events', { events: Array.from({ length: 1001 }, () => event) }, 413],
+  ['too many bytes', { events: [{ ...event, data: 'x'.repeat(1_000_001) }] }, 413],
+  ['no JSON', '{"events":[', 400],
+])(
+  'SPEC-HTTP-FAMILIES, SPEC-HTTP-COLLECTION-TRANSACT: transacting refuses %s alike, with or without waiting',
+  async (_what, body, status) => {
     const name = await newDatabase();
     const answers = await Promise.all([SCOPED, COLLECTION, LATER].map((path) => api.post(path(name), body)));
     expect(distinct(answers.map(refusal))).toHaveLength(1);
@@ -101,25 +102,23 @@ describe('SPEC-HTTP-FAMILIES, SPEC-HTTP-COLLECTION-TRANSACT: transacting', () =>
     const missing = await Promise.all([SCOPED, COLLECTION, LATER].map((path) => api.post(path('no-such'), body)));
     expect(distinct(missing.map(refusal))).toHaveLength(1);
     expect(await api.latestRevision(name)).toBe(0);
-  });
-});
+  },
+);
 
-describe('SPEC-HTTP-FAMILIES, SPEC-HTTP-LIST, SPEC-HTTP-COLLECTION-DATABASES: reading', () => {
-  it('describes a database alike', async () => {
-    const scoped = jsonOf(await api.get(`/db/${history}/5`)) as Record<string, unknown>;
-    const single = jsonOf(await api.get(`/databases/${history}`)) as Record<string, unknown>;
-    const { databases } = jsonOf(await api.get('/databases')) as { readonly databases: readonly (typeof single)[] };
-    const { state_views: _views, state_changes: _changes, ...listed } = single;
-    expect(databases.find(({ name }) => name === history)).toEqual(listed);
-    expect(listed).toEqual({
-      name: scoped['database'],
-      database_id: historyId,
-      created_at: scoped['created_at'],
-      latest_revision: scoped['revision'],
-      event_count: scoped['event_count'],
-    });
-    const { databases: names } = jsonOf(await api.get('/')) as { readonly databases: readonly string[] };
-    expect(databases.map(({ name }) => name)).toEqual(names);
-    expect(names).toEqual(names.toSorted());
+it('SPEC-HTTP-FAMILIES, SPEC-HTTP-LIST, SPEC-HTTP-COLLECTION-DATABASES: reading describes a database alike', async () => {
+  const scoped = jsonOf(await api.get(`/db/${history}/5`)) as Record<string, unknown>;
+  const single = jsonOf(await api.get(`/databases/${history}`)) as Record<string, unknown>;
+  const { databases } = jsonOf(await api.get('/databases')) as { readonly databases: readonly (typeof single)[] };
+  const { state_views: _views, state_changes: _changes, ...listed } = single;
+  expect(databases.find(({ name }) => name === history)).toEqual(listed);
+  expect(listed).toEqual({
+    name: scoped['database'],
+    database_id: historyId,
+    created_at: scoped['created_at'],
+    latest_revision: scoped['revision'],
+    event_count: scoped['event_count'],
   });
+  const { databases: names } = jsonOf(await api.get('/')) as { readonly databases: readonly string[] };
+  expect(databases.map(({ name }) => name)).toEqual(names);
+  expect(names).toEqual(names.toSorted());
 });

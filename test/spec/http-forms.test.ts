@@ -228,23 +228,21 @@ describe('SPEC-HTTP-FORMS: a request', () => {
   });
 });
 
-describe('SPEC-HTTP-FORMS: a node without a copy', () => {
-  it('has another one answer a form, as that answers its own', async () => {
-    const { other } = await startTwoNodes('held');
-    const away = new HttpClient(other.http);
-    const fields = { events: EVENTS, conditions: '', commit_message: '', transaction_id: crypto.randomUUID() };
-    const path = '/api/v1/db/held';
-    const place = `${path}/transaction/${fields.transaction_id}`;
-    expect(placeOf(await sendForm(away, path, fields))).toEqual([303, place]);
-    expect((await away.get(place, BROWSER)).status).toBe(200);
-    expect(shownForm(await sendForm(away, path, fields)).title).toBe('Sent before');
-    const wrong = { ...fields, events: '{', transaction_id: crypto.randomUUID() };
-    const answer = await sendForm(away, path, wrong);
-    expect([answer.status, shownForm(answer).values]).toEqual([400, wrong]);
-    const foreign = await sendForm(away, path, wrong, { ...BROWSER, origin: 'https://evil.example' });
-    expect(foreign.status).toBe(403);
-    expect(await away.latestRevision('held')).toBe(1);
-  });
+it('SPEC-HTTP-FORMS: a node without a copy has another one answer a form, as that answers its own', async () => {
+  const { other } = await startTwoNodes('held');
+  const away = new HttpClient(other.http);
+  const fields = { events: EVENTS, conditions: '', commit_message: '', transaction_id: crypto.randomUUID() };
+  const path = '/api/v1/db/held';
+  const place = `${path}/transaction/${fields.transaction_id}`;
+  expect(placeOf(await sendForm(away, path, fields))).toEqual([303, place]);
+  expect((await away.get(place, BROWSER)).status).toBe(200);
+  expect(shownForm(await sendForm(away, path, fields)).title).toBe('Sent before');
+  const wrong = { ...fields, events: '{', transaction_id: crypto.randomUUID() };
+  const answer = await sendForm(away, path, wrong);
+  expect([answer.status, shownForm(answer).values]).toEqual([400, wrong]);
+  const foreign = await sendForm(away, path, wrong, { ...BROWSER, origin: 'https://evil.example' });
+  expect(foreign.status).toBe(403);
+  expect(await away.latestRevision('held')).toBe(1);
 });
 
 describe('SPEC-HTTP-FORMS: hostile forms', () => {

@@ -120,18 +120,16 @@ describe('SPEC-HTTP-HTML: an error', () => {
 /** What is no name of a database. */
 const MARKED = '%22%3E%3Cb%3E';
 
-describe('SPEC-HTTP-HTML: a list', () => {
-  it.each([
-    [`${AT}/events?limit=2`, 'filter'],
-    [`${AT}/streams?limit=1`, 'find'],
-    [`/databases/${name}/events?limit=2`, 'page'],
-  ])('is narrowed down above it, and goes on above and below it: %s', async (path, action) => {
-    const { text } = await api.get(path, HTML);
-    const order = [...text.matchAll(/<summary><span class="name">(\w+)|<(table)>|<a href="[^"]*">(next)<\/a>/g)];
-    const names = order.map(([, ...found]) => found.find((each) => each !== undefined));
-    expect(names.slice(0, 4)).toEqual(['next', action, 'table', 'next']);
-    expect(names.lastIndexOf(action)).toBe(1);
-  });
+it.each([
+  [`${AT}/events?limit=2`, 'filter'],
+  [`${AT}/streams?limit=1`, 'find'],
+  [`/databases/${name}/events?limit=2`, 'page'],
+])('SPEC-HTTP-HTML: a list is narrowed down above it, and goes on above and below it: %s', async (path, action) => {
+  const { text } = await api.get(path, HTML);
+  const order = [...text.matchAll(/<summary><span class="name">(\w+)|<(table)>|<a href="[^"]*">(next)<\/a>/g)];
+  const names = order.map(([, ...found]) => found.find((each) => each !== undefined));
+  expect(names.slice(0, 4)).toEqual(['next', action, 'table', 'next']);
+  expect(names.lastIndexOf(action)).toBe(1);
 });
 
 describe('SPEC-HTTP-HTML: what a page may do', () => {
@@ -161,60 +159,54 @@ describe('SPEC-HTTP-HTML: what a page may do', () => {
   });
 });
 
-describe('SPEC-HTTP-HTML: what others wrote', () => {
-  const MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">\'"&amp;';
+const MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">\'"&amp;';
 
-  it('is text wherever it stands', async () => {
-    const own = uniqueName();
-    await api.create(own);
-    const data = { [MARKUP]: MARKUP, long: MARKUP.repeat(1000) };
-    await api.commit(
-      own,
-      cloudEvent('a', {
-        id: MARKUP,
-        type: MARKUP,
-        subject: MARKUP,
-        source: `/${encodeURIComponent(MARKUP)}`,
-        odd: MARKUP,
-        data,
-      }),
-      cloudEvent('b', { datacontenttype: 'text/html', data: MARKUP }),
-    );
-    const lists = ['events', 'streams', 'subjects', 'event-types', 'events/1?index=0', 'events/1?index=1'];
-    for (const list of [...lists, `event-types/${encodeURIComponent(MARKUP)}`]) {
-      const { status, text } = await api.get(`/db/${own}/1/${list}`, HTML);
-      expect([list, status]).toEqual([list, 200]);
-      expect(text).toContain('alert(1)');
-      expect(text).not.toMatch(/<script>|<img|alert\(2\)"/);
-    }
-    const missing = await api.get(`/db/${own}/1/subjects/${encodeURIComponent(`${MARKUP}!`)}`, HTML);
-    expect([missing.status, /<script>|<img/.test(missing.text)]).toEqual([404, false]);
-  });
+it('SPEC-HTTP-HTML: what others wrote is text wherever it stands', async () => {
+  const own = uniqueName();
+  await api.create(own);
+  const data = { [MARKUP]: MARKUP, long: MARKUP.repeat(1000) };
+  await api.commit(
+    own,
+    cloudEvent('a', {
+      id: MARKUP,
+      type: MARKUP,
+      subject: MARKUP,
+      source: `/${encodeURIComponent(MARKUP)}`,
+      odd: MARKUP,
+      data,
+    }),
+    cloudEvent('b', { datacontenttype: 'text/html', data: MARKUP }),
+  );
+  const lists = ['events', 'streams', 'subjects', 'event-types', 'events/1?index=0', 'events/1?index=1'];
+  for (const list of [...lists, `event-types/${encodeURIComponent(MARKUP)}`]) {
+    const { status, text } = await api.get(`/db/${own}/1/${list}`, HTML);
+    expect([list, status]).toEqual([list, 200]);
+    expect(text).toContain('alert(1)');
+    expect(text).not.toMatch(/<script>|<img|alert\(2\)"/);
+  }
+  const missing = await api.get(`/db/${own}/1/subjects/${encodeURIComponent(`${MARKUP}!`)}`, HTML);
+  expect([missing.status, /<script>|<img/.test(missing.text)]).toEqual([404, false]);
 });
 
-describe('SPEC-HTTP-HTML: forms that read', () => {
-  it('lead to the URL without the fields that are empty', async () => {
-    const answer = await api.get(`${AT}/events?stream=&type=order.placed&limit=`, HTML);
-    expect([answer.status, answer.headers.get('location'), answer.headers.get('cache-control')]).toEqual([
-      307,
-      `${AT}/events?type=order.placed`,
-      'no-store',
-    ]);
-    expect((await api.get(`${AT}/events?stream=`, HTML)).headers.get('location')).toBe(`${AT}/events`);
-    expect((await api.get(`${AT}/events?limit=`)).status).toBe(400);
-  });
+it('SPEC-HTTP-HTML: forms that read lead to the URL without the fields that are empty', async () => {
+  const answer = await api.get(`${AT}/events?stream=&type=order.placed&limit=`, HTML);
+  expect([answer.status, answer.headers.get('location'), answer.headers.get('cache-control')]).toEqual([
+    307,
+    `${AT}/events?type=order.placed`,
+    'no-store',
+  ]);
+  expect((await api.get(`${AT}/events?stream=`, HTML)).headers.get('location')).toBe(`${AT}/events`);
+  expect((await api.get(`${AT}/events?limit=`)).status).toBe(400);
 });
 
-describe('SPEC-HTTP-FILTERS', () => {
-  it.each([
-    ['stream=', 'stream'],
-    ['type=%00', 'type'],
-    ['start=-1', 'start'],
-    ['start=4&end=3', 'end'],
-    ['end=1e3', 'end'],
-    ['type=a&q=e30', 'type'],
-  ])('refuse %s', async (query, field) => {
-    const answer = await api.get(`${AT}/events?${query}`);
-    expect([answer.status, errorOf(answer).details?.field]).toEqual([400, field]);
-  });
+it.each([
+  ['stream=', 'stream'],
+  ['type=%00', 'type'],
+  ['start=-1', 'start'],
+  ['start=4&end=3', 'end'],
+  ['end=1e3', 'end'],
+  ['type=a&q=e30', 'type'],
+])('SPEC-HTTP-FILTERS refuse %s', async (query, field) => {
+  const answer = await api.get(`${AT}/events?${query}`);
+  expect([answer.status, errorOf(answer).details?.field]).toEqual([400, field]);
 });

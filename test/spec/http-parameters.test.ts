@@ -82,10 +82,7 @@ function pathOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, (_whole, place: string) => PLACES[place] ?? '');
 }
 
-/**
- * Those of which what a parameter is for follows from a definition, a State View's or a State Change's own, are others;
- * and the page on which a query is put together, of whose parameters none is about the page itself.
- */
+/** Routes whose parameters follow from a definition, and the page that builds a query. */
 const OWN = ROUTES.filter(
   ({ path, takesAnyParameter }) => takesAnyParameter !== true && !path.endsWith('/query-builder'),
 );

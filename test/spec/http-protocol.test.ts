@@ -38,14 +38,15 @@ describe('SPEC-HTTP-CORS', () => {
   });
 });
 
-describe('SPEC-HTTP-CORS of a node with a list of origins', () => {
-  const paths = ['/databases', '/health', '/nothing'];
+const paths = ['/databases', '/health', '/nothing'];
 
-  it.each([
-    ['another origin', { origin: 'https://other.example' }],
-    ['another port of it', { origin: 'https://ui.example:8443' }],
-    ['no origin', {}],
-  ])('allows nothing to %s, and says what the reply depends on', async (_who, sent: Record<string, string>) => {
+it.each([
+  ['another origin', { origin: 'https://other.example' }],
+  ['another port of it', { origin: 'https://ui.example:8443' }],
+  ['no origin', {}],
+])(
+  'SPEC-HTTP-CORS of a node with a list of origins allows nothing to %s, and says what the reply depends on',
+  async (_who, sent: Record<string, string>) => {
     const { headers: named } = await listing.get('/nothing', { origin: 'https://ui.example' });
     expect(named.get('access-control-allow-origin')).toBe('https://ui.example');
     expect(named.get('vary')?.split(', ')[0]).toBe('Origin');
@@ -54,8 +55,8 @@ describe('SPEC-HTTP-CORS of a node with a list of origins', () => {
       expect(headers.has('access-control-allow-origin')).toBe(false);
       expect(headers.get('vary')?.split(', ')[0]).toBe('Origin');
     }
-  });
-});
+  },
+);
 
 describe('SPEC-HTTP-HEALTH', () => {
   it('/health answers 200 with the text OK', async () => {
@@ -84,30 +85,28 @@ describe('SPEC-HTTP-HEALTH', () => {
   });
 });
 
-describe('SPEC-HTTP-SCOPE: x-database-id and x-revision', () => {
-  it('stand on every reply that was read from a database, refusals and redirects too (TH4)', async () => {
-    const name = uniqueName();
-    const databaseId = await api.create(name);
-    const transaction_id = '0b5c1f0e-3a44-4d1c-9a55-0d9be1f2a001';
-    const events = [cloudEvent('a', { subject: 's' })];
-    await api.post(`/api/v1/db/${name}`, { transaction_id, events });
-    const reads = ['', '/events', '/events/1', '/events/orders/a', '/streams', '/streams/orders', '/subjects'];
-    const more = ['/subjects/s', '/event-types', '/event-types/order.placed'];
-    const answers = [
-      ...(await Promise.all([...reads, ...more].map((below) => api.get(`/db/${name}/1${below}`)))),
-      await api.get(`/db/${name}/latest`),
-      await api.get(`/databases/${name}`),
-      await api.get(`/databases/${name}/events`),
-      await api.get(`/databases/${name}/events/1`),
-      await api.get(`/api/v1/db/${name}/transaction/${transaction_id}`),
-      await api.post(`/databases/${name}/query`, {}),
-      await api.post(`/databases/${name}/events`, { transaction_id, events }),
-      await api.post(`/databases/${name}/events`, { events, constraints: [{ min_revision: { revision: 9 } }] }),
-    ];
-    const scopes = answers.map(({ headers }) => [headers.get('x-database-id'), headers.get('x-revision')]);
-    expect(scopes).toEqual(answers.map(() => [databaseId, '1']));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 307, 409]));
-  });
+it('SPEC-HTTP-SCOPE: x-database-id and x-revision stand on every reply that was read from a database, refusals and redirects too (TH4)', async () => {
+  const name = uniqueName();
+  const databaseId = await api.create(name);
+  const transaction_id = '0b5c1f0e-3a44-4d1c-9a55-0d9be1f2a001';
+  const events = [cloudEvent('a', { subject: 's' })];
+  await api.post(`/api/v1/db/${name}`, { transaction_id, events });
+  const reads = ['', '/events', '/events/1', '/events/orders/a', '/streams', '/streams/orders', '/subjects'];
+  const more = ['/subjects/s', '/event-types', '/event-types/order.placed'];
+  const answers = [
+    ...(await Promise.all([...reads, ...more].map((below) => api.get(`/db/${name}/1${below}`)))),
+    await api.get(`/db/${name}/latest`),
+    await api.get(`/databases/${name}`),
+    await api.get(`/databases/${name}/events`),
+    await api.get(`/databases/${name}/events/1`),
+    await api.get(`/api/v1/db/${name}/transaction/${transaction_id}`),
+    await api.post(`/databases/${name}/query`, {}),
+    await api.post(`/databases/${name}/events`, { transaction_id, events }),
+    await api.post(`/databases/${name}/events`, { events, constraints: [{ min_revision: { revision: 9 } }] }),
+  ];
+  const scopes = answers.map(({ headers }) => [headers.get('x-database-id'), headers.get('x-revision')]);
+  expect(scopes).toEqual(answers.map(() => [databaseId, '1']));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 307, 409]));
 });
 
 describe('SPEC-HTTP-MIN-REVISION: x-min-revision', () => {
@@ -130,14 +129,12 @@ describe('SPEC-HTTP-MIN-REVISION: x-min-revision', () => {
   });
 });
 
-describe('SPEC-HTTP-VERSION-1: HTTP/1.0', () => {
-  it('gets whole bodies with their length, and the connection ends', async () => {
-    const name = uniqueName();
-    await api.create(name);
-    const [reply] = parseReplies(await exchange(api.address, `GET /databases/${name} HTTP/1.0\r\n\r\n`));
-    expect(reply?.status).toBe(200);
-    expect(reply?.headers.get('content-length')).toBe(String(reply?.body.length));
-    expect(reply?.headers.has('transfer-encoding')).toBe(false);
-    expect(JSON.parse(reply?.body ?? '')).toMatchObject({ name });
-  });
+it('SPEC-HTTP-VERSION-1: HTTP/1.0 gets whole bodies with their length, and the connection ends', async () => {
+  const name = uniqueName();
+  await api.create(name);
+  const [reply] = parseReplies(await exchange(api.address, `GET /databases/${name} HTTP/1.0\r\n\r\n`));
+  expect(reply?.status).toBe(200);
+  expect(reply?.headers.get('content-length')).toBe(String(reply?.body.length));
+  expect(reply?.headers.has('transfer-encoding')).toBe(false);
+  expect(JSON.parse(reply?.body ?? '')).toMatchObject({ name });
 });

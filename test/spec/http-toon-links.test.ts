@@ -29,18 +29,16 @@ function bare(data: unknown): unknown {
   return typeof data === 'object' && data !== null ? { ...data, next: undefined, next_cursor: undefined } : data;
 }
 
-describe('SPEC-HTTP-TOON: pages', () => {
-  it('have the data of their JSON, and the tags and lengths of their HEAD', async () => {
-    for (const [path, { data, summary }] of pages) {
-      const [head, got] = [await api.send(path, { method: 'HEAD', headers: TEXT }), await api.get(path, TEXT)];
-      const json = await api.get(got.headers.get('location') ?? path);
-      expect([path, bare(undone(data))]).toEqual([path, bare(jsonOf(json))]);
-      expect(summary).toMatch(/\w.*\.$/);
-      for (const header of ['content-type', 'content-length', 'etag', 'vary', 'x-revision']) {
-        expect([path, header, head.headers.get(header)]).toEqual([path, header, got.headers.get(header)]);
-      }
+it('SPEC-HTTP-TOON: pages have the data of their JSON, and the tags and lengths of their HEAD', async () => {
+  for (const [path, { data, summary }] of pages) {
+    const [head, got] = [await api.send(path, { method: 'HEAD', headers: TEXT }), await api.get(path, TEXT)];
+    const json = await api.get(got.headers.get('location') ?? path);
+    expect([path, bare(undone(data))]).toEqual([path, bare(jsonOf(json))]);
+    expect(summary).toMatch(/\w.*\.$/);
+    for (const header of ['content-type', 'content-length', 'etag', 'vary', 'x-revision']) {
+      expect([path, header, head.headers.get(header)]).toEqual([path, header, got.headers.get(header)]);
     }
-  });
+  }
 });
 
 describe('SPEC-HTTP-TOON: links', () => {
@@ -67,32 +65,30 @@ const WALK_MS = 120_000;
 const ODD =
   '% %2F ü 😀 " \' < ? # & + ; : , --- Links: .. . ... __proto__ - [1] {a} true 05 1e5 \\ \\n \u00a0x * ~ @ = $1 | a/b';
 
-describe('SPEC-HTTP-TOON: links of odd names', () => {
-  it('lead to what is called so', { timeout: WALK_MS }, async () => {
-    const own = uniqueName();
-    await api.create(own);
-    const names = [...ODD.split(' '), 'a b', ' x'];
-    const events = names.map((odd, at) => {
-      const extension = { odd, data: { [odd]: odd } };
-      return cloudEvent(`${odd}${at}`, {
-        source: `/${encodeURIComponent(odd)}`,
-        type: odd,
-        subject: odd,
-        ...extension,
-      });
+it('SPEC-HTTP-TOON: links of odd names lead to what is called so', { timeout: WALK_MS }, async () => {
+  const own = uniqueName();
+  await api.create(own);
+  const names = [...ODD.split(' '), 'a b', ' x'];
+  const events = names.map((odd, at) => {
+    const extension = { odd, data: { [odd]: odd } };
+    return cloudEvent(`${odd}${at}`, {
+      source: `/${encodeURIComponent(odd)}`,
+      type: odd,
+      subject: odd,
+      ...extension,
     });
-    await api.commit(own, ...events);
-    const lists = ['streams', 'subjects', 'event-types', 'events'].map((list) => `/db/${own}/1/${list}?limit=1`);
-    const walked = await walker.walk([...lists, ...names.map((_, at) => `/db/${own}/1/events/1?index=${at}`)]);
-    for (const [at, odd] of names.entries()) {
-      const page = walked.get(`/db/${own}/1/events/1?index=${at}`);
-      expect(page?.data).toMatchObject({ odd, type: odd, subject: odd, data: { [odd]: odd } });
-      const links = ['stream', 'subject', 'event_type'].map((link) => page?.links[link]?.slice('GET '.length) ?? '');
-      for (const link of links) {
-        expect([link, walked.get(link)?.data]).toMatchObject([link, { events: [{ odd, subject: odd, type: odd }] }]);
-      }
-    }
   });
+  await api.commit(own, ...events);
+  const lists = ['streams', 'subjects', 'event-types', 'events'].map((list) => `/db/${own}/1/${list}?limit=1`);
+  const walked = await walker.walk([...lists, ...names.map((_, at) => `/db/${own}/1/events/1?index=${at}`)]);
+  for (const [at, odd] of names.entries()) {
+    const page = walked.get(`/db/${own}/1/events/1?index=${at}`);
+    expect(page?.data).toMatchObject({ odd, type: odd, subject: odd, data: { [odd]: odd } });
+    const links = ['stream', 'subject', 'event_type'].map((link) => page?.links[link]?.slice('GET '.length) ?? '');
+    for (const link of links) {
+      expect([link, walked.get(link)?.data]).toMatchObject([link, { events: [{ odd, subject: odd, type: odd }] }]);
+    }
+  }
 });
 
 interface Offered {

@@ -79,45 +79,39 @@ describe('SPEC-HTTP-TRANSACT: POST /api/v1/db/{database}', () => {
   });
 });
 
-describe('SPEC-HTTP-R9: conditions', () => {
-  const late = { max_revision: { revision: 0 } };
-  const absent = { max: { selector: { equals: { stream: 'orders' } }, revision: 0 } };
+const late = { max_revision: { revision: 0 } };
+const absent = { max: { selector: { equals: { stream: 'orders' } }, revision: 0 } };
 
-  it('that are violated are all reported with what was found, and nothing is stored', async () => {
-    await transact({ events: [cloudEvent('a')] });
-    const held = { min_revision: { revision: 1 } };
-    const answer = await transact({ events: [cloudEvent('b')], conditions: [late, held, absent] });
-    const { details } = errorOf(answer, FAILED_PRECONDITION);
-    expect(details?.constraints).toEqual([
-      expect.objectContaining({ index: 0, found: 1, required: 'at most 0' }),
-      expect.objectContaining({ index: 2, found: 1, required: 'at most 0' }),
-    ]);
-    expect(answer.headers.get('x-database-id')).toBe(databaseId);
-    expect(answer.headers.get('x-revision')).toBe('1');
-    expect(await api.latestRevision(name)).toBe(1);
-  });
+it('SPEC-HTTP-R9: conditions that are violated are all reported with what was found, and nothing is stored', async () => {
+  await transact({ events: [cloudEvent('a')] });
+  const held = { min_revision: { revision: 1 } };
+  const answer = await transact({ events: [cloudEvent('b')], conditions: [late, held, absent] });
+  const { details } = errorOf(answer, FAILED_PRECONDITION);
+  expect(details?.constraints).toEqual([
+    expect.objectContaining({ index: 0, found: 1, required: 'at most 0' }),
+    expect.objectContaining({ index: 2, found: 1, required: 'at most 0' }),
+  ]);
+  expect(answer.headers.get('x-database-id')).toBe(databaseId);
+  expect(answer.headers.get('x-revision')).toBe('1');
+  expect(await api.latestRevision(name)).toBe(1);
 });
 
-describe('SPEC-HTTP-R8: idempotence', () => {
-  it('answers 400 to an id that is no UUID, in the body and in the header', async () => {
-    const events = [cloudEvent('a')];
-    for (const id of ['not-a-uuid', '', 7, NIL_ID]) {
-      const { details } = errorOf(await transact({ transaction_id: id, events }), INVALID_ARGUMENT);
-      expect(details?.field).toBe('transaction_id');
-    }
-    expect(errorOf(await transact({ transaction_id: NIL_ID, events })).message).toContain('must not be the nil UUID');
-    const inHeader = await api.post(`/api/v1/db/${name}`, { events }, { 'x-batch-id': NIL_ID });
-    expect(errorOf(inHeader, INVALID_ARGUMENT).details?.field).toBe('x-batch-id');
-    expect(await api.latestRevision(name)).toBe(0);
-  });
+it('SPEC-HTTP-R8: idempotence answers 400 to an id that is no UUID, in the body and in the header', async () => {
+  const events = [cloudEvent('a')];
+  for (const id of ['not-a-uuid', '', 7, NIL_ID]) {
+    const { details } = errorOf(await transact({ transaction_id: id, events }), INVALID_ARGUMENT);
+    expect(details?.field).toBe('transaction_id');
+  }
+  expect(errorOf(await transact({ transaction_id: NIL_ID, events })).message).toContain('must not be the nil UUID');
+  const inHeader = await api.post(`/api/v1/db/${name}`, { events }, { 'x-batch-id': NIL_ID });
+  expect(errorOf(inHeader, INVALID_ARGUMENT).details?.field).toBe('x-batch-id');
+  expect(await api.latestRevision(name)).toBe(0);
 });
 
-describe('SPEC-HTTP-TRANSACTION-LOOKUP: GET /api/v1/db/{database}/transaction/{transaction_id}', () => {
-  it('answers 404 to an unknown id and 400 to one that is none', async () => {
-    expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/${randomUUID()}`))).toMatchObject(NOT_FOUND);
-    expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/7`))).toMatchObject(INVALID_ARGUMENT);
-    expect(errorOf(await api.get(`/api/v1/db/missing/transaction/${randomUUID()}`))).toMatchObject(NOT_FOUND);
-  });
+it('SPEC-HTTP-TRANSACTION-LOOKUP: GET /api/v1/db/{database}/transaction/{transaction_id} answers 404 to an unknown id and 400 to one that is none', async () => {
+  expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/${randomUUID()}`))).toMatchObject(NOT_FOUND);
+  expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/7`))).toMatchObject(INVALID_ARGUMENT);
+  expect(errorOf(await api.get(`/api/v1/db/missing/transaction/${randomUUID()}`))).toMatchObject(NOT_FOUND);
 });
 
 describe('SPEC-LIMITS-1: transaction size', () => {

@@ -1,8 +1,6 @@
 // Goal: what a load balancer or a proxy says of who asks counts if it has signed it, and for nobody else; private
-// answers vary on the headers that say so.
-// Method: a real node behind headers that tests write, keys of a provider on loopback, and headers that are wrong in
-// one way each.
-
+// answers vary on the headers that say so. Method: a real node behind headers that tests write, keys of a provider on
+// loopback, and headers that are wrong in one way each.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportSPKI, generateKeyPair } from 'jose';
@@ -164,11 +162,9 @@ describe('SPEC-AUTH-SIGNED-HEADER', () => {
   });
 });
 
-describe('who may keep an answer (SPEC-HTTP-R6)', () => {
-  it('with authentication on answers vary on the headers of all that may say who asks', async () => {
-    const answer = await api.get(`/db/${name}/0`, AS_FIRST);
-    expect(answer.headers.get('cache-control')).toBe('private, max-age=60');
-    const vary = answer.headers.get('vary')?.split(', ') ?? [];
-    expect(vary).toEqual(expect.arrayContaining(['Authorization', 'Cookie', 'X-API-Key', 'X-Amzn-OIDC-Data', HEADER]));
-  });
+it('who may keep an answer (SPEC-HTTP-R6) with authentication on answers vary on the headers of all that may say who asks', async () => {
+  const answer = await api.get(`/db/${name}/0`, AS_FIRST);
+  expect(answer.headers.get('cache-control')).toBe('private, max-age=60');
+  const vary = answer.headers.get('vary')?.split(', ') ?? [];
+  expect(vary).toEqual(expect.arrayContaining(['Authorization', 'Cookie', 'X-API-Key', 'X-Amzn-OIDC-Data', HEADER]));
 });

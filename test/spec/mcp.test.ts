@@ -30,9 +30,7 @@ beforeAll(async () => {
   await agent.connect(new StreamableHTTPClientTransport(new URL(server.mcp)));
 });
 
-afterAll(async () => {
-  await agent.close();
-});
+afterAll(() => agent.close());
 
 const send = (body: unknown, headers: Headers = {}): Promise<Sent> => sendTo(server.mcp, body, headers);
 const got = async (method: string, headers: Headers = {}, path = ''): Promise<Sent> => {
@@ -219,15 +217,13 @@ describe('SPEC-MCP-RESOURCES', () => {
   });
 });
 
-describe('the guides', () => {
-  it('have examples that are taken as they stand', async () => {
-    await post('/api/v1/db', { database_name: 'guided' });
-    const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/api.md'), 'utf8');
-    const [query = '', written = ''] = [...guide.matchAll(/```json\n([\s\S]*?)```/g)].map(([, block = '']) => block);
-    expect(await post('/api/v1/db/guided', JSON.parse(written) as object)).toContain('"revision":1');
-    const asked = { path: '/db/guided/1/events', query_params: { q: JSON.parse(query) } };
-    expect(await called('fetch', asked)).toContain('order.placed');
-  });
+it('the guides have examples that are taken as they stand', async () => {
+  await post('/api/v1/db', { database_name: 'guided' });
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/api.md'), 'utf8');
+  const [query = '', written = ''] = [...guide.matchAll(/```json\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+  expect(await post('/api/v1/db/guided', JSON.parse(written) as object)).toContain('"revision":1');
+  const asked = { path: '/db/guided/1/events', query_params: { q: JSON.parse(query) } };
+  expect(await called('fetch', asked)).toContain('order.placed');
 });
 
 /** Methods of the protocol's optional parts. */

@@ -1,8 +1,6 @@
 // Goal: what a node asks another one for a request is part of its trace: the question on the node that asks, the answer
-// on the node that is asked, and the entry of its log; what is not kept is kept by no node.
-// Method: three real nodes, a collector on loopback that reads what they export, and requests to a node that does not
-// lead.
-
+// on the node that is asked, and the entry of its log; what is not kept is kept by no node. Method: three real nodes, a
+// collector on loopback that reads what they export, and requests to a node that does not lead.
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { event, transaction } from '../support/grpc-requests.ts';

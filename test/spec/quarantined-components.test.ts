@@ -1,7 +1,7 @@
 // Goal: a component that ends its processes is answered as what it is: not there for a moment, with the time after
 // which to ask again, over HTTP and gRPC, and longer each time; others are answered meanwhile. Method: a real node with
 // little time for components, and ones as text that never end.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { FetchStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { until } from '../support/budget-time.ts';
 import { failureOf } from '../support/grpc-client.ts';
@@ -31,23 +31,23 @@ async function read(database: string) {
   return { status, reason: error?.details?.reason, retryAfter: headers.get('retry-after') };
 }
 
-describe('a component in quarantine', { timeout: 60_000 }, () => {
-  it('is not there for a second, over HTTP and gRPC, and for longer the next time', async () => {
-    const database = await opened(LOOPING);
-    for (let kill = 0; kill < KILLS; kill++) {
-      expect(await read(database)).toEqual({ status: 500, reason: 'WasmExecutionError', retryAfter: null });
-    }
-    expect(await read(database)).toEqual({ status: 503, reason: 'Quarantined', retryAfter: '1' });
-    const request = FetchStateViewRequest.fromPartial({ databaseName: database, stateViewName: 'view' });
-    expect(await failureOf(server.client.send('fetchStateView', request))).toMatchObject({
-      code: 'UNAVAILABLE',
-      info: { metadata: { reason: 'Quarantined' } },
-      retryDelay: { seconds: expect.any(Number), nanos: expect.any(Number) },
-    });
-    await until(async () => (await read(database)).status === 500);
-    expect(await read(database)).toEqual({ status: 503, reason: 'Quarantined', retryAfter: '4' });
-    // What another one does is not counted for it.
-    const other = await opened(NOTHING);
-    expect(await read(other)).toMatchObject({ status: 200 });
+it('a component in quarantine is not there for a second, over HTTP and gRPC, and for longer the next time', {
+  timeout: 60_000,
+}, async () => {
+  const database = await opened(LOOPING);
+  for (let kill = 0; kill < KILLS; kill++) {
+    expect(await read(database)).toEqual({ status: 500, reason: 'WasmExecutionError', retryAfter: null });
+  }
+  expect(await read(database)).toEqual({ status: 503, reason: 'Quarantined', retryAfter: '1' });
+  const request = FetchStateViewRequest.fromPartial({ databaseName: database, stateViewName: 'view' });
+  expect(await failureOf(server.client.send('fetchStateView', request))).toMatchObject({
+    code: 'UNAVAILABLE',
+    info: { metadata: { reason: 'Quarantined' } },
+    retryDelay: { seconds: expect.any(Number), nanos: expect.any(Number) },
   });
+  await until(async () => (await read(database)).status === 500);
+  expect(await read(database)).toEqual({ status: 503, reason: 'Quarantined', retryAfter: '4' });
+  // What another one does is not counted for it.
+  const other = await opened(NOTHING);
+  expect(await read(other)).toMatchObject({ status: 200 });
 });

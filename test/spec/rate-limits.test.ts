@@ -37,9 +37,7 @@ function pass(ms: number): void {
 }
 
 beforeEach(() => pass(FILLED_MS));
-afterAll(() => {
-  vi.useRealTimers();
-});
+afterAll(() => vi.useRealTimers());
 
 const leftOf = (answer: Answer): number => Number(answer.headers.get('x-ratelimit-remaining') ?? Number.NaN);
 

@@ -88,23 +88,23 @@ async function latest(databaseName: string): Promise<number> {
 const OF_A = [{ tag: 'equals', val: { tag: 'stream', val: 'a' } }];
 const VIEW = { ask: 'view', name: 'seen', version: 1, parameters: [['id', { tag: 'subject', val: 's' }]] };
 
-describe('a State View of the shape of the SDK', { timeout: 120_000 }, () => {
-  it('is rendered over HTTP and gRPC, at each revision', async () => {
-    const name = await opened();
-    const seen = await rendered(name, 2);
-    expect(seen.events.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3']);
-    expect(seen.events[2]).toMatchObject({
-      source: 'a',
-      data: { tag: 'string', val: '{"n":1.5}' },
-      attributes: expect.arrayContaining([['revision', { tag: 'string', val: '3' }]]),
-    });
-    expect(seen.told).toMatchObject({
-      context: { database: name, name: 'seen', version: 1, databaseRevision: 0, contentType: 'application/json' },
-      lastModifiedRevision: 0,
-    });
-    expect(await renderedByGrpc(name)).toEqual(seen);
-    expect((await rendered(name, 1)).events.map(({ id }) => id)).toEqual(['e1', 'e2']);
+it('a State View of the shape of the SDK is rendered over HTTP and gRPC, at each revision', {
+  timeout: 120_000,
+}, async () => {
+  const name = await opened();
+  const seen = await rendered(name, 2);
+  expect(seen.events.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3']);
+  expect(seen.events[2]).toMatchObject({
+    source: 'a',
+    data: { tag: 'string', val: '{"n":1.5}' },
+    attributes: expect.arrayContaining([['revision', { tag: 'string', val: '3' }]]),
   });
+  expect(seen.told).toMatchObject({
+    context: { database: name, name: 'seen', version: 1, databaseRevision: 0, contentType: 'application/json' },
+    lastModifiedRevision: 0,
+  });
+  expect(await renderedByGrpc(name)).toEqual(seen);
+  expect((await rendered(name, 1)).events.map(({ id }) => id)).toEqual(['e1', 'e2']);
 });
 
 describe('a State Change of the shape of the SDK', { timeout: 120_000 }, () => {

@@ -53,8 +53,9 @@ async function overGrpc(parts: Parts): Promise<readonly string[]> {
   return (await client.collect('queryEvents', { databaseName: name, query })).messages.map(({ id }) => id);
 }
 
-describe('SPEC-SELECTOR-KINDS', () => {
-  it.each(KINDS)('%s selects the same events in every query and constraint', async (_kind, parts, selector, ids) => {
+it.each(KINDS)(
+  'SPEC-SELECTOR-KINDS %s selects the same events in every query and constraint',
+  async (_kind, parts, selector, ids) => {
     expect(await overGrpc(parts)).toEqual(ids);
     // Each event is a transaction, so its id is its revision.
     const found = Number(ids.at(-1));
@@ -69,8 +70,8 @@ describe('SPEC-SELECTOR-KINDS', () => {
     expect(errorOf(answer, FAILED_PRECONDITION).details?.constraints).toMatchObject([{ index: 0, found }]);
     expect(idsOf(await api.get(`/db/${name}/4/events?q=${q({ selector })}`))).toEqual(ids);
     expect(idsOf(await api.post(`/databases/${name}/query`, { selectors: [selector] }))).toEqual(ids);
-  });
-});
+  },
+);
 
 describe('SPEC-SELECTOR-FLAT, SPEC-QUERY-BOUNDS', () => {
   const both = { stream: 'orders', event_type: 'order.paid' };
@@ -104,18 +105,16 @@ describe('SPEC-SELECTOR-FLAT, SPEC-QUERY-BOUNDS', () => {
   });
 });
 
-describe('SPEC-SELECTOR-MALFORMED', () => {
-  it.each([[{ equals: { stream: 'a', eventType: 'b' } }], [{ ByColour: 'red' }], [{ or: [] }], [{ ByType: '' }], [[]]])(
-    '%j is refused in every place, and names it',
-    async (selector) => {
-      const query = await api.get(`/db/${name}/4/events?q=${q({ selector })}`);
-      expect(errorOf(query, INVALID_ARGUMENT).details?.violations?.[0]?.field).toMatch(/^q\.selector/);
-      const conditions = [{ max: { selector, revision: 0 } }];
-      const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('x')], conditions });
-      expect(errorOf(answer, INVALID_ARGUMENT).details?.violations?.[0]?.field).toMatch(/^conditions\[0\]/);
-    },
-  );
-});
+it.each([[{ equals: { stream: 'a', eventType: 'b' } }], [{ ByColour: 'red' }], [{ or: [] }], [{ ByType: '' }], [[]]])(
+  'SPEC-SELECTOR-MALFORMED %j is refused in every place, and names it',
+  async (selector) => {
+    const query = await api.get(`/db/${name}/4/events?q=${q({ selector })}`);
+    expect(errorOf(query, INVALID_ARGUMENT).details?.violations?.[0]?.field).toMatch(/^q\.selector/);
+    const conditions = [{ max: { selector, revision: 0 } }];
+    const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('x')], conditions });
+    expect(errorOf(answer, INVALID_ARGUMENT).details?.violations?.[0]?.field).toMatch(/^conditions\[0\]/);
+  },
+);
 
 it('SPEC-SELECTOR-MALFORMED: too deep a selector is refused with what was found', async () => {
   const nested = (depth: number): Parts =>

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect as connectPlainly, type Socket } from 'node:net';
 import { connect } from 'node:tls';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { writeHello } from '../../src/transport/peer/lane-words.ts';
 import { Authority } from '../support/certificates.ts';
 import { describedAt } from '../support/cluster-command.ts';
@@ -25,71 +25,69 @@ import {
   untilHeldByThree,
 } from '../support/tls-members.ts';
 
-describe('SPEC-TLS-PEERS', { timeout: 120_000 }, () => {
-  it('silent connections leave the way to those who come', async () => {
-    const dir = testDir();
-    const { members, words } = await startThree(dir);
-    const [one] = members;
-    const crowd: Socket[] = Array.from({ length: 400 }, () =>
-      connectPlainly(portOf(one), '127.0.0.1').on('error', () => undefined),
-    );
-    const four = await startMember(dir, 'four', one.process.peer, filesIn(dir, 'four').peerSettings(authority));
-    expect((await describedAt(one.process.peer, ...words))?.nodes.filter(({ answers }) => answers).length).toBe(4);
-    expect(await writeAt(four, NAME, 'a', PATIENCE)).toBe(1);
-    for (const socket of crowd) socket.destroy();
-  });
+it('SPEC-TLS-PEERS silent connections leave the way to those who come', { timeout: 120_000 }, async () => {
+  const dir = testDir();
+  const { members, words } = await startThree(dir);
+  const [one] = members;
+  const crowd: Socket[] = Array.from({ length: 400 }, () =>
+    connectPlainly(portOf(one), '127.0.0.1').on('error', () => undefined),
+  );
+  const four = await startMember(dir, 'four', one.process.peer, filesIn(dir, 'four').peerSettings(authority));
+  expect((await describedAt(one.process.peer, ...words))?.nodes.filter(({ answers }) => answers).length).toBe(4);
+  expect(await writeAt(four, NAME, 'a', PATIENCE)).toBe(1);
+  for (const socket of crowd) socket.destroy();
 });
 
-describe('SPEC-TLS-PEERS-RELOAD', { timeout: 120_000 }, () => {
-  it('new connections are judged by new files, and old ones go on', async () => {
-    const dir = testDir();
-    const { members, files, words } = await startThree(dir);
-    const [one] = members;
-    const { peer } = one.process;
-    const next = new Authority('the next authority');
-    // First both are taken, then the new one is shown, then the old one is gone.
-    for (const each of files) each.peerSettings(authority, next);
-    await eventually(async () => expect(await shownAt(one, next)).toBe('CN=one'), { interval: 200 });
-    files.forEach((each, at) => each.put(next.issue({ cn: `next-${at}`, names: LOOPBACK_NAMES })));
-    for (const [at, member] of members.entries()) {
-      await eventually(async () => expect(await shownAt(member, next)).toBe(`CN=next-${at}`), { interval: 200 });
-    }
-    expect((await describedAt(peer, ...filesIn(dir, 'both').peerSettings(authority, next)))?.nodes.length).toBe(3);
-    for (const each of files) each.peerSettings(next);
-    const renewed = filesIn(dir, 'renewed', next).peerSettings(next);
-    await eventually(async () => expect(await refusalOf(peer, ...words)).toMatch(/not one of/), { interval: 200 });
-    const answering = async (): Promise<number> =>
-      (await describedAt(peer, ...renewed))?.nodes.filter(({ answers }) => answers).length ?? 0;
-    await expect.poll(answering, PATIENCE).toBe(3);
-    expect(await writeAt(one, NAME, 'a', PATIENCE)).toBe(1);
-    expect(one.process.log()).not.toContain('peer-lost');
-  });
+it('SPEC-TLS-PEERS-RELOAD new connections are judged by new files, and old ones go on', {
+  timeout: 120_000,
+}, async () => {
+  const dir = testDir();
+  const { members, files, words } = await startThree(dir);
+  const [one] = members;
+  const { peer } = one.process;
+  const next = new Authority('the next authority');
+  // First both are taken, then the new one is shown, then the old one is gone.
+  for (const each of files) each.peerSettings(authority, next);
+  await eventually(async () => expect(await shownAt(one, next)).toBe('CN=one'), { interval: 200 });
+  files.forEach((each, at) => each.put(next.issue({ cn: `next-${at}`, names: LOOPBACK_NAMES })));
+  for (const [at, member] of members.entries()) {
+    await eventually(async () => expect(await shownAt(member, next)).toBe(`CN=next-${at}`), { interval: 200 });
+  }
+  expect((await describedAt(peer, ...filesIn(dir, 'both').peerSettings(authority, next)))?.nodes.length).toBe(3);
+  for (const each of files) each.peerSettings(next);
+  const renewed = filesIn(dir, 'renewed', next).peerSettings(next);
+  await eventually(async () => expect(await refusalOf(peer, ...words)).toMatch(/not one of/), { interval: 200 });
+  const answering = async (): Promise<number> =>
+    (await describedAt(peer, ...renewed))?.nodes.filter(({ answers }) => answers).length ?? 0;
+  await expect.poll(answering, PATIENCE).toBe(3);
+  expect(await writeAt(one, NAME, 'a', PATIENCE)).toBe(1);
+  expect(one.process.log()).not.toContain('peer-lost');
 });
 
-describe('SPEC-TLS-PEERS-CHANGE', { timeout: 240_000 }, () => {
-  it('a cluster is changed node by node, and takes writes after each', async () => {
-    const dir = testDir();
-    const settings = NODES.map((name) => filesIn(dir, name).peerSettings(authority));
-    const words = filesIn(dir, 'operator').peerSettings(authority);
-    const one = await startMember(dir, 'one');
-    const others = await Promise.all(['two', 'three'].map((name) => startMember(dir, name, one.process.peer)));
-    const members = [one, ...others];
-    await one.client.send('createDatabase', { databaseName: NAME });
-    await untilHeldByThree(one.process.peer, []);
-    let written = 0;
-    for (const mode of [['--peer-tls=prefer'], []]) {
-      for (const [at, name] of NODES.entries()) {
-        members[at]?.process.kill('SIGTERM');
-        await members[at]?.process.ended;
-        const member = await startMember(dir, name, undefined, [...(settings[at] ?? []), ...mode]);
-        members[at] = member;
-        written += 1;
-        expect(await writeAt(member, NAME, `${name}-${written}`, PATIENCE)).toBe(written);
-        await untilHeldByThree(member.process.peer, words);
-      }
+it('SPEC-TLS-PEERS-CHANGE a cluster is changed node by node, and takes writes after each', {
+  timeout: 240_000,
+}, async () => {
+  const dir = testDir();
+  const settings = NODES.map((name) => filesIn(dir, name).peerSettings(authority));
+  const words = filesIn(dir, 'operator').peerSettings(authority);
+  const one = await startMember(dir, 'one');
+  const others = await Promise.all(['two', 'three'].map((name) => startMember(dir, name, one.process.peer)));
+  const members = [one, ...others];
+  await one.client.send('createDatabase', { databaseName: NAME });
+  await untilHeldByThree(one.process.peer, []);
+  let written = 0;
+  for (const mode of [['--peer-tls=prefer'], []]) {
+    for (const [at, name] of NODES.entries()) {
+      members[at]?.process.kill('SIGTERM');
+      await members[at]?.process.ended;
+      const member = await startMember(dir, name, undefined, [...(settings[at] ?? []), ...mode]);
+      members[at] = member;
+      written += 1;
+      expect(await writeAt(member, NAME, `${name}-${written}`, PATIENCE)).toBe(written);
+      await untilHeldByThree(member.process.peer, words);
     }
-    expect(await refusalOf(members[0]?.process.peer ?? '')).toMatch(SPEAKS_TLS);
-  });
+  }
+  expect(await refusalOf(members[0]?.process.peer ?? '')).toMatch(SPEAKS_TLS);
 });
 
 const HEADER = { clusterId: OTHER_CLUSTER, from: placeOf(1), to: placeOf(2) };

@@ -120,10 +120,8 @@ async function fetchedByTool(): Promise<string> {
   return answer.text;
 }
 
-describe('SPEC-TLS-MCP', () => {
-  it('a tool asks the HTTP API of the node, whatever its certificate is for', async () => {
-    expect(await fetchedByTool()).toContain(`name: ${name}`);
-  });
+it('SPEC-TLS-MCP a tool asks the HTTP API of the node, whatever its certificate is for', async () => {
+  expect(await fetchedByTool()).toContain(`name: ${name}`);
 });
 
 describe('SPEC-TLS-CLI', () => {
@@ -159,38 +157,36 @@ describe('SPEC-TLS-CLI', () => {
   });
 });
 
-describe('SPEC-TLS-RELOAD', () => {
-  const reloads = async (result: string): Promise<number> => {
-    const { text } = await askHttps(server.metrics, authority.cert);
-    return Number(new RegExp(`^cairn_tls_reloads_total{result="${result}"} (\\d+)`, 'm').exec(text)?.[1] ?? 0);
-  };
+const reloads = async (result: string): Promise<number> => {
+  const { text } = await askHttps(server.metrics, authority.cert);
+  return Number(new RegExp(`^cairn_tls_reloads_total{result="${result}"} (\\d+)`, 'm').exec(text)?.[1] ?? 0);
+};
 
-  it('new connections have the new certificate, and a stream goes on', async () => {
-    const request = SubscribeEventsRequest.fromPartial({ databaseName: name, heartbeatMs: 100 });
-    const stream = client.open('subscribeEvents', request, { metadata: AS_FIRST, deadlineMs: 60_000 });
-    let [heard, ended] = [0, false];
-    stream.on('data', () => {
-      heard += 1;
-    });
-    stream
-      .on('error', () => undefined)
-      .on('close', () => {
-        ended = true;
-      });
-    const kept: TLSSocket = connect({ host: '127.0.0.1', port: PORTS[1][1], ca: authority.cert });
-    await once(kept, 'secureConnect');
-    await eventually(() => expect(heard).toBeGreaterThan(0));
-    files.put(authority.issue({ cn: 'second', names: LOOPBACK_NAMES }));
-    for (const [, port, protocol] of PORTS) {
-      await eventually(async () => expect((await shaken(port, protocol)).subject).toBe('CN=second'), { interval: 100 });
-    }
-    const before = heard;
-    await eventually(() => expect(heard).toBeGreaterThan(before));
-    kept.write(`GET /health HTTP/1.1\r\nHost: a\r\n\r\n`);
-    expect(String((await once(kept, 'data'))[0])).toMatch(/^HTTP\/1.1 200 /);
-    kept.destroy();
-    expect(ended).toBe(false);
-    stream.cancel();
-    expect(await reloads('loaded')).toBe(1);
+it('SPEC-TLS-RELOAD new connections have the new certificate, and a stream goes on', async () => {
+  const request = SubscribeEventsRequest.fromPartial({ databaseName: name, heartbeatMs: 100 });
+  const stream = client.open('subscribeEvents', request, { metadata: AS_FIRST, deadlineMs: 60_000 });
+  let [heard, ended] = [0, false];
+  stream.on('data', () => {
+    heard += 1;
   });
+  stream
+    .on('error', () => undefined)
+    .on('close', () => {
+      ended = true;
+    });
+  const kept: TLSSocket = connect({ host: '127.0.0.1', port: PORTS[1][1], ca: authority.cert });
+  await once(kept, 'secureConnect');
+  await eventually(() => expect(heard).toBeGreaterThan(0));
+  files.put(authority.issue({ cn: 'second', names: LOOPBACK_NAMES }));
+  for (const [, port, protocol] of PORTS) {
+    await eventually(async () => expect((await shaken(port, protocol)).subject).toBe('CN=second'), { interval: 100 });
+  }
+  const before = heard;
+  await eventually(() => expect(heard).toBeGreaterThan(before));
+  kept.write(`GET /health HTTP/1.1\r\nHost: a\r\n\r\n`);
+  expect(String((await once(kept, 'data'))[0])).toMatch(/^HTTP\/1.1 200 /);
+  kept.destroy();
+  expect(ended).toBe(false);
+  stream.cancel();
+  expect(await reloads('loaded')).toBe(1);
 });

@@ -2,7 +2,6 @@
 // for, to the other node that answers it; what an event says of its creation is kept and linked; nothing of what was
 // sent is told. Method: real nodes and a collector on loopback that reads what they export every second, so that most
 // tests wait together.
-
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,8 +1,6 @@
-/**
- * An authorization server for tests, beside the keys of a provider: what it is (RFC 8414), registration of clients
- * (RFC 7591), codes with PKCE (RFC 7636) for a resource (RFC 8707), and tokens that are refreshed once each. Whoever is
- * sent to it consents. What a client does wrong is refused, and kept.
- */
+// An authorization server for tests, beside the keys of a provider: what it is (RFC 8414), registration of clients
+// (RFC 7591), codes with PKCE (RFC 7636) for a resource (RFC 8707), and tokens that are refreshed once each. Whoever is
+// sent to it consents. What a client does wrong is refused, and kept.
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type IdentityProvider, sendJson } from './identity-provider.ts';

@@ -1,7 +1,5 @@
-/**
- * A project of a few files in a temporary folder with the real bootstrap.mjs, and a stand-in for npm that only writes
- * down that it was called and lays out what an install would.
- */
+// A project of a few files in a temporary folder with the real bootstrap.mjs, and a stand-in for npm that only writes
+// down that it was called and lays out what an install would.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,5 @@
-/**
- * Builds the product once before the tests of a run, so that every process of a node that they start is what is
- * shipped: the bundle, beside the package's manifest and its packages. chaos/support/product.ts says where it is.
- */
+// Builds the product once before the tests of a run, so that every process of a node that they start is what is
+// shipped: the bundle, beside the package's manifest and its packages. chaos/support/product.ts says where it is.
 import { spawnSync } from 'node:child_process';
 import { cpSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -10,10 +8,7 @@ import { tempDir } from './temp-dir.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/**
- * What vitest calls before the first test; what it returns is called after the last one. A run of several suites builds
- * the product before them all.
- */
+/** Global setup of Vitest, and its teardown; several suites share one build. */
 export function setup(): () => void {
   if (process.env[PRODUCT_VARIABLE] !== undefined) return () => undefined;
   const dir = tempDir();

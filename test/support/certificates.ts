@@ -1,7 +1,5 @@
-/**
- * Certificates for tests: authorities, and what they sign, with any names and any time. Written as bytes, because
- * Node signs, and writes no certificates.
- */
+// Certificates for tests: authorities, and what they sign, with any names and any time. Written as bytes, because
+// Node signs, and writes no certificates.
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 

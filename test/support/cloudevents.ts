@@ -1,7 +1,5 @@
-/**
- * Single events after the cases of the CloudEvents conformance tests: 10 valid and 25 invalid ones in the JSON format,
- * and those of the protobuf format, each named as the case that it stands for and written anew.
- */
+// Single events after the cases of the CloudEvents conformance tests: 10 valid and 25 invalid ones in the JSON format,
+// and those of the protobuf format, each named as the case that it stands for and written anew.
 import type { Event } from '#model';
 import { anEvent } from './events.ts';
 

@@ -8,10 +8,7 @@ const run = promisify(execFile);
 /** A command that waits ends in time even when copies are slow to move; whoever repeats it has it go on. */
 const COMMAND_MS = 120_000;
 
-/**
- * Runs `cairn cluster …` at a peer address; rejects with what it says when it ends with another code than 0, and when
- * it has not ended in so long.
- */
+/** Runs `cairn cluster …` at a peer address; rejects with its output unless it exits with 0 in time. */
 export async function clusterCommandAt(peer: string, ...words: readonly string[]): Promise<string> {
   const args = [...productArgs(), 'cluster', ...words, `--at=${peer}`];
   const limit = AbortSignal.timeout(COMMAND_MS);

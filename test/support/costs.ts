@@ -1,7 +1,5 @@
-/**
- * How long a file of tests spends on what tests do besides testing. The profile at the end of a run adds it up
- * (profile-reporter.ts). Spans of one kind that overlap count once; a node that waits while it starts counts as both.
- */
+// How long a file of tests spends on what tests do besides testing. The profile at the end of a run adds it up
+// (profile-reporter.ts). Spans of one kind that overlap count once; a node that waits while it starts counts as both.
 export const COSTS = ['starting nodes', 'building components', 'waiting'] as const;
 
 export type Cost = (typeof COSTS)[number];

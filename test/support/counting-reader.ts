@@ -1,6 +1,4 @@
-/**
- * A reader of a store that counts what is asked of it: the cost of a read, without a clock.
- */
+// A reader of a store that counts what is asked of it: the cost of a read, without a clock.
 import type { KvRange, KvRangeOptions, KvReader, KvRow } from '#kv';
 
 export class CountingReader implements KvReader {

@@ -1,6 +1,4 @@
-/**
- * Holds the rows of a database against the oracle, at one revision: every reader must agree with a loop over events.
- */
+// Holds the rows of a database against the oracle, at one revision: every reader must agree with a loop over events.
 import { expect } from 'vitest';
 import { decodeUtf8, encodeUtf8, type Instant } from '#base';
 import {

@@ -1,7 +1,5 @@
-/**
- * A database machine with everything that its owner does around it: entries in order, flushes in two steps, needs
- * answered, and a restart that loses what was not written and applies the log again.
- */
+// A database machine with everything that its owner does around it: entries in order, flushes in two steps, needs
+// answered, and a restart that loses what was not written and applies the log again.
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { type DatabaseId, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
@@ -108,10 +106,7 @@ export class DatabaseHost {
     await this.endFlush();
   }
 
-  /**
-   * Loses everything that is not in the store, opens it again, and applies the rest of the log. Answers which entries
-   * came out differently the second time: there must be none.
-   */
+  /** Reopens from the store and applies the rest of the log; returns the entries with another outcome: none. */
   async reopen(warm: boolean): Promise<readonly number[]> {
     this.#batch = undefined;
     const { databaseId, createdAtMs, group } = this.machine.applied;

@@ -1,7 +1,5 @@
-/**
- * What a database must answer, worked out in the dumbest way: a list of transactions, and loops over all of their
- * events. Written from the specification and its decisions, not from the code; it shares no logic with #database.
- */
+// What a database must answer, worked out in the dumbest way: a list of transactions, and loops over all of their
+// events. Written from the specification and its decisions, not from the code; it shares no logic with #database.
 import type { Constraint, Selector } from '#model';
 import { holds, matches } from './naive-constraints.ts';
 

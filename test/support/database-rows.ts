@@ -22,10 +22,7 @@ export async function dump(kv: KvStore): Promise<readonly string[]> {
   return (await rowsOf(kv)).map(({ key, value }) => `${toHex(key)} ${toHex(value)}`);
 }
 
-/**
- * Every row that does not say where pages begin, with the offsets into pages taken out: what replicas share, whatever
- * their flushes.
- */
+/** Rows without page boundaries and offsets: what replicas share, whatever their flushes. */
 export async function sharedContent(kv: KvReader, group?: GroupId): Promise<readonly unknown[]> {
   const shared: unknown[] = [];
   const times: string[] = [];

@@ -1,14 +1,12 @@
-/**
- * Scripts as tests: a text file of commands, each followed by what it answered.
- *
- *   # A comment, kept as it is.
- *   command word key=value
- *   ----
- *   the answer, up to the next empty line
- *
- * An answer has no empty line in it. The runner replays the commands and compares the whole file. With UPDATE=1 in the
- * environment it rewrites the file instead; commit the difference only if you can say why each line changed.
- */
+// Scripts as tests: a text file of commands, each followed by what it answered.
+//
+//   # A comment, kept as it is.
+//   command word key=value
+//   ----
+//   the answer, up to the next empty line
+//
+// An answer has no empty line in it. The runner replays the commands and compares the whole file. With UPDATE=1 in the
+// environment it rewrites the file instead; commit the difference only if you can say why each line changed.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 export interface Command {

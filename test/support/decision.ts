@@ -1,7 +1,5 @@
-/**
- * Decisions over a dynamic consistency boundary, for tests: read what a selector names, decide, append on condition
- * that nothing else matching it was appended meanwhile.
- */
+// Decisions over a dynamic consistency boundary, for tests: read what a selector names, decide, append on condition
+// that nothing else matching it was appended meanwhile.
 import type { Api, Committed, JsonEvent, ReadEvent, Refused, TestSelector } from './api/api.ts';
 
 /** An event of a feature, apart from its id. */

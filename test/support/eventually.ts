@@ -2,10 +2,7 @@
 import { vi } from 'vitest';
 import { spending } from './costs.ts';
 
-/**
- * Nothing is said about how long it takes: what has to be quick is tested against what would be slower. This ends
- * before the limit of the test only so that the test says what is missing.
- */
+/** Not a bound on speed: ends before the limit of a test, so that the test says what is missing. */
 const LAST_MS = 50_000;
 
 /** Whoever asks oftener takes the processor from those that are waited for. */

@@ -1,8 +1,6 @@
-/**
- * A node whose disk fails a sync, with writers that never stop (W7, W10, C2). It ends with exit code 70 and a line that
- * says so; no transaction that it answered is missing after a plain restart, and none that was in flight was answered
- * with success. A real node runs under strace, which makes the n-th sync of each of its threads fail.
- */
+// A node whose disk fails a sync, with writers that never stop (W7, W10, C2). It ends with exit code 70 and a line that
+// says so; no transaction that it answered is missing after a plain restart, and none that was in flight was answered
+// with success. A real node runs under strace, which makes the n-th sync of each of its threads fail.
 import { expect } from 'vitest';
 import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
 import { Proof } from '../../chaos/support/proof.ts';

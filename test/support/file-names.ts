@@ -1,7 +1,5 @@
-/**
- * The names of the files of a disk in memory. A change counts at once, and outlives a power failure once its directory
- * is synced; until then, the changes up to some moment survive, in their order.
- */
+// The names of the files of a disk in memory. A change counts at once, and outlives a power failure once its directory
+// is synced; until then, the changes up to some moment survive, in their order.
 
 type Names<Inode> = Map<string, Inode>;
 type NameChange<Inode> = (names: Names<Inode>) => void;

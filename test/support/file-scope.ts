@@ -1,16 +1,11 @@
-/**
- * Files share a process, so each leaves nothing running there: it would take memory and time from all that come after
- * it, and connections of theirs would be counted by nodes of its own.
- */
+// Files share a process, so each leaves nothing running there: it would take memory and time from all that come after
+// it, and connections of theirs would be counted by nodes of its own.
 import { channel } from 'node:diagnostics_channel';
 import { afterAll } from 'vitest';
 import { takeCosts } from './costs.ts';
 import { endFile, nodes } from './test-scope.ts';
 
-/**
- * Whether a node runs in this process that no files share. One that was started without `startTestServer` is known by
- * the connections at which it looks (src/main/connection-bound.ts).
- */
+/** Whether a node runs that no files share; one without `startTestServer` is known by the connections it watches. */
 const hasNode = (): boolean =>
   nodes.shared === 0 ? channel('net.server.socket').hasSubscribers : nodes.running > nodes.shared;
 

@@ -54,10 +54,7 @@ export class GitRepository implements Disposable {
     return this.git('rev-parse', 'HEAD').trim();
   }
 
-  /**
-   * A commit of what is there with an author line that git itself would not write, such as `A <a@x> 1315000000 +51800`,
-   * behind the last one.
-   */
+  /** Commits with an author line that git would not write, such as `A <a@x> 1315000000 +51800`. */
   craft(author: string): string {
     this.git('add', '--all');
     const parents = this.git('rev-list', '--max-count=1', '--all').trim();

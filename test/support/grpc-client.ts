@@ -1,7 +1,5 @@
-/**
- * A typed client for tests: every method of the service by its name, with what came before and behind the messages.
- * Calls have a deadline, so that a server that does not answer fails its test and not the run.
- */
+// A typed client for tests: every method of the service by its name, with what came before and behind the messages.
+// Calls have a deadline, so that a server that does not answer fails its test and not the run.
 import {
   type ChannelCredentials,
   Client,

@@ -1,7 +1,5 @@
-/**
- * Holds every thread of libuv's pool, so that nothing that was handed to it is done before the test says so: each opens
- * a pipe that nobody writes into, which takes as long as that.
- */
+// Holds every thread of libuv's pool, so that nothing that was handed to it is done before the test says so: each opens
+// a pipe that nobody writes into, which takes as long as that.
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';

@@ -1,6 +1,4 @@
-/**
- * Random histories of a database and random questions to it, over few values, so that they meet.
- */
+// Random histories of a database and random questions to it, over few values, so that they meet.
 import * as fc from 'fast-check';
 import type { Instant } from '#base';
 import type { EventQuery } from '#model';

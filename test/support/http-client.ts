@@ -1,6 +1,4 @@
-/**
- * A plain HTTP client for tests: one request, one answer, nothing followed and nothing interpreted but JSON.
- */
+// A plain HTTP client for tests: one request, one answer, nothing followed and nothing interpreted but JSON.
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;

@@ -1,7 +1,5 @@
-/**
- * The HTTP server over a whole node in one thread and in memory: for tests that hold time and the disk, see the log, or
- * reach behind the API.
- */
+// The HTTP server over a whole node in one thread and in memory: for tests that hold time and the disk, see the log, or
+// reach behind the API.
 import { nativeCrc32, nativeSha256 } from '#cluster';
 import { createMetrics, type LogFields, type Logger, type Metrics, silentLogger, type Tracer } from '#observability';
 import { createService, type Service, type Timers } from '#service';

@@ -1,7 +1,5 @@
-/**
- * A database that knows what is in it: the real state machine over any store, and beside it the plain list of events
- * that naive answers are made from.
- */
+// A database that knows what is in it: the real state machine over any store, and beside it the plain list of events
+// that naive answers are made from.
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import {

@@ -1,7 +1,6 @@
 // Goal: every implementation of the kv port keeps K1 to K6 and K9 (src/kv/index.ts). Method: the same cases and the
 // same random histories against each of them, with a plain sorted list as the judge. A store passes by calling
 // `kvConformance` with a way to open an empty one.
-
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compareBytes } from '#base';

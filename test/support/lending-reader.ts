@@ -1,7 +1,5 @@
-/**
- * A reader of a store whose values are copies of its own, spoilt as soon as they are released: what looks at one
- * afterwards gives a wrong answer, and not the right one by luck.
- */
+// A reader of a store whose values are copies of its own, spoilt as soon as they are released: what looks at one
+// afterwards gives a wrong answer, and not the right one by luck.
 import type { KvRange, KvRangeOptions, KvReader, KvRow } from '#kv';
 
 const SPOILT = 0xee;

@@ -1,7 +1,5 @@
-/**
- * The log as the dumbest thing that could be right: a list of records, folded anew whenever somebody asks. Tests hold
- * what the real log recovers against it, and draw random records that a correct user of the log could append.
- */
+// The log as the dumbest thing that could be right: a list of records, folded anew whenever somebody asks. Tests hold
+// what the real log recovers against it, and draw random records that a correct user of the log could append.
 import { crc32, NO_BYTES, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { encodeMembership, type Membership, membershipOf, type ReplicaId, toReplicaId } from '#raft';
 import { type EncodedRecords, RecordWriter, type RecoveredLog } from '#storage';

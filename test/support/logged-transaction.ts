@@ -1,7 +1,5 @@
-/**
- * The log's record of a transaction, written field by field from the proto file, apart from the code that writes the
- * log.
- */
+// The log's record of a transaction, written field by field from the proto file, apart from the code that writes the
+// log.
 import { ByteWriter, beginMessage, writeBytesField, writeTextField, writeVarintField } from '#base';
 import type { StoredEventId } from '#model';
 

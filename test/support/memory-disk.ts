@@ -1,14 +1,12 @@
-/**
- * A disk in memory that can lose its power: the simulated counterpart of `nodeDisk`, behind the same port.
- *
- * It promises what disk.ts says that the log relies on, and not a sector more. `afterPowerLoss` is the disk as it may
- * look after a power loss right now: each sector written since the last sync of its file is there or not, as the caller
- * chooses; so are the changes of names since the last sync of the directory, but in their order.
- * `afterProcessDeath` is the disk as the next process on the same machine finds it: everything that was written.
- *
- * `onStep` is called before each call that changes anything; by throwing, it makes that call fail. A sync that fails
- * loses what it was about and takes it for written all the same, as Linux does.
- */
+// A disk in memory that can lose its power: the simulated counterpart of `nodeDisk`, behind the same port.
+//
+// It promises what disk.ts says that the log relies on, and not a sector more. `afterPowerLoss` is the disk as it may
+// look after a power loss right now: each sector written since the last sync of its file is there or not, as the caller
+// chooses; so are the changes of names since the last sync of the directory, but in their order.
+// `afterProcessDeath` is the disk as the next process on the same machine finds it: everything that was written.
+//
+// `onStep` is called before each call that changes anything; by throwing, it makes that call fail. A sync that fails
+// loses what it was about and takes it for written all the same, as Linux does.
 import type { Disk, DiskFile } from '../../src/storage/disk.ts';
 import { FileNames, fileError } from './file-names.ts';
 

@@ -1,7 +1,5 @@
-/**
- * What selectors and constraints mean, each kind in one line: for models and oracles, which hold a database against it.
- * Written from the specification and its decisions; it shares nothing with the code but their shapes.
- */
+// What selectors and constraints mean, each kind in one line: for models and oracles, which hold a database against it.
+// Written from the specification and its decisions; it shares nothing with the code but their shapes.
 import type { Constraint, Selector } from '#model';
 
 export interface NaiveEvent {

@@ -1,9 +1,7 @@
-/**
- * Tools that a few tests need beside git, Node and npm. Where one is missing or not allowed, those tests are skipped
- * and a line says so; with TEST_REQUIRES=all, as .ci/run sets it, they fail instead.
- *
- * Its name does not begin with CAIRN_: a node takes whatever does for a setting of its own, and refuses what is none.
- */
+// Tools that a few tests need beside git, Node and npm. Where one is missing or not allowed, those tests are skipped
+// and a line says so; with TEST_REQUIRES=all, as .ci/run sets it, they fail instead.
+//
+// Its name does not begin with CAIRN_: a node takes whatever does for a setting of its own, and refuses what is none.
 import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 

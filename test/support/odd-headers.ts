@@ -1,7 +1,5 @@
-/**
- * A client of HTTP/2 that adds a header to each request which node:http2 would refuse to send, such as one without a
- * name: what leaves it is changed on its way, frame by frame (RFC 9113, 4.1; RFC 7541, 6.2.2).
- */
+// A client of HTTP/2 that adds a header to each request which node:http2 would refuse to send, such as one without a
+// name: what leaves it is changed on its way, frame by frame (RFC 9113, 4.1; RFC 7541, 6.2.2).
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import { Duplex, Transform } from 'node:stream';

@@ -1,7 +1,5 @@
-/**
- * A collector for tests: takes spans by OTLP over HTTP, as protobuf, on loopback, and reads them by its own reading of
- * opentelemetry/proto/trace/v1/trace.proto, not by the library that has written them.
- */
+// A collector for tests: takes spans by OTLP over HTTP, as protobuf, on loopback, and reads them by its own reading of
+// opentelemetry/proto/trace/v1/trace.proto, not by the library that has written them.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';

@@ -5,10 +5,7 @@ import { ROUTES } from '../../src/transport/http/routes.ts';
 import type { Answer, HttpClient } from './http-client.ts';
 import { LAST_REVISION, TRANSACTION_ID } from './toon-node.ts';
 
-/**
- * What is read that is no page in every rendering: health, what pages load, API keys, what components render, the bytes
- * of a schema, the builder of queries, and the documents of the interface.
- */
+/** Reads that are not pages in every rendering. */
 export function isPage({ path }: Route): boolean {
   return !NO_PAGES.some((pattern) => pattern.test(path));
 }

@@ -1,7 +1,5 @@
-/**
- * Threads of nodes that tests start in their own process run the bundle that was built for the run, as nodes that are
- * processes do (build-product.ts): a thread that loads hundreds of small modules spends most of its start on that.
- */
+// Threads of nodes that tests start in their own process run the bundle that was built for the run, as nodes that are
+// processes do (build-product.ts): a thread that loads hundreds of small modules spends most of its start on that.
 import { existsSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename, dirname, join } from 'node:path';

@@ -1,7 +1,5 @@
-/**
- * One seed for every property test, so that a commit passes or fails for good. `TEST_SEED=7 npm test` draws other
- * cases; what fails with some seed becomes an example of its own in the test that missed it.
- */
+// One seed for every property test, so that a commit passes or fails for good. `TEST_SEED=7 npm test` draws other
+// cases; what fails with some seed becomes an example of its own in the test that missed it.
 import * as fc from 'fast-check';
 import { runs } from './runs.ts';
 

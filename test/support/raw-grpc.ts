@@ -1,6 +1,4 @@
-/**
- * A gRPC client that sends exactly the bytes it is told to, also wrong ones, and shows exactly what came back.
- */
+// A gRPC client that sends exactly the bytes it is told to, also wrong ones, and shows exactly what came back.
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from 'node:http2';
 import { ErrorInfo } from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
 import { Status } from '../../src/transport/grpc/gen/google/rpc/status.ts';

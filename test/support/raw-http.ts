@@ -1,7 +1,6 @@
-/**
- * HTTP as bytes on a socket: for requests that no client would send, and for replies exactly as they came.
- */
-import { connect } from 'node:net';
+// HTTP as bytes on a socket: for requests that no client would send, and for replies exactly as they came.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 
 /** A part that ends what the client sends. */
 export const HALF_CLOSE = 'half-close';
@@ -13,10 +12,14 @@ export interface RawReply {
   readonly body: string;
 }
 
-/**
- * Sends the parts one after the other, each after the one before was flushed, and reads until the server closes.
- * `HALF_CLOSE` as the last part says that no more will be sent.
- */
+export async function dial(address: string): Promise<Socket> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Sends each part after the one before was flushed, and reads to the end; `HALF_CLOSE` ends the sending side. */
 export async function exchange(address: string, ...parts: readonly (string | Uint8Array)[]): Promise<string> {
   const { hostname, port } = new URL(address);
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -33,10 +36,7 @@ export async function exchange(address: string, ...parts: readonly (string | Uin
   return promise;
 }
 
-/**
- * Splits what a connection carried into its replies; bodies are delimited by Content-Length or by the end. An interim
- * reply has none.
- */
+/** Splits a connection into replies; bodies end by Content-Length or with it. An interim reply has none. */
 export function parseReplies(text: string): readonly RawReply[] {
   const replies: RawReply[] = [];
   let rest = text;

@@ -1,7 +1,5 @@
-/**
- * How often a property is tried. A commit runs a third; `npm run test:all` runs them all (it sets `TEST_LONG=1`), and
- * `TEST_RUNS=10 npm test -- test/property/raft` ten times as many.
- */
+// How often a property is tried. A commit runs a third; `npm run test:all` runs them all (it sets `TEST_LONG=1`), and
+// `TEST_RUNS=10 npm test -- test/property/raft` ten times as many.
 /** Whether this is a run of everything. */
 export const IS_LONG: boolean = process.env['TEST_LONG'] === '1';
 

@@ -1,7 +1,5 @@
-/**
- * Three real nodes in this process that hold every database, seen as one server: each protocol is spoken by a node of
- * its own, so that what a test writes by one and reads by another has gone from node to node.
- */
+// Three real nodes in this process that hold every database, seen as one server: each protocol is spoken by a node of
+// its own, so that what a test writes by one and reads by another has gone from node to node.
 import { spending } from './costs.ts';
 import { eventually } from './eventually.ts';
 import { startServerIn, startTestServer, type TestServer } from './server.ts';

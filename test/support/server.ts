@@ -1,6 +1,4 @@
-/**
- * A real node for tests: every part of the server, in this process, on free loopback ports and a directory of its own.
- */
+// A real node for tests: every part of the server, in this process, on free loopback ports and a directory of its own.
 import type { ChannelCredentials } from '@grpc/grpc-js';
 import { silentLogger } from '#observability';
 import { readInvocation } from '../../src/main/config.ts';

@@ -1,7 +1,4 @@
-/**
- * The service over a node in one thread, with time in the hands of the test.
- */
-
+// The service over a node in one thread, with time in the hands of the test.
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { LEVELS, type LevelRange } from '#base';

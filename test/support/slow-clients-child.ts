@@ -1,8 +1,6 @@
-/**
- * Clients that keep connections and ask slowly, by halves or not at all, in a process of their own. The first argument
- * is a `SlowClients` as JSON. Prints `open` when all are connected, and `closed <milliseconds>` for each that was
- * closed; of HTTP/2 `reset <milliseconds>` for each whose stream was.
- */
+// Clients that keep connections and ask slowly, by halves or not at all, in a process of their own. The first argument
+// is a `SlowClients` as JSON. Prints `open` when all are connected, and `closed <milliseconds>` for each that was
+// closed; of HTTP/2 `reset <milliseconds>` for each whose stream was.
 import { connect } from 'node:net';
 import { Frames } from './http2-frames.ts';
 

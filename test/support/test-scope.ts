@@ -1,7 +1,5 @@
-/**
- * What a test owns until it is over, or a file until its last test is. Vitest ends it in reverse order, also after a
- * timeout: a process or a store is given its folder, so it is registered after that, and is over when the folder goes.
- */
+// What a test owns until it is over, or a file until its last test is. Vitest ends it in reverse order, also after a
+// timeout: a process or a store is given its folder, so it is registered after that, and is over when the folder goes.
 import type { ChildProcess } from 'node:child_process';
 import { onTestFinished } from 'vitest';
 import { tempDir } from './temp-dir.ts';

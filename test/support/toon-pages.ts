@@ -1,7 +1,5 @@
-/**
- * A page of TOON as a reader takes it apart: the sentence, the data by the library's own decoder, links and actions.
- * `undone` gives what JSON says of the same data.
- */
+// A page of TOON as a reader takes it apart: the sentence, the data by the library's own decoder, links and actions.
+// `undone` gives what JSON says of the same data.
 import { decode } from '@toon-format/toon';
 
 export interface ToonAction {
@@ -40,10 +38,7 @@ export function linksOf(page: ToonPage): readonly string[] {
 
 const AS_JSON = /_json$/;
 
-/**
- * What docs/http.md promises: a member `x_json` is the text of the JSON of `x`, and null in a row of a table says that
- * there is no such member.
- */
+/** A member `x_json` is the text of the JSON of `x`; null in a row of a table means absent (docs/http.md). */
 export function undone(data: unknown): unknown {
   if (Array.isArray(data)) return data.map(withoutNulls);
   if (!isObject(data)) return data;

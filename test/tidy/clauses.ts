@@ -1,7 +1,5 @@
-/**
- * The clauses of the specification are a closed table: docs/spec/README.md leads from its parts to their clauses, the
- * other pages of docs/spec say what each clause promises, and tests of test/spec show it through the real servers.
- */
+// The clauses of the specification are a closed table: docs/spec/README.md leads from its parts to their clauses, the
+// other pages of docs/spec say what each clause promises, and tests of test/spec show it through the real servers.
 import { type Fault, type Tree, under } from './tree.ts';
 
 const TABLE = 'docs/spec/README.md';

@@ -17,9 +17,7 @@ export function filesAreShort(tree: Tree): readonly Fault[] {
 /** How a test or a function begins in a file of tests, as the formatter leaves it: it ends at the same column. */
 const BLOCK = /^( *)(?:(?:it|test)\b.*[({]$|(?:async )?function\b.*[({]$|const \w+ = (?:async )?\(.*[({]$)/;
 
-/**
- * A test fits a screen, as any function does. To the linter the chapters are functions, too, that `describe` is given.
- */
+/** A test fits a screen, as functions do; to the linter a `describe` is a function, too. */
 export function testsFitAScreen(tree: Tree): readonly Fault[] {
   return [...under(tree, /\.test\.ts$/)].flatMap(([path, text]) => {
     const lines = text.split('\n');

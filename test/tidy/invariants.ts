@@ -1,8 +1,6 @@
-/**
- * Numbered invariants. They are stated in header comments of src and scripts, one to a line or paragraph that begins
- * with the number and two blanks or a colon ("*   R1  A term never goes back."), or indented in a list of them with one
- * blank behind ("*   R10 What is committed …"), and cited by number where they are kept and where they are tested.
- */
+// Numbered invariants. They are stated in header comments of src and scripts, one to a line or paragraph that begins
+// with the number and two blanks or a colon ("*   R1  A term never goes back."), or indented in a list of them with one
+// blank behind ("*   R10 What is committed …"), and cited by number where they are kept and where they are tested.
 import { type Fault, type Tree, tests, under } from './tree.ts';
 
 const STATEMENT =

@@ -1,6 +1,4 @@
-/**
- * Rules about the pages for readers: links that lead somewhere, commands that exist, generated parts that are fresh.
- */
+// Rules about the pages for readers: links that lead somewhere, commands that exist, generated parts that are fresh.
 import { posix } from 'node:path';
 import { readBlock } from '../../scripts/support/generated-block.ts';
 import type { GeneratedPage, GeneratedPart } from '../../scripts/support/generated-pages.ts';

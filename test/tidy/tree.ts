@@ -1,7 +1,5 @@
-/**
- * The repository as the rules see it: a map from path to text. A rule is a function from a tree to faults, so that its
- * own test can hand it a tree of two lines.
- */
+// The repository as the rules see it: a map from path to text. A rule is a function from a tree to faults, so that its
+// own test can hand it a tree of two lines.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -14,10 +14,7 @@ export function leftoversNameAnIssue(tree: Tree): readonly Fault[] {
   );
 }
 
-/**
- * No test is switched off, and none runs alone. Only a missing tool skips one, and never in CI; there, too, a missing
- * compiler of another language, which nothing here installs.
- */
+/** No test is disabled or runs alone. Only a missing tool skips one, and in CI only a missing compiler. */
 export function noTestIsLeftOut(tree: Tree): readonly Fault[] {
   const pattern =
     /\b(?:it|test|describe|suite|bench)(?:\.\w+)*\.(?:only|skip|skipIf(?!\(lacks(?:Tool|Compiler)\()|runIf|todo|fails)\b|\b(?:xit|xdescribe|fit|fdescribe)\(/;

@@ -1,7 +1,6 @@
 // Goal: forwarded requests and their answers arrive as they were sent, and whatever else arrives is one failure.
 // Method: random items through two codecs, random bytes, and real frames that are cut, flipped or made valid again
 // after a change.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, ERROR_CODES, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';

@@ -3,7 +3,6 @@
 // are lost, doubled and reordered and whoever restarts. Method: random messages of every kind, random bytes, real
 // frames that are cut, flipped or made valid again after a change, and random histories of two nodes against a list of
 // what was said.
-
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -274,26 +273,24 @@ class History {
   }
 }
 
-describe('beats of which repeats are left out', () => {
-  it('arrive as they were said or not at all, and are short again after any history (P2)', () => {
-    fc.assert(
-      fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
-        const history = new History();
-        for (const next of actions) history.run(next);
-        const everybody = Array.from({ length: GROUPS }, (_, group) => group);
-        for (let times = 0; times < 4; times++) {
-          history.settle();
-          history.beat(everybody, 0);
-        }
-        history.arrived = 0;
+it('beats of which repeats are left out arrive as they were said or not at all, and are short again after any history (P2)', () => {
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+      const history = new History();
+      for (const next of actions) history.run(next);
+      const everybody = Array.from({ length: GROUPS }, (_, group) => group);
+      for (let times = 0; times < 4; times++) {
         history.settle();
-        expect(history.arrived).toBe(GROUPS);
-        const HEADER_AND_NAMES = 76 + 1 + 2 * 10 + 12;
-        expect(history.lengths.at(-1)).toBeLessThanOrEqual(HEADER_AND_NAMES);
-      }),
-      { numRuns: RUNS },
-    );
-  });
+        history.beat(everybody, 0);
+      }
+      history.arrived = 0;
+      history.settle();
+      expect(history.arrived).toBe(GROUPS);
+      const HEADER_AND_NAMES = 76 + 1 + 2 * 10 + 12;
+      expect(history.lengths.at(-1)).toBeLessThanOrEqual(HEADER_AND_NAMES);
+    }),
+    { numRuns: RUNS },
+  );
 });
 
 const refrainAction = fc.record({
@@ -305,50 +302,46 @@ const refrainAction = fc.record({
   isHeld: fc.boolean(),
 });
 
-describe('a refrain', () => {
-  it('is in each table of its time, with what is said beside it, and what differs from the table before is told', () => {
-    fc.assert(
-      fc.property(fc.array(refrainAction, { maxLength: 60 }), (actions) => {
-        const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
-        let refrain = new Refrain<Beat>();
-        const beatOf = (group: number, commit: number): Envelope<Beat> => {
-          const message = { kind: 'beat' as const, term: toTerm(1), commit: toLogIndex(commit), round: 0 };
-          return { ...say(group, message), message };
-        };
-        const compared: (readonly [readonly Envelope[], readonly Envelope[]])[] = [];
-        let known = new Map<number, Envelope>();
-        for (const { kind, group, commit, posted, isLost, isHeld } of actions) {
-          if (kind === 'say') refrain.say(beatOf(group, commit));
-          else if (kind === 'unsay') refrain.unsay(toGroupId(group));
-          else if (kind === 'another') refrain = new Refrain();
-          if (kind !== 'time' && kind !== 'between') continue;
-          const beside = posted
-            .filter((each) => !refrain.rows.has(toGroupId(each)))
-            .map((each) => beatOf(each, commit));
-          const said = kind === 'time' ? [...refrain.rows.values(), ...beside] : beside;
-          const frames = north.encode(SOUTH, beside, kind === 'time' ? { beats: refrain } : {});
-          for (const { frame } of isLost ? [] : frames) {
-            const result = south.decode(frame);
-            if (result.kind === 'failure') throw new Error(result.reason.words);
-            const { beats } = result.value.tables;
-            if (beats !== undefined) {
-              if (beats.isWhole) known = new Map();
-              for (const gone of beats.gone) known.delete(gone);
-              for (const row of beats.changed) known.set(row.group, row);
-              compared.push([[...known.values()], [...beats.rows.values()]]);
-            }
-            const heard = messagesIn(result.value);
-            // A difference to a table that was lost is dropped.
-            if (heard.length > 0 || said.length === 0) compared.push([heard, said]);
-            const answered = isHeld
-              ? south.encode(NORTH, [reply(1, { kind: 'beat-ack', term: toTerm(1), round: 0 })])
-              : [];
-            for (const answer of answered) north.decode(answer.frame);
+it('a refrain is in each table of its time, with what is said beside it, and what differs from the table before is told', () => {
+  fc.assert(
+    fc.property(fc.array(refrainAction, { maxLength: 60 }), (actions) => {
+      const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
+      let refrain = new Refrain<Beat>();
+      const beatOf = (group: number, commit: number): Envelope<Beat> => {
+        const message = { kind: 'beat' as const, term: toTerm(1), commit: toLogIndex(commit), round: 0 };
+        return { ...say(group, message), message };
+      };
+      const compared: (readonly [readonly Envelope[], readonly Envelope[]])[] = [];
+      let known = new Map<number, Envelope>();
+      for (const { kind, group, commit, posted, isLost, isHeld } of actions) {
+        if (kind === 'say') refrain.say(beatOf(group, commit));
+        else if (kind === 'unsay') refrain.unsay(toGroupId(group));
+        else if (kind === 'another') refrain = new Refrain();
+        if (kind !== 'time' && kind !== 'between') continue;
+        const beside = posted.filter((each) => !refrain.rows.has(toGroupId(each))).map((each) => beatOf(each, commit));
+        const said = kind === 'time' ? [...refrain.rows.values(), ...beside] : beside;
+        const frames = north.encode(SOUTH, beside, kind === 'time' ? { beats: refrain } : {});
+        for (const { frame } of isLost ? [] : frames) {
+          const result = south.decode(frame);
+          if (result.kind === 'failure') throw new Error(result.reason.words);
+          const { beats } = result.value.tables;
+          if (beats !== undefined) {
+            if (beats.isWhole) known = new Map();
+            for (const gone of beats.gone) known.delete(gone);
+            for (const row of beats.changed) known.set(row.group, row);
+            compared.push([[...known.values()], [...beats.rows.values()]]);
           }
+          const heard = messagesIn(result.value);
+          // A difference to a table that was lost is dropped.
+          if (heard.length > 0 || said.length === 0) compared.push([heard, said]);
+          const answered = isHeld
+            ? south.encode(NORTH, [reply(1, { kind: 'beat-ack', term: toTerm(1), round: 0 })])
+            : [];
+          for (const answer of answered) north.decode(answer.frame);
         }
-        for (const [found, wanted] of compared) expect(inOrder(found)).toEqual(inOrder(wanted));
-      }),
-      { numRuns: RUNS },
-    );
-  });
+      }
+      for (const [found, wanted] of compared) expect(inOrder(found)).toEqual(inOrder(wanted));
+    }),
+    { numRuns: RUNS },
+  );
 });

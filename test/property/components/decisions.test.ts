@@ -5,7 +5,7 @@
 // guest; a model that reads the plain list of events, and decides again at each revision that matters.
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { compareInstants, type Instant } from '#base';
 import {
   CacheFolder,
@@ -393,27 +393,25 @@ function viewOf(name: (typeof VIEWS)[number], selector: Selector): ReadableView 
   return readable(name, viewArtifact, { selector: and([selector, parameter('by-subject', 'id')]), order });
 }
 
-describe('a decision', () => {
-  it('is committed only as it would be decided where it is committed (F20, F21, F22)', {
-    timeout: 600_000,
-  }, async () => {
-    let started = 0;
-    await fc.assert(
-      fc.asyncProperty(arbPlan, async (plan) => {
-        const path = join(dir.path, `run-${started++}`);
-        const folder = await CacheFolder.open({ path, bytesMax: 1e6, memoryBytesMax: 1e6 });
-        const views = new StateViews(folding, new FoldSnapshots(folder), {
-          ...DEFAULT_STATE_VIEWS,
-          snapshotEventsMin: 1,
-        });
-        const world = new World(plan, views);
-        await world.grow(plan.history);
-        const faults: unknown[] = [];
-        for (const planned of plan.commands) faults.push(...(await world.do(planned)));
-        expect(faults).toEqual([]);
-      }),
-      { numRuns: runs(300) },
-    );
-    expect(Object.entries(seen).filter(([, count]) => count < 10)).toEqual([]);
-  });
+it('a decision is committed only as it would be decided where it is committed (F20, F21, F22)', {
+  timeout: 600_000,
+}, async () => {
+  let started = 0;
+  await fc.assert(
+    fc.asyncProperty(arbPlan, async (plan) => {
+      const path = join(dir.path, `run-${started++}`);
+      const folder = await CacheFolder.open({ path, bytesMax: 1e6, memoryBytesMax: 1e6 });
+      const views = new StateViews(folding, new FoldSnapshots(folder), {
+        ...DEFAULT_STATE_VIEWS,
+        snapshotEventsMin: 1,
+      });
+      const world = new World(plan, views);
+      await world.grow(plan.history);
+      const faults: unknown[] = [];
+      for (const planned of plan.commands) faults.push(...(await world.do(planned)));
+      expect(faults).toEqual([]);
+    }),
+    { numRuns: runs(300) },
+  );
+  expect(Object.entries(seen).filter(([, count]) => count < 10)).toEqual([]);
 });

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { compareInstants, concatBytes } from '#base';
 import {
   CacheFolder,
@@ -201,19 +201,19 @@ class World {
   }
 }
 
-describe('a State View', () => {
-  it('renders what a fold from the first event gives, whatever was kept or lost', { timeout: 240_000 }, async () => {
-    let folder = 0;
-    await fc.assert(
-      fc.asyncProperty(arbPlan, async (plan) => {
-        const world = new World(plan, join(dir.path, `run-${folder++}`));
-        await CacheFolder.open({ path: join(dir.path, `run-${folder - 1}`), bytesMax: 0, memoryBytesMax: 0 });
-        const differing: unknown[] = [];
-        for (const step of plan.steps) differing.push(...(await world.do(step)));
-        expect(differing).toEqual([]);
-      }),
-      { numRuns: runs(60) },
-    );
-    expect(mortal.ended).toBeGreaterThan(runs(10));
-  });
+it('a State View renders what a fold from the first event gives, whatever was kept or lost', {
+  timeout: 240_000,
+}, async () => {
+  let folder = 0;
+  await fc.assert(
+    fc.asyncProperty(arbPlan, async (plan) => {
+      const world = new World(plan, join(dir.path, `run-${folder++}`));
+      await CacheFolder.open({ path: join(dir.path, `run-${folder - 1}`), bytesMax: 0, memoryBytesMax: 0 });
+      const differing: unknown[] = [];
+      for (const step of plan.steps) differing.push(...(await world.do(step)));
+      expect(differing).toEqual([]);
+    }),
+    { numRuns: runs(60) },
+  );
+  expect(mortal.ended).toBeGreaterThan(runs(10));
 });

@@ -1,7 +1,6 @@
 // Goal: a definition has one form in bytes and no other bytes are read as one (M9); a template that is bound selects
 // what the same tree with the values in place of the parameters selects. Method: random definitions there and back,
 // changed bytes, shuffled settings; a naive substitution as the oracle.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';

@@ -1,6 +1,5 @@
 // Goal: nothing that a client sends makes a reader of the model throw: it is a value, or there are faults.
 // Method: random bytes, and random JSON with the members that the readers look for, given to every way in.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8 } from '#base';

@@ -1,7 +1,6 @@
 // Goal: a selector matches what it says, its disjunctive form and its bytes say the same, and order, nesting and
 // repetition leave no trace (M6). Method: random selectors and events over few values, a naive oracle, shuffled
 // spellings.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes } from '#base';
@@ -66,27 +65,25 @@ function decoded(bytes: Uint8Array): Selector | undefined {
   return selector;
 }
 
-describe('a matcher of stored events', () => {
-  it('says of each, where it lies, what the selector says of it', () => {
-    let matched = 0;
-    fc.assert(
-      fc.property(arbSelector, fc.array(arbSelectable, { minLength: 1, maxLength: 8 }), (selector, events) => {
-        const stored = events.map((event) => eventBytes(anEvent(event)));
-        const page = concatBytes(stored.flatMap((bytes) => [Uint8Array.of(0x7a, bytes.length), bytes]));
-        const matches = storedMatcherOf(selector);
-        let from = 0;
-        const found = stored.map((bytes) => {
-          const start = from + 2;
-          from = start + bytes.length;
-          return matches(page, start, from);
-        });
-        expect(found).toEqual(events.map((event) => naivelyMatches(selector, event)));
-        matched += found.filter((isMatch) => isMatch).length;
-      }),
-      { numRuns: runs(500) },
-    );
-    expect(matched).toBeGreaterThan(100);
-  });
+it('a matcher of stored events says of each, where it lies, what the selector says of it', () => {
+  let matched = 0;
+  fc.assert(
+    fc.property(arbSelector, fc.array(arbSelectable, { minLength: 1, maxLength: 8 }), (selector, events) => {
+      const stored = events.map((event) => eventBytes(anEvent(event)));
+      const page = concatBytes(stored.flatMap((bytes) => [Uint8Array.of(0x7a, bytes.length), bytes]));
+      const matches = storedMatcherOf(selector);
+      let from = 0;
+      const found = stored.map((bytes) => {
+        const start = from + 2;
+        from = start + bytes.length;
+        return matches(page, start, from);
+      });
+      expect(found).toEqual(events.map((event) => naivelyMatches(selector, event)));
+      matched += found.filter((isMatch) => isMatch).length;
+    }),
+    { numRuns: runs(500) },
+  );
+  expect(matched).toBeGreaterThan(100);
 });
 
 describe('a selector (M6)', () => {

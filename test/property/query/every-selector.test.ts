@@ -1,7 +1,6 @@
 // Goal: every kind of selector, alone and combined with every other, finds its events by any plan (Q1, Q5).
 // Method: a database whose lists are short, long, inline, chunked, nested in one another and strangers to one another;
 // every term, every And and Or of two terms and of an And with a third, in both directions, against a naive filter.
-
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKv } from '#kv';
 import { and, type Direction, type EventQuery, NO_SUBJECT, or, type Selector, term } from '#model';

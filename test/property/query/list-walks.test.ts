@@ -2,7 +2,6 @@
 // bounds, with nothing held in between (Q2, Q5), and what is read for it does not depend on how far it leaps (Q4).
 // Method: a list of many chunks written by the real state machine, random leaps against a sorted array; a reader that
 // counts.
-
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, HEAD_KIND, type HeadContent } from '#database';

@@ -1,7 +1,6 @@
 // Goal: a query gives what looking at every event would give: any selector, both ranges, both directions, any limit, at
 // any revision, whole or in pages, while writes go on (Q1, Q2, Q6). Method: random databases, built by the real state
 // machine in flushes of random size, in memory and in LevelDB, against naive filters.
-
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

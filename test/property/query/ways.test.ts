@@ -1,7 +1,6 @@
 // Goal: whichever way an answer is looked for, and however often the way is changed, it is the same (Q1), with room for
 // a few at a time (Q3). Method: random databases; the order of effective time with hardly any patience before a pass,
 // and room for a few entries in one; names from pages with room for a few; against naive answers.
-
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';
@@ -42,30 +41,28 @@ async function inTime(database: KnownDatabase, at: number, { query }: Question, 
   return events.map(({ position }) => position);
 }
 
-describe('the order of effective time', () => {
-  it('is the same by every way and any change of them (Q1, Q3)', async () => {
-    const questions = fc.array(fc.tuple(arbQuery, arbRoom, fc.boolean()), { minLength: 1, maxLength: 20 });
-    await fc.assert(
-      fc.asyncProperty(arbHistory, questions, async (history, asked) => {
-        const database = new KnownDatabase(memoryKv());
-        await grow(database, history);
-        for (const [question, room, isResumed] of asked) {
-          const at = Math.round(question.share * database.revision);
-          const some = isResumed ? database.events.find(({ stored }) => stored.position.revision <= at) : undefined;
-          const { limit: _, ...unlimited } = question.query;
-          const query = { effectiveTime: {}, ...unlimited, after: some?.stored.position };
-          const wanted = naiveAnswer(database.events, at, query).map(({ position }) => position);
-          expect([query, at, room, await inTime(database, at, { ...question, query }, room)]).toEqual([
-            query,
-            at,
-            room,
-            wanted,
-          ]);
-        }
-      }),
-      { numRuns: runs(40) },
-    );
-  });
+it('the order of effective time is the same by every way and any change of them (Q1, Q3)', async () => {
+  const questions = fc.array(fc.tuple(arbQuery, arbRoom, fc.boolean()), { minLength: 1, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(arbHistory, questions, async (history, asked) => {
+      const database = new KnownDatabase(memoryKv());
+      await grow(database, history);
+      for (const [question, room, isResumed] of asked) {
+        const at = Math.round(question.share * database.revision);
+        const some = isResumed ? database.events.find(({ stored }) => stored.position.revision <= at) : undefined;
+        const { limit: _, ...unlimited } = question.query;
+        const query = { effectiveTime: {}, ...unlimited, after: some?.stored.position };
+        const wanted = naiveAnswer(database.events, at, query).map(({ position }) => position);
+        expect([query, at, room, await inTime(database, at, { ...question, query }, room)]).toEqual([
+          query,
+          at,
+          room,
+          wanted,
+        ]);
+      }
+    }),
+    { numRuns: runs(40) },
+  );
 });
 
 const directions = fc.constantFrom<Direction>('forward', 'reverse');
@@ -79,27 +76,25 @@ const arbEntry: fc.Arbitrary<PostingEntry> = fc.record({
   nanos: fc.nat(1),
 });
 
-describe('a selection', () => {
-  it('takes the entries that come next, and goes on behind them (Q3)', async () => {
-    const distinct = fc.uniqueArray(arbEntry, { selector: (entry) => JSON.stringify(entry) });
-    fc.assert(
-      fc.property(directions, distinct, fc.integer({ min: 1, max: 5 }), (direction, entries, max) => {
-        const wanted = entries.toSorted((a, b) => compareTimePlaces(a, b, direction));
-        const found: PostingEntry[] = [];
-        for (let overflowed = true; overflowed; ) {
-          const selection = new Selection(direction, max, found.at(-1));
-          for (const entry of entries) {
-            selection.offer(entry);
-            expect(selection.count).toBeLessThan(2 * max);
-          }
-          found.push(...selection.take());
-          overflowed = selection.overflowed;
+it('a selection takes the entries that come next, and goes on behind them (Q3)', async () => {
+  const distinct = fc.uniqueArray(arbEntry, { selector: (entry) => JSON.stringify(entry) });
+  fc.assert(
+    fc.property(directions, distinct, fc.integer({ min: 1, max: 5 }), (direction, entries, max) => {
+      const wanted = entries.toSorted((a, b) => compareTimePlaces(a, b, direction));
+      const found: PostingEntry[] = [];
+      for (let overflowed = true; overflowed; ) {
+        const selection = new Selection(direction, max, found.at(-1));
+        for (const entry of entries) {
+          selection.offer(entry);
+          expect(selection.count).toBeLessThan(2 * max);
         }
-        expect(found).toEqual(wanted);
-      }),
-      { numRuns: runs(500) },
-    );
-  });
+        found.push(...selection.take());
+        overflowed = selection.overflowed;
+      }
+      expect(found).toEqual(wanted);
+    }),
+    { numRuns: runs(500) },
+  );
 });
 
 /** The name of a kind that an event has. */
@@ -135,37 +130,35 @@ const arbNames = fc.record({
   max: fc.integer({ min: 1, max: 4 }),
 });
 
-describe('the names in pages', () => {
-  it('are those of the heads, with room for a few (Q1, Q3)', async () => {
-    await fc.assert(
-      fc.asyncProperty(arbHistory, fc.array(arbNames, { minLength: 1, maxLength: 20 }), async (history, asked) => {
-        const database = new KnownDatabase(memoryKv());
-        await grow(database, history);
-        for (const { kind, share, prefix, after, max } of asked) {
-          const at = Math.round(share * database.revision);
-          const found: ListedName[] = [];
-          let behind = after === undefined ? undefined : encodeUtf8(after);
-          for (let goesOn = at > 0; goesOn; ) {
-            const reader = new DatabaseReader(database.source);
-            const walk = new NamesInPages(reader, { kind, at, prefix: encodeUtf8(prefix), after: behind, max });
-            while (await walk.step());
-            const { names, overflowed } = walk.take();
-            for (const { term, firstRevision } of names) found.push({ name: decodeUtf8(term) ?? '', firstRevision });
-            behind = names.at(-1)?.term;
-            goesOn = overflowed;
-          }
-          expect([kind, at, prefix, after, found]).toEqual([
-            kind,
-            at,
-            prefix,
-            after,
-            naiveNames(database.events, kind, { at, prefix, after }),
-          ]);
+it('the names in pages are those of the heads, with room for a few (Q1, Q3)', async () => {
+  await fc.assert(
+    fc.asyncProperty(arbHistory, fc.array(arbNames, { minLength: 1, maxLength: 20 }), async (history, asked) => {
+      const database = new KnownDatabase(memoryKv());
+      await grow(database, history);
+      for (const { kind, share, prefix, after, max } of asked) {
+        const at = Math.round(share * database.revision);
+        const found: ListedName[] = [];
+        let behind = after === undefined ? undefined : encodeUtf8(after);
+        for (let goesOn = at > 0; goesOn; ) {
+          const reader = new DatabaseReader(database.source);
+          const walk = new NamesInPages(reader, { kind, at, prefix: encodeUtf8(prefix), after: behind, max });
+          while (await walk.step());
+          const { names, overflowed } = walk.take();
+          for (const { term, firstRevision } of names) found.push({ name: decodeUtf8(term) ?? '', firstRevision });
+          behind = names.at(-1)?.term;
+          goesOn = overflowed;
         }
-      }),
-      { numRuns: runs(60) },
-    );
-  });
+        expect([kind, at, prefix, after, found]).toEqual([
+          kind,
+          at,
+          prefix,
+          after,
+          naiveNames(database.events, kind, { at, prefix, after }),
+        ]);
+      }
+    }),
+    { numRuns: runs(60) },
+  );
 });
 
 describe('a listing that goes by heads and by pages in turns', () => {

@@ -2,9 +2,8 @@
 // group, no read is answered at a state older than what was committed when it was asked, and once the faults end a
 // leader is found, everything settles and all state machines are the same. Method: random schedules over a world of
 // one to five voters among five replicas; fast-check prints the seed of a failure and shrinks its schedule.
-
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { RandomGroup, type Schedule, schedule } from '../../support/raft/random-group.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -36,18 +35,16 @@ const JOINT_LEARNED_BEFORE_IT_IS_HELD: Schedule = {
 
 const RUNS = runs(150);
 
-describe('a group of several replicas', () => {
-  it('keeps R1 to R14 and G1 to G8 under any schedule, and recovers from it', () => {
-    fc.assert(
-      fc.property(schedule, ({ members, actions }) => {
-        const group = new RandomGroup(members);
-        for (const action of actions) group.run(action);
-        group.heal();
-        expect(group.leaders).toHaveLength(1);
-        expect(new Set(group.machines).size).toBe(1);
-        expect(group.openReads).toBe(0);
-      }),
-      { numRuns: RUNS, examples: [[JOINT_LEARNED_BEFORE_IT_IS_HELD]] },
-    );
-  });
+it('a group of several replicas keeps R1 to R14 and G1 to G8 under any schedule, and recovers from it', () => {
+  fc.assert(
+    fc.property(schedule, ({ members, actions }) => {
+      const group = new RandomGroup(members);
+      for (const action of actions) group.run(action);
+      group.heal();
+      expect(group.leaders).toHaveLength(1);
+      expect(new Set(group.machines).size).toBe(1);
+      expect(group.openReads).toBe(0);
+    }),
+    { numRuns: RUNS, examples: [[JOINT_LEARNED_BEFORE_IT_IS_HELD]] },
+  );
 });

@@ -1,6 +1,5 @@
 // Goal: the log in runs behaves like a plain array of entries, and older versions of it stay what they were. Method:
 // random appends, completions and releases against an array, comparing every read after every operation.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';

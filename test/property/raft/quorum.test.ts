@@ -1,8 +1,7 @@
 // Goal: quorum arithmetic agrees with the definition, joint sets included. Method: fast-check against a brute force
 // that tries every subset of the voters.
-
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type LogIndex, toLogIndex } from '#base';
 import { isVoter, members, quorumIndex, type ReplicaId, tally, toReplicaId, type VoterSet } from '#raft';
 
@@ -25,42 +24,36 @@ function subsets(replicas: readonly ReplicaId[]): readonly ReadonlySet<ReplicaId
   );
 }
 
-describe('quorumIndex (R4)', () => {
-  it('is the highest index that some quorum has reached', () => {
-    fc.assert(
-      fc.property(voters, fc.array(fc.nat(20), { minLength: 7, maxLength: 7 }), (set, reached) => {
-        const matchOf = (replica: ReplicaId): LogIndex => toLogIndex(reached[IDS.indexOf(replica)] ?? 0);
-        const quorums = subsets(members(set)).filter((each) => isQuorum(set, each));
-        const best = Math.max(...quorums.map((each) => Math.min(...[...each].map(matchOf))));
-        expect(quorumIndex(set, matchOf)).toBe(best);
-      }),
-    );
-  });
+it('quorumIndex (R4) is the highest index that some quorum has reached', () => {
+  fc.assert(
+    fc.property(voters, fc.array(fc.nat(20), { minLength: 7, maxLength: 7 }), (set, reached) => {
+      const matchOf = (replica: ReplicaId): LogIndex => toLogIndex(reached[IDS.indexOf(replica)] ?? 0);
+      const quorums = subsets(members(set)).filter((each) => isQuorum(set, each));
+      const best = Math.max(...quorums.map((each) => Math.min(...[...each].map(matchOf))));
+      expect(quorumIndex(set, matchOf)).toBe(best);
+    }),
+  );
 });
 
-describe('tally', () => {
-  it('is won when the granted are a quorum, lost when no answer could make them one', () => {
-    const answers = fc.array(fc.constantFrom(true, false, undefined), { minLength: 7, maxLength: 7 });
-    fc.assert(
-      fc.property(voters, answers, (set, given) => {
-        const voteOf = (replica: ReplicaId): boolean | undefined => given[IDS.indexOf(replica)];
-        const granted = new Set(members(set).filter((replica) => voteOf(replica) === true));
-        const possible = new Set(members(set).filter((replica) => voteOf(replica) !== false));
-        const pending = isQuorum(set, possible) ? 'pending' : 'lost';
-        expect(tally(set, voteOf)).toBe(isQuorum(set, granted) ? 'won' : pending);
-      }),
-    );
-  });
+it('tally is won when the granted are a quorum, lost when no answer could make them one', () => {
+  const answers = fc.array(fc.constantFrom(true, false, undefined), { minLength: 7, maxLength: 7 });
+  fc.assert(
+    fc.property(voters, answers, (set, given) => {
+      const voteOf = (replica: ReplicaId): boolean | undefined => given[IDS.indexOf(replica)];
+      const granted = new Set(members(set).filter((replica) => voteOf(replica) === true));
+      const possible = new Set(members(set).filter((replica) => voteOf(replica) !== false));
+      const pending = isQuorum(set, possible) ? 'pending' : 'lost';
+      expect(tally(set, voteOf)).toBe(isQuorum(set, granted) ? 'won' : pending);
+    }),
+  );
 });
 
-describe('members', () => {
-  it('names each voter of either half once', () => {
-    fc.assert(
-      fc.property(voters, (set) => {
-        const named = members(set);
-        expect(new Set(named).size).toBe(named.length);
-        expect(IDS.filter((replica) => named.includes(replica))).toEqual(IDS.filter((each) => isVoter(set, each)));
-      }),
-    );
-  });
+it('members names each voter of either half once', () => {
+  fc.assert(
+    fc.property(voters, (set) => {
+      const named = members(set);
+      expect(new Set(named).size).toBe(named.length);
+      expect(IDS.filter((replica) => named.includes(replica))).toEqual(IDS.filter((each) => isVoter(set, each)));
+    }),
+  );
 });

@@ -1,6 +1,5 @@
 // Goal: in a small scope nothing at all breaks an invariant of #raft or of the group. Method: small scopes to their
 // end, the first states of larger ones (npm run search continues), and broken cores, which the search must find.
-
 import { describe, expect, it } from 'vitest';
 import { toTerm } from '#base';
 import { membershipOf, ORIGIN, toReplicaId } from '#raft';
@@ -108,19 +107,17 @@ describe('search', () => {
   });
 });
 
-describe('a key', () => {
-  it('is the same for worlds that were made apart, and for no others', () => {
-    const keys = new Keys();
-    const made = (letter: string): World => {
-      const past = { hardState: { term: toTerm(1), vote: undefined }, entries: parseEntries(ORIGIN, `1:${letter}`) };
-      const members = { membership: membershipOf(IDS), ...past };
-      return worldOf(IDS.map((self) => ({ config: configOf(self, new Map()), ...members })));
-    };
-    const key = keys.of(made('a'), { late: 1 });
-    expect(keys.of(made('a'), { late: 1 })).toBe(key);
-    expect(keys.of(made('a'), { late: 0 })).not.toBe(key);
-    expect(keys.of(made('b'), { late: 1 })).not.toBe(key);
-    const campaigned = IDS.map((id) => keys.of(give(made('a'), id, { kind: 'campaign' }).world, { late: 1 }));
-    expect(new Set([key, ...campaigned]).size).toBe(1 + IDS.length);
-  });
+it('a key is the same for worlds that were made apart, and for no others', () => {
+  const keys = new Keys();
+  const made = (letter: string): World => {
+    const past = { hardState: { term: toTerm(1), vote: undefined }, entries: parseEntries(ORIGIN, `1:${letter}`) };
+    const members = { membership: membershipOf(IDS), ...past };
+    return worldOf(IDS.map((self) => ({ config: configOf(self, new Map()), ...members })));
+  };
+  const key = keys.of(made('a'), { late: 1 });
+  expect(keys.of(made('a'), { late: 1 })).toBe(key);
+  expect(keys.of(made('a'), { late: 0 })).not.toBe(key);
+  expect(keys.of(made('b'), { late: 1 })).not.toBe(key);
+  const campaigned = IDS.map((id) => keys.of(give(made('a'), id, { kind: 'campaign' }).world, { late: 1 }));
+  expect(new Set([key, ...campaigned]).size).toBe(1 + IDS.length);
 });

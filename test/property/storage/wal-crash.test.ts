@@ -2,7 +2,6 @@
 // acknowledged record and nothing that was not appended (W4, W6, W9, W10). Method: random work on a disk in memory that
 // is crashed before every single call that changes it, several ways each time; the log that opens on what is left is
 // held against the fold of the records.
-
 import { describe, expect, it } from 'vitest';
 import { Wal } from '#storage';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
@@ -39,14 +38,16 @@ interface Expected {
   readonly underWay: readonly LogRecord[];
 }
 
-describe('a log whose disk loses power', () => {
-  it.each([
-    { seed: 1, batches: 60, recordsMax: 4, payloadBytesMax: 300 },
-    { seed: 2, batches: 30, recordsMax: 10, payloadBytesMax: 2000 },
-    { seed: 3, batches: 120, recordsMax: 2, payloadBytesMax: 40 },
-    { seed: 4, batches: 25, recordsMax: 30, payloadBytesMax: 700 },
-    { seed: 8, batches: 150, recordsMax: 3, payloadBytesMax: 100 },
-  ])('recovers what was acknowledged in workload $seed (W4, W6, W9, W10)', { timeout: 120_000 }, async (workload) => {
+it.each([
+  { seed: 1, batches: 60, recordsMax: 4, payloadBytesMax: 300 },
+  { seed: 2, batches: 30, recordsMax: 10, payloadBytesMax: 2000 },
+  { seed: 3, batches: 120, recordsMax: 2, payloadBytesMax: 40 },
+  { seed: 4, batches: 25, recordsMax: 30, payloadBytesMax: 700 },
+  { seed: 8, batches: 150, recordsMax: 3, payloadBytesMax: 100 },
+])(
+  'a log whose disk loses power recovers what was acknowledged in workload $seed (W4, W6, W9, W10)',
+  { timeout: 120_000 },
+  async (workload) => {
     const draw = seededDraw(1000 + workload.seed);
     let steps = 0;
     let crashes = 0;
@@ -61,8 +62,8 @@ describe('a log whose disk loses power', () => {
     });
     // All workloads together make more than 10,000.
     expect(crashes).toBeGreaterThan(1000 / STRIDE);
-  });
-});
+  },
+);
 
 describe('a log whose process dies', () => {
   it('recovers what was acknowledged, and holds it through a power loss after that (W10)', async () => {

@@ -1,9 +1,8 @@
 // Goal: whatever a correct user appends, in whatever batches, with whatever restarts in between, the log holds what the
 // dumbest model of it holds, and keeps exactly the segments that it needs (W1, W2, W11, W12). Method: random histories
 // from seeds; after each restart the recovered state is held against the fold of all records.
-
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Wal } from '#storage';
 import { GroupLedger } from '../../../src/storage/group-ledger.ts';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
@@ -14,53 +13,49 @@ import { runs } from '../../support/runs.ts';
 const SEGMENT_BYTES = 16 * 1024;
 const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
 
-describe('the log', () => {
-  it('holds what the model holds, through any number of restarts (W1, W2, W11)', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.record({ seed: fc.nat(), groups: fc.integer({ min: 1, max: 12 }), payloadBytesMax: fc.nat(1500) }),
-        async ({ seed, groups, payloadBytesMax }) => {
-          const draw = seededDraw(seed);
-          const source = new RecordSource(draw, { groups, payloadBytesMax });
-          const disk = new MemoryDisk();
-          const records: LogRecord[] = [];
-          for (let life = 0; life < 5; life++) {
-            const { wal, recovered } = open(disk);
-            expect(stateOf(recovered)).toEqual(fold(records));
-            await live(wal, { draw, source, records });
-            if (draw(2) === 0) await wal.close();
-          }
-          expect(stateOf(open(disk).recovered)).toEqual(fold(records));
-        },
-      ),
-      { numRuns: runs(60) },
-    );
-  });
+it('the log holds what the model holds, through any number of restarts (W1, W2, W11)', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({ seed: fc.nat(), groups: fc.integer({ min: 1, max: 12 }), payloadBytesMax: fc.nat(1500) }),
+      async ({ seed, groups, payloadBytesMax }) => {
+        const draw = seededDraw(seed);
+        const source = new RecordSource(draw, { groups, payloadBytesMax });
+        const disk = new MemoryDisk();
+        const records: LogRecord[] = [];
+        for (let life = 0; life < 5; life++) {
+          const { wal, recovered } = open(disk);
+          expect(stateOf(recovered)).toEqual(fold(records));
+          await live(wal, { draw, source, records });
+          if (draw(2) === 0) await wal.close();
+        }
+        expect(stateOf(open(disk).recovered)).toEqual(fold(records));
+      },
+    ),
+    { numRuns: runs(60) },
+  );
 });
 
-describe('the ledger', () => {
-  it('claims a segment exactly while it holds an entry after the checkpoint of its group (W12)', () => {
-    fc.assert(
-      fc.property(fc.nat(), (seed) => {
-        const draw = seededDraw(seed);
-        const source = new RecordSource(draw, { groups: 4, payloadBytesMax: 0 });
-        const ledger = new GroupLedger();
-        const placed: { readonly record: LogRecord; readonly segment: number }[] = [];
-        let segment = 1;
-        for (let count = 0; count < 120; count++) {
-          if (draw(6) === 0) segment += 1;
-          for (const record of source.batch(1)) {
-            expect(ledger.admit(record, { segment, crc: count })).toBeUndefined();
-            placed.push({ record, segment });
-          }
+it('the ledger claims a segment exactly while it holds an entry after the checkpoint of its group (W12)', () => {
+  fc.assert(
+    fc.property(fc.nat(), (seed) => {
+      const draw = seededDraw(seed);
+      const source = new RecordSource(draw, { groups: 4, payloadBytesMax: 0 });
+      const ledger = new GroupLedger();
+      const placed: { readonly record: LogRecord; readonly segment: number }[] = [];
+      let segment = 1;
+      for (let count = 0; count < 120; count++) {
+        if (draw(6) === 0) segment += 1;
+        for (const record of source.batch(1)) {
+          expect(ledger.admit(record, { segment, crc: count })).toBeUndefined();
+          placed.push({ record, segment });
         }
-        for (let number = 1; number <= segment; number++) {
-          expect(ledger.isClaimed(number), `segment ${number}`).toBe(holdsNeededEntry(placed, number));
-        }
-      }),
-      { numRuns: runs(100) },
-    );
-  });
+      }
+      for (let number = 1; number <= segment; number++) {
+        expect(ledger.isClaimed(number), `segment ${number}`).toBe(holdsNeededEntry(placed, number));
+      }
+    }),
+    { numRuns: runs(100) },
+  );
 });
 
 /** Appends for a while, in batches of all sizes; what is appended is added to `records`. */

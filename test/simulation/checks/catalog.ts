@@ -1,22 +1,18 @@
-/**
- * Check 11: each name of the catalog behaves like one register. Creates, deletes, transactions, reads of the latest,
- * and every answer that a name means nothing, fit one order; so a delete by the id of another instance deletes nothing.
- *
- * Other reads go by what the node has: a delete that is decided and not yet acknowledged may be ahead of them, and who
- * is told meanwhile that the name means nothing, by an error or by a list without it, may be ahead of those who are
- * still answered from the instance (V12 of #service). But after an acknowledged delete, the answer that nothing was
- * there to delete, or the acknowledged creation of the next instance, nobody is answered from the old one, whichever
- * node he asks; and what he has subscribed to ends. So it is, a while later, after the first word that the name means
- * nothing: what was denied does not come back.
- */
+// Check 11: each name of the catalog behaves like one register. Creates, deletes, transactions, reads of the latest,
+// and every answer that a name means nothing, fit one order; so a delete by the id of another instance deletes nothing.
+//
+// Other reads go by what the node has: a delete that is decided and not yet acknowledged may be ahead of them, and who
+// is told meanwhile that the name means nothing, by an error or by a list without it, may be ahead of those who are
+// still answered from the instance (V12 of #service). But after an acknowledged delete, the answer that nothing was
+// there to delete, or the acknowledged creation of the next instance, nobody is answered from the old one, whichever
+// node he asks; and what he has subscribed to ends. So it is, a while later, after the first word that the name means
+// nothing: what was denied does not come back.
 import type { AnyOperation, Calls, History, Scope } from '../history.ts';
 import type { Check, Judgement } from './check.ts';
 import { type Evidence, label, scopesOf } from './evidence.ts';
 import { linearize, type Step } from './linearizable.ts';
 
-/**
- * Nothing is bound, an instance by its id, or one that was created by a call without an answer, whose id comes later.
- */
+/** Nothing is bound, an instance by its id, or one whose creation had no answer and whose id comes later. */
 type Bound = string;
 const ABSENT: Bound = 'absent';
 const SOMETHING: Bound = 'something';
@@ -43,16 +39,10 @@ export function judgeNames({ history, finals }: Evidence): Judgement {
   return { faults, undecided };
 }
 
-/**
- * A deletion whose client has given up is past after so long: by then it is applied, and every lease from before is
- * over.
- */
+/** By then a deletion whose client has given up is applied, and every lease from before it is over. */
 const PAST_US = 20_000_000;
 
-/**
- * Whether a deletion of the name that may have found something, or several, had begun when the operation ended, and had
- * not ended when it began.
- */
+/** Deletions of the name, which may have found something, that overlap the operation. */
 function deletionsOf(history: History, name: string): (operation: AnyOperation) => boolean {
   const spans = history
     .of('delete')
@@ -77,9 +67,7 @@ function denies(operation: AnyOperation, name: string): boolean {
   return isReading(operation) && isAbsent(outcome);
 }
 
-/**
- * After a deletion is decided, every lease from before it is over so long after, on clocks that run differently, too.
- */
+/** After a deletion is decided, every lease from before it ends within this time, on any clock. */
 const DENIED_US = 11_000_000;
 /** What is on its way to a subscriber may still arrive, from a process that stood still, too. */
 const ON_ITS_WAY_US = 10_000_000;

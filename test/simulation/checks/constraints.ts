@@ -1,7 +1,5 @@
-/**
- * Check 4: what was committed did so by right, and what was refused was refused by right: the constraints are decided
- * again, by the model, over the very revision that they were decided over.
- */
+// Check 4: what was committed did so by right, and what was refused was refused by right: the constraints are decided
+// again, by the model, over the very revision that they were decided over.
 import { type Check, forInstances, isSame, shown } from './check.ts';
 import { label } from './evidence.ts';
 

@@ -1,7 +1,5 @@
-/**
- * Check 15: what is defined is what a ledger of its own makes of the entries that changed something: each was sent by
- * somebody, every change that was acknowledged is among them with what was answered, and what is named has its bytes.
- */
+// Check 15: what is defined is what a ledger of its own makes of the entries that changed something: each was sent by
+// somebody, every change that was acknowledged is among them with what was answered, and what is named has its bytes.
 import { toRevision } from '#base';
 import { LEDGER_LIMITS } from '#database';
 import type { DefinedVersion, DefinitionEntry } from '#model';

@@ -1,9 +1,7 @@
-/**
- * The history put in order for the checks: what is known of each instance of a database, from whom, and since when.
- *
- * The final log of an instance that lives to the end is its ground truth, read once after everything has healed. Of a
- * deleted instance there is only what answers have said of it.
- */
+// The history put in order for the checks: what is known of each instance of a database, from whom, and since when.
+//
+// The final log of an instance that lives to the end is its ground truth, read once after everything has healed. Of a
+// deleted instance there is only what answers have said of it.
 import type { Revision } from '#base';
 import type { DefinedVersion, TimedDefinitionEntry } from '#model';
 import type { AnyOperation, History, Operation, Scope, TransactionSeen } from '../history.ts';

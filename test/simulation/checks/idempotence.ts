@@ -1,7 +1,5 @@
-/**
- * Checks 5 and 6: a transaction takes effect once, whoever sends it how often, and only if somebody may believe it did.
- * All its successful answers are the same; of those that are not the first answer of all, at most one calls itself new.
- */
+// Checks 5 and 6: a transaction takes effect once, whoever sends it how often, and only if somebody may believe it did.
+// All its successful answers are the same; of those that are not the first answer of all, at most one calls itself new.
 import { type Check, forInstances, isSame, shown } from './check.ts';
 import { label, type Recorded } from './evidence.ts';
 
@@ -34,10 +32,7 @@ export const transactionsCountOnce: Check = (evidence) =>
     return faults;
   });
 
-/**
- * Whoever was told for sure that nothing happened was told the truth. Who asked when the revision was known already has
- * not committed it, whatever the answer.
- */
+/** A definite failure left nothing; a transaction of a revision that was known before was not committed by it. */
 export const definiteFailuresLeaveNothing: Check = (evidence) =>
   forInstances(evidence, (instance) =>
     (instance.final?.transactions ?? []).flatMap(({ revision, transactionId }) => {

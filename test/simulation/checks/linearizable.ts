@@ -1,15 +1,13 @@
-/**
- * Whether a history of operations on one small object can be put into an order that real time allows and in which each
- * of them did what it says: the search of Wing and Gong, with Lowe's memory of the situations that led nowhere.
- *
- * An operation that never returned may come anywhere after its call, or never. Such ones make most of the work, so:
- *
- *   - one that would change nothing is not taken: it may as well come later, or never;
- *   - of those that do the same, the one called first is taken first: it may come wherever another may;
- *   - a situation is given up for an earlier one that differs in nothing but that more of them were left.
- *
- * And a read that fits is taken at once: wherever else it had its place, the order without it there is one as well.
- */
+// Whether a history of operations on one small object can be put into an order that real time allows and in which each
+// of them did what it says: the search of Wing and Gong, with Lowe's memory of the situations that led nowhere.
+//
+// An operation that never returned may come anywhere after its call, or never. Such ones make most of the work, so:
+//
+//   - one that would change nothing is not taken: it may as well come later, or never;
+//   - of those that do the same, the one called first is taken first: it may come wherever another may;
+//   - a situation is given up for an earlier one that differs in nothing but that more of them were left.
+//
+// And a read that fits is taken at once: wherever else it had its place, the order without it there is one as well.
 
 export interface Step<State> {
   /** For whoever reads a fault. */
@@ -19,10 +17,7 @@ export interface Step<State> {
   readonly returnedUs: number;
   /** The state after it, or undefined when it cannot have happened in this state. */
   readonly apply: (state: State) => State | undefined;
-  /**
-   * It changes nothing, or says of a state what was left open; without it everything is possible that is with it, but
-   * for steps that never returned and change nothing.
-   */
+  /** Changes nothing, or decides what a state left open. */
   readonly isRead?: boolean;
   /** The same for steps whose `apply` does the same. */
   readonly effect?: string;

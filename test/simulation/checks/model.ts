@@ -1,8 +1,6 @@
-/**
- * A database worked out in the dumbest way: a list of transactions, and loops over their events. Written from the
- * specification and its decisions; it shares nothing with the node but the shapes of selectors, constraints and
- * queries.
- */
+// A database worked out in the dumbest way: a list of transactions, and loops over their events. Written from the
+// specification and its decisions; it shares nothing with the node but the shapes of selectors, constraints and
+// queries.
 import type { Constraint, EventQuery, Selector } from '#model';
 import { holds, matches } from '../../support/naive-constraints.ts';
 import type { EventSeen, EventSketch, TransactionSeen, Violation } from '../history.ts';

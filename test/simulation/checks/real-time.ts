@@ -1,8 +1,6 @@
-/**
- * Checks 2 and 3: the order of revisions agrees with real time. A transaction that is sent after somebody was told of a
- * revision comes behind it; what is read as latest is not behind what anybody had been told before; and nobody is told
- * of a revision before its transaction was sent.
- */
+// Checks 2 and 3: the order of revisions agrees with real time. A transaction that is sent after somebody was told of a
+// revision comes behind it; what is read as latest is not behind what anybody had been told before; and nobody is told
+// of a revision before its transaction was sent.
 import type { AnyOperation, ReadRequest, Scope } from '../history.ts';
 import { type Check, forInstances } from './check.ts';
 import { type Instance, label } from './evidence.ts';

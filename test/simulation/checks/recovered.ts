@@ -1,8 +1,6 @@
-/**
- * Check 14: a recovered instance has every transaction that the instance before it had acknowledged up to the revision
- * that somebody has accepted, as it was acknowledged, and those that the log of the copy held beyond it. Nobody is
- * answered by what was before a cluster that began with what was left of another one.
- */
+// Check 14: a recovered instance has every transaction that the instance before it had acknowledged up to the revision
+// that somebody has accepted, as it was acknowledged, and those that the log of the copy held beyond it. Nobody is
+// answered by what was before a cluster that began with what was left of another one.
 import { type Check } from './check.ts';
 import { faultInKept } from './durability.ts';
 import { label, scopesOf } from './evidence.ts';

@@ -1,7 +1,5 @@
-/**
- * Check 8: what one connection is shown as `cached` never goes back, and a read that names the least revision it will
- * take is answered at or above it.
- */
+// Check 8: what one connection is shown as `cached` never goes back, and a read that names the least revision it will
+// take is answered at or above it.
 import type { ReadRequest, Scope } from '../history.ts';
 import { type Check } from './check.ts';
 import { label } from './evidence.ts';

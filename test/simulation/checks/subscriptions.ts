@@ -1,7 +1,5 @@
-/**
- * Check 9: a subscription delivers every event that its selector selects behind its place, once, in order, and as it is
- * stored; a heartbeat says truly how far it has got; and in the end every subscriber has everything.
- */
+// Check 9: a subscription delivers every event that its selector selects behind its place, once, in order, and as it is
+// stored; a heartbeat says truly how far it has got; and in the end every subscriber has everything.
 import type { EventSeen, Subscription } from '../history.ts';
 import { type Check, forInstances, isSame, shown } from './check.ts';
 import type { Evidence, Instance } from './evidence.ts';

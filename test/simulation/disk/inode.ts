@@ -1,8 +1,6 @@
-/**
- * A file of the simulated disk: what a reader sees, what would survive a power failure, and, once the disk has lied,
- * what both would be had it not. Sectors of 512 bytes are whole or not there (what disk.ts says that the log relies
- * on).
- */
+// A file of the simulated disk: what a reader sees, what would survive a power failure, and, once the disk has lied,
+// what both would be had it not. Sectors of 512 bytes are whole or not there (what disk.ts says that the log relies
+// on).
 
 export const SECTOR_BYTES = 512;
 

@@ -1,12 +1,9 @@
-/**
- * The simulated disk of one node, behind the port of the log (src/storage/disk.ts), with everything that disks do to
- * those who trust them: lost and torn writes when the power goes, failed writes and syncs, writes cut short, a full
- * disk, slow syncs, flipped bits, writes that end up in the wrong place.
- *
- * It outlives the process of its node. What it does of its own accord is armed beforehand, with the number of calls
- * after which it happens, so that a crash can come between any two of them.
- */
-
+// The simulated disk of one node, behind the port of the log (src/storage/disk.ts), with everything that disks do to
+// those who trust them: lost and torn writes when the power goes, failed writes and syncs, writes cut short, a full
+// disk, slow syncs, flipped bits, writes that end up in the wrong place.
+//
+// It outlives the process of its node. What it does of its own accord is armed beforehand, with the number of calls
+// after which it happens, so that a crash can come between any two of them.
 import type { LogPlaces } from '../../../src/cluster/rescue/next-log.ts';
 import type { Disk, DiskFile } from '../../../src/storage/disk.ts';
 import { FileNames, fileError } from '../../support/file-names.ts';
@@ -154,10 +151,7 @@ export class SimDisk implements Disk {
     return `${path} at ${at}`;
   }
 
-  /**
-   * Loses the name of a segment that others stand before and behind, as the repair of a file system does that finds its
-   * directory spoiled; says which, or that there was none. No process has the log open.
-   */
+  /** Loses the name of a segment in the middle of the log, and returns it; no process has the log open. */
   loseSegment(): string | undefined {
     const segments = [...this.#names].filter(([path]) => path.endsWith('.wal')).toSorted(byName);
     const found = this.#random.pickFrom(segments.slice(1, -1));
@@ -169,10 +163,7 @@ export class SimDisk implements Disk {
     return path;
   }
 
-  /**
-   * Whether a write was lost without a word since somebody last asked. If so, the guard's next note of it is durable: a
-   * lost write of which nothing else knows is one that no single node can notice.
-   */
+  /** Whether a write was silently lost since the last call; then the guard's next note is durable. */
   takeLost(): boolean {
     const hasLost = this.#hasLost;
     this.#hasLost = false;

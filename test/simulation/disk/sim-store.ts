@@ -1,16 +1,14 @@
-/**
- * The simulated LevelDB of one node: the rows, and what it does to those who trust it.
- *
- * - A batch is whole or not there, and once it is acknowledged it survives the process, synced or not.
- * - After a power failure any subset of the unsynced batches is missing, not only the last ones: LevelDB closes a full
- *   log file without a sync, and a synced batch in the next file may survive an earlier one that is lost.
- * - A failed write may be there after the next start; until then every later write fails, too.
- * - A flipped bit in a table is a wrong value without an error.
- * - A log that was cut has lost its last writes, synced or not, without a word.
- *
- * Writes go one after the other, each with its own delay, and become visible a moment before they are acknowledged.
- * It outlives the process of its node; each thread has its own handle, whose waiting is the thread's own.
- */
+// The simulated LevelDB of one node: the rows, and what it does to those who trust it.
+//
+// - A batch is whole or not there, and once it is acknowledged it survives the process, synced or not.
+// - After a power failure any subset of the unsynced batches is missing, not only the last ones: LevelDB closes a full
+//   log file without a sync, and a synced batch in the next file may survive an earlier one that is lost.
+// - A failed write may be there after the next start; until then every later write fails, too.
+// - A flipped bit in a table is a wrong value without an error.
+// - A log that was cut has lost its last writes, synced or not, without a word.
+//
+// Writes go one after the other, each with its own delay, and become visible a moment before they are acknowledged.
+// It outlives the process of its node; each thread has its own handle, whose waiting is the thread's own.
 import { assert, DatabaseError } from '#base';
 import { type KvBatch, type KvRange, type KvRow, type KvStore, type KvWriteOptions, memoryKv } from '#kv';
 import { type Operation, RecordedBatch, replay } from '../../support/recorded-batch.ts';
@@ -171,10 +169,7 @@ export class SimStore {
     return `row ${Buffer.from(row.key).toString('hex')} at ${at}`;
   }
 
-  /**
-   * Puts right, from a backup, what still is as the disk has spoiled it, in rows that were written anew with it as
-   * well.
-   */
+  /** Restores damaged rows from a backup, also those that were written again with the damage. */
   restore(): void {
     this.#restoreCut();
     for (const flip of this.#flips) {

@@ -1,7 +1,5 @@
-/**
- * Randomness from one seed, split into named streams: what one part of the world draws never moves what another draws.
- * So a fault can be taken out of a run, or an operation, and everything else that was drawn stays as it was.
- */
+// Randomness from one seed, split into named streams: what one part of the world draws never moves what another draws.
+// So a fault can be taken out of a run, or an operation, and everything else that was drawn stays as it was.
 
 const TWO_32 = 2 ** 32;
 

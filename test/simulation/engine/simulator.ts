@@ -1,17 +1,12 @@
-/**
- * Virtual time. Everything of a run happens in an event of this queue, or in the microtasks that follow it: between two
- * events all promises that can go on have gone on. No real timer, clock or random number has a say.
- */
+// Virtual time. Everything of a run happens in an event of this queue, or in the microtasks that follow it: between two
+// events all promises that can go on have gone on. No real timer, clock or random number has a say.
 import { EventQueue } from './event-queue.ts';
 import { Rng } from './random.ts';
 import { Trace } from './trace.ts';
 
 /** Taken before anything could have been put in its place. */
 const realImmediate = setImmediate;
-/**
- * Runs every microtask that waits, as Node does between two callbacks of its event loop, without a turn of that loop,
- * which costs more than most events do.
- */
+/** Runs all pending microtasks without a turn of the event loop, which would cost more than most events. */
 const runMicrotasks = Reflect.get(process, '_tickCallback') as () => void;
 const EVENTS_MAX = 5000;
 

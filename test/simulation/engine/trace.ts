@@ -1,7 +1,5 @@
-/**
- * What happened, as one number and, when somebody wants to read it, as lines. Two runs of a seed have equal hashes, or
- * something inside them looked at the real world.
- */
+// What happened, as one number and, when somebody wants to read it, as lines. Two runs of a seed have equal hashes, or
+// something inside them looked at the real world.
 import { crc32 } from 'node:zlib';
 import { hashText } from './random.ts';
 

@@ -1,8 +1,6 @@
-/**
- * An answer to a write that one node has passed on to another is lost, and whoever is asked next refuses it for want of
- * room: that refusal says nothing of the attempt before it, which may be committed (TM8). Chance does not find it: the
- * holder has to be lost in the few milliseconds in which it has the write, and the others have to be full by then.
- */
+// An answer to a write that one node has passed on to another is lost, and whoever is asked next refuses it for want of
+// room: that refusal says nothing of the attempt before it, which may be committed (TM8). Chance does not find it: the
+// holder has to be lost in the few milliseconds in which it has the write, and the others have to be full by then.
 import { nodeOf } from '#base';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';

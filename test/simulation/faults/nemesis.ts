@@ -65,10 +65,7 @@ export class Nemesis {
     this.#interceptor = new Interceptor(parts);
   }
 
-  /**
-   * Their times count from now on. How many of the faults took place is in the trace; a node that is down has little to
-   * lose.
-   */
+  /** Times of the faults count from now on. */
   schedule(faults: readonly Fault[]): void {
     const { simulator } = this.#parts;
     for (const fault of faults) {

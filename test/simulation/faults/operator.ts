@@ -1,8 +1,6 @@
-/**
- * Somebody who runs the cluster while it is disturbed: restarts its nodes one after the other, has a node leave and
- * come back, replaces one whose volume was lost, and upgrades all to the next release. What was begun is seen through
- * after the faults are over.
- */
+// Somebody who runs the cluster while it is disturbed: restarts its nodes one after the other, has a node leave and
+// come back, replaces one whose volume was lost, and upgrades all to the next release. What was begun is seen through
+// after the faults are over.
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
 import { members } from '#raft';
 import type { Release } from '../../support/cluster/replica-world.ts';
@@ -24,20 +22,14 @@ export type OperatorAction =
   | Absence
   | Upgrade;
 
-/**
- * The node is down while it leaves, or another one takes its place, and comes back with what it had: it is to end by
- * itself, and to stay away. If it has not gone after so long, it is taken back.
- */
+/** The node is down while it is removed or replaced, comes back with its data, and must end by itself. */
 export interface Absence {
   readonly kind: 'absent';
   readonly stayUs: number;
   readonly isReplaced: boolean;
 }
 
-/**
- * Every node in turn is started with the next release, the first perhaps once more with this one in between; somebody
- * tries too early to end that, and then in time.
- */
+/** Every node is started with the next release, one perhaps with both; one finalize comes too early, one in time. */
 export interface Upgrade {
   readonly kind: 'upgrade';
   readonly turnsBack: boolean;
@@ -287,10 +279,7 @@ export class Operator {
     await this.#advance(node, before, release);
   }
 
-  /**
-   * Starts the next release. A node that lacks the last raise, because it was behind or has lost it with its power,
-   * says that an earlier release is to be started, and gets that until it has it.
-   */
+  /** Starts the next release, or the one before it for a node that lacks the last raise of the level. */
   async #advance(node: SimNode, before: Release, release: Release): Promise<void> {
     for (;;) {
       const { refusals } = node;
@@ -380,10 +369,7 @@ export class Operator {
     });
   }
 
-  /**
-   * Whether every group can go on without the node, and has enough other copies to have everything that it has
-   * acknowledged.
-   */
+  /** Whether every group has a quorum, and replicas with everything acknowledged, without the node. */
   #canLose(node: NodeId): boolean {
     const { nodes } = this.#parts;
     const processes = nodes.map(({ process }) => process);

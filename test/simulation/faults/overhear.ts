@@ -1,7 +1,5 @@
-/**
- * What the nodes say to each other, for faults that aim: who leads a group, and the moment in which somebody gives a
- * promise. It knows the words of the protocol, and nothing of how the node is built.
- */
+// What the nodes say to each other, for faults that aim: who leads a group, and the moment in which somebody gives a
+// promise. It knows the words of the protocol, and nothing of how the node is built.
 import { type NodeId, nodeOf, toReplicaId } from '#base';
 import type { SaidMessage } from '../invariants/raft-watch.ts';
 

@@ -1,7 +1,5 @@
-/**
- * The faults of a run as a list that is drawn before it begins: one can be taken out, and the others stay what they
- * were.
- */
+// The faults of a run as a list that is drawn before it begins: one can be taken out, and the others stay what they
+// were.
 import type { Armed, StepKind } from '../disk/sim-disk.ts';
 import type { Rng } from '../engine/random.ts';
 import type { NetworkConditions } from '../network.ts';
@@ -237,10 +235,7 @@ export function drawAbsences(
   return [{ number: first, atUs, node: random.between(0, nodeCount - 1), action: drawAbsence(random) }];
 }
 
-/**
- * In some of the clusters of which nodes hold no copy, or in all of those whose story it is; with a stream and numbers
- * of their own, too.
- */
+/** For clusters with nodes that hold no replica; from a stream of its own. */
 export function drawInterceptions(
   random: Rng,
   { safetyUs, isStory, first }: { readonly safetyUs: number; readonly isStory: boolean; readonly first: number },

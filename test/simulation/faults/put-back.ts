@@ -1,16 +1,14 @@
-/**
- * The volume of a member is put back to what it held a while ago: it forgets what it has acknowledged, and for whom it
- * has voted. A run of its own, of one of two stories.
- *
- *   alive    the others are there, and have elected whoever the member led before: nothing is lost. The member gets
- *            again all that it had, and counts as a voter: another node ends, and writes go on.
- *   parted   a member acknowledges what only one other node has; it is put back while that one is down, and elects a
- *            leader with a third one that lacks it, too. When the other node is back, its replicas of databases in which
- *            something was written meanwhile have another history than their groups. In bounded time it knows that and
- *            serves nothing of them; nobody serves two histories of one database, and no other replica leaves its group.
- *
- * What clients were told of is lost in the second story, so only that is checked which must hold nevertheless.
- */
+// The volume of a member is put back to what it held a while ago: it forgets what it has acknowledged, and for whom it
+// has voted. A run of its own, of one of two stories.
+//
+//   alive    the others are there, and have elected whoever the member led before: nothing is lost. The member gets
+//            again all that it had, and counts as a voter: another node ends, and writes go on.
+//   parted   a member acknowledges what only one other node has; it is put back while that one is down, and elects a
+//            leader with a third one that lacks it, too. When the other node is back, its replicas of databases in which
+//            something was written meanwhile have another history than their groups. In bounded time it knows that and
+//            serves nothing of them; nobody serves two histories of one database, and no other replica leaves its group.
+//
+// What clients were told of is lost in the second story, so only that is checked which must hold nevertheless.
 import type { GroupId } from '#base';
 import { nativeCrc32, nativeSha256 } from '#cluster';
 import { DatabaseReader } from '#database';

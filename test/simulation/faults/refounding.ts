@@ -1,13 +1,11 @@
-/**
- * Somebody for whom the whole cluster is lost but one node, and who begins another one with what that node holds, by
- * what `cairn recover` does (ADR 0049): all nodes end, one is gone on with, the others join with empty volumes. One of
- * them may come back before with what it had, as it must not.
- *
- * The command itself may be cut short by a power failure, wherever it is, and is repeated until it is done.
- *
- * To clients it is, of each name, perhaps a delete, and the create of the next instance where the node holds one, by
- * somebody of whom nobody else knows.
- */
+// Somebody for whom the whole cluster is lost but one node, and who begins another one with what that node holds, by
+// what `cairn recover` does (ADR 0049): all nodes end, one is gone on with, the others join with empty volumes. One of
+// them may come back before with what it had, as it must not.
+//
+// The command itself may be cut short by a power failure, wherever it is, and is repeated until it is done.
+//
+// To clients it is, of each name, perhaps a delete, and the create of the next instance where the node holds one, by
+// somebody of whom nobody else knows.
 import { nodeOf } from '#base';
 import {
   faultInRefounding,

@@ -1,8 +1,6 @@
-/**
- * A database leaves a node, and comes back to it before that has cleared what it held: the end of the one copy and the
- * beginning of the next are as close as they can be (C17). Meanwhile the disk of the node's log is slow, so that the
- * end takes its time, and there is always something on its way to the disk.
- */
+// A database leaves a node, and comes back to it before that has cleared what it held: the end of the one copy and the
+// beginning of the next are as close as they can be (C17). Meanwhile the disk of the node's log is slow, so that the
+// end takes its time, and there is always something on its way to the disk.
 import { type GroupId, type NodeId, nodeOf } from '#base';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';

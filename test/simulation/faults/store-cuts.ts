@@ -1,11 +1,9 @@
-/**
- * A log of LevelDB is cut, as one whose end cannot be read any more: what the store wrote last is gone, synced or not,
- * and nothing says so. The process had ended before, and another one starts on what is left.
- *
- * Whoever starts so either applies again what its own log still has, or refuses to, since what is gone is nowhere else
- * (`#cluster`, recovery.ts); then its files are restored from a backup after a while. What is gone is told apart from
- * what a power failure takes: that leaves every synced write.
- */
+// A log of LevelDB is cut, as one whose end cannot be read any more: what the store wrote last is gone, synced or not,
+// and nothing says so. The process had ended before, and another one starts on what is left.
+//
+// Whoever starts so either applies again what its own log still has, or refuses to, since what is gone is nowhere else
+// (`#cluster`, recovery.ts); then its files are restored from a backup after a while. What is gone is told apart from
+// what a power failure takes: that leaves every synced write.
 import type { Rng } from '../engine/random.ts';
 
 export interface StoreCut {

@@ -1,8 +1,6 @@
-/**
- * What kind of world a seed is: how many clients and what they like to do, how the node is set, which kinds of faults
- * there are and how often. Ranges are drawn before anything in them is, so that some seeds are all crashes and others
- * none at all.
- */
+// What kind of world a seed is: how many clients and what they like to do, how the node is set, which kinds of faults
+// there are and how often. Ranges are drawn before anything in them is, so that some seeds are all crashes and others
+// none at all.
 import type { Rng } from '../engine/random.ts';
 import type { NodeSettings } from '../node/sim-node.ts';
 import type { ClientHabits, Deed } from '../workload/client.ts';
@@ -123,10 +121,7 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
   return { ...made, node: { ...made.node, limits } };
 }
 
-/**
- * The same cluster with the real lanes between its nodes, disks that are slow in most seeds, and so little memory for
- * replication in some that nodes stop reading and refuse writes.
- */
+/** The same cluster with the real lanes, slow disks, and in some seeds too little memory for replication. */
 export function asLaned(swarm: Swarm, random: Rng): Swarm {
   const { cluster, node, faultKinds, habits } = swarm;
   if (cluster === undefined) return swarm;
@@ -143,10 +138,7 @@ export function asLaned(swarm: Swarm, random: Rng): Swarm {
   };
 }
 
-/**
- * The same cluster with lanes that are hit where it hurts, and nothing else: whatever ends a connection would hide that
- * it says nothing any more.
- */
+/** The same cluster with faults of lanes alone: what ends a connection would hide that it is silent. */
 export function asHarmed(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits } = swarm;
   if (cluster === undefined) return swarm;
@@ -187,10 +179,7 @@ export function asPeopled(swarm: Swarm, random: Rng): Swarm {
   return { ...swarm, clientCount: 8, habits: { ...habits, names: [first, ...others, ...more] } };
 }
 
-/**
- * The same cluster with traps one after the other and no other faults, and clients that leave it little rest; the same
- * node with one of the faults that hit what only a restart reads, again and again.
- */
+/** The same cluster with traps and no other faults; one node: the faults that only a restart reads. */
 export function asAimed(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits } = swarm;
   if (cluster === undefined) {
@@ -233,10 +222,7 @@ export function asLate(swarm: Swarm): Swarm {
   };
 }
 
-/**
- * The same cluster with nodes that get copies of what they have relayed, and holders that are behind what they have
- * shown, and clients that mostly ask for what is cached.
- */
+/** The same cluster, in which replicas come to nodes that relayed reads, lag, and are mostly read at `cached`. */
 export function asShown(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits, node } = swarm;
   if (cluster === undefined) return swarm;
@@ -341,10 +327,7 @@ function drawGroupLimits(random: Rng): NodeSettings['limits'] {
   };
 }
 
-/**
- * Shorter than many a partition: nodes that are cut off come to the end of their leases, and others wait no longer for
- * them.
- */
+/** Shorter than many partitions, so that leases of nodes that are cut off end. */
 function drawLease(random: Rng): NodeSettings['limits'] {
   return random.chance(0.6) ? { leaseMs: 1200, leaseRenewMs: 150, fenceMs: 1500, fenceAskMs: 250 } : {};
 }

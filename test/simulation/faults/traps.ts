@@ -1,8 +1,6 @@
-/**
- * Faults that aim. Most mistakes of a replicated log show only when the right node fails in the right millisecond: the
- * one that has just given a promise, and the one that relies on it. A trap waits for a word that one node says to
- * another, and then strikes both; until then it keeps some of the others apart, and slows disks down.
- */
+// Faults that aim. Most mistakes of a replicated log show only when the right node fails in the right millisecond: the
+// one that has just given a promise, and the one that relies on it. A trap waits for a word that one node says to
+// another, and then strikes both; until then it keeps some of the others apart, and slows disks down.
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
 import type { SimNode } from '../node/sim-node.ts';

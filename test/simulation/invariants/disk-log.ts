@@ -1,7 +1,5 @@
-/**
- * What a disk holds durably of the log, read from the bytes of its segments after each sync, by docs/formats/wal.md and
- * nothing else: it shares no line with what wrote them. What is on its way to the disk is not there.
- */
+// What a disk holds durably of the log, read from the bytes of its segments after each sync, by docs/formats/wal.md and
+// nothing else: it shares no line with what wrote them. What is on its way to the disk is not there.
 import { crc32 } from 'node:zlib';
 import type { Place } from './raft-watch.ts';
 

@@ -1,15 +1,13 @@
-/**
- * What replicas promise to each other, and what they hand to their state machines, held against what is on their disks
- * in that moment (disk-log.ts).
- *
- *   I6  whoever acknowledges entries has the last of them on his disk, as the leader of that term has it
- *   I7  whoever gives a vote, or asks for one, has it on his disk
- *   I8  whoever applies an entry has it on his disk
- *   I9  what anybody applies is on the disks of a majority of the voters, of both halves during a change; what learners
- *       hold does not count
- *
- * A disk that has lied since (rot, writes that were lost) is not asked.
- */
+// What replicas promise to each other, and what they hand to their state machines, held against what is on their disks
+// in that moment (disk-log.ts).
+//
+//   I6  whoever acknowledges entries has the last of them on his disk, as the leader of that term has it
+//   I7  whoever gives a vote, or asks for one, has it on his disk
+//   I8  whoever applies an entry has it on his disk
+//   I9  what anybody applies is on the disks of a majority of the voters, of both halves during a change; what learners
+//       hold does not count
+//
+// A disk that has lied since (rot, writes that were lost) is not asked.
 import { type NodeId, nodeOf, toReplicaId } from '#base';
 import type { DiskLog } from './disk-log.ts';
 import type { Place, SaidEntry, SaidMessage, SaidVoters } from './raft-watch.ts';

@@ -1,13 +1,11 @@
-/**
- * What must hold of every group in every moment, whoever crashes: watched from outside, on what replicas say to each
- * other and what they hand to their state machines. It knows the paper, and nothing of how the node is built.
- *
- *   I1  a term has one leader
- *   I2  a replica votes for one candidate in a term, whatever it forgot since
- *   I3  an entry of a term stands at one place, and is the same in every log (log matching)
- *   I4  what one replica has applied at an index, every replica applies there, in every life (state machine safety)
- *   I5  a leader of a later term holds whatever was applied before it (leader completeness)
- */
+// What must hold of every group in every moment, whoever crashes: watched from outside, on what replicas say to each
+// other and what they hand to their state machines. It knows the paper, and nothing of how the node is built.
+//
+//   I1  a term has one leader
+//   I2  a replica votes for one candidate in a term, whatever it forgot since
+//   I3  an entry of a term stands at one place, and is the same in every log (log matching)
+//   I4  what one replica has applied at an index, every replica applies there, in every life (state machine safety)
+//   I5  a leader of a later term holds whatever was applied before it (leader completeness)
 
 /** A message as its sender hands it to the network; `kind` is the word of the protocol. */
 export interface SaidMessage {

@@ -1,7 +1,5 @@
-/**
- * Small ways to break the node, each of which the simulation must notice. What takes several nodes to show is in
- * cluster-catalogue.ts, what breaks nothing in equivalents.ts.
- */
+// Small ways to break the node, each of which the simulation must notice. What takes several nodes to show is in
+// cluster-catalogue.ts, what breaks nothing in equivalents.ts.
 import type { Mutant } from './mutant.ts';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -21,7 +19,7 @@ export const MUTANTS: readonly Mutant[] = [
       '    onPersisted(through, { bytes: 0, elapsedMs: this.#monotonicMs() - startedMs });\n    this.#wal.append(messages);',
     breaks: 'what is queued is reported as durable before it is written',
     anchor: 'etcd #14370',
-    first: [8],
+    run: { first: [8] },
   },
   {
     name: 'failed-sync-swallowed',
@@ -31,7 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
       '      file.write(batch.bytes, this.#end.offset);\n      try {\n        file.sync();\n      } catch {\n        file.sync();\n      }',
     breaks: 'a failed sync is tried again, and the second one lies',
     anchor: 'fsyncgate',
-    first: [93],
+    run: { first: [93] },
   },
   {
     name: 'full-disk-ignored',
@@ -40,7 +38,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace:
       '      try {\n        file.write(batch.bytes, this.#end.offset);\n      } catch {\n        // Goes on.\n      }\n      file.sync();',
     breaks: 'a batch that was cut short is reported as durable',
-    first: [8],
+    run: { first: [8] },
   },
   {
     name: 'last-batch-not-written-again',
@@ -55,8 +53,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    file.write(summary.bytes, SECTOR_BYTES);\n    file.sync();',
     replace: '    file.write(summary.bytes, SECTOR_BYTES);',
     breaks: 'a segment has its name before its header is on disk',
-    aimed: true,
-    first: [30],
+    run: { aimed: true, first: [30] },
   },
   {
     name: 'segment-name-not-synced',
@@ -64,7 +61,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    disk.rename(file.path, path);\n    disk.syncDirectory(directory);',
     replace: '    disk.rename(file.path, path);',
     breaks: 'a whole segment is lost with its name',
-    first: [19],
+    run: { first: [19] },
   },
   {
     name: 'guard-not-checked',
@@ -79,7 +76,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'a log that lost acknowledged batches whole passes for a shorter one',
-    aimed: true,
+    run: { aimed: true },
   },
   {
     name: 'record-checksum-ignored',
@@ -89,8 +86,7 @@ export const MUTANTS: readonly Mutant[] = [
       '  return view.getUint32(at + RECORD_OFFSET.crc, true) === checksum(bytes, at + RECORD_OFFSET.chain, end) || true;',
     breaks: 'a flipped bit in an entry is taken for what was written',
     anchor: 'NATS #7549',
-    aimed: true,
-    first: [32],
+    run: { aimed: true, first: [32] },
   },
   {
     name: 'damage-taken-for-torn',
@@ -99,7 +95,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "  if (proof !== 'never') return { kind: 'torn', offset: last.offset, found: damage.found };",
     breaks: 'the log is cut off at the first damage, acknowledged or not',
     anchor: 'NATS #7549',
-    first: [34],
+    run: { first: [34] },
   },
   {
     name: 'checkpoint-without-file-sync',
@@ -114,7 +110,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, mark);',
     replace: '      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, group.written);',
     breaks: 'a checkpoint claims rows that were written after its sync began',
-    first: [4],
+    run: { first: [4] },
   },
   {
     name: 'holes-not-verified',
@@ -122,7 +118,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  const isWhole = applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint));',
     replace: '  const isWhole = applied.index >= checkpoint.index || (await machines.verify(kv, group, checkpoint));',
     breaks: 'rows that a power failure lost are taken for applied',
-    first: [18],
+    run: { first: [18] },
   },
   {
     name: 'rebuild-not-synced',
@@ -130,8 +126,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  await machines.rebuild(new SyncedStore(kv, syncStore), group, checkpoint);',
     replace: '  await machines.rebuild(new SyncedStore(kv, () => Promise.resolve()), group, checkpoint);',
     breaks: 'a second power failure finds half of a rebuilt database',
-    aimed: true,
-    first: [1063],
+    run: { aimed: true, first: [1063] },
   },
   {
     name: 'idempotence-forgotten',
@@ -177,7 +172,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace:
       '    const early = this.#blocked;\n    this.#blocked = [];\n    for (const blocked of [...heldUp, ...early]) this.#ports.keep(this.#answer(blocked));\n    this.#ports.written(',
     breaks: 'a constraint by prefix is decided over rows that lack what was applied last',
-    first: [18],
+    run: { first: [18] },
   },
   {
     name: 'catalog-not-synced',
@@ -185,8 +180,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    await this.#ports.kv.write(turn.batch, { sync });',
     replace: '    await this.#ports.kv.write(turn.batch, { sync: sync && turn.entryCount < 0 });',
     breaks: 'a power failure takes databases back that were acknowledged',
-    aimed: true,
-    first: [8],
+    run: { aimed: true, first: [8] },
   },
   {
     name: 'applied-before-written',
@@ -210,7 +204,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  return index <= log.persisted ? log : { ...log, persisted: index };',
     replace: '  return index <= log.persisted ? log : { ...log, persisted: lastId(log).index };',
     breaks: 'a completion counts for entries that were appended after its write',
-    aimed: true,
+    run: { aimed: true },
     anchor: 'openraft #1960',
   },
   {
@@ -219,7 +213,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'next !== undefined && next.batch <= through;',
     replace: 'next !== undefined && next.batch <= through + 1;',
     breaks: 'a sync acknowledges the batch after it',
-    aimed: true,
+    run: { aimed: true },
     anchor: 'etcd #14370',
   },
   {
@@ -229,7 +223,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '    if (group.written.index >= 0 || group.written.index >= index) this.#answer(group, tokens);',
     breaks: 'a latest read is answered before what is committed can be read',
     anchor: 'etcd #20418',
-    first: [3],
+    run: { first: [3] },
   },
   {
     name: 'recorded-time-of-the-clock',
@@ -280,8 +274,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  await turns.until(() => !owesAnswers(parts) || isAfter(limits.outcomeWaitMs));\n  turns.run(() => {\n    forwards.expire(Number.POSITIVE_INFINITY);\n    leadership.giveUp();\n  });\n  // What is left waits for disks of this node, for a read index or for a lease.\n  await turns.until(() => !owesAnswers(parts) || isAfter(limits.owedMs));\n  // Nobody waits for ever for a disk that stands still. What becomes of it is for the log, which the next start reads.\n  turns.run(() => {\n    for (const group of parts.lifecycle.openGroups) if (group.isBusy) leadership.giveUpIn(group);\n  });\n',
     replace: '',
     breaks: 'a draining node leaves what it took in without an answer',
-    aimed: true,
-    first: [19],
+    run: { aimed: true, first: [19] },
   },
   {
     name: 'chain-without-its-past',
@@ -296,7 +289,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    return revision >= this.#first || (revision === this.#first - 1 && index >= endOf(revision).index);',
     replace: '    return revision >= this.#first - 1;',
     breaks: 'a subscriber misses the rest of the revision before what is kept',
-    first: [455],
+    run: { first: [455] },
   },
   {
     name: 'tail-forgets-what-it-drops',
@@ -304,7 +297,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    this.#first = first;',
     replace: '    this.#first = Math.min(first, this.#first);',
     breaks: 'a subscriber that is behind is served from what is no longer kept',
-    first: [7],
+    run: { first: [7] },
   },
   {
     name: 'cached-below-the-floor',
@@ -312,8 +305,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  if (minRevision !== undefined) await untilApplied(context, request, binding, minRevision);\n',
     replace: '',
     breaks: 'a read ignores the least revision that it asked for',
-    nodes: 3,
-    first: [27],
+    run: { nodes: 3, first: [27] },
   },
   {
     name: 'old-instance-answers',
@@ -321,6 +313,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: '      this.#catalog.apply(change);\n',
     replace: "      if (change.kind !== 'deleted') this.#catalog.apply(change);\n",
     breaks: 'reads are answered from a deleted instance after its delete was acknowledged',
-    first: [4],
+    run: { first: [4] },
   },
 ];

@@ -1,6 +1,4 @@
-/**
- * Ways to break what nodes do together, in addition to those of catalogue.ts. They are tried with three nodes.
- */
+// Ways to break what nodes do together, in addition to those of catalogue.ts. They are tried with three nodes.
 import type { Mutant } from './mutant.ts';
 
 export const CLUSTER_MUTANTS: readonly Mutant[] = [
@@ -11,9 +9,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace:
       '    return { state: armed, effects: [persist(armed, [], true), ...sendVote(armed, from, true).effects] };',
     breaks: 'a vote is given before it is on disk',
-    nodes: 3,
-    aimed: true,
-    first: [4],
+    run: { nodes: 3, aimed: true, first: [4] },
   },
   {
     name: 'vote-for-anybody',
@@ -21,9 +17,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  if (hardState.vote !== undefined) return hardState.vote === candidate;\n',
     replace: '  if (hardState.vote !== undefined) return true;\n',
     breaks: 'a replica votes twice in a term',
-    nodes: 3,
-    aimed: true,
-    first: [8],
+    run: { nodes: 3, aimed: true, first: [8] },
   },
   {
     name: 'vote-for-shorter-log',
@@ -31,8 +25,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  return isNotBehind(last, lastId(state.log)) && isNotBehind(last, state.owed);',
     replace: '  return last.term >= 0;',
     breaks: 'a candidate that lacks what is committed is elected',
-    nodes: 3,
-    aimed: true,
+    run: { nodes: 3, aimed: true },
   },
   {
     name: 'acknowledged-before-persist',
@@ -41,9 +34,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  const match = toLogIndex(role.verified);',
     breaks: 'a follower acknowledges what is not on its disk',
     anchor: 'etcd #14370',
-    nodes: 3,
-    aimed: true,
-    first: [4],
+    run: { nodes: 3, aimed: true, first: [4] },
   },
   {
     name: 'commit-of-earlier-terms',
@@ -52,9 +43,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  if (reached <= state.commit) return unchanged(state);',
     breaks: 'entries of earlier terms are committed by counting',
     anchor: 'logcabin #44',
-    nodes: 3,
-    aimed: true,
-    first: [4],
+    run: { nodes: 3, aimed: true, first: [4] },
   },
   {
     name: 'minority-commits',
@@ -63,8 +52,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  const reached = descending[Math.max(0, Math.floor(half.length / 2) - 1)];',
     breaks: 'what fewer than half of the voters hold is committed, and confirms reads',
     anchor: 'openraft #1802',
-    nodes: 3,
-    aimed: true,
+    run: { nodes: 3, aimed: true },
   },
   {
     name: 'read-without-confirmation',
@@ -73,9 +61,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '    voter === self || role.peers.size >= 0 ? role.round : 0,',
     breaks: 'a leader of the past answers reads without asking whether it still leads',
     anchor: 'raft PR #397',
-    nodes: 3,
-    aimed: true,
-    first: [28],
+    run: { nodes: 3, aimed: true, first: [28] },
   },
   {
     name: 'read-before-own-commit',
@@ -84,9 +70,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  if (role.reads.length === 0) return unchanged(state);',
     breaks: 'a new leader answers reads before it knows what is committed',
     anchor: 'raft 3189a66',
-    nodes: 3,
-    aimed: true,
-    first: [6],
+    run: { nodes: 3, aimed: true, first: [6] },
   },
   {
     name: 'frame-checksum-ignored',
@@ -94,8 +78,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  if (stored !== found) return failure(`its checksum is ${stored}, its content gives ${found}`);',
     replace: '  if (stored !== found && frame.length === 0) return failure(`its checksum is ${stored}`);',
     breaks: 'a frame with a flipped bit is believed',
-    nodes: 3,
-    first: [5],
+    run: { nodes: 3, first: [5] },
   },
   {
     name: 'unknown-name-is-denied',
@@ -103,8 +86,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  await unlessAborted(node.latest(CATALOG_GROUP), signal);\n',
     replace: '  await unlessAborted(Promise.resolve(CATALOG_GROUP), signal);\n',
     breaks: 'a node whose catalog is behind denies databases that others have acknowledged',
-    nodes: 3,
-    aimed: true,
+    run: { nodes: 3, aimed: true },
   },
   {
     name: 'read-without-a-copy',
@@ -112,8 +94,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  if (absence !== undefined) throw absence;',
     replace: '  void absence;',
     breaks: 'a node that holds no copy answers reads from nothing',
-    nodes: 5,
-    first: [24],
+    run: { nodes: 5, first: [24] },
   },
   {
     name: 'no-lease',
@@ -121,8 +102,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '    if (nowMs < this.#renewMs) return undefined;\n',
     replace: '    if (nowMs < Number.POSITIVE_INFINITY) return undefined;\n',
     breaks: 'a node that is cut off answers from instances of which it did not hear that they are gone',
-    nodes: 3,
-    aimed: true,
+    run: { nodes: 3, aimed: true },
   },
   {
     name: 'no-fence',
@@ -130,9 +110,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: "    if (settlement.kind !== 'outcome') return undefined;\n",
     replace: "    if (settlement.kind !== 'outcome' || this.#askMs < Number.POSITIVE_INFINITY) return undefined;\n",
     breaks: 'a deletion is told while other nodes still answer from the instance',
-    nodes: 3,
-    aimed: true,
-    first: [5],
+    run: { nodes: 3, aimed: true, first: [5] },
   },
   {
     name: 'unsorted-progress',
@@ -141,8 +119,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  const descending = half.map(reachedBy);',
     breaks: 'what one voter in the middle of the list holds is taken for committed',
     anchor: 'openraft #1802',
-    nodes: 3,
-    aimed: true,
+    run: { nodes: 3, aimed: true },
   },
   {
     name: 'learners-count',
@@ -151,8 +128,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace:
       '  const { voters, learners } = state.membership;\n  const reached = quorumIndex({ ...voters, incoming: [...voters.incoming, ...learners] }, (voter) =>',
     breaks: 'what a learner holds counts for a commit',
-    nodes: 5,
-    first: [10],
+    run: { nodes: 5, first: [10] },
   },
   {
     name: 'completion-of-overwritten-entries',
@@ -162,9 +138,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       '  if (completion.term !== state.hardState.term) {\n    const isThere = termAt(state.log, completion.index) !== undefined;\n    return isThere ? { ...state, log: markPersisted(state.log, completion.index) } : undefined;\n  }\n',
     breaks: 'a completion counts for the entries that took the place of those that were written',
     anchor: 'etcd #14370',
-    nodes: 3,
-    aimed: true,
-    first: [9],
+    run: { nodes: 3, aimed: true, first: [9] },
   },
   {
     name: 'read-joins-a-round',
@@ -173,9 +147,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '  const round = isUnderWay(state, role) ? role.round : role.round + 1;\n  const added',
     breaks: 'a read is confirmed by answers to a question from before it came',
     anchor: 'raft PR #397',
-    nodes: 3,
-    aimed: true,
-    first: [10000, 110],
+    run: { nodes: 3, aimed: true, first: [10000, 110] },
   },
   {
     name: 'leads-without-a-disk',
@@ -184,7 +156,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '    if (isGap || nowMs >= 0) return;\n',
     breaks: 'a leader whose disk stands still leads on, and answers nobody',
     anchor: 'hashicorp/raft #503',
-    nodes: 3,
+    run: { nodes: 3 },
   },
   {
     name: 'change-before-own-commit',
@@ -193,8 +165,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '',
     breaks: 'a new leader changes the membership before it knows what is committed',
     anchor: 'Ongaro 2015',
-    nodes: 3,
-    first: [47],
+    run: { nodes: 3, first: [47] },
   },
   {
     name: 'terms-not-compared',
@@ -202,8 +173,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  if (previous.index > state.commit && termAt(state.log, previous.index) !== previous.term) {',
     replace: '  if (previous.index > state.commit && termAt(state.log, previous.index) === undefined) {',
     breaks: 'entries are appended behind ones of another leader',
-    nodes: 3,
-    aimed: true,
+    run: { nodes: 3, aimed: true },
   },
   {
     name: 'snapshot-over-a-conflict',
@@ -211,9 +181,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  const isHeld = last.index <= state.commit || termAt(state.log, last.index) === last.term;',
     replace: '  const isHeld = last.index <= state.commit || termAt(state.log, last.index) !== undefined;',
     breaks: 'a snapshot leaves a tail of another leader as it is, and commits it',
-    nodes: 3,
-    aimed: true,
-    first: [44],
+    run: { nodes: 3, aimed: true, first: [44] },
   },
   {
     name: 'beats-that-hide-a-change',
@@ -221,7 +189,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  isSame: (one, other) => one.commit === other.commit && one.term === other.term && one.round === other.round,',
     replace: '  isSame: (one, other) => one.commit === other.commit,',
     breaks: 'beats of another term, or of another round, are left out as repeats',
-    nodes: 3,
+    run: { nodes: 3 },
   },
   {
     name: 'difference-to-any-table',
@@ -236,8 +204,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'beats are put together from tables that were lost',
-    nodes: 3,
-    first: [1],
+    run: { nodes: 3, first: [1] },
   },
   {
     name: 'wiped-node-keeps-its-number',
@@ -246,8 +213,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace:
       "    const former = this.list().find(({ name, state }) => name === registration.name && state === 'active');\n    if (known === undefined && former !== undefined) this.#byStore.delete(former.storeId);\n    const number = known?.node ?? former?.node ?? this.#next;",
     breaks: 'a voter that has forgotten its votes and its log goes on as the same voter',
-    nodes: 3,
-    first: [45],
+    run: { nodes: 3, first: [45] },
   },
   {
     name: 'raised-over-old-nodes',
@@ -262,7 +228,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'entries are written that some nodes cannot read',
-    nodes: 3,
+    run: { nodes: 3 },
   },
   {
     name: 'removed-and-never-told',
@@ -270,8 +236,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '      silent = isLed() ? 0 : silent + 1;\n',
     replace: '      silent = isLed() || silent >= 0 ? 0 : silent + 1;\n',
     breaks: 'a node that was away while it was removed runs on without a vote',
-    nodes: 5,
-    first: [3],
+    run: { nodes: 5, first: [3] },
   },
   {
     name: 'values-drawn-at-apply',
@@ -287,7 +252,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'each replica makes up a part of what it stores',
-    nodes: 3,
+    run: { nodes: 3 },
   },
   {
     name: 'applied-above-its-level',
@@ -318,7 +283,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'an entry of an unknown feature level is applied',
-    nodes: 3,
+    run: { nodes: 3 },
   },
   {
     name: 'holder-that-was-restarted',
@@ -328,9 +293,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       '      const shown = known.chosen === holder.node ? undefined : this.#shownOf(where, asked);\n' +
       '      const attempt = await traced(asked, { holder, shown, isAfterLost }, ask);\n',
     breaks: 'whoever has answered reads for another node is not asked for as much when it begins again',
-    nodes: 5,
-    aimed: true,
-    first: [37],
+    run: { nodes: 5, aimed: true, first: [37] },
   },
   {
     name: 'relayed-without-a-floor',
@@ -338,9 +301,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '    return isWrite || revision === 0 ? undefined : { databaseId, revision };\n',
     replace: '    return isWrite && revision > 0 ? { databaseId, revision } : undefined;\n',
     breaks: 'holders are asked for whatever they have, though another one has shown more',
-    nodes: 5,
-    aimed: true,
-    first: [37],
+    run: { nodes: 5, aimed: true, first: [37] },
   },
   {
     name: 'refusal-behind-a-lost-answer',
@@ -348,8 +309,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '      const isAfterLost = asked.isWrite && lostBy !== undefined;\n',
     replace: '      const isAfterLost = asked.isWrite && lostBy !== undefined && holders.length < 0;\n',
     breaks: 'a write is refused by whoever is asked next, and the one before has committed it',
-    nodes: 5,
-    first: [29],
+    run: { nodes: 5, first: [29] },
   },
   {
     name: 'copy-behind-what-was-relayed',
@@ -357,9 +317,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '    if (this.#catalog.has(group)) this.#revisions.show(group, revision);\n',
     replace: '    if (!this.#catalog.has(group)) this.#revisions.show(group, revision);\n',
     breaks: 'a node that gets a copy of its own shows less than it has relayed',
-    nodes: 5,
-    aimed: true,
-    first: [1],
+    run: { nodes: 5, aimed: true, first: [1] },
   },
   {
     name: 'next-copy-behind-the-last',
@@ -367,9 +325,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '    this.#shown.set(group, answered);\n',
     replace: '    if (answered < 0) this.#shown.set(group, answered);\n',
     breaks: 'a node that has given its copy up shows less by another one than it has shown by that',
-    nodes: 5,
-    aimed: true,
-    first: [1],
+    run: { nodes: 5, aimed: true, first: [1] },
   },
   {
     name: 'refounded-without-the-tail',
@@ -381,9 +337,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       '    writeLog(writer, { ...own, entries: own.entries.filter(({ index: at }) => at <= applied.index) });\n' +
       '  }\n',
     breaks: 'a cluster that begins with what one node holds lacks what its log held behind what was applied',
-    nodes: 5,
-    aimed: true,
-    first: [9],
+    run: { nodes: 5, aimed: true, first: [9] },
   },
   {
     name: 'refounded-under-the-same-id',
@@ -398,9 +352,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'another history goes on under the id of the one before',
-    nodes: 5,
-    aimed: true,
-    first: [9],
+    run: { nodes: 5, aimed: true, first: [9] },
   },
   {
     name: 'refounded-before-its-log',
@@ -415,9 +367,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'a power failure leaves the store of another cluster with the log of the one before',
-    nodes: 5,
-    aimed: true,
-    first: [19, 57],
+    run: { nodes: 5, aimed: true, first: [19, 57] },
   },
   {
     name: 'end-told-with-the-batch-before',
@@ -432,9 +382,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'what ends is told with the batch before it, and again with its own: rows of the next copy are cleared',
-    nodes: 5,
-    aimed: true,
-    first: [20023],
+    run: { nodes: 5, aimed: true, first: [20023] },
   },
   {
     name: 'sleeps-through-an-election',
@@ -442,8 +390,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '        if (rows.restingCount === 0 || nowMs < this.#endOf(rows)) continue;\n',
     replace: '        if (rows.restingCount >= 0) continue;\n',
     breaks: 'whoever rests upon what a node says is not woken when that is silent',
-    nodes: 3,
-    first: [1],
+    run: { nodes: 3, first: [1] },
   },
   {
     name: 'leads-unheard',
@@ -451,8 +398,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '      for (const rows of [beats, answers]) {\n        if (rows.restingCount === 0',
     replace: '      for (const rows of [beats, answers].slice(0, 1)) {\n        if (rows.restingCount === 0',
     breaks: 'a leader at rest goes on leading though nobody answers it',
-    nodes: 3,
-    first: [2],
+    run: { nodes: 3, first: [2] },
   },
   {
     name: 'rests-before-all-answer',
@@ -460,8 +406,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: 'if (this.#answering?.has(to) !== true || placeOf(nodeOf(to)).saysBeats.isFull) return;',
     replace: 'if (placeOf(nodeOf(to)).saysBeats.isFull) return;',
     breaks: 'a leader rests while nobody would notice that a member is silent',
-    nodes: 3,
-    first: [15],
+    run: { nodes: 3, first: [15] },
   },
   {
     name: 'lead-that-nobody-hears',
@@ -469,7 +414,6 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: "      if (said.message.kind === 'beat')\n        this.#refrain(",
     replace: "      if (said.message.kind === 'beat' && this.#saidMs === -1)\n        this.#refrain(",
     breaks: 'a leader at rest counts on its node, which says its beats to nobody',
-    nodes: 3,
-    first: [2],
+    run: { nodes: 3, first: [2] },
   },
 ];

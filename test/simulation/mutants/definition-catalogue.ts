@@ -8,8 +8,7 @@ export const DEFINITION_MUTANTS: readonly Mutant[] = [
     find: '    name.last += 1;\n',
     replace: '    name.last = 1 + Math.max(0, ...name.versions.keys());\n',
     breaks: 'a version gets the number of one that was deleted',
-    nodes: 3,
-    definitions: true,
+    run: { nodes: 3, definitions: true },
   },
   {
     name: 'bytes-removed-while-named',
@@ -17,8 +16,7 @@ export const DEFINITION_MUTANTS: readonly Mutant[] = [
     find: '      if (blob.versionCount === 0) removed.push(',
     replace: '      if (blob.versionCount <= 1) removed.push(',
     breaks: 'a component loses its bytes while one version names it still',
-    nodes: 3,
-    definitions: true,
+    run: { nodes: 3, definitions: true },
   },
   {
     name: 'status-forgotten',
@@ -26,8 +24,7 @@ export const DEFINITION_MUTANTS: readonly Mutant[] = [
     find: '    if (isNew) name.versions.set(version, { ...before, status });\n',
     replace: '    if (isNew && status.active) name.versions.set(version, { ...before, status });\n',
     breaks: 'a version that was acknowledged as inactive stays active',
-    nodes: 3,
-    definitions: true,
+    run: { nodes: 3, definitions: true },
   },
   {
     name: 'bytes-before-their-removal',
@@ -36,8 +33,6 @@ export const DEFINITION_MUTANTS: readonly Mutant[] = [
     replace:
       '    const key = this.#reader.keys.componentPart(digestBytes(blob.digest), part).slice();\n    this.#pending.unshift({ key, value: row.take() });\n',
     breaks: 'a component that is removed and brought again within a batch is lost',
-    nodes: 3,
-    definitions: true,
-    first: [14],
+    run: { nodes: 3, definitions: true, first: [14] },
   },
 ];

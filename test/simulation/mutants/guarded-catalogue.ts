@@ -1,6 +1,4 @@
-/**
- * Ways to break the node where several places keep one promise: all of them are broken, as none alone would show.
- */
+// Ways to break the node where several places keep one promise: all of them are broken, as none alone would show.
 import type { Mutant } from './mutant.ts';
 
 export const GUARDED_MUTANTS: readonly Mutant[] = [
@@ -18,8 +16,7 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     ],
     breaks: 'a second snapshot is begun while the first is installed',
     anchor: 'etcd #18055',
-    nodes: 3,
-    aimed: true,
+    run: { nodes: 3, aimed: true },
   },
   {
     name: 'hole-accepted',
@@ -47,8 +44,7 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'a log is gone on with that lacks a segment in its middle',
-    cuts: true,
-    first: [4],
+    run: { cuts: true, first: [4] },
   },
   {
     name: 'store-behind-its-checkpoint',
@@ -63,7 +59,7 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'a store that has lost what its checkpoint stands for is gone on with',
-    cuts: true,
+    run: { cuts: true },
   },
   {
     name: 'kept-for-members-for-ever',
@@ -71,12 +67,7 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     find: "    step(group, { kind: 'applied', index, retainedBytesMax: 0 });\n",
     replace: '    void step;\n',
     breaks: 'what a leader keeps for members counts against a write for as long as nothing else is written',
-    nodes: 3,
-    lanes: true,
-    definitions: true,
-    times: true,
-    cuts: true,
-    first: [1140],
+    run: { nodes: 3, lanes: true, definitions: true, times: true, cuts: true, first: [1140] },
   },
   {
     name: 'lost-copy-taken-for-ended',
@@ -84,11 +75,6 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     find: '    if (!isMarked(group)) throw',
     replace: '    if (group < 0 && !isMarked(group)) throw',
     breaks: 'a node whose store has lost a copy ends its log, and votes without what it has acknowledged',
-    nodes: 3,
-    lanes: true,
-    definitions: true,
-    times: true,
-    cuts: true,
-    first: [122, 37],
+    run: { nodes: 3, lanes: true, definitions: true, times: true, cuts: true, first: [122, 37] },
   },
 ];

@@ -1,7 +1,5 @@
-/**
- * Ways to break what lies between two nodes: lanes of src/transport/peer, and what a node does that has too much to do.
- * They are looked for with the real lanes, over simulated sockets.
- */
+// Ways to break what lies between two nodes: lanes of src/transport/peer, and what a node does that has too much to do.
+// They are looked for with the real lanes, over simulated sockets.
 import type { Mutant } from './mutant.ts';
 
 export const LANE_MUTANTS: readonly Mutant[] = [
@@ -11,9 +9,7 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     find: '      if (this.#rest === undefined) this.#wire.resume();\n',
     replace: '',
     breaks: 'a node that had too much to do reads no more appends when it has done it',
-    nodes: 3,
-    lanes: true,
-    first: [8],
+    run: { nodes: 3, lanes: true, first: [8] },
   },
   {
     name: 'head-that-is-believed',
@@ -21,9 +17,7 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     find: '  return reader.u32le() === ~length >>> 0 ? length : undefined;',
     replace: '  return reader.u32le() >= 0 ? length : undefined;',
     breaks: 'a turned bit in the length of a record makes all that follows a part of it',
-    nodes: 3,
-    aimed: true,
-    lanes: true,
+    run: { nodes: 3, aimed: true, lanes: true },
   },
   {
     name: 'greeting-that-is-believed',
@@ -31,10 +25,7 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     find: "  if (!isWhole(bytes)) return failure('the greeting is damaged');\n",
     replace: '',
     breaks: 'a turned bit in a greeting makes a connection of which nothing is taken',
-    nodes: 3,
-    aimed: true,
-    lanes: true,
-    first: [6],
+    run: { nodes: 3, aimed: true, lanes: true, first: [6] },
   },
   {
     name: 'connection-without-an-end',
@@ -42,9 +33,7 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     find: '    wire.destroy(new Error(`it has not answered for ${this.#options.limits.pingTimeoutMs} ms`));\n',
     replace: '    void wire;\n',
     breaks: 'a connection through which nothing gets is kept',
-    nodes: 3,
-    aimed: true,
-    lanes: true,
+    run: { nodes: 3, aimed: true, lanes: true },
   },
   {
     name: 'read-before-its-turn',
@@ -59,9 +48,7 @@ export const LANE_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'what arrives while a frame is being taken is read before what came with that',
-    nodes: 3,
-    lanes: true,
-    first: [2],
+    run: { nodes: 3, lanes: true, first: [2] },
   },
   {
     name: 'frame-of-another-incarnation',
@@ -76,8 +63,6 @@ export const LANE_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'what is for a node that was there before is taken by the one that listens there now',
-    nodes: 3,
-    lanes: true,
-    first: [10],
+    run: { nodes: 3, lanes: true, first: [10] },
   },
 ];

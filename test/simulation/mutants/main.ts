@@ -95,14 +95,15 @@ async function judge(mutant: Mutant, copy: string): Promise<Verdict> {
 
 async function simulate(mutant: Mutant, copy: string): Promise<Verdict> {
   const beganMs = performance.now();
+  const { nodes = 1, first, ...modes } = mutant.run ?? {};
   const { status, lines } = await run(copy, [
     '--seeds',
     seeds,
     '--nodes',
-    String(mutant.nodes ?? 1),
+    String(nodes),
     '--until-failure',
-    ...MODES.flatMap((mode) => (mutant[mode] === true ? [`--${mode}`] : [])),
-    ...(mutant.first === undefined ? [] : ['--first', mutant.first.join(',')]),
+    ...MODES.flatMap((mode) => (modes[mode] === true ? [`--${mode}`] : [])),
+    ...(first === undefined ? [] : ['--first', first.join(',')]),
   ]);
   const seconds = (performance.now() - beganMs) / 1000;
   if (status === 0) return { mutant, isKilled: false, how: `survives ${seeds} seeds`, seconds };

@@ -8,18 +8,15 @@ export interface Edit {
   readonly replace: string;
 }
 
-/** The modes are what of the simulation it takes. */
-export interface Mutant extends Edit, Modes {
+export interface Mutant extends Edit {
   readonly name: string;
   readonly breaks: string;
   /** What has to be broken as well, because either of several places keeps the promise. */
   readonly and?: readonly Edit[];
   /** A real bug of the same kind elsewhere. */
   readonly anchor?: string;
-  /** How many nodes it takes; one when it is not said. */
-  readonly nodes?: number;
-  /** Seeds that have the rare faults that it takes; they are tried first. */
-  readonly first?: readonly number[];
+  /** Options of the simulation: modes, nodes (1 by default), and seeds with the rare faults, which come first. */
+  readonly run?: Modes & { readonly nodes?: number; readonly first?: readonly number[] };
 }
 
 /** What looks like a mutant and breaks no promise. */

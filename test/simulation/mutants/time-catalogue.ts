@@ -8,9 +8,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     find: '    (end === undefined || compareInstants(instant, end) <= 0)\n',
     replace: '    (end === undefined || compareInstants(instant, end) < 0)\n',
     breaks: 'what takes effect at the very end of a range is left out',
-    nodes: 3,
-    times: true,
-    first: [3],
+    run: { nodes: 3, times: true, first: [3] },
   },
   {
     name: 'ties-of-times-reversed',
@@ -18,8 +16,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     find: '    left.revision - right.revision ||\n',
     replace: '    right.revision - left.revision ||\n',
     breaks: 'what takes effect at the same time comes in the order of nobody',
-    nodes: 3,
-    times: true,
+    run: { nodes: 3, times: true },
   },
   {
     name: 'recorded-at-the-time-left-out',
@@ -27,8 +24,6 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     find: '  while (revision < last && page.recordedTimeMs(revision + 1) <= timeMs) revision++;\n',
     replace: '  while (revision < last && page.recordedTimeMs(revision + 1) < timeMs) revision++;\n',
     breaks: 'a database as it was at a time lacks what was recorded at that time',
-    nodes: 3,
-    times: true,
-    first: [21],
+    run: { nodes: 3, times: true, first: [21] },
   },
 ];

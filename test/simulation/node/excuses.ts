@@ -1,9 +1,7 @@
-/**
- * What the world did to a node that explains why its process has ended, told apart as finely as faults are: a failed
- * call excuses a failure that goes back to that very call, a spoiled file one that names the file, a spoiled row one
- * that finds it, and a store that was cut one that says so. Whatever else ends a process is a fault of the node, a
- * broken invariant always, however much is damaged besides.
- */
+// What the world did to a node that explains why its process has ended, told apart as finely as faults are: a failed
+// call excuses a failure that goes back to that very call, a spoiled file one that names the file, a spoiled row one
+// that finds it, and a store that was cut one that says so. Whatever else ends a process is a fault of the node, a
+// broken invariant always, however much is damaged besides.
 import { DatabaseError } from '#base';
 import { StorageFailure } from '#storage';
 import type { SimDisk } from '../disk/sim-disk.ts';

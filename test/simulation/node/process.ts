@@ -1,7 +1,5 @@
-/**
- * One process of a simulated node, from its start to its end: the real parts, put together as `startNode` and the
- * threads do it, over simulated threads, disk, store, clocks and randomness.
- */
+// One process of a simulated node, from its start to its end: the real parts, put together as `startNode` and the
+// threads do it, over simulated threads, disk, store, clocks and randomness.
 import { type GroupId, type NodeId, type Revision, toNodeId, toRevision } from '#base';
 import {
   type CoreLimits,

@@ -1,7 +1,5 @@
-/**
- * The seat of one process in a cluster: who its store is, how it reaches the others, and what its core is told of both.
- * The parts are the real ones (own-identity.ts, peer/join.ts, peer/reach.ts, spread.ts), as the real threads join them.
- */
+// The seat of one process in a cluster: who its store is, how it reaches the others, and what its core is told of both.
+// The parts are the real ones (own-identity.ts, peer/join.ts, peer/reach.ts, spread.ts), as the real threads join them.
 import { type Address, CATALOG_GROUP, DatabaseError, NO_BYTES } from '#base';
 import {
   type ClientAddresses,

@@ -1,7 +1,5 @@
-/**
- * The front of a simulated node: the real one, which counts whom it has not answered yet, and whose clients write as
- * the level of the cluster has it.
- */
+// The front of a simulated node: the real one, which counts whom it has not answered yet, and whose clients write as
+// the level of the cluster has it.
 import { type DatabaseId, type GroupId, LEVELS } from '#base';
 import { FrontNode, type Node } from '#cluster';
 

@@ -1,7 +1,5 @@
-/**
- * The link between the front of a simulated node and its core: the messages of the real threads, packed, given away
- * and unpacked (command-message.ts, report-message.ts), with delays of their own either way.
- */
+// The link between the front of a simulated node and its core: the messages of the real threads, packed, given away
+// and unpacked (command-message.ts, report-message.ts), with delays of their own either way.
 import type { CoreRuntime } from '#cluster';
 import type { DiskLevel } from '#storage';
 import type { MeasureGatherer } from '../../../src/cluster/front/observer.ts';

@@ -1,8 +1,6 @@
-/**
- * The log of a simulated node: the real one (src/storage), on a thread of its own that is simulated, over a simulated
- * disk. As log-worker.ts does it: buffers change hands; a batch is what has arrived when the disk is free, and what
- * arrives while it is written and synced waits for the next one; each batch has a completion of its own.
- */
+// The log of a simulated node: the real one (src/storage), on a thread of its own that is simulated, over a simulated
+// disk. As log-worker.ts does it: buffers change hands; a batch is what has arrived when the disk is free, and what
+// arrives while it is written and synced waits for the next one; each batch has a completion of its own.
 import { assert } from '#base';
 import {
   type BatchId,

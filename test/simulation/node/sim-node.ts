@@ -1,10 +1,8 @@
-/**
- * A node of the simulated cluster: a machine with a disk, a store and clocks that outlive its processes, and somebody
- * who starts the next process when one has ended, as Kubernetes does.
- *
- * It judges every end of a process: one that nobody caused, and a refusal to start on a disk that did nothing wrong,
- * are faults of the node.
- */
+// A node of the simulated cluster: a machine with a disk, a store and clocks that outlive its processes, and somebody
+// who starts the next process when one has ended, as Kubernetes does.
+//
+// It judges every end of a process: one that nobody caused, and a refusal to start on a disk that did nothing wrong,
+// are faults of the node.
 import type { Release } from '../../support/cluster/replica-world.ts';
 import { SimDisk } from '../disk/sim-disk.ts';
 import { type OpenStore, SimStore } from '../disk/sim-store.ts';
@@ -223,10 +221,7 @@ export class SimNode {
     return this.#refusals;
   }
 
-  /**
-   * The next process runs this release; one that runs another ends in order, or at once while it starts. It may be a
-   * mistake, because the release does not know the level that the node finds.
-   */
+  /** The next process runs this release; another one is drained, or killed while it starts. It may be a mistake. */
   runs(release: Release, { isMistaken = false }: { readonly isMistaken?: boolean } = {}): void {
     if (isMistaken) this.#mistaken = release;
     else if (this.#mistaken === release) this.#mistaken = undefined;

@@ -1,7 +1,5 @@
-/**
- * Requests of a simulated node for databases of which it holds no copy. The real Relay says whom to ask, how often, and
- * for how much; how a request and its answer are carried is here, as src/transport/grpc/relay-call.ts does it.
- */
+// Requests of a simulated node for databases of which it holds no copy. The real Relay says whom to ask, how often, and
+// for how much; how a request and its answer are carried is here, as src/transport/grpc/relay-call.ts does it.
 import { DatabaseError } from '#base';
 import { type DatabaseDescription, type Holder, isFatal, type Shown } from '#service';
 import { type Asking, type Attempt, isUntried, Relay } from '../../../src/transport/relay.ts';

@@ -1,7 +1,5 @@
-/**
- * The network between nodes: who can be reached where, ways that are closed in one direction, and frames that get lost,
- * come late, twice, in another order, or with a bit flipped. It carries bytes; what they mean is for the ends of it.
- */
+// The network between nodes: who can be reached where, ways that are closed in one direction, and frames that get lost,
+// come late, twice, in another order, or with a bit flipped. It carries bytes; what they mean is for the ends of it.
 import type { JoinReply, JoinRequest, Lane } from '#cluster';
 import type { Wire } from '../../../src/transport/peer/wire.ts';
 import type { Isolate } from '../engine/isolate.ts';
@@ -121,9 +119,7 @@ export class PeerExchange {
     this.#closed.clear();
   }
 
-  /**
-   * Cuts the way from one to the other, whoever else cuts or opens it, until the function that is returned is called.
-   */
+  /** Cuts the way from one to the other until the returned function is called, whoever else opens it. */
   cut(from: string, to: string): () => void {
     const way = `${from} ${to}`;
     this.#cuts.set(way, (this.#cuts.get(way) ?? 0) + 1);

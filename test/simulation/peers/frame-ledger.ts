@@ -1,8 +1,6 @@
-/**
- * Holds what lanes hand on against what they were given: each frame as it was sent, to whom it is for, and those of a
- * lane from one node to another in their order, each once (src/cluster/peer/links.ts). Reads headers by
- * docs/formats/peer-frames.md.
- */
+// Holds what lanes hand on against what they were given: each frame as it was sent, to whom it is for, and those of a
+// lane from one node to another in their order, each once (src/cluster/peer/links.ts). Reads headers by
+// docs/formats/peer-frames.md.
 import type { Lane, NodePlace } from '#cluster';
 
 /** `changed` is no harm where the frame is refused. */

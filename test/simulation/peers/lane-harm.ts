@@ -1,7 +1,5 @@
-/**
- * What may happen to connections between nodes that aims at what others are read by. A bit that turns anywhere mostly
- * turns in a frame, which costs that frame; what is said in few bytes, or first, is what a whole connection hangs on.
- */
+// What may happen to connections between nodes that aims at what others are read by. A bit that turns anywhere mostly
+// turns in a frame, which costs that frame; what is said in few bytes, or first, is what a whole connection hangs on.
 import type { Rng } from '../engine/random.ts';
 
 /** Shares of what each may hit. */
@@ -10,10 +8,7 @@ export interface LaneHarm {
   readonly fewShare: number;
   /** Of what either end says first. */
   readonly firstShare: number;
-  /**
-   * Of the pieces that arrive: from then on nothing gets through in either direction, and nobody is told, however well
-   * both machines are. So do firewalls that have forgotten a connection.
-   */
+  /** Share of pieces after which nothing gets through in either direction, silently, as behind a firewall. */
   readonly holeShare: number;
   /** Of the pieces that arrive: the connection is reset behind it. */
   readonly resetShare: number;

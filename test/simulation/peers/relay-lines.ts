@@ -1,10 +1,7 @@
-/**
- * Connections between processes for requests that one node passes on to another, as HTTP/2 over TCP has them: what is
- * sent keeps its order, what is lost is sent again, and a way that is closed swallows everything from then on. Whoever
- * waits asks again and again whether the other process is there, by the same times as
- * src/transport/grpc/relay-connections.ts.
- */
-
+// Connections between processes for requests that one node passes on to another, as HTTP/2 over TCP has them: what is
+// sent keeps its order, what is lost is sent again, and a way that is closed swallows everything from then on. Whoever
+// waits asks again and again whether the other process is there, by the same times as
+// src/transport/grpc/relay-connections.ts.
 import type { Isolate } from '../engine/isolate.ts';
 import type { SimService } from '../node/sim-service.ts';
 import type { PeerExchange } from './exchange.ts';

@@ -1,11 +1,9 @@
-/**
- * The links of one simulated process as they are in a real one (src/transport/peer): lanes with records, greetings,
- * questions and pauses, over simulated sockets (sim-wire.ts). What stores ask who join is carried as in sim-links.ts.
- *
- * Every frame that is handed on must be one that the other end has sent, bit for bit, or be refused; it must be for
- * this process, and behind those that were sent before it (frame-ledger.ts). A connection whose greeting or answer was
- * turned on its way must not be used.
- */
+// The links of one simulated process as they are in a real one (src/transport/peer): lanes with records, greetings,
+// questions and pauses, over simulated sockets (sim-wire.ts). What stores ask who join is carried as in sim-links.ts.
+//
+// Every frame that is handed on must be one that the other end has sent, bit for bit, or be refused; it must be for
+// this process, and behind those that were sent before it (frame-ledger.ts). A connection whose greeting or answer was
+// turned on its way must not be used.
 import {
   type JoinReply,
   type JoinRequest,

@@ -1,8 +1,6 @@
-/**
- * The links of one simulated process, behind the port that gRPC stands behind in a real one
- * (src/cluster/peer/links.ts): connections that are dialled, break and are dialled again, with bounded lanes; and
- * questions of stores that join.
- */
+// The links of one simulated process, behind the port that gRPC stands behind in a real one
+// (src/cluster/peer/links.ts): connections that are dialled, break and are dialled again, with bounded lanes; and
+// questions of stores that join.
 import type { JoinReply, JoinRequest, Lane, NodeId, OpenPeerLinks, Peer, PeerLinksOptions } from '#cluster';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Letter, PeerExchange, Station } from './exchange.ts';
@@ -39,9 +37,7 @@ const BACKOFF_LAST_US = 3_000_000;
 /** Without an answer for so long, a connection counts as lost. */
 const PING_US = 3_000_000;
 const LANE_BYTES_MAX = 256 * 1024;
-/**
- * Place of the kind of content in a frame (docs/formats/peer-frames.md), and the kind that holds requests of clients.
- */
+/** Offset of the kind in a frame (docs/formats/peer-frames.md), and the kind of forwarded requests. */
 const KIND_AT = 9;
 const FORWARDS = 2;
 

@@ -1,10 +1,8 @@
-/**
- * The sockets of the lanes of one simulated process: what a socket of Node does, over the ways of wire-way.ts. The
- * lanes themselves are those of src/transport/peer.
- *
- * A thread hears of what has happened to a connection when it reads or writes. When a process ends its system closes
- * its connections; when a machine loses its power nobody does, and what is sent to it later is answered with a reset.
- */
+// The sockets of the lanes of one simulated process: what a socket of Node does, over the ways of wire-way.ts. The
+// lanes themselves are those of src/transport/peer.
+//
+// A thread hears of what has happened to a connection when it reads or writes. When a process ends its system closes
+// its connections; when a machine loses its power nobody does, and what is sent to it later is answered with a reset.
 import type { Address } from '#base';
 import type { LaneWorld, Wire } from '../../../src/transport/peer/wire.ts';
 import type { Isolate } from '../engine/isolate.ts';

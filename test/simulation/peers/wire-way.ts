@@ -1,14 +1,12 @@
-/**
- * One way of a simulated connection of TCP: bytes in order, each once, in pieces of any size.
- *
- * ```
- *   written ──> waiting ──> taken by the system ──> under way ──> arrived, not read
- *               (done is called here) └──── SENT_BYTES_MAX ────┘  └ READ_BYTES_MAX ┘
- * ```
- * What is lost is sent again, and what follows waits for it. Whoever does not read closes the window, and then whoever
- * sends is not rid of its bytes. Machines do this by themselves, whatever their threads do; a machine without power
- * does nothing.
- */
+// One way of a simulated connection of TCP: bytes in order, each once, in pieces of any size.
+//
+// ```
+//   written ──> waiting ──> taken by the system ──> under way ──> arrived, not read
+//               (done is called here) └──── SENT_BYTES_MAX ────┘  └ READ_BYTES_MAX ┘
+// ```
+// What is lost is sent again, and what follows waits for it. Whoever does not read closes the window, and then whoever
+// sends is not rid of its bytes. Machines do this by themselves, whatever their threads do; a machine without power
+// does nothing.
 import { concatBytes } from '#base';
 import type { Simulator } from '../engine/simulator.ts';
 import type { PeerExchange } from './exchange.ts';

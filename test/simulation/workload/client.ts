@@ -1,8 +1,6 @@
-/**
- * A client: thinks, asks, and remembers what it was told, to ask for it again. What it does next depends on its own
- * stream of random numbers and on the answers, and aims at contention: few databases, constraints around the latest
- * revision, repeats of transaction ids while the first attempt may still be under way, deletes under running work.
- */
+// A client: thinks, asks, and remembers what it was told, to ask for it again. What it does next depends on its own
+// stream of random numbers and on the answers, and aims at contention: few databases, constraints around the latest
+// revision, repeats of transaction ids while the first attempt may still be under way, deletes under running work.
 import type { Rng } from '../engine/random.ts';
 import type { At, CallKind, Calls, Operation } from '../history.ts';
 import { Sketches } from './sketches.ts';

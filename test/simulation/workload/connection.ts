@@ -1,8 +1,6 @@
-/**
- * A client's way to a cluster: one call after the other, each with a time limit, over a network that may lose it either
- * way, to a process that may die under it, and that has another one answer what it holds no copy of. Whoever gets no
- * answer from a node, or is sent away, turns to another one. Fills the history.
- */
+// A client's way to a cluster: one call after the other, each with a time limit, over a network that may lose it either
+// way, to a process that may die under it, and that has another one answer what it holds no copy of. Whoever gets no
+// answer from a node, or is sent away, turns to another one. Fills the history.
 import { DatabaseError } from '#base';
 import type { DefinitionEntry } from '#model';
 import { isFatal } from '#service';

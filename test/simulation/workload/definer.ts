@@ -1,7 +1,5 @@
-/**
- * Defines, changes and deletes components of databases: few names and small components, so that several meet in them.
- * What is proposed are the entries themselves, for whoever publishes looks at real components first.
- */
+// Defines, changes and deletes components of databases: few names and small components, so that several meet in them.
+// What is proposed are the entries themselves, for whoever publishes looks at real components first.
 import { type DefinitionEntry, MAINTENANCE_MODES, toVersionNumber } from '#model';
 import { DEFINITIONS, partOf, SMALL_BLOBS } from '../../support/definition-entries.ts';
 import type { Rng } from '../engine/random.ts';

@@ -1,7 +1,5 @@
-/**
- * A subscriber: follows a database by a selector, and after each end takes up where it was: behind the last event or
- * heartbeat that it got, as long as the instance is the same.
- */
+// A subscriber: follows a database by a selector, and after each end takes up where it was: behind the last event or
+// heartbeat that it got, as long as the instance is the same.
 import { DatabaseError, toRevision } from '#base';
 import type { Position, Selector } from '#model';
 import { isFatal, type SubscribeRequest, type SubscriptionItem } from '#service';

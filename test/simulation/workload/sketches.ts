@@ -1,6 +1,4 @@
-/**
- * What clients make up: few names, streams, types, subjects and ids, so that whatever they do meets what others do.
- */
+// What clients make up: few names, streams, types, subjects and ids, so that whatever they do meets what others do.
 import { instantFromMs, toRevision } from '#base';
 import { ALL, and, type Constraint, type EventQuery, NO_SUBJECT, or, type Selector, term } from '#model';
 import type { Rng } from '../engine/random.ts';

@@ -1,8 +1,6 @@
-/**
- * Cairn as a client sees it, whichever interface it speaks: the same cases run over gRPC and over HTTP through this.
- *
- * Requests are the JSON that HTTP takes; the gRPC driver translates them. Answers are what both interfaces promise.
- */
+// Cairn as a client sees it, whichever interface it speaks: the same cases run over gRPC and over HTTP through this.
+//
+// Requests are the JSON that HTTP takes; the gRPC driver translates them. Answers are what both interfaces promise.
 
 /** A CloudEvent in the JSON format, well-formed or not. */
 export type JsonEvent = Readonly<Record<string, unknown>>;

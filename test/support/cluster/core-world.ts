@@ -1,7 +1,5 @@
-/**
- * One node in one thread, on a disk that forgets: the core over the log and the store in memory, the front over the
- * core, and crashes between any two moments.
- */
+// One node in one thread, on a disk that forgets: the core over the log and the store in memory, the front over the
+// core, and crashes between any two moments.
 import { type Clock, type GroupId, LEVELS, type LevelRange, toGroupId, toNodeId } from '#base';
 import {
   type CoreLimits,

@@ -1,7 +1,5 @@
-/**
- * A store in memory that loses what was not synced, batch by batch and in any combination: LevelDB's worst after a
- * power failure (a synced batch may survive while an earlier unsynced one does not).
- */
+// A store in memory that loses what was not synced, batch by batch and in any combination: LevelDB's worst after a
+// power failure (a synced batch may survive while an earlier unsynced one does not).
 import { assert } from '#base';
 import { type KvBatch, type KvRange, type KvRangeOptions, type KvStore, type KvWriteOptions, memoryKv } from '#kv';
 import { type Operation, RecordedBatch, replay } from '../recorded-batch.ts';

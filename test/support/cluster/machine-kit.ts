@@ -16,10 +16,7 @@ export const databaseKit: {
   readonly storedRevision: (kv: KvReader, group: GroupId) => Revision;
 } = {
   machines: databaseMachines,
-  /**
-   * The payload of a transaction that carries a text, and is known by it or by another name. Every third text has a
-   * constraint by prefix, for which the machine must look into the store.
-   */
+  /** Payload of a transaction with a text; every third text has a constraint by prefix, which reads the store. */
   payload: (text, name = text) =>
     encodeTransactPayload({
       transactionId: nativeSha256([encodeUtf8(name)]).subarray(0, 16),

@@ -1,7 +1,5 @@
-/**
- * A log in memory that loses what was not synced. Synchronous with its test: `sync` makes queued batches durable, or
- * (automatic) a microtask does so after each append, as a very fast disk would.
- */
+// A log in memory that loses what was not synced. Synchronous with its test: `sync` makes queued batches durable, or
+// (automatic) a microtask does so after each append, as a very fast disk would.
 import { assert, type GroupId, toLogIndex, toRevision, toTerm, unreachable } from '#base';
 import type { BatchId, EncodedRecords, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from '#storage';
 import { GroupLedger } from '../../../src/storage/group-ledger.ts';

@@ -1,9 +1,7 @@
-/**
- * A network between cores: frames are encoded, delayed, lost, doubled and cut off, and decoded at the other end.
- *
- * It has neither time nor chance of its own: whoever builds it says when work runs and draws its numbers, so that a
- * test in one thread and a simulation under a virtual clock can both use it.
- */
+// A network between cores: frames are encoded, delayed, lost, doubled and cut off, and decoded at the other end.
+//
+// It has neither time nor chance of its own: whoever builds it says when work runs and draws its numbers, so that a
+// test in one thread and a simulation under a virtual clock can both use it.
 import type { Crc32, NodeId } from '#base';
 import type { Envelope, ForwardItem, OutgoingFrame, Peers, SnapshotLetter } from '#cluster';
 import { type HeardTables, PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';

@@ -1,8 +1,6 @@
-/**
- * The releases that come after this one, as far as levels matter: each knows one level more, at which transactions have
- * another format, and writes that only when the cluster is at that level. The second of them knows this one's level no
- * more.
- */
+// The releases that come after this one, as far as levels matter: each knows one level more, at which transactions have
+// another format, and writes that only when the cluster is at that level. The second of them knows this one's level no
+// more.
 import { LEVEL_FIRST, LEVELS, type LevelRange } from '#base';
 import type { Machine } from '#cluster';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';

@@ -1,8 +1,6 @@
-/**
- * Several nodes in one thread, each with a core, a front, a log and a store that forget, over a network that loses:
- * time is passed by the test, and between two moments of it everything that can run does.
- */
-import { type GroupId, LEVELS, type LevelRange, type NodeId, toNodeId } from '#base';
+// Several nodes in one thread, each with a core, a front, a log and a store that forget, over a network that loses:
+// time is passed by the test, and between two moments of it everything that can run does.
+import { CATALOG_GROUP, type GroupId, LEVELS, type LevelRange, type NodeId, toNodeId } from '#base';
 import {
   type ClusterPorts,
   type CoreLimits,
@@ -365,4 +363,24 @@ function noted(): void {}
 /** Lets everything that is ready to run do so. */
 async function quiet(): Promise<void> {
   for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Three nodes with a database, and who leads it and the catalog. */
+export interface Trio {
+  readonly world: ReplicaWorld;
+  readonly group: GroupId;
+  readonly catalog: WorldNode;
+  readonly leader: WorldNode;
+  readonly others: readonly [WorldNode, WorldNode];
+}
+
+export async function startTrio(options: ReplicaWorldOptions = {}): Promise<Trio> {
+  const world = await ReplicaWorld.started(3, options);
+  const catalog = await world.leader(CATALOG_GROUP);
+  const { group } = (await world.answer(catalog.front.createDatabase('shop'))).binding;
+  const leader = await world.leader(group);
+  await world.pass(500);
+  const [one, other] = world.up.filter((each) => each !== leader);
+  if (one === undefined || other === undefined) throw new Error('There are three nodes');
+  return { world, group, catalog, leader, others: [one, other] };
 }

@@ -1,8 +1,6 @@
-/**
- * The data directory of node 3 of a cluster of three, as the node leaves it when it ends: made of real files by the
- * machines and the log, without a process. What each group has applied, and what else stands in its log, is the
- * caller's.
- */
+// The data directory of node 3 of a cluster of three, as the node leaves it when it ends: made of real files by the
+// machines and the log, without a process. What each group has applied, and what else stands in its log, is the
+// caller's.
 import { join } from 'node:path';
 import {
   CATALOG_GROUP,
@@ -111,10 +109,7 @@ export class StoppedDirectory implements AsyncDisposable {
     await this.#group(group, machine, { payloads, applied, checkpoint });
   }
 
-  /**
-   * Makes the rows of a recovered database of those of its origin, as far as a process got that ended before its log
-   * began.
-   */
+  /** Copies rows of the origin into the recovered database, as a process does that ends before its log begins. */
   async copy(name: string): Promise<void> {
     const binding = databaseMachines.openCatalog(this.store, membershipOf(ALL)).lookup(name);
     if (binding?.recovery === undefined) throw new Error(`${name} is not recovered`);
@@ -130,10 +125,7 @@ export class StoppedDirectory implements AsyncDisposable {
     await this.store.close();
   }
 
-  /**
-   * Entry 1 is the leader's own. Without payloads, the group has no log yet. A page ends at the checkpoint, and one at
-   * what is applied.
-   */
+  /** Entry 1 is the leader's own. Pages end at the checkpoint and at the applied index. */
   async #group(
     group: GroupId,
     machine: Machine,

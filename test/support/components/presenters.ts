@@ -93,10 +93,7 @@ export const SHOWING: string = presenterText(`
     (br $next)))
   (call $ok)`);
 
-/**
- * Writes parts as its first three parameters say: how many, of how many bytes, and whether it refuses behind them,
- * which is 1, or 0.
- */
+/** Writes parts by its first three parameters: count, bytes of each, and 1 to refuse after them. */
 export const PORTIONED: string = presenterText(
   `
   (global.set $count (call $number (local.get $given) (i32.const 0)))

@@ -1,9 +1,7 @@
-/**
- * A State Change that reads what its command says, and whose events follow from every byte of what it has read.
- *
- * What is read comes into a digest; a step may be left out by it, so that what is read depends on what was read before.
- * The module is built into a component; `stepsOf` and `emittedBy` are for models of it, too, which read by themselves.
- */
+// A State Change that reads what its command says, and whose events follow from every byte of what it has read.
+//
+// What is read comes into a digest; a step may be left out by it, so that what is read depends on what was read before.
+// The module is built into a component; `stepsOf` and `emittedBy` are for models of it, too, which read by themselves.
 import {
   defineStateChange,
   type NewEvent,

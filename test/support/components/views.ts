@@ -1,9 +1,7 @@
-/**
- * A State View whose state depends on every byte of every event and on their order, and the same fold written again.
- *
- * Its state is a count and a hash, u32 each; it renders the state with the parameters behind it. An event with a
- * question mark it refuses, and each byte of an event costs it a unit of fuel.
- */
+// A State View whose state depends on every byte of every event and on their order, and the same fold written again.
+//
+// Its state is a count and a hash, u32 each; it renders the state with the parameters behind it. An event with a
+// question mark it refuses, and each byte of an event costs it a unit of fuel.
 import { createHash } from 'node:crypto';
 import type { Result } from '#base';
 import {

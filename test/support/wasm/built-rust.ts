@@ -1,8 +1,6 @@
-/**
- * Components of Rust, built once by cargo, where that and its target for WebAssembly are: what was built of the same
- * source is kept beside the packages. Nothing here installs a toolchain, so what needs one is skipped without it, also
- * in CI.
- */
+// Components of Rust, built once by cargo, where that and its target for WebAssembly are: what was built of the same
+// source is kept beside the packages. Nothing here installs a toolchain, so what needs one is skipped without it, also
+// in CI.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';

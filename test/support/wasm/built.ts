@@ -1,7 +1,5 @@
-/**
- * Components of TypeScript, built once: componentize-js takes seconds for each, so what was built of the same source is
- * kept beside the packages.
- */
+// Components of TypeScript, built once: componentize-js takes seconds for each, so what was built of the same source is
+// kept beside the packages.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

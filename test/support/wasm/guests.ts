@@ -1,7 +1,5 @@
-/**
- * State Views that misbehave when they are called, each with the fault that it ends in. None of them can be told by
- * looking: publishing takes them.
- */
+// State Views that misbehave when they are called, each with the fault that it ends in. None of them can be told by
+// looking: publishing takes them.
 import type { FaultCode } from '#wasm';
 import { viewText } from './wat.ts';
 

@@ -1,7 +1,5 @@
-/**
- * Components that must not be published, each with the code of its refusal: whatever of the hostile components can be
- * told by looking. None of them carries a payload.
- */
+// Components that must not be published, each with the code of its refusal: whatever of the hostile components can be
+// told by looking. None of them carries a payload.
 import { ByteWriter } from '#base';
 import type { RefusalCode } from '#wasm';
 import { viewText, wat } from './wat.ts';

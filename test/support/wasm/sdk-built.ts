@@ -1,7 +1,5 @@
-/**
- * Components of the EvidentSource SDK's shape that componentize-js makes of a world and a few lines, as a toolchain of
- * another language would; kept beside the packages, for it takes seconds.
- */
+// Components of the EvidentSource SDK's shape that componentize-js makes of a world and a few lines, as a toolchain of
+// another language would; kept beside the packages, for it takes seconds.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,10 +27,7 @@ export function evolve(view, events) {
   return bytesOf({ ...state, told });
 }`;
 
-/**
- * Does what its command says, in this order: questions of the database, whose answers are the payload of its event;
- * conditions; a refusal. Numbers are big in the records of the shape, and small in JSON.
- */
+/** Runs its command: questions, whose answers are the payload of its event, then conditions, then a refusal. */
 export const SDK_CHANGE: string = `${JSON_OF}
 const big = (value) => value === undefined ? undefined : BigInt(value);
 const time = (value) => ({ seconds: BigInt(value), nanoseconds: 0 });

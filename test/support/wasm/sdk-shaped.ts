@@ -99,10 +99,7 @@ const FOLD = `
   (i32.store (i32.const 24) (i32.sub (call $told (local.get $p)) (i32.const 64)))
   (i32.const 16)`;
 
-/**
- * A State View whose state is a count, a hash of every part of every event, and what it was told of itself. `$p` points
- * to the view and the events; the answer goes to 16.
- */
+/** Its state is a count, a hash of every part of every event, and its title. `$p` is the input; the answer is at 16. */
 export function sdkViewText(evolve: string = FOLD, types: string = TYPES): string {
   return `(component
     (core module $m

@@ -170,10 +170,7 @@ function casesForJco(
   return type === undefined ? { tag } : { tag, val: forJco(type, val) };
 }
 
-/**
- * A component that hands a value of the type to the host and answers what the host answers, both ways through its
- * memory, which nothing but the two sides' ABI writes to. Were its flat form another one, it would not be valid.
- */
+/** Hands a value of the type to the host and returns the answer, both through its memory; invalid in a flat form. */
 export async function passing(type: WitType): Promise<Uint8Array> {
   const { text, declared } = witOf(type);
   const types = `interface types { ${declared.join(' ')} type t = ${text}; }`;

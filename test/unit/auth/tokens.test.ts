@@ -55,23 +55,21 @@ test.each([
   expect(readGrantsFile(content)).toEqual({ kind: 'failure', reason: expect.stringMatching(reason) });
 });
 
-describe('who a token is of', () => {
-  it.each([
-    [{}, 'ann', { sub: 'ann' }],
-    [{ email: 'a@b.example', name: 'Ann B' }, 'a@b.example', { sub: 'ann', email: 'a@b.example' }],
-    [{ email: 'a@b.example', email_verified: false, name: 'Ann B' }, 'Ann B', { sub: 'ann' }],
-    [
-      { preferred_username: 'annb', iss: 'https://i', azp: 'web', phone: '1' },
-      'annb',
-      { sub: 'ann', iss: 'https://i', azp: 'web', preferred_username: 'annb' },
-    ],
-    [{ email: 'a\nb', preferred_username: '\ud800', name: 'x'.repeat(1_025), iss: 7 }, 'ann', { sub: 'ann' }],
-  ])('with %j is called %s', (claims, name, attributes) => {
-    const identity = identityIn({ sub: 'ann', ...claims }, RULES);
-    if (identity.kind === 'refused') throw new Error(identity.why);
-    expect([identity.id, identity.name]).toEqual(['oidc:ann', name]);
-    expect(Object.fromEntries(identity.attributes)).toEqual(attributes);
-  });
+it.each([
+  [{}, 'ann', { sub: 'ann' }],
+  [{ email: 'a@b.example', name: 'Ann B' }, 'a@b.example', { sub: 'ann', email: 'a@b.example' }],
+  [{ email: 'a@b.example', email_verified: false, name: 'Ann B' }, 'Ann B', { sub: 'ann' }],
+  [
+    { preferred_username: 'annb', iss: 'https://i', azp: 'web', phone: '1' },
+    'annb',
+    { sub: 'ann', iss: 'https://i', azp: 'web', preferred_username: 'annb' },
+  ],
+  [{ email: 'a\nb', preferred_username: '\ud800', name: 'x'.repeat(1_025), iss: 7 }, 'ann', { sub: 'ann' }],
+])('who a token is of with %j is called %s', (claims, name, attributes) => {
+  const identity = identityIn({ sub: 'ann', ...claims }, RULES);
+  if (identity.kind === 'refused') throw new Error(identity.why);
+  expect([identity.id, identity.name]).toEqual(['oidc:ann', name]);
+  expect(Object.fromEntries(identity.attributes)).toEqual(attributes);
 });
 
 test.each([

@@ -1,6 +1,5 @@
 // Goal: base64 goes there and back and has one spelling for every byte sequence (B4).
 // Method: Node's Buffer is the oracle for random bytes; tables hold the spellings that must be refused.
-
 import { Buffer } from 'node:buffer';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

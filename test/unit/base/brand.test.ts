@@ -1,5 +1,4 @@
 // Goal: no number or text takes a brand that it does not deserve (B1). Method: tables of values at the edges.
-
 import { describe, expect, it } from 'vitest';
 import {
   BrokenInvariant,

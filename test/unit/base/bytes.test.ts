@@ -1,6 +1,5 @@
 // Goal: what is written is read back (B3), and the checksums, digits and ids agree with the platform's own.
 // Method: properties against a second opinion: BigInt varints, Buffer, zlib, node:crypto.
-
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -85,43 +84,37 @@ describe('ByteWriter and ByteReader (B3)', () => {
   });
 });
 
-describe('crc32', () => {
-  it('equals zlib for any bytes, whole or in parts', () => {
-    fc.assert(
-      fc.property(bytes, fc.nat(200), (input, cut) => {
-        const at = Math.min(cut, input.length);
-        expect(crc32(input)).toBe(zlibCrc32(input));
-        expect(crc32(input, at, input.length, crc32(input, 0, at))).toBe(zlibCrc32(input));
-      }),
-    );
-  });
+it('crc32 equals zlib for any bytes, whole or in parts', () => {
+  fc.assert(
+    fc.property(bytes, fc.nat(200), (input, cut) => {
+      const at = Math.min(cut, input.length);
+      expect(crc32(input)).toBe(zlibCrc32(input));
+      expect(crc32(input, at, input.length, crc32(input, 0, at))).toBe(zlibCrc32(input));
+    }),
+  );
 });
 
-describe('hexadecimal text', () => {
-  it('goes both ways and refuses everything else', () => {
-    fc.assert(
-      fc.property(bytes, (input) => {
-        expect(parseHex(toHex(input))).toEqual(input);
-      }),
-    );
-    expect([parseHex('abc'), parseHex('zz'), parseHex('0A')]).toEqual([undefined, undefined, Uint8Array.of(10)]);
-  });
+it('hexadecimal text goes both ways and refuses everything else', () => {
+  fc.assert(
+    fc.property(bytes, (input) => {
+      expect(parseHex(toHex(input))).toEqual(input);
+    }),
+  );
+  expect([parseHex('abc'), parseHex('zz'), parseHex('0A')]).toEqual([undefined, undefined, Uint8Array.of(10)]);
 });
 
-describe('UUIDs', () => {
-  it('of version 7 carry their time and their version', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 0, max: 2 ** 48 - 1 }),
-        fc.uint8Array({ minLength: 10, maxLength: 10 }),
-        (at, random) => {
-          const text = uuidv7(at, random);
-          expect(text).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-          expect(uuidv7TimeMs(text)).toBe(at);
-        },
-      ),
-    );
-  });
+it('UUIDs of version 7 carry their time and their version', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 2 ** 48 - 1 }),
+      fc.uint8Array({ minLength: 10, maxLength: 10 }),
+      (at, random) => {
+        const text = uuidv7(at, random);
+        expect(text).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+        expect(uuidv7TimeMs(text)).toBe(at);
+      },
+    ),
+  );
 });
 
 describe('giveBack', () => {

@@ -1,5 +1,4 @@
 // Goal: the three kinds of failure stay apart and carry what their reader needs. Method: examples of each.
-
 import { describe, expect, it } from 'vitest';
 import { assert, BrokenInvariant, DatabaseError } from '#base';
 
@@ -27,17 +26,15 @@ describe('assert', () => {
   });
 });
 
-describe('DatabaseError (B2)', () => {
-  it('carries code, message, details and cause', () => {
-    const cause = new Error('disk');
-    const details = { reason: 'RevisionNotFound', retryAfterMs: 10 };
-    const error = new DatabaseError('not_found', 'Revision 9 is beyond 7', { details, cause });
-    expect(error).toMatchObject({
-      name: 'DatabaseError',
-      code: 'not_found',
-      message: 'Revision 9 is beyond 7',
-      details,
-    });
-    expect(error.cause).toBe(cause);
+it('DatabaseError (B2) carries code, message, details and cause', () => {
+  const cause = new Error('disk');
+  const details = { reason: 'RevisionNotFound', retryAfterMs: 10 };
+  const error = new DatabaseError('not_found', 'Revision 9 is beyond 7', { details, cause });
+  expect(error).toMatchObject({
+    name: 'DatabaseError',
+    code: 'not_found',
+    message: 'Revision 9 is beyond 7',
+    details,
   });
+  expect(error.cause).toBe(cause);
 });

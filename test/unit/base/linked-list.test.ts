@@ -1,6 +1,5 @@
 // Goal: a list keeps its order whatever goes in and out, and a link that is out holds nothing alive. Method: cases of
 // use, and random schedules against an array.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Link, LinkedList } from '#base';

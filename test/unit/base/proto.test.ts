@@ -1,6 +1,5 @@
 // Goal: protobuf fields are read as they were written, and no bytes make the reader throw or leave its range (B3).
 // Method: golden bytes for each writer; random values there and back; random, truncated and hostile bytes.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -176,12 +175,10 @@ describe('ProtoReader (B3)', () => {
   });
 });
 
-describe('byte ranges', () => {
-  it('hold a part only where all of it is', () => {
-    const whole = bytes('01020304');
-    expect(hasBytesAt(whole, 1, bytes('0203'))).toBe(true);
-    expect(hasBytesAt(whole, 2, bytes('0203'))).toBe(false);
-    expect(hasBytesAt(whole, 3, bytes('0405'))).toBe(false);
-    expect(hasBytesAt(whole, 4, bytes(''))).toBe(true);
-  });
+it('byte ranges hold a part only where all of it is', () => {
+  const whole = bytes('01020304');
+  expect(hasBytesAt(whole, 1, bytes('0203'))).toBe(true);
+  expect(hasBytesAt(whole, 2, bytes('0203'))).toBe(false);
+  expect(hasBytesAt(whole, 3, bytes('0405'))).toBe(false);
+  expect(hasBytesAt(whole, 4, bytes(''))).toBe(true);
 });

@@ -1,5 +1,4 @@
 // Goal: a replica tells its node, and no two copies share an id (B5). Method: random nodes and copies, and the bounds.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { copyOf, hasNode, isCopy, nodeOf, replicaOf, toNodeId, toReplicaId } from '#base';

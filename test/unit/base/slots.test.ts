@@ -1,6 +1,5 @@
 // Goal: what is in flight is found by its number, and by no number that was its place's before or will be after.
 // Method: cases of use, and random schedules against a Map.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Slots } from '#base';

@@ -1,5 +1,4 @@
 // Goal: UTF-8 is judged in place exactly as the platform judges it. Method: the platform's fatal decoder as oracle.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codePointAt, encodeUtf8, indexOfIllFormed, sequenceLength, toHex, utf8Length } from '#base';

@@ -1,8 +1,7 @@
 // Goal: what is defined through any node is on all of them, in every row, also on one that was away or begins anew; and
 // no cluster takes any of it in before every release that it may go back to knows it (C23, D22, D23, ADR 0106). Method:
 // nodes in one thread over the real machines; one of them is a release that knows level 1 alone.
-
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST, LEVELS, toNodeId } from '#base';
 import type { DefinitionOutcome } from '#database';
 import { BLOB_PART_BYTES, type DefinitionEntry, encodeDefinitionEntry, toVersionNumber } from '#model';
@@ -78,52 +77,48 @@ async function register(world: ReplicaWorld, node: number, release?: Release): P
   return world.answer(leader.core.register(registration, node === leader.node));
 }
 
-describe('what is defined through any node', () => {
-  it('is refused where it is asked for when nobody could read it again', async () => {
-    const { world, group } = await started();
-    const [first] = ENTRIES;
-    if (first === undefined) throw new Error('there are entries');
-    const whole = encodeDefinitionEntry(first);
-    for (const payload of [whole.subarray(0, -1), new Uint8Array([...whole, 0]), new Uint8Array(0)]) {
-      for (const { front } of world.up) {
-        await expect(world.answer(front.define(group, payload))).rejects.toMatchObject({
-          code: 'internal',
-          details: { reason: 'UnreadableDefinition' },
-        });
-      }
+it('what is defined through any node is refused where it is asked for when nobody could read it again', async () => {
+  const { world, group } = await started();
+  const [first] = ENTRIES;
+  if (first === undefined) throw new Error('there are entries');
+  const whole = encodeDefinitionEntry(first);
+  for (const payload of [whole.subarray(0, -1), new Uint8Array([...whole, 0]), new Uint8Array(0)]) {
+    for (const { front } of world.up) {
+      await expect(world.answer(front.define(group, payload))).rejects.toMatchObject({
+        code: 'internal',
+        details: { reason: 'UnreadableDefinition' },
+      });
     }
-    expect(await defineAll(world, group)).toEqual(OUTCOMES);
-    expect(world.failures).toEqual([]);
-  });
+  }
+  expect(await defineAll(world, group)).toEqual(OUTCOMES);
+  expect(world.failures).toEqual([]);
 });
 
-describe('a cluster that may go back to a release that knows no definitions (C23)', () => {
-  it('takes none in until the upgrade is ended, and is then closed to that release', async () => {
-    const { world, group } = await started(FIRST_RELEASE);
-    for (const member of world.up) {
-      await member.crash();
-      member.release = undefined;
-      await member.start();
-      await register(world, member.node);
-    }
-    const early = partOf(SMALL, 0);
-    for (const member of world.up) expect(await define(world, member, group, early)).toBe('LevelNotReached');
-    const back = world.at(toNodeId(2));
-    await back.crash();
-    back.release = FIRST_RELEASE;
-    await back.start();
-    await world.answer(back.transact(group, 'one release back'));
-    await back.crash();
-    back.release = undefined;
-    await back.start();
-    await register(world, 2);
-    const leader = await world.leader(CATALOG_GROUP);
-    expect(await world.answer(leader.core.order({ kind: 'finalize' }))).toMatchObject({ level: LEVELS.max });
-    await world.until(() => world.up.every(({ front }) => front.catalog.level === LEVELS.max), 'everybody to know it');
-    expect(await defineAll(world, group)).toEqual(OUTCOMES);
-    expect(new Set(await shared(world, group)).size).toBe(1);
-    await back.crash();
-    back.release = FIRST_RELEASE;
-    await expect(back.start()).rejects.toThrow(`The cluster is at level ${LEVELS.max}, and this release knows level 1`);
-  });
+it('a cluster that may go back to a release that knows no definitions (C23) takes none in until the upgrade is ended, and is then closed to that release', async () => {
+  const { world, group } = await started(FIRST_RELEASE);
+  for (const member of world.up) {
+    await member.crash();
+    member.release = undefined;
+    await member.start();
+    await register(world, member.node);
+  }
+  const early = partOf(SMALL, 0);
+  for (const member of world.up) expect(await define(world, member, group, early)).toBe('LevelNotReached');
+  const back = world.at(toNodeId(2));
+  await back.crash();
+  back.release = FIRST_RELEASE;
+  await back.start();
+  await world.answer(back.transact(group, 'one release back'));
+  await back.crash();
+  back.release = undefined;
+  await back.start();
+  await register(world, 2);
+  const leader = await world.leader(CATALOG_GROUP);
+  expect(await world.answer(leader.core.order({ kind: 'finalize' }))).toMatchObject({ level: LEVELS.max });
+  await world.until(() => world.up.every(({ front }) => front.catalog.level === LEVELS.max), 'everybody to know it');
+  expect(await defineAll(world, group)).toEqual(OUTCOMES);
+  expect(new Set(await shared(world, group)).size).toBe(1);
+  await back.crash();
+  back.release = FIRST_RELEASE;
+  await expect(back.start()).rejects.toThrow(`The cluster is at level ${LEVELS.max}, and this release knows level 1`);
 });

@@ -1,6 +1,5 @@
 // Goal: the worked example of docs/formats/node.md is the bytes that the code writes. Method: the hexadecimal digits of
 // the example block are read from the page and compared.
-
 import { expect, it } from 'vitest';
 import { toGroupId, toHex, toNodeId } from '#base';
 import {

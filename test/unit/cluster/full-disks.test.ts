@@ -1,35 +1,27 @@
 // Goal: a node whose disk is below its hard level takes nothing of databases in (C37), whoever leads them; nobody waits
 // for it who does not need it, and it catches up as soon as there is room. One that refuses writes leads nothing that
-// others can (C38). Method: nodes in one thread that are told
-// how full their disks are; the log of each is looked at.
+// others can (C38). Method: nodes in one thread that are told how full their disks are; the log of each is looked at.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId } from '#base';
-import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
+import { startTrio, type Trio, type WorldNode } from '../../support/cluster/replica-world.ts';
 
-interface Full {
-  readonly world: ReplicaWorld;
-  readonly group: GroupId;
-  readonly leader: WorldNode;
-  readonly followers: readonly WorldNode[];
-}
-
-/** Three nodes with a database in which there is a text. */
-async function withDatabase(): Promise<Full> {
-  const world = await ReplicaWorld.started(3);
-  const catalog = await world.leader(CATALOG_GROUP);
-  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-  const { group } = binding;
-  const leader = await world.leader(group);
-  await world.answer(leader.transact(group, 'the first'));
-  await world.pass(2000);
-  return { world, group, leader, followers: world.up.filter((member) => member !== leader) };
+/** With a text in the database. */
+async function withDatabase(): Promise<Trio> {
+  const trio = await startTrio();
+  await trio.world.answer(trio.leader.transact(trio.group, 'the first'));
+  await trio.world.pass(2000);
+  return trio;
 }
 
 function entriesIn({ log }: WorldNode, group: GroupId): number {
   return log.durable.filter((record) => record.kind === 'entry' && record.group === group).length;
 }
 
-async function holdTheSame({ world, group, leader }: Full): Promise<readonly (readonly string[])[]> {
+async function holdTheSame({
+  world,
+  group,
+  leader,
+}: Pick<Trio, 'world' | 'group' | 'leader'>): Promise<readonly (readonly string[])[]> {
   const revision = await world.answer(leader.front.latest(group));
   await world.until(() => world.up.every(({ front }) => front.applied(group) >= revision), 'all have caught up');
   return Promise.all(world.up.map((member) => member.history(group)));
@@ -38,7 +30,7 @@ async function holdTheSame({ world, group, leader }: Full): Promise<readonly (re
 describe('a follower whose disk is below its hard level', () => {
   it('appends nothing of a database, hears its leader all the same, and catches up when there is room (C37)', async () => {
     const full = await withDatabase();
-    const { world, group, leader, followers } = full;
+    const { world, group, leader, others: followers } = full;
     const [behind] = followers;
     if (behind === undefined) throw new Error('There are three nodes');
     const before = entriesIn(behind, group);
@@ -59,7 +51,7 @@ describe('a follower whose disk is below its hard level', () => {
 
   it('takes the catalog in, so that databases are deleted where most disks are full (C37)', async () => {
     const full = await withDatabase();
-    const { world, group, leader, followers } = full;
+    const { world, group, leader, others: followers } = full;
     const before = followers.map((follower) => entriesIn(follower, group));
     for (const follower of followers) follower.core.reportDisk('read-only');
 
@@ -85,26 +77,24 @@ describe('a follower whose disk is below its hard level', () => {
   });
 });
 
-describe('a leader whose disk refuses writes', () => {
-  it('hands over what others can lead, and gets nothing back before it has room (C38)', async () => {
-    const full = await withDatabase();
-    const { world, group, leader, followers } = full;
-    leader.core.reportDisk('refusing-writes');
+it('a leader whose disk refuses writes hands over what others can lead, and gets nothing back before it has room (C38)', async () => {
+  const full = await withDatabase();
+  const { world, group, leader, others: followers } = full;
+  leader.core.reportDisk('refusing-writes');
 
-    for (const led of [group, CATALOG_GROUP]) {
-      await world.until(() => followers.some((each) => world.leaderOf(led) === each), 'another node leads');
-    }
-    const [other] = followers;
-    if (other === undefined) throw new Error('There are three nodes');
-    await world.answer(other.transact(group, 'there is room elsewhere'));
-    const before = world.leaderOf(group);
-    await world.pass(120_000);
-    expect(world.leaderOf(group)).toBe(before);
+  for (const led of [group, CATALOG_GROUP]) {
+    await world.until(() => followers.some((each) => world.leaderOf(led) === each), 'another node leads');
+  }
+  const [other] = followers;
+  if (other === undefined) throw new Error('There are three nodes');
+  await world.answer(other.transact(group, 'there is room elsewhere'));
+  const before = world.leaderOf(group);
+  await world.pass(120_000);
+  expect(world.leaderOf(group)).toBe(before);
 
-    leader.core.reportDisk('open');
-    const [one, ...others] = await holdTheSame({ ...full, leader: other });
-    expect(one).toHaveLength(2);
-    expect(others).toEqual([one, one]);
-    expect(world.failures).toEqual([]);
-  });
+  leader.core.reportDisk('open');
+  const [one, ...others] = await holdTheSame({ ...full, leader: other });
+  expect(one).toHaveLength(2);
+  expect(others).toEqual([one, one]);
+  expect(world.failures).toEqual([]);
 });

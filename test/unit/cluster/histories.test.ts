@@ -1,13 +1,17 @@
 // Goal: no two histories under one name. A member whose disk was put back gets again what it had acknowledged; where
 // the group has decided the same place twice, or has come to another state by the same entries, one replica leaves it.
 // Method: three nodes in one thread, whose disks the test copies and puts back.
-
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, LEVELS, toNodeId } from '#base';
 import type { Machines } from '#cluster';
 import type { Machine } from '../../../src/cluster/machine.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
-import { ReplicaWorld, type ReplicaWorldOptions, type WorldNode } from '../../support/cluster/replica-world.ts';
+import {
+  ReplicaWorld,
+  type ReplicaWorldOptions,
+  startTrio,
+  type WorldNode,
+} from '../../support/cluster/replica-world.ts';
 
 interface Three {
   readonly world: ReplicaWorld;
@@ -17,14 +21,10 @@ interface Three {
 
 /** With a database that has one transaction, and the first of them leads it. */
 async function three(options: ReplicaWorldOptions = {}): Promise<Three> {
-  const world = await ReplicaWorld.started(3, options);
-  const catalog = await world.leader(CATALOG_GROUP);
-  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-  const leader = await world.leader(binding.group);
-  const [second = leader, third = leader] = world.up.filter((each) => each !== leader);
-  await write(world, binding.group, leader, ['first']);
+  const { world, group, leader, others } = await startTrio(options);
+  await write(world, group, leader, ['first']);
   await world.pass(1000);
-  return { world, group: binding.group, nodes: [leader, second, third] };
+  return { world, group, nodes: [leader, ...others] };
 }
 
 async function write(world: ReplicaWorld, group: GroupId, node: WorldNode, texts: readonly string[]): Promise<void> {
@@ -50,26 +50,24 @@ function reasonFor(group: GroupId, { front }: WorldNode): string | undefined {
   return front.absence(group)?.details.reason;
 }
 
-describe('a member whose disk was put back', () => {
-  it('gets again what it had acknowledged, and its leader says so', async () => {
-    const { world, group, nodes } = await three();
-    const [first, second, third] = nodes;
-    const putBack = await second.copyDisks();
-    await write(world, group, first, ['one', 'two']);
-    await world.pass(1000);
-    await second.crash();
-    putBack();
-    await second.start();
-    await world.until(() => second.front.applied(group) === 3, 'everything', 2000);
-    await third.crash();
-    await write(world, group, first, ['three']);
-    await world.until(() => second.front.applied(group) === 4, 'everything', 2000);
-    expect(await second.history(group)).toEqual(['first', 'one', 'two', 'three']);
-    expect(first.historyNotes).toContainEqual(
-      expect.objectContaining({ kind: 'acknowledged-lost', group, node: second.node }),
-    );
-    expect([world.failures, second.historyNotes]).toEqual([[], []]);
-  });
+it('a member whose disk was put back gets again what it had acknowledged, and its leader says so', async () => {
+  const { world, group, nodes } = await three();
+  const [first, second, third] = nodes;
+  const putBack = await second.copyDisks();
+  await write(world, group, first, ['one', 'two']);
+  await world.pass(1000);
+  await second.crash();
+  putBack();
+  await second.start();
+  await world.until(() => second.front.applied(group) === 3, 'everything', 2000);
+  await third.crash();
+  await write(world, group, first, ['three']);
+  await world.until(() => second.front.applied(group) === 4, 'everything', 2000);
+  expect(await second.history(group)).toEqual(['first', 'one', 'two', 'three']);
+  expect(first.historyNotes).toContainEqual(
+    expect.objectContaining({ kind: 'acknowledged-lost', group, node: second.node }),
+  );
+  expect([world.failures, second.historyNotes]).toEqual([[], []]);
 });
 
 describe('a replica whose committed entries are not those of its group', () => {
@@ -172,21 +170,19 @@ describe('a replica that comes to another state by the same entries', () => {
   });
 });
 
-describe('replicas with one history', () => {
-  it('compare it when something was written, and say nothing while nothing happens', async () => {
-    const { world, group, nodes } = await three();
-    await world.pass(3000);
-    const said: string[] = [];
-    world.network.intercepts = (_to, items) => {
-      said.push(...items.map(({ kind }) => kind));
-      return false;
-    };
-    await world.pass(10_000);
-    expect(said.filter((kind) => kind === 'compare')).toEqual([]);
-    await write(world, group, nodes[0], ['more']);
-    await world.pass(3000);
-    const compared = said.filter((kind) => kind === 'compare' || kind === 'same').toSorted();
-    expect(compared).toEqual(['compare', 'compare', 'same', 'same']);
-    expect(nodes.flatMap(({ historyNotes }) => historyNotes)).toEqual([]);
-  });
+it('replicas with one history compare it when something was written, and say nothing while nothing happens', async () => {
+  const { world, group, nodes } = await three();
+  await world.pass(3000);
+  const said: string[] = [];
+  world.network.intercepts = (_to, items) => {
+    said.push(...items.map(({ kind }) => kind));
+    return false;
+  };
+  await world.pass(10_000);
+  expect(said.filter((kind) => kind === 'compare')).toEqual([]);
+  await write(world, group, nodes[0], ['more']);
+  await world.pass(3000);
+  const compared = said.filter((kind) => kind === 'compare' || kind === 'same').toSorted();
+  expect(compared).toEqual(['compare', 'compare', 'same', 'same']);
+  expect(nodes.flatMap(({ historyNotes }) => historyNotes)).toEqual([]);
 });

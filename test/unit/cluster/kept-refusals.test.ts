@@ -2,7 +2,7 @@
 // whichever it came, also on one that was away so long that the log does not lead there, and after crashes (D25, ADR
 // 0142); and no cluster takes such an entry in that an earlier release may still have to read (C23). Method: nodes in
 // one thread over the real machines.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST } from '#base';
 import type { TransactOutcome } from '#cluster';
 import { encodeTransactPayload, NO_OPTIONS, ORIGIN } from '#model';
@@ -42,12 +42,10 @@ async function started(release?: Release): Promise<{ readonly world: ReplicaWorl
   return { world, group };
 }
 
-describe('a refusal that is kept', () => {
-  it('is not asked for where an earlier release may have to read the entry (C23)', async () => {
-    const { world, group } = await started(RELEASE_BEFORE);
-    const [id] = IDS;
-    if (id === undefined) throw new Error('there are ids');
-    for (const member of world.up) expect(await refuse(world, member, group, id)).toBe('LevelNotReached');
-    expect(world.failures).toEqual([]);
-  });
+it('a refusal that is kept is not asked for where an earlier release may have to read the entry (C23)', async () => {
+  const { world, group } = await started(RELEASE_BEFORE);
+  const [id] = IDS;
+  if (id === undefined) throw new Error('there are ids');
+  for (const member of world.up) expect(await refuse(world, member, group, id)).toBe('LevelNotReached');
+  expect(world.failures).toEqual([]);
 });

@@ -1,6 +1,5 @@
 // Goal: groups come and go with the catalog, cost nothing while dormant, and leave nothing behind when deleted.
 // Method: the core in one thread; what the log and the store hold afterwards is read back.
-
 import { describe, expect, it } from 'vitest';
 import { type GroupId, replicaOf, toNodeId } from '#base';
 import type { KvReader } from '#kv';

@@ -1,49 +1,37 @@
 // Goal: reads that wait are bounded by their number, whatever turn they came in; a group asks its leader only so many
 // questions at a time, and whoever waits for that is answered all the same; and what waits is looked through only when
 // something of it is ready. Method: three nodes in one thread of which the leader is cut off, and the parts by hand.
-
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId, toLogIndex, toTerm } from '#base';
+import { toLogIndex, toTerm } from '#base';
 import { GroupReads } from '../../../src/cluster/requests/group-reads.ts';
-import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
+import { startTrio, type Trio } from '../../support/cluster/replica-world.ts';
 
-async function started(pendingReadsMax: number): Promise<{
-  world: ReplicaWorld;
-  group: GroupId;
-  leader: WorldNode;
-  /** Reads that the leader has for a quorum to confirm, at most. */
-  most: () => number;
-}> {
+/** `most`: reads that the leader has for a quorum to confirm, at most. */
+async function started(pendingReadsMax: number): Promise<Trio & { readonly most: () => number }> {
   let most = 0;
-  const world = await ReplicaWorld.started(3, {
+  const trio = await startTrio({
     limits: { pendingReadsMax },
     stepped: (_node, _input, { state }) => {
       if (state.role.kind === 'leader') most = Math.max(most, state.role.reads.length);
     },
   });
-  const catalog = await world.leader(CATALOG_GROUP);
-  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-  const leader = await world.leader(binding.group);
-  await world.pass(500);
-  return { world, group: binding.group, leader, most: () => most };
+  return { ...trio, most: () => most };
 }
 
-describe('reads of a group that has no quorum', () => {
-  it('ask so many questions at a time, and are all answered when there is one', async () => {
-    const { world, group, leader, most } = await started(10_000);
-    for (const other of world.up) if (other !== leader) world.network.cut(leader.node, other.node);
-    const asked: Promise<number>[] = [];
-    for (let turn = 0; turn < 100; turn++) {
-      asked.push(leader.front.latest(group));
-      // A turn of its own for each.
-      await Promise.resolve();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(most()).toBe(64);
-    world.network.heal();
-    expect(new Set(await world.answer(Promise.all(asked)))).toEqual(new Set([0]));
-    expect(world.failures).toEqual([]);
-  });
+it('reads of a group that has no quorum ask so many questions at a time, and are all answered when there is one', async () => {
+  const { world, group, leader, most } = await started(10_000);
+  for (const other of world.up) if (other !== leader) world.network.cut(leader.node, other.node);
+  const asked: Promise<number>[] = [];
+  for (let turn = 0; turn < 100; turn++) {
+    asked.push(leader.front.latest(group));
+    // A turn of its own for each.
+    await Promise.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(most()).toBe(64);
+  world.network.heal();
+  expect(new Set(await world.answer(Promise.all(asked)))).toEqual(new Set([0]));
+  expect(world.failures).toEqual([]);
 });
 
 describe('what waits in a group', () => {

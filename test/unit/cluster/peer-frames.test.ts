@@ -1,7 +1,6 @@
 // Goal: docs/formats/peer-frames.md shows what the code writes; frames of others are refused by name; the bounds hold;
 // and the corners of tables that chance seldom finds. Method: the hexadecimal digits of the page, tables of wrong
 // frames, and scripts of two codecs.
-
 import { describe, expect, it } from 'vitest';
 import { concatBytes, type ReplicaId, replicaOf, toHex, toLogIndex, toReplicaId, toTerm } from '#base';
 import { nativeCrc32 } from '#cluster';
@@ -51,18 +50,16 @@ function reasonOf(codec: PeerCodec, frame: Uint8Array): string {
   return result.kind === 'failure' ? result.reason.words : 'decoded';
 }
 
-describe('docs/formats/peer-frames.md', () => {
-  it('shows the bytes of its example', () => {
-    const codec = codecOf(NORTH, CLUSTER, 0xc0ffee);
-    const membership = membershipOf([replicaOf(NORTH.node), replicaOf(SOUTH.node)]);
-    const entries = [
-      { index: toLogIndex(7), term: toTerm(3), payload: Uint8Array.of(0x68, 0x69) },
-      { index: toLogIndex(8), term: toTerm(3), payload: new Uint8Array(0), membership },
-    ];
-    const message = { ...append(new Uint8Array(0)), entries };
-    const turn = [say(7, beat(6)), say(300, beat(41, 2)), say(7, message)];
-    expect(codec.encode(SOUTH, turn).map(({ frame }) => toHex(frame))).toEqual(examplesOf('peer-frames.md'));
-  });
+it('docs/formats/peer-frames.md shows the bytes of its example', () => {
+  const codec = codecOf(NORTH, CLUSTER, 0xc0ffee);
+  const membership = membershipOf([replicaOf(NORTH.node), replicaOf(SOUTH.node)]);
+  const entries = [
+    { index: toLogIndex(7), term: toTerm(3), payload: Uint8Array.of(0x68, 0x69) },
+    { index: toLogIndex(8), term: toTerm(3), payload: new Uint8Array(0), membership },
+  ];
+  const message = { ...append(new Uint8Array(0)), entries };
+  const turn = [say(7, beat(6)), say(300, beat(41, 2)), say(7, message)];
+  expect(codec.encode(SOUTH, turn).map(({ frame }) => toHex(frame))).toEqual(examplesOf('peer-frames.md'));
 });
 
 describe('a frame that is not for this node, or none', () => {
@@ -120,24 +117,22 @@ describe('an append', () => {
   });
 });
 
-describe('acknowledgements of appends (ADR 0144)', () => {
-  const framesOf = (groups: number): readonly Uint8Array[] => {
-    const acks = Array.from({ length: groups }, (_, group) =>
-      reply(group + 1, { kind: 'append-ack', term: toTerm(3), match: toLogIndex(100_000) }),
-    );
-    const frames = codecOf(SOUTH).encode(NORTH, acks);
-    expect(frames.map(({ lane }) => lane)).toEqual(frames.map(() => 'beats'));
-    return frames.map(({ frame }) => frame);
-  };
-  const bytesOf = (groups: number): number => framesOf(groups).reduce((bytes, { length }) => bytes + length, 0);
+const framesOf = (groups: number): readonly Uint8Array[] => {
+  const acks = Array.from({ length: groups }, (_, group) =>
+    reply(group + 1, { kind: 'append-ack', term: toTerm(3), match: toLogIndex(100_000) }),
+  );
+  const frames = codecOf(SOUTH).encode(NORTH, acks);
+  expect(frames.map(({ lane }) => lane)).toEqual(frames.map(() => 'beats'));
+  return frames.map(({ frame }) => frame);
+};
+const bytesOf = (groups: number): number => framesOf(groups).reduce((bytes, { length }) => bytes + length, 0);
 
-  it('are about 100 bytes alone, 18 of them for tables, and nine for each further group', () => {
-    const [only] = framesOf(1);
-    expect(only).toHaveLength(103);
-    // Behind header and flags: which tables the sender holds.
-    expect(toHex(only?.slice(76, 76 + 1 + 18) ?? new Uint8Array(0))).toBe(`01${'00'.repeat(18)}`);
-    expect(bytesOf(10_000) - bytesOf(9_999)).toBe(9);
-  });
+it('acknowledgements of appends (ADR 0144) are about 100 bytes alone, 18 of them for tables, and nine for each further group', () => {
+  const [only] = framesOf(1);
+  expect(only).toHaveLength(103);
+  // Behind header and flags: which tables the sender holds.
+  expect(toHex(only?.slice(76, 76 + 1 + 18) ?? new Uint8Array(0))).toBe(`01${'00'.repeat(18)}`);
+  expect(bytesOf(10_000) - bytesOf(9_999)).toBe(9);
 });
 
 describe('tables of beats', () => {

@@ -1,6 +1,5 @@
 // Goal: what piles up is bounded and refused by name; what was taken in is answered; a drain finishes it. Method: the
 // core in one thread with small limits, over a log whose syncs the test releases.
-
 import { describe, expect, it } from 'vitest';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
@@ -108,59 +107,53 @@ describe('back-pressure', () => {
   });
 });
 
-describe('a nearly full disk', () => {
-  it('refuses writes and creations, and allows deletes, revocations of keys and reads', async () => {
-    const { world, group } = await started();
-    world.log.isAutomatic = true;
-    world.disk = 'refusing-writes';
-    const diskFull = { code: 'storage_full', details: { reason: 'DiskFull' } };
-    await expect(world.transact(group, 'x')).rejects.toMatchObject(diskFull);
-    await expect(world.node.createDatabase('other')).rejects.toThrow(
-      'reads go on, databases can be deleted, and keys revoked',
-    );
-    expect(await world.node.removeApiKey('0011223344556677')).toMatchObject({ kind: 'key-unmoved' });
-    expect(await world.node.latest(group)).toBe(1);
-    expect(await world.node.deleteDatabase('shop')).toMatchObject({ kind: 'deleted' });
-    world.disk = 'read-only';
-    await expect(world.node.deleteDatabase('shop')).rejects.toMatchObject(diskFull);
-    await expect(world.node.deleteDatabase('shop')).rejects.toThrow('databases cannot be deleted, nor keys');
-    await expect(world.node.removeApiKey('0011223344556677')).rejects.toMatchObject(diskFull);
-    world.disk = 'open';
-    expect(await world.node.createDatabase('other')).toMatchObject({ kind: 'created' });
-  });
+it('a nearly full disk refuses writes and creations, and allows deletes, revocations of keys and reads', async () => {
+  const { world, group } = await started();
+  world.log.isAutomatic = true;
+  world.disk = 'refusing-writes';
+  const diskFull = { code: 'storage_full', details: { reason: 'DiskFull' } };
+  await expect(world.transact(group, 'x')).rejects.toMatchObject(diskFull);
+  await expect(world.node.createDatabase('other')).rejects.toThrow(
+    'reads go on, databases can be deleted, and keys revoked',
+  );
+  expect(await world.node.removeApiKey('0011223344556677')).toMatchObject({ kind: 'key-unmoved' });
+  expect(await world.node.latest(group)).toBe(1);
+  expect(await world.node.deleteDatabase('shop')).toMatchObject({ kind: 'deleted' });
+  world.disk = 'read-only';
+  await expect(world.node.deleteDatabase('shop')).rejects.toMatchObject(diskFull);
+  await expect(world.node.deleteDatabase('shop')).rejects.toThrow('databases cannot be deleted, nor keys');
+  await expect(world.node.removeApiKey('0011223344556677')).rejects.toMatchObject(diskFull);
+  world.disk = 'open';
+  expect(await world.node.createDatabase('other')).toMatchObject({ kind: 'created' });
 });
 
-describe('a drain', () => {
-  it('answers what was taken in, refuses what comes later, and makes everything durable', async () => {
-    const { world, group } = await started();
-    const answers = watch([1, 2, 3].map(() => world.transact(group, 'x')));
-    const drained = watch([world.node.drain()]);
-    const { node } = world;
-    const asked = [world.transact(group, 'late'), node.latest(group), node.createDatabase('other')];
-    const late = watch([...asked, node.currentCatalog() ?? Promise.resolve()]);
-    await settle();
-    const draining = { value: { code: 'unavailable', details: { reason: 'Draining' } } };
-    expect(late).toMatchObject([draining, draining, draining, draining]);
-    expect([drained, world.node.health().accepting]).toEqual([[{}], false]);
-    world.log.isAutomatic = true;
-    world.log.sync();
-    await settle();
-    expect(answers).toMatchObject([2, 3, 4].map((revision) => ({ value: { revision } })));
-    expect(drained).toEqual([{ value: undefined }]);
-    await world.log.close();
-    expect(world.kv.unsyncedCount).toBe(0);
-    expect(world.log.recover().groups.get(group)).toMatchObject({ checkpoint: { revision: 4 }, entries: [] });
-  });
+it('a drain answers what was taken in, refuses what comes later, and makes everything durable', async () => {
+  const { world, group } = await started();
+  const answers = watch([1, 2, 3].map(() => world.transact(group, 'x')));
+  const drained = watch([world.node.drain()]);
+  const { node } = world;
+  const asked = [world.transact(group, 'late'), node.latest(group), node.createDatabase('other')];
+  const late = watch([...asked, node.currentCatalog() ?? Promise.resolve()]);
+  await settle();
+  const draining = { value: { code: 'unavailable', details: { reason: 'Draining' } } };
+  expect(late).toMatchObject([draining, draining, draining, draining]);
+  expect([drained, world.node.health().accepting]).toEqual([[{}], false]);
+  world.log.isAutomatic = true;
+  world.log.sync();
+  await settle();
+  expect(answers).toMatchObject([2, 3, 4].map((revision) => ({ value: { revision } })));
+  expect(drained).toEqual([{ value: undefined }]);
+  await world.log.close();
+  expect(world.kv.unsyncedCount).toBe(0);
+  expect(world.log.recover().groups.get(group)).toMatchObject({ checkpoint: { revision: 4 }, entries: [] });
 });
 
-describe('checkpoints (C7)', () => {
-  it('are made early when much was applied', async () => {
-    const { world, group } = await started({ checkpointBytes: 100 });
-    world.log.isAutomatic = true;
-    await world.transact(group, 'x'.repeat(200));
-    await world.readable(group);
-    world.core.tick();
-    await settle();
-    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(2);
-  });
+it('checkpoints (C7) are made early when much was applied', async () => {
+  const { world, group } = await started({ checkpointBytes: 100 });
+  world.log.isAutomatic = true;
+  await world.transact(group, 'x'.repeat(200));
+  await world.readable(group);
+  world.core.tick();
+  await settle();
+  expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(2);
 });

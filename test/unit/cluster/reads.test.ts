@@ -1,6 +1,5 @@
 // Goal: `latest` is linearizable and cheap, waits are answered once, in whatever order things happen. Method: the core
 // in one thread over a log whose syncs the test releases.
-
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, toGroupId, toRevision } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
@@ -56,16 +55,14 @@ describe('waitFor', () => {
   });
 });
 
-describe('onApplied', () => {
-  it('of a database that is gone says so', async () => {
-    const { world, group } = await started();
-    await world.node.deleteDatabase('shop');
-    const heard: (number | undefined)[] = [];
-    world.node.onApplied(group, (revision) => heard.push(revision));
-    await settle();
-    expect(heard).toEqual([undefined]);
-    expect(world.node.applied(group)).toBe(0);
-  });
+it('onApplied of a database that is gone says so', async () => {
+  const { world, group } = await started();
+  await world.node.deleteDatabase('shop');
+  const heard: (number | undefined)[] = [];
+  world.node.onApplied(group, (revision) => heard.push(revision));
+  await settle();
+  expect(heard).toEqual([undefined]);
+  expect(world.node.applied(group)).toBe(0);
 });
 
 describe('the node', () => {

@@ -1,24 +1,12 @@
 // Goal: groups of three replicas elect a leader, agree, and lose nothing that was answered when it dies. Method: three
 // nodes in one thread over a network in memory whose time the test passes.
-
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
-import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
-
-async function withDatabase(
-  world: ReplicaWorld,
-): Promise<{ readonly group: GroupId; readonly leader: WorldNode; readonly others: readonly WorldNode[] }> {
-  const catalog = await world.leader(CATALOG_GROUP);
-  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-  const leader = await world.leader(binding.group);
-  await world.pass(500);
-  return { group: binding.group, leader, others: world.up.filter((each) => each !== leader) };
-}
+import { CATALOG_GROUP, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
+import { startTrio } from '../../support/cluster/replica-world.ts';
 
 describe('three nodes', () => {
   it('do not wait for an election deadline when the node of the leader ends', async () => {
-    const world = await ReplicaWorld.started(3);
-    const { group, leader, others } = await withDatabase(world);
+    const { world, group, leader, others } = await startTrio();
     await leader.crash();
     await world.until(() => others.some((other) => other.leads(group)), 'another leader', 500);
     expect(world.failures).toEqual([]);
@@ -27,9 +15,8 @@ describe('three nodes', () => {
   it('do not wait for an election deadline when a majority stood still, and no connection broke', async () => {
     const waits: number[] = [];
     for (let seed = 1; seed <= 16; seed += 1) {
-      const world = await ReplicaWorld.started(3, { seed });
-      const { group, leader, others } = await withDatabase(world);
-      const [first = leader, second = leader] = others;
+      const { world, group, leader, others } = await startTrio({ seed });
+      const [first, second] = others;
       await first.crash();
       world.network.cut(leader.node, second.node);
       await world.pass(5000 + 300 * seed);
@@ -47,8 +34,7 @@ describe('three nodes', () => {
   it.each([0, 1])(
     'ask for the lead again, if whoever lacks entries hears last that the leader has ended: %i',
     async (at) => {
-      const world = await ReplicaWorld.started(3);
-      const { group, leader, others } = await withDatabase(world);
+      const { world, group, leader, others } = await startTrio();
       const [ahead = leader, behind = leader] = at === 0 ? others : others.toReversed();
       world.network.cut(leader.node, behind.node);
       await world.answer(leader.transact(group, 'a'));
@@ -62,10 +48,9 @@ describe('three nodes', () => {
   );
 
   it('listen to nobody but the replica that a message names as its sender, and only for their own (C10)', async () => {
-    const world = await ReplicaWorld.started(3);
+    const { world } = await startTrio();
     const [first, second] = world.nodes.map((node) => world.at(node));
     if (first === undefined || second === undefined) throw new Error('There are three nodes');
-    await withDatabase(world);
     const { term } = first.core.levels;
     const entry = { index: toLogIndex(9), term: toTerm(9) };
     const message = { kind: 'vote-request', term: toTerm(9), last: entry, commit: entry, isTransfer: true } as const;

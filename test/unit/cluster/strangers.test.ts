@@ -1,13 +1,12 @@
 // Goal: C34. Of a node that the catalog here does not name only what is about the catalog is heard: it leads no
 // database here, and nothing that it says of one counts; as soon as it is named it is heard as if it had spoken for the
 // first time. Method: three nodes in one thread, and a fourth that the test speaks for; tables by hand.
-
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import type { Envelope } from '#cluster';
 import type { Message } from '#raft';
 import { HeardRows } from '../../../src/cluster/group/heard-rows.ts';
-import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
+import { startTrio, type WorldNode } from '../../support/cluster/replica-world.ts';
 
 const STRANGER = toNodeId(77);
 const LATER = toTerm(50);
@@ -17,19 +16,10 @@ function of(group: GroupId, to: WorldNode, message: Message = BEAT): Envelope {
   return { group, from: replicaOf(STRANGER), to: replicaOf(to.node), message };
 }
 
-async function started(): Promise<{ world: ReplicaWorld; group: GroupId; follower: WorldNode; leader: WorldNode }> {
-  const world = await ReplicaWorld.started(3);
-  const catalog = await world.leader(CATALOG_GROUP);
-  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-  const leader = await world.leader(binding.group);
-  await world.pass(500);
-  const follower = world.up.find((each) => each !== leader) ?? leader;
-  return { world, group: binding.group, leader, follower };
-}
-
 describe('a node that the catalog does not name', () => {
   it('is followed in no database, whatever its term, by message or by table', async () => {
-    const { world, group, leader, follower } = await started();
+    const { world, group, leader, others } = await startTrio();
+    const [follower] = others;
     const beat = of(group, follower);
     const rows = new Map([
       [group, { ...beat, message: { kind: 'beat', term: LATER, commit: toLogIndex(0), round: 0 } }],
@@ -56,7 +46,8 @@ describe('a node that the catalog does not name', () => {
   });
 
   it('sends no state of a database', async () => {
-    const { world, group, follower } = await started();
+    const { world, group, others } = await startTrio();
+    const [follower] = others;
     const letter = { from: replicaOf(STRANGER), to: replicaOf(follower.node), transfer: 1 };
     const content = { kind: 'offer', term: LATER } as const;
     expect(follower.core.receiveLetter(STRANGER, { ...letter, group, content })).toBe('stranger');

@@ -1,5 +1,4 @@
 // Goal: commands and reports arrive on the other side as they were sent. Method: pack, clone as a thread would, unpack.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
@@ -67,33 +66,29 @@ const SPAN = {
   failure: { code: 'unavailable', reason: 'Draining' },
 } as const;
 
-describe('commands', () => {
-  it('arrive as they were sent', () => {
-    fc.assert(
-      fc.property(commands, (sent) => {
-        const message = packCommands(sent);
-        const received = structuredClone(message, { transfer: [...commandTransfers(message)] });
-        expect(unpackCommands(received)).toEqual(sent);
-      }),
-    );
-  });
+it('commands arrive as they were sent', () => {
+  fc.assert(
+    fc.property(commands, (sent) => {
+      const message = packCommands(sent);
+      const received = structuredClone(message, { transfer: [...commandTransfers(message)] });
+      expect(unpackCommands(received)).toEqual(sent);
+    }),
+  );
 });
 
-describe('a large payload', () => {
-  it('is given back when it has been packed', () => {
-    const payload = new Uint8Array(5000).fill(7);
-    const shared = { group: toGroupId(1), tellsAdmission: false, staysHere: false };
-    const message = packCommands({
-      proposals: [{ token: 1, payload, ...shared }],
-      reads: [],
-      creates: [],
-      deletes: [],
-      shown: 0,
-      follows: false,
-    });
-    expect(payload.length).toBe(0);
-    expect(unpackCommands(message).proposals[0]?.payload).toEqual(new Uint8Array(5000).fill(7));
+it('a large payload is given back when it has been packed', () => {
+  const payload = new Uint8Array(5000).fill(7);
+  const shared = { group: toGroupId(1), tellsAdmission: false, staysHere: false };
+  const message = packCommands({
+    proposals: [{ token: 1, payload, ...shared }],
+    reads: [],
+    creates: [],
+    deletes: [],
+    shown: 0,
+    follows: false,
   });
+  expect(payload.length).toBe(0);
+  expect(unpackCommands(message).proposals[0]?.payload).toEqual(new Uint8Array(5000).fill(7));
 });
 
 describe('reports', () => {

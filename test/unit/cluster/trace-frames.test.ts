@@ -1,7 +1,6 @@
 // Goal: in which span a request is sent is said in a frame of its own: the frames of the requests are the same without
 // it, byte for byte, and whatever comes in its place costs that frame alone. Method: the mail of a node over links that
 // keep what is sent, and wrong contents with a right checksum.
-
 import { describe, expect, it } from 'vitest';
 import { concatBytes, toGroupId, toHex, toTerm } from '#base';
 import { nativeCrc32 } from '#cluster';
@@ -49,18 +48,16 @@ function encoded(contexts: readonly SentContext[]): Uint8Array {
   return codecOf(NORTH).encodeContexts(SOUTH, 'appends', contexts).frame;
 }
 
-describe('frames of requests', () => {
-  it('are those of before when nothing is traced, and the same ones behind their contexts', () => {
-    const plain = sentWith();
-    // Header, kind 2, create a database; and header, kind 1, held and the request of a read.
-    expect(plain.map(([lane, frame]) => [lane, frame.slice(16, 20), frame.slice(2 * HEADER_BYTES)])).toEqual([
-      ['appends', '0102', '0203040473686f70'],
-      ['beats', '0101', `01${'00'.repeat(18)}0700020b034d`],
-    ]);
-    const traced = sentWith({ forwards: [FORWARD], reads: [QUESTION] });
-    expect(traced.map(([lane]) => lane)).toEqual(['appends', 'appends', 'beats', 'beats']);
-    expect([traced[1], traced[3]]).toEqual(plain);
-  });
+it('frames of requests are those of before when nothing is traced, and the same ones behind their contexts', () => {
+  const plain = sentWith();
+  // Header, kind 2, create a database; and header, kind 1, held and the request of a read.
+  expect(plain.map(([lane, frame]) => [lane, frame.slice(16, 20), frame.slice(2 * HEADER_BYTES)])).toEqual([
+    ['appends', '0102', '0203040473686f70'],
+    ['beats', '0101', `01${'00'.repeat(18)}0700020b034d`],
+  ]);
+  const traced = sentWith({ forwards: [FORWARD], reads: [QUESTION] });
+  expect(traced.map(([lane]) => lane)).toEqual(['appends', 'appends', 'beats', 'beats']);
+  expect([traced[1], traced[3]]).toEqual(plain);
 });
 
 describe('a context', () => {

@@ -1,5 +1,5 @@
 // Goal: what a lost node held is replaced, of databases and of the catalog. Method: nodes over a network in memory.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, toNodeId } from '#base';
 import { bindingOf, isAt, join, keptWorld, REPLACE_AFTER_MS } from '../../support/cluster/kept-world.ts';
 import type { ReplicaWorld } from '../../support/cluster/replica-world.ts';
@@ -16,30 +16,28 @@ async function write(world: ReplicaWorld, group: GroupId, text: string): Promise
   return (await world.answer(writer.transact(group, text))).revision;
 }
 
-describe('a node that is lost (C18, C19)', () => {
-  it('is replaced after a while, as a holder of databases and as a voter of the catalog, and is at peace when it returns', async () => {
-    const world = await keptWorld(4);
-    await join(world, [2, 3, 4]);
-    await world.pass(3_000);
-    const group = await create(world, 'shop');
-    await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
-    await write(world, group, 'a');
-    const gone = world.at(toNodeId(2));
-    await gone.crash();
-    await world.leader(CATALOG_GROUP);
-    await world.pass(REPLACE_AFTER_MS / 2);
-    expect(bindingOf(await world.leader(CATALOG_GROUP), group)?.replicas.map(nodeOf)).toEqual([1, 2, 3]);
-    await world.pass(REPLACE_AFTER_MS / 2);
-    await world.until(() => isAt(world, group, [1, 3, 4]), 'a database on the nodes that are left');
-    const voters = (): string =>
-      String(world.leaderOf(CATALOG_GROUP)?.core.membershipOf(CATALOG_GROUP)?.voters.incoming.map(nodeOf));
-    await world.until(() => voters() === '1,3,4', 'other voters of the catalog');
-    expect(await write(world, group, 'b')).toBe(2);
-    await gone.start();
-    await world.until(() => isAt(world, group, [1, 3, 4]), 'the same as before');
-    await world.pass(5_000);
-    expect(gone.core.membershipOf(group)).toBeUndefined();
-    expect(isAt(world, group, [1, 3, 4])).toBe(true);
-    expect(world.failures).toEqual([]);
-  });
+it('a node that is lost (C18, C19) is replaced after a while, as a holder of databases and as a voter of the catalog, and is at peace when it returns', async () => {
+  const world = await keptWorld(4);
+  await join(world, [2, 3, 4]);
+  await world.pass(3_000);
+  const group = await create(world, 'shop');
+  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+  await write(world, group, 'a');
+  const gone = world.at(toNodeId(2));
+  await gone.crash();
+  await world.leader(CATALOG_GROUP);
+  await world.pass(REPLACE_AFTER_MS / 2);
+  expect(bindingOf(await world.leader(CATALOG_GROUP), group)?.replicas.map(nodeOf)).toEqual([1, 2, 3]);
+  await world.pass(REPLACE_AFTER_MS / 2);
+  await world.until(() => isAt(world, group, [1, 3, 4]), 'a database on the nodes that are left');
+  const voters = (): string =>
+    String(world.leaderOf(CATALOG_GROUP)?.core.membershipOf(CATALOG_GROUP)?.voters.incoming.map(nodeOf));
+  await world.until(() => voters() === '1,3,4', 'other voters of the catalog');
+  expect(await write(world, group, 'b')).toBe(2);
+  await gone.start();
+  await world.until(() => isAt(world, group, [1, 3, 4]), 'the same as before');
+  await world.pass(5_000);
+  expect(gone.core.membershipOf(group)).toBeUndefined();
+  expect(isAt(world, group, [1, 3, 4])).toBe(true);
+  expect(world.failures).toEqual([]);
 });

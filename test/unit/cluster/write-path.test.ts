@@ -1,7 +1,6 @@
 // Goal: a proposal is answered when, and only when, it is durable and applied; what was answered can be read as soon as
 // its rows are in the store, and by nobody before; one append carries all groups.
 // Method: the whole core and front in one thread over a log whose syncs the test releases.
-
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, type GroupId } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
@@ -105,23 +104,21 @@ describe('a write', () => {
   });
 });
 
-describe('group commit', () => {
-  it('takes everything of a turn in one append, across groups (C1)', async () => {
-    const world = await started();
-    const groups = await Promise.all(['a', 'b', 'c'].map((name) => world.create(name)));
-    await Promise.all(groups.map((group) => world.transact(group, 'warm')));
-    await Promise.all(groups.map((group) => world.readable(group)));
-    const syncs = world.log.syncCount;
-    const writes = world.kv.writes.length;
-    const outcomes = await Promise.all(
-      groups.flatMap((group) => Array.from({ length: 10 }, () => world.transact(group, 'x'))),
-    );
-    expect(outcomes.map((outcome) => outcome.kind)).toEqual(Array.from({ length: 30 }, () => 'committed'));
-    expect(world.log.syncCount - syncs).toBe(1);
-    await Promise.all(groups.map((group) => world.readable(group)));
-    expect(world.kv.writes.length - writes).toBe(1);
-    expect(groups.map((group) => world.node.applied(group))).toEqual([11, 11, 11]);
-  });
+it('group commit takes everything of a turn in one append, across groups (C1)', async () => {
+  const world = await started();
+  const groups = await Promise.all(['a', 'b', 'c'].map((name) => world.create(name)));
+  await Promise.all(groups.map((group) => world.transact(group, 'warm')));
+  await Promise.all(groups.map((group) => world.readable(group)));
+  const syncs = world.log.syncCount;
+  const writes = world.kv.writes.length;
+  const outcomes = await Promise.all(
+    groups.flatMap((group) => Array.from({ length: 10 }, () => world.transact(group, 'x'))),
+  );
+  expect(outcomes.map((outcome) => outcome.kind)).toEqual(Array.from({ length: 30 }, () => 'committed'));
+  expect(world.log.syncCount - syncs).toBe(1);
+  await Promise.all(groups.map((group) => world.readable(group)));
+  expect(world.kv.writes.length - writes).toBe(1);
+  expect(groups.map((group) => world.node.applied(group))).toEqual([11, 11, 11]);
 });
 
 describe('rows that nobody waits for (C6)', () => {

@@ -1,6 +1,6 @@
 // Goal: batches that are made on the loop take the memory of those before them, and none that anybody looks at (F9).
 // Method: folds at once over one memory, each looking at a batch while its next one is made, as a view does.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { memoryKv } from '#kv';
 import { ALL } from '#model';
 import { BatchMemory } from '../../../src/components/batch-memory.ts';
@@ -50,14 +50,12 @@ async function looked(memory: BatchMemory, query: BatchedQuery): Promise<Looked>
   return { batches, later, memories };
 }
 
-describe('memory of batches', () => {
-  it('is that of batches which nobody looks at any more (F9)', async () => {
-    const memory = new BatchMemory();
-    const folds = Array.from({ length: FOLDS }, (_, n) => asked(n, n + 1));
-    const alone = [];
-    for (const fold of folds) alone.push((await looked(new BatchMemory(), fold)).batches);
-    const together = await Promise.all(folds.map((fold) => looked(memory, fold)));
-    expect(together.map(({ batches }) => batches)).toEqual(alone);
-    expect(together.map(({ later }) => later)).toEqual(alone);
-  });
+it('memory of batches is that of batches which nobody looks at any more (F9)', async () => {
+  const memory = new BatchMemory();
+  const folds = Array.from({ length: FOLDS }, (_, n) => asked(n, n + 1));
+  const alone = [];
+  for (const fold of folds) alone.push((await looked(new BatchMemory(), fold)).batches);
+  const together = await Promise.all(folds.map((fold) => looked(memory, fold)));
+  expect(together.map(({ batches }) => batches)).toEqual(alone);
+  expect(together.map(({ later }) => later)).toEqual(alone);
 });

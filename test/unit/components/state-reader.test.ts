@@ -159,12 +159,10 @@ describe('StateReader', () => {
   });
 });
 
-describe('ReadRecord', () => {
-  it('guards the database where there are too many selectors, or they are too large together', () => {
-    const many = new ReadRecord();
-    for (let n = 0; n < CONSTRAINTS_MAX; n++) many.sawAll(term('by-subject', String(n)));
-    expect(many.guards(7)).toHaveLength(CONSTRAINTS_MAX);
-    many.sawAll(term('by-subject', 'one more'));
-    expect(many.guards(7)).toEqual([{ kind: 'max-revision', revision: 7 }]);
-  });
+it('ReadRecord guards the database where there are too many selectors, or they are too large together', () => {
+  const many = new ReadRecord();
+  for (let n = 0; n < CONSTRAINTS_MAX; n++) many.sawAll(term('by-subject', String(n)));
+  expect(many.guards(7)).toHaveLength(CONSTRAINTS_MAX);
+  many.sawAll(term('by-subject', 'one more'));
+  expect(many.guards(7)).toEqual([{ kind: 'max-revision', revision: 7 }]);
 });

@@ -1,7 +1,6 @@
 // Goal: names are bound and unbound as the specification says, ids and groups are never used twice (D10), and a store
 // has one number for ever (D14).
 // Method: the table of the specification's transitions, a random run against a Map, and broken or unknown entries.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, type DatabaseId } from '#base';

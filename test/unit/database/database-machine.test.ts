@@ -1,6 +1,5 @@
 // Goal: the rules of deciding and storing a transaction, each by itself (D2, D3, D4, D5, D9).
 // Method: examples; test/property/database-machine.test.ts has the same rules at random.
-
 import { describe, expect, it } from 'vitest';
 import { toHex, toLogIndex, toTerm } from '#base';
 import { type TransactOutcome } from '#database';

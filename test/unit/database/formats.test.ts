@@ -1,6 +1,5 @@
 // Goal: the worked examples of docs/formats are the bytes that the code writes. Method: the hexadecimal digits of each
 // example block are read from the page and compared.
-
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8, parseHex, replicaOf, toGroupId, toHex, toNodeId } from '#base';
 import { type CatalogEntry, encodeCatalogEntry, HEAD_KIND, RowKeys } from '#database';

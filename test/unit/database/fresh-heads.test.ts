@@ -1,6 +1,5 @@
 // Goal: the head of a new subject costs nothing to keep, and says the same as any other. Method: the table by itself,
 // with hashes that collide, and the bytes of a row. Subjects come again in test/property/database-replicas.test.ts.
-
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, encodeUtf8, NO_BYTES } from '#base';
 import { FreshHeads } from '../../../src/database/fresh-heads.ts';

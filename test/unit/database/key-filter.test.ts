@@ -1,7 +1,6 @@
 // Goal: the filter never denies a key that was added, gives up instead of growing without bound, and is worth its
 // memory; the hash under it stays what stored rows were written with (D6).
 // Method: random keys; the bound of its error on a fixed set; golden hashes.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
@@ -69,11 +68,9 @@ describe('KeyFilter (D6)', () => {
   });
 });
 
-describe('KeyHash', () => {
-  it('gives what stored event-id rows are keyed by: these values never change', () => {
-    expect(hashOf(1, '')).toBe('3fb09b5785dc4844');
-    expect(hashOf(1, 'orders', 'a')).toBe('933e3621efd7c2d8');
-    expect(hashOf(2, 'orders', 'a')).toBe('803f4bbbcab6adf1');
-    expect(hashOf(1, 'ordersa')).toBe('3573cb3ba7f6ee38');
-  });
+it('KeyHash gives what stored event-id rows are keyed by: these values never change', () => {
+  expect(hashOf(1, '')).toBe('3fb09b5785dc4844');
+  expect(hashOf(1, 'orders', 'a')).toBe('933e3621efd7c2d8');
+  expect(hashOf(2, 'orders', 'a')).toBe('803f4bbbcab6adf1');
+  expect(hashOf(1, 'ordersa')).toBe('3573cb3ba7f6ee38');
 });

@@ -1,7 +1,6 @@
 // Goal: where a database is to be is decided once at a time, no copy is given up before its group is without it, and no
 // replica id is given twice (D15). Method: the steps of a move through the catalog, random moves with overtaken entries
 // and restarts against a plain model, and broken entries.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, type NodeId, nodeOf, toGroupId, toNodeId } from '#base';

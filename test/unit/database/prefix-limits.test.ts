@@ -1,8 +1,7 @@
 // Goal: what a constraint over a prefix makes the machine look at is bounded, and what cannot be found within the bound
 // is refused unless it holds whatever would be found (D13). Method: databases of many subjects on a store that counts
 // rows.
-
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { TransactOutcome } from '#database';
 import { type KvStore, memoryKv } from '#kv';
 import { and, type Constraint, or, type Selector, term } from '#model';
@@ -79,51 +78,48 @@ function least(revision: number, selector: Selector = old): Constraint {
   return { kind: 'min-revision', revision, selector };
 }
 
-describe('a prefix of more heads than a transaction may look at, none of them new', () => {
-  it('is refused where the revision decides, with the places of these constraints', async () => {
-    const host = await manySubjects();
-    const never = least(10_000, term('by-subject', 'new'));
-    const range = { kind: 'revision-range', start: 2, end: 5, selector: old } as const;
-    const refused = { kind: 'too-broad', revision: FILLED, constraints: [0, 2, 3] };
-    expect(await ask(host, most(0), never, most(3), range)).toEqual(refused);
-    expect(host.machine.revision).toBe(FILLED);
-  });
+it('a prefix of more heads than a transaction may look at, none of them new is refused where the revision decides, with the places of these constraints', async () => {
+  const host = await manySubjects();
+  const never = least(10_000, term('by-subject', 'new'));
+  const range = { kind: 'revision-range', start: 2, end: 5, selector: old } as const;
+  const refused = { kind: 'too-broad', revision: FILLED, constraints: [0, 2, 3] };
+  expect(await ask(host, most(0), never, most(3), range)).toEqual(refused);
+  expect(host.machine.revision).toBe(FILLED);
 });
 
-describe('an equality beside a prefix of too many heads', () => {
-  const besides = (...terms: readonly Selector[]): Selector => and([old, ...terms]);
+const besides = (...terms: readonly Selector[]): Selector => and([old, ...terms]);
 
-  it.each([
-    ['type', term('by-type', 'nosuch')],
-    ['stream', term('by-stream', 'nosuch')],
-    ['combination', and([term('by-stream', 'orders'), term('by-type', 'nosuch')])],
-    ['combination of two that exist', and([term('by-stream', 'quiet'), term('by-type', 'placed')])],
-  ])('says that there is nothing where its %s has no event', async (_what, equality) => {
+it.each([
+  ['type', term('by-type', 'nosuch')],
+  ['stream', term('by-stream', 'nosuch')],
+  ['combination', and([term('by-stream', 'orders'), term('by-type', 'nosuch')])],
+  ['combination of two that exist', and([term('by-stream', 'quiet'), term('by-type', 'placed')])],
+])(
+  'an equality beside a prefix of too many heads says that there is nothing where its %s has no event',
+  async (_what, equality) => {
     const host = await manySubjects();
     await transactQuietly(host, ['other']);
     await transact(host, ['new']);
     expect(await ask(host, most(0, besides(equality)))).toMatchObject({ kind: 'committed' });
     const never = await ask(host, least(1, besides(equality)));
     expect(never).toMatchObject({ kind: 'violated', violations: [{ found: 0 }] });
-  });
-});
+  },
+);
 
-describe('what is read for prefixes', () => {
-  it('has a bound, however many alternatives there are and however large the database is', async () => {
-    const store = memoryKv();
-    const reader = new CountingReader(store);
-    const host = await manySubjects(counted(store, reader));
-    const narrow = Array.from({ length: 100 }, (_, n) => term('by-subject-prefix', `old-${100 + n}`));
-    const wide = [old, and([term('by-type-prefix', 'pl'), old])];
-    for (const selector of [...wide, or(narrow)]) {
-      reader.reset();
-      await ask(host, most(0, selector));
-      expect(reader.rows).toBeGreaterThan(ROWS_MAX / 2);
-      expect(reader.rows).toBeLessThanOrEqual(ROWS_MAX + ROWS_OF_A_WAIT);
-      expect(reader.gets).toBeLessThan(GETS_OF_A_REVISION * EVENTS_MAX);
-      expect(reader.openRanges).toBe(0);
-    }
-  });
+it('what is read for prefixes has a bound, however many alternatives there are and however large the database is', async () => {
+  const store = memoryKv();
+  const reader = new CountingReader(store);
+  const host = await manySubjects(counted(store, reader));
+  const narrow = Array.from({ length: 100 }, (_, n) => term('by-subject-prefix', `old-${100 + n}`));
+  const wide = [old, and([term('by-type-prefix', 'pl'), old])];
+  for (const selector of [...wide, or(narrow)]) {
+    reader.reset();
+    await ask(host, most(0, selector));
+    expect(reader.rows).toBeGreaterThan(ROWS_MAX / 2);
+    expect(reader.rows).toBeLessThanOrEqual(ROWS_MAX + ROWS_OF_A_WAIT);
+    expect(reader.gets).toBeLessThan(GETS_OF_A_REVISION * EVENTS_MAX);
+    expect(reader.openRanges).toBe(0);
+  }
 });
 
 /** A store whose reads are counted. */

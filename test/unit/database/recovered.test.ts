@@ -3,7 +3,7 @@
 // machine's owner, in one go and again after a break, and compared with those of the origin; then written, exported and
 // rebuilt.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type NodeId, replicaOf, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
 import {
   type CatalogEntry,
@@ -33,31 +33,29 @@ function recovery(group: number, node: NodeId, databaseId = NEW_ID): CatalogEntr
   return { kind: 'recover', ...what };
 }
 
-describe('a recovery in the catalog', () => {
-  it('gives the name to a new instance in a group of its own, and keeps where it comes from (D10, D19)', async () => {
-    const host = new CatalogHost();
-    const recover = (...what: Parameters<typeof recovery>): CatalogOutcome => host.apply(recovery(...what));
-    host.create('other', 1, [1, 2]);
-    const before = host.create('shop', 2, [1, 2]);
-    if (before.kind !== 'created') throw new Error('It is free');
-    expect(recover(2, NODE_4)).toEqual({ kind: 'unmoved' });
-    expect(recover(7, NODE_2)).toEqual({ kind: 'unmoved' });
-    const replicas = [replicaOf(NODE_2)];
-    const origin = { databaseId: idOf(2), group: 2, rootId: idOf(2), revision: 8, chainHash: HASH };
-    const held = { replicas, founders: replicas, leaving: [], placement: 0, isSettled: true };
-    const binding = { name: 'shop', databaseId: NEW_ID, group: 3, createdAtMs: 2, ...held, recovery: origin };
-    expect(recover(2, NODE_2)).toEqual({ kind: 'recovered', before: before.binding, binding });
-    expect(recover(2, NODE_2)).toEqual({ kind: 'unmoved' });
-    await host.reopen();
-    expect(host.machine.list()).toMatchObject([{ name: 'other', group: 1 }, binding]);
-    expect(recover(3, NODE_2, THIRD_ID)).toMatchObject({
-      kind: 'recovered',
-      binding: { group: 4, recovery: { databaseId: NEW_ID, group: 3, rootId: idOf(2) } },
-    });
-    await host.reopen();
-    expect(host.machine.lookup('shop')).toMatchObject({ databaseId: THIRD_ID, group: 4, createdAtMs: 2 });
-    expect(host.machine.applied).toMatchObject({ revision: 4, nextGroup: 5 });
+it('a recovery in the catalog gives the name to a new instance in a group of its own, and keeps where it comes from (D10, D19)', async () => {
+  const host = new CatalogHost();
+  const recover = (...what: Parameters<typeof recovery>): CatalogOutcome => host.apply(recovery(...what));
+  host.create('other', 1, [1, 2]);
+  const before = host.create('shop', 2, [1, 2]);
+  if (before.kind !== 'created') throw new Error('It is free');
+  expect(recover(2, NODE_4)).toEqual({ kind: 'unmoved' });
+  expect(recover(7, NODE_2)).toEqual({ kind: 'unmoved' });
+  const replicas = [replicaOf(NODE_2)];
+  const origin = { databaseId: idOf(2), group: 2, rootId: idOf(2), revision: 8, chainHash: HASH };
+  const held = { replicas, founders: replicas, leaving: [], placement: 0, isSettled: true };
+  const binding = { name: 'shop', databaseId: NEW_ID, group: 3, createdAtMs: 2, ...held, recovery: origin };
+  expect(recover(2, NODE_2)).toEqual({ kind: 'recovered', before: before.binding, binding });
+  expect(recover(2, NODE_2)).toEqual({ kind: 'unmoved' });
+  await host.reopen();
+  expect(host.machine.list()).toMatchObject([{ name: 'other', group: 1 }, binding]);
+  expect(recover(3, NODE_2, THIRD_ID)).toMatchObject({
+    kind: 'recovered',
+    binding: { group: 4, recovery: { databaseId: NEW_ID, group: 3, rootId: idOf(2) } },
   });
+  await host.reopen();
+  expect(host.machine.lookup('shop')).toMatchObject({ databaseId: THIRD_ID, group: 4, createdAtMs: 2 });
+  expect(host.machine.applied).toMatchObject({ revision: 4, nextGroup: 5 });
 });
 
 const requests = fc
@@ -92,19 +90,17 @@ async function contentOf(kv: KvStore, group: number): Promise<unknown> {
   return rows.slice(1).map((row) => (Array.isArray(row) && row.length === 2 ? [text(row[0]), row[1]] : row));
 }
 
-describe('the rows of a recovered instance (D19)', () => {
-  it('are those of its origin, and its log goes on where that one ended', async () => {
-    const host = await originHost();
-    const before = host.machine.applied;
-    await recoveredFrom(host);
-    const applied = new DatabaseReader(target(host.kv)).applied();
-    const group = { index: 0, membership: Uint8Array.of(3) };
-    expect(applied).toEqual({ ...before, databaseId: NEW_ID, group, logStart: before.index });
-    expect(before.revision).toBeGreaterThan(5);
-    expect(await contentOf(host.kv, TARGET)).toEqual(await contentOf(host.kv, host.source.group));
-    expect(await verifyHistory(new DatabaseReader(target(host.kv)), 0)).toEqual({ kind: 'whole' });
-    expect(databaseAt(new DatabaseReader(target(host.kv)), before, 0).chainHash).toEqual(
-      genesisHash(sha256, DATABASE_ID),
-    );
-  });
+it('the rows of a recovered instance (D19) are those of its origin, and its log goes on where that one ended', async () => {
+  const host = await originHost();
+  const before = host.machine.applied;
+  await recoveredFrom(host);
+  const applied = new DatabaseReader(target(host.kv)).applied();
+  const group = { index: 0, membership: Uint8Array.of(3) };
+  expect(applied).toEqual({ ...before, databaseId: NEW_ID, group, logStart: before.index });
+  expect(before.revision).toBeGreaterThan(5);
+  expect(await contentOf(host.kv, TARGET)).toEqual(await contentOf(host.kv, host.source.group));
+  expect(await verifyHistory(new DatabaseReader(target(host.kv)), 0)).toEqual({ kind: 'whole' });
+  expect(databaseAt(new DatabaseReader(target(host.kv)), before, 0).chainHash).toEqual(
+    genesisHash(sha256, DATABASE_ID),
+  );
 });

@@ -1,6 +1,5 @@
 // Goal: every row says again what was written into it, and a flipped bit anywhere in it is noticed (D1).
 // Method: properties over random contents, then each single bit of the row in turn.
-
 import { crc32 as nativeCrc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,7 +1,6 @@
 // Goal: what is missing or wrong in the rows of definitions is noticed, after a crash and on the way between replicas,
 // and components that go while they are sent hurt nobody (D11, D16, D23). Method: one database of three components, one
 // of two parts, each fault in turn.
-
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toHex, toLogIndex, toRevision } from '#base';
 import {
@@ -101,8 +100,9 @@ describe('verifyDefinitions (D11)', () => {
   });
 });
 
-describe('ReadDefinitions (D24)', () => {
-  it.each([4, 7])('throws for a record of entry %i that is missing, and goes on when it is there', async (index) => {
+it.each([4, 7])(
+  'ReadDefinitions (D24) throws for a record of entry %i that is missing, and goes on when it is there',
+  async (index) => {
     const host = await fullHost();
     const definitions = new ReadDefinitions(host.source);
     const key = host.reader().keys.definition(index).slice();
@@ -115,8 +115,8 @@ describe('ReadDefinitions (D24)', () => {
     const found = await definitions.current();
     expect(found.list(toRevision(2)).map((each) => each.component)).toEqual([SMALL, LARGE]);
     expect(found.versions({ component, name }, toRevision(2))).toMatchObject([{ version: 1 }]);
-  });
-});
+  },
+);
 
 describe('the parts of a component (D23)', () => {
   it('are given back as they came, and go with the last version that names them', async () => {

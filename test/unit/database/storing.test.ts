@@ -1,7 +1,6 @@
 // Goal: what is large, many or old is stored and found like everything else: chunks, pages, spilled tips, forgotten
 // heads. Method: examples at the borders, each read back through the readers.
-
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
 import { DatabaseReader, eventsOf, HEAD_KIND, PostingCursor, type PostingEntry } from '#database';
 import { and, type Constraint, NO_SUBJECT, readEvent, type Selector, term } from '#model';
@@ -44,49 +43,46 @@ function postings(reader: DatabaseReader, at: number): Promise<readonly PostingE
   return walkPostings(reader, ORDERS, { at, direction: 'forward' });
 }
 
-describe('posting lists', () => {
-  it.each([63, 64, 65, 1000])('hold %i events of one transaction, in order', async (count) => {
-    const host = new DatabaseHost();
-    await host.apply(payload(orders(count)));
-    await host.flush();
-    const reader = host.reader();
-    const found = await postings(reader, 1);
-    expect(found.map(({ index }) => index)).toEqual(Array.from({ length: count }, (_, index) => index));
-    const ids = found.map((entry) => reader.eventOf(entry).bytes).map((bytes) => readEvent(bytes, 0, bytes.length).id);
-    expect(ids).toEqual(orders(count).map(({ id }) => id));
-    expect(reader.head(ORDERS)).toMatchObject({ count, inlineCount: count % 64 === 0 ? 64 : count % 64 });
-  });
+it.each([63, 64, 65, 1000])('posting lists hold %i events of one transaction, in order', async (count) => {
+  const host = new DatabaseHost();
+  await host.apply(payload(orders(count)));
+  await host.flush();
+  const reader = host.reader();
+  const found = await postings(reader, 1);
+  expect(found.map(({ index }) => index)).toEqual(Array.from({ length: count }, (_, index) => index));
+  const ids = found.map((entry) => reader.eventOf(entry).bytes).map((bytes) => readEvent(bytes, 0, bytes.length).id);
+  expect(ids).toEqual(orders(count).map(({ id }) => id));
+  expect(reader.head(ORDERS)).toMatchObject({ count, inlineCount: count % 64 === 0 ? 64 : count % 64 });
 });
 
-describe('pages', () => {
-  it('of one flush end at about 16 KiB and at 128 transactions, and every revision finds its own', async () => {
-    const host = new DatabaseHost();
-    const sizes = [0, 0, 0, 6000, 6000, 6000, 20_000, 0];
-    for (let n = 0; n < 400; n++)
-      await host.apply(payload(orders(1, n), [], new Uint8Array(n < 300 ? 0 : (sizes[n % 8] ?? 0))));
-    await host.flush();
-    const reader = host.reader();
-    const counts: number[] = [];
-    const sizesFound: number[] = [];
-    for (let revision = 1; revision <= 400; ) {
-      const page = reader.page(revision);
-      counts.push(page.count);
-      if (page.count > 1) sizesFound.push(page.bodyLength);
-      revision = page.lastRevision + 1;
-    }
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(400);
-    expect(Math.max(...counts)).toBeLessThanOrEqual(128);
-    expect(Math.max(...sizesFound)).toBeLessThanOrEqual(16 * 1024);
-    for (let revision = 1; revision <= 400; revision++) {
-      expect(eventsOf(host.reader().transaction(revision)).map(({ position }) => position)).toEqual([
-        { revision, index: 0 },
-      ]);
-    }
-  });
+it('pages of one flush end at about 16 KiB and at 128 transactions, and every revision finds its own', async () => {
+  const host = new DatabaseHost();
+  const sizes = [0, 0, 0, 6000, 6000, 6000, 20_000, 0];
+  for (let n = 0; n < 400; n++)
+    await host.apply(payload(orders(1, n), [], new Uint8Array(n < 300 ? 0 : (sizes[n % 8] ?? 0))));
+  await host.flush();
+  const reader = host.reader();
+  const counts: number[] = [];
+  const sizesFound: number[] = [];
+  for (let revision = 1; revision <= 400; ) {
+    const page = reader.page(revision);
+    counts.push(page.count);
+    if (page.count > 1) sizesFound.push(page.bodyLength);
+    revision = page.lastRevision + 1;
+  }
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(400);
+  expect(Math.max(...counts)).toBeLessThanOrEqual(128);
+  expect(Math.max(...sizesFound)).toBeLessThanOrEqual(16 * 1024);
+  for (let revision = 1; revision <= 400; revision++) {
+    expect(eventsOf(host.reader().transaction(revision)).map(({ position }) => position)).toEqual([
+      { revision, index: 0 },
+    ]);
+  }
 });
 
-describe('spilled tips (D4)', () => {
-  it.each(['kept in memory', 'read again after a restart'])('answer for every combination, %s', async (how) => {
+it.each(['kept in memory', 'read again after a restart'])(
+  'spilled tips (D4) answer for every combination, %s',
+  async (how) => {
     const host = new DatabaseHost();
     const reopen = how !== 'kept in memory';
     for (let n = 0; n < 40; n++) {
@@ -116,50 +112,46 @@ describe('spilled tips (D4)', () => {
     expect(await latestOf(host, and([subject, stream]))).toBe(40);
     expect(await latestOf(host, and([subject, term('by-type-prefix', 't-3')]))).toBe(40);
     expect(await latestOf(host, and([stream, term('by-type-prefix', 't-1')]))).toBe(20);
-  });
-});
+  },
+);
 
-describe('spilled tips of streams and sources (D4)', () => {
-  it.each([false, true])(
-    'know the latest event without a subject, from before they spilled and after (reopened: %s)',
-    async (reopen) => {
-      const host = new DatabaseHost();
-      const event = (n: number, type: number, subject: string | undefined): OracleEvent => {
-        return { id: `e-${n}`, type: `t-${type}`, source: 'orders', stream: 'orders', subject };
-      };
-      for (let n = 1; n <= 40; n++) await host.apply(payload([event(n, n, n % 2 === 0 ? 's' : undefined)]));
-      await host.flush();
-      if (reopen) await host.reopen(false);
-      // Types 3 and 35 had their first event without a subject, 4 and 36 with one; type 3 was there before the head
-      // spilled.
-      for (const [n, type] of [3, 4, 35, 36].entries()) await host.apply(payload([event(100 + n, type, 's')]));
-      await host.apply(payload([event(200, 36, undefined)]));
-      const found: number[] = [];
-      for (const type of [3, 4, 35, 36]) {
-        for (const where of [term('by-stream', 'orders'), term('by-source', 'orders')]) {
-          found.push(await latestOf(host, and([where, term('by-type', `t-${type}`), NO_SUBJECT])));
-          found.push(await latestOf(host, and([where, term('by-type', `t-${type}`)])));
-        }
-      }
-      expect(found).toEqual([3, 41, 3, 41, 0, 42, 0, 42, 35, 43, 35, 43, 45, 45, 45, 45]);
-    },
-  );
-});
-
-describe('broken rows (D1)', () => {
-  it('stop the machine that needs them', async () => {
+it.each([false, true])(
+  'spilled tips of streams and sources (D4) know the latest event without a subject, from before they spilled and after (reopened: %s)',
+  async (reopen) => {
     const host = new DatabaseHost();
-    await host.apply(payload(orders(3)));
+    const event = (n: number, type: number, subject: string | undefined): OracleEvent => {
+      return { id: `e-${n}`, type: `t-${type}`, source: 'orders', stream: 'orders', subject };
+    };
+    for (let n = 1; n <= 40; n++) await host.apply(payload([event(n, n, n % 2 === 0 ? 's' : undefined)]));
     await host.flush();
-    const key = host.reader().keys.head(ORDERS).slice();
-    const value = host.kv.get(key)?.slice() ?? new Uint8Array(1);
-    value[5] = (value[5] ?? 0) ^ 1;
-    const batch = host.kv.batch();
-    batch.put(key, value);
-    await host.kv.write(batch);
-    await host.reopen(false);
-    await expect(host.apply(payload(orders(1, 9)))).rejects.toThrow('is corrupt: its checksum is');
-    const reader = new DatabaseReader(sourceOf(host.kv));
-    expect(() => PostingCursor.open(reader, { name: ORDERS, at: 1, direction: 'forward' })).toThrow('is corrupt');
-  });
+    if (reopen) await host.reopen(false);
+    // Types 3 and 35 had their first event without a subject, 4 and 36 with one; type 3 was there before the head
+    // spilled.
+    for (const [n, type] of [3, 4, 35, 36].entries()) await host.apply(payload([event(100 + n, type, 's')]));
+    await host.apply(payload([event(200, 36, undefined)]));
+    const found: number[] = [];
+    for (const type of [3, 4, 35, 36]) {
+      for (const where of [term('by-stream', 'orders'), term('by-source', 'orders')]) {
+        found.push(await latestOf(host, and([where, term('by-type', `t-${type}`), NO_SUBJECT])));
+        found.push(await latestOf(host, and([where, term('by-type', `t-${type}`)])));
+      }
+    }
+    expect(found).toEqual([3, 41, 3, 41, 0, 42, 0, 42, 35, 43, 35, 43, 45, 45, 45, 45]);
+  },
+);
+
+it('broken rows (D1) stop the machine that needs them', async () => {
+  const host = new DatabaseHost();
+  await host.apply(payload(orders(3)));
+  await host.flush();
+  const key = host.reader().keys.head(ORDERS).slice();
+  const value = host.kv.get(key)?.slice() ?? new Uint8Array(1);
+  value[5] = (value[5] ?? 0) ^ 1;
+  const batch = host.kv.batch();
+  batch.put(key, value);
+  await host.kv.write(batch);
+  await host.reopen(false);
+  await expect(host.apply(payload(orders(1, 9)))).rejects.toThrow('is corrupt: its checksum is');
+  const reader = new DatabaseReader(sourceOf(host.kv));
+  expect(() => PostingCursor.open(reader, { name: ORDERS, at: 1, direction: 'forward' })).toThrow('is corrupt');
 });

@@ -2,7 +2,7 @@
 // Method: a small tree in a temporary folder with one violation of each rule, read by the real rules.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { brokenRules, cruiseTree, layerPicture } from '../../../scripts/support/layer-graph.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -61,23 +61,19 @@ beforeAll(async () => {
 
 afterAll(() => tree[Symbol.dispose]());
 
-describe('the layer law', () => {
-  it('is broken by each of the files that break it, and by no other', () => {
-    for (const [path, , rule] of VIOLATIONS) {
-      expect(broken).toContainEqual(expect.stringMatching(`^${rule}: ${path.replaceAll('.', '\\.')} -> `));
-    }
-    const guilty = new Set<string>([...VIOLATIONS.map(([path]) => path), 'src/service/ring-b.ts']);
-    expect(broken.filter((line) => !guilty.has(line.split(' ')[1] ?? ''))).toEqual([]);
-  });
+it('the layer law is broken by each of the files that break it, and by no other', () => {
+  for (const [path, , rule] of VIOLATIONS) {
+    expect(broken).toContainEqual(expect.stringMatching(`^${rule}: ${path.replaceAll('.', '\\.')} -> `));
+  }
+  const guilty = new Set<string>([...VIOLATIONS.map(([path]) => path), 'src/service/ring-b.ts']);
+  expect(broken.filter((line) => !guilty.has(line.split(' ')[1] ?? ''))).toEqual([]);
 });
 
-describe('the picture', () => {
-  it('has a node for each layer and an arrow for each import, also of types', () => {
-    expect(picture.split('\n')).toEqual(
-      expect.arrayContaining(['flowchart TD', '  base', '  raft --> base', '  raft --> storage', '  storage --> raft']),
-    );
-    expect(picture).not.toContain('base --> base');
-  });
+it('the picture has a node for each layer and an arrow for each import, also of types', () => {
+  expect(picture.split('\n')).toEqual(
+    expect.arrayContaining(['flowchart TD', '  base', '  raft --> base', '  raft --> storage', '  storage --> raft']),
+  );
+  expect(picture).not.toContain('base --> base');
 });
 
 function write(path: string, text: string): void {

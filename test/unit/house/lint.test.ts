@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -78,27 +78,23 @@ beforeAll(() => {
 
 afterAll(() => tree[Symbol.dispose]());
 
-describe('the linter', () => {
-  it('finds each violation, and nothing in what is allowed', () => {
-    expect(found).toEqual(expect.arrayContaining(LINT_VIOLATIONS.map(([path, , rule]) => `${path} ${rule}`)));
-    expect(found.filter((fault) => Object.keys(ALLOWED).some((path) => fault.startsWith(`${path} `)))).toEqual([]);
-  });
+it('the linter finds each violation, and nothing in what is allowed', () => {
+  expect(found).toEqual(expect.arrayContaining(LINT_VIOLATIONS.map(([path, , rule]) => `${path} ${rule}`)));
+  expect(found.filter((fault) => Object.keys(ALLOWED).some((path) => fault.startsWith(`${path} `)))).toEqual([]);
 });
 
-describe('the pure compiler settings', () => {
-  it('know neither Node nor the browser', () => {
-    const uses = AMBIENT.map((name) => `export const use_${name}: unknown = ${name};`);
-    write(
-      'src/kv/ambient.ts',
-      [...uses, "import 'node:fs';", 'export const fine: Promise<1> = Promise.resolve(1);'].join('\n'),
-    );
-    const { stdout } = tool('tsc', ['-p', 'tsconfig.pure.json', '--pretty', 'false']);
-    const lines = stdout.split('\n').filter((line) => line.startsWith('src/kv/ambient.ts'));
-    const missing = /Cannot find (?:name|module|module or type declarations for side-effect import of) '([^']+)'/;
-    const named = lines.flatMap((line) => missing.exec(line)?.[1] ?? []);
-    expect(named.toSorted()).toEqual([...AMBIENT, 'node:fs'].toSorted());
-    expect(lines).toHaveLength(AMBIENT.length + 1);
-  });
+it('the pure compiler settings know neither Node nor the browser', () => {
+  const uses = AMBIENT.map((name) => `export const use_${name}: unknown = ${name};`);
+  write(
+    'src/kv/ambient.ts',
+    [...uses, "import 'node:fs';", 'export const fine: Promise<1> = Promise.resolve(1);'].join('\n'),
+  );
+  const { stdout } = tool('tsc', ['-p', 'tsconfig.pure.json', '--pretty', 'false']);
+  const lines = stdout.split('\n').filter((line) => line.startsWith('src/kv/ambient.ts'));
+  const missing = /Cannot find (?:name|module|module or type declarations for side-effect import of) '([^']+)'/;
+  const named = lines.flatMap((line) => missing.exec(line)?.[1] ?? []);
+  expect(named.toSorted()).toEqual([...AMBIENT, 'node:fs'].toSorted());
+  expect(lines).toHaveLength(AMBIENT.length + 1);
 });
 
 function tool(name: string, args: readonly string[]): { stdout: string } {

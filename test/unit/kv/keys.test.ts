@@ -1,6 +1,5 @@
 // Goal: keys sort as the tuples they were written from (K7), and a prefix is one range (K8). Method: random pairs of
 // tuples against a plain comparison of their parts, and tables of the edges.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BrokenInvariant, compareBytes } from '#base';

@@ -1,6 +1,5 @@
 // Goal: the store in memory is a store like any other, and stays quick when it is large. Method: the conformance
 // suite of the port, and a count of the steps that a large store takes.
-
 import { describe, expect, it } from 'vitest';
 import { KeyWriter, memoryKv } from '#kv';
 import { drain, kvConformance } from '../../support/kv-conformance.ts';

@@ -1,6 +1,5 @@
 // Goal: what components do on a node is shown by its metrics, each pool and cache by itself, and counters rise by what
 // was new since the last scrape. Method: figures that are given, two scrapes.
-
 import { expect, test } from 'vitest';
 import { createMetrics, GAUGES } from '#observability';
 import { FAULT_CODES } from '#wasm';

@@ -1,6 +1,5 @@
 // Goal: a node loads only what it needs, because each package costs every start time, and every node memory.
 // Method: a process of its own imports what the command does first, and the server; then Node says what it has loaded.
-
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

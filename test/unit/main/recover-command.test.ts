@@ -53,9 +53,7 @@ async function run(
   return { code, out, err };
 }
 
-/**
- * Node 3 with a database, another one that it lacks, and three entries of the catalog that may have been acknowledged.
- */
+/** Node 3 with one database, without another, and with three catalog entries of unknown commit. */
 async function nodeThree(): Promise<string> {
   const directory = testDir();
   await using node = await StoppedDirectory.begin(directory);

@@ -1,6 +1,5 @@
 // Goal: a handshake that goes nowhere costs a bounded time and nothing else; who is no client of TLS, or shows what is
 // not valid, is closed and told of; and what is open is seen by the bound on connections. Method: servers on loopback.
-
 import { once } from 'node:events';
 import { connect as connectPlainly, type Server, type Socket } from 'node:net';
 import { type ConnectionOptions, connect } from 'node:tls';
@@ -109,22 +108,20 @@ describe('a handshake', () => {
   });
 });
 
-describe('the bound on connections', () => {
-  it('sees each that is accepted, whatever becomes of its handshake', async () => {
-    const closed: unknown[] = [];
-    const shares = { clients: 4, clientsOfPort: 2, metrics: 1, peers: 0 };
-    const bound = ending.use(new ConnectionBound(shares, (one) => closed.push(one)));
-    const port = await listening(ports({ handshakeMs: 60_000 }).createServer(() => undefined));
-    bound.name(port, 'grpc');
-    // Those that this process dials count, too, so that two are all that there may be.
-    const silent = opened(port);
-    await once(silent, 'connect');
-    expect(closed).toEqual([]);
-    const open = connect({ host: '127.0.0.1', port, ca: authority.cert, ALPNProtocols: ['h2'] });
-    ending.defer(() => void open.destroy());
-    await once(open, 'secureConnect');
-    const more = opened(port);
-    await once(more, 'close');
-    expect(closed).toEqual([{ server: 'grpc', bound: 'of the port', countMax: 2 }]);
-  });
+it('the bound on connections sees each that is accepted, whatever becomes of its handshake', async () => {
+  const closed: unknown[] = [];
+  const shares = { clients: 4, clientsOfPort: 2, metrics: 1, peers: 0 };
+  const bound = ending.use(new ConnectionBound(shares, (one) => closed.push(one)));
+  const port = await listening(ports({ handshakeMs: 60_000 }).createServer(() => undefined));
+  bound.name(port, 'grpc');
+  // Those that this process dials count, too, so that two are all that there may be.
+  const silent = opened(port);
+  await once(silent, 'connect');
+  expect(closed).toEqual([]);
+  const open = connect({ host: '127.0.0.1', port, ca: authority.cert, ALPNProtocols: ['h2'] });
+  ending.defer(() => void open.destroy());
+  await once(open, 'secureConnect');
+  const more = opened(port);
+  await once(more, 'close');
+  expect(closed).toEqual([{ server: 'grpc', bound: 'of the port', countMax: 2 }]);
 });

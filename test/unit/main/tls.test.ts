@@ -206,25 +206,23 @@ describe('files of TLS between nodes', () => {
   });
 });
 
-describe('files between nodes that are replaced', () => {
-  it('reach both threads once they are as at the look before, and right', async () => {
-    putPair(pair);
-    const tls = openPeers('require');
-    const heard = (): unknown => tls && receiveMessageOnPort(tls.forCore.replaced);
-    put('cert', other.cert);
-    look(20);
-    expect(lines.at(-1)).toMatchObject([
-      'error peer-tls-not-reloaded',
-      { message: expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/) },
-    ]);
-    expect([tls?.tls.material, heard()]).toEqual([{ ...pair, ca: authority.cert }, undefined]);
-    put('key', other.key);
-    look(2);
-    const found = { ...other, ca: authority.cert };
-    expect([tls?.tls.material, heard()]).toEqual([found, { message: found }]);
-    const { body } = await metrics.render();
-    for (const result of ['loaded', 'failed'])
-      expect(body).toContain(`cairn_peer_tls_reloads_total{result="${result}"} 1`);
-    expect(body).toMatch(/^cairn_peer_tls_certificate_expiry_timestamp_seconds \d/m);
-  });
+it('files between nodes that are replaced reach both threads once they are as at the look before, and right', async () => {
+  putPair(pair);
+  const tls = openPeers('require');
+  const heard = (): unknown => tls && receiveMessageOnPort(tls.forCore.replaced);
+  put('cert', other.cert);
+  look(20);
+  expect(lines.at(-1)).toMatchObject([
+    'error peer-tls-not-reloaded',
+    { message: expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/) },
+  ]);
+  expect([tls?.tls.material, heard()]).toEqual([{ ...pair, ca: authority.cert }, undefined]);
+  put('key', other.key);
+  look(2);
+  const found = { ...other, ca: authority.cert };
+  expect([tls?.tls.material, heard()]).toEqual([found, { message: found }]);
+  const { body } = await metrics.render();
+  for (const result of ['loaded', 'failed'])
+    expect(body).toContain(`cairn_peer_tls_reloads_total{result="${result}"} 1`);
+  expect(body).toMatch(/^cairn_peer_tls_certificate_expiry_timestamp_seconds \d/m);
 });

@@ -1,6 +1,5 @@
 // Goal: io.cloudevents.v1.CloudEvent is read into canonical bytes with its types and payload (M1, M5).
 // Method: CloudEvents written field by field; the protobuf conformance cases by name.
-
 import { describe, expect, it } from 'vitest';
 import {
   ByteWriter,

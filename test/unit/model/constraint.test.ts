@@ -1,6 +1,5 @@
 // Goal: each cell of the table of decisions 4 is kept (M7), and constraints are read from any wire form.
 // Method: the table, cell by cell, at and around its borders; wire bytes in hexadecimal.
-
 import { describe, expect, it } from 'vitest';
 import { parseHex } from '#base';
 import {

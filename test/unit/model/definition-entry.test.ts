@@ -1,6 +1,5 @@
 // Goal: the entries that define components go into bytes and back, are stamped in place, and nothing else is read as
 // one. Method: one of each kind there and back; a table of what is refused; changed and random bytes.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

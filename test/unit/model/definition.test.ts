@@ -1,6 +1,5 @@
 // Goal: the metadata that publishers send becomes the definition that it says, and everything that it must not say is a
 // fault with its path. Method: tables.
-
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
 import {

@@ -1,6 +1,5 @@
 // Goal: the CloudEvents JSON format is read into canonical bytes and written from them, payloads untouched (M1, M5).
 // Method: the conformance cases by name; tables of payloads and kinds; random events there and back.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8, NO_BYTES } from '#base';
@@ -219,11 +218,7 @@ describe('an event to JSON', () => {
   });
 });
 
-/**
- * Whether JSON alone tells how the payload is meant. It does not when the kind contradicts the content type: text shown
- * as a string under a JSON type, or without one, is read as a JSON string, and a JSON string under another type as
- * text.
- */
+/** Whether JSON alone tells the kind of the payload: not where the kind contradicts the content type. */
 function saysItsKind({ dataKind, dataContentType }: Event): boolean {
   const isJson = dataContentType === undefined || isJsonType(dataContentType);
   if (dataKind === DATA_KIND.TEXT) return !isJson;

@@ -1,6 +1,5 @@
 // Goal: the worked examples of docs/formats are the bytes that the code writes. Method: the hexadecimal digits of each
 // example block are read from the page and compared.
-
 import { expect, it } from 'vitest';
 import { encodeUtf8, parseHex, toHex } from '#base';
 import { and, DATA_KIND, encodeDefinition, encodeTransactPayload, ORIGIN, parameter, stampPayload, term } from '#model';

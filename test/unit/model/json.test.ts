@@ -1,6 +1,5 @@
 // Goal: JSON is read strictly and without loss (M8), and what is not JSON is refused by place and expectation.
 // Method: tables; the platform's JSON.parse as oracle for random texts and random damage.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';

@@ -1,5 +1,4 @@
 // Goal: names keep the grammar of decisions 3 and 2.8, faults are collected and cut short. Method: tables.
-
 import { describe, expect, it } from 'vitest';
 import {
   Faults,
@@ -55,19 +54,17 @@ it('a transaction id is read in lowercase', () => {
   expect(parseTransactionId(ID.toUpperCase(), 'transaction_id', new Faults())).toBe(ID);
 });
 
-describe('a media type', () => {
-  it.each([
-    ['application/json', true, false],
-    ['Application/JSON; charset=utf-8', true, false],
-    ['text/json', true, true],
-    ['application/cloudevents+json', true, false],
-    ['application/jsonx', false, false],
-    ['text/plain', false, true],
-    ['TEXT/csv;header=present', false, true],
-    ['application/octet-stream', false, false],
-  ])('%s declares JSON: %s, text: %s', (mediaType, json, text) => {
-    expect([isJsonType(mediaType), isTextType(mediaType)]).toEqual([json, text]);
-  });
+it.each([
+  ['application/json', true, false],
+  ['Application/JSON; charset=utf-8', true, false],
+  ['text/json', true, true],
+  ['application/cloudevents+json', true, false],
+  ['application/jsonx', false, false],
+  ['text/plain', false, true],
+  ['TEXT/csv;header=present', false, true],
+  ['application/octet-stream', false, false],
+])('a media type %s declares JSON: %s, text: %s', (mediaType, json, text) => {
+  expect([isJsonType(mediaType), isTextType(mediaType)]).toEqual([json, text]);
 });
 
 describe('faults', () => {

@@ -1,6 +1,5 @@
 // Goal: a transaction goes into a log entry's payload and a log record and is read there in place; unknown forms are
 // refused by name. Method: golden bytes for the layout, and random transactions there and back.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BrokenInvariant, concatBytes, encodeUtf8, parseHex, toHex } from '#base';
@@ -116,27 +115,25 @@ describe('the payload of a transaction', () => {
   });
 });
 
-describe('a payload that somebody else has put together', () => {
-  const accepted = arbPayload.map(encodeTransactPayload);
+const accepted = arbPayload.map(encodeTransactPayload);
 
-  it('has a fault, or can be stamped and read, whatever was changed in it', () => {
-    const changed = fc
-      .tuple(accepted, fc.nat(), fc.integer({ min: 1, max: 255 }), fc.boolean())
-      .map(([good, at, flip, isCut]) => {
-        const place = at % good.length;
-        return isCut ? good.slice(0, place) : good.map((byte, index) => (index === place ? byte ^ flip : byte));
-      });
-    fc.assert(fc.property(accepted, (bytes) => faultInTransactPayload(bytes) === undefined));
-    const property = fc.property(fc.oneof(changed, fc.uint8Array({ maxLength: 60 })), (bytes) => {
-      if (faultInTransactPayload(bytes) !== undefined) return;
-      stampPayload(bytes, 7);
-      const view = readTransactPayload(bytes);
-      constraintsOf(view);
-      optionsOfBody(view.body);
-      for (const event of eventsOf(view.body)) readEvent(event, 0, event.length);
+it('a payload that somebody else has put together has a fault, or can be stamped and read, whatever was changed in it', () => {
+  const changed = fc
+    .tuple(accepted, fc.nat(), fc.integer({ min: 1, max: 255 }), fc.boolean())
+    .map(([good, at, flip, isCut]) => {
+      const place = at % good.length;
+      return isCut ? good.slice(0, place) : good.map((byte, index) => (index === place ? byte ^ flip : byte));
     });
-    expect(() => fc.assert(property, { numRuns: runs(1_000) })).not.toThrow();
+  fc.assert(fc.property(accepted, (bytes) => faultInTransactPayload(bytes) === undefined));
+  const property = fc.property(fc.oneof(changed, fc.uint8Array({ maxLength: 60 })), (bytes) => {
+    if (faultInTransactPayload(bytes) !== undefined) return;
+    stampPayload(bytes, 7);
+    const view = readTransactPayload(bytes);
+    constraintsOf(view);
+    optionsOfBody(view.body);
+    for (const event of eventsOf(view.body)) readEvent(event, 0, event.length);
   });
+  expect(() => fc.assert(property, { numRuns: runs(1_000) })).not.toThrow();
 });
 
 it('a payload has a fault when its transaction id is a byte short', () => {
@@ -221,14 +218,12 @@ describe('the options of a transaction', () => {
   });
 });
 
-describe('the size of a transaction (SPEC-LIMITS-1)', () => {
-  it.each([
-    [1, 0, undefined],
-    [1000, 1_000_000, undefined],
-    [1001, 5, 'The transaction is too large: 1001 events, at most 1000'],
-    [1, 1_000_001, 'The transaction is too large: 1000001 bytes of events, at most 1000000'],
-  ])('of %d events and %d bytes', (count, size, message) => {
-    const error = transactionTooLarge(count, size);
-    expect([error?.code, error?.message]).toEqual([message === undefined ? undefined : 'too_large', message]);
-  });
+it.each([
+  [1, 0, undefined],
+  [1000, 1_000_000, undefined],
+  [1001, 5, 'The transaction is too large: 1001 events, at most 1000'],
+  [1, 1_000_001, 'The transaction is too large: 1000001 bytes of events, at most 1000000'],
+])('the size of a transaction (SPEC-LIMITS-1) of %d events and %d bytes', (count, size, message) => {
+  const error = transactionTooLarge(count, size);
+  expect([error?.code, error?.message]).toEqual([message === undefined ? undefined : 'too_large', message]);
 });

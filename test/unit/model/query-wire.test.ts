@@ -1,5 +1,4 @@
 // Goal: EventQuery and Position are read from any protobuf, and faults name their place. Method: bytes in hexadecimal.
-
 import { describe, expect, it } from 'vitest';
 import { parseHex } from '#base';
 import { ALL, comparePositions, decodeEventQuery, decodePosition, type EventQuery, Faults, term } from '#model';

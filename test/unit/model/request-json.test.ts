@@ -1,6 +1,5 @@
 // Goal: constraints, queries and transaction options are read from every JSON form that the specification shows, and
 // nothing is guessed. Method: tables; random queries there and back.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8, toBase64Url } from '#base';
@@ -257,22 +256,20 @@ describe('a query of the collection-style family', () => {
   });
 });
 
-describe('the message of a fault', () => {
-  it.each<[Found, string]>([
-    ['5', '"5"'],
-    [5, '5'],
-    [5n, '5'],
-    ['"x"', JSON.stringify('"x"')],
-    [{ said: '"x"' }, '"x"'],
-    ['an array', '"an array"'],
-    [{ said: 'an array' }, 'an array'],
-    ['', '""'],
-    ['"a\nb"', JSON.stringify('"a\nb"')],
-  ])('shows %o as %s', (found, shown) => {
-    const faults = new Faults();
-    faults.add('limit', 'must be right', found);
-    expect(faults.toError('No').message).toBe(`No: limit must be right; found ${shown}`);
-  });
+it.each<[Found, string]>([
+  ['5', '"5"'],
+  [5, '5'],
+  [5n, '5'],
+  ['"x"', JSON.stringify('"x"')],
+  [{ said: '"x"' }, '"x"'],
+  ['an array', '"an array"'],
+  [{ said: 'an array' }, 'an array'],
+  ['', '""'],
+  ['"a\nb"', JSON.stringify('"a\nb"')],
+])('the message of a fault shows %o as %s', (found, shown) => {
+  const faults = new Faults();
+  faults.add('limit', 'must be right', found);
+  expect(faults.toError('No').message).toBe(`No: limit must be right; found ${shown}`);
 });
 
 describe('the options of a transaction in JSON', () => {

@@ -1,6 +1,5 @@
 // Goal: every JSON shape of a selector that the specification shows is understood, equivalent ones are equal (M6), and
 // a typing error is a fault. Method: tables; random selectors there and back.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';

@@ -1,6 +1,5 @@
 // Goal: every form of a selector on the wire is understood, limits are kept, faults name their place.
 // Method: tables of wire bytes in hexadecimal, and of selectors with their disjunctive form.
-
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, beginMessage, parseHex, writeTextField } from '#base';
 import {

@@ -1,6 +1,5 @@
 // Goal: names are listed in order as of a revision, and single answers are those of the log. Method: a small database
 // whose names begin one another; every prefix and page size against a sorted list.
-
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKv } from '#kv';
 import {

@@ -1,6 +1,5 @@
 // Goal: what a read takes from the store grows with what it returns, not with what the database holds (Q4), each page
 // of a scan is read once (Q6), and a slice is bounded (Q8). Method: 20,000 events, a reader that counts.
-
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryKv } from '#kv';
 import { ALL, and, type EventQuery, or, type Selector, term } from '#model';
@@ -119,18 +118,16 @@ describe('a scan', () => {
   });
 });
 
-describe('a slice of a query', () => {
-  it('ends after so many events, bytes and tests (Q8)', async () => {
-    const query = { revisions: {}, direction: 'forward' } as const;
-    const sizes = async (selector: Selector, sliceBytes?: number): Promise<readonly number[]> => {
-      const found: number[] = [];
-      const limited = { at: TRANSACTIONS, query: { ...query, selector, limit: 2_000 }, pace: pulled(sliceBytes) };
-      for await (const slice of queryEvents(database.source, limited)) found.push(slice.length);
-      return found;
-    };
-    expect(Math.max(...(await sizes(term('by-type', 'type-3'))))).toBe(256);
-    expect(Math.max(...(await sizes(term('by-type', 'type-3'), 1_000)))).toBeLessThanOrEqual(10);
-    const [first] = await sizes(and([term('by-type', 'type-3'), term('by-subject-prefix', 'customer-7')]));
-    expect(first).toBeLessThanOrEqual(1024);
-  });
+it('a slice of a query ends after so many events, bytes and tests (Q8)', async () => {
+  const query = { revisions: {}, direction: 'forward' } as const;
+  const sizes = async (selector: Selector, sliceBytes?: number): Promise<readonly number[]> => {
+    const found: number[] = [];
+    const limited = { at: TRANSACTIONS, query: { ...query, selector, limit: 2_000 }, pace: pulled(sliceBytes) };
+    for await (const slice of queryEvents(database.source, limited)) found.push(slice.length);
+    return found;
+  };
+  expect(Math.max(...(await sizes(term('by-type', 'type-3'))))).toBe(256);
+  expect(Math.max(...(await sizes(term('by-type', 'type-3'), 1_000)))).toBeLessThanOrEqual(10);
+  const [first] = await sizes(and([term('by-type', 'type-3'), term('by-subject-prefix', 'customer-7')]));
+  expect(first).toBeLessThanOrEqual(1024);
 });

@@ -1,5 +1,4 @@
 // Goal: the checkers of R1 to R8 notice what they are for. Method: a sound step, bent in one place at a time.
-
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import {

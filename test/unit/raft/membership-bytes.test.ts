@@ -1,7 +1,6 @@
 // Goal: a membership survives as bytes, bytes that are none are refused, and a replica that starts holds the membership
 // that was applied, even where its state was taken back behind it (R11). Method: random memberships and bytes, and the
 // places where the entry of a membership can stand.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toLogIndex, toTerm } from '#base';

@@ -2,7 +2,6 @@
 // of a whole group; every command is a step or a few, R1 to R12, R15 and R16 are checked after every step, and those of
 // the group after every command of a group. UPDATE=1 rewrites the answers; it is never set where the answers are to be
 // proven.
-
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,5 @@
 // Goal: whoever was answered finds what was answered by every way of reading, also while its rows are on their way to
 // the store (C6). Method: the service over a node in one thread, whose store writes when the test says so.
-
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type GroupId, type Revision, toRevision } from '#base';
 import { ALL } from '#model';

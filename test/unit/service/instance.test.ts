@@ -1,5 +1,4 @@
 // Goal: a caller hears of databases by their names, whatever the node below calls them (V6). Method: examples.
-
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type GroupId, type Revision, toDatabaseId, toGroupId, toRevision } from '#base';
 import type { Binding } from '#cluster';
@@ -17,14 +16,12 @@ const BINDING = {
   isSettled: true,
 };
 
-describe('refusalBy (V6)', () => {
-  it('says that the database was deleted when its group is gone', () => {
-    expect(
-      refusalBy(BINDING, new DatabaseError('not_found', 'The database was deleted, or never created')),
-    ).toMatchObject({
-      code: 'not_found',
-      message: 'The database "shop" was deleted',
-    });
+it('refusalBy (V6) says that the database was deleted when its group is gone', () => {
+  expect(
+    refusalBy(BINDING, new DatabaseError('not_found', 'The database was deleted, or never created')),
+  ).toMatchObject({
+    code: 'not_found',
+    message: 'The database "shop" was deleted',
   });
 });
 

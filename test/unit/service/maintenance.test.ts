@@ -2,7 +2,6 @@
 // change: versions, modes, epochs, values of parameters, deletion, restart, a component that fails (F41, F43). Method:
 // the service over a node in one thread, whose looks the test lets happen; real executors and folders, and what they
 // have folded.
-
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DatabaseError } from '#base';
 import { type DefinitionEntry, type Event, encodeDefinitionEntry, type MaintenanceMode, toVersionNumber } from '#model';

@@ -1,6 +1,5 @@
 // Goal: a read answers from the instance and at the revision that it says, waits no longer than it may, and ends when
 // its database does (V1, V4 to V6, V8). Method: the service over a node in one thread; the test lets time pass.
-
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError, toRevision } from '#base';
 import { ALL } from '#model';
@@ -123,16 +122,14 @@ describe('a read at a number (V5)', () => {
   });
 });
 
-describe('what a node has shown that relays the read (TM5)', () => {
-  const cached = { databaseName: 'shop', at: 'cached', signal: NEVER } as const;
+const cached = { databaseName: 'shop', at: 'cached', signal: NEVER } as const;
 
-  it('is awaited, if it was of the instance that the name means here', async () => {
-    const { databaseId } = await databaseAt('cached');
-    const read = world.service.databaseAt({ ...cached, shown: { databaseId, revision: toRevision(3) } });
-    expect(await soFar(read)).toBe('pending');
-    await world.transact('shop');
-    expect(await read).toMatchObject({ revision: 3 });
-  });
+it('what a node has shown that relays the read (TM5) is awaited, if it was of the instance that the name means here', async () => {
+  const { databaseId } = await databaseAt('cached');
+  const read = world.service.databaseAt({ ...cached, shown: { databaseId, revision: toRevision(3) } });
+  expect(await soFar(read)).toBe('pending');
+  await world.transact('shop');
+  expect(await read).toMatchObject({ revision: 3 });
 });
 
 describe('a deleted database (V6)', () => {
@@ -172,39 +169,35 @@ describe('a deleted database (V6)', () => {
   });
 });
 
-describe('listings', () => {
-  it('give a page and say whether there is more', async () => {
-    await world.transact('shop', {
-      events: ['a', 'b', 'c'].map((source) => ({ source, subject: `s-${source}`, type: `t.${source}` })),
-    });
-    const page = { databaseName: 'shop', at: 'latest', signal: NEVER, limit: 2 } as const;
-    const first = await world.service.listStreams(page);
-    expect([first.names.map(({ name }) => name), first.hasMore]).toEqual([['a', 'b'], true]);
-    const rest = await world.service.listStreams({ ...page, after: 'b' });
-    expect([rest.names.map(({ name }) => name), rest.hasMore]).toEqual([['c', 'orders'], false]);
-    const types = await world.service.listEventTypes({ ...page, prefix: 't.', limit: 10 });
-    expect(types.names.map(({ name }) => name)).toEqual(['t.a', 't.b', 't.c']);
-    const subjects = await world.service.listSubjects({ ...page, at: toRevision(2) });
-    expect(subjects).toMatchObject({ names: [], hasMore: false, revision: 2 });
+it('listings give a page and say whether there is more', async () => {
+  await world.transact('shop', {
+    events: ['a', 'b', 'c'].map((source) => ({ source, subject: `s-${source}`, type: `t.${source}` })),
   });
+  const page = { databaseName: 'shop', at: 'latest', signal: NEVER, limit: 2 } as const;
+  const first = await world.service.listStreams(page);
+  expect([first.names.map(({ name }) => name), first.hasMore]).toEqual([['a', 'b'], true]);
+  const rest = await world.service.listStreams({ ...page, after: 'b' });
+  expect([rest.names.map(({ name }) => name), rest.hasMore]).toEqual([['c', 'orders'], false]);
+  const types = await world.service.listEventTypes({ ...page, prefix: 't.', limit: 10 });
+  expect(types.names.map(({ name }) => name)).toEqual(['t.a', 't.b', 't.c']);
+  const subjects = await world.service.listSubjects({ ...page, at: toRevision(2) });
+  expect(subjects).toMatchObject({ names: [], hasMore: false, revision: 2 });
 });
 
-describe('health', () => {
-  it('tells what the node can do', async () => {
-    const { service } = world;
-    world.timers.pass(5000);
-    // A clock that is set back changes nothing.
-    world.core.nowMs -= 1_000_000;
-    expect(service.health()).toEqual({
-      status: 'ok',
-      version: '1.2.3',
-      storage: { adapter: 'leveldb', status: 'open' },
-      uptimeSeconds: 5,
-      readable: true,
-      writable: true,
-    });
-    world.core.disk = 'refusing-writes';
-    await settle();
-    expect(world.service.health()).toMatchObject({ status: 'degraded', writable: false });
+it('health tells what the node can do', async () => {
+  const { service } = world;
+  world.timers.pass(5000);
+  // A clock that is set back changes nothing.
+  world.core.nowMs -= 1_000_000;
+  expect(service.health()).toEqual({
+    status: 'ok',
+    version: '1.2.3',
+    storage: { adapter: 'leveldb', status: 'open' },
+    uptimeSeconds: 5,
+    readable: true,
+    writable: true,
   });
+  world.core.disk = 'refusing-writes';
+  await settle();
+  expect(world.service.health()).toMatchObject({ status: 'degraded', writable: false });
 });

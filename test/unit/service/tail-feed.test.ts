@@ -1,7 +1,6 @@
 // Goal: whoever follows by the shared feed gets every matching event once and in order, however the feed grows, forgets
 // and is read, and the feed never keeps more than its bound (V7).
 // Method: random histories, followers and interleavings over a real database in memory, against the plain list.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoryKv } from '#kv';

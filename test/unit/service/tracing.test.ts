@@ -1,6 +1,6 @@
 // Goal: no operation that anybody may ask for is missing in traces. Method: each is asked for in a span, over the node
 // in one thread; what comes of it is of no matter.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Span } from '#observability';
 import { OPERATIONS, type Operation, type Service } from '#service';
 import { ServiceWorld } from '../../support/service-world.ts';
@@ -33,11 +33,9 @@ function begin(service: Service, operation: Operation, request: object): void {
   run(request).catch(() => undefined);
 }
 
-describe('each operation', () => {
-  it.each(OPERATIONS)('has its span, which begins with it: %s', async (operation) => {
-    const { span, names } = watched();
-    const { service } = await new ServiceWorld().start();
-    begin(service, operation, { span, signal: AbortSignal.abort() });
-    expect(names[0]).toBe(`cairn.${snakeCase(operation)}`);
-  });
+it.each(OPERATIONS)('each operation has its span, which begins with it: %s', async (operation) => {
+  const { span, names } = watched();
+  const { service } = await new ServiceWorld().start();
+  begin(service, operation, { span, signal: AbortSignal.abort() });
+  expect(names[0]).toBe(`cairn.${snakeCase(operation)}`);
 });

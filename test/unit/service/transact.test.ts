@@ -1,6 +1,5 @@
 // Goal: a transaction is judged in the specified order, a repeat is answered with what was recorded, and what is
 // counted adds up (V2, V3). Method: the service over a node in one thread; a table of what is wrong, two at a time.
-
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { Faults, or, type Selector, term } from '#model';
@@ -82,39 +81,35 @@ describe('constraints that ask for too much (D13)', () => {
   }
 });
 
-describe('a selector that no transport would have let in', () => {
-  it('is refused before it is an entry that no replica can read', async () => {
-    const selector = or(Array.from({ length: 400 }, (_, n) => term('by-subject-prefix', `a-${n}-`)));
-    const constraints = [
-      { kind: 'max-revision', revision: 9 } as const,
-      { kind: 'max-revision' as const, revision: 0, selector },
-    ];
-    await expect(world.transact('shop', { constraints })).rejects.toMatchObject({
-      code: 'invalid_argument',
-      details: {
-        violations: [
-          { field: 'constraints[1].selector', description: 'must consist of at most 256 selectors', value: '401' },
-        ],
-      },
-    });
-    expect(await outcomeOf('shop', {})).toBe('committed');
+it('a selector that no transport would have let in is refused before it is an entry that no replica can read', async () => {
+  const selector = or(Array.from({ length: 400 }, (_, n) => term('by-subject-prefix', `a-${n}-`)));
+  const constraints = [
+    { kind: 'max-revision', revision: 9 } as const,
+    { kind: 'max-revision' as const, revision: 0, selector },
+  ];
+  await expect(world.transact('shop', { constraints })).rejects.toMatchObject({
+    code: 'invalid_argument',
+    details: {
+      violations: [
+        { field: 'constraints[1].selector', description: 'must consist of at most 256 selectors', value: '401' },
+      ],
+    },
   });
+  expect(await outcomeOf('shop', {})).toBe('committed');
 });
 
-describe('what is counted', () => {
-  it('is every outcome, and every constraint', async () => {
-    await world.transact('shop', { transactionId: ID, constraints: [{ kind: 'max-revision', revision: 9 }] });
-    await world.transact('shop', { transactionId: ID });
-    await outcomeOf('shop', { constraints: [{ kind: 'min-revision', revision: 9 }] });
-    await outcomeOf('shop', { faults: faults() });
-    await outcomeOf('shop', { eventCount: 1001 });
-    const results = ['committed', 'replayed', 'conflict', 'invalid', 'too_large'];
-    const counts = await Promise.all(
-      results.map((result) => world.metric(`cairn_transactions_total{origin="grpc",result="${result}"}`)),
-    );
-    expect(counts).toEqual([2, 1, 1, 1, 1]);
-    expect(await world.metric('cairn_constraint_checks_total{kind="max_revision",result="held"}')).toBe(1);
-    expect(await world.metric('cairn_constraint_checks_total{kind="min_revision",result="violated"}')).toBe(1);
-    expect(await world.metric('cairn_transaction_events_count')).toBe(2);
-  });
+it('what is counted is every outcome, and every constraint', async () => {
+  await world.transact('shop', { transactionId: ID, constraints: [{ kind: 'max-revision', revision: 9 }] });
+  await world.transact('shop', { transactionId: ID });
+  await outcomeOf('shop', { constraints: [{ kind: 'min-revision', revision: 9 }] });
+  await outcomeOf('shop', { faults: faults() });
+  await outcomeOf('shop', { eventCount: 1001 });
+  const results = ['committed', 'replayed', 'conflict', 'invalid', 'too_large'];
+  const counts = await Promise.all(
+    results.map((result) => world.metric(`cairn_transactions_total{origin="grpc",result="${result}"}`)),
+  );
+  expect(counts).toEqual([2, 1, 1, 1, 1]);
+  expect(await world.metric('cairn_constraint_checks_total{kind="max_revision",result="held"}')).toBe(1);
+  expect(await world.metric('cairn_constraint_checks_total{kind="min_revision",result="violated"}')).toBe(1);
+  expect(await world.metric('cairn_transaction_events_count')).toBe(2);
 });

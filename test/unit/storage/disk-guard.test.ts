@@ -1,6 +1,5 @@
 // Goal: the guard makes, keeps and releases its ballast on a disk that fills up, and says so in time (W15). Method: a
 // disk in memory whose free space the test sets; what the ballast holds is taken off it.
-
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,5 @@
 // Goal: the level follows the free space by the rules of disk-level.ts (W15, W16). Method: a table of cases, and random
 // walks of a disk that fills and empties, whose every step is held against the rules.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compactionBytesMax, type DiskLevel, type DiskThresholds, defaultThresholds } from '#storage';

@@ -1,6 +1,5 @@
 // Goal: the guard says how far the log is synced, survives the loss or damage of either slot, and is never believed
 // when it is not its own (W8). Method: a guard on a disk in memory, every bit of it flipped, one slot or both.
-
 import { describe, expect, it } from 'vitest';
 import { GuardFile } from '../../../src/storage/guard-file.ts';
 import { MemoryDisk, NOTHING_SURVIVES } from '../../support/memory-disk.ts';

@@ -1,6 +1,5 @@
 // Goal: records decode to what was encoded, their bytes stay what docs/formats/wal.md says, and nothing malformed is
 // guessed at (W1). Method: one example of each type, random records, and records with one field spoilt.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
@@ -98,14 +97,12 @@ describe('a record with a membership', () => {
   });
 });
 
-describe('RecordWriter', () => {
-  it('refuses an entry before index 1 and a payload beyond the limit, as bugs of its caller', () => {
-    const writer = new RecordWriter();
-    const large = new Uint8Array(PAYLOAD_BYTES_MAX + 1);
-    expect(() => writer.entry(group, { term: toTerm(1), index: toLogIndex(0), payload })).toThrow('index 1');
-    expect(() => writer.entry(group, { term: toTerm(1), index: toLogIndex(1), payload: large })).toThrow('limit');
-    expect(() => writer.hardState(group, { term: toTerm(1), vote: -1 })).toThrow('safe integer');
-  });
+it('RecordWriter refuses an entry before index 1 and a payload beyond the limit, as bugs of its caller', () => {
+  const writer = new RecordWriter();
+  const large = new Uint8Array(PAYLOAD_BYTES_MAX + 1);
+  expect(() => writer.entry(group, { term: toTerm(1), index: toLogIndex(0), payload })).toThrow('index 1');
+  expect(() => writer.entry(group, { term: toTerm(1), index: toLogIndex(1), payload: large })).toThrow('limit');
+  expect(() => writer.hardState(group, { term: toTerm(1), vote: -1 })).toThrow('safe integer');
 });
 
 function decodeAll(bytes: Uint8Array<ArrayBuffer>): readonly (LogRecord | string)[] {

@@ -1,7 +1,6 @@
 // Goal: both forms of the log writer keep its contract: order, one sync for what waits, nothing after a failure (W14).
 // Method: the direct log with a scheduler of the test's own, where every flush is counted; the log on its thread with
 // real files.
-
 import { describe, expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toTerm } from '#base';
 import { DirectLog, type EncodedRecords, LogThread, type LogWriter, type RecoveredLog, StorageFailure } from '#storage';

@@ -1,6 +1,5 @@
 // Goal: the spare is zero and whole when it is taken, whatever was going on at that moment (W13). Method: spares
 // taken before, during and after their preparation, on a disk in memory.
-
 import { describe, expect, it } from 'vitest';
 import { SpareSegment } from '../../../src/storage/spare-segment.ts';
 import { MemoryDisk, NOTHING_SURVIVES } from '../../support/memory-disk.ts';

@@ -1,10 +1,9 @@
 // Goal: docs/formats/wal.md says what is on disk, byte for byte, and headers decode to what was encoded. Method: the
 // log of the document's example is written, and every listed byte of it compared; no byte may be unlisted and not zero.
-
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toTerm } from '#base';
 import { Wal } from '#storage';
 import {
@@ -22,71 +21,63 @@ const DOCUMENT = resolve(import.meta.dirname, '../../../docs/formats/wal.md');
 const SEGMENT_BYTES = 16 * 1024;
 const IDENTITY = { clusterId: new Uint8Array(16).fill(0x11), storeId: new Uint8Array(16).fill(0x22) };
 
-describe('docs/formats/wal.md', () => {
-  it('lists every byte of its example', () => {
-    const listed = new Uint8Array(SEGMENT_BYTES);
-    const lines = readFileSync(DOCUMENT, 'utf8').matchAll(/^([0-9a-f]{4}) {2}((?:[0-9a-f]{2} ?)+)(?:× (\d+))?/gm);
-    let count = 0;
-    for (const [, offset = '', bytes = '', times = '1'] of lines) {
-      const run = Buffer.from(bytes.replaceAll(' ', '').repeat(Number(times)), 'hex');
-      listed.set(run, Number.parseInt(offset, 16));
-      count += run.length;
-    }
-    expect(count).toBe(84 + 512 + 512);
-    expect(hex(listed)).toEqual(hex(exampleSegment()));
-  });
+it('docs/formats/wal.md lists every byte of its example', () => {
+  const listed = new Uint8Array(SEGMENT_BYTES);
+  const lines = readFileSync(DOCUMENT, 'utf8').matchAll(/^([0-9a-f]{4}) {2}((?:[0-9a-f]{2} ?)+)(?:× (\d+))?/gm);
+  let count = 0;
+  for (const [, offset = '', bytes = '', times = '1'] of lines) {
+    const run = Buffer.from(bytes.replaceAll(' ', '').repeat(Number(times)), 'hex');
+    listed.set(run, Number.parseInt(offset, 16));
+    count += run.length;
+  }
+  expect(count).toBe(84 + 512 + 512);
+  expect(hex(listed)).toEqual(hex(exampleSegment()));
 });
 
-describe('the header of a segment', () => {
-  it('decodes to what was encoded', () => {
-    const u64 = fc.nat(Number.MAX_SAFE_INTEGER);
-    const id = fc.uint8Array({ minLength: 16, maxLength: 16 });
-    const previous = fc.record({ seq: u64, offset: u64, crc: fc.nat(2 ** 32 - 1) });
-    const header = fc.record({ clusterId: id, storeId: id, number: u64, segmentBytes: u64, previous });
-    fc.assert(
-      fc.property(header, (expected) => {
-        expect(decodeSegmentHeader(encodeSegmentHeader(expected))).toEqual({ ...expected, version: 2 });
-      }),
-    );
-  });
+it('the header of a segment decodes to what was encoded', () => {
+  const u64 = fc.nat(Number.MAX_SAFE_INTEGER);
+  const id = fc.uint8Array({ minLength: 16, maxLength: 16 });
+  const previous = fc.record({ seq: u64, offset: u64, crc: fc.nat(2 ** 32 - 1) });
+  const header = fc.record({ clusterId: id, storeId: id, number: u64, segmentBytes: u64, previous });
+  fc.assert(
+    fc.property(header, (expected) => {
+      expect(decodeSegmentHeader(encodeSegmentHeader(expected))).toEqual({ ...expected, version: 2 });
+    }),
+  );
 });
 
-describe('the header of a batch', () => {
-  it('decodes to what was encoded, and its crc is what the next one repeats', () => {
-    const u32 = fc.nat(2 ** 32 - 1);
-    const u64 = fc.nat(Number.MAX_SAFE_INTEGER);
-    const header = fc.record({
-      seq: u64,
-      syncedThrough: u64,
-      recordBytes: u32,
-      recordCount: u32,
-      recordsCrc: u32,
-      mask: u32,
-      previousCrc: u32,
-    });
-    fc.assert(
-      fc.property(header, fc.nat(100), (expected, at) => {
-        const bytes = new Uint8Array(at + BATCH_HEADER_BYTES);
-        const view = new DataView(bytes.buffer);
-        const crc = encodeBatchHeader(bytes, view, at, expected);
-        expect(decodeBatchHeader(bytes, view, at)).toEqual({ ...expected, crc });
-      }),
-    );
+it('the header of a batch decodes to what was encoded, and its crc is what the next one repeats', () => {
+  const u32 = fc.nat(2 ** 32 - 1);
+  const u64 = fc.nat(Number.MAX_SAFE_INTEGER);
+  const header = fc.record({
+    seq: u64,
+    syncedThrough: u64,
+    recordBytes: u32,
+    recordCount: u32,
+    recordsCrc: u32,
+    mask: u32,
+    previousCrc: u32,
   });
+  fc.assert(
+    fc.property(header, fc.nat(100), (expected, at) => {
+      const bytes = new Uint8Array(at + BATCH_HEADER_BYTES);
+      const view = new DataView(bytes.buffer);
+      const crc = encodeBatchHeader(bytes, view, at, expected);
+      expect(decodeBatchHeader(bytes, view, at)).toEqual({ ...expected, crc });
+    }),
+  );
 });
 
-describe('a mask', () => {
-  it('is taken off by applying it again, and leaves the header of the batch alone', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 512, maxLength: 512 }), fc.nat(2 ** 32 - 1), (bytes, mask) => {
-        const masked = bytes.slice();
-        applyMask(masked, mask);
-        expect(masked.subarray(0, BATCH_HEADER_BYTES)).toEqual(bytes.subarray(0, BATCH_HEADER_BYTES));
-        applyMask(masked, mask);
-        expect(masked).toEqual(bytes);
-      }),
-    );
-  });
+it('a mask is taken off by applying it again, and leaves the header of the batch alone', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 512, maxLength: 512 }), fc.nat(2 ** 32 - 1), (bytes, mask) => {
+      const masked = bytes.slice();
+      applyMask(masked, mask);
+      expect(masked.subarray(0, BATCH_HEADER_BYTES)).toEqual(bytes.subarray(0, BATCH_HEADER_BYTES));
+      applyMask(masked, mask);
+      expect(masked).toEqual(bytes);
+    }),
+  );
 });
 
 function exampleSegment(): Uint8Array {

@@ -1,6 +1,5 @@
 // Goal: a log that cannot be accounted for is refused when it is opened, with the file and what to do.
 // Method: small logs on a disk in memory, damaged or forged.
-
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toRevision, toTerm } from '#base';
 import { type EncodedRecords, RecordWriter, type StorageFailure, Wal } from '#storage';

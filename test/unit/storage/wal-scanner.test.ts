@@ -4,7 +4,6 @@
 //
 // The scan goes strictly forward, so a flip in one batch is judged from that batch on; every 997th flip is judged from
 // the beginning of the segment too, and must come to the same.
-
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toGroupId, toLogIndex, toTerm } from '#base';
 import { membershipOf, toReplicaId } from '#raft';

@@ -1,6 +1,5 @@
 // Goal: the log writes, syncs, begins and drops segments as it promises, and stops for good after a failure.
 // Method: logs on a disk in memory whose every call is watched or failed.
-
 import { describe, expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { type EncodedRecords, RecordWriter, Wal } from '#storage';
@@ -195,18 +194,16 @@ describe('a failure', () => {
   });
 });
 
-describe('the guard', () => {
-  it('is synced every 64 batches, and not more often without a vote (W8)', () => {
-    const disk = new MemoryDisk();
-    const { wal } = openLog(disk);
-    wal.append([vote()]);
-    const steps = watch(disk);
-    for (let index = 1; index <= 200; index++) {
-      wal.append([entries(index, 1, 10), checkpoint(index)]);
-      wal.tidy();
-    }
-    expect(steps.filter((step) => step.kind === 'sync' && step.path === 'wal/guard')).toHaveLength(3);
-  });
+it('the guard is synced every 64 batches, and not more often without a vote (W8)', () => {
+  const disk = new MemoryDisk();
+  const { wal } = openLog(disk);
+  wal.append([vote()]);
+  const steps = watch(disk);
+  for (let index = 1; index <= 200; index++) {
+    wal.append([entries(index, 1, 10), checkpoint(index)]);
+    wal.tidy();
+  }
+  expect(steps.filter((step) => step.kind === 'sync' && step.path === 'wal/guard')).toHaveLength(3);
 });
 
 describe('a log that is opened', () => {

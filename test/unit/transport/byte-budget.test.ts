@@ -23,23 +23,21 @@ function bench(bytesMax: number): Bench {
   return { time, budget, told: [], rooms: () => count };
 }
 
-describe('a budget', () => {
-  it('grants what it has and no more, and counts what cannot be refused', () => {
-    const { budget, rooms } = bench(10);
-    const hold = budget.tryTake(7, nothing);
-    expect([budget.tryTake(4, nothing), budget.tryTake(3, nothing)?.bytes]).toEqual([undefined, 3]);
-    hold?.release();
-    hold?.release();
-    expect([budget.used, rooms()]).toEqual([3, 1]);
-    const other = budget.takeAnyway(4, nothing);
-    expect([other.tryGrow(7), other.tryGrow(8)]).toEqual([true, false]);
-    other.resize(12);
-    expect([budget.used, budget.takeAnyway(5, nothing).bytes, rooms()]).toEqual([15, 5, 1]);
-    other.resize(11);
-    other.release();
-    other.resize(100);
-    expect([budget.used, rooms()]).toEqual([8, 3]);
-  });
+it('a budget grants what it has and no more, and counts what cannot be refused', () => {
+  const { budget, rooms } = bench(10);
+  const hold = budget.tryTake(7, nothing);
+  expect([budget.tryTake(4, nothing), budget.tryTake(3, nothing)?.bytes]).toEqual([undefined, 3]);
+  hold?.release();
+  hold?.release();
+  expect([budget.used, rooms()]).toEqual([3, 1]);
+  const other = budget.takeAnyway(4, nothing);
+  expect([other.tryGrow(7), other.tryGrow(8)]).toEqual([true, false]);
+  other.resize(12);
+  expect([budget.used, budget.takeAnyway(5, nothing).bytes, rooms()]).toEqual([15, 5, 1]);
+  other.resize(11);
+  other.release();
+  other.resize(100);
+  expect([budget.used, rooms()]).toEqual([8, 3]);
 });
 
 describe('a holder', () => {

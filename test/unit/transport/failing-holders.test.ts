@@ -162,13 +162,14 @@ it.each<readonly [string, Failing]>([
   expect(await answersTo(ALL, alone)).toEqual(expected(ALL, 'NoHolderReached'));
 });
 
-describe('a node that breaks before it has answered', () => {
-  it.each(WRITES)('leaves the outcome of %s unknown, which is not sent again', async (name) => {
+it.each(WRITES)(
+  'a node that breaks before it has answered leaves the outcome of %s unknown, which is not sent again',
+  async (name) => {
     const [first, second] = [await failingHolder(BREAKS), await failingHolder(BREAKS)];
     expect(await ASKS[name](await frontOf(first, second))).toBe('OutcomeUnknown');
     expect([first.asked.length, second.asked.length]).toEqual([1, 0]);
-  });
-});
+  },
+);
 
 it.each(['call', 'connection'] as const)(
   'a node that cuts the %s off may have committed a write (TM8)',

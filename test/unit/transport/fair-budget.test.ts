@@ -188,18 +188,16 @@ describe('a taker that borrows', () => {
   });
 });
 
-describe('a quick taker', () => {
-  it('has room where slow ones have none, until it is slow itself (TM4)', () => {
-    const bench = new Bench();
-    bench.fill();
-    const [quick, late] = [bench.taker(), bench.slow()];
-    expect(late.tryTake(1, nothing)).toBeUndefined();
-    for (let n = 0; n < 5; n++) bench.sent(quick.tryTake(8, nothing), QUICK_MS);
-    const last = quick.tryTake(8, nothing);
-    expect(last?.bytes).toBe(8);
-    bench.sent(last, QUICK_MS + 1);
-    expect(quick.tryTake(8, nothing)).toBeUndefined();
-  });
+it('a quick taker has room where slow ones have none, until it is slow itself (TM4)', () => {
+  const bench = new Bench();
+  bench.fill();
+  const [quick, late] = [bench.taker(), bench.slow()];
+  expect(late.tryTake(1, nothing)).toBeUndefined();
+  for (let n = 0; n < 5; n++) bench.sent(quick.tryTake(8, nothing), QUICK_MS);
+  const last = quick.tryTake(8, nothing);
+  expect(last?.bytes).toBe(8);
+  bench.sent(last, QUICK_MS + 1);
+  expect(quick.tryTake(8, nothing)).toBeUndefined();
 });
 
 describe('the reserve', () => {

@@ -66,74 +66,70 @@ async function started(): Promise<{ readonly world: ReplicaWorld; readonly group
   return { world, group };
 }
 
-describe('an upgrade', () => {
-  it('goes node by node, and one release back, until it is ended; then new things are written (C23)', async () => {
-    const { world, group } = await started();
-    const texts: string[] = [];
-    const writeAll = async (what: string): Promise<void> => {
-      for (const member of world.up) {
-        texts.push(`${what} ${member.node}`);
-        await write(world, member, group, `${what} ${member.node}`);
-      }
-    };
-    const refusals: unknown[] = [];
-    await writeAll('before');
-    for (const node of NODES) {
-      await change(world, world.at(node), nextRelease);
-      await writeAll(`with ${node}`);
-      if (node < 3) refusals.push(await finalize(world));
-    }
-    const reason = (nodes: string): unknown =>
-      expect.stringContaining(
-        `stays at level ${NOW}, for not every node knows level ${NEXT}: ${nodes}; start the new release there`,
-      );
-    expect(refusals).toEqual([
-      { kind: 'faulty', code: 'failed_precondition', reason: reason(`node 2 knows ${KNOWN}, node 3 knows ${KNOWN}`) },
-      { kind: 'faulty', code: 'failed_precondition', reason: reason(`node 3 knows ${KNOWN}`) },
-    ]);
-    // Second thoughts: nothing was written yet that this release would not know.
-    expect(await change(world, world.at(toNodeId(2)), undefined)).toMatchObject({ kind: 'registered' });
-    await writeAll('back');
-    expect(await finalize(world)).toMatchObject({ reason: expect.stringContaining(`node 2 knows ${KNOWN}; start`) });
-    await change(world, world.at(toNodeId(2)), nextRelease);
-    for (const member of world.up) expect(new Set(written(member, group))).toEqual(new Set([1]));
-
-    expect(await finalize(world)).toEqual({ kind: 'finalized', level: NEXT });
-    expect(await finalize(world)).toEqual({ kind: 'finalized', level: NEXT });
-    await world.until(() => world.up.every(({ front }) => front.catalog.level === NEXT), 'everybody to know it');
-    await writeAll('after');
+it('an upgrade goes node by node, and one release back, until it is ended; then new things are written (C23)', async () => {
+  const { world, group } = await started();
+  const texts: string[] = [];
+  const writeAll = async (what: string): Promise<void> => {
     for (const member of world.up) {
-      await world.answer(member.front.latest(group));
-      expect(await member.history(group)).toEqual(texts);
-      expect(written(member, group)).toContain(NEXT);
+      texts.push(`${what} ${member.node}`);
+      await write(world, member, group, `${what} ${member.node}`);
     }
-    for (const node of NODES) {
-      const member = world.at(node);
-      await member.crash();
-      await member.start();
-      expect(member.core.catalog.level).toBe(NEXT);
-    }
-    expect(world.failures).toEqual([]);
-  });
+  };
+  const refusals: unknown[] = [];
+  await writeAll('before');
+  for (const node of NODES) {
+    await change(world, world.at(node), nextRelease);
+    await writeAll(`with ${node}`);
+    if (node < 3) refusals.push(await finalize(world));
+  }
+  const reason = (nodes: string): unknown =>
+    expect.stringContaining(
+      `stays at level ${NOW}, for not every node knows level ${NEXT}: ${nodes}; start the new release there`,
+    );
+  expect(refusals).toEqual([
+    { kind: 'faulty', code: 'failed_precondition', reason: reason(`node 2 knows ${KNOWN}, node 3 knows ${KNOWN}`) },
+    { kind: 'faulty', code: 'failed_precondition', reason: reason(`node 3 knows ${KNOWN}`) },
+  ]);
+  // Second thoughts: nothing was written yet that this release would not know.
+  expect(await change(world, world.at(toNodeId(2)), undefined)).toMatchObject({ kind: 'registered' });
+  await writeAll('back');
+  expect(await finalize(world)).toMatchObject({ reason: expect.stringContaining(`node 2 knows ${KNOWN}; start`) });
+  await change(world, world.at(toNodeId(2)), nextRelease);
+  for (const member of world.up) expect(new Set(written(member, group))).toEqual(new Set([1]));
+
+  expect(await finalize(world)).toEqual({ kind: 'finalized', level: NEXT });
+  expect(await finalize(world)).toEqual({ kind: 'finalized', level: NEXT });
+  await world.until(() => world.up.every(({ front }) => front.catalog.level === NEXT), 'everybody to know it');
+  await writeAll('after');
+  for (const member of world.up) {
+    await world.answer(member.front.latest(group));
+    expect(await member.history(group)).toEqual(texts);
+    expect(written(member, group)).toContain(NEXT);
+  }
+  for (const node of NODES) {
+    const member = world.at(node);
+    await member.crash();
+    await member.start();
+    expect(member.core.catalog.level).toBe(NEXT);
+  }
+  expect(world.failures).toEqual([]);
 });
 
-describe('a release that has dropped the first level', () => {
-  it('joins a cluster that is beyond it, whose log begins at it, and may start again on the way (C23)', async () => {
-    const world = await keptWorld(3);
-    await join(world, [2]);
-    const fresh = world.at(toNodeId(3));
-    await fresh.crash();
-    for (const node of [1, 2].map(toNodeId)) await change(world, world.at(node), nextRelease);
-    expect(await finalize(world)).toMatchObject({ kind: 'finalized', level: NEXT });
-    fresh.release = lastRelease;
-    await fresh.start();
-    expect(await register(world, 3, lastRelease)).toMatchObject({ kind: 'registered' });
-    await world.until(() => fresh.core.catalog.nodes.length > 0, 'the beginning of the catalog');
-    await fresh.crash();
-    await fresh.start();
-    await world.until(() => fresh.front.catalog.level === NEXT, 'the level of the cluster');
-    expect(world.failures).toEqual([]);
-  });
+it('a release that has dropped the first level joins a cluster that is beyond it, whose log begins at it, and may start again on the way (C23)', async () => {
+  const world = await keptWorld(3);
+  await join(world, [2]);
+  const fresh = world.at(toNodeId(3));
+  await fresh.crash();
+  for (const node of [1, 2].map(toNodeId)) await change(world, world.at(node), nextRelease);
+  expect(await finalize(world)).toMatchObject({ kind: 'finalized', level: NEXT });
+  fresh.release = lastRelease;
+  await fresh.start();
+  expect(await register(world, 3, lastRelease)).toMatchObject({ kind: 'registered' });
+  await world.until(() => fresh.core.catalog.nodes.length > 0, 'the beginning of the catalog');
+  await fresh.crash();
+  await fresh.start();
+  await world.until(() => fresh.front.catalog.level === NEXT, 'the level of the cluster');
+  expect(world.failures).toEqual([]);
 });
 
 describe('an entry of a level', () => {

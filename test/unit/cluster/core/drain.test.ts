@@ -1,28 +1,9 @@
 // Goal: a node that is told to stop hands over at once, answers what it has taken in, and ends in bounded time whatever
 // others go on doing. Method: three nodes in one thread over a network in memory whose time the test passes.
-
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
+import type { DatabaseError } from '#base';
 import { LIMITS } from '#cluster';
-import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
-
-interface Cluster {
-  readonly world: ReplicaWorld;
-  readonly group: GroupId;
-  readonly leader: WorldNode;
-  readonly others: readonly [WorldNode, WorldNode];
-}
-
-async function started(): Promise<Cluster> {
-  const world = await ReplicaWorld.started(3);
-  const catalog = await world.leader(CATALOG_GROUP);
-  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-  const leader = await world.leader(binding.group);
-  await world.pass(500);
-  const [one, other] = world.up.filter((each) => each !== leader);
-  if (one === undefined || other === undefined) throw new Error('There are three nodes');
-  return { world, group: binding.group, leader, others: [one, other] };
-}
+import { startTrio, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 /** Each batch of the node's store is written when the test says so; returns what lets all that wait go on. */
 function slowStore({ kv }: WorldNode): () => void {
@@ -54,7 +35,7 @@ function watch(promise: Promise<unknown>): { readonly end: string | undefined } 
 
 describe('a drain', () => {
   it('of a node that follows ends, although others write faster than its store does', async () => {
-    const { world, group, leader, others } = await started();
+    const { world, group, leader, others } = await startTrio();
     const [follower] = others;
     const go = slowStore(follower);
     const write = async (rounds: number, isDone: () => boolean): Promise<void> => {
@@ -73,7 +54,7 @@ describe('a drain', () => {
   });
 
   it('of a node that leads makes nobody wait for its store', async () => {
-    const { world, group, leader, others } = await started();
+    const { world, group, leader, others } = await startTrio();
     const [other] = others;
     await world.answer(leader.transact(group, 'before'));
     const go = slowStore(leader);
@@ -91,7 +72,7 @@ describe('a drain', () => {
   });
 
   it('tells those who wait for other nodes in vain that nobody knows, and ends', async () => {
-    const { world, group, leader, others } = await started();
+    const { world, group, leader, others } = await startTrio();
     for (const other of others) world.network.cut(leader.node, other.node);
     const asked = watch(leader.transact(group, 'an entry that nobody else gets'));
     const read = watch(leader.front.latest(group));

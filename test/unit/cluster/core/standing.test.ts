@@ -1,27 +1,21 @@
 // Goal: a look at a core finds who belongs to the cluster, what each node lacks and what waits, and becomes metrics.
 // Method: three nodes in one thread, of which one is away; and a look that the test makes up.
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, replicaOf, toNodeId } from '#base';
+import { replicaOf, toNodeId } from '#base';
 import { createMetrics } from '#observability';
 import { membershipOf } from '#raft';
 import { countMembers, lagOf, observeStanding, type StandingMessage } from '../../../../src/cluster/core/standing.ts';
 import type { Group } from '../../../../src/cluster/group/group.ts';
-import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
+import { startTrio } from '../../../support/cluster/replica-world.ts';
 
 describe('a look at a core', () => {
   it('finds the entries that a node lacks which is away, at the leader alone, and nothing when it is back', async () => {
-    const world = await ReplicaWorld.started(3);
-    const catalog = await world.leader(CATALOG_GROUP);
-    const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-    const leader = await world.leader(binding.group);
-    await world.pass(500);
+    const { world, group, catalog, leader, others } = await startTrio();
     // Were it the leader of the catalog, the next one would add an entry of its own.
-    const [away, other] = world.up
-      .filter((each) => each !== leader)
-      .toSorted((one, next) => Number(one === catalog) - Number(next === catalog));
+    const [away, other] = others.toSorted((one, next) => Number(one === catalog) - Number(next === catalog));
     if (away === undefined || other === undefined) throw new Error('There are three nodes');
     await away.crash({ survives: () => true });
-    for (const text of ['a', 'b', 'c', 'd']) await world.answer(leader.transact(binding.group, text));
+    for (const text of ['a', 'b', 'c', 'd']) await world.answer(leader.transact(group, text));
     await world.pass(500);
     const { lag, voters, learners, logQueue, storeQueue } = leader.core.standing;
     expect({ voters, learners, logQueue, storeQueue }).toEqual({ voters: 3, learners: 0, logQueue: 0, storeQueue: 0 });
@@ -40,68 +34,64 @@ describe('a look at a core', () => {
   });
 });
 
-describe('the lag of members', () => {
-  it('passes over groups at rest, whose members lack nothing', () => {
-    let looks = 0;
-    const role = { kind: 'leader', peers: new Map() };
-    const group = (isAtRest: boolean): Group =>
-      ({
-        isAtRest,
-        get timeless() {
-          looks += 1;
-          return { role, log: { runs: [], base: { index: 1, term: 1 } } };
-        },
-      }) as unknown as Group;
-    const told = [2, 3].map(toNodeId);
-    const resting = Array.from({ length: 3000 }, () => group(true));
-    expect(lagOf([...resting, group(false)], told)).toEqual(new Map(told.map((node) => [node, 0])));
-    expect(looks).toBe(1);
-  });
+it('the lag of members passes over groups at rest, whose members lack nothing', () => {
+  let looks = 0;
+  const role = { kind: 'leader', peers: new Map() };
+  const group = (isAtRest: boolean): Group =>
+    ({
+      isAtRest,
+      get timeless() {
+        looks += 1;
+        return { role, log: { runs: [], base: { index: 1, term: 1 } } };
+      },
+    }) as unknown as Group;
+  const told = [2, 3].map(toNodeId);
+  const resting = Array.from({ length: 3000 }, () => group(true));
+  expect(lagOf([...resting, group(false)], told)).toEqual(new Map(told.map((node) => [node, 0])));
+  expect(looks).toBe(1);
 });
 
-describe('what a look has found', () => {
-  const found: StandingMessage = {
-    voters: 3,
-    learners: 2,
-    lag: new Map([
-      [toNodeId(7), 12_000],
-      [toNodeId(2), 0],
-    ]),
-    logQueue: 5,
-    storeQueue: 60,
-    heldBytes: 4096,
-    clock: { aheadMs: 1250, isFar: false, jumpedMs: 0, peers: new Map([[toNodeId(2), 1250]]) },
-    recordedAhead: { count: 2, database: 'shop', aheadMs: 4000 },
-    diverged: 1,
-    lostCampaigns: { lost: 1, timed_out: 0, not_held: 4 },
-    tickDelaysMs: [0.2, 900],
-    messagesTaken: 90,
-  };
+const found: StandingMessage = {
+  voters: 3,
+  learners: 2,
+  lag: new Map([
+    [toNodeId(7), 12_000],
+    [toNodeId(2), 0],
+  ]),
+  logQueue: 5,
+  storeQueue: 60,
+  heldBytes: 4096,
+  clock: { aheadMs: 1250, isFar: false, jumpedMs: 0, peers: new Map([[toNodeId(2), 1250]]) },
+  recordedAhead: { count: 2, database: 'shop', aheadMs: 4000 },
+  diverged: 1,
+  lostCampaigns: { lost: 1, timed_out: 0, not_held: 4 },
+  tickDelaysMs: [0.2, 900],
+  messagesTaken: 90,
+};
 
-  it('is shown, and what was before is not', async () => {
-    const metrics = createMetrics({ runtime: false });
-    const show = observeStanding(metrics);
-    show(structuredClone(found), 100);
-    const { body } = await metrics.render();
-    for (const line of [
-      'cairn_raft_members{role="voter"} 3',
-      'cairn_raft_members{role="learner"} 2',
-      'cairn_raft_follower_lag_entries{peer="2"} 0',
-      'cairn_raft_follower_lag_entries{peer="7"} 12000',
-      'cairn_worker_queue_depth{worker="core"} 10',
-      'cairn_worker_queue_depth{worker="log"} 5',
-      'cairn_worker_queue_depth{worker="store"} 60',
-      'cairn_replicas_diverged 1',
-      'cairn_replication_memory_bytes 4096',
-      'cairn_raft_election_total{result="lost"} 1',
-      'cairn_raft_election_total{result="timed_out"} 0',
-      'cairn_raft_election_total{result="not_held"} 4',
-      'cairn_core_tick_delay_seconds_bucket{le="0.001"} 1',
-      'cairn_core_tick_delay_seconds_bucket{le="1.024"} 2',
-    ]) {
-      expect(body.split('\n')).toContain(line);
-    }
-    show({ ...found, lag: new Map() }, 100);
-    expect((await metrics.render()).body).not.toContain('cairn_raft_follower_lag_entries{');
-  });
+it('what a look has found is shown, and what was before is not', async () => {
+  const metrics = createMetrics({ runtime: false });
+  const show = observeStanding(metrics);
+  show(structuredClone(found), 100);
+  const { body } = await metrics.render();
+  for (const line of [
+    'cairn_raft_members{role="voter"} 3',
+    'cairn_raft_members{role="learner"} 2',
+    'cairn_raft_follower_lag_entries{peer="2"} 0',
+    'cairn_raft_follower_lag_entries{peer="7"} 12000',
+    'cairn_worker_queue_depth{worker="core"} 10',
+    'cairn_worker_queue_depth{worker="log"} 5',
+    'cairn_worker_queue_depth{worker="store"} 60',
+    'cairn_replicas_diverged 1',
+    'cairn_replication_memory_bytes 4096',
+    'cairn_raft_election_total{result="lost"} 1',
+    'cairn_raft_election_total{result="timed_out"} 0',
+    'cairn_raft_election_total{result="not_held"} 4',
+    'cairn_core_tick_delay_seconds_bucket{le="0.001"} 1',
+    'cairn_core_tick_delay_seconds_bucket{le="1.024"} 2',
+  ]) {
+    expect(body.split('\n')).toContain(line);
+  }
+  show({ ...found, lag: new Map() }, 100);
+  expect((await metrics.render()).body).not.toContain('cairn_raft_follower_lag_entries{');
 });

@@ -1,6 +1,5 @@
 // Goal: the core hears of each change of what the disk allows, once, and the metrics show what was found. Method: a
 // real guard over a file system whose free space the test sets.
-
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

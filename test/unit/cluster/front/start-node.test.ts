@@ -1,6 +1,5 @@
 // Goal: the node in its three threads does what the core does in one: it keeps what it answered through a restart, is
 // reached by others, and counts what it does. Method: a real node on real files.
-
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type NodeOptions, startNode } from '#cluster';
 import { createMetrics, silentLogger } from '#observability';

@@ -1,6 +1,6 @@
 // Goal: each attempt to lead a group that fails is counted once, by how it failed.
 // Method: the facts of steps, and three nodes of which two go away.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import type { Fact } from '#raft';
 import { Campaigns, type LostCampaign } from '../../../../src/cluster/group/campaigns.ts';
@@ -13,21 +13,19 @@ const LEADS: Fact = { kind: 'became-leader', term, first: toLogIndex(1) };
 const FOLLOWS: Fact = { kind: 'became-follower', term, leader };
 const WAITS: Fact = { kind: 'became-follower', term, leader: undefined };
 
-describe('an attempt', () => {
-  it.each<readonly [string, readonly Fact[], readonly LostCampaign[]]>([
-    ['that is won', [ASKS, CAMPAIGNS, LEADS], []],
-    ['that loses its votes', [ASKS, CAMPAIGNS, WAITS], ['lost']],
-    ['that finds another leader', [ASKS, CAMPAIGNS, FOLLOWS], ['lost']],
-    ['that nobody answers', [ASKS, CAMPAIGNS, ASKS, ASKS], ['timed_out', 'not_held']],
-    ['that is not held, for nobody would vote', [ASKS, WAITS], ['not_held']],
-    ['that a leader has asked for, and that another one wins', [CAMPAIGNS, FOLLOWS], ['lost']],
-    ['of one that leads, and then follows', [ASKS, CAMPAIGNS, LEADS, FOLLOWS], []],
-    ['that is none: another leads', [FOLLOWS, WAITS, FOLLOWS], []],
-  ])('%s', (_what, facts, expected) => {
-    const group = { id: toGroupId(1) };
-    const failed: LostCampaign[] = [];
-    const campaigns = new Campaigns((result) => failed.push(result));
-    for (const fact of facts) campaigns.note(group, fact);
-    expect(failed).toEqual(expected);
-  });
+it.each<readonly [string, readonly Fact[], readonly LostCampaign[]]>([
+  ['that is won', [ASKS, CAMPAIGNS, LEADS], []],
+  ['that loses its votes', [ASKS, CAMPAIGNS, WAITS], ['lost']],
+  ['that finds another leader', [ASKS, CAMPAIGNS, FOLLOWS], ['lost']],
+  ['that nobody answers', [ASKS, CAMPAIGNS, ASKS, ASKS], ['timed_out', 'not_held']],
+  ['that is not held, for nobody would vote', [ASKS, WAITS], ['not_held']],
+  ['that a leader has asked for, and that another one wins', [CAMPAIGNS, FOLLOWS], ['lost']],
+  ['of one that leads, and then follows', [ASKS, CAMPAIGNS, LEADS, FOLLOWS], []],
+  ['that is none: another leads', [FOLLOWS, WAITS, FOLLOWS], []],
+])('an attempt %s', (_what, facts, expected) => {
+  const group = { id: toGroupId(1) };
+  const failed: LostCampaign[] = [];
+  const campaigns = new Campaigns((result) => failed.push(result));
+  for (const fact of facts) campaigns.note(group, fact);
+  expect(failed).toEqual(expected);
 });

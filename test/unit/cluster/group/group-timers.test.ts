@@ -109,9 +109,7 @@ function roomAt(pace: AskingPace, apartMs: readonly number[]): readonly number[]
   });
 }
 
-describe('the pace at which groups ask for their leads', () => {
-  it('is slower the later looks are, and comes back step by step, and never stands', () => {
-    expect(roomAt(new AskingPace(128), [50, 50, 100, 50, 50, 50, 50])).toEqual([128, 128, 32, 50, 78, 122, 128]);
-    expect(roomAt(new AskingPace(128), [50, 3000, 50])).toEqual([128, 8, 8]);
-  });
+it('the pace at which groups ask for their leads is slower the later looks are, and comes back step by step, and never stands', () => {
+  expect(roomAt(new AskingPace(128), [50, 50, 100, 50, 50, 50, 50])).toEqual([128, 128, 32, 50, 78, 122, 128]);
+  expect(roomAt(new AskingPace(128), [50, 3000, 50])).toEqual([128, 8, 8]);
 });

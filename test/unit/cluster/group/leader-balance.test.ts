@@ -44,35 +44,33 @@ function leadersOf(world: ReplicaWorld, groups: readonly GroupId[]): string {
   return groups.map((group) => world.leaderOf(group)?.node ?? '-').join(' ');
 }
 
-describe('leads', () => {
-  it('go back to all nodes when one that was away returns, and stay there', async () => {
-    const world = await keptWorld(3);
-    await join(world, [2, 3]);
-    await world.pass(3_000);
-    const catalog = await world.leader(CATALOG_GROUP);
-    const groups: GroupId[] = [];
-    for (const name of ['one', 'two', 'three']) {
-      groups.push((await world.answer(catalog.front.createDatabase(name))).binding.group);
-    }
-    for (const group of groups) await world.until(() => isAt(world, group, [1, 2, 3]), `group ${group} on three nodes`);
-    await world.until(() => leadersOf(world, groups) === '2 3 1', 'leads on all nodes', 60_000);
-    await world.at(toNodeId(3)).crash();
-    await world.until(() => world.leaderOf(groups[1] ?? CATALOG_GROUP) !== undefined, 'another leader');
-    // Nobody hands over to one that is away.
-    await world.pass(40_000);
-    expect(leadersOf(world, groups)).toMatch(/^2 [12] 1$/);
-    await world.at(toNodeId(3)).start();
-    await world.pass(25_000);
-    expect(leadersOf(world, groups)).toMatch(/^2 [12] 1$/);
-    await world.until(() => leadersOf(world, groups) === '2 3 1', 'leads on all nodes', 30_000);
-    await world.pass(60_000);
-    expect(leadersOf(world, groups)).toBe('2 3 1');
-    for (const group of groups) {
-      const leader = await world.leader(group);
-      expect((await world.answer(leader.transact(group, 'a'))).revision).toBe(1);
-    }
-    expect(world.failures).toEqual([]);
-  });
+it('leads go back to all nodes when one that was away returns, and stay there', async () => {
+  const world = await keptWorld(3);
+  await join(world, [2, 3]);
+  await world.pass(3_000);
+  const catalog = await world.leader(CATALOG_GROUP);
+  const groups: GroupId[] = [];
+  for (const name of ['one', 'two', 'three']) {
+    groups.push((await world.answer(catalog.front.createDatabase(name))).binding.group);
+  }
+  for (const group of groups) await world.until(() => isAt(world, group, [1, 2, 3]), `group ${group} on three nodes`);
+  await world.until(() => leadersOf(world, groups) === '2 3 1', 'leads on all nodes', 60_000);
+  await world.at(toNodeId(3)).crash();
+  await world.until(() => world.leaderOf(groups[1] ?? CATALOG_GROUP) !== undefined, 'another leader');
+  // Nobody hands over to one that is away.
+  await world.pass(40_000);
+  expect(leadersOf(world, groups)).toMatch(/^2 [12] 1$/);
+  await world.at(toNodeId(3)).start();
+  await world.pass(25_000);
+  expect(leadersOf(world, groups)).toMatch(/^2 [12] 1$/);
+  await world.until(() => leadersOf(world, groups) === '2 3 1', 'leads on all nodes', 30_000);
+  await world.pass(60_000);
+  expect(leadersOf(world, groups)).toBe('2 3 1');
+  for (const group of groups) {
+    const leader = await world.leader(group);
+    expect((await world.answer(leader.transact(group, 'a'))).revision).toBe(1);
+  }
+  expect(world.failures).toEqual([]);
 });
 
 /** A group that this node leads, and in which nothing happens. */

@@ -1,6 +1,5 @@
 // Goal: a tail answers with what was applied, as it was, or says that it is gone; all tails together keep to their
 // bound. Method: random groups that apply, end and load, against a list of everything.
-
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toReplicaId, toTerm } from '#base';

@@ -1,8 +1,7 @@
 // Goal: what all groups of a node hold together has one bound, of which nobody takes what others need (C35), and which
 // nothing stays counted in; and a node that is behind stops reading, by what it gets done alone. Method: one node and
 // three of them in one thread, with small bounds, disks that wait for the test, and a node that is away.
-
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
 import { isWithinShare } from '../../../../src/cluster/group/node-memory.ts';
 import { CoreWorld, settle } from '../../../support/cluster/core-world.ts';
@@ -34,37 +33,35 @@ async function withDatabases(count: number, bytesMax: number): Promise<{ world: 
   return { world, groups };
 }
 
-describe('the memory of a node', () => {
-  it('bounds what all databases hold that waits for the disk, and none of them takes the room of others (C35)', async () => {
-    const { world, groups } = await withDatabases(9, 40 * ENTRY_BYTES);
-    const [busy, ...others] = groups;
-    if (busy === undefined) throw new Error('There are nine');
-    expect(world.core.standing.heldBytes).toBe(0);
-    world.log.isAutomatic = false;
-    const asked: Promise<string | undefined>[] = [];
-    // One by one, and many in a turn.
-    for (let times = 0; times < 10; times++) {
-      for (let left = 5; left > 0; left--) asked.push(outcomeOf(world.transact(busy, TEXT)));
-      await settle();
-    }
-    expect(world.core.standing.heldBytes).toBe(20 * ENTRY_BYTES);
-    const late = others.map((group) => outcomeOf(world.transact(group, TEXT)));
+it('the memory of a node bounds what all databases hold that waits for the disk, and none of them takes the room of others (C35)', async () => {
+  const { world, groups } = await withDatabases(9, 40 * ENTRY_BYTES);
+  const [busy, ...others] = groups;
+  if (busy === undefined) throw new Error('There are nine');
+  expect(world.core.standing.heldBytes).toBe(0);
+  world.log.isAutomatic = false;
+  const asked: Promise<string | undefined>[] = [];
+  // One by one, and many in a turn.
+  for (let times = 0; times < 10; times++) {
+    for (let left = 5; left > 0; left--) asked.push(outcomeOf(world.transact(busy, TEXT)));
     await settle();
-    expect(world.core.standing.heldBytes).toBe(28 * ENTRY_BYTES);
-    for (let times = 0; times < 50; times++) {
-      for (const group of others) asked.push(outcomeOf(world.transact(group, TEXT)));
-      await settle();
-    }
-    expect(world.core.standing.heldBytes).toBeLessThanOrEqual(40 * ENTRY_BYTES);
-    world.log.isAutomatic = true;
-    world.log.sync();
-    const outcomes = await Promise.all(asked);
-    expect(new Set(outcomes)).toEqual(new Set(['answered', 'ReplicationMemory']));
-    expect(outcomes.slice(0, 50).filter((outcome) => outcome === 'answered')).toHaveLength(20);
-    expect(new Set(await Promise.all(late))).toEqual(new Set(['answered']));
+  }
+  expect(world.core.standing.heldBytes).toBe(20 * ENTRY_BYTES);
+  const late = others.map((group) => outcomeOf(world.transact(group, TEXT)));
+  await settle();
+  expect(world.core.standing.heldBytes).toBe(28 * ENTRY_BYTES);
+  for (let times = 0; times < 50; times++) {
+    for (const group of others) asked.push(outcomeOf(world.transact(group, TEXT)));
     await settle();
-    expect(world.core.standing.heldBytes).toBe(0);
-  });
+  }
+  expect(world.core.standing.heldBytes).toBeLessThanOrEqual(40 * ENTRY_BYTES);
+  world.log.isAutomatic = true;
+  world.log.sync();
+  const outcomes = await Promise.all(asked);
+  expect(new Set(outcomes)).toEqual(new Set(['answered', 'ReplicationMemory']));
+  expect(outcomes.slice(0, 50).filter((outcome) => outcome === 'answered')).toHaveLength(20);
+  expect(new Set(await Promise.all(late))).toEqual(new Set(['answered']));
+  await settle();
+  expect(world.core.standing.heldBytes).toBe(0);
 });
 
 it('n who take all they get have an (n + 1)th each, and whoever has nothing gets something', () => {
@@ -80,48 +77,46 @@ it('n who take all they get have an (n + 1)th each, and whoever has nothing gets
   }
 });
 
-describe('in a cluster', () => {
-  async function started(
-    bytesMax: number,
-    names: readonly string[],
-  ): Promise<{ world: ReplicaWorld; groups: GroupId[] }> {
-    const world = await ReplicaWorld.started(3, { limits: { memoryBytesMax: bytesMax } });
-    const catalog = await world.leader(CATALOG_GROUP);
-    const groups: GroupId[] = [];
-    for (const name of names) {
-      const { binding } = await world.answer(catalog.front.createDatabase(name));
-      await world.leader(binding.group);
-      groups.push(binding.group);
-    }
-    await world.pass(500);
-    return { world, groups };
+async function started(
+  bytesMax: number,
+  names: readonly string[],
+): Promise<{ world: ReplicaWorld; groups: GroupId[] }> {
+  const world = await ReplicaWorld.started(3, { limits: { memoryBytesMax: bytesMax } });
+  const catalog = await world.leader(CATALOG_GROUP);
+  const groups: GroupId[] = [];
+  for (const name of names) {
+    const { binding } = await world.answer(catalog.front.createDatabase(name));
+    await world.leader(binding.group);
+    groups.push(binding.group);
   }
+  await world.pass(500);
+  return { world, groups };
+}
 
-  function another(world: ReplicaWorld, ...those: readonly (WorldNode | undefined)[]): WorldNode {
-    const found = world.up.find((each) => !those.includes(each));
-    if (found === undefined) throw new Error('There are three nodes');
-    return found;
+function another(world: ReplicaWorld, ...those: readonly (WorldNode | undefined)[]): WorldNode {
+  const found = world.up.find((each) => !those.includes(each));
+  if (found === undefined) throw new Error('There are three nodes');
+  return found;
+}
+
+it('in a cluster a node whose disk stands still has no room for entries of others until it goes on', async () => {
+  const { world, groups } = await started(40 * ENTRY_BYTES, ['shop']);
+  const [shop = CATALOG_GROUP] = groups;
+  const leader = await world.leader(shop);
+  const slow = another(world, leader, world.leaderOf(CATALOG_GROUP));
+  slow.holdDisk(true);
+  let told = 0;
+  for (let times = 0; times < 20; times++) {
+    await world.answer(leader.transact(shop, TEXT));
+    await world.pass(10);
+    void slow.core.room()?.then(() => (told += 1));
   }
-
-  it('a node whose disk stands still has no room for entries of others until it goes on', async () => {
-    const { world, groups } = await started(40 * ENTRY_BYTES, ['shop']);
-    const [shop = CATALOG_GROUP] = groups;
-    const leader = await world.leader(shop);
-    const slow = another(world, leader, world.leaderOf(CATALOG_GROUP));
-    slow.holdDisk(true);
-    let told = 0;
-    for (let times = 0; times < 20; times++) {
-      await world.answer(leader.transact(shop, TEXT));
-      await world.pass(10);
-      void slow.core.room()?.then(() => (told += 1));
-    }
-    expect(slow.core.room()).toBeInstanceOf(Promise);
-    expect(leader.core.room()).toBeUndefined();
-    expect(told).toBe(0);
-    slow.holdDisk(false);
-    await world.pass(100);
-    expect(slow.core.room()).toBeUndefined();
-    expect(told).toBeGreaterThan(0);
-    expect(world.failures).toEqual([]);
-  });
+  expect(slow.core.room()).toBeInstanceOf(Promise);
+  expect(leader.core.room()).toBeUndefined();
+  expect(told).toBe(0);
+  slow.holdDisk(false);
+  await world.pass(100);
+  expect(slow.core.room()).toBeUndefined();
+  expect(told).toBeGreaterThan(0);
+  expect(world.failures).toEqual([]);
 });

@@ -1,7 +1,7 @@
 // Goal: while nothing happens, a heartbeat of thousands of groups is a few bytes and steps none of them (C31). Method:
 // counts over an idle cluster in memory. That groups at rest take the steps that they would take otherwise is held by
 // group-rest.test.ts and the simulation.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId } from '#base';
 import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
 
@@ -36,18 +36,16 @@ interface Steps {
   elected: number;
 }
 
-describe('an idle cluster (C31)', () => {
-  it('says what it says as refrains, in as few bytes as for one group, and steps nothing', async () => {
-    const { world, steps } = await idleWorld();
-    const [counts, before] = [world.network.counts, { ...world.network.counts }];
-    const stepCount = steps.count;
-    await world.pass(60_000);
-    const passed = counts.messages - before.messages;
-    // Two beats a second to two others, of each group and the catalog, and as many answers.
-    expect(passed).toBeGreaterThan((MANY + 1) * 2 * 2 * 2 * 58);
-    expect(counts.refrained - before.refrained).toBe(passed);
-    expect(steps.count).toBe(stepCount);
-    const FRAME_BYTES_MAX = 150;
-    expect((counts.frameBytes - before.frameBytes) / (counts.sends - before.sends)).toBeLessThan(FRAME_BYTES_MAX);
-  });
+it('an idle cluster (C31) says what it says as refrains, in as few bytes as for one group, and steps nothing', async () => {
+  const { world, steps } = await idleWorld();
+  const [counts, before] = [world.network.counts, { ...world.network.counts }];
+  const stepCount = steps.count;
+  await world.pass(60_000);
+  const passed = counts.messages - before.messages;
+  // Two beats a second to two others, of each group and the catalog, and as many answers.
+  expect(passed).toBeGreaterThan((MANY + 1) * 2 * 2 * 2 * 58);
+  expect(counts.refrained - before.refrained).toBe(passed);
+  expect(steps.count).toBe(stepCount);
+  const FRAME_BYTES_MAX = 150;
+  expect((counts.frameBytes - before.frameBytes) / (counts.sends - before.sends)).toBeLessThan(FRAME_BYTES_MAX);
 });

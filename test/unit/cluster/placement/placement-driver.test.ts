@@ -1,6 +1,6 @@
 // Goal: no more databases move at a time than may (C19), also where what was proposed takes long to be committed and
 // other nodes answer by then. Method: a leader of the catalog that the test makes up.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type NodeId, replicaOf, toLogIndex, toNodeId, toTerm } from '#base';
 import { type Binding, LIMITS } from '#cluster';
 import { type Input, membershipOf } from '#raft';
@@ -81,22 +81,20 @@ class Leader {
   }
 }
 
-describe('who leads the catalog', () => {
-  it('plans no further moves before those that it has proposed are in the catalog', () => {
-    const leader = new Leader();
-    const driver = leader.driver();
-    driver.drive(0);
-    expect(leader.planned).toEqual([[1, 2, 3, 4]]);
-    // Databases 1 to 6 cannot move any more as it seems; others could.
-    leader.silence([2]);
-    driver.drive(LIMITS.placementLookMs);
-    driver.drive(2 * LIMITS.placementLookMs);
-    expect(leader.planned).toEqual([[1, 2, 3, 4]]);
-    leader.apply();
-    driver.drive(3 * LIMITS.placementLookMs);
-    expect(leader.planned).toEqual([
-      [1, 2, 3, 4],
-      [7, 8, 9, 10],
-    ]);
-  });
+it('who leads the catalog plans no further moves before those that it has proposed are in the catalog', () => {
+  const leader = new Leader();
+  const driver = leader.driver();
+  driver.drive(0);
+  expect(leader.planned).toEqual([[1, 2, 3, 4]]);
+  // Databases 1 to 6 cannot move any more as it seems; others could.
+  leader.silence([2]);
+  driver.drive(LIMITS.placementLookMs);
+  driver.drive(2 * LIMITS.placementLookMs);
+  expect(leader.planned).toEqual([[1, 2, 3, 4]]);
+  leader.apply();
+  driver.drive(3 * LIMITS.placementLookMs);
+  expect(leader.planned).toEqual([
+    [1, 2, 3, 4],
+    [7, 8, 9, 10],
+  ]);
 });

@@ -84,57 +84,55 @@ function voting(
   return target && [target.voters.map(nodeOf), target.learners.map(nodeOf)];
 }
 
-describe('the catalog', () => {
-  it.each<[string, Layout, readonly number[], ReturnType<typeof voting>]>([
-    ['one node', { zones: 'a' }, [1], [[1], []]],
-    ['two nodes: one vote as before', { zones: 'aa' }, [1], [[1], [2]]],
-    ['three nodes', { zones: 'aaa' }, [1], [[1, 2, 3], []]],
-    ['four nodes', { zones: 'aaaa' }, [1, 2, 3], [[1, 2, 3], [4]]],
-    ['five nodes', { zones: 'aaaaa' }, [1, 2, 3], [[1, 2, 3, 4, 5], []]],
+it.each<[string, Layout, readonly number[], ReturnType<typeof voting>]>([
+  ['one node', { zones: 'a' }, [1], [[1], []]],
+  ['two nodes: one vote as before', { zones: 'aa' }, [1], [[1], [2]]],
+  ['three nodes', { zones: 'aaa' }, [1], [[1, 2, 3], []]],
+  ['four nodes', { zones: 'aaaa' }, [1, 2, 3], [[1, 2, 3], [4]]],
+  ['five nodes', { zones: 'aaaaa' }, [1, 2, 3], [[1, 2, 3, 4, 5], []]],
+  [
+    'eight nodes: five votes at most',
+    { zones: 'aaaaaaaa' },
+    [1],
     [
-      'eight nodes: five votes at most',
-      { zones: 'aaaaaaaa' },
-      [1],
-      [
-        [1, 2, 3, 4, 5],
-        [6, 7, 8],
-      ],
+      [1, 2, 3, 4, 5],
+      [6, 7, 8],
     ],
-    ['zones of their own', { zones: 'aabac' }, [1, 2, 4], [[1, 2, 3, 4, 5], []]],
-    ['a zone of its own for a new voter', { zones: 'aaaabb', silent: [6] }, [1], [[1, 2, 3, 4, 5], [6]]],
-    ['zones first when there are more nodes than votes', { zones: 'aaac', silent: [3] }, [1], [[1, 2, 4], [3]]],
-    ['no vote for who is not heard of', { zones: 'aaaa', silent: [2, 3] }, [1], [[1], [2, 3, 4]]],
-    ['no vote for who lacks the catalog', { zones: 'aaa', behind: [3] }, [1], [[1], [2, 3]]],
-    ['a voter that is silent keeps its vote', { zones: 'aaaa', silent: [2] }, [1, 2, 3], [[1, 2, 3], [4]]],
-    ['a voter that is lost gives it to another', { zones: 'aaaa', lost: [2] }, [1, 2, 3], [[1, 3, 4], [2]]],
-    ['a voter that is lost keeps it if nobody else is free', { zones: 'aaa', lost: [2] }, [1, 2, 3], [[1, 2, 3], []]],
-    ['whoever leaves gives it to another', { zones: 'aaaa', leaving: [1] }, [1, 2, 3], [[2, 3, 4], [1]]],
-    ['whoever leaves gives it up', { zones: 'aaa', leaving: [1] }, [1, 2, 3], [[2, 3], [1]]],
+  ],
+  ['zones of their own', { zones: 'aabac' }, [1, 2, 4], [[1, 2, 3, 4, 5], []]],
+  ['a zone of its own for a new voter', { zones: 'aaaabb', silent: [6] }, [1], [[1, 2, 3, 4, 5], [6]]],
+  ['zones first when there are more nodes than votes', { zones: 'aaac', silent: [3] }, [1], [[1, 2, 4], [3]]],
+  ['no vote for who is not heard of', { zones: 'aaaa', silent: [2, 3] }, [1], [[1], [2, 3, 4]]],
+  ['no vote for who lacks the catalog', { zones: 'aaa', behind: [3] }, [1], [[1], [2, 3]]],
+  ['a voter that is silent keeps its vote', { zones: 'aaaa', silent: [2] }, [1, 2, 3], [[1, 2, 3], [4]]],
+  ['a voter that is lost gives it to another', { zones: 'aaaa', lost: [2] }, [1, 2, 3], [[1, 3, 4], [2]]],
+  ['a voter that is lost keeps it if nobody else is free', { zones: 'aaa', lost: [2] }, [1, 2, 3], [[1, 2, 3], []]],
+  ['whoever leaves gives it to another', { zones: 'aaaa', leaving: [1] }, [1, 2, 3], [[2, 3, 4], [1]]],
+  ['whoever leaves gives it up', { zones: 'aaa', leaving: [1] }, [1, 2, 3], [[2, 3], [1]]],
+  [
+    'whoever leaves keeps it for a moment if another is to be ready in one',
+    { zones: 'aaaa', leaving: [1], silent: [4], expected: [4] },
+    [1, 2, 3],
+    [[1, 2, 3], [4]],
+  ],
+  [
+    'whoever leaves gives it to one that is ready, whoever else is to be',
+    { zones: 'aaaaa', leaving: [1], silent: [5], expected: [5] },
+    [1, 2, 3],
     [
-      'whoever leaves keeps it for a moment if another is to be ready in one',
-      { zones: 'aaaa', leaving: [1], silent: [4], expected: [4] },
-      [1, 2, 3],
-      [[1, 2, 3], [4]],
+      [2, 3, 4],
+      [1, 5],
     ],
-    [
-      'whoever leaves gives it to one that is ready, whoever else is to be',
-      { zones: 'aaaaa', leaving: [1], silent: [5], expected: [5] },
-      [1, 2, 3],
-      [
-        [2, 3, 4],
-        [1, 5],
-      ],
-    ],
-    ['who is removed stays until it ends', { zones: 'aab', removed: [2] }, [1], [[1], [2, 3]]],
-    ['who is removed and has ended is forgotten', { zones: 'aab', removed: [2], silent: [2] }, [1], [[1], [3]]],
-    [
-      'nothing changes when too few of them would answer',
-      { zones: 'aaa', leaving: [3], silent: [2] },
-      [1, 2, 3],
-      undefined,
-    ],
-    ['nobody is registered', { zones: '' }, [1], undefined],
-  ])('has an odd number of voters that answer, if it can (C18): %s', (_name, layout, before, expected) => {
-    expect(voting(layout, before)).toEqual(expected);
-  });
+  ],
+  ['who is removed stays until it ends', { zones: 'aab', removed: [2] }, [1], [[1], [2, 3]]],
+  ['who is removed and has ended is forgotten', { zones: 'aab', removed: [2], silent: [2] }, [1], [[1], [3]]],
+  [
+    'nothing changes when too few of them would answer',
+    { zones: 'aaa', leaving: [3], silent: [2] },
+    [1, 2, 3],
+    undefined,
+  ],
+  ['nobody is registered', { zones: '' }, [1], undefined],
+])('the catalog has an odd number of voters that answer, if it can (C18): %s', (_name, layout, before, expected) => {
+  expect(voting(layout, before)).toEqual(expected);
 });

@@ -1,7 +1,6 @@
 // Goal: a request that comes to a node that does not lead is answered as if it had come to the leader, once, or as
 // unknown; its answer can be read where it was asked (C2, C6, C14). Method: three nodes in one thread over a network in
 // memory whose time the test passes.
-
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId, replicaOf, toDatabaseId, toNodeId } from '#base';
 import type { ForwardItem } from '#cluster';
@@ -176,60 +175,54 @@ describe('a transaction whose leader is lost before its outcome (C40)', () => {
   });
 });
 
-describe('a write for the leader alone', () => {
-  it('is refused elsewhere, with the leader, and taken by it', async () => {
-    const { world, group, leader, other } = await started();
-    const payload = (text: string): Uint8Array => databaseKit.payload(text);
-    const refused = other.front.transact(group, payload('a'), { requireLeader: true });
-    expect(
-      await world.answer(
-        refused.then(
-          () => undefined,
-          (error: DatabaseError) => error,
-        ),
+it('a write for the leader alone is refused elsewhere, with the leader, and taken by it', async () => {
+  const { world, group, leader, other } = await started();
+  const payload = (text: string): Uint8Array => databaseKit.payload(text);
+  const refused = other.front.transact(group, payload('a'), { requireLeader: true });
+  expect(
+    await world.answer(
+      refused.then(
+        () => undefined,
+        (error: DatabaseError) => error,
       ),
-    ).toMatchObject({
-      code: 'not_leader',
-      details: { leaderNode: leader.node },
-    });
-    expect(await world.answer(leader.front.transact(group, payload('b'), { requireLeader: true }))).toMatchObject({
-      revision: 1,
-    });
-    expect(await world.answer(other.transact(group, 'c'))).toMatchObject({ revision: 2 });
+    ),
+  ).toMatchObject({
+    code: 'not_leader',
+    details: { leaderNode: leader.node },
   });
+  expect(await world.answer(leader.front.transact(group, payload('b'), { requireLeader: true }))).toMatchObject({
+    revision: 1,
+  });
+  expect(await world.answer(other.transact(group, 'c'))).toMatchObject({ revision: 2 });
 });
 
-describe('every node', () => {
-  it('says who leads, and after the leader has ended who is next', async () => {
-    const { world, group, leader, other } = await started();
-    for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${leader.node}`);
-    await leader.crash();
-    const next = await world.leader(group);
-    await world.pass(200);
-    for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${next.node}`);
-    expect(next).not.toBe(leader);
-    await next.crash();
-    await world.pass(5000);
-    const [last = other] = world.up;
-    expect(last.front.leaderOf(group)).toBeUndefined();
-  });
+it('every node says who leads, and after the leader has ended who is next', async () => {
+  const { world, group, leader, other } = await started();
+  for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${leader.node}`);
+  await leader.crash();
+  const next = await world.leader(group);
+  await world.pass(200);
+  for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${next.node}`);
+  expect(next).not.toBe(leader);
+  await next.crash();
+  await world.pass(5000);
+  const [last = other] = world.up;
+  expect(last.front.leaderOf(group)).toBeUndefined();
 });
 
-describe('a database created at a node that does not lead the catalog', () => {
-  it('is created once, by the leader, and known where it was asked for', async () => {
-    const { world } = await started();
-    const leader = await world.leader(CATALOG_GROUP);
-    const other = world.up.find((each) => each !== leader);
-    const { front } = other ?? leader;
-    const made = await world.answer(front.createDatabase('books'));
-    expect(made.kind).toBe('created');
-    expect(front.catalog.lookup('books')).toEqual(made.binding);
-    expect(await world.answer(front.createDatabase('books'))).toEqual({ kind: 'exists', binding: made.binding });
-    expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'deleted', binding: made.binding });
-    expect(front.catalog.lookup('books')).toBeUndefined();
-    expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'absent' });
-    expect(world.failures).toEqual([]);
-  });
+it('a database created at a node that does not lead the catalog is created once, by the leader, and known where it was asked for', async () => {
+  const { world } = await started();
+  const leader = await world.leader(CATALOG_GROUP);
+  const other = world.up.find((each) => each !== leader);
+  const { front } = other ?? leader;
+  const made = await world.answer(front.createDatabase('books'));
+  expect(made.kind).toBe('created');
+  expect(front.catalog.lookup('books')).toEqual(made.binding);
+  expect(await world.answer(front.createDatabase('books'))).toEqual({ kind: 'exists', binding: made.binding });
+  expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'deleted', binding: made.binding });
+  expect(front.catalog.lookup('books')).toBeUndefined();
+  expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'absent' });
+  expect(world.failures).toEqual([]);
 });
 
 describe('what no node of the cluster would forward', () => {

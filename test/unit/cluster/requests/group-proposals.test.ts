@@ -1,6 +1,5 @@
 // Goal: every proposal that became an entry is settled once: by its own entry, by another at its index, or by giving up
 // (C2, C11). Method: sequences of leaderships whose entries overlap, by hand.
-
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toGroupId, toLogIndex, toTerm } from '#base';
 import { GroupProposals, type Waiting } from '../../../../src/cluster/requests/group-proposals.ts';
@@ -31,13 +30,11 @@ function apply(proposals: GroupProposals, index: number, term: number): Settled 
   return { token, superseded: tokensOf(proposals.takeLost().superseded) };
 }
 
-describe('proposals in flight', () => {
-  it('are settled by their entries, and entries of others settle nothing', () => {
-    const proposals = new GroupProposals();
-    propose(proposals, 1, 2, [7, 8]);
-    expect([1, 2, 3, 4].map((index) => apply(proposals, index, 1).token)).toEqual([undefined, 7, 8, undefined]);
-    expect(proposals.count).toBe(0);
-  });
+it('proposals in flight are settled by their entries, and entries of others settle nothing', () => {
+  const proposals = new GroupProposals();
+  propose(proposals, 1, 2, [7, 8]);
+  expect([1, 2, 3, 4].map((index) => apply(proposals, index, 1).token)).toEqual([undefined, 7, 8, undefined]);
+  expect(proposals.count).toBe(0);
 });
 
 describe('proposals in doubt (C11)', () => {
@@ -109,31 +106,27 @@ describe('proposals that another node has taken in', () => {
   });
 });
 
-describe('proposals whose outcome is awaited', () => {
-  it('are counted in the memory of the node until they are settled, passed over or given up', () => {
-    const held = { bytes: 0 };
-    const proposals = new GroupProposals(undefined, held);
-    const awaits = (token: number, index: number): void =>
-      proposals.expect(
-        { proposal: proposalOf(token, new Uint8Array(10)), index: toLogIndex(index), term: toTerm(1) },
-        100,
-      );
-    for (const at of [2, 3, 4, 5]) awaits(at, at);
-    expect(held.bytes).toBe(40);
-    apply(proposals, 2, 1);
-    apply(proposals, 4, 1);
-    expect(held.bytes).toBe(10);
-    proposals.takeUnknown(100);
-    expect(held.bytes).toBe(0);
-  });
+it('proposals whose outcome is awaited are counted in the memory of the node until they are settled, passed over or given up', () => {
+  const held = { bytes: 0 };
+  const proposals = new GroupProposals(undefined, held);
+  const awaits = (token: number, index: number): void =>
+    proposals.expect(
+      { proposal: proposalOf(token, new Uint8Array(10)), index: toLogIndex(index), term: toTerm(1) },
+      100,
+    );
+  for (const at of [2, 3, 4, 5]) awaits(at, at);
+  expect(held.bytes).toBe(40);
+  apply(proposals, 2, 1);
+  apply(proposals, 4, 1);
+  expect(held.bytes).toBe(10);
+  proposals.takeUnknown(100);
+  expect(held.bytes).toBe(0);
 });
 
-describe('proposals that wait', () => {
-  it('are given up oldest first, with their bytes', () => {
-    const proposals = new GroupProposals();
-    for (const token of [1, 2, 3]) proposals.wait(proposalOf(token, new Uint8Array(token)), token * 10);
-    expect(proposals.takeLate(20)).toEqual([1, 2]);
-    expect(proposals.waitingBytes).toBe(3);
-    expect(proposals.takeWaiting().map(({ proposal }) => proposal.token)).toEqual([3]);
-  });
+it('proposals that wait are given up oldest first, with their bytes', () => {
+  const proposals = new GroupProposals();
+  for (const token of [1, 2, 3]) proposals.wait(proposalOf(token, new Uint8Array(token)), token * 10);
+  expect(proposals.takeLate(20)).toEqual([1, 2]);
+  expect(proposals.waitingBytes).toBe(3);
+  expect(proposals.takeWaiting().map(({ proposal }) => proposal.token)).toEqual([3]);
 });

@@ -1,7 +1,6 @@
 // Goal: what a core tells of traced requests, and to whom it says in which span it asks: nothing is gathered for who
 // does not trace, what is no context is passed over, and memory has a bound. Method: two of them as two nodes, whose
 // clock the test moves.
-
 import { describe, expect, it } from 'vitest';
 import { type GroupId, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import type { TraceContext } from '../../../../src/cluster/peer/trace-context.ts';

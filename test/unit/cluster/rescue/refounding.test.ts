@@ -112,37 +112,35 @@ async function expectUnchanged(directory: string): Promise<void> {
   expect(readdirSync(directory).filter((name) => name.startsWith('log'))).toEqual(['log']);
 }
 
-describe('what a stopped node says', () => {
-  it('is what it holds, what it lacks, who the others were, and where its logs end', async () => {
-    await using node = await openStoppedNode(await nodeThree());
-    expect(faultInRefounding(node)).toBeUndefined();
-    const survey = surveyOf(node);
-    expect(survey).toMatchObject({
-      ...IDENTITY,
-      before: undefined,
-      catalog: { last: { index: 10, term: TERM }, unapplied: 2, deleted: ['old'] },
-      nodes: [1, 2, 3].map((each) => ({ node: each, name: `node-${each}`, state: 'active', isVoter: true })),
-      databases: [
-        { name: 'quiet', databaseId: idOf(QUIET), revision: 0, last: { index: 0, term: 0 }, unapplied: 0, others: [] },
-        {
-          name: 'shop',
-          databaseId: idOf(SHOP),
-          revision: 5,
-          recordedTimeMs: 1_760_000_005_000,
-          last: { index: 8, term: TERM },
-          unapplied: 2,
-          others: [1, 2],
-        },
-      ],
-      lost: [
-        { name: 'carts', databaseId: idOf(CARTS), nodes: [1, 2] },
-        { name: 'late', databaseId: idOf(LATE), nodes: [1, 2, 3] },
-      ],
-    });
-    expect(acceptanceOf(survey)).toMatch(/^[0-9a-f]{8}$/);
-    const [lost] = survey.lost;
-    expect(acceptanceOf({ ...survey, lost: lost === undefined ? [] : [lost] })).not.toBe(acceptanceOf(survey));
+it('what a stopped node says is what it holds, what it lacks, who the others were, and where its logs end', async () => {
+  await using node = await openStoppedNode(await nodeThree());
+  expect(faultInRefounding(node)).toBeUndefined();
+  const survey = surveyOf(node);
+  expect(survey).toMatchObject({
+    ...IDENTITY,
+    before: undefined,
+    catalog: { last: { index: 10, term: TERM }, unapplied: 2, deleted: ['old'] },
+    nodes: [1, 2, 3].map((each) => ({ node: each, name: `node-${each}`, state: 'active', isVoter: true })),
+    databases: [
+      { name: 'quiet', databaseId: idOf(QUIET), revision: 0, last: { index: 0, term: 0 }, unapplied: 0, others: [] },
+      {
+        name: 'shop',
+        databaseId: idOf(SHOP),
+        revision: 5,
+        recordedTimeMs: 1_760_000_005_000,
+        last: { index: 8, term: TERM },
+        unapplied: 2,
+        others: [1, 2],
+      },
+    ],
+    lost: [
+      { name: 'carts', databaseId: idOf(CARTS), nodes: [1, 2] },
+      { name: 'late', databaseId: idOf(LATE), nodes: [1, 2, 3] },
+    ],
   });
+  expect(acceptanceOf(survey)).toMatch(/^[0-9a-f]{8}$/);
+  const [lost] = survey.lost;
+  expect(acceptanceOf({ ...survey, lost: lost === undefined ? [] : [lost] })).not.toBe(acceptanceOf(survey));
 });
 
 describe('another cluster', () => {

@@ -1,11 +1,10 @@
 // Goal: a member that lacks what no log has any more gets the state instead, and is then like the others. Method: nodes
 // in one thread whose tails hold next to nothing, so that whoever was away needs a snapshot; losses, crashes, other
 // leaders and deleted databases in the middle of it.
-
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId } from '#base';
 import type { CoreLimits } from '#cluster';
-import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
+import { ReplicaWorld, startTrio, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const TINY: Partial<CoreLimits> = {
   tailBytesMax: 300,
@@ -23,15 +22,10 @@ interface Away {
 }
 
 async function withOneAway(writes: number, limits: Partial<CoreLimits> = TINY): Promise<Away> {
-  const world = await ReplicaWorld.started(3, { limits });
-  const catalog = await world.leader(CATALOG_GROUP);
-  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-  const { group } = binding;
-  const leader = await world.leader(group);
+  const { world, group, leader, others } = await startTrio({ limits });
+  const [behind] = others;
   await world.answer(leader.transact(group, 'the first'));
   await world.pass(1000);
-  const behind = world.up.find((member) => member !== leader);
-  if (behind === undefined) throw new Error('There are three nodes');
   await behind.crash();
   await write(world, leader, group, writes);
   return { world, group, leader, behind };
@@ -87,22 +81,20 @@ describe('a member that lacks what no log has', () => {
   });
 });
 
-describe('transfers', () => {
-  it('are a few at a time, and the others wait for them (C16)', async () => {
-    const world = await ReplicaWorld.started(3, { limits: { ...TINY, snapshotsMax: 1 } });
-    const catalog = await world.leader(CATALOG_GROUP);
-    const groups: GroupId[] = [];
-    for (const name of ['one', 'two', 'three', 'four'])
-      groups.push((await world.answer(catalog.front.createDatabase(name))).binding.group);
-    await world.pass(3000);
-    const behind = world.up.find((member) => member !== catalog);
-    if (behind === undefined) throw new Error('There are three nodes');
-    await behind.crash();
-    await world.pass(5000);
-    for (const group of groups) await write(world, await world.leader(group), group, 60);
-    await behind.start();
-    for (const group of groups) {
-      expect(await caughtUp({ world, group, leader: await world.leader(group), behind })).toEqual([]);
-    }
-  });
+it('transfers are a few at a time, and the others wait for them (C16)', async () => {
+  const world = await ReplicaWorld.started(3, { limits: { ...TINY, snapshotsMax: 1 } });
+  const catalog = await world.leader(CATALOG_GROUP);
+  const groups: GroupId[] = [];
+  for (const name of ['one', 'two', 'three', 'four'])
+    groups.push((await world.answer(catalog.front.createDatabase(name))).binding.group);
+  await world.pass(3000);
+  const behind = world.up.find((member) => member !== catalog);
+  if (behind === undefined) throw new Error('There are three nodes');
+  await behind.crash();
+  await world.pass(5000);
+  for (const group of groups) await write(world, await world.leader(group), group, 60);
+  await behind.start();
+  for (const group of groups) {
+    expect(await caughtUp({ world, group, leader: await world.leader(group), behind })).toEqual([]);
+  }
 });

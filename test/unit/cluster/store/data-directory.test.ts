@@ -1,6 +1,5 @@
 // Goal: a data directory belongs to one store and one process, and says so. Method: real directories; a second process
 // that tries to open the first one's.
-
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,

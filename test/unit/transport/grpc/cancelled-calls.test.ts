@@ -1,7 +1,7 @@
 // For a client that keeps to the streams it is allowed and cancels calls nothing else on its connection fails; what
 // that costs is bounded all the same (T12).
 import * as grpc from '@grpc/grpc-js';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { REFUSALS_MAX } from '../../../../src/transport/grpc/wire/stream-limits.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { frameOf, grpcHeaders, openFrames } from '../../../support/http2-frames.ts';
@@ -59,17 +59,15 @@ function statuses(count: number, status: string): readonly string[] {
   return Array.from({ length: count }, () => status);
 }
 
-describe('calls beside those that are cancelled (T12)', () => {
-  it('are answered, in their place, too', async () => {
-    const [cancelled, kept] = [many(STREAMS / 2, 'Wait'), many(STREAMS / 2, 'Wait')];
-    await waits(STREAMS);
-    const others = many(2 * STREAMS, 'Echo');
-    for (const { call } of cancelled) call.cancel();
-    expect(await outcomes(others)).toEqual(statuses(2 * STREAMS, 'OK'));
-    expect(await outcomes(cancelled)).toEqual(statuses(STREAMS / 2, CANCELLED));
-    for (const call of at.waiting) call.reply(HELLO);
-    expect(await outcomes(kept)).toEqual(statuses(STREAMS / 2, 'OK'));
-  });
+it('calls beside those that are cancelled (T12) are answered, in their place, too', async () => {
+  const [cancelled, kept] = [many(STREAMS / 2, 'Wait'), many(STREAMS / 2, 'Wait')];
+  await waits(STREAMS);
+  const others = many(2 * STREAMS, 'Echo');
+  for (const { call } of cancelled) call.cancel();
+  expect(await outcomes(others)).toEqual(statuses(2 * STREAMS, 'OK'));
+  expect(await outcomes(cancelled)).toEqual(statuses(STREAMS / 2, CANCELLED));
+  for (const call of at.waiting) call.reply(HELLO);
+  expect(await outcomes(kept)).toEqual(statuses(STREAMS / 2, 'OK'));
 });
 
 /** Of a stream that waits for the rest of its request. */
@@ -89,16 +87,14 @@ function each(from: number, count: number, ...frames: readonly ((stream: number)
   return Buffer.concat(Array.from({ length: count }, (_, n) => frames.map((make) => make(2 * (from + n) + 1))).flat());
 }
 
-describe('a client that begins more than it is allowed', () => {
-  it('loses its connection when it goes on, and nobody else does', async () => {
-    await using frames = await openFrames(at.port);
-    const kept = ask('Wait');
-    await waits(1);
-    for (let n = 0; n < 10; n++) frames.write(each(1_000 * n, 1_000, begin, cancel));
-    await eventually(() => expect(frames.isClosed).toBe(true));
-    expect([frames.goAway, at.endings]).toEqual([ENHANCE_YOUR_CALM, ['flood']]);
-    expect(at.refused.length).toBeLessThan(2 * REFUSALS_MAX);
-    at.waiting[0]?.reply(HELLO);
-    expect(await kept.outcome).toBe('OK');
-  });
+it('a client that begins more than it is allowed loses its connection when it goes on, and nobody else does', async () => {
+  await using frames = await openFrames(at.port);
+  const kept = ask('Wait');
+  await waits(1);
+  for (let n = 0; n < 10; n++) frames.write(each(1_000 * n, 1_000, begin, cancel));
+  await eventually(() => expect(frames.isClosed).toBe(true));
+  expect([frames.goAway, at.endings]).toEqual([ENHANCE_YOUR_CALM, ['flood']]);
+  expect(at.refused.length).toBeLessThan(2 * REFUSALS_MAX);
+  at.waiting[0]?.reply(HELLO);
+  expect(await kept.outcome).toBe('OK');
 });

@@ -90,24 +90,22 @@ function internal(reason: string): DatabaseError {
   return new DatabaseError('internal', 'A row', { details: { reason } });
 }
 
-describe('statusOfFailure', () => {
-  function listen(): { heard: [string, unknown][]; listeners: FailureListeners } {
-    const heard: [string, unknown][] = [];
-    const onBug = (failure: unknown): void => void heard.push(['bug', failure]);
-    return { heard, listeners: { onBug, onFatal: (failure) => void heard.push(['fatal', failure]) } };
-  }
+function listen(): { heard: [string, unknown][]; listeners: FailureListeners } {
+  const heard: [string, unknown][] = [];
+  const onBug = (failure: unknown): void => void heard.push(['bug', failure]);
+  return { heard, listeners: { onBug, onFatal: (failure) => void heard.push(['fatal', failure]) } };
+}
 
-  it.each([
-    ['a bug', new TypeError('secret'), ['bug']],
-    ['a broken invariant', new BrokenInvariant('secret: 1 is 2'), ['bug']],
-    ['a missing row', internal('UnexpectedRow'), ['bug']],
-    ['a row whose checksum fails', internal('CorruptRecord'), ['fatal']],
-    ['a fault of a component', internal('WasmExecutionError'), []],
-  ])('answers %s with INTERNAL, and tells the log or the process', (_what, failure, told) => {
-    const { heard, listeners } = listen();
-    const status = statusOfFailure(failure, listeners);
-    expect(status.code).toBe('INTERNAL');
-    expect(status.message).not.toContain('secret');
-    expect(heard).toEqual(told.map((listener) => [listener, failure]));
-  });
+it.each([
+  ['a bug', new TypeError('secret'), ['bug']],
+  ['a broken invariant', new BrokenInvariant('secret: 1 is 2'), ['bug']],
+  ['a missing row', internal('UnexpectedRow'), ['bug']],
+  ['a row whose checksum fails', internal('CorruptRecord'), ['fatal']],
+  ['a fault of a component', internal('WasmExecutionError'), []],
+])('statusOfFailure answers %s with INTERNAL, and tells the log or the process', (_what, failure, told) => {
+  const { heard, listeners } = listen();
+  const status = statusOfFailure(failure, listeners);
+  expect(status.code).toBe('INTERNAL');
+  expect(status.message).not.toContain('secret');
+  expect(heard).toEqual(told.map((listener) => [listener, failure]));
 });

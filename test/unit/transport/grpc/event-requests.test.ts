@@ -12,21 +12,17 @@ import {
 import { DeleteDatabaseRequest } from '../../../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { decodeRequest } from '../../../../src/transport/grpc/messages.ts';
 
-describe('parseScanRequest', () => {
-  it('refuses a direction that does not exist', () => {
-    expect(() => parseScanRequest(Uint8Array.of(0x18, 2))).toThrow(
-      'direction must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1); found 2',
-    );
-  });
+it('parseScanRequest refuses a direction that does not exist', () => {
+  expect(() => parseScanRequest(Uint8Array.of(0x18, 2))).toThrow(
+    'direction must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1); found 2',
+  );
 });
 
-describe('parseSubscriptionRequest', () => {
-  it('reads everything from the first event where an empty message says nothing else, and so do queries', () => {
-    const empty = new Uint8Array(0);
-    expect(parseSubscriptionRequest(empty)).toEqual({ databaseName: '', selector: ALL, heartbeatMs: 1000 });
-    const query = { selector: ALL, revisions: {}, direction: 'forward' };
-    expect(parseQueryRequest(empty)).toEqual({ databaseName: '', query, at: 'latest' });
-  });
+it('parseSubscriptionRequest reads everything from the first event where an empty message says nothing else, and so do queries', () => {
+  const empty = new Uint8Array(0);
+  expect(parseSubscriptionRequest(empty)).toEqual({ databaseName: '', selector: ALL, heartbeatMs: 1000 });
+  const query = { selector: ALL, revisions: {}, direction: 'forward' };
+  expect(parseQueryRequest(empty)).toEqual({ databaseName: '', query, at: 'latest' });
 });
 
 describe('any bytes (T7)', () => {

@@ -107,48 +107,44 @@ describe('a unary reply', () => {
   });
 });
 
-describe('a call that ends while its reply is compressed', () => {
-  it.each([
-    ['is cancelled', 'CANCELLED', {}],
-    ['loses its connection', 'CANCELLED', {}],
-    ['has a deadline that passes', 'DEADLINE_EXCEEDED', { 'grpc-timeout': '50m' }],
-  ])(
-    'holds its room until no thread has its bytes any more, and sends nothing: it %s (TM1)',
-    async (how, code, more) => {
-      const pool = await holdThreadPool();
-      const reply = frame(text(100_000));
-      const gone = new RawGrpc(fixture.port);
-      const path = '/test.Service/Wait';
-      const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', ...GZIP, ...more };
-      const stream = gone.session.request(headers).on('error', () => undefined);
-      const answer = replyOn(stream.end(HELLO));
-      await until(() => calls.length === 1);
-      calls[0]?.reply(reply);
-      expect(calls[0]).toMatchObject({ answered: true, ended: false });
-      if (how === 'is cancelled') stream.close(constants.NGHTTP2_CANCEL);
-      if (how === 'loses its connection') gone.session.destroy();
-      expect((await answer).body).toHaveLength(0);
-      await until(() => fixture.ended.length === 1);
-      expect([fixture.ended, fixture.budgets.unsent.used]).toEqual([[code], 2 * reply.length]);
-      await pool.release();
-      await until(() => fixture.budgets.unsent.used === 0);
-      expect((await answered(text(MIN), GZIP)).headers['grpc-encoding']).toBe('gzip');
-      expect(fixture.ended).toEqual([code, 'OK']);
-      gone.session.destroy();
-    },
-  );
-});
+it.each([
+  ['is cancelled', 'CANCELLED', {}],
+  ['loses its connection', 'CANCELLED', {}],
+  ['has a deadline that passes', 'DEADLINE_EXCEEDED', { 'grpc-timeout': '50m' }],
+])(
+  'a call that ends while its reply is compressed holds its room until no thread has its bytes any more, and sends nothing: it %s (TM1)',
+  async (how, code, more) => {
+    const pool = await holdThreadPool();
+    const reply = frame(text(100_000));
+    const gone = new RawGrpc(fixture.port);
+    const path = '/test.Service/Wait';
+    const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', ...GZIP, ...more };
+    const stream = gone.session.request(headers).on('error', () => undefined);
+    const answer = replyOn(stream.end(HELLO));
+    await until(() => calls.length === 1);
+    calls[0]?.reply(reply);
+    expect(calls[0]).toMatchObject({ answered: true, ended: false });
+    if (how === 'is cancelled') stream.close(constants.NGHTTP2_CANCEL);
+    if (how === 'loses its connection') gone.session.destroy();
+    expect((await answer).body).toHaveLength(0);
+    await until(() => fixture.ended.length === 1);
+    expect([fixture.ended, fixture.budgets.unsent.used]).toEqual([[code], 2 * reply.length]);
+    await pool.release();
+    await until(() => fixture.budgets.unsent.used === 0);
+    expect((await answered(text(MIN), GZIP)).headers['grpc-encoding']).toBe('gzip');
+    expect(fixture.ended).toEqual([code, 'OK']);
+    gone.session.destroy();
+  },
+);
 
-describe('a stream', () => {
-  const many = (headers: Record<string, string>): Promise<RawReply> =>
-    raw.call({ path: '/test.Service/Many', pieces: [HELLO], headers });
+const many = (headers: Record<string, string>): Promise<RawReply> =>
+  raw.call({ path: '/test.Service/Many', pieces: [HELLO], headers });
 
-  it('has its long messages compressed, each by itself, and the others as they are', async () => {
-    slices = [[text(10), text(2 * MIN), text(11), noise(MIN), text(3 * MIN), text(12)], [text(13)], [text(4 * MIN)]];
-    const reply = await many(GZIP);
-    const messages = messagesIn(reply.body);
-    expect(reply.headers['grpc-encoding']).toBe('gzip');
-    expect(messages.map(({ message }) => message)).toEqual(slices.flat());
-    expect(messages.map(({ flag }) => flag)).toEqual([0, 1, 0, 0, 1, 0, 0, 1]);
-  });
+it('a stream has its long messages compressed, each by itself, and the others as they are', async () => {
+  slices = [[text(10), text(2 * MIN), text(11), noise(MIN), text(3 * MIN), text(12)], [text(13)], [text(4 * MIN)]];
+  const reply = await many(GZIP);
+  const messages = messagesIn(reply.body);
+  expect(reply.headers['grpc-encoding']).toBe('gzip');
+  expect(messages.map(({ message }) => message)).toEqual(slices.flat());
+  expect(messages.map(({ flag }) => flag)).toEqual([0, 1, 0, 0, 1, 0, 0, 1]);
 });

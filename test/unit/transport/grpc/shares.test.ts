@@ -15,16 +15,14 @@ function takeAll(shares: Shares, connection: object, displace?: () => void): rea
   }
 }
 
-describe('places that are kept until they are released', () => {
-  it('go to a connection as long as more are free than it has', () => {
-    const shares = new Shares(12);
-    const [first, second, third] = [{}, {}, {}];
-    const places = takeAll(shares, first);
-    expect([places, takeAll(shares, second), takeAll(shares, third)].map(({ length }) => length)).toEqual([6, 3, 2]);
-    expect([shares.used, shares.heldBy(first)]).toEqual([11, 6]);
-    for (let n = 0; n < 2; n++) places[0]?.release();
-    expect([shares.used, shares.tryTake(first), shares.heldBy(first)]).toEqual([10, undefined, 5]);
-  });
+it('places that are kept until they are released go to a connection as long as more are free than it has', () => {
+  const shares = new Shares(12);
+  const [first, second, third] = [{}, {}, {}];
+  const places = takeAll(shares, first);
+  expect([places, takeAll(shares, second), takeAll(shares, third)].map(({ length }) => length)).toEqual([6, 3, 2]);
+  expect([shares.used, shares.heldBy(first)]).toEqual([11, 6]);
+  for (let n = 0; n < 2; n++) places[0]?.release();
+  expect([shares.used, shares.tryTake(first), shares.heldBy(first)]).toEqual([10, undefined, 5]);
 });
 
 describe('places that may be taken back', () => {

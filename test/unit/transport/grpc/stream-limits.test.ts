@@ -91,37 +91,33 @@ describe('a connection', () => {
   });
 });
 
-describe('the streams of a turn (T12)', () => {
-  it('do not end the connection of who cancels 3,000 a second for long, and do when there are twice as many', () => {
-    limits = new StreamLimits({ first: 1_000, most: 1_000, isBehind: () => false, lasting: () => 0 });
-    const verdicts = (perSecond: number): ReadonlySet<Verdict> => {
-      const seen = new Set<Verdict>();
-      for (let ms = 0; ms < 20_000; ms += 20) {
-        const all = open((perSecond * 20) / 1_000);
-        for (const verdict of all) seen.add(verdict);
-        close(all.filter((verdict) => verdict === 'taken').length, true);
-        vi.advanceTimersByTime(20);
-      }
-      return seen;
-    };
-    expect(verdicts(3_000)).toEqual(new Set(['taken', 'refused']));
-    expect(verdicts(6_000)).toEqual(new Set(['taken', 'refused', 'flood']));
-  });
+it('the streams of a turn (T12) do not end the connection of who cancels 3,000 a second for long, and do when there are twice as many', () => {
+  limits = new StreamLimits({ first: 1_000, most: 1_000, isBehind: () => false, lasting: () => 0 });
+  const verdicts = (perSecond: number): ReadonlySet<Verdict> => {
+    const seen = new Set<Verdict>();
+    for (let ms = 0; ms < 20_000; ms += 20) {
+      const all = open((perSecond * 20) / 1_000);
+      for (const verdict of all) seen.add(verdict);
+      close(all.filter((verdict) => verdict === 'taken').length, true);
+      vi.advanceTimersByTime(20);
+    }
+    return seen;
+  };
+  expect(verdicts(3_000)).toEqual(new Set(['taken', 'refused']));
+  expect(verdicts(6_000)).toEqual(new Set(['taken', 'refused', 'flood']));
 });
 
-describe('all connections', () => {
-  it('get 256 more in a turn, after what was left to one of them, and all of them in time', () => {
-    limits = new StreamLimits({ first: FIRST, most: FIRST + 512, isBehind: () => false, lasting: () => 0 });
-    const sessions = Array.from({ length: 10 }, () => new TestSession());
-    for (const each of sessions) for (let n = 0; n < FIRST; n++) limits.opened(each);
-    const given = (): number => sessions.filter(({ told }) => told.length > 0).length;
-    turn();
-    expect(given()).toBe(1);
-    turn();
-    expect(given()).toBe(1);
-    turn();
-    expect(given()).toBe(2);
-    for (let n = 0; n < 2 * sessions.length; n++) turn();
-    expect(given()).toBe(sessions.length);
-  });
+it('all connections get 256 more in a turn, after what was left to one of them, and all of them in time', () => {
+  limits = new StreamLimits({ first: FIRST, most: FIRST + 512, isBehind: () => false, lasting: () => 0 });
+  const sessions = Array.from({ length: 10 }, () => new TestSession());
+  for (const each of sessions) for (let n = 0; n < FIRST; n++) limits.opened(each);
+  const given = (): number => sessions.filter(({ told }) => told.length > 0).length;
+  turn();
+  expect(given()).toBe(1);
+  turn();
+  expect(given()).toBe(1);
+  turn();
+  expect(given()).toBe(2);
+  for (let n = 0; n < 2 * sessions.length; n++) turn();
+  expect(given()).toBe(sessions.length);
 });

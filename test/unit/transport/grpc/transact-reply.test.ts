@@ -1,5 +1,5 @@
 // The replies that are written by hand are the messages of the proto files: the generated decoder reads them.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toDatabaseId, toRevision } from '#base';
 import type { RecordedTransaction } from '#service';
 import { TransactReply } from '../../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
@@ -31,27 +31,25 @@ function decoded(transaction: RecordedTransaction): TransactReply {
   return TransactReply.decode(framed.subarray(FRAME_HEADER_BYTES));
 }
 
-describe('encodeTransactReply', () => {
-  it('carries the record and the mapping of every event', () => {
-    const events = ['a', LONG_ID, 'c', 'ü'].map((id) => eventBytes({ id }));
-    const storedIds = [
-      { index: 1, id: `${LONG_ID}~300.1` },
-      { index: 3, id: 'ü~300.3' },
-    ];
-    expect(decoded(recorded({ events, storedIds, replayed: true }))).toEqual({
-      revision: 300,
-      transactionId: '0193a1b2-c3d4-7e5f-8a9b-200000000000',
-      recordedTime: { seconds: 1_763_600_000, nanos: 123_000_000 },
-      eventCount: 4,
-      eventIdMappings: [
-        { clientEventId: 'a', storedEventId: 'a' },
-        { clientEventId: LONG_ID, storedEventId: `${LONG_ID}~300.1` },
-        { clientEventId: 'c', storedEventId: 'c' },
-        { clientEventId: 'ü', storedEventId: 'ü~300.3' },
-      ],
-      replayed: true,
-      databaseId: '0193a1b2-c3d4-7e5f-8a9b-100000000000',
-      basis: 299,
-    });
+it('encodeTransactReply carries the record and the mapping of every event', () => {
+  const events = ['a', LONG_ID, 'c', 'ü'].map((id) => eventBytes({ id }));
+  const storedIds = [
+    { index: 1, id: `${LONG_ID}~300.1` },
+    { index: 3, id: 'ü~300.3' },
+  ];
+  expect(decoded(recorded({ events, storedIds, replayed: true }))).toEqual({
+    revision: 300,
+    transactionId: '0193a1b2-c3d4-7e5f-8a9b-200000000000',
+    recordedTime: { seconds: 1_763_600_000, nanos: 123_000_000 },
+    eventCount: 4,
+    eventIdMappings: [
+      { clientEventId: 'a', storedEventId: 'a' },
+      { clientEventId: LONG_ID, storedEventId: `${LONG_ID}~300.1` },
+      { clientEventId: 'c', storedEventId: 'c' },
+      { clientEventId: 'ü', storedEventId: 'ü~300.3' },
+    ],
+    replayed: true,
+    databaseId: '0193a1b2-c3d4-7e5f-8a9b-100000000000',
+    basis: 299,
   });
 });

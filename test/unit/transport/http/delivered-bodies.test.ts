@@ -1,7 +1,6 @@
 // What a client gets of a body that is still being made says by itself whether it is all of it, whatever the client
 // speaks and does (ADR 0110, TH7), and nothing is made that is not read. A route of the real server, read as bytes.
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { systemTimers } from '#service';
@@ -9,7 +8,7 @@ import { type BodyPart, type BodySource, deliver } from '../../../../src/transpo
 import type { Route } from '../../../../src/transport/http/route.ts';
 import { until } from '../../../support/budget-time.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
-import { exchange } from '../../../support/raw-http.ts';
+import { dial, exchange } from '../../../support/raw-http.ts';
 
 const KIB = 1024;
 const END: BodyPart = { kind: 'end' };
@@ -80,9 +79,7 @@ beforeAll(async () => {
   world = await startHttpWorld({ routes: ROUTES });
 });
 
-afterAll(async () => {
-  await world[Symbol.asyncDispose]();
-});
+afterAll(() => world[Symbol.asyncDispose]());
 
 function ask(method: string, path: string, version: string = '1.1', close: boolean = true): string {
   return `${method} ${path} HTTP/${version}\r\nHost: localhost\r\n${close ? 'Connection: close\r\n' : ''}\r\n`;
@@ -127,7 +124,7 @@ describe('a body over a connection', () => {
     ['with all that there is', 257 * KIB, (count: number) => count > 257 * KIB],
   ])('is wanted no longer when the client goes %s', async (_when, partBytes, isTime) => {
     source = partBytes === 0 ? new FedSource() : new FedSource(bytes(partBytes));
-    const socket = await dialled();
+    const socket = await dial(world.server.address);
     let byteCount = 0;
     socket.on('data', (piece: Buffer) => (byteCount += piece.length));
     socket.write(ask('GET', '/body'));
@@ -140,7 +137,7 @@ describe('a body over a connection', () => {
   it('is asked for no further than the client reads', async () => {
     const partCount = 1000;
     source = new FedSource(...Array.from({ length: partCount }, () => bytes(32 * KIB)), END);
-    const socket = await dialled();
+    const socket = await dial(world.server.address);
     socket.pause();
     socket.write(ask('GET', '/body'));
     let [before, turnCount] = [0, 0];
@@ -157,13 +154,6 @@ describe('a body over a connection', () => {
     expect(byteCount).toBeGreaterThan(partCount * 32 * KIB);
   });
 });
-
-async function dialled(): Promise<Socket> {
-  const { hostname, port } = new URL(world.server.address);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  return socket;
-}
 
 /** What the chunks of a reply say together. */
 function chunksOf(reply: string): string {

@@ -136,18 +136,16 @@ describe('a body', () => {
   });
 });
 
-describe('a body for HTTP/1.0', () => {
-  it.each<readonly [what: string, script: string, shown: object]>([
-    ['what takes long', '0:70K 24999:end', { atMs: 24_999, whole: 70 * KIB }],
-    ['what takes too long', '0:70K 25001:end', { atMs: 25_000, code: 'unavailable' }],
-    ['16 MiB', '0:15M 0:1M 0:end', { atMs: 0, whole: 16 * MIB }],
-    ['more', '0:15M 0:1048577 0:end', { atMs: 0, code: 'invalid_argument' }],
-    ['a failure at its end', '0:300K 1000:failed', { atMs: 1000, code: 'not_found' }],
-  ])('is whole or an error: %s', async (_, script, expected) => {
-    const { source, ...rest } = await run(script, { isBuffered: true });
-    expect(shown({ source, ...rest })).toEqual(expected);
-    expect(source.isCancelled).toBe(isCut(expected));
-  });
+it.each<readonly [what: string, script: string, shown: object]>([
+  ['what takes long', '0:70K 24999:end', { atMs: 24_999, whole: 70 * KIB }],
+  ['what takes too long', '0:70K 25001:end', { atMs: 25_000, code: 'unavailable' }],
+  ['16 MiB', '0:15M 0:1M 0:end', { atMs: 0, whole: 16 * MIB }],
+  ['more', '0:15M 0:1048577 0:end', { atMs: 0, code: 'invalid_argument' }],
+  ['a failure at its end', '0:300K 1000:failed', { atMs: 1000, code: 'not_found' }],
+])('a body for HTTP/1.0 is whole or an error: %s', async (_, script, expected) => {
+  const { source, ...rest } = await run(script, { isBuffered: true });
+  expect(shown({ source, ...rest })).toEqual(expected);
+  expect(source.isCancelled).toBe(isCut(expected));
 });
 
 /** Until everything that can go on has gone on. */

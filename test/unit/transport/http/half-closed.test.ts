@@ -1,21 +1,13 @@
 // A client that ends its side after a request gets its answer, and one that is gone costs no more than until it is
 // asked (TH7).
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assert } from '#base';
 import { eventually } from '../../../support/eventually.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
-import { exchange, HALF_CLOSE, parseReplies } from '../../../support/raw-http.ts';
+import { dial, exchange, HALF_CLOSE, parseReplies } from '../../../support/raw-http.ts';
 
 const WAITING = 'GET /databases/shop HTTP/1.1\r\nHost: localhost\r\nx-min-revision: 1\r\n\r\n';
-
-async function dialled(world: HttpWorld): Promise<Socket> {
-  const { hostname, port } = new URL(world.server.address);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  return socket;
-}
 
 /** Lets the waiting request have its revision. */
 async function commitOne(world: HttpWorld): Promise<void> {
@@ -36,7 +28,7 @@ describe('a client that ends its side behind its request', () => {
   it('is asked whether it is there while it waits, and then answered', async () => {
     await using world = await startHttpWorld();
     await world.client.create('shop');
-    const socket = await dialled(world);
+    const socket = await dial(world.server.address);
     let heard = '';
     socket.setEncoding('latin1').on('data', (text: string) => {
       heard += text;
@@ -52,15 +44,13 @@ describe('a client that ends its side behind its request', () => {
   });
 });
 
-describe('a client that is gone', () => {
-  it('ends the work below its request, though it said goodbye as one that waits', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    const socket = await dialled(world);
-    socket.write(WAITING);
-    await eventually(() => expect(world.timers.count).toBe(1));
-    socket.destroy();
-    await eventually(() => expect(world.timers.count).toBe(0));
-    expect(world.logged).toEqual([]);
-  });
+it('a client that is gone ends the work below its request, though it said goodbye as one that waits', async () => {
+  await using world = await startHttpWorld();
+  await world.client.create('shop');
+  const socket = await dial(world.server.address);
+  socket.write(WAITING);
+  await eventually(() => expect(world.timers.count).toBe(1));
+  socket.destroy();
+  await eventually(() => expect(world.timers.count).toBe(0));
+  expect(world.logged).toEqual([]);
 });

@@ -1,11 +1,9 @@
 // Whoever is refused while still sending hears why, and nothing that is sent behind a refusal is taken for a request
 // (TH1; RFC 9112, 9.6).
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LINGER_BYTES_MAX } from '../../../../src/transport/http/limits.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
-import { parseReplies } from '../../../support/raw-http.ts';
+import { dial, parseReplies } from '../../../support/raw-http.ts';
 
 const HEAD = 'POST /databases HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
 const PIECE = Buffer.alloc(2 ** 20, ' ');
@@ -17,20 +15,11 @@ beforeAll(async () => {
   world = await startHttpWorld();
 });
 
-afterAll(async () => {
-  await world[Symbol.asyncDispose]();
-});
-
-async function dialled(): Promise<Socket> {
-  const { hostname, port } = new URL(world.server.address);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  return socket.pause();
-}
+afterAll(() => world[Symbol.asyncDispose]());
 
 /** What the client hears, who reads nothing before everything is sent. */
 async function heardAfter(head: string, pieces: readonly Uint8Array[]): Promise<string> {
-  const socket = await dialled();
+  const socket = (await dial(world.server.address)).pause();
   for (const piece of [Buffer.from(head), ...pieces]) {
     await new Promise<void>((sent, fail) => socket.write(piece, (error) => (error ? fail(error) : sent())));
   }
@@ -62,7 +51,7 @@ describe('a client that sends everything before it reads', () => {
   });
 
   it('is cut off when it does not stop', async () => {
-    const socket = await dialled();
+    const socket = (await dial(world.server.address)).pause();
     const closed = new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve));
     socket.write(`${HEAD}Content-Length: 999999999\r\n\r\n`);
     let sentBytes = 0;

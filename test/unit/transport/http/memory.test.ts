@@ -1,7 +1,7 @@
 // What clients can make the HTTP server hold is bounded: requests of a connection in turn, bodies and answers by a
 // budget of the node (TH10, TM1, TM2, TM3). Sockets send and do not read, over a node in one thread.
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '#transport';
 import {
@@ -15,7 +15,7 @@ import { ManualTime, until } from '../../../support/budget-time.ts';
 import { settle } from '../../../support/cluster/core-world.ts';
 import { cloudEvent, errorOf, jsonOf } from '../../../support/http-client.ts';
 import { type HttpWorld, type HttpWorldOptions, startHttpWorld } from '../../../support/http-world.ts';
-import { exchange, parseReplies } from '../../../support/raw-http.ts';
+import { dial, exchange, parseReplies } from '../../../support/raw-http.ts';
 
 const PATIENCE_MS = 50;
 const MUCH = 2 ** 30;
@@ -60,13 +60,9 @@ async function commit(world: HttpWorld, ...events: readonly object[]): Promise<n
   return answer.status === 200 ? Number(Reflect.get(Object(jsonOf(answer)), 'revision')) : answer.status;
 }
 
-async function dial(world: HttpWorld, text: string): Promise<Socket> {
-  const { hostname, port } = new URL(world.server.address);
-  const socket = connect(Number(port), hostname);
-  socket.on('error', () => socket.destroy());
-  await once(socket, 'connect');
-  socket.pause();
-  socket.write(text);
+async function send(world: HttpWorld, text: string): Promise<Socket> {
+  const socket = (await dial(world.server.address)).pause();
+  socket.on('error', () => socket.destroy()).write(text);
   return socket;
 }
 
@@ -82,7 +78,7 @@ describe('requests that do not await their answers', () => {
   it('are handled one after the other, and answered in their order (TH10)', async () => {
     await using world = await startLargeWorld({});
     await fill(world);
-    const socket = await dial(world, get('/databases/shop/events').repeat(20));
+    const socket = await send(world, get('/databases/shop/events').repeat(20));
     await until(async () => (await inFlight(world)) > 0);
     expect(await inFlight(world)).toBe(1);
     socket.destroy();
@@ -107,7 +103,7 @@ describe('the bodies of all requests', () => {
 
   it('are refused before they are read when there is no room for them (TM1)', async () => {
     await using world = await worldOf({ requests: 100_000 });
-    const holder = await dial(world, `${head(80_000)}${' '.repeat(70_000)}`);
+    const holder = await send(world, `${head(80_000)}${' '.repeat(70_000)}`);
     await until(() => world.budgets.requests.used === 70_000);
     const [reply] = parseReplies(await exchange(world.server.address, `${head(50_000)}{`));
     expect(reply?.status).toBe(503);
@@ -123,7 +119,7 @@ describe('the bodies of all requests', () => {
     const expecting = (text: string, more = ''): string =>
       text.replace('Host: localhost\r\n', `Host: localhost\r\n${more}Expect: 100-continue\r\n`);
     const answerTo = (text: string): Promise<string> => exchange(world.server.address, expecting(text));
-    const holder = await dial(world, `${head(80_000)}${' '.repeat(70_000)}`);
+    const holder = await send(world, `${head(80_000)}${' '.repeat(70_000)}`);
     await until(() => world.budgets.requests.used === 70_000);
     const unrouted = head(50_000).replace('/databases/shop/events', '/none');
     const faulty = head(20).replace('Host: localhost', 'Host: localhost/b');
@@ -139,7 +135,7 @@ describe('the bodies of all requests', () => {
     holder.destroy();
     await until(() => world.budgets.requests.used === 0);
     const body = JSON.stringify({ events: [cloudEvent('a', { data: 'x'.repeat(50_000) })] });
-    const socket = await dial(world, expecting(head(body.length), END));
+    const socket = await send(world, expecting(head(body.length), END));
     const heard: string[] = [];
     socket.resume().on('data', (chunk) => heard.push(String(chunk)));
     await until(() => heard.length > 0);
@@ -151,9 +147,9 @@ describe('the bodies of all requests', () => {
 
   it('are not counted before they come, however many are announced (TM3)', async () => {
     await using world = await worldOf({ requests: 100_000 });
-    const idle = await Promise.all(Array.from({ length: 60 }, () => dial(world, `${head(90_000)}{`)));
+    const idle = await Promise.all(Array.from({ length: 60 }, () => send(world, `${head(90_000)}{`)));
     const chunked = head(1).replace('Content-Length: 1', 'Transfer-Encoding: chunked');
-    idle.push(await dial(world, `${chunked}1\r\n{\r\n`));
+    idle.push(await send(world, `${chunked}1\r\n{\r\n`));
     await until(async () => (await inFlight(world)) === idle.length);
     for (let n = 1; n <= 3; n++) {
       expect(await commit(world, cloudEvent(`e${n}`, { data: 'x'.repeat(80_000) }))).toBe(n);
@@ -165,8 +161,8 @@ describe('the bodies of all requests', () => {
   it('are refused when they do not keep the pace, with what they brought given back (TM2)', async () => {
     await using world = await worldOf({ requests: 200_000 });
     const stalled = exchange(world.server.address, `${head(80_000)}${' '.repeat(30_000)}`);
-    const small = await dial(world, `${head(16_000)}{`);
-    const steady = await dial(world, `${head(80_000)}${' '.repeat(30_000)}`);
+    const small = await send(world, `${head(16_000)}{`);
+    const steady = await send(world, `${head(80_000)}${' '.repeat(30_000)}`);
     await until(() => world.budgets.requests.used === 60_000);
     for (let look = 1; look <= 6; look++) {
       world.time.advance(PATIENCE_MS);
@@ -210,7 +206,7 @@ describe('the answers of all requests', () => {
     const body = JSON.stringify({ events: Array.from({ length: 1_000 }, (_, n) => cloudEvent(`e${n}`)) });
     const type = 'Content-Type: application/json\r\n';
     const head = `POST /databases/shop/events HTTP/1.1\r\nHost: localhost\r\n${type}Content-Length: ${body.length}\r\n\r\n`;
-    const client = await dial(world, `${head}${body}`);
+    const client = await send(world, `${head}${body}`);
     await until(() => log.queuedCount > 0);
     client.resetAndDestroy();
     await until(() => world.budgets.requests.used === 0);
@@ -224,11 +220,11 @@ describe('the answers of all requests', () => {
     await using world = await worldOf({ unsent: 16_000_000 });
     await fill(world);
     const { unsent } = world.budgets;
-    await dial(world, get('/databases/shop/events'));
+    await send(world, get('/databases/shop/events'));
     // What was taken for the page has become what its text takes, which the client does not read.
     await until(() => unsent.used > 0 && unsent.used < 10_000_000);
     // One more gets the reserve.
-    const slow = await dial(world, get('/databases/shop/events'));
+    const slow = await send(world, get('/databases/shop/events'));
     await until(() => unsent.used > unsent.bytesMax && unsent.used < 18_000_000);
     const asked = world.client.get('/databases/shop/events');
     await until(() => unsent.waiting === 1);

@@ -33,19 +33,17 @@ describe('parameters of a render', () => {
   });
 });
 
-describe('the link to the next page', () => {
-  it.each([
-    ['', 'b'],
-    ['limit=5&subject.path=a%26b', 'ö, "b" <c>; d&e=f'],
-    ['continuation=old&x=1', 'new'],
-    ['effective_time_end_at=2024-01-01T00%3A00%3A00Z', '+ +'],
-  ])('of ?%s asks for all of it again, and for %j', (search, token) => {
-    const query = parseQueryString(search);
-    const link = nextLink(continuationOf('/api/v1/db/a/7/state-views/tree/v1', query, token))['link'] ?? '';
-    const [, target = ''] = /^<([^<>\s]*)>; rel="next"$/.exec(link) ?? [];
-    const url = new URL(target, 'http://a');
-    expect(url.pathname).toBe('/api/v1/db/a/7/state-views/tree/v1');
-    const asked = new Map([...query.names()].map((name) => [name, query.get(name)]));
-    expect(new Map(url.searchParams)).toEqual(asked.set('continuation', token));
-  });
+it.each([
+  ['', 'b'],
+  ['limit=5&subject.path=a%26b', 'ö, "b" <c>; d&e=f'],
+  ['continuation=old&x=1', 'new'],
+  ['effective_time_end_at=2024-01-01T00%3A00%3A00Z', '+ +'],
+])('the link to the next page of ?%s asks for all of it again, and for %j', (search, token) => {
+  const query = parseQueryString(search);
+  const link = nextLink(continuationOf('/api/v1/db/a/7/state-views/tree/v1', query, token))['link'] ?? '';
+  const [, target = ''] = /^<([^<>\s]*)>; rel="next"$/.exec(link) ?? [];
+  const url = new URL(target, 'http://a');
+  expect(url.pathname).toBe('/api/v1/db/a/7/state-views/tree/v1');
+  const asked = new Map([...query.names()].map((name) => [name, query.get(name)]));
+  expect(new Map(url.searchParams)).toEqual(asked.set('continuation', token));
 });

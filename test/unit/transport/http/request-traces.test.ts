@@ -1,5 +1,5 @@
 // A request is traced from its beginning to its answer, and log lines about it name its trace; probes are not traced.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventually } from '../../../support/eventually.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
 import { keptSpans } from '../../../support/kept-spans.ts';
@@ -7,22 +7,20 @@ import { keptSpans } from '../../../support/kept-spans.ts';
 const TRACE = 'a'.repeat(32);
 const TRACEPARENT = `00-${TRACE}-${'b'.repeat(16)}-01`;
 
-describe('a request that is traced', () => {
-  it('is a fault of the node when that fails, and the log names its trace', async () => {
-    const { tracer, ended } = keptSpans();
-    const handle = (): never => {
-      throw new TypeError('a bug');
-    };
-    await using world = await startHttpWorld({ tracer, routes: [{ method: 'GET', path: '/bug/{name}', handle }] });
-    const answer = await world.client.get('/bug/some', { traceparent: TRACEPARENT });
-    expect(answer.status).toBe(500);
-    expect(world.logged).toEqual(['http-request-failed']);
-    expect(world.fields[0]).toMatchObject({ route: '/bug/{name}', trace_id: TRACE });
-    await eventually(() => expect(ended).toHaveLength(1));
-    expect(ended[0]).toMatchObject({
-      name: 'GET /bug/{name}',
-      status: { code: 2 },
-      attributes: { 'http.response.status_code': 500, 'error.type': '500' },
-    });
+it('a request that is traced is a fault of the node when that fails, and the log names its trace', async () => {
+  const { tracer, ended } = keptSpans();
+  const handle = (): never => {
+    throw new TypeError('a bug');
+  };
+  await using world = await startHttpWorld({ tracer, routes: [{ method: 'GET', path: '/bug/{name}', handle }] });
+  const answer = await world.client.get('/bug/some', { traceparent: TRACEPARENT });
+  expect(answer.status).toBe(500);
+  expect(world.logged).toEqual(['http-request-failed']);
+  expect(world.fields[0]).toMatchObject({ route: '/bug/{name}', trace_id: TRACE });
+  await eventually(() => expect(ended).toHaveLength(1));
+  expect(ended[0]).toMatchObject({
+    name: 'GET /bug/{name}',
+    status: { code: 2 },
+    attributes: { 'http.response.status_code': 500, 'error.type': '500' },
   });
 });

@@ -39,47 +39,43 @@ function outcome(request: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-describe('the connections', () => {
-  it('beyond the limit have the places of those that wait for a request, the longest first', async () => {
-    await using world = await startHttpWorld({ connectionsMax: 2 });
-    const { hostname, port } = new URL(world.server.address);
-    const dial = async (text: string): Promise<Socket> => {
-      const socket = connect(Number(port), hostname);
-      await once(socket, 'connect');
-      socket.write(text);
-      return socket;
-    };
-    const half = await dial('GET /health HTTP/1.1\r\n');
-    const idle = await dial('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await once(idle, 'data');
-    const request = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
-    const gone = once(half.resume(), 'close');
-    expect(await exchange(world.server.address, request)).toMatch(/^HTTP\/1.1 200/);
-    await gone;
-    expect(idle.destroyed).toBe(false);
-    expect(await countOf(world, 'cairn_connections_displaced_total{protocol="http",waiting="head"}')).toBe(1);
-    idle.destroy();
-  });
+it('the connections beyond the limit have the places of those that wait for a request, the longest first', async () => {
+  await using world = await startHttpWorld({ connectionsMax: 2 });
+  const { hostname, port } = new URL(world.server.address);
+  const dial = async (text: string): Promise<Socket> => {
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    socket.write(text);
+    return socket;
+  };
+  const half = await dial('GET /health HTTP/1.1\r\n');
+  const idle = await dial('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await once(idle, 'data');
+  const request = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+  const gone = once(half.resume(), 'close');
+  expect(await exchange(world.server.address, request)).toMatch(/^HTTP\/1.1 200/);
+  await gone;
+  expect(idle.destroyed).toBe(false);
+  expect(await countOf(world, 'cairn_connections_displaced_total{protocol="http",waiting="head"}')).toBe(1);
+  idle.destroy();
 });
 
-describe('a client that leaves', () => {
-  it('ends the work below its request, and nothing is logged (TH7)', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    const leaving = new AbortController();
-    const headers = { 'x-min-revision': '1' };
-    const left = world.client
-      .send('/db/shop/cached', { headers, signal: leaving.signal })
-      .catch((error: unknown) => error);
-    await until(() => world.timers.count === 1);
-    leaving.abort();
-    await left;
-    // It is found out when it is asked whether it is there.
-    await eventually(() => expect(world.timers.count).toBe(0));
-    await until(async () => (await countOf(world, 'cairn_inflight_requests{plane="http"}')) === 0);
-    expect(await countOf(world, requests('GET', '/db/{database}/{revision}', '499'))).toBe(1);
-    expect(world.logged).toEqual([]);
-  });
+it('a client that leaves ends the work below its request, and nothing is logged (TH7)', async () => {
+  await using world = await startHttpWorld();
+  await world.client.create('shop');
+  const leaving = new AbortController();
+  const headers = { 'x-min-revision': '1' };
+  const left = world.client
+    .send('/db/shop/cached', { headers, signal: leaving.signal })
+    .catch((error: unknown) => error);
+  await until(() => world.timers.count === 1);
+  leaving.abort();
+  await left;
+  // It is found out when it is asked whether it is there.
+  await eventually(() => expect(world.timers.count).toBe(0));
+  await until(async () => (await countOf(world, 'cairn_inflight_requests{plane="http"}')) === 0);
+  expect(await countOf(world, requests('GET', '/db/{database}/{revision}', '499'))).toBe(1);
+  expect(world.logged).toEqual([]);
 });
 
 describe('a server that closes', () => {
@@ -110,17 +106,15 @@ describe('a server that closes', () => {
   });
 });
 
-describe('a failure of the node', () => {
-  it('answers 500 INTERNAL without saying more, is logged, and is fatal when stored rows are damaged', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    await world.client.commit('shop', cloudEvent('a'));
-    await damage(world);
-    const answer = await world.client.get('/databases/shop/events');
-    expect(errorOf(answer)).toMatchObject({ status: 500, code: 'INTERNAL' });
-    expect(world.logged).toEqual(['http-request-failed']);
-    expect(world.fatal).toHaveLength(1);
-  });
+it('a failure of the node answers 500 INTERNAL without saying more, is logged, and is fatal when stored rows are damaged', async () => {
+  await using world = await startHttpWorld();
+  await world.client.create('shop');
+  await world.client.commit('shop', cloudEvent('a'));
+  await damage(world);
+  const answer = await world.client.get('/databases/shop/events');
+  expect(errorOf(answer)).toMatchObject({ status: 500, code: 'INTERNAL' });
+  expect(world.logged).toEqual(['http-request-failed']);
+  expect(world.fatal).toHaveLength(1);
 });
 
 /** Flips a bit in every page of the store. */
@@ -136,52 +130,48 @@ async function damage({ core }: World): Promise<void> {
   await core.kv.write(batch);
 }
 
-describe('metrics', () => {
-  it('count requests by method, route and code, never by path', async () => {
-    await using world = await startHttpWorld();
-    const { client } = world;
-    await client.create('shop');
-    await client.get('/databases/shop');
-    await client.get('/databases/none');
-    await client.get('/nothing/at/all');
-    await client.get('/%zz');
-    await client.send('/databases', { method: 'PROPFIND' });
-    await client.send('/db/shop/0', { method: 'HEAD' });
-    await client.send('/databases', { method: 'OPTIONS' });
-    for (const [method, route, code] of [
-      ['POST', '/api/v1/db', '201'],
-      ['GET', '/databases/{database}', '200'],
-      ['GET', '/databases/{database}', '404'],
-      ['GET', 'unmatched', '404'],
-      ['GET', 'unmatched', '400'],
-      ['other', 'unmatched', '404'],
-      ['HEAD', '/db/{database}/{revision}', '200'],
-      ['OPTIONS', '/databases', '204'],
-    ] as const) {
-      expect([method, route, code, await countOf(world, requests(method, route, code))]).toEqual([
-        method,
-        route,
-        code,
-        1,
-      ]);
-    }
-  });
+it('metrics count requests by method, route and code, never by path', async () => {
+  await using world = await startHttpWorld();
+  const { client } = world;
+  await client.create('shop');
+  await client.get('/databases/shop');
+  await client.get('/databases/none');
+  await client.get('/nothing/at/all');
+  await client.get('/%zz');
+  await client.send('/databases', { method: 'PROPFIND' });
+  await client.send('/db/shop/0', { method: 'HEAD' });
+  await client.send('/databases', { method: 'OPTIONS' });
+  for (const [method, route, code] of [
+    ['POST', '/api/v1/db', '201'],
+    ['GET', '/databases/{database}', '200'],
+    ['GET', '/databases/{database}', '404'],
+    ['GET', 'unmatched', '404'],
+    ['GET', 'unmatched', '400'],
+    ['other', 'unmatched', '404'],
+    ['HEAD', '/db/{database}/{revision}', '200'],
+    ['OPTIONS', '/databases', '204'],
+  ] as const) {
+    expect([method, route, code, await countOf(world, requests(method, route, code))]).toEqual([
+      method,
+      route,
+      code,
+      1,
+    ]);
+  }
 });
 
 const UP_TO_NOW = Buffer.from('{"range":{"effectiveTime":{"endAtNow":true}}}').toString('base64url');
 
-describe('a query up to now', () => {
-  it.each([
-    ['by a clock after the year 9999 is up to the last instant', Date.UTC(10_000, 0, 1), '9999-12-31T23:59:59.999Z'],
-    ['by a clock that was set back misses no answered transaction', Date.UTC(2026, 0, 1, 11), '2026-01-01T12:00:00Z'],
-  ])('%s (SPEC-HTTP-R2)', async (_what, nowMs, endAt) => {
-    await using world = await startHttpWorld({ nowMs: Date.UTC(2026, 0, 1, 12) });
-    await world.client.create('shop');
-    await world.client.commit('shop', cloudEvent('a'));
-    world.core.nowMs = nowMs;
-    const redirect = await world.client.get(`/db/shop/1/events?q=${UP_TO_NOW}`);
-    expect(redirect.headers.get('x-effective-time-end-at')).toBe(endAt);
-    const page = await world.client.get(redirect.headers.get('location') ?? '');
-    expect(jsonOf(page)).toMatchObject({ events: [{ id: 'a' }] });
-  });
+it.each([
+  ['by a clock after the year 9999 is up to the last instant', Date.UTC(10_000, 0, 1), '9999-12-31T23:59:59.999Z'],
+  ['by a clock that was set back misses no answered transaction', Date.UTC(2026, 0, 1, 11), '2026-01-01T12:00:00Z'],
+])('a query up to now %s (SPEC-HTTP-R2)', async (_what, nowMs, endAt) => {
+  await using world = await startHttpWorld({ nowMs: Date.UTC(2026, 0, 1, 12) });
+  await world.client.create('shop');
+  await world.client.commit('shop', cloudEvent('a'));
+  world.core.nowMs = nowMs;
+  const redirect = await world.client.get(`/db/shop/1/events?q=${UP_TO_NOW}`);
+  expect(redirect.headers.get('x-effective-time-end-at')).toBe(endAt);
+  const page = await world.client.get(redirect.headers.get('location') ?? '');
+  expect(jsonOf(page)).toMatchObject({ events: [{ id: 'a' }] });
 });

@@ -1,12 +1,12 @@
 // Small answers of HTTP do not wait for large ones that nobody reads (TM4): hundreds of sockets ask for a large page
 // and do not read, at a time that stands still, so that none is cut off.
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '#transport';
 import { ManualTime, until } from '../../../support/budget-time.ts';
 import { cloudEvent } from '../../../support/http-client.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
+import { dial } from '../../../support/raw-http.ts';
 
 const MUCH = 2 ** 30;
 /** The least that a node can be given. */
@@ -33,7 +33,7 @@ describe('small answers, while hundreds do not read their large ones', () => {
     await world.client.create('small');
     for (let n = 0; n < LARGE_EVENTS; n++) await commit('large', n, cloudEvent(`e${n}`, { data: LARGE }));
     for (let n = 0; n < SMALL_EVENTS; n++) await commit('small', n, cloudEvent(`e${n}`));
-    slow = await Promise.all(Array.from({ length: SLOW_READERS }, dial));
+    slow = await Promise.all(Array.from({ length: SLOW_READERS }, ask));
     // None has room for another large page, and all that have none have seen that theirs is not small.
     await until(() => budgets.unsent.waiting > SLOW_READERS - 10 && budgets.smallPages.used === 0);
   }, 60_000);
@@ -49,12 +49,9 @@ describe('small answers, while hundreds do not read their large ones', () => {
     expect(answer.status).toBe(200);
   }
 
-  async function dial(): Promise<Socket> {
-    const { hostname, port } = new URL(world.server.address);
-    const socket = connect(Number(port), hostname);
+  async function ask(): Promise<Socket> {
+    const socket = (await dial(world.server.address)).pause();
     socket.on('error', () => socket.destroy());
-    await once(socket, 'connect');
-    socket.pause();
     socket.write('GET /databases/large/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
     return socket;
   }

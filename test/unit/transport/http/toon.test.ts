@@ -127,21 +127,19 @@ function sameShape(): fc.Arbitrary<readonly object[]> {
   });
 }
 
-describe('a long page of TOON', () => {
-  it('is made in many pieces', async () => {
-    let pieceCount = 0;
-    const sizes: number[] = [];
-    const counted: InTurn = (work) => {
-      pieceCount++;
-      const made = work();
-      if (Array.isArray(made)) sizes.push(made.length);
-      return Promise.resolve(made);
-    };
-    const rows = Array.from({ length: 250 }, (_, at) => row(`{"at":${at}}`, { id: `e-${at}` }));
-    const text = await renderToon(listBody('events', rows), NOTHING, counted);
-    expect(pieceCount).toBeGreaterThan(250);
-    // A header and its rows.
-    expect(Math.max(...sizes)).toBe(17);
-    expect(text).toContain('events[250]{id,specversion,data{at}}:\n  e-0,"1.0",0\n');
-  });
+it('a long page of TOON is made in many pieces', async () => {
+  let pieceCount = 0;
+  const sizes: number[] = [];
+  const counted: InTurn = (work) => {
+    pieceCount++;
+    const made = work();
+    if (Array.isArray(made)) sizes.push(made.length);
+    return Promise.resolve(made);
+  };
+  const rows = Array.from({ length: 250 }, (_, at) => row(`{"at":${at}}`, { id: `e-${at}` }));
+  const text = await renderToon(listBody('events', rows), NOTHING, counted);
+  expect(pieceCount).toBeGreaterThan(250);
+  // A header and its rows.
+  expect(Math.max(...sizes)).toBe(17);
+  expect(text).toContain('events[250]{id,specversion,data{at}}:\n  e-0,"1.0",0\n');
 });

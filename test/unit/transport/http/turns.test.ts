@@ -1,12 +1,11 @@
 // Long work leaves the event loop to all other work every few milliseconds (TH11).
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { createByteBudgets } from '#transport';
 import { Turns } from '../../../../src/transport/http/turns.ts';
 import { until } from '../../../support/budget-time.ts';
 import { cloudEvent } from '../../../support/http-client.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
+import { dial } from '../../../support/raw-http.ts';
 
 it('pieces of long work give what they return and throw, a few milliseconds a turn', async () => {
   let nowMs = 0;
@@ -43,7 +42,7 @@ it('a large page lets the event loop come round all the while it is made (TH11)'
     const transactionId = `00000000-0000-4000-8000-00000000000${n}`;
     await world.client.post('/databases/shop/events', { transaction_id: transactionId, events });
   }
-  const socket = await dial(world.server.address);
+  const socket = (await dial(world.server.address)).resume();
   const beganUs = busyUs();
   socket.write(`GET /databases/shop/events?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   let longestUs = 0;
@@ -57,13 +56,6 @@ it('a large page lets the event loop come round all the while it is made (TH11)'
   socket.destroy();
   expect(longestUs).toBeLessThan((lastUs - beganUs) / 3);
 });
-
-async function dial(address: string): Promise<Socket> {
-  const { hostname, port } = new URL(address);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  return socket.resume();
-}
 
 /** What this thread has had of a processor: it stands still while others have them. */
 function busyUs(): number {

@@ -213,25 +213,23 @@ describe('a session (TC3)', () => {
   });
 });
 
-describe('the id of a session', () => {
-  const uuid = crypto.randomUUID();
+const uuid = crypto.randomUUID();
 
-  it.each([
-    [`7.${uuid}`, 7],
-    [`4294967295.${uuid}`, 4_294_967_295],
-    [`4294967296.${uuid}`, undefined],
-    [`0.${uuid}`, undefined],
-    [`07.${uuid}`, undefined],
-    [`7${uuid}`, undefined],
-    [`.${uuid}`, undefined],
-    [`7e0.${uuid}`, undefined],
-    [`7.${uuid}\n`, undefined],
-    ['7.', undefined],
-    [`127.0.0.1:3001.${uuid}`, undefined],
-    [`http://127.0.0.1/.${uuid}`, undefined],
-    [`1.${'5'.repeat(10_000)}`, undefined],
-    [uuid, undefined],
-  ])('%j is of node %j', (id, node) => {
-    expect(nodeOfSession(id)).toBe(node);
-  });
+it.each([
+  [`7.${uuid}`, 7],
+  [`4294967295.${uuid}`, 4_294_967_295],
+  [`4294967296.${uuid}`, undefined],
+  [`0.${uuid}`, undefined],
+  [`07.${uuid}`, undefined],
+  [`7${uuid}`, undefined],
+  [`.${uuid}`, undefined],
+  [`7e0.${uuid}`, undefined],
+  [`7.${uuid}\n`, undefined],
+  ['7.', undefined],
+  [`127.0.0.1:3001.${uuid}`, undefined],
+  [`http://127.0.0.1/.${uuid}`, undefined],
+  [`1.${'5'.repeat(10_000)}`, undefined],
+  [uuid, undefined],
+])('the id of a session %j is of node %j', (id, node) => {
+  expect(nodeOfSession(id)).toBe(node);
 });

@@ -1,5 +1,5 @@
 // What is damaged on its way is never taken for what was said (TP10): every bit of what lanes say is turned.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type FrameHeader, toNodeId } from '#cluster';
 import { toStoreId } from '../../../../src/cluster/peer/place.ts';
 import {
@@ -60,12 +60,10 @@ it.each(ANSWERS)('an answer that %s accepts nobody with any of its bits turned (
   expect(new Set(read)).toEqual(new Set(['refused']));
 });
 
-describe('the head of a record', () => {
-  it.each([0, 1, 76, 65_536, 4 * 2 ** 20, 2 ** 32 - 1])(
-    'says its length, %i, or with a bit turned nothing',
-    (length) => {
-      expect(recordLength(recordHead(length))).toBe(length);
-      expect(new Set(damagedOf(recordHead(length)).map(recordLength))).toEqual(new Set([undefined]));
-    },
-  );
-});
+it.each([0, 1, 76, 65_536, 4 * 2 ** 20, 2 ** 32 - 1])(
+  'the head of a record says its length, %i, or with a bit turned nothing',
+  (length) => {
+    expect(recordLength(recordHead(length))).toBe(length);
+    expect(new Set(damagedOf(recordHead(length)).map(recordLength))).toEqual(new Set([undefined]));
+  },
+);

@@ -25,9 +25,7 @@ const SOUTH = placeOf(2);
 const TERM = toTerm(4);
 const stack: PostedNode[] = [];
 
-afterEach(async () => {
-  await Promise.all(stack.splice(0).map((node) => node.mail.close()));
-});
+afterEach(() => Promise.all(stack.splice(0).map((node) => node.mail.close())));
 
 class PostedNode {
   readonly gatherer: PeerMeasureGatherer;

@@ -98,24 +98,22 @@ describe('TP11', () => {
   });
 });
 
-describe('where TLS is preferred', () => {
-  it('nodes with and without it, and those that require it, reach each other', async () => {
-    await using plain = await LinkedNode.open(placeOf(1));
-    await using between = await secured(2, { mode: 'prefer' });
-    await using strict = await secured(3);
-    const peers = [plain.peer, between.peer, strict.peer];
-    for (const node of [plain, between, strict]) node.links.setPeers(peers);
-    await vi.waitUntil(() => between.reachable.toSorted((a, b) => a - b).join() === '1,3');
-    await vi.waitUntil(
-      () => plain.reachable.includes(between.place.node) && strict.reachable.includes(between.place.node),
-    );
-    expect([plain.reachable, strict.reachable]).toEqual([[2], [2]]);
-    for (const tls of [undefined, tlsOf(), tlsOf({ mode: 'prefer' })]) {
-      expect(await askForCluster(between.peer, 5_000, tls)).toBe(CLUSTER);
-    }
-    expect(await askForCluster(plain.peer, 5_000, tlsOf({ mode: 'prefer' }))).toBe(CLUSTER);
-    expect(await askForCluster(strict.peer, 5_000, tlsOf({ mode: 'prefer' }))).toBe(CLUSTER);
-  });
+it('where TLS is preferred nodes with and without it, and those that require it, reach each other', async () => {
+  await using plain = await LinkedNode.open(placeOf(1));
+  await using between = await secured(2, { mode: 'prefer' });
+  await using strict = await secured(3);
+  const peers = [plain.peer, between.peer, strict.peer];
+  for (const node of [plain, between, strict]) node.links.setPeers(peers);
+  await vi.waitUntil(() => between.reachable.toSorted((a, b) => a - b).join() === '1,3');
+  await vi.waitUntil(
+    () => plain.reachable.includes(between.place.node) && strict.reachable.includes(between.place.node),
+  );
+  expect([plain.reachable, strict.reachable]).toEqual([[2], [2]]);
+  for (const tls of [undefined, tlsOf(), tlsOf({ mode: 'prefer' })]) {
+    expect(await askForCluster(between.peer, 5_000, tls)).toBe(CLUSTER);
+  }
+  expect(await askForCluster(plain.peer, 5_000, tlsOf({ mode: 'prefer' }))).toBe(CLUSTER);
+  expect(await askForCluster(strict.peer, 5_000, tlsOf({ mode: 'prefer' }))).toBe(CLUSTER);
 });
 
 describe('connections that say nothing', () => {

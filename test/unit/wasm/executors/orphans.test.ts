@@ -1,6 +1,5 @@
 // Goal: a guest that runs when its node is killed does not run on (ADR 0087). Method: executors in a process of their
 // own, which is killed while a guest of it loops with fuel for an hour.
-
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

@@ -1,7 +1,7 @@
 // Goal: an instance is used again as long as nothing went wrong with it and it is small, and never after a fault; what
 // a call takes is counted, and is the same each time (G9, G10, G16). Method: guests as text that remember how often
 // they were called, run in the test's process.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isRecord, type Value } from '../../../../src/wasm/abi/values.ts';
 import { type Outcome, Program } from '../../../../src/wasm/guest/guest.ts';
 import { decodeArtifact } from '../../../../src/wasm/publishing/artifact.ts';
@@ -11,12 +11,10 @@ import { guestText } from '../../../support/wasm/guests.ts';
 
 const KEPT_BYTES = 100_000;
 
-describe('Program', () => {
-  it('makes a new one when it has grown', async () => {
-    const call = await callsOf(`(drop (memory.grow (i32.const 1))) ${REMEMBERING}`);
-    expect([call(), call()].map(answered)).toEqual([1, 1]);
-    expect(call()).toMatchObject({ spent: { memoryBytes: 131_072 } });
-  });
+it('Program makes a new one when it has grown', async () => {
+  const call = await callsOf(`(drop (memory.grow (i32.const 1))) ${REMEMBERING}`);
+  expect([call(), call()].map(answered)).toEqual([1, 1]);
+  expect(call()).toMatchObject({ spent: { memoryBytes: 131_072 } });
 });
 
 it('folds to the same state in whatever batches the events come, one by one or many at once', async () => {
