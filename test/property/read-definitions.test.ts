@@ -2,7 +2,7 @@
 // on (D24). Method: random entries among transactions and flushes; a reader that follows, one that asks twice at once
 // and one that begins anew, against a ledger that keeps lists (naive-ledger.ts).
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toRevision } from '#base';
 import { componentBytes, type Definitions, LEDGER_LIMITS, ReadDefinitions } from '#database';
 import { type ComponentTitle, type DefinedVersion, decodeDefinitionEntry } from '#model';
@@ -80,43 +80,41 @@ function told(definitions: Definitions): unknown {
   ]);
 }
 
-describe('definitions for readers', () => {
-  it(
-    'are those of the flushed entries, wherever a reader goes on (D24)',
-    async () => {
-      const property = fc.asyncProperty(arbSteps, async (steps) => {
-        const watched = new Watched();
-        const follower = new ReadDefinitions(watched.host.source);
-        for (const step of steps) {
-          await watched.take(step);
-          if (step.kind !== 'ask') continue;
-          const [one, other] = await Promise.all([follower.current(), follower.current()]);
-          const fresh = await new ReadDefinitions(watched.host.source).current();
-          expect([one, other, fresh].map(told)).toEqual(Array.from({ length: 3 }, () => watched.expected()));
-        }
-      });
-      await fc.assert(property, RUNS);
-    },
-    TIMEOUT_MS,
-  );
+it(
+  'definitions for readers are those of the flushed entries, wherever a reader goes on (D24)',
+  async () => {
+    const property = fc.asyncProperty(arbSteps, async (steps) => {
+      const watched = new Watched();
+      const follower = new ReadDefinitions(watched.host.source);
+      for (const step of steps) {
+        await watched.take(step);
+        if (step.kind !== 'ask') continue;
+        const [one, other] = await Promise.all([follower.current(), follower.current()]);
+        const fresh = await new ReadDefinitions(watched.host.source).current();
+        expect([one, other, fresh].map(told)).toEqual(Array.from({ length: 3 }, () => watched.expected()));
+      }
+    });
+    await fc.assert(property, RUNS);
+  },
+  TIMEOUT_MS,
+);
 
-  it(
-    'have the bytes of every component that a version names (D23)',
-    async () => {
-      const property = fc.asyncProperty(arbSteps, async (steps) => {
-        const { host } = await flushed(steps);
-        const definitions = await new ReadDefinitions(host.source).current();
-        const named = definitions.list(toRevision(Number.MAX_SAFE_INTEGER)).map(({ component }) => component);
-        const expected = named.map((blob) => partOf(blob, 0)).map((part) => part.kind === 'part' && part.bytes);
-        const found = await Promise.all(named.map((component) => componentBytes(host.source, component)));
-        expect(found).toEqual(expected);
-        expect(SMALL_BLOBS).toEqual(expect.arrayContaining(named));
-      });
-      await fc.assert(property, RUNS);
-    },
-    TIMEOUT_MS,
-  );
-});
+it(
+  'definitions for readers have the bytes of every component that a version names (D23)',
+  async () => {
+    const property = fc.asyncProperty(arbSteps, async (steps) => {
+      const { host } = await flushed(steps);
+      const definitions = await new ReadDefinitions(host.source).current();
+      const named = definitions.list(toRevision(Number.MAX_SAFE_INTEGER)).map(({ component }) => component);
+      const expected = named.map((blob) => partOf(blob, 0)).map((part) => part.kind === 'part' && part.bytes);
+      const found = await Promise.all(named.map((component) => componentBytes(host.source, component)));
+      expect(found).toEqual(expected);
+      expect(SMALL_BLOBS).toEqual(expect.arrayContaining(named));
+    });
+    await fc.assert(property, RUNS);
+  },
+  TIMEOUT_MS,
+);
 
 async function flushed(steps: readonly Step[]): Promise<Watched> {
   const watched = new Watched();

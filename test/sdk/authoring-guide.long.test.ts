@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { join, resolve } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cairnIn } from '../support/author-command.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { testDir } from '../support/test-scope.ts';
@@ -90,39 +90,39 @@ async function state(name: string): Promise<unknown> {
   return JSON.parse(await called('fetch', { path: path.replace('{database}', DATABASE).replace('{name}', name) }));
 }
 
-describe('the code of the authoring guide', () => {
-  it('is a State View and a State Change, and no other code', () => {
-    expect(guide.match(/^```\w*$/gm)?.filter((fence) => fence !== '```')).toEqual(['```ts', '```ts']);
-    expect(blocks('ts').map((code) => /= (\w+)/.exec(code)?.[1])).toEqual(['defineStateView', 'defineStateChange']);
-  });
+it('the code of the authoring guide is a State View and a State Change, and no other code', () => {
+  expect(guide.match(/^```\w*$/gm)?.filter((fence) => fence !== '```')).toEqual(['```ts', '```ts']);
+  expect(blocks('ts').map((code) => /= (\w+)/.exec(code)?.[1])).toEqual(['defineStateView', 'defineStateChange']);
+});
 
-  it('is built and published by its own words, folds and decides', { timeout: BUILD_MS }, async () => {
-    const [viewCode = '', changeCode = ''] = blocks('ts');
-    const view = await built('state-view', viewCode);
-    const change = await built('state-change', changeCode);
-    await published('state_view', view);
-    await published('state_change', change);
-    expect(await state(view.name)).toEqual({});
-    // What it commits itself, once: the condition holds of an empty database alone.
-    const note = { id: 'n', specversion: '1.0', type: 'note.taken', source: 'notes', data: { text: 'we begin' } };
-    const noted = { events: [note], conditions: [{ max: { revision: 0 } }] };
-    const transact = { method: 'POST', path: `/api/v1/db/${DATABASE}`, body: noted };
-    expect(await called('fetch', transact)).toContain('"revision":1');
-    await expect(called('fetch', transact)).rejects.toThrow(/status 409: .*MaxRevision/s);
-    const place = (order: string, body?: object): Promise<string> => {
-      const command = { method: 'POST', path: `/orders/${order}`, ...(body && { body }) };
-      const given = { database: DATABASE, state_change: change.name, version: 1, command };
-      return called('execute_state_change', given);
-    };
-    expect(JSON.parse(await place('o-1', { items: 2 }))).toMatchObject({
-      transaction: { revision: 2, event_count: 1 },
-    });
-    await expect(place('o-1', { items: 3 })).rejects.toThrow(/status 400: .*placed already/s);
-    expect(JSON.parse(await place('o%202', { items: 1 }))).toMatchObject({
-      transaction: { revision: 3, event_count: 1 },
-    });
-    expect(await state(view.name)).toEqual({ 'o-1': 1, 'o 2': 1 });
-    const events = await called('fetch', { path: `/db/${DATABASE}/3/events` });
-    expect(events).toMatch(/note\.taken[\s\S]*order\.placed[\s\S]*order\.placed/);
+it('the code of the authoring guide is built and published by its own words, folds and decides', {
+  timeout: BUILD_MS,
+}, async () => {
+  const [viewCode = '', changeCode = ''] = blocks('ts');
+  const view = await built('state-view', viewCode);
+  const change = await built('state-change', changeCode);
+  await published('state_view', view);
+  await published('state_change', change);
+  expect(await state(view.name)).toEqual({});
+  // What it commits itself, once: the condition holds of an empty database alone.
+  const note = { id: 'n', specversion: '1.0', type: 'note.taken', source: 'notes', data: { text: 'we begin' } };
+  const noted = { events: [note], conditions: [{ max: { revision: 0 } }] };
+  const transact = { method: 'POST', path: `/api/v1/db/${DATABASE}`, body: noted };
+  expect(await called('fetch', transact)).toContain('"revision":1');
+  await expect(called('fetch', transact)).rejects.toThrow(/status 409: .*MaxRevision/s);
+  const place = (order: string, body?: object): Promise<string> => {
+    const command = { method: 'POST', path: `/orders/${order}`, ...(body && { body }) };
+    const given = { database: DATABASE, state_change: change.name, version: 1, command };
+    return called('execute_state_change', given);
+  };
+  expect(JSON.parse(await place('o-1', { items: 2 }))).toMatchObject({
+    transaction: { revision: 2, event_count: 1 },
   });
+  await expect(place('o-1', { items: 3 })).rejects.toThrow(/status 400: .*placed already/s);
+  expect(JSON.parse(await place('o%202', { items: 1 }))).toMatchObject({
+    transaction: { revision: 3, event_count: 1 },
+  });
+  expect(await state(view.name)).toEqual({ 'o-1': 1, 'o 2': 1 });
+  const events = await called('fetch', { path: `/db/${DATABASE}/3/events` });
+  expect(events).toMatch(/note\.taken[\s\S]*order\.placed[\s\S]*order\.placed/);
 });

@@ -1,6 +1,6 @@
 // Goal: the kit cuts and orders events by effective time as the database does, and a Map crosses as it is. Method:
 // tables.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { defineStateView, mapCodec, type StoredEvent, stateViewGuest } from '../../sdk/component/src/index.ts';
 import { happenedBy } from '../../sdk/component/testing/effective-time.ts';
 import { stored } from '../../sdk/component/testing/scenario.ts';
@@ -9,39 +9,35 @@ function happening(...times: readonly string[]): readonly StoredEvent[] {
   return stored(...times.map((time, at) => ({ id: String(at), source: 's', type: 't', time })));
 }
 
-describe('happenedBy', () => {
-  it.each<readonly [string, readonly string[], string, string]>([
-    ['sorts by the instant', ['2026-01-02T00:00:00Z', '2026-01-01T00:00:00Z'], '2026-02-01T00:00:00Z', '10'],
-    ['knows offsets', ['2026-01-01T00:30:00+01:00', '2026-01-01T00:00:00Z'], '2026-01-01T00:00:00Z', '01'],
-    ['has the cut in it', ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000000001Z'], '2026-01-01T00:00:00Z', '0'],
-    ['counts nanoseconds', ['2026-01-01T00:00:00.2Z', '2026-01-01T00:00:00.10Z'], '2026-01-01T00:00:00.3Z', '10'],
-    ['leaves what is at once', ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000Z'], '2026-01-01T00:00:00Z', '01'],
-    [
-      'counts a leap second as the next',
-      ['2017-01-01T00:00:00Z', '2016-12-31T23:59:60Z'],
-      '2017-01-01T00:00:00Z',
-      '01',
-    ],
-    ['goes back before 1970', ['1969-12-31T23:59:59.5Z', '1960-01-01T00:00:00Z'], '1970-01-01T00:00:00Z', '10'],
-  ])('%s', (_, times, cut, expected) => {
-    const found = happenedBy(happening(...times), cut);
-    expect(found.map(({ id }) => id).join('')).toBe(expected);
-  });
-
-  it('takes the recorded time where there is no other', () => {
-    const [early, late] = stored({ id: 'a', source: 's', type: 't' }, { id: 'b', source: 's', type: 't' });
-    expect(
-      happenedBy(
-        [late, early].filter((event) => event !== undefined),
-        '2026-01-01T00:00:00Z',
-      ),
-    ).toEqual([early]);
-  });
-
-  it.each(['now', '2026-02-30T00:00:00Z', '2026-01-31T24:00:00Z'])('refuses the cut %s, which is no time', (cut) => {
-    expect(() => happenedBy([], cut)).toThrow(`The time ${cut} is none; write it like 2026-01-31T09:30:00.123Z`);
-  });
+it.each<readonly [string, readonly string[], string, string]>([
+  ['sorts by the instant', ['2026-01-02T00:00:00Z', '2026-01-01T00:00:00Z'], '2026-02-01T00:00:00Z', '10'],
+  ['knows offsets', ['2026-01-01T00:30:00+01:00', '2026-01-01T00:00:00Z'], '2026-01-01T00:00:00Z', '01'],
+  ['has the cut in it', ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000000001Z'], '2026-01-01T00:00:00Z', '0'],
+  ['counts nanoseconds', ['2026-01-01T00:00:00.2Z', '2026-01-01T00:00:00.10Z'], '2026-01-01T00:00:00.3Z', '10'],
+  ['leaves what is at once', ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000Z'], '2026-01-01T00:00:00Z', '01'],
+  ['counts a leap second as the next', ['2017-01-01T00:00:00Z', '2016-12-31T23:59:60Z'], '2017-01-01T00:00:00Z', '01'],
+  ['goes back before 1970', ['1969-12-31T23:59:59.5Z', '1960-01-01T00:00:00Z'], '1970-01-01T00:00:00Z', '10'],
+])('happenedBy %s', (_, times, cut, expected) => {
+  const found = happenedBy(happening(...times), cut);
+  expect(found.map(({ id }) => id).join('')).toBe(expected);
 });
+
+it('happenedBy takes the recorded time where there is no other', () => {
+  const [early, late] = stored({ id: 'a', source: 's', type: 't' }, { id: 'b', source: 's', type: 't' });
+  expect(
+    happenedBy(
+      [late, early].filter((event) => event !== undefined),
+      '2026-01-01T00:00:00Z',
+    ),
+  ).toEqual([early]);
+});
+
+it.each(['now', '2026-02-30T00:00:00Z', '2026-01-31T24:00:00Z'])(
+  'happenedBy refuses the cut %s, which is no time',
+  (cut) => {
+    expect(() => happenedBy([], cut)).toThrow(`The time ${cut} is none; write it like 2026-01-31T09:30:00.123Z`);
+  },
+);
 
 it('mapCodec gives back what it was given, in its order', () => {
   const codec = mapCodec<string, number>();

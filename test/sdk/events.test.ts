@@ -10,61 +10,59 @@ import { plainChange } from '../../sdk/component/testing/plain.ts';
 import { change, stored } from '../../sdk/component/testing/scenario.ts';
 import { emittedFrom } from '../../src/components/emitted-events.ts';
 
-describe('toRecord', () => {
-  it('has every attribute in its kind', () => {
-    const event: NewEvent = {
-      id: 'one',
-      source: 'https://bank.example/accounts',
-      type: 't',
-      subject: 's',
-      time: '2026-01-31T09:30:00.5+01:00',
-      dataschema: 'https://bank.example/schema',
-      data: { a: 1 },
-      extensions: { text: 'x', flag: true, whole: -2_147_483_648 },
-    };
-    expect(toRecord(event)).toEqual({
-      id: 'one',
-      source: 'https://bank.example/accounts',
-      specversion: '1.0',
-      type: 't',
-      data: { tag: 'string', val: '{"a":1}' },
-      attributes: [
-        ['subject', { tag: 'string', val: 's' }],
-        ['time', { tag: 'string', val: '2026-01-31T09:30:00.5+01:00' }],
-        ['datacontenttype', { tag: 'string', val: 'application/json' }],
-        ['dataschema', { tag: 'uri', val: 'https://bank.example/schema' }],
-        ['text', { tag: 'string', val: 'x' }],
-        ['flag', { tag: 'boolean', val: true }],
-        ['whole', { tag: 'integer', val: -2_147_483_648 }],
-      ],
-    });
-  });
-
-  it('leaves the id and the payload out, and bytes as they are', () => {
-    expect(toRecord({ source: 'a', type: 't' })).toMatchObject({ id: '', data: undefined, attributes: [] });
-    const data = Uint8Array.of(1, 2);
-    expect(toRecord({ source: 'a', type: 't', data })).toMatchObject({ data: { tag: 'binary', val: data } });
-  });
-
-  it.each<readonly [string, Readonly<Record<string, unknown>>]>([
-    ['events[3].source is required', { source: undefined }],
-    ['events[3].type is required', { type: undefined }],
-    ['events[3].type must be a string, not number', { type: 5 }],
-    ['events[3].id must be a string, not null', { id: null }],
-    ['events[3].subject must be a string, not null', { subject: null }],
-    ['events[3].subject must not contain an unpaired surrogate', { subject: 'a\ud800' }],
-    ['events[3].time must be a string, not object', { time: new Date(0) }],
-    ['events[3].x must not contain an unpaired surrogate', { extensions: { x: '\udc00b' } }],
-    ['events[3].x must be a string, true, false, or an integer of 32 bits, not 0.5', { extensions: { x: 0.5 } }],
-    [
-      'events[3].x must be a string, true, false, or an integer of 32 bits, not 2147483648',
-      { extensions: { x: 2_147_483_648 } },
+it('toRecord has every attribute in its kind', () => {
+  const event: NewEvent = {
+    id: 'one',
+    source: 'https://bank.example/accounts',
+    type: 't',
+    subject: 's',
+    time: '2026-01-31T09:30:00.5+01:00',
+    dataschema: 'https://bank.example/schema',
+    data: { a: 1 },
+    extensions: { text: 'x', flag: true, whole: -2_147_483_648 },
+  };
+  expect(toRecord(event)).toEqual({
+    id: 'one',
+    source: 'https://bank.example/accounts',
+    specversion: '1.0',
+    type: 't',
+    data: { tag: 'string', val: '{"a":1}' },
+    attributes: [
+      ['subject', { tag: 'string', val: 's' }],
+      ['time', { tag: 'string', val: '2026-01-31T09:30:00.5+01:00' }],
+      ['datacontenttype', { tag: 'string', val: 'application/json' }],
+      ['dataschema', { tag: 'uri', val: 'https://bank.example/schema' }],
+      ['text', { tag: 'string', val: 'x' }],
+      ['flag', { tag: 'boolean', val: true }],
+      ['whole', { tag: 'integer', val: -2_147_483_648 }],
     ],
-    ['events[3].x must be a string, true, false, or an integer of 32 bits, not null', { extensions: { x: null } }],
-  ])('answers that %s', (says, more) => {
-    const event = { source: 'a', type: 't', ...more } as unknown as NewEvent;
-    expect(() => toRecord(event, 3)).toThrow(new InvalidEvent(says));
   });
+});
+
+it('toRecord leaves the id and the payload out, and bytes as they are', () => {
+  expect(toRecord({ source: 'a', type: 't' })).toMatchObject({ id: '', data: undefined, attributes: [] });
+  const data = Uint8Array.of(1, 2);
+  expect(toRecord({ source: 'a', type: 't', data })).toMatchObject({ data: { tag: 'binary', val: data } });
+});
+
+it.each<readonly [string, Readonly<Record<string, unknown>>]>([
+  ['events[3].source is required', { source: undefined }],
+  ['events[3].type is required', { type: undefined }],
+  ['events[3].type must be a string, not number', { type: 5 }],
+  ['events[3].id must be a string, not null', { id: null }],
+  ['events[3].subject must be a string, not null', { subject: null }],
+  ['events[3].subject must not contain an unpaired surrogate', { subject: 'a\ud800' }],
+  ['events[3].time must be a string, not object', { time: new Date(0) }],
+  ['events[3].x must not contain an unpaired surrogate', { extensions: { x: '\udc00b' } }],
+  ['events[3].x must be a string, true, false, or an integer of 32 bits, not 0.5', { extensions: { x: 0.5 } }],
+  [
+    'events[3].x must be a string, true, false, or an integer of 32 bits, not 2147483648',
+    { extensions: { x: 2_147_483_648 } },
+  ],
+  ['events[3].x must be a string, true, false, or an integer of 32 bits, not null', { extensions: { x: null } }],
+])('toRecord answers that %s', (says, more) => {
+  const event = { source: 'a', type: 't', ...more } as unknown as NewEvent;
+  expect(() => toRecord(event, 3)).toThrow(new InvalidEvent(says));
 });
 
 describe('an event that a decision emits', () => {

@@ -1,7 +1,7 @@
 // Goal: where an engine has no memory to write a long text as JSON, what is written is what it would have written.
 // Method: Node's JSON that has no memory for longer texts, mended, beside the one that has.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type EngineJson, mendJson } from '../../sdk/component/src/memory.ts';
 
 /** What the engine can write at once. */
@@ -44,22 +44,20 @@ const values = fc.oneof(
   fc.record({ a: texts, b: fc.array(texts, { maxLength: 3 }), c: fc.constant(undefined), d: fc.date() }),
 );
 
-describe('a mended JSON', () => {
-  it('writes what the engine has no memory for', () => {
-    fc.assert(
-      fc.property(values, fc.constantFrom(undefined, 2), (value, space) => {
-        expect(mended().stringify(value, undefined, space) === node.stringify(value, undefined, space)).toBe(true);
-      }),
-      { numRuns: 100 },
-    );
-  });
+it('a mended JSON writes what the engine has no memory for', () => {
+  fc.assert(
+    fc.property(values, fc.constantFrom(undefined, 2), (value, space) => {
+      expect(mended().stringify(value, undefined, space) === node.stringify(value, undefined, space)).toBe(true);
+    }),
+    { numRuns: 100 },
+  );
+});
 
-  it('asks the replacer as before, and leaves what the engine refuses', () => {
-    const value = { a: 'x'.repeat(2 * LENGTH_MAX), b: 1 };
-    const upper = (_: string, each: unknown): unknown => (typeof each === 'string' ? each.toUpperCase() : each);
-    expect(mended().stringify(value, upper)).toBe(node.stringify(value, upper));
-    expect(mended().stringify(value, ['b'])).toBe('{"b":1}');
-    expect(() => mended().stringify(1n)).toThrow(/BigInt/);
-    expect(mended().stringify(undefined)).toBeUndefined();
-  });
+it('a mended JSON asks the replacer as before, and leaves what the engine refuses', () => {
+  const value = { a: 'x'.repeat(2 * LENGTH_MAX), b: 1 };
+  const upper = (_: string, each: unknown): unknown => (typeof each === 'string' ? each.toUpperCase() : each);
+  expect(mended().stringify(value, upper)).toBe(node.stringify(value, upper));
+  expect(mended().stringify(value, ['b'])).toBe('{"b":1}');
+  expect(() => mended().stringify(1n)).toThrow(/BigInt/);
+  expect(mended().stringify(undefined)).toBeUndefined();
 });

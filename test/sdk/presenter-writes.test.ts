@@ -1,6 +1,6 @@
 // Goal: a presenter gives parts of any length, and none leaves in a write that a host refuses (ADR 0110). Method: a
 // presenter of one long part, as plain code.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { definePresenter, type PresentationRecord } from '../../sdk/component/src/index.ts';
 import { plainPresenter } from '../../sdk/component/testing/plain.ts';
 
@@ -22,21 +22,19 @@ async function writesOf(part: Uint8Array, writesMax: number = Infinity): Promise
   return (await host.present(ASKED, STATE, writesMax)).parts;
 }
 
-describe('a part of a presentation', () => {
-  it.each([
-    [0, []],
-    [1, [1]],
-    [MOST, [MOST]],
-    [MOST + 1, [MOST, 1]],
-    [3 * MOST, [MOST, MOST, MOST]],
-  ])('of %d bytes leaves in writes of %j', async (length, lengths) => {
-    const part = Uint8Array.from({ length }, (_, at) => at % 251);
-    const writes = await writesOf(part);
-    expect(writes.map((write) => write.length)).toEqual(lengths);
-    expect(Buffer.concat(writes).equals(part)).toBe(true);
-  });
+it.each([
+  [0, []],
+  [1, [1]],
+  [MOST, [MOST]],
+  [MOST + 1, [MOST, 1]],
+  [3 * MOST, [MOST, MOST, MOST]],
+])('a part of a presentation of %d bytes leaves in writes of %j', async (length, lengths) => {
+  const part = Uint8Array.from({ length }, (_, at) => at % 251);
+  const writes = await writesOf(part);
+  expect(writes.map((write) => write.length)).toEqual(lengths);
+  expect(Buffer.concat(writes).equals(part)).toBe(true);
+});
 
-  it('leaves no further where nobody reads on', async () => {
-    expect(await writesOf(new Uint8Array(3 * MOST), 2)).toHaveLength(2);
-  });
+it('a part of a presentation leaves no further where nobody reads on', async () => {
+  expect(await writesOf(new Uint8Array(3 * MOST), 2)).toHaveLength(2);
 });

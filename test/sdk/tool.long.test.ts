@@ -61,32 +61,30 @@ describe.each(KINDS)('a new %s', (kind, route) => {
   });
 });
 
-describe('the author', () => {
-  it('is told by cairn test which name has no such type', { timeout: BUILD_MS }, async () => {
-    const folder = await project('state-view');
-    const module = join(folder, 'component.ts');
-    writeFileSync(module, readFileSync(module, 'utf8').replace('event.data.title', 'event.data.titel'));
-    const typed = await cairnIn(folder, 'test');
-    expect([typed.code, typed.err]).toEqual([1, expect.stringMatching(/component\.ts.*titel[\s\S]*faults of types/)]);
-  });
+it('the author is told by cairn test which name has no such type', { timeout: BUILD_MS }, async () => {
+  const folder = await project('state-view');
+  const module = join(folder, 'component.ts');
+  writeFileSync(module, readFileSync(module, 'utf8').replace('event.data.title', 'event.data.titel'));
+  const typed = await cairnIn(folder, 'test');
+  expect([typed.code, typed.err]).toEqual([1, expect.stringMatching(/component\.ts.*titel[\s\S]*faults of types/)]);
+});
 
-  it('is told by cairn publish what the node refuses', { timeout: BUILD_MS }, async () => {
-    const folder = testDir();
-    writeFileSync(join(folder, 'c.wasm'), 'no component');
-    writeFileSync(join(folder, 'definition.json'), JSON.stringify({ state_view_name: 'v', content_type: 'no' }));
-    const publish = (...args: readonly string[]): Promise<Ended> => cairnIn(folder, 'publish', 'c.wasm', ...args);
-    const to = ['--database', 'shop', '--url', server.http];
-    const malformed = await publish(...to);
-    expect(malformed.code).toBe(1);
-    expect(malformed.err).toMatch(/invalid_argument: .*\n {2}metadata\.\w+: .*\n {2}metadata\.\w+: /);
-    const definition = { state_view_name: 'v', content_type: 'a/b', query_temporality: 'revision', events: ['e'] };
-    writeFileSync(join(folder, 'definition.json'), JSON.stringify(definition));
-    expect((await publish(...to)).err).toMatch(/^cairn publish: InvalidComponent: .*/);
-    const unknown = await publish('--database', 'none', '--url', server.http);
-    expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('DatabaseNotFound: ')]);
-    writeFileSync(join(folder, 'definition.json'), '{');
-    expect((await publish(...to)).err).toContain('is not JSON');
-    writeFileSync(join(folder, 'definition.json'), '{}');
-    expect((await publish(...to)).err).toContain('names nothing; give it state_view_name');
-  });
+it('the author is told by cairn publish what the node refuses', { timeout: BUILD_MS }, async () => {
+  const folder = testDir();
+  writeFileSync(join(folder, 'c.wasm'), 'no component');
+  writeFileSync(join(folder, 'definition.json'), JSON.stringify({ state_view_name: 'v', content_type: 'no' }));
+  const publish = (...args: readonly string[]): Promise<Ended> => cairnIn(folder, 'publish', 'c.wasm', ...args);
+  const to = ['--database', 'shop', '--url', server.http];
+  const malformed = await publish(...to);
+  expect(malformed.code).toBe(1);
+  expect(malformed.err).toMatch(/invalid_argument: .*\n {2}metadata\.\w+: .*\n {2}metadata\.\w+: /);
+  const definition = { state_view_name: 'v', content_type: 'a/b', query_temporality: 'revision', events: ['e'] };
+  writeFileSync(join(folder, 'definition.json'), JSON.stringify(definition));
+  expect((await publish(...to)).err).toMatch(/^cairn publish: InvalidComponent: .*/);
+  const unknown = await publish('--database', 'none', '--url', server.http);
+  expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('DatabaseNotFound: ')]);
+  writeFileSync(join(folder, 'definition.json'), '{');
+  expect((await publish(...to)).err).toContain('is not JSON');
+  writeFileSync(join(folder, 'definition.json'), '{}');
+  expect((await publish(...to)).err).toContain('names nothing; give it state_view_name');
 });

@@ -242,14 +242,12 @@ const FALSIFIED: readonly (readonly [check: number, what: string, change: Change
   ],
 ];
 
-describe('checks', () => {
-  it('find nothing in a run that went well', () => {
-    expect(faultsOf(good, {})).toBe('');
-  });
+it('checks find nothing in a run that went well', () => {
+  expect(faultsOf(good, {})).toBe('');
+});
 
-  it.each(FALSIFIED)('number %i finds %s', (number, _what, change) => {
-    expect(faultsOf(good, change)).toContain(`check ${number}:`);
-  });
+it.each(FALSIFIED)('checks number %i finds %s', (number, _what, change) => {
+  expect(faultsOf(good, change)).toContain(`check ${number}:`);
 });
 
 describe('check 11', () => {

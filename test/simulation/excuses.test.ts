@@ -1,6 +1,6 @@
 // Goal: nothing but what the world did excuses the end of a process: neither another damage, nor a failure of another
 // call, nor a kind of failure that none of it leads to. Method: each failure before each thing that can be wrong.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { BrokenInvariant, DatabaseError } from '#base';
 import { corruption, foreign, missing, unwritten } from '../../src/storage/storage-failure.ts';
 import { fileError } from '../support/file-names.ts';
@@ -50,35 +50,33 @@ function excusedBy(failure: unknown): readonly string[] {
   return Object.keys(WRONGS).filter((wrong) => excuseOf(failure, worldOf(WRONGS[wrong] ?? {})) !== undefined);
 }
 
-describe('the end of a process', () => {
-  it.each<readonly [string, unknown, readonly string[]]>([
-    ['a damaged segment', corruption(SEGMENT, 512, 'zeros'), ['a spoiled segment']],
-    ['a missing segment', missing(SEGMENT, 'segment 3 in its place'), ['a spoiled segment']],
-    ['a failed call of the disk', unwritten(SEGMENT, IO), ['a failed call']],
-    ['a failed call that was told on', unwritten(SEGMENT, unwritten(SEGMENT, IO)), ['a failed call']],
-    ['a full disk', unwritten(SEGMENT, NO_SPACE), ['a full disk']],
-    ['a failed write of the store', STORE_FAILED, ['a failed write of the store']],
-    ['a failed write that was told on', refusal('StoreFailed', 'no', STORE_FAILED), ['a failed write of the store']],
-    ['a spoiled row', refusal('CorruptRecord'), ['a spoiled row']],
-    ['a store and a log that disagree', refusal('StoreAndLogDisagree'), ['a store that was cut']],
-    ['a log without its store', refusal('StoreMissing'), ['a store that was cut']],
-    ['an earlier level', refusal('LevelNotKnown', 'start an earlier one, and finalize it'), ['a store that was cut']],
-  ])('by %s is excused by that alone', (_what, failure, wrongs) => {
-    expect(excusedBy(failure)).toEqual(wrongs);
-  });
+it.each<readonly [string, unknown, readonly string[]]>([
+  ['a damaged segment', corruption(SEGMENT, 512, 'zeros'), ['a spoiled segment']],
+  ['a missing segment', missing(SEGMENT, 'segment 3 in its place'), ['a spoiled segment']],
+  ['a failed call of the disk', unwritten(SEGMENT, IO), ['a failed call']],
+  ['a failed call that was told on', unwritten(SEGMENT, unwritten(SEGMENT, IO)), ['a failed call']],
+  ['a full disk', unwritten(SEGMENT, NO_SPACE), ['a full disk']],
+  ['a failed write of the store', STORE_FAILED, ['a failed write of the store']],
+  ['a failed write that was told on', refusal('StoreFailed', 'no', STORE_FAILED), ['a failed write of the store']],
+  ['a spoiled row', refusal('CorruptRecord'), ['a spoiled row']],
+  ['a store and a log that disagree', refusal('StoreAndLogDisagree'), ['a store that was cut']],
+  ['a log without its store', refusal('StoreMissing'), ['a store that was cut']],
+  ['an earlier level', refusal('LevelNotKnown', 'start an earlier one, and finalize it'), ['a store that was cut']],
+])('the end of a process by %s is excused by that alone', (_what, failure, wrongs) => {
+  expect(excusedBy(failure)).toEqual(wrongs);
+});
 
-  it.each<readonly [string, unknown]>([
-    ['a broken invariant', new BrokenInvariant('The store is not behind its checkpoint')],
-    ['an error of the file system', IO],
-    ['a file of another store', foreign(SEGMENT, 'other ids')],
-    ['a later level', refusal('LevelNotKnown', 'start the release that raised it, or a later one')],
-    ['an error of the program', new TypeError('undefined is not a function')],
-    ['a refusal of a client', refusal('Draining')],
-  ])('by %s is excused by nothing', (_what, failure) => {
-    expect(excusedBy(failure)).toEqual([]);
-  });
+it.each<readonly [string, unknown]>([
+  ['a broken invariant', new BrokenInvariant('The store is not behind its checkpoint')],
+  ['an error of the file system', IO],
+  ['a file of another store', foreign(SEGMENT, 'other ids')],
+  ['a later level', refusal('LevelNotKnown', 'start the release that raised it, or a later one')],
+  ['an error of the program', new TypeError('undefined is not a function')],
+  ['a refusal of a client', refusal('Draining')],
+])('the end of a process by %s is excused by nothing', (_what, failure) => {
+  expect(excusedBy(failure)).toEqual([]);
+});
 
-  it('by a cluster that does not answer is nobody to blame for', () => {
-    expect(excuseOf(refusal('NotJoined'), worldOf({}))).toBe('no cluster has answered');
-  });
+it('the end of a process by a cluster that does not answer is nobody to blame for', () => {
+  expect(excuseOf(refusal('NotJoined'), worldOf({}))).toBe('no cluster has answered');
 });

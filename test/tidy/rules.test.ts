@@ -1,6 +1,6 @@
 // Goal: each rule of the house finds what it forbids, and passes its harmless neighbour. Method: a table of trees of a
 // few lines.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { adrRow } from '../../scripts/support/adr-index.ts';
 import { withBlock } from '../../scripts/support/generated-block.ts';
 import { withPlatforms } from '../../scripts/support/lock-platforms.ts';
@@ -339,23 +339,21 @@ it.each(CASES)('the rule $rule.name finds what it forbids, and passes its neighb
   for (const [files, says] of finds) expect(rule(treeOf(files))).toContainEqual(expect.stringContaining(says));
 });
 
-describe('what the rules ask for is made', () => {
-  it('by npm run lock, which guesses no platform', () => {
-    const added = { version: '1.2.3', cpu: ['x64'], dev: true, libc: ['musl'], optional: true, os: ['linux'] };
-    expect(withPlatforms(NATIVE)['node_modules/tool-linux-x64-musl']).toEqual(added);
-    const nested = {
-      'node_modules/a/node_modules/tool': { optionalDependencies: { 'x-win32-x64': '1.0.0' } },
-      'node_modules/a/node_modules/x-win32-x64': { version: '1.0.0' },
-    };
-    expect(withPlatforms(nested)).toEqual(nested);
-    expect(() => withPlatforms({ 'node_modules/a': { optionalDependencies: { b: '1.0.0' } } })).toThrow('b@1.0.0');
-  });
+it('what the rules ask for is made by npm run lock, which guesses no platform', () => {
+  const added = { version: '1.2.3', cpu: ['x64'], dev: true, libc: ['musl'], optional: true, os: ['linux'] };
+  expect(withPlatforms(NATIVE)['node_modules/tool-linux-x64-musl']).toEqual(added);
+  const nested = {
+    'node_modules/a/node_modules/tool': { optionalDependencies: { 'x-win32-x64': '1.0.0' } },
+    'node_modules/a/node_modules/x-win32-x64': { version: '1.0.0' },
+  };
+  expect(withPlatforms(nested)).toEqual(nested);
+  expect(() => withPlatforms({ 'node_modules/a': { optionalDependencies: { b: '1.0.0' } } })).toThrow('b@1.0.0');
+});
 
-  it('by npm run docs, of pages that have the block and records that have a title and a status', () => {
-    expect(withBlock(`a\n${BLOCK}\nz`, 'list', 'new')).toBe(`a\n${BLOCK.replace('old', 'new')}\nz`);
-    expect(() => withBlock('a', 'list', 'new')).toThrow('begin generated: list');
-    expect(adrRow('0002-b.md', '# 0002. B\n\nStatus: accepted\n')).toBe('| 0002 | [B](0002-b.md) | accepted |');
-    expect(() => adrRow('0002-b.md', '# 0003. B\n\nStatus: accepted\n')).toThrow('# 0002. Title');
-    expect(() => adrRow('0002-b.md', '# 0002. B\n')).toThrow('Status: accepted');
-  });
+it('what the rules ask for is made by npm run docs, of pages that have the block and records that have a title and a status', () => {
+  expect(withBlock(`a\n${BLOCK}\nz`, 'list', 'new')).toBe(`a\n${BLOCK.replace('old', 'new')}\nz`);
+  expect(() => withBlock('a', 'list', 'new')).toThrow('begin generated: list');
+  expect(adrRow('0002-b.md', '# 0002. B\n\nStatus: accepted\n')).toBe('| 0002 | [B](0002-b.md) | accepted |');
+  expect(() => adrRow('0002-b.md', '# 0003. B\n\nStatus: accepted\n')).toThrow('# 0002. Title');
+  expect(() => adrRow('0002-b.md', '# 0002. B\n')).toThrow('Status: accepted');
 });

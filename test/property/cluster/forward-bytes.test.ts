@@ -2,7 +2,7 @@
 // Method: random items through two codecs, random bytes, and real frames that are cut, flipped or made valid again
 // after a change.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DatabaseError, ERROR_CODES, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import { nativeCrc32 } from '#cluster';
 import type { ForwardItem } from '../../../src/cluster/peer/forward.ts';
@@ -76,49 +76,47 @@ function plain(each: ForwardItem): unknown {
   return { ...each, error: { code, message, known } };
 }
 
-describe('forwarded requests and answers', () => {
-  it('arrive as they were sent, in their order, by the lane of the appends', () => {
-    fc.assert(
-      fc.property(items, (sent) => {
-        const frames = codecOf(NORTH).encodeForwards(SOUTH, sent);
-        const receiver = codecOf(SOUTH);
-        const arrived = frames.flatMap(({ lane, frame }) => {
-          const result = receiver.decode(frame);
-          if (result.kind === 'failure') throw new Error(result.reason.words);
-          expect([lane, result.value.from, result.value.messages]).toEqual(['appends', NORTH, []]);
-          return result.value.forwards;
-        });
-        expect(arrived.map(plain)).toEqual(sent.map(plain));
-      }),
-      { numRuns: RUNS },
-    );
-  });
+it('forwarded requests and answers arrive as they were sent, in their order, by the lane of the appends', () => {
+  fc.assert(
+    fc.property(items, (sent) => {
+      const frames = codecOf(NORTH).encodeForwards(SOUTH, sent);
+      const receiver = codecOf(SOUTH);
+      const arrived = frames.flatMap(({ lane, frame }) => {
+        const result = receiver.decode(frame);
+        if (result.kind === 'failure') throw new Error(result.reason.words);
+        expect([lane, result.value.from, result.value.messages]).toEqual(['appends', NORTH, []]);
+        return result.value.forwards;
+      });
+      expect(arrived.map(plain)).toEqual(sent.map(plain));
+    }),
+    { numRuns: RUNS },
+  );
+});
 
-  it('take as many frames as their bytes need', () => {
-    const payload = new Uint8Array(2 ** 14);
-    const many = Array.from({ length: 40 }, (_, id): ForwardItem => {
-      return { kind: 'propose', session: 1, id, group: toGroupId(1), payload };
-    });
-    const frames = codecOf(NORTH).encodeForwards(SOUTH, many);
-    expect(frames.length).toBeGreaterThan(8);
-    expect(Math.max(...frames.map(({ frame }) => frame.length))).toBeLessThan(2 ** 17);
+it('forwarded requests and answers take as many frames as their bytes need', () => {
+  const payload = new Uint8Array(2 ** 14);
+  const many = Array.from({ length: 40 }, (_, id): ForwardItem => {
+    return { kind: 'propose', session: 1, id, group: toGroupId(1), payload };
   });
+  const frames = codecOf(NORTH).encodeForwards(SOUTH, many);
+  expect(frames.length).toBeGreaterThan(8);
+  expect(Math.max(...frames.map(({ frame }) => frame.length))).toBeLessThan(2 ** 17);
+});
 
-  it('are one failure when the frame is not what was sent', () => {
-    fc.assert(
-      fc.property(items, fc.nat(), fc.nat(255), (sent, place, byte) => {
-        for (const { frame } of codecOf(NORTH).encodeForwards(SOUTH, sent)) {
-          expect(codecOf(SOUTH).decode(frame.subarray(0, place % frame.length)).kind).toBe('failure');
-          const changed = Uint8Array.from(frame);
-          const at = place % frame.length;
-          changed[at] = byte;
-          const isSame = byte === frame[at];
-          expect(codecOf(SOUTH).decode(changed).kind).toBe(isSame ? 'ok' : 'failure');
-          // With a checksum that fits whatever it says is read to the end, or refused; it never throws.
-          codecOf(SOUTH).decode(sealFrame(changed, nativeCrc32));
-        }
-      }),
-      { numRuns: RUNS },
-    );
-  });
+it('forwarded requests and answers are one failure when the frame is not what was sent', () => {
+  fc.assert(
+    fc.property(items, fc.nat(), fc.nat(255), (sent, place, byte) => {
+      for (const { frame } of codecOf(NORTH).encodeForwards(SOUTH, sent)) {
+        expect(codecOf(SOUTH).decode(frame.subarray(0, place % frame.length)).kind).toBe('failure');
+        const changed = Uint8Array.from(frame);
+        const at = place % frame.length;
+        changed[at] = byte;
+        const isSame = byte === frame[at];
+        expect(codecOf(SOUTH).decode(changed).kind).toBe(isSame ? 'ok' : 'failure');
+        // With a checksum that fits whatever it says is read to the end, or refused; it never throws.
+        codecOf(SOUTH).decode(sealFrame(changed, nativeCrc32));
+      }
+    }),
+    { numRuns: RUNS },
+  );
 });

@@ -33,36 +33,34 @@ function inOrder(messages: readonly Envelope[]): readonly unknown[] {
   return [messages.filter(isRepeated).map(text).toSorted(), messages.filter((each) => !isRepeated(each))];
 }
 
-describe('a frame', () => {
-  it.each(KINDS)('carries any %s there as it is', (kind) => {
-    fc.assert(
-      fc.property(envelopeOf(kind), (envelope) => {
-        const frames = codecOf(NORTH).encode(SOUTH, [envelope]);
-        expect(frames.map(({ lane }) => lane)).toEqual([laneOf(envelope)]);
-        const receiver = codecOf(SOUTH);
-        expect(frames.flatMap(({ frame }) => decoded(receiver, frame))).toEqual([envelope]);
-      }),
-      { numRuns: RUNS },
-    );
-  });
+it.each(KINDS)('a frame carries any %s there as it is', (kind) => {
+  fc.assert(
+    fc.property(envelopeOf(kind), (envelope) => {
+      const frames = codecOf(NORTH).encode(SOUTH, [envelope]);
+      expect(frames.map(({ lane }) => lane)).toEqual([laneOf(envelope)]);
+      const receiver = codecOf(SOUTH);
+      expect(frames.flatMap(({ frame }) => decoded(receiver, frame))).toEqual([envelope]);
+    }),
+    { numRuns: RUNS },
+  );
+});
 
-  it('carries all messages of a turn, each lane in its order, and again with the next turn', () => {
-    fc.assert(
-      fc.property(fc.array(envelopes, { maxLength: 4 }), (turns) => {
-        const [sender, receiver] = [codecOf(NORTH), codecOf(SOUTH)];
-        for (const messages of turns) {
-          const frames = sender.encode(SOUTH, messages);
-          for (const lane of LANES) {
-            const arrived = frames
-              .filter((frame) => frame.lane === lane)
-              .flatMap(({ frame }) => decoded(receiver, frame));
-            expect(inOrder(arrived)).toEqual(inOrder(messages.filter((each) => laneOf(each) === lane)));
-          }
+it('a frame carries all messages of a turn, each lane in its order, and again with the next turn', () => {
+  fc.assert(
+    fc.property(fc.array(envelopes, { maxLength: 4 }), (turns) => {
+      const [sender, receiver] = [codecOf(NORTH), codecOf(SOUTH)];
+      for (const messages of turns) {
+        const frames = sender.encode(SOUTH, messages);
+        for (const lane of LANES) {
+          const arrived = frames
+            .filter((frame) => frame.lane === lane)
+            .flatMap(({ frame }) => decoded(receiver, frame));
+          expect(inOrder(arrived)).toEqual(inOrder(messages.filter((each) => laneOf(each) === lane)));
         }
-      }),
-      { numRuns: RUNS },
-    );
-  });
+      }
+    }),
+    { numRuns: RUNS },
+  );
 });
 
 describe('what is no frame', () => {
@@ -103,35 +101,33 @@ describe('what is no frame', () => {
   });
 });
 
-describe('a letter of a snapshot', () => {
-  it('arrives as it was written', () => {
-    fc.assert(
-      fc.property(letters(NORTH.node, SOUTH.node), (letter) => {
-        const result = codecOf(SOUTH).decode(codecOf(NORTH).encodeLetter(SOUTH, letter));
-        if (result.kind === 'failure') throw new Error(result.reason.words);
-        expect(result.value).toEqual({ from: NORTH, tables: {}, messages: [], forwards: [], letter });
-      }),
-      { numRuns: RUNS },
-    );
-  });
+it('a letter of a snapshot arrives as it was written', () => {
+  fc.assert(
+    fc.property(letters(NORTH.node, SOUTH.node), (letter) => {
+      const result = codecOf(SOUTH).decode(codecOf(NORTH).encodeLetter(SOUTH, letter));
+      if (result.kind === 'failure') throw new Error(result.reason.words);
+      expect(result.value).toEqual({ from: NORTH, tables: {}, messages: [], forwards: [], letter });
+    }),
+    { numRuns: RUNS },
+  );
+});
 
-  it('that was changed and has a right checksum is one that could have been written, or a failure (P1)', () => {
-    const change = fc.record({ at: fc.nat(), value: fc.nat(255), cut: fc.boolean() });
-    fc.assert(
-      fc.property(
-        letters(NORTH.node, SOUTH.node),
-        fc.array(change, { minLength: 1, maxLength: 4 }),
-        (letter, changes) => {
-          const bad = forged(codecOf(NORTH).encodeLetter(SOUTH, letter), changes);
-          const result = codecOf(SOUTH).decode(bad);
-          if (result.kind === 'failure' || result.value.letter === undefined) return;
-          const again = codecOf(SOUTH).decode(codecOf(NORTH).encodeLetter(SOUTH, result.value.letter));
-          expect(again).toEqual(result);
-        },
-      ),
-      { numRuns: RUNS * 2 },
-    );
-  });
+it('a letter of a snapshot that was changed and has a right checksum is one that could have been written, or a failure (P1)', () => {
+  const change = fc.record({ at: fc.nat(), value: fc.nat(255), cut: fc.boolean() });
+  fc.assert(
+    fc.property(
+      letters(NORTH.node, SOUTH.node),
+      fc.array(change, { minLength: 1, maxLength: 4 }),
+      (letter, changes) => {
+        const bad = forged(codecOf(NORTH).encodeLetter(SOUTH, letter), changes);
+        const result = codecOf(SOUTH).decode(bad);
+        if (result.kind === 'failure' || result.value.letter === undefined) return;
+        const again = codecOf(SOUTH).decode(codecOf(NORTH).encodeLetter(SOUTH, result.value.letter));
+        expect(again).toEqual(result);
+      },
+    ),
+    { numRuns: RUNS * 2 },
+  );
 });
 
 /** A replica could have said these: they travel on as they are. */

@@ -1,7 +1,7 @@
 // Goal: a component that routes by a path template takes out of a path what was filled into it (M10). Method: templates
 // and values at random; the router of the component SDK, which shares nothing with the code that fills.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Faults, fillPath, openNames, type PathTemplate, parsePathTemplate } from '#model';
 import { Router } from '../../../sdk/component/src/routes.ts';
 import { runs } from '../../support/runs.ts';
@@ -28,46 +28,41 @@ function parsed(path: string): PathTemplate | undefined {
   return parsePathTemplate(path, { field: 'path', faults: new Faults() });
 }
 
-describe('a path template', () => {
-  it('is filled with what a router takes out of it (M10)', () => {
-    fc.assert(
-      fc.property(arbPath, fc.infiniteStream(arbValue), (path, stream) => {
-        const template = parsed(path) ?? { segments: [] };
-        const names = [...openNames(template)];
-        const values = new Map([...stream.take(names.length)].map((value, n) => [names[n] ?? '', value]));
-        const filled = fillPath(template, values, { field: 'parameters', faults: new Faults() }) ?? '';
-        const found = new Router({ [`GET ${path}`]: true }).find('GET', filled);
-        expect(found).toEqual({ target: true, parameters: Object.fromEntries(values) });
-        // What is filled is a path with nothing open in it.
-        expect(openNames(parsed(filled) ?? { segments: [{ kind: 'open', name: 'x' }] }).size).toBe(0);
-      }),
-      { numRuns: runs(500) },
-    );
-  });
+it('a path template is filled with what a router takes out of it (M10)', () => {
+  fc.assert(
+    fc.property(arbPath, fc.infiniteStream(arbValue), (path, stream) => {
+      const template = parsed(path) ?? { segments: [] };
+      const names = [...openNames(template)];
+      const values = new Map([...stream.take(names.length)].map((value, n) => [names[n] ?? '', value]));
+      const filled = fillPath(template, values, { field: 'parameters', faults: new Faults() }) ?? '';
+      const found = new Router({ [`GET ${path}`]: true }).find('GET', filled);
+      expect(found).toEqual({ target: true, parameters: Object.fromEntries(values) });
+      // What is filled is a path with nothing open in it.
+      expect(openNames(parsed(filled) ?? { segments: [{ kind: 'open', name: 'x' }] }).size).toBe(0);
+    }),
+    { numRuns: runs(500) },
+  );
+});
 
-  it('is filled only with values for all that is open', () => {
-    fc.assert(
-      fc.property(arbPath, fc.func(fc.boolean()), (path, isGiven) => {
-        const template = parsed(path) ?? { segments: [] };
-        const names = [...openNames(template)];
-        const given = names.filter((name) => isGiven(name));
-        const faults = new Faults();
-        const filled = fillPath(template, new Map(given.map((name) => [name, 'x'])), { field: 'p', faults });
-        expect([filled === undefined, faults.count]).toEqual([
-          given.length < names.length,
-          names.length - given.length,
-        ]);
-      }),
-    );
-  });
+it('a path template is filled only with values for all that is open', () => {
+  fc.assert(
+    fc.property(arbPath, fc.func(fc.boolean()), (path, isGiven) => {
+      const template = parsed(path) ?? { segments: [] };
+      const names = [...openNames(template)];
+      const given = names.filter((name) => isGiven(name));
+      const faults = new Faults();
+      const filled = fillPath(template, new Map(given.map((name) => [name, 'x'])), { field: 'p', faults });
+      expect([filled === undefined, faults.count]).toEqual([given.length < names.length, names.length - given.length]);
+    }),
+  );
+});
 
-  it('is read, or refused with one fault, whatever the text', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, isPath) => {
-        const faults = new Faults();
-        const template = parsePathTemplate(isPath ? `/${text}` : text, { field: 'path', faults });
-        expect(faults.count).toBe(template === undefined ? 1 : 0);
-      }),
-    );
-  });
+it('a path template is read, or refused with one fault, whatever the text', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, isPath) => {
+      const faults = new Faults();
+      const template = parsePathTemplate(isPath ? `/${text}` : text, { field: 'path', faults });
+      expect(faults.count).toBe(template === undefined ? 1 : 0);
+    }),
+  );
 });

@@ -118,36 +118,34 @@ describe('the bytes of a definition', () => {
   });
 });
 
-describe('a template', () => {
-  it('comes back from its bytes and from its JSON', () => {
-    fc.assert(
-      fc.property(arbTemplate, (template) => {
-        const faults = new Faults();
-        const node = parseJson(encodeUtf8(selectorToJson(template)));
-        if (node.kind === 'fault') throw new Error(node.message);
-        const found = [
-          decodeTemplate(encodeSelector(template), 'selector', faults),
-          templateFromJson(node, 'selector', faults),
-        ];
-        expect([found, faults.violations]).toStrictEqual([[template, template], []]);
-      }),
-    );
-  });
+it('a template comes back from its bytes and from its JSON', () => {
+  fc.assert(
+    fc.property(arbTemplate, (template) => {
+      const faults = new Faults();
+      const node = parseJson(encodeUtf8(selectorToJson(template)));
+      if (node.kind === 'fault') throw new Error(node.message);
+      const found = [
+        decodeTemplate(encodeSelector(template), 'selector', faults),
+        templateFromJson(node, 'selector', faults),
+      ];
+      expect([found, faults.violations]).toStrictEqual([[template, template], []]);
+    }),
+  );
+});
 
-  it('is filled with the values of its parameters', () => {
-    fc.assert(
-      fc.property(
-        arbTemplate,
-        fc.array(fc.constantFrom('x', 'y', 't'), { minLength: 12, maxLength: 12 }),
-        (tree, values) => {
-          const bindings = new Map(parametersOf(tree).map((name, index) => [name, values[index] ?? 'x']));
-          const faults = new Faults();
-          const bound = bindTemplate(tree, bindings, { field: 'parameters', faults });
-          expect([bound, faults.violations]).toStrictEqual([naivelyFilled(tree, bindings), []]);
-        },
-      ),
-    );
-  });
+it('a template is filled with the values of its parameters', () => {
+  fc.assert(
+    fc.property(
+      arbTemplate,
+      fc.array(fc.constantFrom('x', 'y', 't'), { minLength: 12, maxLength: 12 }),
+      (tree, values) => {
+        const bindings = new Map(parametersOf(tree).map((name, index) => [name, values[index] ?? 'x']));
+        const faults = new Faults();
+        const bound = bindTemplate(tree, bindings, { field: 'parameters', faults });
+        expect([bound, faults.violations]).toStrictEqual([naivelyFilled(tree, bindings), []]);
+      },
+    ),
+  );
 });
 
 function turned(definition: Definition): Definition {

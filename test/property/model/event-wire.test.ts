@@ -28,36 +28,34 @@ function asDecoded(event: Event): Event {
   return { ...event, time: { instant, text: text === formatInstant(instant) ? undefined : text } };
 }
 
-describe('a valid event', () => {
-  it('goes into canonical bytes and back unchanged (M5)', () => {
-    fc.assert(
-      fc.property(arbEvent, fc.nat(9), (event, margin) => {
-        const bytes = encodeEvent(event);
-        const padded = concatBytes([new Uint8Array(margin).fill(0xff), bytes, new Uint8Array(3).fill(0xff)]);
-        expect(readEvent(padded, margin, margin + bytes.length)).toEqual(asDecoded(event));
-        expect(encodeEvent(readEvent(bytes, 0, bytes.length))).toEqual(bytes);
-      }),
-    );
-  });
+it('a valid event goes into canonical bytes and back unchanged (M5)', () => {
+  fc.assert(
+    fc.property(arbEvent, fc.nat(9), (event, margin) => {
+      const bytes = encodeEvent(event);
+      const padded = concatBytes([new Uint8Array(margin).fill(0xff), bytes, new Uint8Array(3).fill(0xff)]);
+      expect(readEvent(padded, margin, margin + bytes.length)).toEqual(asDecoded(event));
+      expect(encodeEvent(readEvent(bytes, 0, bytes.length))).toEqual(bytes);
+    }),
+  );
+});
 
-  it('is accepted, and its facts say where everything is', () => {
-    fc.assert(
-      fc.property(arbEvent, (event) => {
-        const at = place();
-        const bytes = acceptDecoded(event, at);
-        expect(at.faults.violations).toEqual([]);
-        expect(bytes).toBeDefined();
-        expect(attributesOf(bytes ?? NO_BYTES)).toEqual({
-          id: event.id,
-          type: event.type,
-          source: event.source,
-          stream: streamOfSource(event.source),
-          subject: event.subject,
-          instant: event.time?.instant,
-        });
-      }),
-    );
-  });
+it('a valid event is accepted, and its facts say where everything is', () => {
+  fc.assert(
+    fc.property(arbEvent, (event) => {
+      const at = place();
+      const bytes = acceptDecoded(event, at);
+      expect(at.faults.violations).toEqual([]);
+      expect(bytes).toBeDefined();
+      expect(attributesOf(bytes ?? NO_BYTES)).toEqual({
+        id: event.id,
+        type: event.type,
+        source: event.source,
+        stream: streamOfSource(event.source),
+        subject: event.subject,
+        instant: event.time?.instant,
+      });
+    }),
+  );
 });
 
 /** By the facts alone. */

@@ -63,42 +63,40 @@ async function shown(options: Omit<Walk, 'direction'>, at: number): Promise<read
   return places;
 }
 
-describe('a walk over the pages that leaps', () => {
-  it('gives every selected event (Q1)', async () => {
-    const directions = fc.constantFrom<Direction>('forward', 'reverse');
-    const patience = fc.record({
-      testsInVain: fc.constantFrom(0, 1, 10, 100),
-      headsMin: fc.constantFrom(0, 2, 4_096),
-    });
-    const revisions = fc.oneof(fc.constant(TRANSACTIONS), fc.integer({ min: 1, max: TRANSACTIONS }));
-    await fc.assert(
-      fc.asyncProperty(arbSelector, directions, patience, revisions, async (selector, direction, impatience, at) => {
-        const found = await walk({ selector, direction, ...impatience }, at);
-        const wanted = naiveAnswer(database.events, at, { selector, revisions: {}, direction });
-        const places = wanted.map(({ position }) => position);
-        expect(found.map(({ position }) => position)).toEqual(places);
-        const upwards = places.toSorted(comparePositions);
-        expect(await shown({ selector, ...impatience }, at)).toEqual(upwards);
-      }),
-      { numRuns: runs(150) },
-    );
+it('a walk over the pages that leaps gives every selected event (Q1)', async () => {
+  const directions = fc.constantFrom<Direction>('forward', 'reverse');
+  const patience = fc.record({
+    testsInVain: fc.constantFrom(0, 1, 10, 100),
+    headsMin: fc.constantFrom(0, 2, 4_096),
   });
+  const revisions = fc.oneof(fc.constant(TRANSACTIONS), fc.integer({ min: 1, max: TRANSACTIONS }));
+  await fc.assert(
+    fc.asyncProperty(arbSelector, directions, patience, revisions, async (selector, direction, impatience, at) => {
+      const found = await walk({ selector, direction, ...impatience }, at);
+      const wanted = naiveAnswer(database.events, at, { selector, revisions: {}, direction });
+      const places = wanted.map(({ position }) => position);
+      expect(found.map(({ position }) => position)).toEqual(places);
+      const upwards = places.toSorted(comparePositions);
+      expect(await shown({ selector, ...impatience }, at)).toEqual(upwards);
+    }),
+    { numRuns: runs(150) },
+  );
+});
 
-  it.each([
-    ['a prefix', term('by-subject-prefix', 's/')],
-    ['a prefix and a type', and([term('by-subject-prefix', 's/'), term('by-type', 'u')])],
-    ['nothing that there is', and([term('by-subject-prefix', 's/'), NO_SUBJECT])],
-    ['one of two prefixes', or([term('by-subject-prefix', 's/'), term('by-type-prefix', 't')])],
-  ])('reads less than half of the pages for %s (Q4)', async (_name, selector) => {
-    for (const direction of ['forward', 'reverse'] as const) {
-      counted.reset();
-      await walk({ selector, direction, testsInVain: Infinity }, TRANSACTIONS);
-      const all = counted.bytes;
-      counted.reset();
-      await walk({ selector, direction, testsInVain: 20 }, TRANSACTIONS);
-      expect(counted.bytes).toBeLessThan(all / 2);
-    }
-  });
+it.each([
+  ['a prefix', term('by-subject-prefix', 's/')],
+  ['a prefix and a type', and([term('by-subject-prefix', 's/'), term('by-type', 'u')])],
+  ['nothing that there is', and([term('by-subject-prefix', 's/'), NO_SUBJECT])],
+  ['one of two prefixes', or([term('by-subject-prefix', 's/'), term('by-type-prefix', 't')])],
+])('a walk over the pages that leaps reads less than half of the pages for %s (Q4)', async (_name, selector) => {
+  for (const direction of ['forward', 'reverse'] as const) {
+    counted.reset();
+    await walk({ selector, direction, testsInVain: Infinity }, TRANSACTIONS);
+    const all = counted.bytes;
+    counted.reset();
+    await walk({ selector, direction, testsInVain: 20 }, TRANSACTIONS);
+    expect(counted.bytes).toBeLessThan(all / 2);
+  }
 });
 
 describe('a query of more names than a walk holds, all of them far behind', () => {

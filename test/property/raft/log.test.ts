@@ -1,7 +1,7 @@
 // Goal: the log in runs behaves like a plain array of entries, and older versions of it stay what they were. Method:
 // random appends, completions and releases against an array, comparing every read after every operation.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import { type Entry, ORIGIN } from '#raft';
 import { memoryBytes, payloadBytes } from '../../../src/raft/entry.ts';
@@ -85,44 +85,41 @@ function fitting(entries: readonly Entry[], bytesMax: number): readonly Entry[] 
   return entries.slice(0, count);
 }
 
-describe('log (R2, R3)', () => {
-  it('reads like an array of its entries', () => {
-    fc.assert(
-      fc.property(fc.array(operation, { maxLength: 40 }), (operations) => {
-        let log = recoveredLog(ORIGIN, []);
-        let all: readonly Entry[] = [];
-        const versions: (readonly [Log, readonly Entry[]])[] = [];
-        for (const each of operations) {
-          if (each.kind === 'append') {
-            const entries = entriesAfter(all, each.count, each.term);
-            log = append(log, entries);
-            all = [...all, ...entries];
-          }
-          if (each.kind === 'persist') log = markPersisted(log, toLogIndex(Math.floor(each.share * all.length)));
-          if (each.kind === 'truncate' && all.length > log.base.index) {
-            const from = log.base.index + 1 + Math.floor(each.share * (all.length - log.base.index - 1));
-            log = truncateFrom(log, toLogIndex(from));
-            all = all.slice(0, from - 1);
-          }
-          if (each.kind === 'release') log = releaseThrough(log, toLogIndex(Math.floor(each.share * log.persisted)));
-          versions.push([log, all]);
+it('log (R2, R3) reads like an array of its entries', () => {
+  fc.assert(
+    fc.property(fc.array(operation, { maxLength: 40 }), (operations) => {
+      let log = recoveredLog(ORIGIN, []);
+      let all: readonly Entry[] = [];
+      const versions: (readonly [Log, readonly Entry[]])[] = [];
+      for (const each of operations) {
+        if (each.kind === 'append') {
+          const entries = entriesAfter(all, each.count, each.term);
+          log = append(log, entries);
+          all = [...all, ...entries];
         }
-        for (const [version, entries] of versions)
-          expect(readings(version, entries)).toEqual(expected(version, entries));
-      }),
-      { numRuns: runs(200) },
-    );
-  });
+        if (each.kind === 'persist') log = markPersisted(log, toLogIndex(Math.floor(each.share * all.length)));
+        if (each.kind === 'truncate' && all.length > log.base.index) {
+          const from = log.base.index + 1 + Math.floor(each.share * (all.length - log.base.index - 1));
+          log = truncateFrom(log, toLogIndex(from));
+          all = all.slice(0, from - 1);
+        }
+        if (each.kind === 'release') log = releaseThrough(log, toLogIndex(Math.floor(each.share * log.persisted)));
+        versions.push([log, all]);
+      }
+      for (const [version, entries] of versions) expect(readings(version, entries)).toEqual(expected(version, entries));
+    }),
+    { numRuns: runs(200) },
+  );
+});
 
-  it('keeps few runs however the entries arrive', () => {
-    let log = recoveredLog(ORIGIN, []);
-    let all: readonly Entry[] = [];
-    for (let at = 0; at < 1000; at += 1) {
-      const entries = entriesAfter(all, 1 + (at % 3), 0);
-      log = append(log, entries);
-      all = [...all, ...entries];
-    }
-    expect(all.length).toBe(1999);
-    expect(log.runs.length).toBeLessThanOrEqual(11);
-  });
+it('log (R2, R3) keeps few runs however the entries arrive', () => {
+  let log = recoveredLog(ORIGIN, []);
+  let all: readonly Entry[] = [];
+  for (let at = 0; at < 1000; at += 1) {
+    const entries = entriesAfter(all, 1 + (at % 3), 0);
+    log = append(log, entries);
+    all = [...all, ...entries];
+  }
+  expect(all.length).toBe(1999);
+  expect(log.runs.length).toBeLessThanOrEqual(11);
 });

@@ -1,21 +1,19 @@
 // Goal: many draws of the generator at once lead where they lead one after the other. Method: random seeds and counts.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { drawRandom, drawRandoms } from '../../../src/raft/random.ts';
 
-describe('many draws', () => {
-  it('are as many single ones', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), fc.nat(3000), (seed, count) => {
-        let next = seed;
-        for (let at = 0; at < count; at += 1) next = drawRandom(next);
-        expect(drawRandoms(seed, count)).toBe(next);
-      }),
-    );
-  });
+it('many draws are as many single ones', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), fc.nat(3000), (seed, count) => {
+      let next = seed;
+      for (let at = 0; at < count; at += 1) next = drawRandom(next);
+      expect(drawRandoms(seed, count)).toBe(next);
+    }),
+  );
+});
 
-  it('are so for as many as there can be', () => {
-    const HALF = 2 ** 40 + 12_345;
-    expect(drawRandoms(7, 2 * HALF)).toBe(drawRandoms(drawRandoms(7, HALF), HALF));
-  });
+it('many draws are so for as many as there can be', () => {
+  const HALF = 2 ** 40 + 12_345;
+  expect(drawRandoms(7, 2 * HALF)).toBe(drawRandoms(drawRandoms(7, HALF), HALF));
 });

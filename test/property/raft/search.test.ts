@@ -1,6 +1,6 @@
 // Goal: in a small scope nothing at all breaks an invariant of #raft or of the group. Method: small scopes to their
 // end, the first states of larger ones (npm run search continues), and broken cores, which the search must find.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toTerm } from '#base';
 import { membershipOf, ORIGIN, toReplicaId } from '#raft';
 import {
@@ -83,28 +83,26 @@ const BROKEN: readonly (readonly [string, Core, Scope, string])[] = [
   ['asks one half only during a change', asksOneHalf, { ...BASE, voters: 2, terms: 2, change: ALONE }, 'R11'],
 ];
 
-describe('search', () => {
-  it.each(IS_LONG ? [...WHOLE, ...LARGE] : WHOLE)(
-    'finds nothing broken in any state of %s',
-    { timeout: 60_000 },
-    (_, scope) => {
-      const found = search(scope);
-      expect(found.broken).toBeUndefined();
-      expect(found.open).toBe(0);
-    },
-  );
-
-  it.each(PART)('finds nothing broken in the first states of %s', (_, scope) => {
+it.each(IS_LONG ? [...WHOLE, ...LARGE] : WHOLE)(
+  'search finds nothing broken in any state of %s',
+  { timeout: 60_000 },
+  (_, scope) => {
     const found = search(scope);
     expect(found.broken).toBeUndefined();
-    expect(found.states).toBeGreaterThanOrEqual(scope.statesMax);
-  });
+    expect(found.open).toBe(0);
+  },
+);
 
-  it.each(BROKEN)('finds a core that %s by a way that can be taken again', (_, core, scope, invariant) => {
-    const { broken } = search(scope, { core });
-    expect(broken?.message).toContain(invariant);
-    expect(replay(scope, broken?.path ?? [], core)).toBe(broken?.message);
-  });
+it.each(PART)('search finds nothing broken in the first states of %s', (_, scope) => {
+  const found = search(scope);
+  expect(found.broken).toBeUndefined();
+  expect(found.states).toBeGreaterThanOrEqual(scope.statesMax);
+});
+
+it.each(BROKEN)('search finds a core that %s by a way that can be taken again', (_, core, scope, invariant) => {
+  const { broken } = search(scope, { core });
+  expect(broken?.message).toContain(invariant);
+  expect(replay(scope, broken?.path ?? [], core)).toBe(broken?.message);
 });
 
 it('a key is the same for worlds that were made apart, and for no others', () => {

@@ -2,7 +2,7 @@
 // acknowledged record and nothing that was not appended (W4, W6, W9, W10). Method: random work on a disk in memory that
 // is crashed before every single call that changes it, several ways each time; the log that opens on what is left is
 // held against the fold of the records.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Wal } from '#storage';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
 import { BATCH_HEADER_BYTES } from '../../../src/storage/wal-format.ts';
@@ -65,55 +65,53 @@ it.each([
   },
 );
 
-describe('a log whose process dies', () => {
-  it('recovers what was acknowledged, and holds it through a power loss after that (W10)', async () => {
-    const draw = seededDraw(5);
-    await run({ seed: 5, batches: 50, recordsMax: 6, payloadBytesMax: 500 }, (disk, expected) => {
-      const next = disk.afterProcessDeath();
-      const state = open(next);
-      expect(statesAllowed(expected)).toContainEqual(state);
-      for (const survival of [NOTHING_SURVIVES, someSurvive(draw, 2)])
-        expect(open(next.afterPowerLoss(survival))).toEqual(state);
-    });
+it('a log whose process dies recovers what was acknowledged, and holds it through a power loss after that (W10)', async () => {
+  const draw = seededDraw(5);
+  await run({ seed: 5, batches: 50, recordsMax: 6, payloadBytesMax: 500 }, (disk, expected) => {
+    const next = disk.afterProcessDeath();
+    const state = open(next);
+    expect(statesAllowed(expected)).toContainEqual(state);
+    for (const survival of [NOTHING_SURVIVES, someSurvive(draw, 2)])
+      expect(open(next.afterPowerLoss(survival))).toEqual(state);
   });
+});
 
-  it('holds through a power loss what it recovered after a failed sync (W10)', () => {
-    const disk = new MemoryDisk();
-    const { wal } = Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk });
-    const source = new RecordSource(seededDraw(6), { groups: 2, payloadBytesMax: 900 });
-    const acknowledged = source.batch(10);
-    const underWay = source.batch(5);
-    wal.append([encode(acknowledged)]);
-    disk.onStep = (step): void => {
-      if (step.kind === 'sync') throw new Error('EIO: i/o error, fdatasync');
-    };
-    expect(() => wal.append([encode(underWay)])).toThrow('EIO');
-    disk.onStep = undefined;
-    // The pages of the failed sync are clean in memory and on no disk: reading them back must not be the end of it.
-    expect(open(disk.afterPowerLoss(NOTHING_SURVIVES))).toEqual(fold(acknowledged));
-    const state = open(disk);
-    expect(state).toEqual(fold([...acknowledged, ...underWay]));
-    expect(open(disk.afterPowerLoss(NOTHING_SURVIVES))).toEqual(state);
-  });
+it('a log whose process dies holds through a power loss what it recovered after a failed sync (W10)', () => {
+  const disk = new MemoryDisk();
+  const { wal } = Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk });
+  const source = new RecordSource(seededDraw(6), { groups: 2, payloadBytesMax: 900 });
+  const acknowledged = source.batch(10);
+  const underWay = source.batch(5);
+  wal.append([encode(acknowledged)]);
+  disk.onStep = (step): void => {
+    if (step.kind === 'sync') throw new Error('EIO: i/o error, fdatasync');
+  };
+  expect(() => wal.append([encode(underWay)])).toThrow('EIO');
+  disk.onStep = undefined;
+  // The pages of the failed sync are clean in memory and on no disk: reading them back must not be the end of it.
+  expect(open(disk.afterPowerLoss(NOTHING_SURVIVES))).toEqual(fold(acknowledged));
+  const state = open(disk);
+  expect(state).toEqual(fold([...acknowledged, ...underWay]));
+  expect(open(disk.afterPowerLoss(NOTHING_SURVIVES))).toEqual(state);
+});
 
-  it('goes on after any number of crashes in a row', async () => {
-    const draw = seededDraw(7);
-    const source = new RecordSource(draw, { groups: 3, payloadBytesMax: 600 });
-    let disk = new MemoryDisk();
-    const records: LogRecord[] = [];
-    for (let life = 0; life < 30; life++) {
-      const { wal, recovered } = Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk });
-      expect(stateOf(recovered)).toEqual(fold(records));
-      for (let count = draw(6); count > 0; count--) {
-        const batch = source.batch(1 + draw(5));
-        wal.append([encode(batch)]);
-        records.push(...batch);
-        wal.tidy();
-        if (draw(2) === 0) await settled();
-      }
-      disk = disk.afterPowerLoss(someSurvive(draw, 3));
+it('a log whose process dies goes on after any number of crashes in a row', async () => {
+  const draw = seededDraw(7);
+  const source = new RecordSource(draw, { groups: 3, payloadBytesMax: 600 });
+  let disk = new MemoryDisk();
+  const records: LogRecord[] = [];
+  for (let life = 0; life < 30; life++) {
+    const { wal, recovered } = Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk });
+    expect(stateOf(recovered)).toEqual(fold(records));
+    for (let count = draw(6); count > 0; count--) {
+      const batch = source.batch(1 + draw(5));
+      wal.append([encode(batch)]);
+      records.push(...batch);
+      wal.tidy();
+      if (draw(2) === 0) await settled();
     }
-  });
+    disk = disk.afterPowerLoss(someSurvive(draw, 3));
+  }
 });
 
 /** Works on a disk and calls `crash` before each of its changes, with what would have to be recovered then. */

@@ -13,29 +13,27 @@ const key = issueKey(random);
 const other = issueKey(random, key.id);
 const GRANTS = [{ role: 'reader', databases: '*' }] as const;
 
-describe('the text of a key', () => {
-  it('is read to what it was issued as', () => {
-    expect(key.text).toMatch(/^cairn_[\da-f]{16}_[\da-f]{72}$/);
-    expect(parseApiKey(key.text)).toEqual({ id: key.id, hash: key.hash });
-    expect(other.id).toBe(key.id);
-    expect(other.text).not.toBe(key.text);
-  });
+it('the text of a key is read to what it was issued as', () => {
+  expect(key.text).toMatch(/^cairn_[\da-f]{16}_[\da-f]{72}$/);
+  expect(parseApiKey(key.text)).toEqual({ id: key.id, hash: key.hash });
+  expect(other.id).toBe(key.id);
+  expect(other.text).not.toBe(key.text);
+});
 
-  it.each([
-    ['in capitals', key.text.toUpperCase()],
-    ['with a capital digit', key.text.replace(/[a-f](?=[\da-f]{9}$)/, (digit) => digit.toUpperCase())],
-    ['behind a blank', ` ${key.text}`],
-    ['before a blank', `${key.text} `],
-    ['before a line', `${key.text}\n`],
-    ['twice', `${key.text}, ${key.text}`],
-    ['cut', key.text.slice(0, -1)],
-    ['with a digit more', `${key.text}0`],
-    ['with another check', key.text.replace(/.{8}$/, '00000000')],
-    ['as nothing', ''],
-  ])('is no key %s', (_how, text) => {
-    expect(text).not.toBe(key.text);
-    expect(parseApiKey(text)).toBeUndefined();
-  });
+it.each([
+  ['in capitals', key.text.toUpperCase()],
+  ['with a capital digit', key.text.replace(/[a-f](?=[\da-f]{9}$)/, (digit) => digit.toUpperCase())],
+  ['behind a blank', ` ${key.text}`],
+  ['before a blank', `${key.text} `],
+  ['before a line', `${key.text}\n`],
+  ['twice', `${key.text}, ${key.text}`],
+  ['cut', key.text.slice(0, -1)],
+  ['with a digit more', `${key.text}0`],
+  ['with another check', key.text.replace(/.{8}$/, '00000000')],
+  ['as nothing', ''],
+])('the text of a key is no key %s', (_how, text) => {
+  expect(text).not.toBe(key.text);
+  expect(parseApiKey(text)).toBeUndefined();
 });
 
 async function extracted(

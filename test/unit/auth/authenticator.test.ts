@@ -1,7 +1,7 @@
 // Goal: a request is of one principal or is refused, by the first extractor whose credential is there (U1), which may
 // be sent once (U2), and the refusal tells nothing (U3).
 // Method: chains of extractors that answer what a test says, at once or later.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Authenticator, type Extractor, type Found, type Principal } from '#auth';
 import { DatabaseError } from '#base';
 import { credentialsOf } from '../../support/credentials.ts';
@@ -35,41 +35,35 @@ async function identified(chain: readonly Extractor[], headers = {}): Promise<st
   }
 }
 
-describe('a chain', () => {
-  it.each([
-    ['finds the first', [found('a'), found('b')], 'a', [0]],
-    ['goes on where there is nothing', [nothing, found('b')], 'b', [0, 1]],
-    ['asks nobody behind a credential that is wrong', [refused, found('b')], 'unauthenticated CredentialRefused', [0]],
-    ['refuses who has none', [nothing, nothing], 'unauthenticated CredentialMissing', [0, 1]],
-    ['refuses everybody when it is empty', [], 'unauthenticated CredentialMissing', []],
-  ])('%s, at once and later', async (_what, answers, expected, asks) => {
-    const atOnce = answering(...answers);
-    expect(await identified(atOnce.chain)).toBe(expected);
-    expect(atOnce.asked).toEqual(asks);
-    const later = answering(...answers.map((answer) => Promise.resolve(answer)));
-    expect(await identified(later.chain)).toBe(expected);
-    expect(later.asked).toEqual(asks);
-  });
+it.each([
+  ['finds the first', [found('a'), found('b')], 'a', [0]],
+  ['goes on where there is nothing', [nothing, found('b')], 'b', [0, 1]],
+  ['asks nobody behind a credential that is wrong', [refused, found('b')], 'unauthenticated CredentialRefused', [0]],
+  ['refuses who has none', [nothing, nothing], 'unauthenticated CredentialMissing', [0, 1]],
+  ['refuses everybody when it is empty', [], 'unauthenticated CredentialMissing', []],
+])('a chain %s, at once and later', async (_what, answers, expected, asks) => {
+  const atOnce = answering(...answers);
+  expect(await identified(atOnce.chain)).toBe(expected);
+  expect(atOnce.asked).toEqual(asks);
+  const later = answering(...answers.map((answer) => Promise.resolve(answer)));
+  expect(await identified(later.chain)).toBe(expected);
+  expect(later.asked).toEqual(asks);
+});
 
-  it('refuses a header that is sent twice, whoever would look at it (U2)', async () => {
-    const { chain, asked } = answering(found('a'));
-    expect(await identified(chain, { 'x-who': ['a', 'a'] })).toBe('unauthenticated CredentialRefused');
-    expect(asked).toEqual([]);
-    expect(await identified(chain, { 'x-other': ['a', 'a'], 'x-who': 'a' })).toBe('a');
-  });
+it('a chain refuses a header that is sent twice, whoever would look at it (U2)', async () => {
+  const { chain, asked } = answering(found('a'));
+  expect(await identified(chain, { 'x-who': ['a', 'a'] })).toBe('unauthenticated CredentialRefused');
+  expect(asked).toEqual([]);
+  expect(await identified(chain, { 'x-other': ['a', 'a'], 'x-who': 'a' })).toBe('a');
+});
 
-  it('has the inputs of all, and none that are known when one does not say', () => {
-    const onRefused = (): void => undefined;
-    const one: Extractor = { inputs: ['Authorization', 'X-API-Key'], extract: () => nothing };
-    const other: Extractor = { inputs: ['Authorization', 'X-Who'], extract: () => nothing };
-    const silent: Extractor = { inputs: undefined, extract: () => nothing };
-    expect(new Authenticator({ chain: [one, other], onRefused }).inputs).toEqual([
-      'Authorization',
-      'X-API-Key',
-      'X-Who',
-    ]);
-    expect(new Authenticator({ chain: [one, silent], onRefused }).inputs).toBeUndefined();
-  });
+it('a chain has the inputs of all, and none that are known when one does not say', () => {
+  const onRefused = (): void => undefined;
+  const one: Extractor = { inputs: ['Authorization', 'X-API-Key'], extract: () => nothing };
+  const other: Extractor = { inputs: ['Authorization', 'X-Who'], extract: () => nothing };
+  const silent: Extractor = { inputs: undefined, extract: () => nothing };
+  expect(new Authenticator({ chain: [one, other], onRefused }).inputs).toEqual(['Authorization', 'X-API-Key', 'X-Who']);
+  expect(new Authenticator({ chain: [one, silent], onRefused }).inputs).toBeUndefined();
 });
 
 it('a refusal says nothing of why, which the node is told (U3)', () => {

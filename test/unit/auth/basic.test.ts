@@ -2,7 +2,7 @@
 // spelling, where browsers ask and nowhere else; what is no key is left to others, and no refusal shows it.
 // Method: keys from a counted source of bytes, tables of spellings, and a chain that tells why it refuses.
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   Authenticator,
   basicExtractor,
@@ -50,73 +50,67 @@ async function principalOf(credentials: Credentials): Promise<Principal> {
   return new Authenticator({ chain, onRefused: () => undefined }).identify(credentials);
 }
 
-describe('a key as a password', () => {
-  it.each([
-    ['with its name', basic('ci', key.text)],
-    ['with any name', basic('Jürgen Ω', key.text)],
-    ['with no name', basic('', key.text)],
-    ['with a name of a different key', basic(unknown.id, key.text)],
-    ['behind a scheme without case', basic('ci', key.text).replace('Basic', 'bASIC')],
-    ['behind more blanks', basic('ci', key.text).replace(' ', '   ')],
-  ])('is that key %s', async (_how, authorization) => {
-    expect((await principalOf(sentBy(authorization))).id).toBe(`key:${key.id}`);
-  });
+it.each([
+  ['with its name', basic('ci', key.text)],
+  ['with any name', basic('Jürgen Ω', key.text)],
+  ['with no name', basic('', key.text)],
+  ['with a name of a different key', basic(unknown.id, key.text)],
+  ['behind a scheme without case', basic('ci', key.text).replace('Basic', 'bASIC')],
+  ['behind more blanks', basic('ci', key.text).replace(' ', '   ')],
+])('a key as a password is that key %s', async (_how, authorization) => {
+  expect((await principalOf(sentBy(authorization))).id).toBe(`key:${key.id}`);
+});
 
-  it('gives one principal whatever name is sent, of a browser, which other nodes know by the key', async () => {
-    const one = await principalOf(sentBy(basic('a', key.text)));
-    expect(await principalOf(sentBy(basic('b', key.text)))).toBe(one);
-    expect([one.isOfBrowser, one.proof()]).toEqual([true, { authorization: `Bearer ${key.text}` }]);
-    const other = await principalOf({ ...credentialsOf({ authorization: `Bearer ${key.text}` }), mayBeBrowser: true });
-    expect([other.id, other.isOfBrowser]).toEqual([one.id, undefined]);
-    expect(inspect(one, { depth: 9 }) + JSON.stringify(one)).not.toContain(key.text.slice(-20));
-  });
+it('a key as a password gives one principal whatever name is sent, of a browser, which other nodes know by the key', async () => {
+  const one = await principalOf(sentBy(basic('a', key.text)));
+  expect(await principalOf(sentBy(basic('b', key.text)))).toBe(one);
+  expect([one.isOfBrowser, one.proof()]).toEqual([true, { authorization: `Bearer ${key.text}` }]);
+  const other = await principalOf({ ...credentialsOf({ authorization: `Bearer ${key.text}` }), mayBeBrowser: true });
+  expect([other.id, other.isOfBrowser]).toEqual([one.id, undefined]);
+  expect(inspect(one, { depth: 9 }) + JSON.stringify(one)).not.toContain(key.text.slice(-20));
 });
 
 const encoded = (bytes: string | Uint8Array): string => `Basic ${Buffer.from(bytes).toString('base64')}`;
 const PADDED = basic('c', key.text);
 
-describe('what is no key', () => {
-  it.each([
-    ['without a password', basic(key.text, '')],
-    ['without a colon', encoded(key.text)],
-    ['as nothing', 'Basic '],
-    ['as a word', 'Basic'],
-    ['in base64 without its padding', PADDED.replace(/=+$/, '')],
-    ['in base64 with more of it', `${PADDED}=`],
-    [
-      'in base64 that has bits to spare',
-      PADDED.replace(/(.)(=+)$/, (_all, last: string, pad: string) => next(last) + pad),
-    ],
-    ['in base64 of URLs', `Basic ${Buffer.from(`\u{3ff}\u{3ff}:${key.text}`).toString('base64url')}`],
-    ['in no base64', 'Basic !!!!'],
-    ['twice', `${basic('a', key.text)}, ${basic('a', key.text)}`],
-    ['with something behind it', `${basic('a', key.text)} x`],
-    ['with a blank before it', basic('a', ` ${key.text}`)],
-    ['with a line behind it', basic('a', `${key.text}\n`)],
-    ['with a zero in the name', basic('a\0', key.text)],
-    ['in bytes that are no UTF-8', encoded(Buffer.concat([Buffer.of(0xff), Buffer.from(`:${key.text}`)]))],
-    ['at great length', basic('a'.repeat(4_000), key.text)],
-    ['as another word', basic('ci', 'swordfish')],
-    ['unknown', basic('ci', unknown.text)],
-    ['in another scheme', PADDED.replace('Basic', 'Digest')],
-  ])('is refused %s, and is not repeated', async (_how, authorization) => {
-    const told: string[] = [];
-    const authenticator = new Authenticator({ chain, onRefused: (why) => told.push(why) });
-    const failure = await (async () => authenticator.identify(sentBy(authorization)))().catch(
-      (cause: unknown) => cause,
-    );
-    if (!(failure instanceof DatabaseError)) throw new Error(`not refused: ${inspect(failure)}`);
-    expect(failure.details).toEqual({ reason: 'CredentialRefused' });
-    const said = `${told.join()} ${failure.message}`;
-    for (const secret of [key.text.slice(-16), 'swordfish', authorization.slice(6)].filter((each) => each.length > 4))
-      expect(said).not.toContain(secret);
-    expect(told).toHaveLength(1);
-  });
+it.each([
+  ['without a password', basic(key.text, '')],
+  ['without a colon', encoded(key.text)],
+  ['as nothing', 'Basic '],
+  ['as a word', 'Basic'],
+  ['in base64 without its padding', PADDED.replace(/=+$/, '')],
+  ['in base64 with more of it', `${PADDED}=`],
+  [
+    'in base64 that has bits to spare',
+    PADDED.replace(/(.)(=+)$/, (_all, last: string, pad: string) => next(last) + pad),
+  ],
+  ['in base64 of URLs', `Basic ${Buffer.from(`\u{3ff}\u{3ff}:${key.text}`).toString('base64url')}`],
+  ['in no base64', 'Basic !!!!'],
+  ['twice', `${basic('a', key.text)}, ${basic('a', key.text)}`],
+  ['with something behind it', `${basic('a', key.text)} x`],
+  ['with a blank before it', basic('a', ` ${key.text}`)],
+  ['with a line behind it', basic('a', `${key.text}\n`)],
+  ['with a zero in the name', basic('a\0', key.text)],
+  ['in bytes that are no UTF-8', encoded(Buffer.concat([Buffer.of(0xff), Buffer.from(`:${key.text}`)]))],
+  ['at great length', basic('a'.repeat(4_000), key.text)],
+  ['as another word', basic('ci', 'swordfish')],
+  ['unknown', basic('ci', unknown.text)],
+  ['in another scheme', PADDED.replace('Basic', 'Digest')],
+])('what is no key is refused %s, and is not repeated', async (_how, authorization) => {
+  const told: string[] = [];
+  const authenticator = new Authenticator({ chain, onRefused: (why) => told.push(why) });
+  const failure = await (async () => authenticator.identify(sentBy(authorization)))().catch((cause: unknown) => cause);
+  if (!(failure instanceof DatabaseError)) throw new Error(`not refused: ${inspect(failure)}`);
+  expect(failure.details).toEqual({ reason: 'CredentialRefused' });
+  const said = `${told.join()} ${failure.message}`;
+  for (const secret of [key.text.slice(-16), 'swordfish', authorization.slice(6)].filter((each) => each.length > 4))
+    expect(said).not.toContain(secret);
+  expect(told).toHaveLength(1);
+});
 
-  it('is what browsers send where none asks', async () => {
-    for (const authorization of [PADDED, basic('root', FIRST)])
-      await expect(principalOf(credentialsOf({ authorization }))).rejects.toThrow('is not valid');
-  });
+it('what is no key is what browsers send where none asks', async () => {
+  for (const authorization of [PADDED, basic('root', FIRST)])
+    await expect(principalOf(credentialsOf({ authorization }))).rejects.toThrow('is not valid');
 });
 
 it('a chain has a challenge for browsers where it takes what they send then', () => {

@@ -1,7 +1,7 @@
 // Goal: who a certificate stands for is one principal, the one of the client, whoever passes the request on; and what
 // looks like one and is not gives nobody away. Method: certificates of an authority of the test, and made-up headers.
 import { X509Certificate } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Credentials, certificateExtractor, clientCertOf, type Found } from '#auth';
 import { namesOf } from '../../../src/auth/certificate-extractor.ts';
 import { Authority, type Subject } from '../../support/certificates.ts';
@@ -37,77 +37,71 @@ function idOf(one: Found): string {
   return one.kind === 'principal' ? one.principal.id : one.kind;
 }
 
-describe('the names of a certificate', () => {
-  it('are its URIs, its names of DNS, and its common name', () => {
-    expect(namesOf(client)).toEqual(['URI=spiffe://shop/api', 'DNS=api.shop.example', 'DNS=api', 'CN=api']);
-    expect(namesOf(certificate({ cn: 'alone' }))).toEqual(['CN=alone']);
-  });
-
-  it.each(['URI:spiffe://a/b, DNS:admin', 'URI:spiffe://a/b", URI:spiffe://admin', 'URI:a\\", DNS:admin'])(
-    'one that looks like several, %j, is one',
-    (name) => {
-      expect(namesOf(certificate({ cn: 'x', names: [name] }))).toEqual([name.replace(':', '='), 'CN=x']);
-    },
-  );
-
-  it('have the grants of all rules that name them, and of none that only begin so', () => {
-    const one = found(client);
-    expect(one).toMatchObject({ principal: { id: 'certificate:URI=spiffe://shop/api', name: 'spiffe://shop/api' } });
-    const grants = one.kind === 'principal' ? one.principal.grants : [];
-    expect(grants).toEqual([
-      { role: 'writer', databases: 'shop' },
-      { role: 'reader', databases: '*' },
-    ]);
-    const near = certificate({ cn: 'api', names: ['URI:spiffe://shop/api2', 'DNS:apis'] });
-    expect(found(near)).toMatchObject({ kind: 'principal', principal: { grants: [] } });
-  });
+it('the names of a certificate are its URIs, its names of DNS, and its common name', () => {
+  expect(namesOf(client)).toEqual(['URI=spiffe://shop/api', 'DNS=api.shop.example', 'DNS=api', 'CN=api']);
+  expect(namesOf(certificate({ cn: 'alone' }))).toEqual(['CN=alone']);
 });
 
-describe('a principal by certificate', () => {
-  it('is none where a header says who asks, or there is no certificate', () => {
-    expect(found(undefined)).toEqual({ kind: 'nothing' });
-    expect(found(client, { authorization: 'Basic x' })).toEqual({ kind: 'nothing' });
-    expect(found(client, { 'x-api-key': 'x' })).toEqual({ kind: 'nothing' });
-  });
+it.each(['URI:spiffe://a/b, DNS:admin', 'URI:spiffe://a/b", URI:spiffe://admin', 'URI:a\\", DNS:admin'])(
+  'the names of a certificate one that looks like several, %j, is one',
+  (name) => {
+    expect(namesOf(certificate({ cn: 'x', names: [name] }))).toEqual([name.replace(':', '='), 'CN=x']);
+  },
+);
 
-  it('ends with its certificate', () => {
-    const short = certificate({ cn: 'short', days: [-1, 1] });
-    const one = found(short);
-    expect(one.kind === 'principal' && one.principal.holds()).toBe(true);
-    nowMs += 2 * 86_400_000;
-    expect(one.kind === 'principal' && one.principal.holds()).toBe(false);
-    expect(found(short)).toEqual({ kind: 'refused', why: 'the certificate of short has expired' });
-    nowMs = Date.now();
-  });
+it('the names of a certificate have the grants of all rules that name them, and of none that only begin so', () => {
+  const one = found(client);
+  expect(one).toMatchObject({ principal: { id: 'certificate:URI=spiffe://shop/api', name: 'spiffe://shop/api' } });
+  const grants = one.kind === 'principal' ? one.principal.grants : [];
+  expect(grants).toEqual([
+    { role: 'writer', databases: 'shop' },
+    { role: 'reader', databases: '*' },
+  ]);
+  const near = certificate({ cn: 'api', names: ['URI:spiffe://shop/api2', 'DNS:apis'] });
+  expect(found(near)).toMatchObject({ kind: 'principal', principal: { grants: [] } });
 });
 
-describe('a request that a node passes on', () => {
-  it('is of the client whose certificate it has, and never of the node', () => {
-    const passedOn = { 'client-cert': clientCertOf(client), 'x-relayed': 'node-1' };
-    expect(idOf(found(node, passedOn))).toBe('certificate:URI=spiffe://shop/api');
-    expect(found(node, { 'x-relayed': 'node-1' })).toEqual({ kind: 'nothing' });
-    const one = found(client);
-    expect(one.kind === 'principal' && one.principal.proof()).toEqual({ 'client-cert': clientCertOf(client) });
-  });
+it('a principal by certificate is none where a header says who asks, or there is no certificate', () => {
+  expect(found(undefined)).toEqual({ kind: 'nothing' });
+  expect(found(client, { authorization: 'Basic x' })).toEqual({ kind: 'nothing' });
+  expect(found(client, { 'x-api-key': 'x' })).toEqual({ kind: 'nothing' });
+});
 
-  it.each([
-    ['from a client', client, 'node-1', clientCertOf(client)],
-    ['from a node by the name of another', node, 'node-2', clientCertOf(client)],
-    ['with two certificates', node, 'node-1', [clientCertOf(client), clientCertOf(client)]],
-    ['with none in it', node, 'node-1', ':aGVsbG8=:'],
-    ['with an empty one', node, 'node-1', ''],
-  ] as const)('is refused %s', (_what, shown, relayedBy, sent) => {
-    expect(found(shown, { 'client-cert': sent, 'x-relayed': relayedBy }).kind).toBe('refused');
-  });
+it('a principal by certificate ends with its certificate', () => {
+  const short = certificate({ cn: 'short', days: [-1, 1] });
+  const one = found(short);
+  expect(one.kind === 'principal' && one.principal.holds()).toBe(true);
+  nowMs += 2 * 86_400_000;
+  expect(one.kind === 'principal' && one.principal.holds()).toBe(false);
+  expect(found(short)).toEqual({ kind: 'refused', why: 'the certificate of short has expired' });
+  nowMs = Date.now();
+});
 
-  it('does not have any number of certificates kept', () => {
-    const first = found(node, { 'client-cert': clientCertOf(client), 'x-relayed': 'node-1' });
-    for (let n = 0; n < 1_000; n++) {
-      // Another text of the same certificate.
-      found(node, { 'client-cert': `${clientCertOf(client)}${':'.repeat(n + 1)}`, 'x-relayed': 'node-1' });
-    }
-    const again = found(node, { 'client-cert': clientCertOf(client), 'x-relayed': 'node-1' });
-    expect(idOf(again)).toBe(idOf(first));
-    expect(again.kind === 'principal' && first.kind === 'principal' && again.principal === first.principal).toBe(false);
-  });
+it('a request that a node passes on is of the client whose certificate it has, and never of the node', () => {
+  const passedOn = { 'client-cert': clientCertOf(client), 'x-relayed': 'node-1' };
+  expect(idOf(found(node, passedOn))).toBe('certificate:URI=spiffe://shop/api');
+  expect(found(node, { 'x-relayed': 'node-1' })).toEqual({ kind: 'nothing' });
+  const one = found(client);
+  expect(one.kind === 'principal' && one.principal.proof()).toEqual({ 'client-cert': clientCertOf(client) });
+});
+
+it.each([
+  ['from a client', client, 'node-1', clientCertOf(client)],
+  ['from a node by the name of another', node, 'node-2', clientCertOf(client)],
+  ['with two certificates', node, 'node-1', [clientCertOf(client), clientCertOf(client)]],
+  ['with none in it', node, 'node-1', ':aGVsbG8=:'],
+  ['with an empty one', node, 'node-1', ''],
+] as const)('a request that a node passes on is refused %s', (_what, shown, relayedBy, sent) => {
+  expect(found(shown, { 'client-cert': sent, 'x-relayed': relayedBy }).kind).toBe('refused');
+});
+
+it('a request that a node passes on does not have any number of certificates kept', () => {
+  const first = found(node, { 'client-cert': clientCertOf(client), 'x-relayed': 'node-1' });
+  for (let n = 0; n < 1_000; n++) {
+    // Another text of the same certificate.
+    found(node, { 'client-cert': `${clientCertOf(client)}${':'.repeat(n + 1)}`, 'x-relayed': 'node-1' });
+  }
+  const again = found(node, { 'client-cert': clientCertOf(client), 'x-relayed': 'node-1' });
+  expect(idOf(again)).toBe(idOf(first));
+  expect(again.kind === 'principal' && first.kind === 'principal' && again.principal === first.principal).toBe(false);
 });

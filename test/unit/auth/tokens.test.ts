@@ -16,32 +16,28 @@ function grantsIn(claims: object, rolesClaim = 'roles', grantsOfRoles = RULES.gr
   return identity.kind === 'refused' ? identity.why : identity.grants.map(formatGrant).join(' ');
 }
 
-describe('the roles of a token', () => {
-  it.each([
-    [{ roles: ['reader:shop-*', 'admin'] }, 'roles', 'reader:shop-* admin'],
-    [{ roles: 'reader:shop writer:bank' }, 'roles', 'reader:shop writer:bank'],
-    [{ roles: ['reader', 'reader', 'offline_access', 'READER', 'reader:UP', 7, null, ['admin']] }, 'roles', 'reader'],
-    [{}, 'roles', ''],
-    [{ roles: { admin: true } }, 'roles', ''],
-    [{ roles: true }, 'roles', ''],
-    [{ 'https://shop.example/roles': ['reader'] }, 'https://shop.example/roles', 'reader'],
-    [{ realm_access: { roles: ['writer'] } }, 'realm_access.roles', 'writer'],
-    [{ 'realm_access.roles': ['reader'], realm_access: { roles: ['admin'] } }, 'realm_access.roles', 'reader'],
-    [{ realm_access: 'admin' }, 'realm_access.roles', ''],
-    [{ roles: ['admin'] }, '__proto__.roles', ''],
-    [{ roles: ['admin'] }, 'constructor', ''],
-  ])('%j by %s are %j', (claims, rolesClaim, expected) => {
-    expect(grantsIn(claims, rolesClaim)).toBe(expected);
-  });
+it.each([
+  [{ roles: ['reader:shop-*', 'admin'] }, 'roles', 'reader:shop-* admin'],
+  [{ roles: 'reader:shop writer:bank' }, 'roles', 'reader:shop writer:bank'],
+  [{ roles: ['reader', 'reader', 'offline_access', 'READER', 'reader:UP', 7, null, ['admin']] }, 'roles', 'reader'],
+  [{}, 'roles', ''],
+  [{ roles: { admin: true } }, 'roles', ''],
+  [{ roles: true }, 'roles', ''],
+  [{ 'https://shop.example/roles': ['reader'] }, 'https://shop.example/roles', 'reader'],
+  [{ realm_access: { roles: ['writer'] } }, 'realm_access.roles', 'writer'],
+  [{ 'realm_access.roles': ['reader'], realm_access: { roles: ['admin'] } }, 'realm_access.roles', 'reader'],
+  [{ realm_access: 'admin' }, 'realm_access.roles', ''],
+  [{ roles: ['admin'] }, '__proto__.roles', ''],
+  [{ roles: ['admin'] }, 'constructor', ''],
+])('the roles of a token %j by %s are %j', (claims, rolesClaim, expected) => {
+  expect(grantsIn(claims, rolesClaim)).toBe(expected);
+});
 
-  it('are what a file says of them, and nothing else then', () => {
-    const read = readGrantsFile('{"clerks": ["writer:shop-*", "reader"], "reader": [], "__proto__": ["admin"]}');
-    if (read.kind !== 'ok') throw new Error(read.reason);
-    expect(grantsIn({ roles: ['clerks', 'admin', 'reader'] }, 'roles', read.value as never)).toBe(
-      'writer:shop-* reader',
-    );
-    expect(grantsIn({ roles: ['toString', '__proto__'] }, 'roles', read.value as never)).toBe('admin');
-  });
+it('the roles of a token are what a file says of them, and nothing else then', () => {
+  const read = readGrantsFile('{"clerks": ["writer:shop-*", "reader"], "reader": [], "__proto__": ["admin"]}');
+  if (read.kind !== 'ok') throw new Error(read.reason);
+  expect(grantsIn({ roles: ['clerks', 'admin', 'reader'] }, 'roles', read.value as never)).toBe('writer:shop-* reader');
+  expect(grantsIn({ roles: ['toString', '__proto__'] }, 'roles', read.value as never)).toBe('admin');
 });
 
 test.each([

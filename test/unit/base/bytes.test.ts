@@ -2,7 +2,7 @@
 // Method: properties against a second opinion: BigInt varints, Buffer, zlib, node:crypto.
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ByteReader, ByteWriter, crc32, giveBack, parseHex, toHex, uuidv7, uuidv7TimeMs, varintLength } from '#base';
 
 const bytes = fc.uint8Array({ maxLength: 200 });
@@ -22,66 +22,64 @@ function slowVarint(value: number): number[] {
   return [...out, Number(rest)];
 }
 
-describe('ByteWriter and ByteReader (B3)', () => {
-  it('write and read varints as protobuf does', () => {
-    fc.assert(
-      fc.property(u53, (value) => {
-        const writer = new ByteWriter(1);
-        writer.varint(value);
-        expect(varintLength(value)).toBe(writer.length);
-        expect([...writer.view()]).toEqual(slowVarint(value));
-        const reader = new ByteReader(writer.take());
-        expect([reader.varint(), reader.left, reader.failed]).toEqual([value, 0, false]);
-      }),
-    );
-  });
+it('ByteWriter and ByteReader (B3) write and read varints as protobuf does', () => {
+  fc.assert(
+    fc.property(u53, (value) => {
+      const writer = new ByteWriter(1);
+      writer.varint(value);
+      expect(varintLength(value)).toBe(writer.length);
+      expect([...writer.view()]).toEqual(slowVarint(value));
+      const reader = new ByteReader(writer.take());
+      expect([reader.varint(), reader.left, reader.failed]).toEqual([value, 0, false]);
+    }),
+  );
+});
 
-  it('read back everything they wrote, in order', () => {
-    const step = fc.oneof(
-      fc.record({ kind: fc.constantFrom('varint', 'u64be', 'u64le'), value: u53 }),
-      fc.record({ kind: fc.constantFrom('u32be', 'u32le'), value: fc.nat(0xffffffff) }),
-      fc.record({ kind: fc.constant('u16be'), value: fc.nat(0xffff) }),
-      fc.record({ kind: fc.constant('u8'), value: fc.nat(0xff) }),
-      fc.record({ kind: fc.constant('zigzag'), value: fc.integer({ min: -(2 ** 50), max: 2 ** 50 }) }),
-    );
-    fc.assert(
-      fc.property(fc.array(step), bytes, fc.string({ unit: 'binary' }), (steps, part, text) => {
-        const writer = new ByteWriter(1);
-        for (const { kind, value } of steps) (writer as unknown as Record<string, (n: number) => void>)[kind]?.(value);
-        writer.bytes(part);
-        writer.slice(part, 0, part.length);
-        const textBytes = writer.utf8(text);
-        const reader = new ByteReader(writer.take());
-        expect(writer.length).toBe(0);
-        for (const { kind, value } of steps) {
-          expect((reader as unknown as Record<string, () => number>)[kind]?.()).toBe(value);
-        }
-        expect(reader.bytes(part.length)).toEqual(part);
-        expect(reader.bytes(part.length)).toEqual(part);
-        expect(reader.utf8(textBytes)).toBe(text);
-        expect([reader.left, reader.failed]).toEqual([0, false]);
-      }),
-    );
-  });
+it('ByteWriter and ByteReader (B3) read back everything they wrote, in order', () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constantFrom('varint', 'u64be', 'u64le'), value: u53 }),
+    fc.record({ kind: fc.constantFrom('u32be', 'u32le'), value: fc.nat(0xffffffff) }),
+    fc.record({ kind: fc.constant('u16be'), value: fc.nat(0xffff) }),
+    fc.record({ kind: fc.constant('u8'), value: fc.nat(0xff) }),
+    fc.record({ kind: fc.constant('zigzag'), value: fc.integer({ min: -(2 ** 50), max: 2 ** 50 }) }),
+  );
+  fc.assert(
+    fc.property(fc.array(step), bytes, fc.string({ unit: 'binary' }), (steps, part, text) => {
+      const writer = new ByteWriter(1);
+      for (const { kind, value } of steps) (writer as unknown as Record<string, (n: number) => void>)[kind]?.(value);
+      writer.bytes(part);
+      writer.slice(part, 0, part.length);
+      const textBytes = writer.utf8(text);
+      const reader = new ByteReader(writer.take());
+      expect(writer.length).toBe(0);
+      for (const { kind, value } of steps) {
+        expect((reader as unknown as Record<string, () => number>)[kind]?.()).toBe(value);
+      }
+      expect(reader.bytes(part.length)).toEqual(part);
+      expect(reader.bytes(part.length)).toEqual(part);
+      expect(reader.utf8(textBytes)).toBe(text);
+      expect([reader.left, reader.failed]).toEqual([0, false]);
+    }),
+  );
+});
 
-  it.each([
-    ['a varint without an end', [0x80, 0x80], (r: ByteReader) => r.varint()],
-    ['a varint of 11 bytes', Array<number>(11).fill(0x80), (r: ByteReader) => r.varint()],
-    ['a varint above 2^53 - 1', [...Array<number>(7).fill(0xff), 0x7f], (r: ByteReader) => r.varint()],
-    ['a u64 above 2^53 - 1', Array<number>(8).fill(0xff), (r: ByteReader) => r.u64be()],
-    ['a u32 of 3 bytes', [1, 2, 3], (r: ByteReader) => r.u32le()],
-    ['bytes past the end', [1, 2, 3], (r: ByteReader) => r.bytes(4).length],
-    ['a negative count of bytes', [1, 2, 3], (r: ByteReader) => r.bytes(-1).length],
-    ['text that is not UTF-8', [0xc3, 0x28], (r: ByteReader) => r.utf8(2).length],
-    ['a skip past the end', [1], (r: ByteReader) => r.skip(2)],
-  ])('fail and stay failed at %s', (_name, input, read) => {
-    const reader = new ByteReader(Uint8Array.from(input));
-    read(reader);
-    expect(reader.failed).toBe(true);
-    reader.at = 0;
-    reader.u8();
-    expect(reader.failed).toBe(true);
-  });
+it.each([
+  ['a varint without an end', [0x80, 0x80], (r: ByteReader) => r.varint()],
+  ['a varint of 11 bytes', Array<number>(11).fill(0x80), (r: ByteReader) => r.varint()],
+  ['a varint above 2^53 - 1', [...Array<number>(7).fill(0xff), 0x7f], (r: ByteReader) => r.varint()],
+  ['a u64 above 2^53 - 1', Array<number>(8).fill(0xff), (r: ByteReader) => r.u64be()],
+  ['a u32 of 3 bytes', [1, 2, 3], (r: ByteReader) => r.u32le()],
+  ['bytes past the end', [1, 2, 3], (r: ByteReader) => r.bytes(4).length],
+  ['a negative count of bytes', [1, 2, 3], (r: ByteReader) => r.bytes(-1).length],
+  ['text that is not UTF-8', [0xc3, 0x28], (r: ByteReader) => r.utf8(2).length],
+  ['a skip past the end', [1], (r: ByteReader) => r.skip(2)],
+])('ByteWriter and ByteReader (B3) fail and stay failed at %s', (_name, input, read) => {
+  const reader = new ByteReader(Uint8Array.from(input));
+  read(reader);
+  expect(reader.failed).toBe(true);
+  reader.at = 0;
+  reader.u8();
+  expect(reader.failed).toBe(true);
 });
 
 it('crc32 equals zlib for any bytes, whole or in parts', () => {
@@ -117,20 +115,18 @@ it('UUIDs of version 7 carry their time and their version', () => {
   );
 });
 
-describe('giveBack', () => {
-  it('empties an array that has its buffer for itself, or all but a frame of it', () => {
-    const own = new Uint8Array(5000);
-    giveBack(own);
-    const framed = new Uint8Array(5005);
-    giveBack(framed.subarray(5), 5);
-    expect([own.length, framed.length]).toEqual([0, 0]);
-  });
+it('giveBack empties an array that has its buffer for itself, or all but a frame of it', () => {
+  const own = new Uint8Array(5000);
+  giveBack(own);
+  const framed = new Uint8Array(5005);
+  giveBack(framed.subarray(5), 5);
+  expect([own.length, framed.length]).toEqual([0, 0]);
+});
 
-  it('leaves small arrays alone, and those whose buffer holds more', () => {
-    const small = new Uint8Array(4000);
-    const part = new Uint8Array(10_000).subarray(0, 5000);
-    giveBack(small);
-    giveBack(part, 4999);
-    expect([small.length, part.length]).toEqual([4000, 5000]);
-  });
+it('giveBack leaves small arrays alone, and those whose buffer holds more', () => {
+  const small = new Uint8Array(4000);
+  const part = new Uint8Array(10_000).subarray(0, 5000);
+  giveBack(small);
+  giveBack(part, 4999);
+  expect([small.length, part.length]).toEqual([4000, 5000]);
 });

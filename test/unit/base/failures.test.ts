@@ -1,29 +1,27 @@
 // Goal: the three kinds of failure stay apart and carry what their reader needs. Method: examples of each.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { assert, BrokenInvariant, DatabaseError } from '#base';
 
-describe('assert', () => {
-  it('passes and narrows when the claim holds', () => {
-    const found: number | undefined = [1, 2].at(0);
-    assert(found !== undefined, 'There is a first number');
-    expect(found.toFixed(1)).toBe('1.0');
-  });
+it('assert passes and narrows when the claim holds', () => {
+  const found: number | undefined = [1, 2].at(0);
+  assert(found !== undefined, 'There is a first number');
+  expect(found.toFixed(1)).toBe('1.0');
+});
 
-  it.each([
-    [7, '7'],
-    ['a"b', '"a\\"b"'],
-    [10n, '10'],
-    [null, 'null'],
-    [{ at: 3n }, '{"at":"3"}'],
-  ])('throws with the offending value %o when the claim is broken', (value, text) => {
-    expect(() => assert(false, 'A term never goes back', value)).toThrow(
-      new BrokenInvariant(`A term never goes back; found ${text}`),
-    );
-  });
+it.each([
+  [7, '7'],
+  ['a"b', '"a\\"b"'],
+  [10n, '10'],
+  [null, 'null'],
+  [{ at: 3n }, '{"at":"3"}'],
+])('assert throws with the offending value %o when the claim is broken', (value, text) => {
+  expect(() => assert(false, 'A term never goes back', value)).toThrow(
+    new BrokenInvariant(`A term never goes back; found ${text}`),
+  );
+});
 
-  it('names only the claim when no value is given', () => {
-    expect(() => assert(false, 'A term never goes back')).toThrow(new BrokenInvariant('A term never goes back'));
-  });
+it('assert names only the claim when no value is given', () => {
+  expect(() => assert(false, 'A term never goes back')).toThrow(new BrokenInvariant('A term never goes back'));
 });
 
 it('DatabaseError (B2) carries code, message, details and cause', () => {

@@ -29,57 +29,55 @@ function written(write: (writer: ByteWriter) => void): Uint8Array {
   return writer.take();
 }
 
-describe('protobuf fields', () => {
-  it.each([
-    ['a varint field', '080a', (w: ByteWriter) => writeVarintField(w, 1, 10)],
-    ['a varint field above 15', '80010a', (w: ByteWriter) => writeVarintField(w, 16, 10)],
-    ['-1', '08ffffffffffffffffff01', (w: ByteWriter) => writeSignedField(w, 1, -1)],
-    ['300 as a signed field', '08ac02', (w: ByteWriter) => writeSignedField(w, 1, 300)],
-    ['text', '0a03c3a962', (w: ByteWriter) => writeTextField(w, 1, 'éb')],
-    ['bytes', '7a0101', (w: ByteWriter) => writeBytesField(w, 15, bytes('01'))],
-    ['an empty message', '3200', (w: ByteWriter) => w.endLength(beginMessage(w, 6))],
-  ] as const)('write %s', (_what, hex, write) => {
-    expect(toHex(written(write))).toBe(hex);
-  });
+it.each([
+  ['a varint field', '080a', (w: ByteWriter) => writeVarintField(w, 1, 10)],
+  ['a varint field above 15', '80010a', (w: ByteWriter) => writeVarintField(w, 16, 10)],
+  ['-1', '08ffffffffffffffffff01', (w: ByteWriter) => writeSignedField(w, 1, -1)],
+  ['300 as a signed field', '08ac02', (w: ByteWriter) => writeSignedField(w, 1, 300)],
+  ['text', '0a03c3a962', (w: ByteWriter) => writeTextField(w, 1, 'éb')],
+  ['bytes', '7a0101', (w: ByteWriter) => writeBytesField(w, 15, bytes('01'))],
+  ['an empty message', '3200', (w: ByteWriter) => w.endLength(beginMessage(w, 6))],
+] as const)('protobuf fields write %s', (_what, hex, write) => {
+  expect(toHex(written(write))).toBe(hex);
+});
 
-  it('move a message when its length needs more than one byte', () => {
-    const message = written((writer) => {
-      const outer = beginMessage(writer, 1);
-      const inner = beginMessage(writer, 2);
-      writer.bytes(new Uint8Array(200).fill(7));
-      writer.endLength(inner);
-      writer.endLength(outer);
-    });
-    expect(toHex(message.subarray(0, 6))).toBe('0acb0112c801');
-    expect(message.subarray(6)).toEqual(new Uint8Array(200).fill(7));
+it('protobuf fields move a message when its length needs more than one byte', () => {
+  const message = written((writer) => {
+    const outer = beginMessage(writer, 1);
+    const inner = beginMessage(writer, 2);
+    writer.bytes(new Uint8Array(200).fill(7));
+    writer.endLength(inner);
+    writer.endLength(outer);
   });
+  expect(toHex(message.subarray(0, 6))).toBe('0acb0112c801');
+  expect(message.subarray(6)).toEqual(new Uint8Array(200).fill(7));
+});
 
-  it('are read back, whatever they hold', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary', maxLength: 300 }),
-        fc.maxSafeNat(),
-        fc.maxSafeInteger(),
-        (text, unsigned, signed) => {
-          const message = written((writer) => {
-            writeTextField(writer, 1, text);
-            writeVarintField(writer, 2, unsigned);
-            writeSignedField(writer, 3, signed);
-            writeTag(writer, 4, WIRE_FIXED64);
-            writer.u64le(unsigned);
-          });
-          const reader = new ProtoReader(message);
-          expect(reader.tag()).toBe(8 + WIRE_BYTES);
-          const start = reader.lengthDelimited();
-          expect(decodeUtf8(message, start, reader.at)).toBe(text);
-          expect([reader.tag(), reader.varint()]).toEqual([16 + WIRE_VARINT, unsigned]);
-          expect([reader.tag(), reader.signedVarint()]).toEqual([24 + WIRE_VARINT, signed]);
-          expect([reader.tag(), reader.fixed64()]).toEqual([32 + WIRE_FIXED64, unsigned]);
-          expect([reader.done, reader.failed, reader.overlong]).toEqual([true, false, false]);
-        },
-      ),
-    );
-  });
+it('protobuf fields are read back, whatever they hold', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'binary', maxLength: 300 }),
+      fc.maxSafeNat(),
+      fc.maxSafeInteger(),
+      (text, unsigned, signed) => {
+        const message = written((writer) => {
+          writeTextField(writer, 1, text);
+          writeVarintField(writer, 2, unsigned);
+          writeSignedField(writer, 3, signed);
+          writeTag(writer, 4, WIRE_FIXED64);
+          writer.u64le(unsigned);
+        });
+        const reader = new ProtoReader(message);
+        expect(reader.tag()).toBe(8 + WIRE_BYTES);
+        const start = reader.lengthDelimited();
+        expect(decodeUtf8(message, start, reader.at)).toBe(text);
+        expect([reader.tag(), reader.varint()]).toEqual([16 + WIRE_VARINT, unsigned]);
+        expect([reader.tag(), reader.signedVarint()]).toEqual([24 + WIRE_VARINT, signed]);
+        expect([reader.tag(), reader.fixed64()]).toEqual([32 + WIRE_FIXED64, unsigned]);
+        expect([reader.done, reader.failed, reader.overlong]).toEqual([true, false, false]);
+      },
+    ),
+  );
 });
 
 describe('ProtoReader (B3)', () => {

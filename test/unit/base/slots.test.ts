@@ -1,57 +1,55 @@
 // Goal: what is in flight is found by its number, and by no number that was its place's before or will be after.
 // Method: cases of use, and random schedules against a Map.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Slots } from '#base';
 import { runs } from '../../support/runs.ts';
 
-describe('Slots', () => {
-  it('uses a place again under another number', () => {
-    const slots = new Slots<string>();
-    const first = slots.add('first');
-    slots.remove(first);
-    const second = slots.add('second');
-    expect(second).not.toBe(first);
-    expect(second % 2 ** 20).toBe(first % 2 ** 20);
-    expect([slots.get(first), slots.get(second)]).toEqual([undefined, 'second']);
-  });
+it('Slots uses a place again under another number', () => {
+  const slots = new Slots<string>();
+  const first = slots.add('first');
+  slots.remove(first);
+  const second = slots.add('second');
+  expect(second).not.toBe(first);
+  expect(second % 2 ** 20).toBe(first % 2 ** 20);
+  expect([slots.get(first), slots.get(second)]).toEqual([undefined, 'second']);
+});
 
-  it.each([Number.NaN, -1, 0.5, 2 ** 20, Number.POSITIVE_INFINITY])('has nothing under %d', (number) => {
-    const slots = new Slots<string>();
-    slots.add('one');
-    expect([slots.get(number), slots.remove(number), slots.size]).toEqual([undefined, undefined, 1]);
-  });
+it.each([Number.NaN, -1, 0.5, 2 ** 20, Number.POSITIVE_INFINITY])('Slots has nothing under %d', (number) => {
+  const slots = new Slots<string>();
+  slots.add('one');
+  expect([slots.get(number), slots.remove(number), slots.size]).toEqual([undefined, undefined, 1]);
+});
 
-  it('holds what a Map holds, after any additions and removals', () => {
-    const step = fc.oneof(
-      fc.constant<'add'>('add'),
-      fc.nat({ max: 30 }).map((pick) => ({ pick })),
-    );
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-        const slots = new Slots<object>();
-        const model = new Map<number, object>();
-        const given: number[] = [];
-        const taken = steps.map((what) => {
-          if (what === 'add') {
-            const value = {};
-            const number = slots.add(value);
-            given.push(number);
-            model.set(number, value);
-            return { actual: value, expected: value };
-          }
-          const number = given[what.pick % Math.max(given.length, 1)] ?? 0;
-          const expected = model.get(number);
-          model.delete(number);
-          return { actual: slots.remove(number), expected };
-        });
-        expect(new Set(given).size).toBe(given.length);
-        for (const { actual, expected } of taken) expect(actual).toBe(expected);
-        expect(slots.size).toBe(model.size);
-        expect(new Set(slots.values())).toEqual(new Set(model.values()));
-        for (const number of given) expect(slots.get(number)).toBe(model.get(number));
-      }),
-      { numRuns: runs(200) },
-    );
-  });
+it('Slots holds what a Map holds, after any additions and removals', () => {
+  const step = fc.oneof(
+    fc.constant<'add'>('add'),
+    fc.nat({ max: 30 }).map((pick) => ({ pick })),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const slots = new Slots<object>();
+      const model = new Map<number, object>();
+      const given: number[] = [];
+      const taken = steps.map((what) => {
+        if (what === 'add') {
+          const value = {};
+          const number = slots.add(value);
+          given.push(number);
+          model.set(number, value);
+          return { actual: value, expected: value };
+        }
+        const number = given[what.pick % Math.max(given.length, 1)] ?? 0;
+        const expected = model.get(number);
+        model.delete(number);
+        return { actual: slots.remove(number), expected };
+      });
+      expect(new Set(given).size).toBe(given.length);
+      for (const { actual, expected } of taken) expect(actual).toBe(expected);
+      expect(slots.size).toBe(model.size);
+      expect(new Set(slots.values())).toEqual(new Set(model.values()));
+      for (const number of given) expect(slots.get(number)).toBe(model.get(number));
+    }),
+    { numRuns: runs(200) },
+  );
 });

@@ -1,6 +1,6 @@
 // Goal: a node that is alone knows the latest revision without its core, never less than anybody was told, and asks its
 // core again as soon as there may be another node (C32). Method: a front that hears nothing of its core meanwhile.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, LEVELS } from '#base';
 import { settle } from '../../support/cluster/core-world.ts';
 import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
@@ -48,29 +48,27 @@ async function register({ world, member }: Started, store: number): Promise<unkn
   return world.answer(member.core.register(registration, store === member.node));
 }
 
-describe('latest at a node that is alone (C32)', () => {
-  it('is known without the core', async () => {
-    expect(await whileStalled(await asked(1))).toBe(1);
-  });
+it('latest at a node that is alone (C32) is known without the core', async () => {
+  expect(await whileStalled(await asked(1))).toBe(1);
+});
 
-  it('is not behind what was answered, and waits for its rows', async () => {
-    const { world, member, group } = await asked(1);
-    const gate = Promise.withResolvers<void>();
-    member.kv.gate = gate.promise;
-    expect(await world.answer(member.transact(group, 'y'))).toMatchObject({ kind: 'committed', revision: 2 });
-    let found: number | undefined;
-    const read = member.front.latest(group).then((revision) => (found = revision));
-    await settle();
-    expect(found).toBeUndefined();
-    gate.resolve();
-    expect(await world.answer(read)).toBe(2);
-  });
+it('latest at a node that is alone (C32) is not behind what was answered, and waits for its rows', async () => {
+  const { world, member, group } = await asked(1);
+  const gate = Promise.withResolvers<void>();
+  member.kv.gate = gate.promise;
+  expect(await world.answer(member.transact(group, 'y'))).toMatchObject({ kind: 'committed', revision: 2 });
+  let found: number | undefined;
+  const read = member.front.latest(group).then((revision) => (found = revision));
+  await settle();
+  expect(found).toBeUndefined();
+  gate.resolve();
+  expect(await world.answer(read)).toBe(2);
+});
 
-  it('is asked of the core from the moment in which another node is registered', async () => {
-    const all = await asked(1);
-    await register(all, 1);
-    expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([true, 1]);
-    await register(all, 2);
-    expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([false, undefined]);
-  });
+it('latest at a node that is alone (C32) is asked of the core from the moment in which another node is registered', async () => {
+  const all = await asked(1);
+  await register(all, 1);
+  expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([true, 1]);
+  await register(all, 2);
+  expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([false, undefined]);
 });

@@ -2,7 +2,7 @@
 // other end does (W19). Method: stopProcess with an exit that only counts.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { DatabaseError } from '#base';
 import { EXIT_FATAL, type Isolate, stopProcess } from '#cluster';
 import { silentLogger } from '#observability';
@@ -28,23 +28,21 @@ function noteAfter(isolate: Isolate, failure: unknown, logger = silentLogger): s
 
 afterEach(() => vi.restoreAllMocks());
 
-describe('the end of a process', () => {
-  it('leaves a note on a row that a read found corrupt, and on a table that the scrub found damaged', () => {
-    expect(noteAfter('front', CORRUPT)).toContain('The row with key 0102 is corrupt');
-    expect(noteAfter('core', unpackFailure(packFailure(CORRUPT)))).toContain('is corrupt');
-    const details = { reason: 'StoreDamaged' };
-    const said = new DatabaseError('internal', 'Rows could not be read: Corruption: a key', { details });
-    expect(noteAfter('core', unpackFailure(packFailure(said)))).toContain('Corruption: a key');
-    expect(noteAfter('scrub', new StorageFailure('corrupt', '7.ldb is damaged', { path: '7.ldb' }))).toContain(
-      '7.ldb is damaged',
-    );
-  });
+it('the end of a process leaves a note on a row that a read found corrupt, and on a table that the scrub found damaged', () => {
+  expect(noteAfter('front', CORRUPT)).toContain('The row with key 0102 is corrupt');
+  expect(noteAfter('core', unpackFailure(packFailure(CORRUPT)))).toContain('is corrupt');
+  const details = { reason: 'StoreDamaged' };
+  const said = new DatabaseError('internal', 'Rows could not be read: Corruption: a key', { details });
+  expect(noteAfter('core', unpackFailure(packFailure(said)))).toContain('Corruption: a key');
+  expect(noteAfter('scrub', new StorageFailure('corrupt', '7.ldb is damaged', { path: '7.ldb' }))).toContain(
+    '7.ldb is damaged',
+  );
+});
 
-  it('leaves none on anything else', () => {
-    expect(noteAfter('front', new DatabaseError('internal', 'a bug'))).toBeUndefined();
-    expect(
-      noteAfter('core', new StorageFailure('unwritten', 'the log could not be written', { path: '1.wal' })),
-    ).toBeUndefined();
-    expect(noteAfter('scrub', new TypeError('a bug'))).toBeUndefined();
-  });
+it('the end of a process leaves none on anything else', () => {
+  expect(noteAfter('front', new DatabaseError('internal', 'a bug'))).toBeUndefined();
+  expect(
+    noteAfter('core', new StorageFailure('unwritten', 'the log could not be written', { path: '1.wal' })),
+  ).toBeUndefined();
+  expect(noteAfter('scrub', new TypeError('a bug'))).toBeUndefined();
 });

@@ -26,92 +26,87 @@ async function trashRows(kv: KvReader): Promise<number> {
   return rows.length;
 }
 
-describe('a database', () => {
-  it('is in the mirror of the catalog before its creation is answered (C6)', async () => {
-    const world = await started();
-    const changes: string[] = [];
-    world.node.catalog.onChange((change) => {
-      if ('binding' in change) changes.push(`${change.kind} ${change.binding.name}`);
-    });
-    const outcome = await world.node.createDatabase('shop');
-    expect(world.node.catalog.lookup('shop')).toEqual(outcome.binding);
-    expect(outcome).toMatchObject({ kind: 'created', binding: { name: 'shop', group: 1, createdAtMs: world.nowMs } });
-    await world.node.deleteDatabase('shop');
-    expect(world.node.catalog.lookup('shop')).toBeUndefined();
-    expect(changes).toEqual(['created shop', 'deleted shop']);
+it('a database is in the mirror of the catalog before its creation is answered (C6)', async () => {
+  const world = await started();
+  const changes: string[] = [];
+  world.node.catalog.onChange((change) => {
+    if ('binding' in change) changes.push(`${change.kind} ${change.binding.name}`);
   });
-
-  it.each([
-    ['before 1970', -1, 'ClockBeforeEpoch'],
-    ['after the year 9999', Date.UTC(10_000, 0), 'ClockAfterYear9999'],
-  ])('is not created while the clock says that it is %s', async (...[, wrongMs, reason]) => {
-    const world = await started();
-    const { nowMs } = world;
-    world.nowMs = wrongMs;
-    await expect(world.node.createDatabase('shop')).rejects.toMatchObject({ code: 'unavailable', details: { reason } });
-    world.nowMs = nowMs;
-    expect(await world.node.createDatabase('shop')).toMatchObject({ kind: 'created' });
-  });
-
-  it('answers those who wait for it that it is gone when it is deleted (C4)', async () => {
-    const world = await started();
-    const group = await world.create('shop');
-    await world.transact(group, 'one');
-    await world.readable(group);
-    const heard: (number | undefined)[] = [];
-    world.node.onApplied(group, (revision) => heard.push(revision));
-    const waiting = world.node.waitFor(
-      group,
-      ((await world.node.latest(group)) + 5) as never,
-      new AbortController().signal,
-    );
-    world.log.isAutomatic = false;
-    const deleted = world.node.deleteDatabase('shop');
-    await settle();
-    const write = world.transact(group, 'two').catch((error: unknown) => error);
-    await settle();
-    world.log.sync();
-    await deleted;
-    expect(await waiting).toBe('gone');
-    expect(heard).toEqual([undefined]);
-    expect(await write).toMatchObject({ code: 'not_found', details: { reason: 'DatabaseNotFound' } });
-    expect(await world.node.waitFor(group, 1 as never, new AbortController().signal)).toBe('gone');
-    await expect(world.node.latest(group)).rejects.toMatchObject({ code: 'not_found' });
-  });
+  const outcome = await world.node.createDatabase('shop');
+  expect(world.node.catalog.lookup('shop')).toEqual(outcome.binding);
+  expect(outcome).toMatchObject({ kind: 'created', binding: { name: 'shop', group: 1, createdAtMs: world.nowMs } });
+  await world.node.deleteDatabase('shop');
+  expect(world.node.catalog.lookup('shop')).toBeUndefined();
+  expect(changes).toEqual(['created shop', 'deleted shop']);
 });
 
-describe('the trash (C8)', () => {
-  it('clears a deleted database and forgets its mark', async () => {
-    const world = await started({ trashSliceRows: 3 });
-    const [one, two] = [await world.create('one'), await world.create('two')];
-    for (let at = 0; at < 10; at += 1)
-      await Promise.all([world.transact(one, `a${at}`), world.transact(two, `b${at}`)]);
-    const [before, others] = [await rowsOf(world.kv, one), await rowsOf(world.kv, two)];
-    await world.node.deleteDatabase('one');
-    world.pass(9999);
-    await settle();
-    // Reads that were under way still find what they look for.
-    expect([await rowsOf(world.kv, one), await trashRows(world.kv)]).toEqual([before, 1]);
-    world.pass(1);
-    await settle();
-    expect([await rowsOf(world.kv, one), await rowsOf(world.kv, two)]).toEqual([0, others]);
-    expect(await trashRows(world.kv)).toBe(0);
-    expect(world.log.recover().tombstones).toEqual(new Set([one]));
-  });
+it.each([
+  ['before 1970', -1, 'ClockBeforeEpoch'],
+  ['after the year 9999', Date.UTC(10_000, 0), 'ClockAfterYear9999'],
+])('a database is not created while the clock says that it is %s', async (...[, wrongMs, reason]) => {
+  const world = await started();
+  const { nowMs } = world;
+  world.nowMs = wrongMs;
+  await expect(world.node.createDatabase('shop')).rejects.toMatchObject({ code: 'unavailable', details: { reason } });
+  world.nowMs = nowMs;
+  expect(await world.node.createDatabase('shop')).toMatchObject({ kind: 'created' });
+});
 
-  it('keeps the mark until the deletions are durable', async () => {
-    const world = await started({ trashSliceRows: 3 });
-    const group = await world.create('shop');
-    for (let at = 0; at < 10; at += 1) await world.transact(group, `a${at}`);
-    world.pass(1000);
-    await settle();
-    await world.node.deleteDatabase('shop');
-    world.pass(10_000);
-    await settle();
-    // Only the removal of the mark may be lost now.
-    expect(world.kv.unsyncedCount).toBeLessThanOrEqual(1);
-    expect(await rowsOf(await world.kv.crash(() => false), group)).toBe(0);
-  });
+it('a database answers those who wait for it that it is gone when it is deleted (C4)', async () => {
+  const world = await started();
+  const group = await world.create('shop');
+  await world.transact(group, 'one');
+  await world.readable(group);
+  const heard: (number | undefined)[] = [];
+  world.node.onApplied(group, (revision) => heard.push(revision));
+  const waiting = world.node.waitFor(
+    group,
+    ((await world.node.latest(group)) + 5) as never,
+    new AbortController().signal,
+  );
+  world.log.isAutomatic = false;
+  const deleted = world.node.deleteDatabase('shop');
+  await settle();
+  const write = world.transact(group, 'two').catch((error: unknown) => error);
+  await settle();
+  world.log.sync();
+  await deleted;
+  expect(await waiting).toBe('gone');
+  expect(heard).toEqual([undefined]);
+  expect(await write).toMatchObject({ code: 'not_found', details: { reason: 'DatabaseNotFound' } });
+  expect(await world.node.waitFor(group, 1 as never, new AbortController().signal)).toBe('gone');
+  await expect(world.node.latest(group)).rejects.toMatchObject({ code: 'not_found' });
+});
+
+it('the trash (C8) clears a deleted database and forgets its mark', async () => {
+  const world = await started({ trashSliceRows: 3 });
+  const [one, two] = [await world.create('one'), await world.create('two')];
+  for (let at = 0; at < 10; at += 1) await Promise.all([world.transact(one, `a${at}`), world.transact(two, `b${at}`)]);
+  const [before, others] = [await rowsOf(world.kv, one), await rowsOf(world.kv, two)];
+  await world.node.deleteDatabase('one');
+  world.pass(9999);
+  await settle();
+  // Reads that were under way still find what they look for.
+  expect([await rowsOf(world.kv, one), await trashRows(world.kv)]).toEqual([before, 1]);
+  world.pass(1);
+  await settle();
+  expect([await rowsOf(world.kv, one), await rowsOf(world.kv, two)]).toEqual([0, others]);
+  expect(await trashRows(world.kv)).toBe(0);
+  expect(world.log.recover().tombstones).toEqual(new Set([one]));
+});
+
+it('the trash (C8) keeps the mark until the deletions are durable', async () => {
+  const world = await started({ trashSliceRows: 3 });
+  const group = await world.create('shop');
+  for (let at = 0; at < 10; at += 1) await world.transact(group, `a${at}`);
+  world.pass(1000);
+  await settle();
+  await world.node.deleteDatabase('shop');
+  world.pass(10_000);
+  await settle();
+  // Only the removal of the mark may be lost now.
+  expect(world.kv.unsyncedCount).toBeLessThanOrEqual(1);
+  expect(await rowsOf(await world.kv.crash(() => false), group)).toBe(0);
 });
 
 describe('many databases', () => {

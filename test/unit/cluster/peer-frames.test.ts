@@ -94,27 +94,25 @@ it('a term above 2^52 makes a message malformed: there would soon be none behind
   expect(reasonOf(south, notice(2 ** 53 - 1))).not.toBe('decoded');
 });
 
-describe('an append', () => {
-  it('of a later entry than its term is malformed: no leader has one', () => {
-    const frame = single(codecOf(NORTH), SOUTH, [say(1, append(Uint8Array.of(1), 2))]);
-    expect(reasonOf(codecOf(SOUTH), frame)).toBe('its content is malformed');
-  });
+it('an append of a later entry than its term is malformed: no leader has one', () => {
+  const frame = single(codecOf(NORTH), SOUTH, [say(1, append(Uint8Array.of(1), 2))]);
+  expect(reasonOf(codecOf(SOUTH), frame)).toBe('its content is malformed');
+});
 
-  it('of a membership of whom no node holds is malformed: nobody could be sent anything there', () => {
-    const nowhere = { ...append(new Uint8Array(0)), entries: entriesOf(toReplicaId(5)) };
-    expect(reasonOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [say(1, nowhere)]))).toBe('its content is malformed');
-    const somewhere = { ...append(new Uint8Array(0)), entries: entriesOf(replicaOf(NORTH.node)) };
-    expect(reasonOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [say(1, somewhere)]))).toBe('decoded');
-  });
+it('an append of a membership of whom no node holds is malformed: nobody could be sent anything there', () => {
+  const nowhere = { ...append(new Uint8Array(0)), entries: entriesOf(toReplicaId(5)) };
+  expect(reasonOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [say(1, nowhere)]))).toBe('its content is malformed');
+  const somewhere = { ...append(new Uint8Array(0)), entries: entriesOf(replicaOf(NORTH.node)) };
+  expect(reasonOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [say(1, somewhere)]))).toBe('decoded');
+});
 
-  it('does not keep the whole frame in memory for a small part of it', () => {
-    const small = say(1, append(new Uint8Array(300)));
-    const large = say(2, append(new Uint8Array(200_000)));
-    const kept = messagesOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [small, large])).map(({ message }) =>
-      message.kind === 'append' ? message.entries[0]?.payload.buffer.byteLength : 0,
-    );
-    expect(kept).toEqual([300, 200_000 + 300 + 76 + 1 + 2 * 10 + 3 + 2]);
-  });
+it('an append does not keep the whole frame in memory for a small part of it', () => {
+  const small = say(1, append(new Uint8Array(300)));
+  const large = say(2, append(new Uint8Array(200_000)));
+  const kept = messagesOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [small, large])).map(({ message }) =>
+    message.kind === 'append' ? message.entries[0]?.payload.buffer.byteLength : 0,
+  );
+  expect(kept).toEqual([300, 200_000 + 300 + 76 + 1 + 2 * 10 + 3 + 2]);
 });
 
 const framesOf = (groups: number): readonly Uint8Array[] => {
@@ -135,28 +133,26 @@ it('acknowledgements of appends (ADR 0144) are about 100 bytes alone, 18 of them
   expect(bytesOf(10_000) - bytesOf(9_999)).toBe(9);
 });
 
-describe('tables of beats', () => {
-  it('of a writer that has more rows than any of ours are forgotten', () => {
-    const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
-    const half = Array.from({ length: TABLE_ROWS_MAX }, (_, group) => say(group, beat(group)));
-    messagesOf(south, single(north, SOUTH, half));
-    messagesOf(north, single(south, NORTH, [reply(1, answer())]));
-    const difference = single(
-      north,
-      SOUTH,
-      half.map(({ group }) => say(group + TABLE_ROWS_MAX, beat(1))),
-    );
-    expect(messagesOf(south, withoutLeavers(difference))).toEqual([]);
-  });
+it('tables of beats of a writer that has more rows than any of ours are forgotten', () => {
+  const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
+  const half = Array.from({ length: TABLE_ROWS_MAX }, (_, group) => say(group, beat(group)));
+  messagesOf(south, single(north, SOUTH, half));
+  messagesOf(north, single(south, NORTH, [reply(1, answer())]));
+  const difference = single(
+    north,
+    SOUTH,
+    half.map(({ group }) => say(group + TABLE_ROWS_MAX, beat(1))),
+  );
+  expect(messagesOf(south, withoutLeavers(difference))).toEqual([]);
+});
 
-  it('of nodes beyond the bound are forgotten, the longest unheard first', () => {
-    const south = codecOf(SOUTH);
-    for (let node = 10; node < 1000; node++) {
-      const place = { node: toNodeId(node), store: NORTH.store };
-      const said = { ...say(1, beat(node)), from: replicaOf(place.node) };
-      expect(messagesOf(south, single(codecOf(place), SOUTH, [said]))).toEqual([said]);
-    }
-  });
+it('tables of beats of nodes beyond the bound are forgotten, the longest unheard first', () => {
+  const south = codecOf(SOUTH);
+  for (let node = 10; node < 1000; node++) {
+    const place = { node: toNodeId(node), store: NORTH.store };
+    const said = { ...say(1, beat(node)), from: replicaOf(place.node) };
+    expect(messagesOf(south, single(codecOf(place), SOUTH, [said]))).toEqual([said]);
+  }
 });
 
 function sealed(bytes: Uint8Array): Uint8Array {

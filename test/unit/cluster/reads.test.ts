@@ -1,6 +1,6 @@
 // Goal: `latest` is linearizable and cheap, waits are answered once, in whatever order things happen. Method: the core
 // in one thread over a log whose syncs the test releases.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_GROUP, toGroupId, toRevision } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 
@@ -13,46 +13,44 @@ async function started(): Promise<{ world: CoreWorld; group: Awaited<ReturnType<
 
 const never = new AbortController().signal;
 
-describe('waitFor', () => {
-  it('is answered by the rows themselves, before the core has said anything', async () => {
-    const { world, group } = await started();
-    await world.transact(group, 'x');
-    const reports: unknown[] = [];
-    await settle();
-    // Nobody waited, so the core has not told that the rows are there.
-    world.core.onReport((report) => reports.push(report));
-    expect(world.node.applied(group)).toBe(1);
-    expect(await world.node.waitFor(group, toRevision(1), never)).toBe('reached');
-    expect(reports).toEqual([]);
-  });
+it('waitFor is answered by the rows themselves, before the core has said anything', async () => {
+  const { world, group } = await started();
+  await world.transact(group, 'x');
+  const reports: unknown[] = [];
+  await settle();
+  // Nobody waited, so the core has not told that the rows are there.
+  world.core.onReport((report) => reports.push(report));
+  expect(world.node.applied(group)).toBe(1);
+  expect(await world.node.waitFor(group, toRevision(1), never)).toBe('reached');
+  expect(reports).toEqual([]);
+});
 
-  it('costs nobody a report who does not wait, and is told with the next tick at the latest', async () => {
-    const { world, group } = await started();
-    await world.transact(group, 'warm');
-    world.pass(50);
-    await settle();
-    const applied: number[] = [];
-    const take = world.node.onApplied(group, (revision) => applied.push(revision ?? -1));
-    take();
-    await world.transact(group, 'x');
-    await world.transact(group, 'y');
-    await settle();
-    const stop = world.node.onApplied(group, (revision) => applied.push(revision ?? -1));
-    world.pass(50);
-    await world.transact(group, 'z');
-    await settle();
-    stop();
-    expect(applied).toEqual([4]);
-  });
+it('waitFor costs nobody a report who does not wait, and is told with the next tick at the latest', async () => {
+  const { world, group } = await started();
+  await world.transact(group, 'warm');
+  world.pass(50);
+  await settle();
+  const applied: number[] = [];
+  const take = world.node.onApplied(group, (revision) => applied.push(revision ?? -1));
+  take();
+  await world.transact(group, 'x');
+  await world.transact(group, 'y');
+  await settle();
+  const stop = world.node.onApplied(group, (revision) => applied.push(revision ?? -1));
+  world.pass(50);
+  await world.transact(group, 'z');
+  await settle();
+  stop();
+  expect(applied).toEqual([4]);
+});
 
-  it('ends when its signal does, before or after it began', async () => {
-    const { world, group } = await started();
-    const controller = new AbortController();
-    const waiting = world.node.waitFor(group, toRevision(9), controller.signal);
-    controller.abort();
-    expect(await waiting).toBe('aborted');
-    expect(await world.node.waitFor(group, toRevision(9), controller.signal)).toBe('aborted');
-  });
+it('waitFor ends when its signal does, before or after it began', async () => {
+  const { world, group } = await started();
+  const controller = new AbortController();
+  const waiting = world.node.waitFor(group, toRevision(9), controller.signal);
+  controller.abort();
+  expect(await waiting).toBe('aborted');
+  expect(await world.node.waitFor(group, toRevision(9), controller.signal)).toBe('aborted');
 });
 
 it('onApplied of a database that is gone says so', async () => {
@@ -65,21 +63,19 @@ it('onApplied of a database that is gone says so', async () => {
   expect(world.node.applied(group)).toBe(0);
 });
 
-describe('the node', () => {
-  it('says who leads once it knows its address', async () => {
-    const { world, group } = await started();
-    expect(world.node.leaderOf(group)).toEqual({ node: 'test', address: '' });
-    world.node.advertise({ grpc: '127.0.0.1:50051', http: '' });
-    for (const each of [CATALOG_GROUP, group]) {
-      expect(world.node.leaderOf(each)).toEqual({ node: 'test', address: '127.0.0.1:50051' });
-    }
-    expect(world.node.leaderOf(toGroupId(group + 1))).toBeUndefined();
-  });
+it('the node says who leads once it knows its address', async () => {
+  const { world, group } = await started();
+  expect(world.node.leaderOf(group)).toEqual({ node: 'test', address: '' });
+  world.node.advertise({ grpc: '127.0.0.1:50051', http: '' });
+  for (const each of [CATALOG_GROUP, group]) {
+    expect(world.node.leaderOf(each)).toEqual({ node: 'test', address: '127.0.0.1:50051' });
+  }
+  expect(world.node.leaderOf(toGroupId(group + 1))).toBeUndefined();
+});
 
-  it('leads the databases that it alone holds, before anybody has touched them', async () => {
-    const { world, group } = await started();
-    await world.crash();
-    expect(world.core.levels.openGroups).toBe(1);
-    expect(world.node.leaderOf(group)).toEqual({ node: 'test', address: '' });
-  });
+it('the node leads the databases that it alone holds, before anybody has touched them', async () => {
+  const { world, group } = await started();
+  await world.crash();
+  expect(world.core.levels.openGroups).toBe(1);
+  expect(world.node.leaderOf(group)).toEqual({ node: 'test', address: '' });
 });

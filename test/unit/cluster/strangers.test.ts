@@ -1,7 +1,7 @@
 // Goal: C34. Of a node that the catalog here does not name only what is about the catalog is heard: it leads no
 // database here, and nothing that it says of one counts; as soon as it is named it is heard as if it had spoken for the
 // first time. Method: three nodes in one thread, and a fourth that the test speaks for; tables by hand.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import type { Envelope } from '#cluster';
 import type { Message } from '#raft';
@@ -16,44 +16,42 @@ function of(group: GroupId, to: WorldNode, message: Message = BEAT): Envelope {
   return { group, from: replicaOf(STRANGER), to: replicaOf(to.node), message };
 }
 
-describe('a node that the catalog does not name', () => {
-  it('is followed in no database, whatever its term, by message or by table', async () => {
-    const { world, group, leader, others } = await startTrio();
-    const [follower] = others;
-    const beat = of(group, follower);
-    const rows = new Map([
-      [group, { ...beat, message: { kind: 'beat', term: LATER, commit: toLogIndex(0), round: 0 } }],
-    ] as const);
-    const table = { rows, isWhole: true, changed: [...rows.values()], gone: [] };
-    expect(follower.core.receive(STRANGER, [beat])).toBe('stranger');
-    expect(follower.core.receive(STRANGER, [], { beats: table })).toBe('stranger');
-    expect(
-      follower.core.receive(STRANGER, [
-        of(group, follower, {
-          kind: 'vote-request',
-          term: LATER,
-          last: { index: toLogIndex(99), term: LATER },
-          isTransfer: true,
-          commit: { index: toLogIndex(0), term: toTerm(0) },
-        }),
-      ]),
-    ).toBe('stranger');
-    await world.pass(50);
-    expect(follower.front.leaderOf(group)?.node).toBe(`node-${leader.node}`);
-    expect(follower.core.levels.term).toBeLessThan(LATER);
-    expect(await world.answer(follower.transact(group, 'a'))).toMatchObject({ kind: 'committed', revision: 1 });
-    expect(world.failures).toEqual([]);
-  });
+it('a node that the catalog does not name is followed in no database, whatever its term, by message or by table', async () => {
+  const { world, group, leader, others } = await startTrio();
+  const [follower] = others;
+  const beat = of(group, follower);
+  const rows = new Map([
+    [group, { ...beat, message: { kind: 'beat', term: LATER, commit: toLogIndex(0), round: 0 } }],
+  ] as const);
+  const table = { rows, isWhole: true, changed: [...rows.values()], gone: [] };
+  expect(follower.core.receive(STRANGER, [beat])).toBe('stranger');
+  expect(follower.core.receive(STRANGER, [], { beats: table })).toBe('stranger');
+  expect(
+    follower.core.receive(STRANGER, [
+      of(group, follower, {
+        kind: 'vote-request',
+        term: LATER,
+        last: { index: toLogIndex(99), term: LATER },
+        isTransfer: true,
+        commit: { index: toLogIndex(0), term: toTerm(0) },
+      }),
+    ]),
+  ).toBe('stranger');
+  await world.pass(50);
+  expect(follower.front.leaderOf(group)?.node).toBe(`node-${leader.node}`);
+  expect(follower.core.levels.term).toBeLessThan(LATER);
+  expect(await world.answer(follower.transact(group, 'a'))).toMatchObject({ kind: 'committed', revision: 1 });
+  expect(world.failures).toEqual([]);
+});
 
-  it('sends no state of a database', async () => {
-    const { world, group, others } = await startTrio();
-    const [follower] = others;
-    const letter = { from: replicaOf(STRANGER), to: replicaOf(follower.node), transfer: 1 };
-    const content = { kind: 'offer', term: LATER } as const;
-    expect(follower.core.receiveLetter(STRANGER, { ...letter, group, content })).toBe('stranger');
-    expect(follower.core.receiveLetter(STRANGER, { ...letter, group: CATALOG_GROUP, content })).toBeUndefined();
-    expect(world.failures).toEqual([]);
-  });
+it('a node that the catalog does not name sends no state of a database', async () => {
+  const { world, group, others } = await startTrio();
+  const [follower] = others;
+  const letter = { from: replicaOf(STRANGER), to: replicaOf(follower.node), transfer: 1 };
+  const content = { kind: 'offer', term: LATER } as const;
+  expect(follower.core.receiveLetter(STRANGER, { ...letter, group, content })).toBe('stranger');
+  expect(follower.core.receiveLetter(STRANGER, { ...letter, group: CATALOG_GROUP, content })).toBeUndefined();
+  expect(world.failures).toEqual([]);
 });
 
 it('the first table that is heard of a node gives all of its rows, though it is a difference to others', () => {

@@ -169,20 +169,18 @@ describe('reports', () => {
   });
 });
 
-describe('failures', () => {
-  it('keep class, code, reason and causes', () => {
-    const cause = new Error('EIO');
-    const failure = new DatabaseError('internal', 'Broken', { details: { reason: 'CorruptRecord' }, cause });
-    const received = unpackFailure(structuredClone(packFailure(failure)));
-    expect(received).toBeInstanceOf(DatabaseError);
-    expect(received).toMatchObject({ code: 'internal', message: 'Broken', details: { reason: 'CorruptRecord' } });
-    expect(received.stack).toContain('Caused by: Error: EIO');
-  });
+it('failures keep class, code, reason and causes', () => {
+  const cause = new Error('EIO');
+  const failure = new DatabaseError('internal', 'Broken', { details: { reason: 'CorruptRecord' }, cause });
+  const received = unpackFailure(structuredClone(packFailure(failure)));
+  expect(received).toBeInstanceOf(DatabaseError);
+  expect(received).toMatchObject({ code: 'internal', message: 'Broken', details: { reason: 'CorruptRecord' } });
+  expect(received.stack).toContain('Caused by: Error: EIO');
+});
 
-  it('of other classes keep name, message and stack', () => {
-    const failure = new RangeError('Too far');
-    const received = unpackFailure(structuredClone(packFailure(failure)));
-    expect(received).toMatchObject({ name: 'RangeError', message: 'Too far', stack: failure.stack });
-    expect(unpackFailure(packFailure('odd'))).toMatchObject({ name: 'Error', message: 'odd' });
-  });
+it('failures of other classes keep name, message and stack', () => {
+  const failure = new RangeError('Too far');
+  const received = unpackFailure(structuredClone(packFailure(failure)));
+  expect(received).toMatchObject({ name: 'RangeError', message: 'Too far', stack: failure.stack });
+  expect(unpackFailure(packFailure('odd'))).toMatchObject({ name: 'Error', message: 'odd' });
 });

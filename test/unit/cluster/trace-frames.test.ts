@@ -1,7 +1,7 @@
 // Goal: in which span a request is sent is said in a frame of its own: the frames of the requests are the same without
 // it, byte for byte, and whatever comes in its place costs that frame alone. Method: the mail of a node over links that
 // keep what is sent, and wrong contents with a right checksum.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { concatBytes, toGroupId, toHex, toTerm } from '#base';
 import { nativeCrc32 } from '#cluster';
 import { sealFrame } from '../../../src/cluster/peer/frame.ts';
@@ -60,31 +60,29 @@ it('frames of requests are those of before when nothing is traced, and the same 
   expect([traced[1], traced[3]]).toEqual(plain);
 });
 
-describe('a context', () => {
-  it('arrives as it was sent, by the lanes of requests alone', () => {
-    const frame = encoded([FORWARD, QUESTION]);
-    expect(contextsOf(frame, 'appends')).toEqual([FORWARD, QUESTION]);
-    expect(contextsOf(frame, 'beats')).toEqual([FORWARD, QUESTION]);
-    expect(contextsOf(frame, 'bulk')).toBe('contexts came by the lane bulk, which does not carry that');
-  });
+it('a context arrives as it was sent, by the lanes of requests alone', () => {
+  const frame = encoded([FORWARD, QUESTION]);
+  expect(contextsOf(frame, 'appends')).toEqual([FORWARD, QUESTION]);
+  expect(contextsOf(frame, 'beats')).toEqual([FORWARD, QUESTION]);
+  expect(contextsOf(frame, 'bulk')).toBe('contexts came by the lane bulk, which does not carry that');
+});
 
-  it('arrives without a state that is too long, and so many of them at most', () => {
-    const long: SentContext = { ...FORWARD, tracestate: 'v'.repeat(513) };
-    expect(contextsOf(encoded([long]), 'appends')).toEqual([
-      { ...QUESTION, ...FORWARD, tracestate: undefined, group: undefined },
-    ]);
-    expect(contextsOf(encoded(Array.from({ length: 65 }, () => QUESTION)), 'appends')).toHaveLength(64);
-  });
+it('a context arrives without a state that is too long, and so many of them at most', () => {
+  const long: SentContext = { ...FORWARD, tracestate: 'v'.repeat(513) };
+  expect(contextsOf(encoded([long]), 'appends')).toEqual([
+    { ...QUESTION, ...FORWARD, tracestate: undefined, group: undefined },
+  ]);
+  expect(contextsOf(encoded(Array.from({ length: 65 }, () => QUESTION)), 'appends')).toHaveLength(64);
+});
 
-  it('costs its frame when it is malformed', () => {
-    const whole = encoded([QUESTION]);
-    const wrong = [
-      whole.subarray(0, -2),
-      concatBytes([whole, Uint8Array.of(9)]),
-      concatBytes([whole.subarray(0, HEADER_BYTES), Uint8Array.of(1, 3, 4, 200, 1, 65)]),
-    ];
-    for (const frame of wrong) {
-      expect(contextsOf(sealFrame(frame.slice(), nativeCrc32), 'beats')).toBe('its content is malformed');
-    }
-  });
+it('a context costs its frame when it is malformed', () => {
+  const whole = encoded([QUESTION]);
+  const wrong = [
+    whole.subarray(0, -2),
+    concatBytes([whole, Uint8Array.of(9)]),
+    concatBytes([whole.subarray(0, HEADER_BYTES), Uint8Array.of(1, 3, 4, 200, 1, 65)]),
+  ];
+  for (const frame of wrong) {
+    expect(contextsOf(sealFrame(frame.slice(), nativeCrc32), 'beats')).toBe('its content is malformed');
+  }
 });

@@ -155,33 +155,31 @@ describe('rows that nobody waits for (C6)', () => {
   });
 });
 
-describe('a failure', () => {
-  it('of the log stops everything, and answers nothing that was in flight (C2)', async () => {
-    const world = await started();
-    const group = await world.create('shop');
-    await world.transact(group, 'warm');
-    world.log.isAutomatic = false;
-    let answered = 0;
-    const count = (): number => (answered += 1);
-    void world.transact(group, 'x').then(count, count);
-    await settle();
-    world.log.fail(new Error('EIO'));
-    world.log.sync();
-    void world.transact(group, 'y').then(count, count);
-    await settle();
-    expect(world.failures.map((failure) => failure.message)).toEqual(['EIO']);
-    expect(answered).toBe(0);
-  });
+it('a failure of the log stops everything, and answers nothing that was in flight (C2)', async () => {
+  const world = await started();
+  const group = await world.create('shop');
+  await world.transact(group, 'warm');
+  world.log.isAutomatic = false;
+  let answered = 0;
+  const count = (): number => (answered += 1);
+  void world.transact(group, 'x').then(count, count);
+  await settle();
+  world.log.fail(new Error('EIO'));
+  world.log.sync();
+  void world.transact(group, 'y').then(count, count);
+  await settle();
+  expect(world.failures.map((failure) => failure.message)).toEqual(['EIO']);
+  expect(answered).toBe(0);
+});
 
-  it('of the store stops everything', async () => {
-    const world = await started();
-    const group = await world.create('shop');
-    let answered = 0;
-    world.kv.gate = Promise.reject(new DatabaseError('internal', 'No space left'));
-    const count = (): number => (answered += 1);
-    void world.transact(group, 'x').then(count, count);
-    await settle();
-    expect(world.failures.map((failure) => failure.message)).toEqual(['No space left']);
-    expect(answered).toBe(0);
-  });
+it('a failure of the store stops everything', async () => {
+  const world = await started();
+  const group = await world.create('shop');
+  let answered = 0;
+  world.kv.gate = Promise.reject(new DatabaseError('internal', 'No space left'));
+  const count = (): number => (answered += 1);
+  void world.transact(group, 'x').then(count, count);
+  await settle();
+  expect(world.failures.map((failure) => failure.message)).toEqual(['No space left']);
+  expect(answered).toBe(0);
 });

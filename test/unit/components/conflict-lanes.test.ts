@@ -1,6 +1,6 @@
 // Goal: whoever has lost tries again in his turn, in the order in which the others have lost, and leaves nothing behind
 // (F23). Method: turns that the test takes and ends, and signals that it aborts.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Constraint, term } from '#model';
 import { ConflictLanes, type LaneTurn, laneOf } from '../../../src/components/conflict-lanes.ts';
 
@@ -42,59 +42,57 @@ async function settled(): Promise<void> {
   for (let n = 0; n < 5; n++) await Promise.resolve();
 }
 
-describe('lanes of those who have lost', () => {
-  it('give turns in the order in which they were asked for, one at a time (F23)', async () => {
-    const turns = new Turns();
-    for (const name of ['first', 'second', 'third']) void turns.ask(name, A);
-    void turns.ask('in another lane', laneOf('db', guard('b')));
-    expect(await turns.having()).toEqual(['first', 'in another lane']);
-    expect(await turns.end('in another lane')).toEqual(['first']);
-    expect(await turns.end('first')).toEqual(['second']);
-    void turns.ask('fourth', A);
-    expect(await turns.end('second')).toEqual(['third']);
-    expect(await turns.end('third')).toEqual(['fourth']);
-    expect(turns.lanes.size).toBe(1);
-    expect(await turns.end('fourth')).toEqual([]);
-    expect(turns.lanes.size).toBe(0);
-  });
+it('lanes of those who have lost give turns in the order in which they were asked for, one at a time (F23)', async () => {
+  const turns = new Turns();
+  for (const name of ['first', 'second', 'third']) void turns.ask(name, A);
+  void turns.ask('in another lane', laneOf('db', guard('b')));
+  expect(await turns.having()).toEqual(['first', 'in another lane']);
+  expect(await turns.end('in another lane')).toEqual(['first']);
+  expect(await turns.end('first')).toEqual(['second']);
+  void turns.ask('fourth', A);
+  expect(await turns.end('second')).toEqual(['third']);
+  expect(await turns.end('third')).toEqual(['fourth']);
+  expect(turns.lanes.size).toBe(1);
+  expect(await turns.end('fourth')).toEqual([]);
+  expect(turns.lanes.size).toBe(0);
+});
 
-  it('are left by those for whom nobody waits any longer', async () => {
-    const turns = new Turns();
-    const [early, late, never] = [new AbortController(), new AbortController(), new AbortController()];
-    void turns.ask('first', A, late.signal);
-    void turns.ask('gone', A, early.signal);
-    void turns.ask('third', A, never.signal);
-    await settled();
-    const gone = new Error('gone');
-    early.abort(gone);
-    // Who has a turn keeps it until he ends it: his work is told by itself.
-    late.abort('late');
-    expect(await turns.having()).toEqual(['first']);
-    expect(turns.refused).toEqual([['gone', gone]]);
-    expect(await turns.end('first')).toEqual(['third']);
-    await turns.ask('too late', A, early.signal);
-    expect(turns.refused).toEqual([
-      ['gone', gone],
-      ['too late', gone],
-    ]);
-    never.abort('over');
-    expect(await turns.end('third')).toEqual([]);
-    expect(turns.lanes.size).toBe(0);
-  });
+it('lanes of those who have lost are left by those for whom nobody waits any longer', async () => {
+  const turns = new Turns();
+  const [early, late, never] = [new AbortController(), new AbortController(), new AbortController()];
+  void turns.ask('first', A, late.signal);
+  void turns.ask('gone', A, early.signal);
+  void turns.ask('third', A, never.signal);
+  await settled();
+  const gone = new Error('gone');
+  early.abort(gone);
+  // Who has a turn keeps it until he ends it: his work is told by itself.
+  late.abort('late');
+  expect(await turns.having()).toEqual(['first']);
+  expect(turns.refused).toEqual([['gone', gone]]);
+  expect(await turns.end('first')).toEqual(['third']);
+  await turns.ask('too late', A, early.signal);
+  expect(turns.refused).toEqual([
+    ['gone', gone],
+    ['too late', gone],
+  ]);
+  never.abort('over');
+  expect(await turns.end('third')).toEqual([]);
+  expect(turns.lanes.size).toBe(0);
+});
 
-  it('are those of a selector in a database, whatever the revision, or of a whole database', async () => {
-    const lanes = new ConflictLanes();
-    expect(lanes.busy('db', [guard('a')])).toBeUndefined();
-    const turn = await lanes.turn(A, undefined);
-    expect(lanes.busy('db', [guard('b'), guard('a', 99)])).toBe(A);
-    expect(lanes.busy('db', [guard('b')])).toBeUndefined();
-    expect(lanes.busy('other', [guard('a')])).toBeUndefined();
-    expect(lanes.busy('db', [{ kind: 'max-revision', revision: 7 }])).toBeUndefined();
-    turn[Symbol.dispose]();
-    const whole = await lanes.turn(laneOf('db', { kind: 'max-revision', revision: 7 }), undefined);
-    expect(lanes.busy('db', [guard('a')])).toBeUndefined();
-    expect(lanes.busy('db', [{ kind: 'max-revision', revision: 99 }])).toBe('db');
-    whole[Symbol.dispose]();
-    expect(lanes.busy('db', [guard('a')])).toBeUndefined();
-  });
+it('lanes of those who have lost are those of a selector in a database, whatever the revision, or of a whole database', async () => {
+  const lanes = new ConflictLanes();
+  expect(lanes.busy('db', [guard('a')])).toBeUndefined();
+  const turn = await lanes.turn(A, undefined);
+  expect(lanes.busy('db', [guard('b'), guard('a', 99)])).toBe(A);
+  expect(lanes.busy('db', [guard('b')])).toBeUndefined();
+  expect(lanes.busy('other', [guard('a')])).toBeUndefined();
+  expect(lanes.busy('db', [{ kind: 'max-revision', revision: 7 }])).toBeUndefined();
+  turn[Symbol.dispose]();
+  const whole = await lanes.turn(laneOf('db', { kind: 'max-revision', revision: 7 }), undefined);
+  expect(lanes.busy('db', [guard('a')])).toBeUndefined();
+  expect(lanes.busy('db', [{ kind: 'max-revision', revision: 99 }])).toBe('db');
+  whole[Symbol.dispose]();
+  expect(lanes.busy('db', [guard('a')])).toBeUndefined();
 });

@@ -137,24 +137,22 @@ describe('what is emitted', () => {
   });
 });
 
-describe('a refusal', () => {
-  it.each([
-    ['validation-failed', 'ValidationFailed'],
-    ['unknown-command', 'UnknownCommand'],
-    ['invalid-input', 'InvalidInput'],
-    ['state-not-found', 'StateNotFound'],
-    ['internal-error', 'InternalError'],
-  ])('is %s', (kind, code) => {
-    const refusal = { kind: 'refused', code, message: 'm', reason: undefined, details: undefined };
-    expect(refused(kind, { message: 'm', code: undefined, details: undefined })).toEqual(refusal);
-    const more = { message: 'm', code: 'overdrawn', details: '{"a":[1]}' };
-    expect(refused(kind, more)).toEqual({ ...refusal, reason: 'overdrawn', details: '{"a":[1]}' });
-  });
+it.each([
+  ['validation-failed', 'ValidationFailed'],
+  ['unknown-command', 'UnknownCommand'],
+  ['invalid-input', 'InvalidInput'],
+  ['state-not-found', 'StateNotFound'],
+  ['internal-error', 'InternalError'],
+])('a refusal is %s', (kind, code) => {
+  const refusal = { kind: 'refused', code, message: 'm', reason: undefined, details: undefined };
+  expect(refused(kind, { message: 'm', code: undefined, details: undefined })).toEqual(refusal);
+  const more = { message: 'm', code: 'overdrawn', details: '{"a":[1]}' };
+  expect(refused(kind, more)).toEqual({ ...refusal, reason: 'overdrawn', details: '{"a":[1]}' });
+});
 
-  it('has details that are JSON', () => {
-    expect(refused('internal-error', { message: 'why', details: '{a:1}' })).toMatchObject({
-      code: 'WasmExecutionError',
-      message: expect.stringMatching(/no JSON: why$/),
-    });
+it('a refusal has details that are JSON', () => {
+  expect(refused('internal-error', { message: 'why', details: '{a:1}' })).toMatchObject({
+    code: 'WasmExecutionError',
+    message: expect.stringMatching(/no JSON: why$/),
   });
 });

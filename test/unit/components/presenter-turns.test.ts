@@ -1,6 +1,6 @@
 // Goal: presentations of one component do not wait behind several of another (F34). Method: turns that are ended one by
 // one, and the order in which others were given theirs.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { PresenterTurns, type Turn } from '../../../src/components/presenter-turns.ts';
 
 class Named implements Turn {
@@ -67,28 +67,26 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('components', () => {
-  it('take turns, each in the order of its own', async () => {
-    const given = new Given(1);
-    await given.ask('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1');
-    await given.endAll();
-    expect(given.order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
-  });
+it('components take turns, each in the order of its own', async () => {
+  const given = new Given(1);
+  await given.ask('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1');
+  await given.endAll();
+  expect(given.order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+});
 
-  it('that ask again and again keep nobody who waits for a second turn', async () => {
-    const given = new Given(1);
-    await given.ask('a1', 'a2', 'b1');
-    await given.end('a1');
-    await given.ask('b2', 'b3');
-    await given.end('b1');
-    expect(given.order).toEqual(['a1', 'b1', 'a2']);
-  });
+it('components that ask again and again keep nobody who waits for a second turn', async () => {
+  const given = new Given(1);
+  await given.ask('a1', 'a2', 'b1');
+  await given.end('a1');
+  await given.ask('b2', 'b3');
+  await given.end('b1');
+  expect(given.order).toEqual(['a1', 'b1', 'a2']);
+});
 
-  it('lose no turn by one that waits no longer', async () => {
-    const given = new Given(1);
-    await given.ask('a1', 'b1', 'b2', 'a2');
-    await given.leave('b1');
-    await given.endAll();
-    expect(given.order).toEqual(['a1', 'b2', 'a2']);
-  });
+it('components lose no turn by one that waits no longer', async () => {
+  const given = new Given(1);
+  await given.ask('a1', 'b1', 'b2', 'a2');
+  await given.leave('b1');
+  await given.endAll();
+  expect(given.order).toEqual(['a1', 'b2', 'a2']);
 });

@@ -2,7 +2,7 @@
 // has one number for ever (D14).
 // Method: the table of the specification's transitions, a random run against a Map, and broken or unknown entries.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DatabaseError, type DatabaseId } from '#base';
 import { type CatalogEntry, type CatalogOutcome, encodeCatalogEntry, type NodeRegistration } from '#database';
 import { CatalogHost, idOf, registrationOf, replicasOn } from '../../support/catalog-host.ts';
@@ -36,134 +36,128 @@ function movedTo(n: number, moved: number): Partial<NodeRegistration> {
   return { zone: n % 2 === 0 ? '' : 'zone-ä', grpc: `127.0.0.1:${50_000 + moved}`, ...mcp };
 }
 
-describe('nodes of the CatalogMachine', () => {
-  it('are as a list of stores says, whatever the order, the repeats and the restarts (D8, D14)', async () => {
-    const register = fc.record({ store: fc.nat(12), moved: fc.nat(2) });
-    const steps = fc.array(fc.oneof({ weight: 5, arbitrary: register }, fc.constant('reopen')), { maxLength: 80 });
-    const property = fc.asyncProperty(steps, async (list) => {
-      const [host, other] = [new CatalogHost(), new CatalogHost()];
-      const stores: number[] = [];
-      const movedOf = new Map<number, number>();
-      let changes = 0;
-      for (const step of list) {
-        if (typeof step === 'string') {
-          await host.reopen();
-          continue;
-        }
-        const isNew = !stores.includes(step.store);
-        const kind = movedOf.get(step.store) === step.moved ? 'known' : 'registered';
-        if (isNew) stores.push(step.store);
-        movedOf.set(step.store, step.moved);
-        if (kind === 'registered') changes += 1;
-        const registration = registrationOf(step.store, movedTo(step.store, step.moved));
-        const entry = { kind: 'register', registration } as const;
-        const node = { ...entry.registration, node: stores.indexOf(step.store) + 1, state: 'active' };
-        expect(host.apply(entry)).toEqual({ kind, node, ...(kind === 'registered' && { isNew }) });
-        other.apply(entry);
+it('nodes of the CatalogMachine are as a list of stores says, whatever the order, the repeats and the restarts (D8, D14)', async () => {
+  const register = fc.record({ store: fc.nat(12), moved: fc.nat(2) });
+  const steps = fc.array(fc.oneof({ weight: 5, arbitrary: register }, fc.constant('reopen')), { maxLength: 80 });
+  const property = fc.asyncProperty(steps, async (list) => {
+    const [host, other] = [new CatalogHost(), new CatalogHost()];
+    const stores: number[] = [];
+    const movedOf = new Map<number, number>();
+    let changes = 0;
+    for (const step of list) {
+      if (typeof step === 'string') {
+        await host.reopen();
+        continue;
       }
-      await host.reopen();
-      expect(host.machine.nodes().map(({ storeId }) => storeId)).toEqual(stores.map(idOf));
-      expect(host.machine.nodes()).toEqual(other.machine.nodes());
-      expect(host.machine.applied).toEqual(other.machine.applied);
-      expect(host.machine.applied.revision).toBe(changes);
-    });
-    await expect(fc.assert(property, { numRuns: runs(60) })).resolves.toBeUndefined();
+      const isNew = !stores.includes(step.store);
+      const kind = movedOf.get(step.store) === step.moved ? 'known' : 'registered';
+      if (isNew) stores.push(step.store);
+      movedOf.set(step.store, step.moved);
+      if (kind === 'registered') changes += 1;
+      const registration = registrationOf(step.store, movedTo(step.store, step.moved));
+      const entry = { kind: 'register', registration } as const;
+      const node = { ...entry.registration, node: stores.indexOf(step.store) + 1, state: 'active' };
+      expect(host.apply(entry)).toEqual({ kind, node, ...(kind === 'registered' && { isNew }) });
+      other.apply(entry);
+    }
+    await host.reopen();
+    expect(host.machine.nodes().map(({ storeId }) => storeId)).toEqual(stores.map(idOf));
+    expect(host.machine.nodes()).toEqual(other.machine.nodes());
+    expect(host.machine.applied).toEqual(other.machine.applied);
+    expect(host.machine.applied.revision).toBe(changes);
   });
-
-  it('stop the node, and never hang it, when their entry or row is any other bytes (D1, D9)', () => {
-    const intact = encodeCatalogEntry({ kind: 'register', registration: registrationOf(300) });
-    const endOf = (payload: Uint8Array): unknown => {
-      try {
-        return new CatalogHost().applyPayload(payload).kind;
-      } catch (failure) {
-        return failure instanceof DatabaseError ? failure.details.reason : failure;
-      }
-    };
-    const property = fc.property(fc.nat(intact.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
-      const broken = intact.with(at, (intact[at] ?? 0) ^ flip);
-      expect(['registered', 'unsupported', 'absent', 'UnknownEntry']).toContain(endOf(broken));
-      expect(endOf(intact.subarray(0, at))).toBe('UnknownEntry');
-    });
-    expect(() => fc.assert(property, { numRuns: runs(500) })).not.toThrow();
-  });
+  await expect(fc.assert(property, { numRuns: runs(60) })).resolves.toBeUndefined();
 });
 
-describe('CatalogMachine', () => {
-  it('answers as a Map does and never uses a group twice, whatever the restarts (D8, D10)', async () => {
-    const name = fc.nat(30).map((n) => `db-${n}`);
-    const create = fc.record({ kind: fc.constant('create' as const), name });
-    const remove = fc.record({
-      kind: fc.constant('delete' as const),
-      name,
-      id: fc.option(fc.nat(2), { nil: undefined }),
-    });
-    const reopen = fc.record({ kind: fc.constant('reopen' as const) });
-    const steps = fc.array(fc.oneof(create, remove, reopen), { maxLength: 300, size: 'max' });
-    const property = fc.asyncProperty(steps, async (list) => {
-      const host = new CatalogHost();
-      const naive = new NaiveCatalog();
-      const differences: unknown[] = [];
-      for (const [n, step] of list.entries()) {
-        if (step.kind === 'reopen') {
-          await host.reopen();
-          continue;
-        }
-        const databaseId = step.kind === 'delete' && step.id !== undefined ? idOf(step.id) : undefined;
-        const created = { databaseId: idOf(n % 3), createdAtMs: n, replicas: replicasOn(NODES) };
-        const entry = step.kind === 'create' ? { ...step, ...created } : { ...step, ...(databaseId && { databaseId }) };
-        const [found, expected] = [host.apply(entry).kind, naive.apply(entry)];
-        const isListed = host.machine.list().length === naive.bound.size;
-        if (found !== expected || !isListed) differences.push({ entry, found, expected, isListed });
-      }
-      await host.reopen();
-      expect(differences).toEqual([]);
-      const listed = host.machine
-        .list()
-        .map(({ name: key, databaseId, group }) => [key, { databaseId, group }] as const);
-      expect(new Map(listed)).toEqual(naive.bound);
-    });
-    await expect(fc.assert(property, { numRuns: runs(30) })).resolves.toBeUndefined();
-  });
-
-  it.each([
-    ['a later format', [2, 16], 'format 2 is unknown here, 1 would be known'],
-    ['a kind of a database', [1, 1, 0], 'kind 1 is none of the catalog'],
-    ['an unknown kind', [1, 99], 'kind 99 is none of the catalog'],
-    ['a cut', [1, 17, 0, 5, 0x61], 'cut short'],
-    ['a tail', [1, 17, 0, 1, 0x61, 0], 'cut short or malformed'],
-    ['no name', [1, 17, 0, 0], 'cut short or malformed'],
-    ['a node that is cut short', [...NODE, 1, 0x61, 0], 'cut short or malformed'],
-    ['a tail behind a node', [...NODE, 0, 0, 0, 0, 0, 0, 1, 1, 9], 'cut short or malformed'],
-    ['a port above 65535', [...NODE, 0, 0, 0, 0x80, 0x80, 4, 0, 0, 1, 1], 'cut short or malformed'],
-    ['a text that is not UTF-8', [...NODE, 1, 0xff, 0, 0, 0, 0, 0, 1, 1], 'cut short or malformed'],
-    ['level 0', [1, 27, 0], 'cut short or malformed'],
-    ['a level beyond a byte', [1, 27, 0x80, 2], 'cut short or malformed'],
-    ['a tail behind a level', [1, 27, 2, 2], 'cut short or malformed'],
-    ['no replica', [1, 16, ...ID_AND_TIME, 0, 1, 0x61], 'names no replica'],
-    ['an id that is no UUIDv7', [1, 16, ...Array<number>(24).fill(0), 1, 1, 1, 0x61], 'not a UUIDv7'],
-  ])('stops at an entry with %s (D9)', (_name, payload, fault) => {
-    const host = new CatalogHost();
-    expect(() => host.applyPayload(Uint8Array.from(payload))).toThrow(fault);
-    expect(host.machine.applied.index).toBe(0);
-  });
-
-  it('stops at a broken row (D1)', async () => {
-    const host = new CatalogHost();
-    host.create('a', 1, NODES);
-    host.register(1);
-    await host.reopen();
-    const rows = await host.kv.range({ gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }).next(10);
-    expect(rows).toHaveLength(3);
-    for (const { key, value } of rows) {
-      const broken = value.slice();
-      broken[3] = (broken[3] ?? 0) ^ 4;
-      const batch = host.kv.batch();
-      batch.put(key, broken);
-      await host.kv.write(batch);
-      expect(() => host.open()).toThrow('is corrupt');
-      const mended = host.kv.batch();
-      mended.put(key, value);
-      await host.kv.write(mended);
+it('nodes of the CatalogMachine stop the node, and never hang it, when their entry or row is any other bytes (D1, D9)', () => {
+  const intact = encodeCatalogEntry({ kind: 'register', registration: registrationOf(300) });
+  const endOf = (payload: Uint8Array): unknown => {
+    try {
+      return new CatalogHost().applyPayload(payload).kind;
+    } catch (failure) {
+      return failure instanceof DatabaseError ? failure.details.reason : failure;
     }
+  };
+  const property = fc.property(fc.nat(intact.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
+    const broken = intact.with(at, (intact[at] ?? 0) ^ flip);
+    expect(['registered', 'unsupported', 'absent', 'UnknownEntry']).toContain(endOf(broken));
+    expect(endOf(intact.subarray(0, at))).toBe('UnknownEntry');
   });
+  expect(() => fc.assert(property, { numRuns: runs(500) })).not.toThrow();
+});
+
+it('CatalogMachine answers as a Map does and never uses a group twice, whatever the restarts (D8, D10)', async () => {
+  const name = fc.nat(30).map((n) => `db-${n}`);
+  const create = fc.record({ kind: fc.constant('create' as const), name });
+  const remove = fc.record({
+    kind: fc.constant('delete' as const),
+    name,
+    id: fc.option(fc.nat(2), { nil: undefined }),
+  });
+  const reopen = fc.record({ kind: fc.constant('reopen' as const) });
+  const steps = fc.array(fc.oneof(create, remove, reopen), { maxLength: 300, size: 'max' });
+  const property = fc.asyncProperty(steps, async (list) => {
+    const host = new CatalogHost();
+    const naive = new NaiveCatalog();
+    const differences: unknown[] = [];
+    for (const [n, step] of list.entries()) {
+      if (step.kind === 'reopen') {
+        await host.reopen();
+        continue;
+      }
+      const databaseId = step.kind === 'delete' && step.id !== undefined ? idOf(step.id) : undefined;
+      const created = { databaseId: idOf(n % 3), createdAtMs: n, replicas: replicasOn(NODES) };
+      const entry = step.kind === 'create' ? { ...step, ...created } : { ...step, ...(databaseId && { databaseId }) };
+      const [found, expected] = [host.apply(entry).kind, naive.apply(entry)];
+      const isListed = host.machine.list().length === naive.bound.size;
+      if (found !== expected || !isListed) differences.push({ entry, found, expected, isListed });
+    }
+    await host.reopen();
+    expect(differences).toEqual([]);
+    const listed = host.machine.list().map(({ name: key, databaseId, group }) => [key, { databaseId, group }] as const);
+    expect(new Map(listed)).toEqual(naive.bound);
+  });
+  await expect(fc.assert(property, { numRuns: runs(30) })).resolves.toBeUndefined();
+});
+
+it.each([
+  ['a later format', [2, 16], 'format 2 is unknown here, 1 would be known'],
+  ['a kind of a database', [1, 1, 0], 'kind 1 is none of the catalog'],
+  ['an unknown kind', [1, 99], 'kind 99 is none of the catalog'],
+  ['a cut', [1, 17, 0, 5, 0x61], 'cut short'],
+  ['a tail', [1, 17, 0, 1, 0x61, 0], 'cut short or malformed'],
+  ['no name', [1, 17, 0, 0], 'cut short or malformed'],
+  ['a node that is cut short', [...NODE, 1, 0x61, 0], 'cut short or malformed'],
+  ['a tail behind a node', [...NODE, 0, 0, 0, 0, 0, 0, 1, 1, 9], 'cut short or malformed'],
+  ['a port above 65535', [...NODE, 0, 0, 0, 0x80, 0x80, 4, 0, 0, 1, 1], 'cut short or malformed'],
+  ['a text that is not UTF-8', [...NODE, 1, 0xff, 0, 0, 0, 0, 0, 1, 1], 'cut short or malformed'],
+  ['level 0', [1, 27, 0], 'cut short or malformed'],
+  ['a level beyond a byte', [1, 27, 0x80, 2], 'cut short or malformed'],
+  ['a tail behind a level', [1, 27, 2, 2], 'cut short or malformed'],
+  ['no replica', [1, 16, ...ID_AND_TIME, 0, 1, 0x61], 'names no replica'],
+  ['an id that is no UUIDv7', [1, 16, ...Array<number>(24).fill(0), 1, 1, 1, 0x61], 'not a UUIDv7'],
+])('CatalogMachine stops at an entry with %s (D9)', (_name, payload, fault) => {
+  const host = new CatalogHost();
+  expect(() => host.applyPayload(Uint8Array.from(payload))).toThrow(fault);
+  expect(host.machine.applied.index).toBe(0);
+});
+
+it('CatalogMachine stops at a broken row (D1)', async () => {
+  const host = new CatalogHost();
+  host.create('a', 1, NODES);
+  host.register(1);
+  await host.reopen();
+  const rows = await host.kv.range({ gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }).next(10);
+  expect(rows).toHaveLength(3);
+  for (const { key, value } of rows) {
+    const broken = value.slice();
+    broken[3] = (broken[3] ?? 0) ^ 4;
+    const batch = host.kv.batch();
+    batch.put(key, broken);
+    await host.kv.write(batch);
+    expect(() => host.open()).toThrow('is corrupt');
+    const mended = host.kv.batch();
+    mended.put(key, value);
+    await host.kv.write(mended);
+  }
 });

@@ -1,6 +1,6 @@
 // Goal: the rules of deciding and storing a transaction, each by itself (D2, D3, D4, D5, D9).
 // Method: examples; test/property/database-machine.test.ts has the same rules at random.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toHex, toLogIndex, toTerm } from '#base';
 import { type TransactOutcome } from '#database';
 import { type Constraint, type Selector, term } from '#model';
@@ -32,67 +32,63 @@ function unless(selector: Selector | undefined, revision = 0): Constraint {
   return { kind: 'max-revision', revision, selector };
 }
 
-describe('a transaction', () => {
-  it('extends the chain hash by its body as it is stored (D3)', async () => {
-    const host = new DatabaseHost();
-    const before = host.machine.applied.chainHash;
-    await transact(host);
-    await host.flush();
-    const { bytes, view, chainHash } = host.reader().transaction(1);
-    expect(toHex(chainHash)).toBe(toHex(sha256([before, bytes.subarray(view.body.start, view.body.end)])));
-    expect(host.machine.applied.chainHash).toEqual(chainHash);
-  });
-
-  it('is raised to the recorded time of the one before when its own is earlier (D5, SPEC-RECORDED-TIME)', async () => {
-    const host = new DatabaseHost();
-    await transact(host, { atMs: 2000 });
-    expect(await transact(host, { atMs: 1 })).toMatchObject({ recordedTimeMs: CREATED_AT_MS + 2000 });
-    await host.flush();
-    const { recordedTimeMs, view } = host.reader().transaction(2);
-    expect([recordedTimeMs, view.body.recordedTimeMs]).toEqual([CREATED_AT_MS + 2000, CREATED_AT_MS + 2000]);
-  });
+it('a transaction extends the chain hash by its body as it is stored (D3)', async () => {
+  const host = new DatabaseHost();
+  const before = host.machine.applied.chainHash;
+  await transact(host);
+  await host.flush();
+  const { bytes, view, chainHash } = host.reader().transaction(1);
+  expect(toHex(chainHash)).toBe(toHex(sha256([before, bytes.subarray(view.body.start, view.body.end)])));
+  expect(host.machine.applied.chainHash).toEqual(chainHash);
 });
 
-describe('constraints', () => {
-  it('are all reported with the L that was found, by their place in the request (D4)', async () => {
-    const host = new DatabaseHost();
-    await transact(host);
-    await transact(host, { events: [{ ...ORDER, id: 'b', subject: undefined }] });
-    const constraints = [
-      unless(term('by-stream', 'orders')),
-      unless(term('by-subject', 's-1'), 1),
-      { kind: 'min-revision' as const, revision: 5, selector: term('by-subject', 's-1') },
-      { kind: 'revision-range' as const, start: 1, end: 3, selector: undefined },
-    ];
-    const outcome = await transact(host, { constraints });
-    expect(outcome).toMatchObject({
-      kind: 'violated',
-      revision: 2,
-      violations: [
-        { index: 0, kind: 'max-revision', found: 2, required: 'at most 0' },
-        { index: 2, kind: 'min-revision', found: 1, required: 'at least 5' },
-        { index: 3, kind: 'revision-range', found: 2, required: 'at least 3' },
-      ],
-    });
-    expect(host.machine.applied).toMatchObject({ index: 3, revision: 2 });
-  });
+it('a transaction is raised to the recorded time of the one before when its own is earlier (D5, SPEC-RECORDED-TIME)', async () => {
+  const host = new DatabaseHost();
+  await transact(host, { atMs: 2000 });
+  expect(await transact(host, { atMs: 1 })).toMatchObject({ recordedTimeMs: CREATED_AT_MS + 2000 });
+  await host.flush();
+  const { recordedTimeMs, view } = host.reader().transaction(2);
+  expect([recordedTimeMs, view.body.recordedTimeMs]).toEqual([CREATED_AT_MS + 2000, CREATED_AT_MS + 2000]);
+});
 
-  it('with a prefix are answered before the entry, and not without an answer (D4)', async () => {
-    const host = new DatabaseHost();
-    await transact(host);
-    await host.flush();
-    const entry = {
-      index: toLogIndex(2),
-      term: toTerm(1),
-      payload: payload({ constraints: [unless(term('by-type-prefix', 'pl'))] }),
-    };
-    const needs = host.machine.needs(entry.payload);
-    expect(needs).toHaveLength(1);
-    const answers = await host.machine.answer(needs);
-    expect(answers).toEqual([1, 1]);
-    expect(() => host.machine.apply(entry)).toThrow('Every need of a payload is answered');
-    expect(host.machine.needs(payload({ constraints: [unless(term('by-type', 'placed'))] }))).toEqual([]);
+it('constraints are all reported with the L that was found, by their place in the request (D4)', async () => {
+  const host = new DatabaseHost();
+  await transact(host);
+  await transact(host, { events: [{ ...ORDER, id: 'b', subject: undefined }] });
+  const constraints = [
+    unless(term('by-stream', 'orders')),
+    unless(term('by-subject', 's-1'), 1),
+    { kind: 'min-revision' as const, revision: 5, selector: term('by-subject', 's-1') },
+    { kind: 'revision-range' as const, start: 1, end: 3, selector: undefined },
+  ];
+  const outcome = await transact(host, { constraints });
+  expect(outcome).toMatchObject({
+    kind: 'violated',
+    revision: 2,
+    violations: [
+      { index: 0, kind: 'max-revision', found: 2, required: 'at most 0' },
+      { index: 2, kind: 'min-revision', found: 1, required: 'at least 5' },
+      { index: 3, kind: 'revision-range', found: 2, required: 'at least 3' },
+    ],
   });
+  expect(host.machine.applied).toMatchObject({ index: 3, revision: 2 });
+});
+
+it('constraints with a prefix are answered before the entry, and not without an answer (D4)', async () => {
+  const host = new DatabaseHost();
+  await transact(host);
+  await host.flush();
+  const entry = {
+    index: toLogIndex(2),
+    term: toTerm(1),
+    payload: payload({ constraints: [unless(term('by-type-prefix', 'pl'))] }),
+  };
+  const needs = host.machine.needs(entry.payload);
+  expect(needs).toHaveLength(1);
+  const answers = await host.machine.answer(needs);
+  expect(answers).toEqual([1, 1]);
+  expect(() => host.machine.apply(entry)).toThrow('Every need of a payload is answered');
+  expect(host.machine.needs(payload({ constraints: [unless(term('by-type', 'placed'))] }))).toEqual([]);
 });
 
 it('a taken event id goes on until it is free when somebody has stored that very id before (D2)', async () => {
@@ -101,22 +97,20 @@ it('a taken event id goes on until it is free when somebody has stored that very
   expect(await transact(host)).toMatchObject({ storedIds: [{ index: 0, id: 'a~2.0~2.0~2.0' }] });
 });
 
-describe('the log', () => {
-  it.each([
-    ['a later format', 0, 2],
-    ['a kind of the catalog', 1, 16],
-    ['an unknown kind', 1, 9],
-  ])('stops at an entry of %s, before anything changes (D9)', (_name, at, byte) => {
-    const host = new DatabaseHost();
-    const bytes = payload();
-    bytes[at] = byte;
-    expect(() => host.machine.apply({ index: toLogIndex(1), term: toTerm(1), payload: bytes })).toThrow('log entry');
-    expect(host.machine.applied).toMatchObject({ index: 0, revision: 0 });
-  });
+it.each([
+  ['a later format', 0, 2],
+  ['a kind of the catalog', 1, 16],
+  ['an unknown kind', 1, 9],
+])('the log stops at an entry of %s, before anything changes (D9)', (_name, at, byte) => {
+  const host = new DatabaseHost();
+  const bytes = payload();
+  bytes[at] = byte;
+  expect(() => host.machine.apply({ index: toLogIndex(1), term: toTerm(1), payload: bytes })).toThrow('log entry');
+  expect(host.machine.applied).toMatchObject({ index: 0, revision: 0 });
+});
 
-  it('is applied in order', async () => {
-    const host = new DatabaseHost();
-    await transact(host);
-    expect(() => host.machine.advance(toLogIndex(1), toTerm(1))).toThrow('Entries are applied in log order');
-  });
+it('the log is applied in order', async () => {
+  const host = new DatabaseHost();
+  await transact(host);
+  expect(() => host.machine.advance(toLogIndex(1), toTerm(1))).toThrow('Entries are applied in log order');
 });

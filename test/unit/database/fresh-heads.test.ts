@@ -1,6 +1,6 @@
 // Goal: the head of a new subject costs nothing to keep, and says the same as any other. Method: the table by itself,
 // with hashes that collide, and the bytes of a row. Subjects come again in test/property/database-replicas.test.ts.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ByteWriter, encodeUtf8, NO_BYTES } from '#base';
 import { FreshHeads } from '../../../src/database/fresh-heads.ts';
 import { writeFirstOfSubject, writeHead } from '../../../src/database/head.ts';
@@ -9,29 +9,27 @@ import { PostingPlace, writePosting } from '../../../src/database/posting.ts';
 
 const ENTRY = { revision: 300, index: 7, pageOffset: 2, offset: 900, seconds: 1_767_225_600, nanos: 5_000_000 };
 
-describe('the table of fresh heads', () => {
-  it('tells subjects with one hash apart, and grows', () => {
-    const fresh = new FreshHeads();
-    const names = Array.from({ length: 3000 }, (_, at) => encodeUtf8(`subject-${at}`));
-    const hashOf = (at: number): number => (at % 500) - 250;
-    const heads = names.map((name, at) => fresh.add(hashOf(at), name, 0, name.length));
-    const found = names.map((name, at) => fresh.find(hashOf(at), name, 0, name.length));
-    expect(found.every((head, at) => head === heads[at])).toBe(true);
-    expect(heads.map((head) => head.term)).toEqual(names);
-    expect(fresh.find(hashOf(0), names[1] ?? NO_BYTES, 0, names[1]?.length ?? 0)).toBeUndefined();
-  });
+it('the table of fresh heads tells subjects with one hash apart, and grows', () => {
+  const fresh = new FreshHeads();
+  const names = Array.from({ length: 3000 }, (_, at) => encodeUtf8(`subject-${at}`));
+  const hashOf = (at: number): number => (at % 500) - 250;
+  const heads = names.map((name, at) => fresh.add(hashOf(at), name, 0, name.length));
+  const found = names.map((name, at) => fresh.find(hashOf(at), name, 0, name.length));
+  expect(found.every((head, at) => head === heads[at])).toBe(true);
+  expect(heads.map((head) => head.term)).toEqual(names);
+  expect(fresh.find(hashOf(0), names[1] ?? NO_BYTES, 0, names[1]?.length ?? 0)).toBeUndefined();
+});
 
-  it('uses the objects again, but for those that were asked for', () => {
-    const fresh = new FreshHeads();
-    const [first, kept] = ['a', 'b'].map((name, at) => fresh.add(at, encodeUtf8(name), 0, 1));
-    kept?.keep();
-    fresh.clear();
-    expect(fresh.find(0, encodeUtf8('a'), 0, 1)).toBeUndefined();
-    const [again, other] = ['c', 'd'].map((name, at) => fresh.add(at, encodeUtf8(name), 0, 1));
-    expect(again).toBe(first);
-    expect(other).not.toBe(kept);
-    expect([again?.term, other?.term, kept?.term]).toEqual(['c', 'd', 'b'].map(encodeUtf8));
-  });
+it('the table of fresh heads uses the objects again, but for those that were asked for', () => {
+  const fresh = new FreshHeads();
+  const [first, kept] = ['a', 'b'].map((name, at) => fresh.add(at, encodeUtf8(name), 0, 1));
+  kept?.keep();
+  fresh.clear();
+  expect(fresh.find(0, encodeUtf8('a'), 0, 1)).toBeUndefined();
+  const [again, other] = ['c', 'd'].map((name, at) => fresh.add(at, encodeUtf8(name), 0, 1));
+  expect(again).toBe(first);
+  expect(other).not.toBe(kept);
+  expect([again?.term, other?.term, kept?.term]).toEqual(['c', 'd', 'b'].map(encodeUtf8));
 });
 
 it('the row of a first event is what any head with it would write', () => {

@@ -2,7 +2,7 @@
 // memory; the hash under it stays what stored rows were written with (D6).
 // Method: random keys; the bound of its error on a fixed set; golden hashes.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
 import { KeyFilter } from '../../../src/database/key-filter.ts';
 import { KeyHash } from '../../../src/database/key-hash.ts';
@@ -22,50 +22,44 @@ function hashOf(domain: number, ...parts: readonly string[]): string {
   return `${hash.high.toString(16).padStart(8, '0')}${hash.low.toString(16).padStart(8, '0')}`;
 }
 
-describe('KeyFilter (D6)', () => {
-  it('never denies a key that was added, also over several sections', () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(u32, u32), { maxLength: 9000, size: 'max' }), (keys) => {
-        const filter = new KeyFilter(1 << 20);
-        filter.complete();
-        for (const [high, low] of keys) filter.add(high, low);
-        expect(keys.filter(([high, low]) => !filter.mayHold(high, low))).toEqual([]);
-      }),
-      { numRuns: runs(20) },
-    );
-  });
+it('KeyFilter (D6) never denies a key that was added, also over several sections', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(u32, u32), { maxLength: 9000, size: 'max' }), (keys) => {
+      const filter = new KeyFilter(1 << 20);
+      filter.complete();
+      for (const [high, low] of keys) filter.add(high, low);
+      expect(keys.filter(([high, low]) => !filter.mayHold(high, low))).toEqual([]);
+    }),
+    { numRuns: runs(20) },
+  );
+});
 
-  it('looks up fewer than 1 in 100 new keys in vain', () => {
-    const filter = new KeyFilter(1 << 22);
-    filter.complete();
-    const hash = new KeyHash();
-    const count = 20_000;
-    let found = 0;
-    for (let n = 0; n < 2 * count; n++) {
-      const bytes = encodeUtf8(`order-${n}`);
-      hash.start(1);
-      hash.add(bytes, 0, bytes.length);
-      hash.finish();
-      if (n < count) filter.add(hash.high, hash.low);
-      else if (filter.mayHold(hash.high, hash.low)) found++;
-    }
-    expect(found).toBeLessThan(count / 100);
-  });
+it('KeyFilter (D6) looks up fewer than 1 in 100 new keys in vain', () => {
+  const filter = new KeyFilter(1 << 22);
+  filter.complete();
+  const hash = new KeyHash();
+  const count = 20_000;
+  let found = 0;
+  for (let n = 0; n < 2 * count; n++) {
+    const bytes = encodeUtf8(`order-${n}`);
+    hash.start(1);
+    hash.add(bytes, 0, bytes.length);
+    hash.finish();
+    if (n < count) filter.add(hash.high, hash.low);
+    else if (filter.mayHold(hash.high, hash.low)) found++;
+  }
+  expect(found).toBeLessThan(count / 100);
+});
 
-  it('says maybe to everything until it is complete, and again when it has outgrown its bound', () => {
-    const filter = new KeyFilter(16 * 1024);
-    expect([filter.mayHold(1, 2), filter.isComplete]).toEqual([true, false]);
-    filter.complete();
-    expect([filter.mayHold(1, 2), filter.isComplete]).toEqual([false, true]);
-    for (let n = 0; n < 9000; n++) filter.add(n * 7919, n);
-    expect([filter.isOverflowed, filter.isComplete, filter.mayHold(0xffffffff, 0xffffffff)]).toEqual([
-      true,
-      false,
-      true,
-    ]);
-    filter.complete();
-    expect(filter.mayHold(0xffffffff, 0xffffffff)).toBe(true);
-  });
+it('KeyFilter (D6) says maybe to everything until it is complete, and again when it has outgrown its bound', () => {
+  const filter = new KeyFilter(16 * 1024);
+  expect([filter.mayHold(1, 2), filter.isComplete]).toEqual([true, false]);
+  filter.complete();
+  expect([filter.mayHold(1, 2), filter.isComplete]).toEqual([false, true]);
+  for (let n = 0; n < 9000; n++) filter.add(n * 7919, n);
+  expect([filter.isOverflowed, filter.isComplete, filter.mayHold(0xffffffff, 0xffffffff)]).toEqual([true, false, true]);
+  filter.complete();
+  expect(filter.mayHold(0xffffffff, 0xffffffff)).toBe(true);
 });
 
 it('KeyHash gives what stored event-id rows are keyed by: these values never change', () => {

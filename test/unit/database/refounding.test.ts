@@ -1,7 +1,7 @@
 // Goal: the catalog of another cluster names one node, and of each database that goes on another instance in a group
 // that was never used; all that it had is in its rows (D21, D10). Method: a catalog with nodes and databases in two
 // blocks of bindings, begun anew, flushed, and opened again.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toGroupId, toNodeId, toRevision } from '#base';
 import type { Refounding } from '#database';
 import { CatalogHost, idOf, replicasOn } from '../../support/catalog-host.ts';
@@ -32,52 +32,50 @@ function orderFor(groups: readonly number[], origin?: number): Refounding {
   return { node: NODE, storeId: NEW_STORE, membership: MEMBERSHIP, successors: new Map(successors) };
 }
 
-describe('a catalog that begins another cluster', () => {
-  it('has what goes on in new groups, nothing else, and one node', async () => {
-    const host = await catalogOfThree();
-    const { applied, level } = host.machine;
-    const groups = [2, 64, 70];
-    const bindings = host.machine.refound(orderFor(groups));
-    const own = replicasOn([NODE]);
-    const held = { replicas: own, founders: own, leaving: [], placement: 0, isSettled: true };
-    expect(bindings).toEqual(
-      groups.map((group, at) => ({
-        name: `database-${group}`,
-        databaseId: idOf(1000 + group),
-        group: COUNT + 1 + at,
-        createdAtMs: group,
-        ...held,
-        recovery: { databaseId: idOf(group), group, rootId: idOf(group), revision: group, chainHash: HASH },
-      })),
-    );
-    await host.reopen();
-    const after = host.machine;
-    expect(after.list()).toEqual(bindings);
-    expect(after.lookup('database-1')).toBeUndefined();
-    expect(after.nodes().map(({ node, state, storeId }) => [node, state, storeId])).toEqual([
-      [1, 'removed', idOf(1)],
-      [2, 'removed', idOf(2)],
-      [3, 'active', NEW_STORE],
-    ]);
-    const { index, term, revision } = applied;
-    const place = { index, term, logStart: index, revision: revision + 1, nextGroup: COUNT + 4 };
-    expect(after.applied).toMatchObject({ ...place, group: { index, membership: MEMBERSHIP } });
-    expect(after.applied.chainHash).not.toEqual(applied.chainHash);
-    expect(after.level).toBe(level);
-  });
+it('a catalog that begins another cluster has what goes on in new groups, nothing else, and one node', async () => {
+  const host = await catalogOfThree();
+  const { applied, level } = host.machine;
+  const groups = [2, 64, 70];
+  const bindings = host.machine.refound(orderFor(groups));
+  const own = replicasOn([NODE]);
+  const held = { replicas: own, founders: own, leaving: [], placement: 0, isSettled: true };
+  expect(bindings).toEqual(
+    groups.map((group, at) => ({
+      name: `database-${group}`,
+      databaseId: idOf(1000 + group),
+      group: COUNT + 1 + at,
+      createdAtMs: group,
+      ...held,
+      recovery: { databaseId: idOf(group), group, rootId: idOf(group), revision: group, chainHash: HASH },
+    })),
+  );
+  await host.reopen();
+  const after = host.machine;
+  expect(after.list()).toEqual(bindings);
+  expect(after.lookup('database-1')).toBeUndefined();
+  expect(after.nodes().map(({ node, state, storeId }) => [node, state, storeId])).toEqual([
+    [1, 'removed', idOf(1)],
+    [2, 'removed', idOf(2)],
+    [3, 'active', NEW_STORE],
+  ]);
+  const { index, term, revision } = applied;
+  const place = { index, term, logStart: index, revision: revision + 1, nextGroup: COUNT + 4 };
+  expect(after.applied).toMatchObject({ ...place, group: { index, membership: MEMBERSHIP } });
+  expect(after.applied.chainHash).not.toEqual(applied.chainHash);
+  expect(after.level).toBe(level);
+});
 
-  it('gives numbers of nodes and groups on, and never one twice (D10, D14)', async () => {
-    const host = await catalogOfThree();
-    host.machine.refound(orderFor([1]));
-    await host.reopen();
-    expect(host.register(4)).toMatchObject({ kind: 'registered', node: { node: 4 } });
-    expect(host.create('database-2', 7000, [3])).toMatchObject({ kind: 'created', binding: { group: COUNT + 2 } });
-  });
+it('a catalog that begins another cluster gives numbers of nodes and groups on, and never one twice (D10, D14)', async () => {
+  const host = await catalogOfThree();
+  host.machine.refound(orderFor([1]));
+  await host.reopen();
+  expect(host.register(4)).toMatchObject({ kind: 'registered', node: { node: 4 } });
+  expect(host.create('database-2', 7000, [3])).toMatchObject({ kind: 'created', binding: { group: COUNT + 2 } });
+});
 
-  it('names the first instance as the root of one that goes on once more (D19)', async () => {
-    const host = await catalogOfThree();
-    host.machine.refound(orderFor([5]));
-    const [again] = host.machine.refound(orderFor([COUNT + 1], 5));
-    expect(again?.recovery).toMatchObject({ databaseId: idOf(1005), group: 5, rootId: idOf(5), revision: 5 });
-  });
+it('a catalog that begins another cluster names the first instance as the root of one that goes on once more (D19)', async () => {
+  const host = await catalogOfThree();
+  host.machine.refound(orderFor([5]));
+  const [again] = host.machine.refound(orderFor([COUNT + 1], 5));
+  expect(again?.recovery).toMatchObject({ databaseId: idOf(1005), group: 5, rootId: idOf(5), revision: 5 });
 });

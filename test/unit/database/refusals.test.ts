@@ -35,44 +35,42 @@ async function refusalRows(host: DatabaseHost): Promise<readonly string[]> {
   return (await dump(host.kv)).filter((row) => /^01000000070c|^0100000007f2/.test(row));
 }
 
-describe('a refused transaction', () => {
-  it('is kept if somebody will look it up, and not otherwise', async () => {
-    const host = new DatabaseHost();
-    await host.apply(payload(1, []));
-    const unique: Constraint = { kind: 'revision-range', start: 0, end: 0, selector: ALL };
-    const constraints: readonly Constraint[] = [unique, { kind: 'min-revision', revision: 0, selector: ALL }, NEVER];
-    const outcome = await host.apply(payload(2, constraints));
-    if (outcome.kind !== 'violated') throw new Error(outcome.kind);
-    expect(outcome.violations).toMatchObject([
-      { index: 0, kind: 'revision-range', found: 1, required: 'from 0 to 0' },
-      { index: 2, kind: 'min-revision', found: 1, required: 'exactly 900' },
-    ]);
-    await host.apply(payload(3, [NEVER], false));
-    await host.flush();
-    expect(refusalOf(host.reader(), idOf(2))).toEqual({
-      place: { index: 2, term: 1 },
-      transactionId: idOf(2),
-      recordedTimeMs: STAMP_MS,
-      revision: 1,
-      count: 2,
-      cause: { kind: 'violated', violations: outcome.violations },
-    });
-    expect(kept(host)).toEqual([2]);
-    expect(host.machine.applied.refusals).toEqual({ number: 1, index: 2 });
+it('a refused transaction is kept if somebody will look it up, and not otherwise', async () => {
+  const host = new DatabaseHost();
+  await host.apply(payload(1, []));
+  const unique: Constraint = { kind: 'revision-range', start: 0, end: 0, selector: ALL };
+  const constraints: readonly Constraint[] = [unique, { kind: 'min-revision', revision: 0, selector: ALL }, NEVER];
+  const outcome = await host.apply(payload(2, constraints));
+  if (outcome.kind !== 'violated') throw new Error(outcome.kind);
+  expect(outcome.violations).toMatchObject([
+    { index: 0, kind: 'revision-range', found: 1, required: 'from 0 to 0' },
+    { index: 2, kind: 'min-revision', found: 1, required: 'exactly 900' },
+  ]);
+  await host.apply(payload(3, [NEVER], false));
+  await host.flush();
+  expect(refusalOf(host.reader(), idOf(2))).toEqual({
+    place: { index: 2, term: 1 },
+    transactionId: idOf(2),
+    recordedTimeMs: STAMP_MS,
+    revision: 1,
+    count: 2,
+    cause: { kind: 'violated', violations: outcome.violations },
   });
+  expect(kept(host)).toEqual([2]);
+  expect(host.machine.applied.refusals).toEqual({ number: 1, index: 2 });
+});
 
-  it('says where its constraints were too broad to decide', () => {
-    const place = { index: toLogIndex(9), term: toTerm(2) };
-    const given = { place, transactionId: idOf(4), recordedTimeMs: 5, revision: 6 };
-    const cause = { kind: 'too-broad', constraints: [0, 3] } as const;
-    const row = encodeRefusal({ ...given, cause, constraints: [] });
-    expect(readRefusal(NO_BYTES, row)).toEqual({ ...given, cause, count: 2 });
-    for (let at = 0; at < row.length * 8; at += 1) {
-      const flipped = row.slice();
-      flipped[at >> 3] = (flipped[at >> 3] ?? 0) ^ (1 << (at & 7));
-      expect(() => readRefusal(NO_BYTES, flipped)).toThrow('corrupt');
-    }
-  });
+it('a refused transaction says where its constraints were too broad to decide', () => {
+  const place = { index: toLogIndex(9), term: toTerm(2) };
+  const given = { place, transactionId: idOf(4), recordedTimeMs: 5, revision: 6 };
+  const cause = { kind: 'too-broad', constraints: [0, 3] } as const;
+  const row = encodeRefusal({ ...given, cause, constraints: [] });
+  expect(readRefusal(NO_BYTES, row)).toEqual({ ...given, cause, count: 2 });
+  for (let at = 0; at < row.length * 8; at += 1) {
+    const flipped = row.slice();
+    flipped[at >> 3] = (flipped[at >> 3] ?? 0) ^ (1 << (at & 7));
+    expect(() => readRefusal(NO_BYTES, flipped)).toThrow('corrupt');
+  }
 });
 
 describe('the refusals that are kept (D25)', () => {

@@ -108,36 +108,34 @@ function unnoticedFlips(row: Uint8Array, read: (row: Uint8Array) => unknown): nu
   });
 }
 
-describe('posting entries', () => {
-  it('are read back as they were written', () => {
-    fc.assert(
-      fc.property(entries(100), (list) => {
-        const bytes = packed(list);
-        expect(unpacked(PostingBlock.read(new ByteReader(bytes), list.length))).toEqual(list);
-      }),
-    );
-  });
+it('posting entries are read back as they were written', () => {
+  fc.assert(
+    fc.property(entries(100), (list) => {
+      const bytes = packed(list);
+      expect(unpacked(PostingBlock.read(new ByteReader(bytes), list.length))).toEqual(list);
+    }),
+  );
+});
 
-  it('are found by position', () => {
-    fc.assert(
-      fc.property(entries(40), u48, fc.nat(10), (list, revision, index) => {
-        const block = PostingBlock.read(new ByteReader(packed(list)), list.length) ?? PostingBlock.EMPTY;
-        const targets = [{ revision, index }, ...list, ...list.map((entry) => ({ ...entry, index: entry.index + 1 }))];
-        for (const target of targets) {
-          const expected = list.findIndex(
-            (entry) =>
-              entry.revision > target.revision || (entry.revision === target.revision && entry.index >= target.index),
-          );
-          expect(block.firstAtOrAfter(target)).toBe(expected === -1 ? list.length : expected);
-        }
-      }),
-    );
-  });
+it('posting entries are found by position', () => {
+  fc.assert(
+    fc.property(entries(40), u48, fc.nat(10), (list, revision, index) => {
+      const block = PostingBlock.read(new ByteReader(packed(list)), list.length) ?? PostingBlock.EMPTY;
+      const targets = [{ revision, index }, ...list, ...list.map((entry) => ({ ...entry, index: entry.index + 1 }))];
+      for (const target of targets) {
+        const expected = list.findIndex(
+          (entry) =>
+            entry.revision > target.revision || (entry.revision === target.revision && entry.index >= target.index),
+        );
+        expect(block.firstAtOrAfter(target)).toBe(expected === -1 ? list.length : expected);
+      }
+    }),
+  );
+});
 
-  it('are refused when their count is a lie', () => {
-    const bytes = packed([{ revision: 1, index: 0, pageOffset: 0, offset: 9, seconds: 1, nanos: 0 }]);
-    for (const count of [2, 2 ** 40]) expect(PostingBlock.read(new ByteReader(bytes), count)).toBeUndefined();
-  });
+it('posting entries are refused when their count is a lie', () => {
+  const bytes = packed([{ revision: 1, index: 0, pageOffset: 0, offset: 9, seconds: 1, nanos: 0 }]);
+  for (const count of [2, 2 ** 40]) expect(PostingBlock.read(new ByteReader(bytes), count)).toBeUndefined();
 });
 
 const names: fc.Arbitrary<HeadName> = fc.oneof(
@@ -145,104 +143,98 @@ const names: fc.Arbitrary<HeadName> = fc.oneof(
   fc.constantFrom(...Object.values(HEAD_KIND)).map((kind) => ({ kind, term: encodeUtf8('a-term') })),
 );
 
-describe('heads', () => {
-  it('are read back as they were written', () => {
-    const numbers = fc.record({
-      id: fc.nat(),
-      first: u48,
-      span: u48,
-      without: u48,
-      count: u48,
-      spilled: fc.boolean(),
-      tips: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.nat(), fc.nat()), { maxLength: TIPS_MAX }),
-    });
-    fc.assert(
-      fc.property(names, numbers, entries(CHUNK_ENTRIES), (name, content, list) => {
-        const lastRevision = content.first + content.span;
-        const stride = tipStride(name);
-        const tips = content.tips.flatMap((tip) => tip.map((n) => n % (lastRevision + 1)).slice(0, stride));
-        const isSubject = name.kind === HEAD_KIND.SUBJECT;
-        const head = {
-          name,
-          id: isSubject ? 0 : content.id,
-          firstRevision: content.first,
-          lastRevision,
-          lastWithoutSubject: isSubject ? 0 : content.without,
-          count: content.count,
-          spilled: content.spilled,
-          tips: content.spilled ? [] : tips,
-          inlineCount: list.length,
-          inline: packed(list),
-        };
-        const row = written((into) => writeHead(into, head, head.inline));
-        const read = readHead(name, KEY, row);
-        expect(read).toEqual(head);
-        expect(unpacked(inlineEntries(KEY, read))).toEqual(list);
-      }),
-    );
+it('heads are read back as they were written', () => {
+  const numbers = fc.record({
+    id: fc.nat(),
+    first: u48,
+    span: u48,
+    without: u48,
+    count: u48,
+    spilled: fc.boolean(),
+    tips: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.nat(), fc.nat()), { maxLength: TIPS_MAX }),
   });
+  fc.assert(
+    fc.property(names, numbers, entries(CHUNK_ENTRIES), (name, content, list) => {
+      const lastRevision = content.first + content.span;
+      const stride = tipStride(name);
+      const tips = content.tips.flatMap((tip) => tip.map((n) => n % (lastRevision + 1)).slice(0, stride));
+      const isSubject = name.kind === HEAD_KIND.SUBJECT;
+      const head = {
+        name,
+        id: isSubject ? 0 : content.id,
+        firstRevision: content.first,
+        lastRevision,
+        lastWithoutSubject: isSubject ? 0 : content.without,
+        count: content.count,
+        spilled: content.spilled,
+        tips: content.spilled ? [] : tips,
+        inlineCount: list.length,
+        inline: packed(list),
+      };
+      const row = written((into) => writeHead(into, head, head.inline));
+      const read = readHead(name, KEY, row);
+      expect(read).toEqual(head);
+      expect(unpacked(inlineEntries(KEY, read))).toEqual(list);
+    }),
+  );
+});
 
-  it('and chunks notice every flipped bit (D1)', () => {
-    const list = [1, 2, 3].map((revision) => ({ ...ENTRY, revision }));
-    const name = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') };
-    const inline = packed(list);
-    const head = { name, id: 1, firstRevision: 1, lastRevision: 3, lastWithoutSubject: 2, count: 3 };
-    const row = written((into) =>
-      writeHead(into, { ...head, spilled: false, tips: [1, 3, 2], inlineCount: 3 }, inline),
-    );
-    expect(unnoticedFlips(row, (flipped) => readHead(name, KEY, flipped))).toEqual([]);
-    const chunk = written((into) => writeChunk(into, 3, inline));
-    expect(unpacked(readChunk(KEY, chunk))).toEqual(list);
-    expect(unnoticedFlips(chunk, (flipped) => readChunk(KEY, flipped))).toEqual([]);
-  });
+it('heads and chunks notice every flipped bit (D1)', () => {
+  const list = [1, 2, 3].map((revision) => ({ ...ENTRY, revision }));
+  const name = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') };
+  const inline = packed(list);
+  const head = { name, id: 1, firstRevision: 1, lastRevision: 3, lastWithoutSubject: 2, count: 3 };
+  const row = written((into) => writeHead(into, { ...head, spilled: false, tips: [1, 3, 2], inlineCount: 3 }, inline));
+  expect(unnoticedFlips(row, (flipped) => readHead(name, KEY, flipped))).toEqual([]);
+  const chunk = written((into) => writeChunk(into, 3, inline));
+  expect(unpacked(readChunk(KEY, chunk))).toEqual(list);
+  expect(unnoticedFlips(chunk, (flipped) => readChunk(KEY, flipped))).toEqual([]);
 });
 
 function flat(list: readonly PostingEntry[]): number[] {
   return list.flatMap(({ nanos, revision, index, offset }) => [nanos, revision, index, offset]);
 }
 
-describe('small rows', () => {
-  it('are read back as they were written', () => {
-    const place = fc.record({ revision: u48, pageOffset: fc.nat(), index: fc.nat(999), offset: fc.nat() });
-    fc.assert(
-      fc.property(u48, fc.nat(), fc.array(place), (a, b, places) => {
-        const transaction = { revision: a, pageOffset: b };
-        const transactionRow = written((into) => small.writeTransactionRow(into, transaction));
-        expect(small.readTransactionRow(KEY, transactionRow)).toEqual(transaction);
-        const tip = { lastRevision: a, lastWithoutSubject: b };
-        const tipRow = written((into) => small.writeTipRow(into, tip));
-        expect(small.readTipRow(KEY, tipRow)).toEqual(tip);
-        const idRow = written((into) => small.writeEventIdRow(into, places));
-        expect(small.readEventIdRow(KEY, idRow)).toEqual(places);
-      }),
-    );
-  });
+it('small rows are read back as they were written', () => {
+  const place = fc.record({ revision: u48, pageOffset: fc.nat(), index: fc.nat(999), offset: fc.nat() });
+  fc.assert(
+    fc.property(u48, fc.nat(), fc.array(place), (a, b, places) => {
+      const transaction = { revision: a, pageOffset: b };
+      const transactionRow = written((into) => small.writeTransactionRow(into, transaction));
+      expect(small.readTransactionRow(KEY, transactionRow)).toEqual(transaction);
+      const tip = { lastRevision: a, lastWithoutSubject: b };
+      const tipRow = written((into) => small.writeTipRow(into, tip));
+      expect(small.readTipRow(KEY, tipRow)).toEqual(tip);
+      const idRow = written((into) => small.writeEventIdRow(into, places));
+      expect(small.readEventIdRow(KEY, idRow)).toEqual(places);
+    }),
+  );
+});
 
-  it('of the page directory find the page that begins at or before a place', () => {
-    fc.assert(
-      fc.property(fc.uniqueArray(fc.nat(255)), fc.nat(255), (starts, from) => {
-        const bits = small.emptyDirectoryBits();
-        for (const start of starts) small.setDirectoryBit(bits, 5 * 256 + start);
-        const row = written((into) => small.writeDirectoryRow(into, bits));
-        const read = small.readDirectoryRow(KEY, row);
-        expect(small.lastDirectoryBit(read, from)).toBe(Math.max(-1, ...starts.filter((start) => start <= from)));
-      }),
-    );
-  });
+it('small rows of the page directory find the page that begins at or before a place', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.nat(255)), fc.nat(255), (starts, from) => {
+      const bits = small.emptyDirectoryBits();
+      for (const start of starts) small.setDirectoryBit(bits, 5 * 256 + start);
+      const row = written((into) => small.writeDirectoryRow(into, bits));
+      const read = small.readDirectoryRow(KEY, row);
+      expect(small.lastDirectoryBit(read, from)).toBe(Math.max(-1, ...starts.filter((start) => start <= from)));
+    }),
+  );
+});
 
-  it('notice every flipped bit (D1)', () => {
-    const bits = new Uint8Array(32);
-    const tip = { lastRevision: 300, lastWithoutSubject: 5 };
-    const time = { seconds: 7, firstRevision: 8 };
-    const rows: readonly (readonly [(into: ByteWriter) => void, (row: Uint8Array) => unknown])[] = [
-      [(into) => small.writeTransactionRow(into, ENTRY), (row) => small.readTransactionRow(KEY, row)],
-      [(into) => small.writeEventIdRow(into, [ENTRY]), (row) => small.readEventIdRow(KEY, row)],
-      [(into) => small.writeTimeRow(into, 8, flat([ENTRY])), (row) => small.readTimeRow(KEY, row, time)],
-      [(into) => small.writeTipRow(into, tip), (row) => small.readTipRow(KEY, row)],
-      [(into) => small.writeDirectoryRow(into, bits), (row) => small.readDirectoryRow(KEY, row)],
-    ];
-    for (const [write, read] of rows) expect(unnoticedFlips(written(write), read)).toEqual([]);
-  });
+it('small rows notice every flipped bit (D1)', () => {
+  const bits = new Uint8Array(32);
+  const tip = { lastRevision: 300, lastWithoutSubject: 5 };
+  const time = { seconds: 7, firstRevision: 8 };
+  const rows: readonly (readonly [(into: ByteWriter) => void, (row: Uint8Array) => unknown])[] = [
+    [(into) => small.writeTransactionRow(into, ENTRY), (row) => small.readTransactionRow(KEY, row)],
+    [(into) => small.writeEventIdRow(into, [ENTRY]), (row) => small.readEventIdRow(KEY, row)],
+    [(into) => small.writeTimeRow(into, 8, flat([ENTRY])), (row) => small.readTimeRow(KEY, row, time)],
+    [(into) => small.writeTipRow(into, tip), (row) => small.readTipRow(KEY, row)],
+    [(into) => small.writeDirectoryRow(into, bits), (row) => small.readDirectoryRow(KEY, row)],
+  ];
+  for (const [write, read] of rows) expect(unnoticedFlips(written(write), read)).toEqual([]);
 });
 
 describe('the applied row', () => {

@@ -70,8 +70,9 @@ function opened(host: DatabaseHost, standing: Uint8Array): HistoryExport {
   return history;
 }
 
-describe('verifyDefinitions (D11)', () => {
-  it.each([4, 7])('says broken when the record of entry %i is missing or another one', async (index) => {
+it.each([4, 7])(
+  'verifyDefinitions (D11) says broken when the record of entry %i is missing or another one',
+  async (index) => {
     const host = await fullHost();
     const key = host.reader().keys.definition(index).slice();
     const whole = host.kv.get(key)?.slice() ?? NO_BYTES;
@@ -84,20 +85,20 @@ describe('verifyDefinitions (D11)', () => {
     expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({ kind: 'broken' });
     await put(host.kv, key, whole);
     expect(await verifyDefinitions(host.reader(), DURABLE)).toEqual({ kind: 'whole' });
-  });
+  },
+);
 
-  it('says broken when a part that came behind the durable entry is missing or has other bytes', async () => {
-    const host = await fullHost();
-    const key = host.reader().keys.componentPart(digestBytes(LARGE.digest), 1).slice();
-    const small = host.kv.get(host.reader().keys.componentPart(digestBytes(SMALL.digest), 0));
-    for (const value of [undefined, small]) {
-      await put(host.kv, key, value);
-      expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({
-        kind: 'broken',
-        fault: `part 1 of the component ${LARGE.digest} is not whole`,
-      });
-    }
-  });
+it('verifyDefinitions (D11) says broken when a part that came behind the durable entry is missing or has other bytes', async () => {
+  const host = await fullHost();
+  const key = host.reader().keys.componentPart(digestBytes(LARGE.digest), 1).slice();
+  const small = host.kv.get(host.reader().keys.componentPart(digestBytes(SMALL.digest), 0));
+  for (const value of [undefined, small]) {
+    await put(host.kv, key, value);
+    expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({
+      kind: 'broken',
+      fault: `part 1 of the component ${LARGE.digest} is not whole`,
+    });
+  }
 });
 
 it.each([4, 7])(

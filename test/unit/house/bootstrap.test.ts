@@ -64,47 +64,43 @@ describe('installing', () => {
   });
 });
 
-describe('running', () => {
-  it('uses the Node of node_modules, with it first on the path (H1)', () => {
-    const project = installedProject();
-    writeFileSync(join(project.path, 'hello.mjs'), 'console.log(process.env.NODE_COMES_FROM, process.env.PATH);');
-    expect(run(project, HELLO).stdout).toMatch(`package ${project.path}/node_modules/.bin:`);
-    expect(run(project, ['dance'])).toMatchObject({ status: 1, stderr: expect.stringContaining('Usage:') });
-  });
-
-  it.each([
-    ['in place of itself', undefined],
-    ['as a child', WITHOUT_EXECVE],
-  ])('hands over arguments, the exit code and SIGTERM when it runs the program %s (H3)', async (_how, option) => {
-    const project = builtProject();
-    const { status, stdout, stderr } = run(project, ['start', '3', '--http-port', '0'], option);
-    expect(JSON.parse(stdout)).toMatchObject({ args: ['3', '--http-port', '0'] });
-    expect([status, stderr]).toEqual([3, '']);
-    const { child, ready, output } = await startWaiting(project, option);
-    expect(ready.pid === child.pid).toBe(option === undefined);
-    child.kill('SIGTERM');
-    expect((await once(child, 'close'))[0]).toBe(7);
-    expect(output()).toContain('drained');
-    expect(existsSync(`/proc/${ready.pid}`)).toBe(false);
-  });
+it('running uses the Node of node_modules, with it first on the path (H1)', () => {
+  const project = installedProject();
+  writeFileSync(join(project.path, 'hello.mjs'), 'console.log(process.env.NODE_COMES_FROM, process.env.PATH);');
+  expect(run(project, HELLO).stdout).toMatch(`package ${project.path}/node_modules/.bin:`);
+  expect(run(project, ['dance'])).toMatchObject({ status: 1, stderr: expect.stringContaining('Usage:') });
 });
 
-describe('building', () => {
-  it('happens when a source or dist is not as it was, and not again (H2)', () => {
-    const project = builtProject();
-    const builds = (): boolean => run(project, ['start']).stderr.includes('Building');
-    expect(builds()).toBe(false);
-    utimesSync(join(project.path, 'src/main/main.ts'), 1, 1);
-    rmSync(join(project.path, 'dist/assets/page.css'));
-    expect([builds(), builds()]).toEqual([true, false]);
-  });
+it.each([
+  ['in place of itself', undefined],
+  ['as a child', WITHOUT_EXECVE],
+])('running hands over arguments, the exit code and SIGTERM when it runs the program %s (H3)', async (_how, option) => {
+  const project = builtProject();
+  const { status, stdout, stderr } = run(project, ['start', '3', '--http-port', '0'], option);
+  expect(JSON.parse(stdout)).toMatchObject({ args: ['3', '--http-port', '0'] });
+  expect([status, stderr]).toEqual([3, '']);
+  const { child, ready, output } = await startWaiting(project, option);
+  expect(ready.pid === child.pid).toBe(option === undefined);
+  child.kill('SIGTERM');
+  expect((await once(child, 'close'))[0]).toBe(7);
+  expect(output()).toContain('drained');
+  expect(existsSync(`/proc/${ready.pid}`)).toBe(false);
+});
 
-  it('keeps the old dist when src does not compile (H4)', () => {
-    const project = builtProject();
-    writeFileSync(join(project.path, 'src/main/main.ts'), 'const wrong: number = "text";\n');
-    const { status, stderr } = run(project, ['start']);
-    expect([status, stderr]).toEqual([1, expect.stringContaining('cannot be built from src')]);
-    expect(readFileSync(join(project.path, 'dist/main.js'), 'utf8')).toContain('drained');
-    expect(readdirSync(project.path).filter((name) => name.startsWith('dist'))).toEqual(['dist']);
-  });
+it('building happens when a source or dist is not as it was, and not again (H2)', () => {
+  const project = builtProject();
+  const builds = (): boolean => run(project, ['start']).stderr.includes('Building');
+  expect(builds()).toBe(false);
+  utimesSync(join(project.path, 'src/main/main.ts'), 1, 1);
+  rmSync(join(project.path, 'dist/assets/page.css'));
+  expect([builds(), builds()]).toEqual([true, false]);
+});
+
+it('building keeps the old dist when src does not compile (H4)', () => {
+  const project = builtProject();
+  writeFileSync(join(project.path, 'src/main/main.ts'), 'const wrong: number = "text";\n');
+  const { status, stderr } = run(project, ['start']);
+  expect([status, stderr]).toEqual([1, expect.stringContaining('cannot be built from src')]);
+  expect(readFileSync(join(project.path, 'dist/main.js'), 'utf8')).toContain('drained');
+  expect(readdirSync(project.path).filter((name) => name.startsWith('dist'))).toEqual(['dist']);
 });

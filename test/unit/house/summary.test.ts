@@ -1,5 +1,5 @@
 // Goal: the last line of a run never says better than it was. Method: reports of vitest, and how suites ended.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Suite, summary } from '../../../scripts/support/summary.ts';
 
 const PASSED = { status: 'passed', fullName: 'a sum is known', failureMessages: [] };
@@ -17,32 +17,30 @@ const sums = (...tests: readonly object[]): object => ({
 const test = (status: number | string, text?: string): Suite => ({ name: 'test', status, report: text });
 const chaos = (status: number): Suite => ({ name: 'chaos', status, report: undefined });
 
-describe('the last lines of a run', () => {
-  it.each([
-    [
-      'tests, and suites without a report as one each',
-      [test(0, report(5, sums(PASSED))), chaos(0)],
-      '6 passed, 0 failed',
-    ],
-    ['failed tests', [test(1, report(5, sums(PASSED, FAILED, FAILED))), chaos(0)], '6 passed, 2 failed'],
-    ['a failed suite without a report', [test(0, report(5, sums(PASSED))), chaos(1)], '5 passed, 1 failed'],
-    ['a file that is not loaded', [test(1, report(5, BROKEN)), chaos(0)], '6 passed, 1 failed'],
-    ['a run that failed without a failed test', [test(1, report(5, sums(PASSED))), chaos(0)], '6 passed, 1 failed'],
-    ['a run that ended without a report', [test('SIGKILL'), chaos(0)], '1 passed, 1 failed'],
-  ])('count %s', (_what, suites, last) => {
-    expect(summary(suites, '/root').lines.at(-1)).toBe(last);
-  });
+it.each([
+  [
+    'tests, and suites without a report as one each',
+    [test(0, report(5, sums(PASSED))), chaos(0)],
+    '6 passed, 0 failed',
+  ],
+  ['failed tests', [test(1, report(5, sums(PASSED, FAILED, FAILED))), chaos(0)], '6 passed, 2 failed'],
+  ['a failed suite without a report', [test(0, report(5, sums(PASSED))), chaos(1)], '5 passed, 1 failed'],
+  ['a file that is not loaded', [test(1, report(5, BROKEN)), chaos(0)], '6 passed, 1 failed'],
+  ['a run that failed without a failed test', [test(1, report(5, sums(PASSED))), chaos(0)], '6 passed, 1 failed'],
+  ['a run that ended without a report', [test('SIGKILL'), chaos(0)], '1 passed, 1 failed'],
+])('the last lines of a run count %s', (_what, suites, last) => {
+  expect(summary(suites, '/root').lines.at(-1)).toBe(last);
+});
 
-  it('name each failed test with the first line of its error, and each failed suite', () => {
-    const suites = [{ name: 'test', status: 1, report: report(1, sums(PASSED, FAILED), BROKEN) }];
-    expect(summary(suites, '/root')).toEqual({
-      lines: [
-        'failed: test/sum.test.ts > a sum is more: Error: 2 is not 3',
-        'failed: test/a.test.ts > is not loaded: No such file',
-        'failed suites: test',
-        '1 passed, 2 failed',
-      ],
-      failed: 2,
-    });
+it('the last lines of a run name each failed test with the first line of its error, and each failed suite', () => {
+  const suites = [{ name: 'test', status: 1, report: report(1, sums(PASSED, FAILED), BROKEN) }];
+  expect(summary(suites, '/root')).toEqual({
+    lines: [
+      'failed: test/sum.test.ts > a sum is more: Error: 2 is not 3',
+      'failed: test/a.test.ts > is not loaded: No such file',
+      'failed suites: test',
+      '1 passed, 2 failed',
+    ],
+    failed: 2,
   });
 });

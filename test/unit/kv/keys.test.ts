@@ -88,32 +88,30 @@ describe('keys', () => {
   });
 });
 
-describe('the end of a prefix (K8)', () => {
-  it.each([
-    [[1], [2]],
-    [[1, 0xff], [2]],
-    [
-      [1, 2, 0xff, 0xff],
-      [1, 3],
-    ],
-  ])('of %j is %j', (prefix, end) => {
-    expect([...(prefixEnd(Uint8Array.from(prefix)) ?? [])]).toEqual(end);
-  });
+it.each([
+  [[1], [2]],
+  [[1, 0xff], [2]],
+  [
+    [1, 2, 0xff, 0xff],
+    [1, 3],
+  ],
+])('the end of a prefix (K8) of %j is %j', (prefix, end) => {
+  expect([...(prefixEnd(Uint8Array.from(prefix)) ?? [])]).toEqual(end);
+});
 
-  it.each([[[]], [[0xff]], [[0xff, 0xff]]])('of %j does not exist', (prefix) => {
-    expect(prefixEnd(Uint8Array.from(prefix))).toBeUndefined();
-  });
+it.each([[[]], [[0xff]], [[0xff, 0xff]]])('the end of a prefix (K8) of %j does not exist', (prefix) => {
+  expect(prefixEnd(Uint8Array.from(prefix))).toBeUndefined();
+});
 
-  it('divides the keys that begin with it from those above', () => {
-    const key = fc.array(fc.constantFrom(0, 1, 0xfe, 0xff), { maxLength: 4 }).map((k) => Uint8Array.from(k));
-    fc.assert(
-      fc.property(key, key, (prefix, other) => {
-        const begins = other.length >= prefix.length && prefix.every((byte, at) => other[at] === byte);
-        const end = prefixEnd(prefix);
-        const inside = compareBytes(other, prefix) >= 0 && (end === undefined || compareBytes(other, end) < 0);
-        expect(inside).toBe(begins);
-      }),
-      { numRuns: runs(1_000) },
-    );
-  });
+it('the end of a prefix (K8) divides the keys that begin with it from those above', () => {
+  const key = fc.array(fc.constantFrom(0, 1, 0xfe, 0xff), { maxLength: 4 }).map((k) => Uint8Array.from(k));
+  fc.assert(
+    fc.property(key, key, (prefix, other) => {
+      const begins = other.length >= prefix.length && prefix.every((byte, at) => other[at] === byte);
+      const end = prefixEnd(prefix);
+      const inside = compareBytes(other, prefix) >= 0 && (end === undefined || compareBytes(other, end) < 0);
+      expect(inside).toBe(begins);
+    }),
+    { numRuns: runs(1_000) },
+  );
 });

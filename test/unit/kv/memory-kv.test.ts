@@ -1,6 +1,6 @@
 // Goal: the store in memory is a store like any other, and stays quick when it is large. Method: the conformance
 // suite of the port, and a count of the steps that a large store takes.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { KeyWriter, memoryKv } from '#kv';
 import { drain, kvConformance } from '../../support/kv-conformance.ts';
 
@@ -9,23 +9,21 @@ kvConformance('the store in memory', () => {
   return Promise.resolve({ store, reader: store, close: () => store.close() });
 });
 
-describe('the store in memory', () => {
-  it('holds 20,000 rows put in mixed order and returns them sorted (K1)', async () => {
-    const store = memoryKv();
-    const rows = 20_000;
-    const writer = new KeyWriter();
-    const batch = store.batch();
-    // 77,773 has no factor in common with the number of rows, so that every key comes once.
-    for (let n = 0; n < rows; n++) batch.put(writer.u32((n * 77_773) % rows).key(), new Uint8Array([n & 255]));
-    await store.write(batch);
-    const read = await drain(store, { gte: new Uint8Array([0]), lt: new Uint8Array([1]) });
-    expect(read.length).toBe(rows);
-    expect(read.every((row, n) => Buffer.from(row.key).readUInt32BE(0) === n)).toBe(true);
-  });
+it('the store in memory holds 20,000 rows put in mixed order and returns them sorted (K1)', async () => {
+  const store = memoryKv();
+  const rows = 20_000;
+  const writer = new KeyWriter();
+  const batch = store.batch();
+  // 77,773 has no factor in common with the number of rows, so that every key comes once.
+  for (let n = 0; n < rows; n++) batch.put(writer.u32((n * 77_773) % rows).key(), new Uint8Array([n & 255]));
+  await store.write(batch);
+  const read = await drain(store, { gte: new Uint8Array([0]), lt: new Uint8Array([1]) });
+  expect(read.length).toBe(rows);
+  expect(read.every((row, n) => Buffer.from(row.key).readUInt32BE(0) === n)).toBe(true);
+});
 
-  it('refuses every call after it was closed', async () => {
-    const store = memoryKv();
-    await store.close();
-    expect(() => store.get(new Uint8Array([1]))).toThrow('The store is open');
-  });
+it('the store in memory refuses every call after it was closed', async () => {
+  const store = memoryKv();
+  await store.close();
+  expect(() => store.get(new Uint8Array([1]))).toThrow('The store is open');
 });

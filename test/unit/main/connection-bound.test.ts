@@ -14,8 +14,9 @@ import {
 
 const LOG_AND_STORE = 128;
 
-describe('the shares', () => {
-  it.each([160, 200, 256, 1_024, 4_096, 65_536, 1_048_576])('of %i files leave every port some', (filesMax) => {
+it.each([160, 200, 256, 1_024, 4_096, 65_536, 1_048_576])(
+  'the shares of %i files leave every port some',
+  (filesMax) => {
     for (const hasPeers of [false, true]) {
       const { clients, clientsOfPort, metrics, peers } = connectionShares(filesMax, { hasPeers });
       expect(clients + metrics + 2 * peers).toBeLessThanOrEqual(filesMax - LOG_AND_STORE);
@@ -24,16 +25,16 @@ describe('the shares', () => {
       expect(metrics).toBeGreaterThanOrEqual(4);
       expect(peers > 0).toBe(hasPeers);
     }
-  });
+  },
+);
 
-  it('are as documented for a limit of 1,024', () => {
-    const shares = connectionShares(1_024, { hasPeers: true });
-    expect(shares).toEqual({ clients: 640, clientsOfPort: 480, metrics: 32, peers: 112 });
-  });
+it('the shares are as documented for a limit of 1,024', () => {
+  const shares = connectionShares(1_024, { hasPeers: true });
+  expect(shares).toEqual({ clients: 640, clientsOfPort: 480, metrics: 32, peers: 112 });
+});
 
-  it('are none when the limit is too low', () => {
-    expect(() => connectionShares(159, { hasPeers: false })).toThrow(/159 files open.* needs 160 at least: raise/);
-  });
+it('the shares are none when the limit is too low', () => {
+  expect(() => connectionShares(159, { hasPeers: false })).toThrow(/159 files open.* needs 160 at least: raise/);
 });
 
 describe('the bound', () => {

@@ -3,33 +3,31 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const SOURCE = new URL('../../../src', import.meta.url).href;
 
-describe('what is loaded', () => {
-  it('is no server for a command that starts none', () => {
-    const packages = packagesOf('main/command.ts');
-    for (const name of ['@grpc/grpc-js', 'fastify', 'classic-level']) expect(packages).not.toContain(name);
-  });
+it('what is loaded is no server for a command that starts none', () => {
+  const packages = packagesOf('main/command.ts');
+  for (const name of ['@grpc/grpc-js', 'fastify', 'classic-level']) expect(packages).not.toContain(name);
+});
 
-  it('is nothing that serves clients before the core recovers', () => {
-    const packages = packagesOf('main/serve.ts');
-    expect(packages).toContain('classic-level');
-    for (const name of ['@grpc/grpc-js', 'fastify']) expect(packages).not.toContain(name);
-  });
+it('what is loaded is nothing that serves clients before the core recovers', () => {
+  const packages = packagesOf('main/serve.ts');
+  expect(packages).toContain('classic-level');
+  for (const name of ['@grpc/grpc-js', 'fastify']) expect(packages).not.toContain(name);
+});
 
-  it('is for a running node neither a compiler of schemas nor a client of the web', () => {
-    using directory = tempDir();
-    const { packages, builtins } = loadedBy(runNode(directory.path));
-    expect(packages).toContain('fastify');
-    expect(packages.filter((name) => name.includes('ajv'))).toEqual([]);
-    // TC4: nobody has asked by MCP.
-    expect(packages.filter((name) => name.includes('modelcontextprotocol') || name === 'zod')).toEqual([]);
-    expect(builtins).toContain('NativeModule http2');
-    expect(builtins.filter((name) => name.includes('undici'))).toEqual([]);
-  });
+it('what is loaded is for a running node neither a compiler of schemas nor a client of the web', () => {
+  using directory = tempDir();
+  const { packages, builtins } = loadedBy(runNode(directory.path));
+  expect(packages).toContain('fastify');
+  expect(packages.filter((name) => name.includes('ajv'))).toEqual([]);
+  // TC4: nobody has asked by MCP.
+  expect(packages.filter((name) => name.includes('modelcontextprotocol') || name === 'zod')).toEqual([]);
+  expect(builtins).toContain('NativeModule http2');
+  expect(builtins.filter((name) => name.includes('undici'))).toEqual([]);
 });
 
 /** Starts and stops a node, on free ports. */

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect as connectPlainly, type Server, type Socket } from 'node:net';
 import { type ConnectionOptions, connect } from 'node:tls';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ConnectionBound } from '../../../src/main/connection-bound.ts';
 import type { ServingMaterial } from '../../../src/main/tls-files.ts';
 import { tlsMaterial } from '../../../src/main/tls-files.ts';
@@ -84,28 +84,26 @@ function countOf(server: Server): Promise<number> {
 /** The beginning of a ClientHello whose rest never comes. */
 const HALF = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00]);
 
-describe('a handshake', () => {
-  it.each([
-    ['nothing', Buffer.alloc(0)],
-    ['half of it', HALF],
-  ])('that brings %s ends when its time is over', async (_what, bytes) => {
-    const port = await listening(wordServer(ports({ handshakeMs: 200 })));
-    const socket = opened(port);
-    socket.write(bytes);
-    await once(socket, 'close');
-    expect(failures).toEqual(['ERR_TLS_HANDSHAKE_TIMEOUT']);
-    expect(await wordOf(port)).toBe('welcome');
-  });
+it.each([
+  ['nothing', Buffer.alloc(0)],
+  ['half of it', HALF],
+])('a handshake that brings %s ends when its time is over', async (_what, bytes) => {
+  const port = await listening(wordServer(ports({ handshakeMs: 200 })));
+  const socket = opened(port);
+  socket.write(bytes);
+  await once(socket, 'close');
+  expect(failures).toEqual(['ERR_TLS_HANDSHAKE_TIMEOUT']);
+  expect(await wordOf(port)).toBe('welcome');
+});
 
-  it('does not hold up the end of its server', async () => {
-    for (const server of [wordServer(ports()), ports().createHttpServer({}, () => undefined)]) {
-      const port = await listening(server);
-      const socket = opened(port);
-      socket.write(HALF);
-      await eventually(async () => expect(await countOf(server)).toBe(1));
-      await new Promise<void>((resolve) => void server.close(() => resolve()));
-    }
-  });
+it('a handshake does not hold up the end of its server', async () => {
+  for (const server of [wordServer(ports()), ports().createHttpServer({}, () => undefined)]) {
+    const port = await listening(server);
+    const socket = opened(port);
+    socket.write(HALF);
+    await eventually(async () => expect(await countOf(server)).toBe(1));
+    await new Promise<void>((resolve) => void server.close(() => resolve()));
+  }
 });
 
 it('the bound on connections sees each that is accepted, whatever becomes of its handshake', async () => {

@@ -128,45 +128,43 @@ function look(times: number): void {
   vi.advanceTimersByTime(times * LOOK_MS);
 }
 
-describe('files that are replaced', () => {
-  it('are used once they are as at the look before', async () => {
-    putPair(pair);
-    open();
-    put('cert', other.cert);
-    look(1);
-    put('key', other.key);
-    look(1);
-    expect([await reloads('loaded'), await reloads('failed')]).toEqual([0, 0]);
-    look(1);
-    expect([await reloads('loaded'), await reloads('failed')]).toEqual([1, 0]);
-    expect(lines.at(-1)).toMatchObject(['info tls-certificate', { subject: 'CN=other' }]);
-    look(10);
-    expect(await reloads('loaded')).toBe(1);
-  });
+it('files that are replaced are used once they are as at the look before', async () => {
+  putPair(pair);
+  open();
+  put('cert', other.cert);
+  look(1);
+  put('key', other.key);
+  look(1);
+  expect([await reloads('loaded'), await reloads('failed')]).toEqual([0, 0]);
+  look(1);
+  expect([await reloads('loaded'), await reloads('failed')]).toEqual([1, 0]);
+  expect(lines.at(-1)).toMatchObject(['info tls-certificate', { subject: 'CN=other' }]);
+  look(10);
+  expect(await reloads('loaded')).toBe(1);
+});
 
-  it('by what does not go together are told of once, and then by what does are used', async () => {
-    putPair(pair);
-    open();
-    put('cert', other.cert);
-    look(20);
-    expect(await reloads('failed')).toBe(1);
-    const message = expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/);
-    expect(lines.at(-1)).toEqual(['error tls-not-reloaded', { message }]);
-    put('key', other.key);
-    look(2);
-    expect([await reloads('loaded'), await reloads('failed')]).toEqual([1, 1]);
-  });
+it('files that are replaced by what does not go together are told of once, and then by what does are used', async () => {
+  putPair(pair);
+  open();
+  put('cert', other.cert);
+  look(20);
+  expect(await reloads('failed')).toBe(1);
+  const message = expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/);
+  expect(lines.at(-1)).toEqual(['error tls-not-reloaded', { message }]);
+  put('key', other.key);
+  look(2);
+  expect([await reloads('loaded'), await reloads('failed')]).toEqual([1, 1]);
+});
 
-  it('of authorities are trusted from the next connection on', () => {
-    const file = put('ca', authority.cert);
-    const tls = open({ tlsCertFile: 'none', tlsKeyFile: 'none', tlsCaFile: file });
-    const before = tls.context;
-    look(20);
-    expect(tls.context).toBe(before);
-    put('ca', new Authority('next').cert);
-    look(2);
-    expect(tls.context).not.toBe(before);
-  });
+it('files that are replaced of authorities are trusted from the next connection on', () => {
+  const file = put('ca', authority.cert);
+  const tls = open({ tlsCertFile: 'none', tlsKeyFile: 'none', tlsCaFile: file });
+  const before = tls.context;
+  look(20);
+  expect(tls.context).toBe(before);
+  put('ca', new Authority('next').cert);
+  look(2);
+  expect(tls.context).not.toBe(before);
 });
 
 function settingsOf(peerTls: 'require' | 'prefer' = 'require') {
@@ -186,25 +184,26 @@ function openPeers(mode?: 'require' | 'prefer'): NodePeerTls | undefined {
   return tls;
 }
 
-describe('files of TLS between nodes', () => {
-  it('that are right are used, and it is said until when', () => {
-    putPair(pair);
-    expect(openPeers()?.tls.material).toEqual({ ...pair, ca: authority.cert });
-    const fields = { subject: 'CN=one', names: '', until: expect.any(String) };
-    expect(lines).toEqual([['info peer-tls-certificate', fields]]);
-    expect(readPeerTls(settingsOf()).material).toEqual({ ...pair, ca: authority.cert });
-  });
+it('files of TLS between nodes that are right are used, and it is said until when', () => {
+  putPair(pair);
+  expect(openPeers()?.tls.material).toEqual({ ...pair, ca: authority.cert });
+  const fields = { subject: 'CN=one', names: '', until: expect.any(String) };
+  expect(lines).toEqual([['info peer-tls-certificate', fields]]);
+  expect(readPeerTls(settingsOf()).material).toEqual({ ...pair, ca: authority.cert });
+});
 
-  it.each<readonly [string, Partial<Issued> & { readonly ca?: string }, RegExp]>([
-    ['no certificate', { cert: '' }, /^The file .*cert of peer-tls-cert-file has no certificate in PEM$/],
-    ['no authority', { ca: 'none' }, /^The file .*ca of peer-tls-ca-file has no certificate in PEM$/],
-  ])('with %s keep a node from starting, and a command from asking', (_what, wrong, message) => {
+it.each<readonly [string, Partial<Issued> & { readonly ca?: string }, RegExp]>([
+  ['no certificate', { cert: '' }, /^The file .*cert of peer-tls-cert-file has no certificate in PEM$/],
+  ['no authority', { ca: 'none' }, /^The file .*ca of peer-tls-ca-file has no certificate in PEM$/],
+])(
+  'files of TLS between nodes with %s keep a node from starting, and a command from asking',
+  (_what, wrong, message) => {
     putPair({ ...pair, ...wrong });
     if (wrong.ca !== undefined) put('ca', wrong.ca);
     expect(() => openPeers()).toThrow(message);
     expect(() => readPeerTls(settingsOf())).toThrow(message);
-  });
-});
+  },
+);
 
 it('files between nodes that are replaced reach both threads once they are as at the look before, and right', async () => {
   putPair(pair);

@@ -21,37 +21,35 @@ const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? 
 const selector = term('by-type', 't');
 const range = (start: number, end: number) => ({ kind: 'revision-range', start, end }) as const;
 
-describe('decide (M7, decisions 4)', () => {
-  it.each<[string, Constraint, readonly number[], readonly number[]]>([
-    ['MinRevision 3 of a selector', { kind: 'min-revision', revision: 3, selector }, [3, 4, 99], [0, 2]],
-    ['MinRevision 1 of a selector: must exist', { kind: 'min-revision', revision: 1, selector }, [1, 9], [0]],
-    ['MinRevision 0 of a selector', { kind: 'min-revision', revision: 0, selector }, [0, 1], []],
-    ['MinRevision 3 of every event', { kind: 'min-revision', revision: 3, selector: ALL }, [3, 4], [2]],
-    ['MinRevision 3 of the database', { kind: 'min-revision', revision: 3 }, [3], [0, 2, 4, 99]],
-    ['MinRevision 0 of the database', { kind: 'min-revision', revision: 0 }, [0], [1]],
-    ['MaxRevision 3 of a selector', { kind: 'max-revision', revision: 3, selector }, [0, 2, 3], [4, 99]],
-    ['MaxRevision 0 of a selector: must not exist', { kind: 'max-revision', revision: 0, selector }, [0], [1, 9]],
-    ['MaxRevision 3 of the database', { kind: 'max-revision', revision: 3 }, [0, 3], [4]],
-    ['RevisionRange 2 to 4 of a selector', { ...range(2, 4), selector }, [2, 3, 4], [0, 1, 5]],
-    ['RevisionRange 0 to 0 of a selector', { ...range(0, 0), selector }, [0], [1]],
-    ['RevisionRange 2 to 4 of the database', range(2, 4), [4, 5, 99], [0, 3]],
-    ['RevisionRange 0 to 0 of the database', range(0, 0), [0, 1], []],
-  ])('%s', (_what, constraint, holds, fails) => {
-    expect(holds.map((latest) => decide(constraint, latest))).toEqual(holds.map(() => undefined));
-    expect(fails.map((latest) => decide(constraint, latest)?.found)).toEqual(fails);
-  });
+it.each<[string, Constraint, readonly number[], readonly number[]]>([
+  ['MinRevision 3 of a selector', { kind: 'min-revision', revision: 3, selector }, [3, 4, 99], [0, 2]],
+  ['MinRevision 1 of a selector: must exist', { kind: 'min-revision', revision: 1, selector }, [1, 9], [0]],
+  ['MinRevision 0 of a selector', { kind: 'min-revision', revision: 0, selector }, [0, 1], []],
+  ['MinRevision 3 of every event', { kind: 'min-revision', revision: 3, selector: ALL }, [3, 4], [2]],
+  ['MinRevision 3 of the database', { kind: 'min-revision', revision: 3 }, [3], [0, 2, 4, 99]],
+  ['MinRevision 0 of the database', { kind: 'min-revision', revision: 0 }, [0], [1]],
+  ['MaxRevision 3 of a selector', { kind: 'max-revision', revision: 3, selector }, [0, 2, 3], [4, 99]],
+  ['MaxRevision 0 of a selector: must not exist', { kind: 'max-revision', revision: 0, selector }, [0], [1, 9]],
+  ['MaxRevision 3 of the database', { kind: 'max-revision', revision: 3 }, [0, 3], [4]],
+  ['RevisionRange 2 to 4 of a selector', { ...range(2, 4), selector }, [2, 3, 4], [0, 1, 5]],
+  ['RevisionRange 0 to 0 of a selector', { ...range(0, 0), selector }, [0], [1]],
+  ['RevisionRange 2 to 4 of the database', range(2, 4), [4, 5, 99], [0, 3]],
+  ['RevisionRange 0 to 0 of the database', range(0, 0), [0, 1], []],
+])('decide (M7, decisions 4) %s', (_what, constraint, holds, fails) => {
+  expect(holds.map((latest) => decide(constraint, latest))).toEqual(holds.map(() => undefined));
+  expect(fails.map((latest) => decide(constraint, latest)?.found)).toEqual(fails);
+});
 
-  it.each<[Constraint, number, string, string]>([
-    [{ kind: 'min-revision', revision: 3, selector }, 2, 'at least 3', 'the latest matching event is at revision 2'],
-    [{ kind: 'min-revision', revision: 3 }, 4, 'exactly 3', 'the database is at revision 4'],
-    [{ kind: 'max-revision', revision: 3, selector }, 7, 'at most 3', 'the latest matching event is at revision 7'],
-    [{ kind: 'revision-range', start: 2, end: 4, selector }, 9, 'from 2 to 4', 'the latest matching event is at'],
-    [{ kind: 'revision-range', start: 2, end: 4 }, 1, 'at least 4', 'the database is at revision 1'],
-  ])('says what %o needs when %d was found', (constraint, latest, required, found) => {
-    const violation = decide(constraint, latest);
-    expect(violation).toMatchObject({ kind: constraint.kind, found: latest, required });
-    expect(violation?.description).toContain(`needs revision ${required}; ${found}`);
-  });
+it.each<[Constraint, number, string, string]>([
+  [{ kind: 'min-revision', revision: 3, selector }, 2, 'at least 3', 'the latest matching event is at revision 2'],
+  [{ kind: 'min-revision', revision: 3 }, 4, 'exactly 3', 'the database is at revision 4'],
+  [{ kind: 'max-revision', revision: 3, selector }, 7, 'at most 3', 'the latest matching event is at revision 7'],
+  [{ kind: 'revision-range', start: 2, end: 4, selector }, 9, 'from 2 to 4', 'the latest matching event is at'],
+  [{ kind: 'revision-range', start: 2, end: 4 }, 1, 'at least 4', 'the database is at revision 1'],
+])('decide (M7, decisions 4) says what %o needs when %d was found', (constraint, latest, required, found) => {
+  const violation = decide(constraint, latest);
+  expect(violation).toMatchObject({ kind: constraint.kind, found: latest, required });
+  expect(violation?.description).toContain(`needs revision ${required}; ${found}`);
 });
 
 describe('a constraint on the wire', () => {

@@ -119,40 +119,38 @@ function at(seconds: number, nanos: number, text?: string): Partial<Event> {
   return { time: { instant: { seconds, nanos }, text } };
 }
 
-describe('the other attributes', () => {
-  it.each<[string, Partial<Event>, string]>([
-    ['specversion 0.9', { specVersion: '0.9' }, 'specversion must be "1.0"'],
-    ['an empty content type', { dataContentType: '' }, 'datacontenttype must be a media type'],
-    ['a content type without slash', { dataContentType: 'xyz' }, 'datacontenttype must be a media type'],
-    ['a content type with half a parameter', { dataContentType: 'a/b; c' }, 'datacontenttype must be a media type'],
-    ['a content type with an open quote', { dataContentType: 'a/b; c="d' }, 'datacontenttype must be a media type'],
-    ['a content type beyond ASCII', { dataContentType: 'a/b; c="é"' }, 'datacontenttype must be a media type'],
-    ['a content type with a tab', { dataContentType: 'a/b;\tc=d' }, 'datacontenttype must be a media type'],
-    ['a long content type', { dataContentType: `a/${'b'.repeat(254)}` }, 'datacontenttype must be a media type'],
-    ['an empty dataschema', { dataSchema: '' }, 'dataschema must be a URI with a scheme'],
-    ['a relative dataschema', { dataSchema: '/schema' }, 'dataschema must be a URI with a scheme'],
-    ['a dataschema of a scheme alone', { dataSchema: 'https:' }, 'dataschema must be a URI with a scheme'],
-    ['data_kind 5', { dataKind: 5 }, 'data_kind must be one of 0 to 4'],
-    ['data_kind -1', { dataKind: -1 }, 'data_kind must be one of 0 to 4'],
-    ['a time before year 1', at(-62_135_596_801, 0), 'time must lie in the years'],
-    ['a time after 9999', at(253_402_300_800, 0), 'time must lie in the years'],
-    ['negative nanoseconds', at(0, -1), 'time must lie in the years'],
-    ['10^9 nanoseconds', at(0, 1e9), 'time must lie in the years'],
-    ['a spelling that is none', at(0, 0, 'noon'), 'time_text must be a time'],
-    ['a spelling of another instant', at(0, 0, '1970-01-01T00:00:01.0Z'), 'time_text must name the instant of time'],
-  ])('refuse %s', (_what, attributes, expected) => {
-    const faults = faultsOfEvent(attributes);
-    expect(faults).toHaveLength(1);
-    expect(faults[0]).toContain(`events[3].${expected}`);
-  });
-
-  it.each(['application/json', 'text/plain;charset=utf-8', 'a/b ; c="d\\"e" ;', 'application/vnd.x+json'])(
-    'take the content type %s',
-    (dataContentType) => {
-      expect(faultsOfEvent({ dataContentType })).toEqual([]);
-    },
-  );
+it.each<[string, Partial<Event>, string]>([
+  ['specversion 0.9', { specVersion: '0.9' }, 'specversion must be "1.0"'],
+  ['an empty content type', { dataContentType: '' }, 'datacontenttype must be a media type'],
+  ['a content type without slash', { dataContentType: 'xyz' }, 'datacontenttype must be a media type'],
+  ['a content type with half a parameter', { dataContentType: 'a/b; c' }, 'datacontenttype must be a media type'],
+  ['a content type with an open quote', { dataContentType: 'a/b; c="d' }, 'datacontenttype must be a media type'],
+  ['a content type beyond ASCII', { dataContentType: 'a/b; c="é"' }, 'datacontenttype must be a media type'],
+  ['a content type with a tab', { dataContentType: 'a/b;\tc=d' }, 'datacontenttype must be a media type'],
+  ['a long content type', { dataContentType: `a/${'b'.repeat(254)}` }, 'datacontenttype must be a media type'],
+  ['an empty dataschema', { dataSchema: '' }, 'dataschema must be a URI with a scheme'],
+  ['a relative dataschema', { dataSchema: '/schema' }, 'dataschema must be a URI with a scheme'],
+  ['a dataschema of a scheme alone', { dataSchema: 'https:' }, 'dataschema must be a URI with a scheme'],
+  ['data_kind 5', { dataKind: 5 }, 'data_kind must be one of 0 to 4'],
+  ['data_kind -1', { dataKind: -1 }, 'data_kind must be one of 0 to 4'],
+  ['a time before year 1', at(-62_135_596_801, 0), 'time must lie in the years'],
+  ['a time after 9999', at(253_402_300_800, 0), 'time must lie in the years'],
+  ['negative nanoseconds', at(0, -1), 'time must lie in the years'],
+  ['10^9 nanoseconds', at(0, 1e9), 'time must lie in the years'],
+  ['a spelling that is none', at(0, 0, 'noon'), 'time_text must be a time'],
+  ['a spelling of another instant', at(0, 0, '1970-01-01T00:00:01.0Z'), 'time_text must name the instant of time'],
+])('the other attributes refuse %s', (_what, attributes, expected) => {
+  const faults = faultsOfEvent(attributes);
+  expect(faults).toHaveLength(1);
+  expect(faults[0]).toContain(`events[3].${expected}`);
 });
+
+it.each(['application/json', 'text/plain;charset=utf-8', 'a/b ; c="d\\"e" ;', 'application/vnd.x+json'])(
+  'the other attributes take the content type %s',
+  (dataContentType) => {
+    expect(faultsOfEvent({ dataContentType })).toEqual([]);
+  },
+);
 
 describe('extension attributes', () => {
   const named = (name: string): Partial<Event> => ({ extensions: new Map([[name, { kind: 'boolean', value: true }]]) });
@@ -221,32 +219,30 @@ describe('extension attributes', () => {
   });
 });
 
-describe('faults of one event', () => {
-  it('are reported together, each with its path and value', () => {
-    const event = anEvent({ id: '', type: ' ', source: 'a b', subject: '', dataContentType: 'xyz', dataSchema: 'b' });
-    expect(faultsOf(encodeEvent(event)).map(({ field, value }) => [field, value])).toEqual([
-      ['events[3].id', undefined],
-      ['events[3].type', ' '],
-      ['events[3].source', 'a b'],
-      ['events[3].subject', ''],
-      ['events[3].datacontenttype', 'xyz'],
-      ['events[3].dataschema', 'b'],
-    ]);
-  });
+it('faults of one event are reported together, each with its path and value', () => {
+  const event = anEvent({ id: '', type: ' ', source: 'a b', subject: '', dataContentType: 'xyz', dataSchema: 'b' });
+  expect(faultsOf(encodeEvent(event)).map(({ field, value }) => [field, value])).toEqual([
+    ['events[3].id', undefined],
+    ['events[3].type', ' '],
+    ['events[3].source', 'a b'],
+    ['events[3].subject', ''],
+    ['events[3].datacontenttype', 'xyz'],
+    ['events[3].dataschema', 'b'],
+  ]);
+});
 
-  it.each([
-    ['a field that ends in the middle', '0a05'],
-    ['a tag of field 0', '0201'],
-    ['an open group', '9b01'],
-    ['a timestamp that is none', '3202ff'],
-    ['an extension entry that is none', '4202ffff'],
-    ['an extension value that is none', '4207 0a0178 120108'],
-  ])('are one when the bytes are no message: %s', (_what, tail) => {
-    const faults = faultsOf(concatBytes([hex('0a0131 1203312e30 1a0174 220173'), hex(tail)]));
-    expect(faults.map(({ field, description }) => `${field} ${description}`)).toContain(
-      'events[3] must be a protobuf message of cairn.v1.Event',
-    );
-  });
+it.each([
+  ['a field that ends in the middle', '0a05'],
+  ['a tag of field 0', '0201'],
+  ['an open group', '9b01'],
+  ['a timestamp that is none', '3202ff'],
+  ['an extension entry that is none', '4202ffff'],
+  ['an extension value that is none', '4207 0a0178 120108'],
+])('faults of one event are one when the bytes are no message: %s', (_what, tail) => {
+  const faults = faultsOf(concatBytes([hex('0a0131 1203312e30 1a0174 220173'), hex(tail)]));
+  expect(faults.map(({ field, description }) => `${field} ${description}`)).toContain(
+    'events[3] must be a protobuf message of cairn.v1.Event',
+  );
 });
 
 describe('canonical bytes (M4)', () => {

@@ -67,33 +67,31 @@ it.each([
   expect([isJsonType(mediaType), isTextType(mediaType)]).toEqual([json, text]);
 });
 
-describe('faults', () => {
-  it('are reported in one error, the first in its message', () => {
-    const faults = new Faults();
-    faults.add('events[0].id', 'is required');
-    faults.add('events[2].subject', 'must not be blank', ' ');
-    const error = faults.toError('The transaction is malformed');
-    expect(error.code).toBe('invalid_argument');
-    expect(error.message).toBe('The transaction is malformed: events[0].id is required (and 1 more)');
-    expect(error.details.violations).toEqual([
-      { field: 'events[0].id', description: 'is required' },
-      { field: 'events[2].subject', description: 'must not be blank', value: ' ', found: '" "' },
-    ]);
-    expect(() => faults.throwIfAny('The transaction is malformed')).toThrow(error.message);
-    expect(() => new Faults().throwIfAny('Nothing')).not.toThrow();
-  });
+it('faults are reported in one error, the first in its message', () => {
+  const faults = new Faults();
+  faults.add('events[0].id', 'is required');
+  faults.add('events[2].subject', 'must not be blank', ' ');
+  const error = faults.toError('The transaction is malformed');
+  expect(error.code).toBe('invalid_argument');
+  expect(error.message).toBe('The transaction is malformed: events[0].id is required (and 1 more)');
+  expect(error.details.violations).toEqual([
+    { field: 'events[0].id', description: 'is required' },
+    { field: 'events[2].subject', description: 'must not be blank', value: ' ', found: '" "' },
+  ]);
+  expect(() => faults.throwIfAny('The transaction is malformed')).toThrow(error.message);
+  expect(() => new Faults().throwIfAny('Nothing')).not.toThrow();
+});
 
-  it('name a field by so much of its path as is of use', () => {
-    const faults = new Faults();
-    faults.add(`extensions["${'A'.repeat(1000)}"]`, 'must be shorter');
-    expect(faults.violations[0]?.field).toBe(`extensions["${'A'.repeat(244)}… (1014 characters)`);
-  });
+it('faults name a field by so much of its path as is of use', () => {
+  const faults = new Faults();
+  faults.add(`extensions["${'A'.repeat(1000)}"]`, 'must be shorter');
+  expect(faults.violations[0]?.field).toBe(`extensions["${'A'.repeat(244)}… (1014 characters)`);
+});
 
-  it('are counted beyond the hundred that are described, and their values cut short', () => {
-    const faults = new Faults();
-    for (let i = 0; i < 150; i++) faults.add(`events[${i}].id`, 'is wrong', 'x'.repeat(1000));
-    expect([faults.count, faults.violations.length]).toEqual([150, 100]);
-    expect(faults.violations[0]?.value).toBe(`${'x'.repeat(64)}… (1000 characters)`);
-    expect(faults.toError('Wrong').message).toContain('(and 149 more)');
-  });
+it('faults are counted beyond the hundred that are described, and their values cut short', () => {
+  const faults = new Faults();
+  for (let i = 0; i < 150; i++) faults.add(`events[${i}].id`, 'is wrong', 'x'.repeat(1000));
+  expect([faults.count, faults.violations.length]).toEqual([150, 100]);
+  expect(faults.violations[0]?.value).toBe(`${'x'.repeat(64)}… (1000 characters)`);
+  expect(faults.toError('Wrong').message).toContain('(and 149 more)');
 });

@@ -70,49 +70,47 @@ function payloadOf(events: readonly Uint8Array[]): Uint8Array {
   return encodeTransactPayload({ transactionId: ID, origin: 1, options: NO_OPTIONS, constraints: [], events });
 }
 
-describe('the payload of a transaction', () => {
-  it('has the documented layout', () => {
-    const payload = encodeTransactPayload({
-      transactionId: ID,
-      origin: ORIGIN.GRPC_TRANSACTION,
-      options: { principalAttributes: new Map(), lastReadRevision: 7 },
-      constraints: [{ kind: 'max-revision', revision: 3 }],
-      events: [hex('0a0131')],
-    });
-    stampPayload(payload, 0x0102030405);
-    const body = `090504030201000000 1210${toHex(ID)} 1803 22020807 7a030a0131`;
-    expect(payload).toEqual(hex(`01 01 05 04 12020803 ${body}`));
+it('the payload of a transaction has the documented layout', () => {
+  const payload = encodeTransactPayload({
+    transactionId: ID,
+    origin: ORIGIN.GRPC_TRANSACTION,
+    options: { principalAttributes: new Map(), lastReadRevision: 7 },
+    constraints: [{ kind: 'max-revision', revision: 3 }],
+    events: [hex('0a0131')],
   });
+  stampPayload(payload, 0x0102030405);
+  const body = `090504030201000000 1210${toHex(ID)} 1803 22020807 7a030a0131`;
+  expect(payload).toEqual(hex(`01 01 05 04 12020803 ${body}`));
+});
 
-  it('is read in place as it was written, wherever it lies', () => {
-    fc.assert(
-      fc.property(arbPayload, fc.nat(2 ** 48 - 1), fc.nat(9), (payload, timeMs, margin) => {
-        const bytes = encodeTransactPayload(payload);
-        stampPayload(bytes, timeMs);
-        const padded = concatBytes([new Uint8Array(margin).fill(0xff), bytes, hex('ff')]);
-        const view = readTransactPayload(padded, margin, margin + bytes.length);
-        expect(constraintsOf(view)).toEqual(payload.constraints);
-        expect(view.body).toMatchObject({ recordedTimeMs: timeMs, origin: payload.origin, end: margin + bytes.length });
-        const { transactionIdStart } = view.body;
-        expect(padded.subarray(transactionIdStart, transactionIdStart + 16)).toEqual(payload.transactionId);
-        expect(optionsOfBody(view.body)).toEqual(payload.options);
-        expect(eventsOf(view.body)).toEqual(payload.events);
-      }),
-    );
-  });
+it('the payload of a transaction is read in place as it was written, wherever it lies', () => {
+  fc.assert(
+    fc.property(arbPayload, fc.nat(2 ** 48 - 1), fc.nat(9), (payload, timeMs, margin) => {
+      const bytes = encodeTransactPayload(payload);
+      stampPayload(bytes, timeMs);
+      const padded = concatBytes([new Uint8Array(margin).fill(0xff), bytes, hex('ff')]);
+      const view = readTransactPayload(padded, margin, margin + bytes.length);
+      expect(constraintsOf(view)).toEqual(payload.constraints);
+      expect(view.body).toMatchObject({ recordedTimeMs: timeMs, origin: payload.origin, end: margin + bytes.length });
+      const { transactionIdStart } = view.body;
+      expect(padded.subarray(transactionIdStart, transactionIdStart + 16)).toEqual(payload.transactionId);
+      expect(optionsOfBody(view.body)).toEqual(payload.options);
+      expect(eventsOf(view.body)).toEqual(payload.events);
+    }),
+  );
+});
 
-  it.each<[string, (bytes: Uint8Array) => Uint8Array, string]>([
-    ['an unknown format', (bytes) => bytes.with(0, 2), 'The format of a log entry is one that'],
-    ['another kind', (bytes) => bytes.with(1, 16), 'The kind of the log entry is transact (1); found 16'],
-    ['constraints that reach past the end', (bytes) => bytes.with(2, 0x7f), 'The constraints lie inside'],
-    ['a body that begins otherwise', (bytes) => bytes.with(3, 8), 'A transaction body begins with its'],
-    ['an unknown origin', (bytes) => bytes.with(31, 9), 'A transaction body holds known fields only'],
-    ['a cut end', (bytes) => bytes.subarray(0, -1), 'A transaction body holds known fields only'],
-  ])('stops the reader at %s', (_what, damage, message) => {
-    const damaged = damage(payloadOf([hex('0a0131')]));
-    expect(() => readTransactPayload(damaged)).toThrow(BrokenInvariant);
-    expect(() => readTransactPayload(damaged)).toThrow(message);
-  });
+it.each<[string, (bytes: Uint8Array) => Uint8Array, string]>([
+  ['an unknown format', (bytes) => bytes.with(0, 2), 'The format of a log entry is one that'],
+  ['another kind', (bytes) => bytes.with(1, 16), 'The kind of the log entry is transact (1); found 16'],
+  ['constraints that reach past the end', (bytes) => bytes.with(2, 0x7f), 'The constraints lie inside'],
+  ['a body that begins otherwise', (bytes) => bytes.with(3, 8), 'A transaction body begins with its'],
+  ['an unknown origin', (bytes) => bytes.with(31, 9), 'A transaction body holds known fields only'],
+  ['a cut end', (bytes) => bytes.subarray(0, -1), 'A transaction body holds known fields only'],
+])('the payload of a transaction stops the reader at %s', (_what, damage, message) => {
+  const damaged = damage(payloadOf([hex('0a0131')]));
+  expect(() => readTransactPayload(damaged)).toThrow(BrokenInvariant);
+  expect(() => readTransactPayload(damaged)).toThrow(message);
 });
 
 const accepted = arbPayload.map(encodeTransactPayload);
@@ -143,40 +141,38 @@ it('a payload has a fault when its transaction id is a byte short', () => {
   expect(faultInTransactPayload(Uint8Array.from(bytes))).toBe('it is cut short or malformed');
 });
 
-describe('the record of a transaction in the log', () => {
-  it('is read in place, wherever it lies', () => {
-    fc.assert(
-      fc.property(arbPayload, arbName, fc.nat(9), (payload, id, margin) => {
-        const entry = encodeTransactPayload(payload);
-        const body = entry.subarray(readTransactPayload(entry).body.start);
-        const storedIds = [
-          { index: 0, id },
-          { index: 3, id: `${id}~2.3` },
-        ];
-        const record = encodeLoggedTransaction({ revision: 2, chainHash: HASH, storedIds, totalEventCount: 9, body });
-        const page = concatBytes([new Uint8Array(margin).fill(0xff), record, hex('ff')]);
-        const view = readLoggedTransaction(page, margin, margin + record.length);
-        expect(view).toMatchObject({ revision: 2, storedIds, totalEventCount: 9 });
-        expect(page.subarray(view.chainHashStart, view.chainHashStart + 32)).toEqual(HASH);
-        expect(page.subarray(view.body.start, view.body.end)).toEqual(body);
-        expect(eventsOf(view.body)).toEqual(payload.events);
-      }),
-    );
-  });
+it('the record of a transaction in the log is read in place, wherever it lies', () => {
+  fc.assert(
+    fc.property(arbPayload, arbName, fc.nat(9), (payload, id, margin) => {
+      const entry = encodeTransactPayload(payload);
+      const body = entry.subarray(readTransactPayload(entry).body.start);
+      const storedIds = [
+        { index: 0, id },
+        { index: 3, id: `${id}~2.3` },
+      ];
+      const record = encodeLoggedTransaction({ revision: 2, chainHash: HASH, storedIds, totalEventCount: 9, body });
+      const page = concatBytes([new Uint8Array(margin).fill(0xff), record, hex('ff')]);
+      const view = readLoggedTransaction(page, margin, margin + record.length);
+      expect(view).toMatchObject({ revision: 2, storedIds, totalEventCount: 9 });
+      expect(page.subarray(view.chainHashStart, view.chainHashStart + 32)).toEqual(HASH);
+      expect(page.subarray(view.body.start, view.body.end)).toEqual(body);
+      expect(eventsOf(view.body)).toEqual(payload.events);
+    }),
+  );
+});
 
-  it.each([
-    ['an unknown field', (bytes: Uint8Array) => concatBytes([bytes, hex('2801')])],
-    ['a missing body', (bytes: Uint8Array) => bytes.subarray(0, 38)],
-    ['a cut end', (bytes: Uint8Array) => bytes.subarray(0, bytes.length - 1)],
-    ['nothing', () => new Uint8Array(0)],
-  ])('is not read from %s', (_what, damage) => {
-    const entry = payloadOf([]);
-    const body = entry.subarray(readTransactPayload(entry).body.start);
-    const damaged = damage(
-      encodeLoggedTransaction({ revision: 1, chainHash: HASH, storedIds: [], totalEventCount: 1, body }),
-    );
-    expect(() => readLoggedTransaction(damaged, 0, damaged.length)).toThrow(BrokenInvariant);
-  });
+it.each([
+  ['an unknown field', (bytes: Uint8Array) => concatBytes([bytes, hex('2801')])],
+  ['a missing body', (bytes: Uint8Array) => bytes.subarray(0, 38)],
+  ['a cut end', (bytes: Uint8Array) => bytes.subarray(0, bytes.length - 1)],
+  ['nothing', () => new Uint8Array(0)],
+])('the record of a transaction in the log is not read from %s', (_what, damage) => {
+  const entry = payloadOf([]);
+  const body = entry.subarray(readTransactPayload(entry).body.start);
+  const damaged = damage(
+    encodeLoggedTransaction({ revision: 1, chainHash: HASH, storedIds: [], totalEventCount: 1, body }),
+  );
+  expect(() => readLoggedTransaction(damaged, 0, damaged.length)).toThrow(BrokenInvariant);
 });
 
 describe('the options of a transaction', () => {

@@ -160,20 +160,18 @@ describe('a selector in JSON', () => {
   });
 });
 
-describe('a selection in JSON', () => {
-  it.each<[string, Selector]>([
-    ['[]', ALL],
-    ['[{"stream":"s"}]', stream],
-    ['[{"stream":"s"},{"event_type":"t"}]', or([stream, type])],
-    ['[{"stream":"s"},{}]', ALL],
-  ])('may be %s', (json, expected) => {
-    expect(read(json, selectionFromJson)).toEqual(expected);
-  });
+it.each<[string, Selector]>([
+  ['[]', ALL],
+  ['[{"stream":"s"}]', stream],
+  ['[{"stream":"s"},{"event_type":"t"}]', or([stream, type])],
+  ['[{"stream":"s"},{}]', ALL],
+])('a selection in JSON may be %s', (json, expected) => {
+  expect(read(json, selectionFromJson)).toEqual(expected);
+});
 
-  it('names the selector that is at fault', () => {
-    expect(read('[{"stream":"s"},{"stream":""},5]', selectionFromJson)).toEqual([
-      'selector[1].stream must not be empty',
-      'selector[2] must be an object',
-    ]);
-  });
+it('a selection in JSON names the selector that is at fault', () => {
+  expect(read('[{"stream":"s"},{"stream":""},5]', selectionFromJson)).toEqual([
+    'selector[1].stream must not be empty',
+    'selector[2] must be an object',
+  ]);
 });

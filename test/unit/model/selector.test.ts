@@ -40,58 +40,56 @@ const type = term('by-type', 't');
 const stream = term('by-stream', 's');
 const subject = term('by-subject', 'u');
 
-describe('a selector on the wire', () => {
-  it.each<[string, string, Selector]>([
-    ['nothing', '', ALL],
-    ['a flat stream', '0a0173', stream],
-    ['all four flat attributes', '0a0173 120174 1a0175 220176', and([stream, type, subject, term('by-source', 'v')])],
-    ['a flat attribute twice, the last of which wins', '0a0178 0a0173', stream],
-    ['by_type', '520174', type],
-    ['by_type_prefix', '5a0174', term('by-type-prefix', 't')],
-    ['an empty by_type_prefix', '5a00', ALL],
-    ['by_stream', '620173', stream],
-    ['by_stream_prefix', '6a0173', term('by-stream-prefix', 's')],
-    ['by_subject', '720175', subject],
-    ['by_subject_prefix', '7a0175', term('by-subject-prefix', 'u')],
-    ['an empty by_subject_prefix', '7a00', term('by-subject-prefix', '')],
-    ['by_source', '82010176', term('by-source', 'v')],
-    ['no_subject', '8a0100', NO_SUBJECT],
-    ['and', '92010a 0a03520174 0a03620173', and([type, stream])],
-    ['or', '9a010a 0a03520174 0a03620173', or([type, stream])],
-    ['an or in two parts', '9a0105 0a03520174 9a0105 0a03620173', or([type, stream])],
-    ['two kinds, the last of which wins', '9a0105 0a03520174 620173', stream],
-    ['an and of a flat pair and an empty one', '92010a 0a060a0173120174 0a00', and([type, stream])],
-  ])('may be %s', (_what, bytes, expected) => {
-    expect(read(hex(bytes))).toEqual(expected);
-  });
+it.each<[string, string, Selector]>([
+  ['nothing', '', ALL],
+  ['a flat stream', '0a0173', stream],
+  ['all four flat attributes', '0a0173 120174 1a0175 220176', and([stream, type, subject, term('by-source', 'v')])],
+  ['a flat attribute twice, the last of which wins', '0a0178 0a0173', stream],
+  ['by_type', '520174', type],
+  ['by_type_prefix', '5a0174', term('by-type-prefix', 't')],
+  ['an empty by_type_prefix', '5a00', ALL],
+  ['by_stream', '620173', stream],
+  ['by_stream_prefix', '6a0173', term('by-stream-prefix', 's')],
+  ['by_subject', '720175', subject],
+  ['by_subject_prefix', '7a0175', term('by-subject-prefix', 'u')],
+  ['an empty by_subject_prefix', '7a00', term('by-subject-prefix', '')],
+  ['by_source', '82010176', term('by-source', 'v')],
+  ['no_subject', '8a0100', NO_SUBJECT],
+  ['and', '92010a 0a03520174 0a03620173', and([type, stream])],
+  ['or', '9a010a 0a03520174 0a03620173', or([type, stream])],
+  ['an or in two parts', '9a0105 0a03520174 9a0105 0a03620173', or([type, stream])],
+  ['two kinds, the last of which wins', '9a0105 0a03520174 620173', stream],
+  ['an and of a flat pair and an empty one', '92010a 0a060a0173120174 0a00', and([type, stream])],
+])('a selector on the wire may be %s', (_what, bytes, expected) => {
+  expect(read(hex(bytes))).toEqual(expected);
+});
 
-  it.each<[string, string, string]>([
-    ['flat and nested at once', '0a0173 520174', 'selector must have either flat attributes or one nested kind'],
-    ['an empty stream', '0a00', 'selector.stream must not be empty'],
-    ['a kind that is not known', 'a2010178', 'selector.20 must be absent: cairn.v1.EventSelector has no field 20'],
-    ['a known field of another type', '0801', 'selector.1 must be absent: cairn.v1.EventSelector has no field 1 of'],
-    ['an unknown field in a list', '9a0109 0a03520174 a2010178', 'selector.or.20 must be absent: cairn.v1.EventSelec'],
-    ['an unknown kind in a list', '9a0106 0a04a2010178', 'selector.or.selectors[0].20 must be absent'],
-    ['an empty by_subject', '7200', 'selector.by_subject must not be empty'],
-    ['a blank type', '520120', 'selector.by_type must not be blank'],
-    ['a control character in a prefix', '5a0109', 'selector.by_type_prefix must not contain control characters'],
-    ['an empty source', '2200', 'selector.source must not be empty'],
-    ['a type that is no UTF-8', '5201ff', 'selector.by_type must be well-formed UTF-8'],
-    ['an empty and', '920100', 'selector.and must have at least one selector'],
-    ['an empty or', '9a0100', 'selector.or must have at least one selector'],
-    ['half a message inside', '9a0108 0a03520174 0a0112', 'selector.or.selectors[1] must be a protobuf message'],
-    ['half a message', '5205', 'selector must be a protobuf message'],
-  ])('is refused for %s', (_what, bytes, expected) => {
-    expect(JSON.stringify(read(hex(bytes)))).toContain(expected);
-  });
+it.each<[string, string, string]>([
+  ['flat and nested at once', '0a0173 520174', 'selector must have either flat attributes or one nested kind'],
+  ['an empty stream', '0a00', 'selector.stream must not be empty'],
+  ['a kind that is not known', 'a2010178', 'selector.20 must be absent: cairn.v1.EventSelector has no field 20'],
+  ['a known field of another type', '0801', 'selector.1 must be absent: cairn.v1.EventSelector has no field 1 of'],
+  ['an unknown field in a list', '9a0109 0a03520174 a2010178', 'selector.or.20 must be absent: cairn.v1.EventSelec'],
+  ['an unknown kind in a list', '9a0106 0a04a2010178', 'selector.or.selectors[0].20 must be absent'],
+  ['an empty by_subject', '7200', 'selector.by_subject must not be empty'],
+  ['a blank type', '520120', 'selector.by_type must not be blank'],
+  ['a control character in a prefix', '5a0109', 'selector.by_type_prefix must not contain control characters'],
+  ['an empty source', '2200', 'selector.source must not be empty'],
+  ['a type that is no UTF-8', '5201ff', 'selector.by_type must be well-formed UTF-8'],
+  ['an empty and', '920100', 'selector.and must have at least one selector'],
+  ['an empty or', '9a0100', 'selector.or must have at least one selector'],
+  ['half a message inside', '9a0108 0a03520174 0a0112', 'selector.or.selectors[1] must be a protobuf message'],
+  ['half a message', '5205', 'selector must be a protobuf message'],
+])('a selector on the wire is refused for %s', (_what, bytes, expected) => {
+  expect(JSON.stringify(read(hex(bytes)))).toContain(expected);
+});
 
-  it('names the place of every fault inside it', () => {
-    const inner = compound(19, [hex('5200'), hex('0a0178'), hex('0a00')]);
-    expect(read(compound(18, [hex('520174'), inner]))).toEqual([
-      'selector.and.selectors[1].or.selectors[0].by_type must not be empty',
-      'selector.and.selectors[1].or.selectors[2].stream must not be empty',
-    ]);
-  });
+it('a selector on the wire names the place of every fault inside it', () => {
+  const inner = compound(19, [hex('5200'), hex('0a0178'), hex('0a00')]);
+  expect(read(compound(18, [hex('520174'), inner]))).toEqual([
+    'selector.and.selectors[1].or.selectors[0].by_type must not be empty',
+    'selector.and.selectors[1].or.selectors[2].stream must not be empty',
+  ]);
 });
 
 describe('the limits of a selector', () => {
@@ -138,18 +136,16 @@ it('two sources of one stream have no event in common', () => {
   expect(normalise(and([term('by-source', 'a'), term('by-source', '/x/a')]))).toEqual([]);
 });
 
-describe('an event selection', () => {
-  it.each<[string, Selector]>([
-    ['', ALL],
-    ['0a03520174 0a030a0173', or([type, stream])],
-    ['0a03520174 0a00', ALL],
-  ])('of %j selects what any of its selectors matches, or every event', (bytes, selector) => {
-    expect(decodeSelection(hex(bytes), 'event_selection', new Faults())).toEqual(selector);
-  });
+it.each<[string, Selector]>([
+  ['', ALL],
+  ['0a03520174 0a030a0173', or([type, stream])],
+  ['0a03520174 0a00', ALL],
+])('an event selection of %j selects what any of its selectors matches, or every event', (bytes, selector) => {
+  expect(decodeSelection(hex(bytes), 'event_selection', new Faults())).toEqual(selector);
+});
 
-  it('names the selector that is at fault', () => {
-    const faults = new Faults();
-    expect(decodeSelection(hex('0a03520174 0a020a00'), 'event_selection', faults)).toBeUndefined();
-    expect(faults.violations.map(({ field }) => field)).toEqual(['event_selection.selectors[1].stream']);
-  });
+it('an event selection names the selector that is at fault', () => {
+  const faults = new Faults();
+  expect(decodeSelection(hex('0a03520174 0a020a00'), 'event_selection', faults)).toBeUndefined();
+  expect(faults.violations.map(({ field }) => field)).toEqual(['event_selection.selectors[1].stream']);
 });

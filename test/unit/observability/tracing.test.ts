@@ -130,63 +130,61 @@ function counting(): Counted {
   return { counts, counted };
 }
 
-describe('the queue of spans', () => {
-  it('never holds more than its bound, and counts what it drops', async () => {
-    const { counts, counted } = counting();
-    const { batches, exporter, end } = held();
-    const queue = new SpanQueue({ exporter, counts, logger: silentLogger, spansMax: 4, batchSpansMax: 2 });
-    // Two are under way with the first export, four wait, and of the rest there is nothing but the count.
-    for (let spans = 0; spans < 9; spans++) queue.onEnd(SPAN);
-    expect(batches.map(({ length }) => length)).toEqual([2]);
-    expect(counted.queueFull).toBe(3);
-    end();
-    await eventually(() => expect(batches.map(({ length }) => length)).toEqual([2, 2]));
-    end();
-    await eventually(() => expect(batches.map(({ length }) => length)).toEqual([2, 2, 2]));
-    end();
-    await eventually(() => expect(counted.exported).toBe(6));
-    expect(counted.exportFailed).toBe(0);
-  });
+it('the queue of spans never holds more than its bound, and counts what it drops', async () => {
+  const { counts, counted } = counting();
+  const { batches, exporter, end } = held();
+  const queue = new SpanQueue({ exporter, counts, logger: silentLogger, spansMax: 4, batchSpansMax: 2 });
+  // Two are under way with the first export, four wait, and of the rest there is nothing but the count.
+  for (let spans = 0; spans < 9; spans++) queue.onEnd(SPAN);
+  expect(batches.map(({ length }) => length)).toEqual([2]);
+  expect(counted.queueFull).toBe(3);
+  end();
+  await eventually(() => expect(batches.map(({ length }) => length)).toEqual([2, 2]));
+  end();
+  await eventually(() => expect(batches.map(({ length }) => length)).toEqual([2, 2, 2]));
+  end();
+  await eventually(() => expect(counted.exported).toBe(6));
+  expect(counted.exportFailed).toBe(0);
+});
 
-  it('exports a few spans after a while, and all of them when it is closed', async () => {
-    const { counts, counted } = counting();
-    const { batches, exporter, end } = held();
-    const queue = new SpanQueue({ exporter, counts, logger: silentLogger, batchSpansMax: 2, delayMs: 1 });
-    queue.onEnd(SPAN);
-    await eventually(() => expect(batches.map(({ length }) => length)).toEqual([1]));
-    for (let spans = 0; spans < 5; spans++) queue.onEnd(SPAN);
-    const closed = queue.shutdown();
-    for (let exports = 0; exports < 4; exports++) {
-      await eventually(() => expect(batches.length).toBeGreaterThan(exports));
-      end();
-    }
-    await closed;
-    expect(counted.exported).toBe(6);
-    queue.onEnd(SPAN);
-    expect(counted.queueFull).toBe(1);
-  });
+it('the queue of spans exports a few spans after a while, and all of them when it is closed', async () => {
+  const { counts, counted } = counting();
+  const { batches, exporter, end } = held();
+  const queue = new SpanQueue({ exporter, counts, logger: silentLogger, batchSpansMax: 2, delayMs: 1 });
+  queue.onEnd(SPAN);
+  await eventually(() => expect(batches.map(({ length }) => length)).toEqual([1]));
+  for (let spans = 0; spans < 5; spans++) queue.onEnd(SPAN);
+  const closed = queue.shutdown();
+  for (let exports = 0; exports < 4; exports++) {
+    await eventually(() => expect(batches.length).toBeGreaterThan(exports));
+    end();
+  }
+  await closed;
+  expect(counted.exported).toBe(6);
+  queue.onEnd(SPAN);
+  expect(counted.queueFull).toBe(1);
+});
 
-  it('is closed in its time, though its collector never answers', async () => {
-    const asked = Promise.withResolvers<void>();
-    let waiting = 0;
-    const server = createServer((request) => {
-      waiting += 1;
-      request.once('close', () => {
-        waiting -= 1;
-      });
-      asked.resolve();
+it('the queue of spans is closed in its time, though its collector never answers', async () => {
+  const asked = Promise.withResolvers<void>();
+  let waiting = 0;
+  const server = createServer((request) => {
+    waiting += 1;
+    request.once('close', () => {
+      waiting -= 1;
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const { counts } = counting();
-    const shared = { sampleRatio: 1, name: 'node-1', version: '1', logger: silentLogger, counts };
-    const tracing = await startTracing({ ...shared, endpoint: `http://127.0.0.1:${port}/` });
-    tracing.tracer.begin('a request', NO_CONTEXT).end();
-    const closed = tracing.close(10);
-    await Promise.all([closed, asked.promise]);
-    // The exporter would wait for longer.
-    expect(waiting).toBe(1);
-    server.close();
-    server.closeAllConnections();
+    asked.resolve();
   });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const { counts } = counting();
+  const shared = { sampleRatio: 1, name: 'node-1', version: '1', logger: silentLogger, counts };
+  const tracing = await startTracing({ ...shared, endpoint: `http://127.0.0.1:${port}/` });
+  tracing.tracer.begin('a request', NO_CONTEXT).end();
+  const closed = tracing.close(10);
+  await Promise.all([closed, asked.promise]);
+  // The exporter would wait for longer.
+  expect(waiting).toBe(1);
+  server.close();
+  server.closeAllConnections();
 });

@@ -1,6 +1,6 @@
 // Goal: the number of an event among all events of its database, and the way back. Method: transactions of several
 // sizes, some of them in one page, beside a count by a loop.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { memoryKv } from '#kv';
 import { EventOrdinals } from '#query';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
@@ -16,22 +16,20 @@ async function database(): Promise<KnownDatabase> {
   return made;
 }
 
-describe('EventOrdinals', () => {
-  it('counts from 1 on, whatever order it is asked in', async () => {
-    const known = await database();
-    const ordinals = new EventOrdinals(known.source);
-    const counted = known.events.map(({ stored }, index) => ({ position: stored.position, ordinal: index + 1 }));
-    for (const { position, ordinal } of [...counted, ...counted.toReversed()]) {
-      expect(ordinals.of(position)).toBe(ordinal);
-    }
-  });
+it('EventOrdinals counts from 1 on, whatever order it is asked in', async () => {
+  const known = await database();
+  const ordinals = new EventOrdinals(known.source);
+  const counted = known.events.map(({ stored }, index) => ({ position: stored.position, ordinal: index + 1 }));
+  for (const { position, ordinal } of [...counted, ...counted.toReversed()]) {
+    expect(ordinals.of(position)).toBe(ordinal);
+  }
+});
 
-  it('finds the transaction of a number, and the last one for those that are not there yet', async () => {
-    const known = await database();
-    const ordinals = new EventOrdinals(known.source);
-    const found = known.events.map((_, index) => ordinals.revisionOf(index + 1, known.revision));
-    expect(found).toEqual(known.events.map(({ stored }) => stored.position.revision));
-    expect(ordinals.revisionOf(known.events.length + 1, known.revision)).toBe(known.revision);
-    expect(ordinals.revisionOf(0, known.revision)).toBe(1);
-  });
+it('EventOrdinals finds the transaction of a number, and the last one for those that are not there yet', async () => {
+  const known = await database();
+  const ordinals = new EventOrdinals(known.source);
+  const found = known.events.map((_, index) => ordinals.revisionOf(index + 1, known.revision));
+  expect(found).toEqual(known.events.map(({ stored }) => stored.position.revision));
+  expect(ordinals.revisionOf(known.events.length + 1, known.revision)).toBe(known.revision);
+  expect(ordinals.revisionOf(0, known.revision)).toBe(1);
 });

@@ -1,6 +1,6 @@
 // Goal: a database by time answers by recorded times, and now is never before what was answered, also when the clock of
 // the node was set back (ADR 0026). Method: one node in one thread, whose clock the test sets.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { instantFromMs } from '#base';
 import { NEVER, ServiceWorld } from '../../support/service-world.ts';
 
@@ -25,22 +25,20 @@ async function revisionAt(timeMs: number): Promise<number> {
   return (await world.service.databaseAtTimestamp({ databaseName: 'shop', timestamp, signal: NEVER })).revision;
 }
 
-describe('a database by time', () => {
-  it('is at the last revision that was recorded by then', async () => {
-    const hours = [0, 1, 1.5, 2.999, 3, 9];
-    const revisions = [];
-    for (const hour of hours) revisions.push(await revisionAt(beganMs + hour * HOUR_MS));
-    expect(revisions).toEqual([0, 1, 1, 2, 3, 3]);
-    await expect(revisionAt(beganMs - 1)).rejects.toMatchObject({ code: 'not_found' });
-  });
+it('a database by time is at the last revision that was recorded by then', async () => {
+  const hours = [0, 1, 1.5, 2.999, 3, 9];
+  const revisions = [];
+  for (const hour of hours) revisions.push(await revisionAt(beganMs + hour * HOUR_MS));
+  expect(revisions).toEqual([0, 1, 1, 2, 3, 3]);
+  await expect(revisionAt(beganMs - 1)).rejects.toMatchObject({ code: 'not_found' });
+});
 
-  it('is at the latest revision now, though the clock was set back', async () => {
-    for (const hour of [1.5, -5]) {
-      world.core.nowMs = beganMs + hour * HOUR_MS;
-      for (const laterMs of [-1_000, 0, HOUR_MS]) expect(await revisionAt(world.core.nowMs + laterMs)).toBe(3);
-    }
-    await expect(revisionAt(world.core.nowMs - HOUR_MS)).rejects.toMatchObject({ code: 'not_found' });
-    world.core.nowMs = beganMs + 2.5 * HOUR_MS;
-    expect(await revisionAt(beganMs + 1.5 * HOUR_MS)).toBe(1);
-  });
+it('a database by time is at the latest revision now, though the clock was set back', async () => {
+  for (const hour of [1.5, -5]) {
+    world.core.nowMs = beganMs + hour * HOUR_MS;
+    for (const laterMs of [-1_000, 0, HOUR_MS]) expect(await revisionAt(world.core.nowMs + laterMs)).toBe(3);
+  }
+  await expect(revisionAt(world.core.nowMs - HOUR_MS)).rejects.toMatchObject({ code: 'not_found' });
+  world.core.nowMs = beganMs + 2.5 * HOUR_MS;
+  expect(await revisionAt(beganMs + 1.5 * HOUR_MS)).toBe(1);
 });

@@ -1,6 +1,6 @@
 // Goal: a list of databases that are held elsewhere is put together from few nodes, also when some do not answer (V9,
 // V10). Method: nodes that hold what the table says.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { replicaOf, toDatabaseId, toGroupId, toNodeId } from '#base';
 import type { Binding } from '#cluster';
 import type { DatabaseDescription, ListAt } from '#service';
@@ -49,17 +49,15 @@ function description(databaseName: string, revision: number): DatabaseDescriptio
   return { databaseName, databaseId: idOf(databaseName), revision } as DatabaseDescription;
 }
 
-describe('databases that are held elsewhere', () => {
-  it('are asked for at the fewest nodes that hold them all', async () => {
-    expect(await listed(() => false)).toEqual({ asked: [3, 4], described: ['a7', 'b7', 'c7', 'd7'] });
-  });
+it('databases that are held elsewhere are asked for at the fewest nodes that hold them all', async () => {
+  expect(await listed(() => false)).toEqual({ asked: [3, 4], described: ['a7', 'b7', 'c7', 'd7'] });
+});
 
-  it('are asked for at others, too, when a node does not answer', async () => {
-    expect(await listed((node) => node === 3)).toEqual({ asked: [3, 4, 2, 5], described: ['a7', 'b7', 'c7', 'd7'] });
-  });
+it('databases that are held elsewhere are asked for at others, too, when a node does not answer', async () => {
+  expect(await listed((node) => node === 3)).toEqual({ asked: [3, 4, 2, 5], described: ['a7', 'b7', 'c7', 'd7'] });
+});
 
-  it('are there at revision 0 when nobody answers who holds them', async () => {
-    const { described } = await listed((node) => node === 3 || node === 5);
-    expect(described).toEqual(['a7', 'b7', 'c7', 'd0']);
-  });
+it('databases that are held elsewhere are there at revision 0 when nobody answers who holds them', async () => {
+  const { described } = await listed((node) => node === 3 || node === 5);
+  expect(described).toEqual(['a7', 'b7', 'c7', 'd0']);
 });

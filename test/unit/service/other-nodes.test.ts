@@ -1,5 +1,5 @@
 /** What a node answers of databases that it does not know yet, and of those that other nodes hold. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type NodeId, replicaOf, toNodeId, toRevision } from '#base';
 import { clusterOf } from '#cluster';
 import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
@@ -29,42 +29,43 @@ function leaveBehind(world: ReplicaWorld, leader: NodeId): NodeId {
   return behind;
 }
 
-describe('a node among others (V9, V10)', () => {
-  it('says of a name that it does not know yet what the leader of the catalog knows', async () => {
-    const world = await started();
-    const leader = await world.leader(CATALOG_GROUP);
-    const behind = leaveBehind(world, leader.node);
-    const { databaseId } = await world.answer(serviceOf(world, leader.node).createDatabase({ databaseName: 'shop' }));
-    const asked = serviceOf(world, behind).databaseAt({ databaseName: 'shop', at: 'latest', signal });
-    const told = asked.catch(reasonOf);
-    await world.pass(100);
-    expect(world.at(behind).front.catalog.lookup('shop')).toBeUndefined();
-    world.network.isHeld = () => false;
-    // It holds no copy, and says so; it does not say that there is none.
-    expect(await world.answer(told)).toBe('NotReplica');
-    expect(world.at(behind).front.catalog.lookup('shop')?.databaseId).toBe(databaseId);
-  });
+it('a node among others (V9, V10) says of a name that it does not know yet what the leader of the catalog knows', async () => {
+  const world = await started();
+  const leader = await world.leader(CATALOG_GROUP);
+  const behind = leaveBehind(world, leader.node);
+  const { databaseId } = await world.answer(serviceOf(world, leader.node).createDatabase({ databaseName: 'shop' }));
+  const asked = serviceOf(world, behind).databaseAt({ databaseName: 'shop', at: 'latest', signal });
+  const told = asked.catch(reasonOf);
+  await world.pass(100);
+  expect(world.at(behind).front.catalog.lookup('shop')).toBeUndefined();
+  world.network.isHeld = () => false;
+  // It holds no copy, and says so; it does not say that there is none.
+  expect(await world.answer(told)).toBe('NotReplica');
+  expect(world.at(behind).front.catalog.lookup('shop')?.databaseId).toBe(databaseId);
+});
 
-  it('takes a transaction to the instance that has the name now, whichever it knows', async () => {
-    const world = await started(ALL);
-    const leader = await world.leader(CATALOG_GROUP);
-    const service = serviceOf(world, leader.node);
-    await world.answer(service.createDatabase({ databaseName: 'shop' }));
-    await world.pass(1000);
-    const behind = leaveBehind(world, leader.node);
-    await world.answer(service.deleteDatabase({ databaseName: 'shop' }));
-    const { databaseId } = await world.answer(service.createDatabase({ databaseName: 'shop' }));
-    expect(world.at(behind).front.catalog.lookup('shop')?.databaseId).not.toBe(databaseId);
-    const told = serviceOf(world, behind).transact(transactRequest('shop', { events: [{ id: 'a' }] }));
-    await world.pass(500);
-    world.network.isHeld = () => false;
-    expect(await world.answer(told)).toMatchObject({ kind: 'recorded', databaseId, revision: 1 });
-  });
+it('a node among others (V9, V10) takes a transaction to the instance that has the name now, whichever it knows', async () => {
+  const world = await started(ALL);
+  const leader = await world.leader(CATALOG_GROUP);
+  const service = serviceOf(world, leader.node);
+  await world.answer(service.createDatabase({ databaseName: 'shop' }));
+  await world.pass(1000);
+  const behind = leaveBehind(world, leader.node);
+  await world.answer(service.deleteDatabase({ databaseName: 'shop' }));
+  const { databaseId } = await world.answer(service.createDatabase({ databaseName: 'shop' }));
+  expect(world.at(behind).front.catalog.lookup('shop')?.databaseId).not.toBe(databaseId);
+  const told = serviceOf(world, behind).transact(transactRequest('shop', { events: [{ id: 'a' }] }));
+  await world.pass(500);
+  world.network.isHeld = () => false;
+  expect(await world.answer(told)).toMatchObject({ kind: 'recorded', databaseId, revision: 1 });
+});
 
-  it.each([
-    ['a name that it does not know yet', false],
-    ['an instance that it does not know yet', true],
-  ])('deletes nothing below the least revision that was asked for, by %s', async (_what, isKnown) => {
+it.each([
+  ['a name that it does not know yet', false],
+  ['an instance that it does not know yet', true],
+])(
+  'a node among others (V9, V10) deletes nothing below the least revision that was asked for, by %s',
+  async (_what, isKnown) => {
     const world = await started(ALL);
     const leader = await world.leader(CATALOG_GROUP);
     const service = serviceOf(world, leader.node);
@@ -83,5 +84,5 @@ describe('a node among others (V9, V10)', () => {
     timers.pass(60_000);
     expect(await world.answer(told)).toBe('RevisionNotFound');
     expect(leader.front.catalog.lookup('shop')?.databaseId).toBe(databaseId);
-  });
-});
+  },
+);

@@ -93,33 +93,31 @@ it('what is kept of a revision is of the instance that the name means (ADR 0145)
   expect(current.chainHash).not.toEqual(old.chainHash);
 });
 
-describe('a read at a number (V5)', () => {
-  it('waits for a revision that this node is about to apply', async () => {
-    const read = databaseAt(revision(3));
-    expect(await soFar(read)).toBe('pending');
-    await world.transact('shop', { events: [{ id: 'late' }] });
-    expect(await read).toMatchObject({ revision: 3 });
-    expect(world.timers.count).toBe(0);
-  });
+it('a read at a number (V5) waits for a revision that this node is about to apply', async () => {
+  const read = databaseAt(revision(3));
+  expect(await soFar(read)).toBe('pending');
+  await world.transact('shop', { events: [{ id: 'late' }] });
+  expect(await read).toMatchObject({ revision: 3 });
+  expect(world.timers.count).toBe(0);
+});
 
-  it('asks the leader after its wait, and answers RevisionNotFound beyond the database', async () => {
-    const read = failureOf(databaseAt(revision(4)));
-    await settle();
-    world.timers.pass(249);
-    expect(await soFar(read)).toBe('pending');
-    world.timers.pass(1);
-    expect(await read).toMatchObject({ code: 'not_found', details: { reason: 'RevisionNotFound' } });
-  });
+it('a read at a number (V5) asks the leader after its wait, and answers RevisionNotFound beyond the database', async () => {
+  const read = failureOf(databaseAt(revision(4)));
+  await settle();
+  world.timers.pass(249);
+  expect(await soFar(read)).toBe('pending');
+  world.timers.pass(1);
+  expect(await read).toMatchObject({ code: 'not_found', details: { reason: 'RevisionNotFound' } });
+});
 
-  it('ends with its signal, and leaves no timer behind (V8)', async () => {
-    const abort = new AbortController();
-    const read = failureOf(databaseAt(revision(4), { signal: abort.signal }));
-    await settle();
-    const reason = new DatabaseError('unavailable', 'The caller went away');
-    abort.abort(reason);
-    expect(await read).toBe(reason);
-    expect(world.timers.count).toBe(0);
-  });
+it('a read at a number (V5) ends with its signal, and leaves no timer behind (V8)', async () => {
+  const abort = new AbortController();
+  const read = failureOf(databaseAt(revision(4), { signal: abort.signal }));
+  await settle();
+  const reason = new DatabaseError('unavailable', 'The caller went away');
+  abort.abort(reason);
+  expect(await read).toBe(reason);
+  expect(world.timers.count).toBe(0);
 });
 
 const cached = { databaseName: 'shop', at: 'cached', signal: NEVER } as const;
@@ -132,41 +130,39 @@ it('what a node has shown that relays the read (TM5) is awaited, if it was of th
   expect(await read).toMatchObject({ revision: 3 });
 });
 
-describe('a deleted database (V6)', () => {
-  it('ends what waits for it', async () => {
-    const waits = [
-      failureOf(databaseAt(revision(9))),
-      failureOf(world.service.awaitDatabase({ databaseName: 'shop', revision: toRevision(9), signal: NEVER })),
-    ];
-    await settle();
-    await world.service.deleteDatabase({ databaseName: 'shop' });
-    const gone = { code: 'not_found', details: { reason: 'DatabaseNotFound' } };
-    for (const failure of await Promise.all(waits)) expect(failure).toMatchObject(gone);
-  });
+it('a deleted database (V6) ends what waits for it', async () => {
+  const waits = [
+    failureOf(databaseAt(revision(9))),
+    failureOf(world.service.awaitDatabase({ databaseName: 'shop', revision: toRevision(9), signal: NEVER })),
+  ];
+  await settle();
+  await world.service.deleteDatabase({ databaseName: 'shop' });
+  const gone = { code: 'not_found', details: { reason: 'DatabaseNotFound' } };
+  for (const failure of await Promise.all(waits)) expect(failure).toMatchObject(gone);
+});
 
-  it('ends a stream between two slices, also when another has its name', async () => {
-    for (let n = 0; n < 20; n++) {
-      await world.transact('shop', { events: [{ id: `big-${n}`, data: new Uint8Array(100_000) }] });
-    }
-    const { chunks } = await world.service.queryEvents({
-      databaseName: 'shop',
-      at: 'latest',
-      query: QUERY,
-      signal: NEVER,
-    });
-    const slices = chunks[Symbol.asyncIterator]();
-    expect((await slices.next()).done).toBe(false);
-    await world.service.deleteDatabase({ databaseName: 'shop' });
-    await world.service.createDatabase({ databaseName: 'shop' });
-    await settle();
-    let failure: DatabaseError | undefined;
-    while (failure === undefined)
-      failure = await slices.next().then(
-        () => undefined,
-        (error: DatabaseError) => error,
-      );
-    expect(failure).toMatchObject({ code: 'not_found', details: { reason: 'DatabaseNotFound' } });
+it('a deleted database (V6) ends a stream between two slices, also when another has its name', async () => {
+  for (let n = 0; n < 20; n++) {
+    await world.transact('shop', { events: [{ id: `big-${n}`, data: new Uint8Array(100_000) }] });
+  }
+  const { chunks } = await world.service.queryEvents({
+    databaseName: 'shop',
+    at: 'latest',
+    query: QUERY,
+    signal: NEVER,
   });
+  const slices = chunks[Symbol.asyncIterator]();
+  expect((await slices.next()).done).toBe(false);
+  await world.service.deleteDatabase({ databaseName: 'shop' });
+  await world.service.createDatabase({ databaseName: 'shop' });
+  await settle();
+  let failure: DatabaseError | undefined;
+  while (failure === undefined)
+    failure = await slices.next().then(
+      () => undefined,
+      (error: DatabaseError) => error,
+    );
+  expect(failure).toMatchObject({ code: 'not_found', details: { reason: 'DatabaseNotFound' } });
 });
 
 it('listings give a page and say whether there is more', async () => {

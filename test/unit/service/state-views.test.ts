@@ -1,7 +1,7 @@
 // Goal: which version of a State View is read, at which revision, with which values, and what is said when it cannot be
 // (V13, V14). Method: the service over a node in one thread; the component of the test counts what it folds, in real
 // executors, and shows its parameters behind that.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DatabaseError, toRevision } from '#base';
 import { type DefinitionEntry, type Event, encodeDefinitionEntry, toVersionNumber } from '#model';
 import { hashingView } from '../../support/components/views.ts';
@@ -49,51 +49,49 @@ async function define(...payloads: readonly Uint8Array[]): Promise<unknown> {
   return outcomes.at(-1);
 }
 
-describe('a State View', () => {
-  it('is served by its latest active version, or by the one that is asked for', async () => {
-    const keyed = viewOf({ state_view_name: 'balances', event_selector: SUBJECT, description: 'another one' });
-    expect(await define(...definingPayloads(keyed, bytes))).toEqual({
-      kind: 'defined',
-      version: 2,
-      isNew: true,
-    });
-    const versionOf = (version?: number): Promise<unknown> => {
-      const asked = { databaseName: 'bank', name: 'balances', at: 'latest', signal: NEVER, version } as const;
-      return world.service.openStateView(asked).then(
-        ({ version: found }) => found.version,
-        (error: DatabaseError) => error.details.reason,
-      );
-    };
-    expect([await versionOf(), await versionOf(1), await versionOf(2)]).toEqual([2, 1, 2]);
-    const before = { databaseName: 'bank', name: 'balances', at: toRevision(0), signal: NEVER } as const;
-    const first = await world.service.openStateView(before);
-    const second = await world.service.openStateView({ ...before, version: 2 });
-    expect([first.version.version, second.version.version]).toEqual([1, 2]);
-    const status: DefinitionEntry = {
-      kind: 'set-status',
-      component: 'state-view',
-      name: componentName('balances'),
-      version: toVersionNumber(2),
-      status: { active: false, mode: 'lazy' },
-    };
-    await define(encodeDefinitionEntry(status));
-    expect([await versionOf(), await versionOf(1), await versionOf(2)]).toEqual([1, 1, 'StateViewNotFound']);
-    await define(encodeDefinitionEntry({ ...status, kind: 'delete' }));
-    expect([await versionOf(), await versionOf(2)]).toEqual([1, 'StateViewNotFound']);
+it('a State View is served by its latest active version, or by the one that is asked for', async () => {
+  const keyed = viewOf({ state_view_name: 'balances', event_selector: SUBJECT, description: 'another one' });
+  expect(await define(...definingPayloads(keyed, bytes))).toEqual({
+    kind: 'defined',
+    version: 2,
+    isNew: true,
   });
+  const versionOf = (version?: number): Promise<unknown> => {
+    const asked = { databaseName: 'bank', name: 'balances', at: 'latest', signal: NEVER, version } as const;
+    return world.service.openStateView(asked).then(
+      ({ version: found }) => found.version,
+      (error: DatabaseError) => error.details.reason,
+    );
+  };
+  expect([await versionOf(), await versionOf(1), await versionOf(2)]).toEqual([2, 1, 2]);
+  const before = { databaseName: 'bank', name: 'balances', at: toRevision(0), signal: NEVER } as const;
+  const first = await world.service.openStateView(before);
+  const second = await world.service.openStateView({ ...before, version: 2 });
+  expect([first.version.version, second.version.version]).toEqual([1, 2]);
+  const status: DefinitionEntry = {
+    kind: 'set-status',
+    component: 'state-view',
+    name: componentName('balances'),
+    version: toVersionNumber(2),
+    status: { active: false, mode: 'lazy' },
+  };
+  await define(encodeDefinitionEntry(status));
+  expect([await versionOf(), await versionOf(1), await versionOf(2)]).toEqual([1, 1, 'StateViewNotFound']);
+  await define(encodeDefinitionEntry({ ...status, kind: 'delete' }));
+  expect([await versionOf(), await versionOf(2)]).toEqual([1, 'StateViewNotFound']);
+});
 
-  it('is folded by the function that its definition names, though another one of the same component is, too', async () => {
-    // `query` has the shape of a fold, and puts what it is given behind the state.
-    const texts = viewOf({ state_view_name: 'texts', event_selector: SUBJECT, reduce_fn: 'query' });
-    await define(...definingPayloads(texts, bytes));
-    const asked = { databaseName: 'bank', at: 'latest', signal: NEVER } as const;
-    const sizes: number[] = [];
-    for (const name of ['balances', 'texts', 'balances', 'texts']) {
-      const opened = await world.service.openStateView({ ...asked, name });
-      const parameters = new Map([['subject.account', 'a']]);
-      sizes.push((await opened.bind({ parameters, field: 'parameters' }).render({ signal: NEVER })).bytes.length);
-    }
-    const [few = 0, many = 0] = sizes;
-    expect([sizes, many > 10 * few]).toEqual([[few, many, few, many], true]);
-  });
+it('a State View is folded by the function that its definition names, though another one of the same component is, too', async () => {
+  // `query` has the shape of a fold, and puts what it is given behind the state.
+  const texts = viewOf({ state_view_name: 'texts', event_selector: SUBJECT, reduce_fn: 'query' });
+  await define(...definingPayloads(texts, bytes));
+  const asked = { databaseName: 'bank', at: 'latest', signal: NEVER } as const;
+  const sizes: number[] = [];
+  for (const name of ['balances', 'texts', 'balances', 'texts']) {
+    const opened = await world.service.openStateView({ ...asked, name });
+    const parameters = new Map([['subject.account', 'a']]);
+    sizes.push((await opened.bind({ parameters, field: 'parameters' }).render({ signal: NEVER })).bytes.length);
+  }
+  const [few = 0, many = 0] = sizes;
+  expect([sizes, many > 10 * few]).toEqual([[few, many, few, many], true]);
 });

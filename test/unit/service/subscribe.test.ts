@@ -1,7 +1,7 @@
 // Goal: a live tail catches up, follows, beats in silence, and ends with its signal or its database; what its reader
 // does not pull is not read (V6 to V8).
 // Method: the service over a node in one thread; the test lets time pass and pulls items when it likes.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { ALL, type Selector } from '#model';
 import type { SubscriptionItem } from '#service';
 import { NEVER, ServiceWorld, settle } from '../../support/service-world.ts';
@@ -43,31 +43,29 @@ function commit(source: string = 'orders'): Promise<unknown> {
   return world.transact('shop', { events: [{ source, id: 'x' }] });
 }
 
-describe('a subscription', () => {
-  it('leaves nothing behind when its reader stops', async () => {
-    const items = await subscribe();
-    await pull(items);
-    expect(await world.metric('cairn_streams_open{op="subscribe"}')).toBe(1);
-    await items.return?.();
-    expect(world.timers.count).toBe(0);
-    expect(await world.metric('cairn_streams_open{op="subscribe"}')).toBe(0);
-  });
+it('a subscription leaves nothing behind when its reader stops', async () => {
+  const items = await subscribe();
+  await pull(items);
+  expect(await world.metric('cairn_streams_open{op="subscribe"}')).toBe(1);
+  await items.return?.();
+  expect(world.timers.count).toBe(0);
+  expect(await world.metric('cairn_streams_open{op="subscribe"}')).toBe(0);
+});
 
-  it('is refused when too many are open', async () => {
-    const open = [await subscribe(), await subscribe()];
-    for (const items of open) await pull(items);
-    const third = await subscribe();
-    expect(await third.next().catch((error: unknown) => error)).toMatchObject({ code: 'busy' });
-    await open[0]?.return?.();
-    expect(await pull(await subscribe())).toBe('1.0 2.0');
-  });
+it('a subscription is refused when too many are open', async () => {
+  const open = [await subscribe(), await subscribe()];
+  for (const items of open) await pull(items);
+  const third = await subscribe();
+  expect(await third.next().catch((error: unknown) => error)).toMatchObject({ code: 'busy' });
+  await open[0]?.return?.();
+  expect(await pull(await subscribe())).toBe('1.0 2.0');
+});
 
-  it('reads nothing that is not pulled (V7)', async () => {
-    const items = await subscribe();
-    await pull(items);
-    const returned = await world.metric('cairn_query_events_returned_total');
-    for (let n = 0; n < 50; n++) await commit();
-    await settle();
-    expect(await world.metric('cairn_query_events_returned_total')).toBe(returned);
-  });
+it('a subscription reads nothing that is not pulled (V7)', async () => {
+  const items = await subscribe();
+  await pull(items);
+  const returned = await world.metric('cairn_query_events_returned_total');
+  for (let n = 0; n < 50; n++) await commit();
+  await settle();
+  expect(await world.metric('cairn_query_events_returned_total')).toBe(returned);
 });

@@ -2,7 +2,7 @@
 // and is read, and the feed never keeps more than its bound (V7).
 // Method: random histories, followers and interleavings over a real database in memory, against the plain list.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { memoryKv } from '#kv';
 import { matcherOf, type Position, type Selector } from '#model';
 import { pulled, Slice } from '#query';
@@ -64,56 +64,54 @@ async function follow(feed: TailFeed, database: KnownDatabase, follower: Followe
   follower.position = position;
 }
 
-describe('TailFeed (V7)', () => {
-  it('gives every follower what it selects, once and in order', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(arbSelector, { minLength: 3, maxLength: 3 }),
-        fc.array(arbStep, { maxLength: 60 }),
-        async (selectors, steps) => {
-          const database = new KnownDatabase(memoryKv());
-          const feed = new TailFeed(database.source, 0, LIMITS);
-          const followers = selectors.map(
-            (selector): Follower => ({ selector, position: endOf(0), seen: [], missed: 0 }),
-          );
-          for (const step of steps) {
-            if (step.kind === 'commit') {
-              database.apply(step.events, CREATED_AT_MS + database.revision);
-              await database.flush();
-              continue;
-            }
-            const follower = followers[step.follower];
-            if (follower !== undefined) await follow(feed, database, follower, step.countMax);
+it('TailFeed (V7) gives every follower what it selects, once and in order', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(arbSelector, { minLength: 3, maxLength: 3 }),
+      fc.array(arbStep, { maxLength: 60 }),
+      async (selectors, steps) => {
+        const database = new KnownDatabase(memoryKv());
+        const feed = new TailFeed(database.source, 0, LIMITS);
+        const followers = selectors.map(
+          (selector): Follower => ({ selector, position: endOf(0), seen: [], missed: 0 }),
+        );
+        for (const step of steps) {
+          if (step.kind === 'commit') {
+            database.apply(step.events, CREATED_AT_MS + database.revision);
+            await database.flush();
+            continue;
           }
-          for (const follower of followers) {
-            while (naivelyBehind(database, follower).length > 0) await follow(feed, database, follower, 100);
-            const everything = naivelyBehind(database, { ...follower, position: endOf(0) }).map(placeOf);
-            expect(follower.seen).toEqual(everything);
-          }
-        },
-      ),
-      { numRuns: 200 },
-    );
-  });
+          const follower = followers[step.follower];
+          if (follower !== undefined) await follow(feed, database, follower, step.countMax);
+        }
+        for (const follower of followers) {
+          while (naivelyBehind(database, follower).length > 0) await follow(feed, database, follower, 100);
+          const everything = naivelyBehind(database, { ...follower, position: endOf(0) }).map(placeOf);
+          expect(follower.seen).toEqual(everything);
+        }
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
 
-  it('forgets the oldest revisions, whole ones, when it has too many bytes', async () => {
-    const database = new KnownDatabase(memoryKv());
-    const feed = new TailFeed(database.source, 0, LIMITS);
-    const count = 40;
-    for (let n = 0; n < count; n++) {
-      database.apply([SKETCH, SKETCH], CREATED_AT_MS + n);
-      await database.flush();
-      await feed.advance(database.revision);
-    }
-    expect(feed.covers(endOf(0))).toBe(false);
-    const first = Array.from({ length: count }, (_, revision) => revision).findIndex((revision) =>
-      feed.covers(endOf(revision)),
-    );
-    expect(first).toBeLessThan(count);
-    const { events } = feed.take(endOf(first), () => true, new Slice(1000, pulled()));
-    expect(events.map((event) => placeOf(event.position))).toEqual(
-      Array.from({ length: 2 * (count - first) }, (_, n) => `${first + 1 + (n >> 1)}.${n % 2}`),
-    );
-    expect(events.reduce((sum, event) => sum + event.bytes.length, 0)).toBeLessThanOrEqual(LIMITS.tailBytesMax);
-  });
+it('TailFeed (V7) forgets the oldest revisions, whole ones, when it has too many bytes', async () => {
+  const database = new KnownDatabase(memoryKv());
+  const feed = new TailFeed(database.source, 0, LIMITS);
+  const count = 40;
+  for (let n = 0; n < count; n++) {
+    database.apply([SKETCH, SKETCH], CREATED_AT_MS + n);
+    await database.flush();
+    await feed.advance(database.revision);
+  }
+  expect(feed.covers(endOf(0))).toBe(false);
+  const first = Array.from({ length: count }, (_, revision) => revision).findIndex((revision) =>
+    feed.covers(endOf(revision)),
+  );
+  expect(first).toBeLessThan(count);
+  const { events } = feed.take(endOf(first), () => true, new Slice(1000, pulled()));
+  expect(events.map((event) => placeOf(event.position))).toEqual(
+    Array.from({ length: 2 * (count - first) }, (_, n) => `${first + 1 + (n >> 1)}.${n % 2}`),
+  );
+  expect(events.reduce((sum, event) => sum + event.bytes.length, 0)).toBeLessThanOrEqual(LIMITS.tailBytesMax);
 });

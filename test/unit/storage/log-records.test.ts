@@ -33,48 +33,46 @@ const EXAMPLES: readonly LogRecord[] = [
   { kind: 'tombstones', groups: [toGroupId(1), toGroupId(2 ** 32 - 1)] },
 ];
 
-describe('a log record', () => {
-  it('decodes to itself, and follows the one before it without a gap (W1)', () => {
-    expect(decodeAll(encode(EXAMPLES))).toEqual(EXAMPLES);
-  });
+it('a log record decodes to itself, and follows the one before it without a gap (W1)', () => {
+  expect(decodeAll(encode(EXAMPLES))).toEqual(EXAMPLES);
+});
 
-  it('decodes to itself whatever its numbers are (W1)', () => {
-    const u64 = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
-    const someGroup = fc.nat(2 ** 32 - 1).map(toGroupId);
-    const someEntry = fc
-      .record({
-        group: someGroup,
-        level: fc.nat(255),
-        term: u64,
-        index: u64,
-        payload: fc.uint8Array({ maxLength: 99 }),
-      })
-      .map((r): LogRecord => ({ kind: 'entry', ...r, term: toTerm(r.term), index: toLogIndex(r.index) }));
-    const someVote = fc
-      .record({ group: someGroup, hardState: fc.record({ term: u64.map(toTerm), vote: u64 }) })
-      .map((r): LogRecord => ({ kind: 'hard-state', ...r }));
-    fc.assert(
-      fc.property(fc.array(fc.oneof(someEntry, someVote), { maxLength: 20 }), (records) => {
-        expect(decodeAll(encode(records))).toEqual(records);
-      }),
-    );
-  });
+it('a log record decodes to itself whatever its numbers are (W1)', () => {
+  const u64 = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+  const someGroup = fc.nat(2 ** 32 - 1).map(toGroupId);
+  const someEntry = fc
+    .record({
+      group: someGroup,
+      level: fc.nat(255),
+      term: u64,
+      index: u64,
+      payload: fc.uint8Array({ maxLength: 99 }),
+    })
+    .map((r): LogRecord => ({ kind: 'entry', ...r, term: toTerm(r.term), index: toLogIndex(r.index) }));
+  const someVote = fc
+    .record({ group: someGroup, hardState: fc.record({ term: u64.map(toTerm), vote: u64 }) })
+    .map((r): LogRecord => ({ kind: 'hard-state', ...r }));
+  fc.assert(
+    fc.property(fc.array(fc.oneof(someEntry, someVote), { maxLength: 20 }), (records) => {
+      expect(decodeAll(encode(records))).toEqual(records);
+    }),
+  );
+});
 
-  it.each<[string, number, readonly [offset: number, byte: number], RegExp]>([
-    ['an unknown type', 0, [RECORD_OFFSET.type, 200], /type 200/],
-    ['no type', 0, [RECORD_OFFSET.type, 0], /type 0/],
-    ['the type of another payload', 0, [RECORD_OFFSET.type, 2], /type 2 with 3 bytes/],
-    ['a term beyond 2^53', 0, [RECORD_OFFSET.term + 7, 1], /term \d+/],
-    ['an index beyond 2^53', 0, [RECORD_OFFSET.index + 7, 1], /index \d+/],
-    ['a vote beyond 2^53', 3, [RECORD_HEADER_BYTES + 7, 1], /number \d+/],
-    ['a revision beyond 2^53', 5, [RECORD_HEADER_BYTES + 7, 1], /number \d+/],
-    ['a revision of a start beyond 2^53', 6, [RECORD_HEADER_BYTES + 7, 1], /number \d+/],
-    ['a number of a summary beyond 2^53', 8, [RECORD_HEADER_BYTES + 31, 1], /number \d+/],
-  ])('is refused with %s (W1)', (_name, example, [offset, byte], message) => {
-    const bytes = encode(EXAMPLES.slice(example, example + 1));
-    bytes[offset] = byte;
-    expect(decodeRecord(bytes, new DataView(bytes.buffer), 0)).toMatch(message);
-  });
+it.each<[string, number, readonly [offset: number, byte: number], RegExp]>([
+  ['an unknown type', 0, [RECORD_OFFSET.type, 200], /type 200/],
+  ['no type', 0, [RECORD_OFFSET.type, 0], /type 0/],
+  ['the type of another payload', 0, [RECORD_OFFSET.type, 2], /type 2 with 3 bytes/],
+  ['a term beyond 2^53', 0, [RECORD_OFFSET.term + 7, 1], /term \d+/],
+  ['an index beyond 2^53', 0, [RECORD_OFFSET.index + 7, 1], /index \d+/],
+  ['a vote beyond 2^53', 3, [RECORD_HEADER_BYTES + 7, 1], /number \d+/],
+  ['a revision beyond 2^53', 5, [RECORD_HEADER_BYTES + 7, 1], /number \d+/],
+  ['a revision of a start beyond 2^53', 6, [RECORD_HEADER_BYTES + 7, 1], /number \d+/],
+  ['a number of a summary beyond 2^53', 8, [RECORD_HEADER_BYTES + 31, 1], /number \d+/],
+])('a log record is refused with %s (W1)', (_name, example, [offset, byte], message) => {
+  const bytes = encode(EXAMPLES.slice(example, example + 1));
+  bytes[offset] = byte;
+  expect(decodeRecord(bytes, new DataView(bytes.buffer), 0)).toMatch(message);
 });
 
 describe('a record with a membership', () => {

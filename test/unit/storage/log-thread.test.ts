@@ -1,7 +1,7 @@
 // Goal: both forms of the log writer keep its contract: order, one sync for what waits, nothing after a failure (W14).
 // Method: the direct log with a scheduler of the test's own, where every flush is counted; the log on its thread with
 // real files.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toTerm } from '#base';
 import { DirectLog, type EncodedRecords, LogThread, type LogWriter, type RecoveredLog, StorageFailure } from '#storage';
 import { fileError } from '../../support/file-names.ts';
@@ -16,53 +16,51 @@ const OPTIONS = {
   segmentBytes: 256 * 1024,
 };
 
-describe('the log on the thread of its caller', () => {
-  it('writes everything that waits by one write and one sync (W14)', () => {
-    const { disk, log, flush } = openDirect();
-    const reported: number[] = [];
-    log.onPersisted((through) => reported.push(through));
-    expect(log.append(vote())).toBe(1);
-    for (let index = 1; index <= 30; index++) expect(log.append(entry(index))).toBe(index + 1);
-    const steps = countSteps(disk);
-    expect(reported).toEqual([]);
-    flush();
-    expect(reported).toEqual([31]);
-    expect(steps('write', 'wal/000000000001.wal')).toBe(1);
-    expect(steps('sync', 'wal/000000000001.wal')).toBe(1);
-    log.append(entry(31));
-    flush();
-    expect(reported).toEqual([31, 32]);
-  });
+it('the log on the thread of its caller writes everything that waits by one write and one sync (W14)', () => {
+  const { disk, log, flush } = openDirect();
+  const reported: number[] = [];
+  log.onPersisted((through) => reported.push(through));
+  expect(log.append(vote())).toBe(1);
+  for (let index = 1; index <= 30; index++) expect(log.append(entry(index))).toBe(index + 1);
+  const steps = countSteps(disk);
+  expect(reported).toEqual([]);
+  flush();
+  expect(reported).toEqual([31]);
+  expect(steps('write', 'wal/000000000001.wal')).toBe(1);
+  expect(steps('sync', 'wal/000000000001.wal')).toBe(1);
+  log.append(entry(31));
+  flush();
+  expect(reported).toEqual([31, 32]);
+});
 
-  it('reports a failure once, and nothing as persisted from then on (W14)', () => {
-    const { disk, log, flush } = openDirect();
-    const failures: Error[] = [];
-    const reported: number[] = [];
-    log.onPersisted((through) => reported.push(through));
-    log.onFatal((failure) => failures.push(failure));
-    log.append(vote());
-    disk.onStep = (step): void => {
-      throw fileError('EIO', step.path);
-    };
-    flush();
-    disk.onStep = undefined;
-    expect(() => log.append(entry(1))).toThrow('EIO');
-    flush();
-    expect(reported).toEqual([]);
-    expect(failures).toHaveLength(1);
-    expect(failures[0]).toBeInstanceOf(StorageFailure);
-    log.onFatal((failure) => failures.push(failure));
-    expect(failures).toHaveLength(2);
-  });
+it('the log on the thread of its caller reports a failure once, and nothing as persisted from then on (W14)', () => {
+  const { disk, log, flush } = openDirect();
+  const failures: Error[] = [];
+  const reported: number[] = [];
+  log.onPersisted((through) => reported.push(through));
+  log.onFatal((failure) => failures.push(failure));
+  log.append(vote());
+  disk.onStep = (step): void => {
+    throw fileError('EIO', step.path);
+  };
+  flush();
+  disk.onStep = undefined;
+  expect(() => log.append(entry(1))).toThrow('EIO');
+  flush();
+  expect(reported).toEqual([]);
+  expect(failures).toHaveLength(1);
+  expect(failures[0]).toBeInstanceOf(StorageFailure);
+  log.onFatal((failure) => failures.push(failure));
+  expect(failures).toHaveLength(2);
+});
 
-  it('writes what is queued before it closes', async () => {
-    const { disk, log } = openDirect();
-    log.append(vote());
-    log.append(entry(1));
-    await log.close();
-    const { recovered } = DirectLog.open('wal', { ...OPTIONS, disk });
-    expect(recovered.groups.get(GROUP)?.entries).toHaveLength(1);
-  });
+it('the log on the thread of its caller writes what is queued before it closes', async () => {
+  const { disk, log } = openDirect();
+  log.append(vote());
+  log.append(entry(1));
+  await log.close();
+  const { recovered } = DirectLog.open('wal', { ...OPTIONS, disk });
+  expect(recovered.groups.get(GROUP)?.entries).toHaveLength(1);
 });
 
 async function openThread(
@@ -73,48 +71,46 @@ async function openThread(
   return { log, recovered: await log.open(directory, options) };
 }
 
-describe('the log on a thread of its own', () => {
-  it('makes batches durable in order, several by one sync, and recovers them all (W14)', async () => {
-    using directory = tempDir();
-    const { log, recovered } = await openThread(`${directory.path}/wal`, OPTIONS);
-    expect(stateOf(recovered)).toEqual({ groups: {}, tombstones: [] });
-    const reported: number[] = [];
-    const done = persisted(log, 501, reported);
-    expect(log.append(vote())).toBe(1);
-    for (let index = 1; index <= 500; index++) log.append(entry(index));
-    await done;
-    expect(reported).toEqual(reported.toSorted((a, b) => a - b));
-    expect(reported.length).toBeLessThan(400);
-    await log.close();
-    const again = await openThread(`${directory.path}/wal`, OPTIONS);
-    const entries = again.recovered.groups.get(GROUP)?.entries ?? [];
-    expect(entries.map(({ index, payload }) => [index, payload[0], payload.length])).toEqual(
-      Array.from({ length: 500 }, (_, place) => [place + 1, (place + 1) % 251, 300]),
-    );
-    await again.log.close();
-  });
+it('the log on a thread of its own makes batches durable in order, several by one sync, and recovers them all (W14)', async () => {
+  using directory = tempDir();
+  const { log, recovered } = await openThread(`${directory.path}/wal`, OPTIONS);
+  expect(stateOf(recovered)).toEqual({ groups: {}, tombstones: [] });
+  const reported: number[] = [];
+  const done = persisted(log, 501, reported);
+  expect(log.append(vote())).toBe(1);
+  for (let index = 1; index <= 500; index++) log.append(entry(index));
+  await done;
+  expect(reported).toEqual(reported.toSorted((a, b) => a - b));
+  expect(reported.length).toBeLessThan(400);
+  await log.close();
+  const again = await openThread(`${directory.path}/wal`, OPTIONS);
+  const entries = again.recovered.groups.get(GROUP)?.entries ?? [];
+  expect(entries.map(({ index, payload }) => [index, payload[0], payload.length])).toEqual(
+    Array.from({ length: 500 }, (_, place) => [place + 1, (place + 1) % 251, 300]),
+  );
+  await again.log.close();
+});
 
-  it('writes what is queued before it closes', async () => {
-    using directory = tempDir();
-    const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
-    log.append(vote());
-    for (let index = 1; index <= 50; index++) log.append(entry(index));
-    await log.close();
-    expect(() => log.append(entry(51))).toThrow('closing');
-    const again = await openThread(`${directory.path}/wal`, OPTIONS);
-    expect(again.recovered.groups.get(GROUP)?.entries).toHaveLength(50);
-    await again.log.close();
-  });
+it('the log on a thread of its own writes what is queued before it closes', async () => {
+  using directory = tempDir();
+  const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
+  log.append(vote());
+  for (let index = 1; index <= 50; index++) log.append(entry(index));
+  await log.close();
+  expect(() => log.append(entry(51))).toThrow('closing');
+  const again = await openThread(`${directory.path}/wal`, OPTIONS);
+  expect(again.recovered.groups.get(GROUP)?.entries).toHaveLength(50);
+  await again.log.close();
+});
 
-  it('reports a record that breaks the rules of its group as fatal (W14)', async () => {
-    using directory = tempDir();
-    const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
-    const failure = new Promise<Error>((resolve) => log.onFatal(resolve));
-    log.append(entry(5));
-    expect((await failure).message).toContain('entry 5 of group 1, whose last entry is 0');
-    expect(() => log.append(vote())).toThrow('entry 5');
-    await expect(log.close()).rejects.toThrow('entry 5');
-  });
+it('the log on a thread of its own reports a record that breaks the rules of its group as fatal (W14)', async () => {
+  using directory = tempDir();
+  const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
+  const failure = new Promise<Error>((resolve) => log.onFatal(resolve));
+  log.append(entry(5));
+  expect((await failure).message).toContain('entry 5 of group 1, whose last entry is 0');
+  expect(() => log.append(vote())).toThrow('entry 5');
+  await expect(log.close()).rejects.toThrow('entry 5');
 });
 
 interface DirectSetup {

@@ -148,43 +148,41 @@ describe('the last batch of a segment', () => {
   });
 });
 
-describe('a batch', () => {
-  it.each([
-    ['one that came before is repeated in its place', 3, 5],
-    ['one that comes later stands in its place', 6, 4],
-  ])('is corrupt when %s (W3)', (_name, from, to) => {
-    const bytes = original.slice();
-    const source = cursors[from] ?? FIRST;
-    const target = cursors[to] ?? FIRST;
-    bytes.copyWithin(target.offset, source.offset, cursors[from + 1]?.offset);
-    expect(scan(bytes, FIRST, STALE)).toMatchObject({ last: target, end: { kind: 'corrupt', offset: target.offset } });
-  });
+it.each([
+  ['one that came before is repeated in its place', 3, 5],
+  ['one that comes later stands in its place', 6, 4],
+])('a batch is corrupt when %s (W3)', (_name, from, to) => {
+  const bytes = original.slice();
+  const source = cursors[from] ?? FIRST;
+  const target = cursors[to] ?? FIRST;
+  bytes.copyWithin(target.offset, source.offset, cursors[from + 1]?.offset);
+  expect(scan(bytes, FIRST, STALE)).toMatchObject({ last: target, end: { kind: 'corrupt', offset: target.offset } });
+});
 
-  it('is corrupt when it continues another log than the one before it (W3)', () => {
-    const other = fullSegment(99).file(PATH);
-    const bytes = original.slice();
-    const fourth = cursors[3] ?? FIRST;
-    bytes.set(other.subarray(fourth.offset), fourth.offset);
-    expect(scan(bytes, FIRST, STALE).end.kind).toBe('corrupt');
-    expect(scan(bytes, FIRST, STALE).last.seq).toBe(3);
-  });
+it('a batch is corrupt when it continues another log than the one before it (W3)', () => {
+  const other = fullSegment(99).file(PATH);
+  const bytes = original.slice();
+  const fourth = cursors[3] ?? FIRST;
+  bytes.set(other.subarray(fourth.offset), fourth.offset);
+  expect(scan(bytes, FIRST, STALE).end.kind).toBe('corrupt');
+  expect(scan(bytes, FIRST, STALE).last.seq).toBe(3);
+});
 
-  it('is never accepted with a burst of noise in it (W2)', () => {
-    const draw = seededDraw(77);
-    const bytes = original.slice();
-    const accepted: string[] = [];
-    for (let round = 0; round < 20_000 / STRIDE; round++) {
-      const from = SECTOR_BYTES + draw(end.offset - SECTOR_BYTES);
-      const to = Math.min(from + 1 + draw(64), end.offset);
-      for (let at = from; at < to; at++) bytes[at] = draw(256);
-      const cursor = cursorAt(from);
-      const isChanged = bytes.subarray(from, to).some((byte, at) => byte !== original[from + at]);
-      const { last, end: verdict } = scan(bytes, cursor, EXACT);
-      if (isChanged && (verdict.kind !== 'corrupt' || last !== cursor)) accepted.push(`[${from}, ${to})`);
-      bytes.set(original.subarray(from, to), from);
-    }
-    expect(accepted).toEqual([]);
-  });
+it('a batch is never accepted with a burst of noise in it (W2)', () => {
+  const draw = seededDraw(77);
+  const bytes = original.slice();
+  const accepted: string[] = [];
+  for (let round = 0; round < 20_000 / STRIDE; round++) {
+    const from = SECTOR_BYTES + draw(end.offset - SECTOR_BYTES);
+    const to = Math.min(from + 1 + draw(64), end.offset);
+    for (let at = from; at < to; at++) bytes[at] = draw(256);
+    const cursor = cursorAt(from);
+    const isChanged = bytes.subarray(from, to).some((byte, at) => byte !== original[from + at]);
+    const { last, end: verdict } = scan(bytes, cursor, EXACT);
+    if (isChanged && (verdict.kind !== 'corrupt' || last !== cursor)) accepted.push(`[${from}, ${to})`);
+    bytes.set(original.subarray(from, to), from);
+  }
+  expect(accepted).toEqual([]);
 });
 
 /** The verdicts allowed when everything from `from` on is missing. Half a sector is more than a crash can do. */

@@ -21,24 +21,22 @@ import {
   vote,
 } from '../../support/small-log.ts';
 
-describe('a new log', () => {
-  it('gives its first segment a name only when all of it is synced (W9)', () => {
-    const disk = new MemoryDisk();
-    const steps = watch(disk);
-    openLog(disk);
-    const named = steps.findIndex((step) => step.kind === 'rename' && step.path === 'wal/000000000001.wal');
-    expect(named).toBeGreaterThan(0);
-    expect(steps[named - 1]).toEqual({ kind: 'sync', path: 'wal/1.spare' });
-    expect(steps[named + 1]).toEqual({ kind: 'sync-directory', path: 'wal' });
-    expect(steps.slice(named + 1).filter((step) => step.path === 'wal/000000000001.wal')).toEqual([]);
-  });
+it('a new log gives its first segment a name only when all of it is synced (W9)', () => {
+  const disk = new MemoryDisk();
+  const steps = watch(disk);
+  openLog(disk);
+  const named = steps.findIndex((step) => step.kind === 'rename' && step.path === 'wal/000000000001.wal');
+  expect(named).toBeGreaterThan(0);
+  expect(steps[named - 1]).toEqual({ kind: 'sync', path: 'wal/1.spare' });
+  expect(steps[named + 1]).toEqual({ kind: 'sync-directory', path: 'wal' });
+  expect(steps.slice(named + 1).filter((step) => step.path === 'wal/000000000001.wal')).toEqual([]);
+});
 
-  it.each([
-    ['too small', 8 * 1024],
-    ['no whole number of sectors', SEGMENT_BYTES + 100],
-  ])('is not begun with segments of a size that is %s', (_why, segmentBytes) => {
-    expect(() => Wal.open('wal', { identity: IDENTITY, segmentBytes, disk: new MemoryDisk() })).toThrow(/segment/);
-  });
+it.each([
+  ['too small', 8 * 1024],
+  ['no whole number of sectors', SEGMENT_BYTES + 100],
+])('a new log is not begun with segments of a size that is %s', (_why, segmentBytes) => {
+  expect(() => Wal.open('wal', { identity: IDENTITY, segmentBytes, disk: new MemoryDisk() })).toThrow(/segment/);
 });
 
 describe('an append', () => {
@@ -107,30 +105,28 @@ describe('an append', () => {
   });
 });
 
-describe('a segment that is full', () => {
-  it('costs the next append nothing but a name when the spare is ready (W13)', async () => {
-    const disk = new MemoryDisk();
-    const { wal } = openLog(disk);
-    wal.append([vote()]);
-    let index = 1;
-    for (; segments(disk).length === 1; index++) {
-      const steps = watch(disk);
-      wal.append([entries(index, 1, 400)]);
-      const written = steps.filter((step) => step.kind === 'write' && step.path.endsWith('.spare'));
-      // Header and summary, and not one sector of zeros.
-      expect(written.length).toBeLessThanOrEqual(2);
-      wal.tidy();
-      await settled();
-    }
-    expect(index).toBeGreaterThan(10);
-  });
+it('a segment that is full costs the next append nothing but a name when the spare is ready (W13)', async () => {
+  const disk = new MemoryDisk();
+  const { wal } = openLog(disk);
+  wal.append([vote()]);
+  let index = 1;
+  for (; segments(disk).length === 1; index++) {
+    const steps = watch(disk);
+    wal.append([entries(index, 1, 400)]);
+    const written = steps.filter((step) => step.kind === 'write' && step.path.endsWith('.spare'));
+    // Header and summary, and not one sector of zeros.
+    expect(written.length).toBeLessThanOrEqual(2);
+    wal.tidy();
+    await settled();
+  }
+  expect(index).toBeGreaterThan(10);
+});
 
-  it('is not followed when there are more groups than half a segment can name', () => {
-    const { wal } = openLog(new MemoryDisk());
-    const manyVotes = new RecordWriter();
-    for (let group = 0; group < 200; group++) manyVotes.hardState(toGroupId(group), { term: TERM, vote: 1 });
-    expect(() => wal.append([manyVotes.take(), entries(1, 40, 300)])).toThrow(/larger segments/);
-  });
+it('a segment that is full is not followed when there are more groups than half a segment can name', () => {
+  const { wal } = openLog(new MemoryDisk());
+  const manyVotes = new RecordWriter();
+  for (let group = 0; group < 200; group++) manyVotes.hardState(toGroupId(group), { term: TERM, vote: 1 });
+  expect(() => wal.append([manyVotes.take(), entries(1, 40, 300)])).toThrow(/larger segments/);
 });
 
 describe('a failure', () => {
@@ -206,30 +202,28 @@ it('the guard is synced every 64 batches, and not more often without a vote (W8)
   expect(steps.filter((step) => step.kind === 'sync' && step.path === 'wal/guard')).toHaveLength(3);
 });
 
-describe('a log that is opened', () => {
-  it('removes what a creation left behind when it was interrupted', () => {
-    const disk = twoSegments();
-    disk.open('wal/9.spare', 'create').close();
-    disk.open('wal/guard.new', 'create').close();
-    openLog(disk);
-    expect(disk.list('wal').toSorted()).toEqual(['000000000001.wal', '000000000002.wal', 'guard']);
-  });
+it('a log that is opened removes what a creation left behind when it was interrupted', () => {
+  const disk = twoSegments();
+  disk.open('wal/9.spare', 'create').close();
+  disk.open('wal/guard.new', 'create').close();
+  openLog(disk);
+  expect(disk.list('wal').toSorted()).toEqual(['000000000001.wal', '000000000002.wal', 'guard']);
+});
 
-  it('turns a torn batch back into zeros and writes over it (W5)', () => {
-    const disk = twoSegments();
-    const { wal, recovered: before } = openLog(disk);
-    const next = (before.groups.get(GROUP)?.entries.at(-1)?.index ?? 0) + 1;
-    failOnce(disk, (step) => step.kind === 'sync', 'EIO');
-    expect(() => wal.append([entries(next, 3, 600)])).toThrow('EIO');
-    const torn = disk.afterProcessDeath();
-    const bytes = torn.file('wal/000000000002.wal');
-    const lastSector = bytes.findLastIndex((byte) => byte !== 0) & ~(SECTOR_BYTES - 1);
-    bytes.fill(0, lastSector);
-    const { wal: reopened, recovered } = openLog(torn);
-    expect(recovered.groups.get(GROUP)?.entries.at(-1)?.index).toBe(next - 1);
-    reopened.append([entries(next, 1, 5)]);
-    expect(openLog(torn).recovered.groups.get(GROUP)?.entries.at(-1)).toMatchObject({ index: next });
-  });
+it('a log that is opened turns a torn batch back into zeros and writes over it (W5)', () => {
+  const disk = twoSegments();
+  const { wal, recovered: before } = openLog(disk);
+  const next = (before.groups.get(GROUP)?.entries.at(-1)?.index ?? 0) + 1;
+  failOnce(disk, (step) => step.kind === 'sync', 'EIO');
+  expect(() => wal.append([entries(next, 3, 600)])).toThrow('EIO');
+  const torn = disk.afterProcessDeath();
+  const bytes = torn.file('wal/000000000002.wal');
+  const lastSector = bytes.findLastIndex((byte) => byte !== 0) & ~(SECTOR_BYTES - 1);
+  bytes.fill(0, lastSector);
+  const { wal: reopened, recovered } = openLog(torn);
+  expect(recovered.groups.get(GROUP)?.entries.at(-1)?.index).toBe(next - 1);
+  reopened.append([entries(next, 1, 5)]);
+  expect(openLog(torn).recovered.groups.get(GROUP)?.entries.at(-1)).toMatchObject({ index: next });
 });
 
 function checkpoint(index: number): EncodedRecords {

@@ -40,35 +40,33 @@ it('a budget grants what it has and no more, and counts what cannot be refused',
   expect([budget.used, rooms()]).toEqual([8, 3]);
 });
 
-describe('a holder', () => {
-  it('is evicted once its time is over and its bytes are needed, and no more are than that takes', () => {
-    const { time, budget, told } = bench(10);
-    const holds = ['one', 'two'].map((name) => budget.tryTake(5, () => told.push(name)));
-    time.advance(PATIENCE_MS - 1);
-    expect([budget.hasRoom(5), told]).toEqual([false, []]);
-    for (let n = 0; n < 3; n++) {
-      time.advance(10);
-      expect([budget.hasRoom(5), told]).toEqual([false, ['one']]);
-    }
-    holds[0]?.release();
-    expect([budget.tryTake(5, nothing)?.bytes, told]).toEqual([5, ['one']]);
-  });
+it('a holder is evicted once its time is over and its bytes are needed, and no more are than that takes', () => {
+  const { time, budget, told } = bench(10);
+  const holds = ['one', 'two'].map((name) => budget.tryTake(5, () => told.push(name)));
+  time.advance(PATIENCE_MS - 1);
+  expect([budget.hasRoom(5), told]).toEqual([false, []]);
+  for (let n = 0; n < 3; n++) {
+    time.advance(10);
+    expect([budget.hasRoom(5), told]).toEqual([false, ['one']]);
+  }
+  holds[0]?.release();
+  expect([budget.tryTake(5, nothing)?.bytes, told]).toEqual([5, ['one']]);
+});
 
-  it('has its time anew after a step, and for ever when it is pinned', () => {
-    const { time, budget, told } = bench(10);
-    const pinned = budget.tryTake(4, () => told.push('pinned'));
-    const busy = budget.tryTake(6, () => told.push('busy'));
-    pinned?.pin();
-    for (let n = 0; n < 10; n++) {
-      time.advance(PATIENCE_MS - 10);
-      busy?.renew();
-      expect([budget.hasRoom(5), told]).toEqual([false, []]);
-    }
-    time.advance(PATIENCE_MS);
-    expect([budget.hasRoom(5), told]).toEqual([false, ['busy']]);
-    busy?.release();
-    expect(budget.hasRoom(5)).toBe(true);
-  });
+it('a holder has its time anew after a step, and for ever when it is pinned', () => {
+  const { time, budget, told } = bench(10);
+  const pinned = budget.tryTake(4, () => told.push('pinned'));
+  const busy = budget.tryTake(6, () => told.push('busy'));
+  pinned?.pin();
+  for (let n = 0; n < 10; n++) {
+    time.advance(PATIENCE_MS - 10);
+    busy?.renew();
+    expect([budget.hasRoom(5), told]).toEqual([false, []]);
+  }
+  time.advance(PATIENCE_MS);
+  expect([budget.hasRoom(5), told]).toEqual([false, ['busy']]);
+  busy?.release();
+  expect(budget.hasRoom(5)).toBe(true);
 });
 
 describe('a holder that reports its progress', () => {

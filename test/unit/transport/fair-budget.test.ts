@@ -83,34 +83,32 @@ class Bench {
   }
 }
 
-describe('a new taker', () => {
-  it('is as quick as its connection was seen to be last', () => {
-    const bench = new Bench();
-    bench.fill();
-    const connection = {};
-    bench.slow(connection);
-    expect(bench.taker(connection).tryTake(1, nothing)).toBeUndefined();
-    expect(bench.taker().tryTake(1, nothing)).toBeDefined();
-    bench.quick(connection);
-    expect(bench.taker(connection).tryTake(1, nothing)).toBeDefined();
-  });
+it('a new taker is as quick as its connection was seen to be last', () => {
+  const bench = new Bench();
+  bench.fill();
+  const connection = {};
+  bench.slow(connection);
+  expect(bench.taker(connection).tryTake(1, nothing)).toBeUndefined();
+  expect(bench.taker().tryTake(1, nothing)).toBeDefined();
+  bench.quick(connection);
+  expect(bench.taker(connection).tryTake(1, nothing)).toBeDefined();
+});
 
-  it('is not quick for one that left without taking what was sent, and is slow for one that did so late', () => {
-    const bench = new Bench();
-    bench.fill();
-    const [slow, other] = [{}, {}];
-    bench.slow(slow);
-    for (const [connection, afterMs] of [
-      [slow, 0],
-      [other, SLOW_MS],
-    ] as const) {
-      const hold = bench.taker(connection).takeAnyway(1, nothing);
-      hold.renew();
-      bench.time.advance(afterMs);
-      hold.release();
-      expect(bench.taker(connection).tryTake(1, nothing)).toBeUndefined();
-    }
-  });
+it('a new taker is not quick for one that left without taking what was sent, and is slow for one that did so late', () => {
+  const bench = new Bench();
+  bench.fill();
+  const [slow, other] = [{}, {}];
+  bench.slow(slow);
+  for (const [connection, afterMs] of [
+    [slow, 0],
+    [other, SLOW_MS],
+  ] as const) {
+    const hold = bench.taker(connection).takeAnyway(1, nothing);
+    hold.renew();
+    bench.time.advance(afterMs);
+    hold.release();
+    expect(bench.taker(connection).tryTake(1, nothing)).toBeUndefined();
+  }
 });
 
 describe('waiting takers', () => {

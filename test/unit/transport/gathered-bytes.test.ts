@@ -1,6 +1,6 @@
 // The bytes of a request are those that came, however they came, and nothing more is held for them than they are.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { GatheredBytes } from '../../../src/transport/gathered-bytes.ts';
 
 const MIB = 2 ** 20;
@@ -15,32 +15,30 @@ function gathered(pieces: readonly Uint8Array[], announced?: number): Buffer {
   return Buffer.from(bytes.take());
 }
 
-describe('gathered bytes', () => {
-  it('are what came, whatever was announced', () => {
-    const lengths = fc.array(fc.oneof(fc.nat(300), fc.nat(300_000)), { maxLength: 400 });
-    fc.assert(
-      fc.property(lengths, fc.option(fc.nat(4 * MIB), { nil: undefined }), (each, announced) => {
-        const pieces = each.map((length, n) => piece(length, n));
-        const whole = Buffer.concat(pieces);
-        expect(gathered(pieces, announced).equals(whole)).toBe(true);
-      }),
-      { numRuns: 30 },
-    );
-  });
+it('gathered bytes are what came, whatever was announced', () => {
+  const lengths = fc.array(fc.oneof(fc.nat(300), fc.nat(300_000)), { maxLength: 400 });
+  fc.assert(
+    fc.property(lengths, fc.option(fc.nat(4 * MIB), { nil: undefined }), (each, announced) => {
+      const pieces = each.map((length, n) => piece(length, n));
+      const whole = Buffer.concat(pieces);
+      expect(gathered(pieces, announced).equals(whole)).toBe(true);
+    }),
+    { numRuns: 30 },
+  );
+});
 
-  it('hold no piece of a long request, and its memory once', () => {
-    const bytes = new GatheredBytes(8 * MIB);
-    const pieces = Array.from({ length: 128 }, (_, n) => piece(MIB / 16, n));
-    const held: number[] = [];
-    for (const each of pieces) {
-      bytes.add(each);
-      held.push(bytes.pieceCount);
-    }
-    // Until it is long they are as they came.
-    expect(Math.max(...held)).toBeLessThanOrEqual(17);
-    expect(pieces.slice(-64).map(({ length }) => length)).toEqual(Array.from({ length: 64 }, () => 0));
-    const whole = bytes.take();
-    expect([whole.length, whole.buffer.byteLength]).toEqual([8 * MIB, 8 * MIB]);
-    expect([bytes.byteCount, bytes.pieceCount]).toEqual([0, 0]);
-  });
+it('gathered bytes hold no piece of a long request, and its memory once', () => {
+  const bytes = new GatheredBytes(8 * MIB);
+  const pieces = Array.from({ length: 128 }, (_, n) => piece(MIB / 16, n));
+  const held: number[] = [];
+  for (const each of pieces) {
+    bytes.add(each);
+    held.push(bytes.pieceCount);
+  }
+  // Until it is long they are as they came.
+  expect(Math.max(...held)).toBeLessThanOrEqual(17);
+  expect(pieces.slice(-64).map(({ length }) => length)).toEqual(Array.from({ length: 64 }, () => 0));
+  const whole = bytes.take();
+  expect([whole.length, whole.buffer.byteLength]).toEqual([8 * MIB, 8 * MIB]);
+  expect([bytes.byteCount, bytes.pieceCount]).toEqual([0, 0]);
 });

@@ -1,29 +1,27 @@
 // Nothing is held of a long request that is answered for good, and all of it while another node may be asked.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DatabaseError, type ErrorCode } from '#base';
 import { lettingGo } from '../../../src/transport/let-go.ts';
 
 const BYTES = 100_000;
 
-describe('a request that is let go of', () => {
-  it.each<readonly [ErrorCode, number]>([
-    ['invalid_argument', 0],
-    ['too_large', 0],
-    ['not_found', BYTES],
-    ['unavailable', BYTES],
-    ['busy', BYTES],
-  ])('that ends as %s leaves %d bytes', async (code, left) => {
-    const request = new Uint8Array(BYTES);
-    const failure = new DatabaseError(code, 'It is refused');
-    await expect(lettingGo(request, 0, () => Promise.reject(failure))).rejects.toBe(failure);
-    expect(request.length).toBe(left);
-  });
+it.each<readonly [ErrorCode, number]>([
+  ['invalid_argument', 0],
+  ['too_large', 0],
+  ['not_found', BYTES],
+  ['unavailable', BYTES],
+  ['busy', BYTES],
+])('a request that is let go of that ends as %s leaves %d bytes', async (code, left) => {
+  const request = new Uint8Array(BYTES);
+  const failure = new DatabaseError(code, 'It is refused');
+  await expect(lettingGo(request, 0, () => Promise.reject(failure))).rejects.toBe(failure);
+  expect(request.length).toBe(left);
+});
 
-  it('stays where its memory is that of others, too', async () => {
-    const shared = new Uint8Array(2 * BYTES);
-    const [request, framed] = [shared.subarray(BYTES), new Uint8Array(BYTES + 5).subarray(5)];
-    await lettingGo(request, 5, async () => undefined);
-    await lettingGo(framed, 5, async () => undefined);
-    expect([request.length, framed.length]).toEqual([BYTES, 0]);
-  });
+it('a request that is let go of stays where its memory is that of others, too', async () => {
+  const shared = new Uint8Array(2 * BYTES);
+  const [request, framed] = [shared.subarray(BYTES), new Uint8Array(BYTES + 5).subarray(5)];
+  await lettingGo(request, 5, async () => undefined);
+  await lettingGo(framed, 5, async () => undefined);
+  expect([request.length, framed.length]).toEqual([BYTES, 0]);
 });

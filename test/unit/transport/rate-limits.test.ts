@@ -1,6 +1,6 @@
 // A request counts once, for the principal or for an address that its client cannot choose (TM7); test/spec/rate-limits
 // shows it over every protocol.
-import { describe, expect, it, test } from 'vitest';
+import { expect, it, test } from 'vitest';
 import type { Principal } from '#auth';
 import { createMetrics } from '#observability';
 import { RateLimiter } from '#service';
@@ -21,29 +21,27 @@ function principal(id: string, issuer?: string): Principal {
   return { id, issuer, name: id, attributes: new Map(), grants: [], holds: () => true, proof: () => ({}) };
 }
 
-describe('SPEC-LIMITS-RATE', () => {
-  it('a token counts for whoever has issued it, so that nobody has more by handing out many', () => {
-    const { limits } = limitsOf();
-    const left = (who: Principal): string | undefined =>
-      limits.count({ principal: who, address: undefined }, 'http').headers['x-ratelimit-remaining'];
-    expect([left(principal('token:2', 'key:1')), left(principal('token:3', 'key:1'))]).toEqual(['2', '1']);
-    expect(left(principal('key:1'))).toBe('0');
-  });
+it('SPEC-LIMITS-RATE a token counts for whoever has issued it, so that nobody has more by handing out many', () => {
+  const { limits } = limitsOf();
+  const left = (who: Principal): string | undefined =>
+    limits.count({ principal: who, address: undefined }, 'http').headers['x-ratelimit-remaining'];
+  expect([left(principal('token:2', 'key:1')), left(principal('token:3', 'key:1'))]).toEqual(['2', '1']);
+  expect(left(principal('key:1'))).toBe('0');
+});
 
-  it('a request was counted when it has a proof of this process or of its cluster, and no other', () => {
-    const { limits } = limitsOf(CLUSTER);
-    expect([OWN, CLUSTER].map((proof) => limits.isCounted(proof))).toEqual([true, true]);
-    for (const proof of [undefined, '', 'o', `${OWN}o`, `${OWN}, ${OWN}`, OWN.toUpperCase()]) {
-      expect(limits.isCounted(proof)).toBe(false);
-    }
-    expect(limitsOf().limits.isCounted(CLUSTER)).toBe(false);
-  });
+it('SPEC-LIMITS-RATE a request was counted when it has a proof of this process or of its cluster, and no other', () => {
+  const { limits } = limitsOf(CLUSTER);
+  expect([OWN, CLUSTER].map((proof) => limits.isCounted(proof))).toEqual([true, true]);
+  for (const proof of [undefined, '', 'o', `${OWN}o`, `${OWN}, ${OWN}`, OWN.toUpperCase()]) {
+    expect(limits.isCounted(proof)).toBe(false);
+  }
+  expect(limitsOf().limits.isCounted(CLUSTER)).toBe(false);
+});
 
-  it('that of the process is not passed on to other nodes', () => {
-    expect(countedHeader(limitsOf(CLUSTER).limits)).toEqual({ [COUNTED]: CLUSTER });
-    expect(countedHeader(limitsOf().limits)).toEqual({});
-    expect(countedHeader(undefined)).toEqual({});
-  });
+it('SPEC-LIMITS-RATE that of the process is not passed on to other nodes', () => {
+  expect(countedHeader(limitsOf(CLUSTER).limits)).toEqual({ [COUNTED]: CLUSTER });
+  expect(countedHeader(limitsOf().limits)).toEqual({});
+  expect(countedHeader(undefined)).toEqual({});
 });
 
 test.each([

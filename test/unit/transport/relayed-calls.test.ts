@@ -154,48 +154,46 @@ describe('a call to a node without a copy (TM5)', () => {
   });
 });
 
-describe('a stream over a node without a copy', () => {
-  it('follows what is written, wherever, and ends with its reader', async () => {
-    const name = 'live';
-    const request = SubscribeEventsRequest.fromPartial({
-      databaseName,
-      after: { revision: 5, index: 19 },
-      heartbeatMs: 200,
-    });
-    const stream = nodes.other.client.open('subscribeEvents', request);
-    const items = iterate(stream);
-    expect(await items.next()).toMatchObject({ value: { message: { $case: 'heartbeat' } } });
-    await nodes.other.client.send('transact', transaction(DATABASE, [event({ id: name })]));
-    await nodes.holder.client.send('transact', transaction(DATABASE, [event({ id: `${name}-2` })]));
-    const ids: string[] = [];
-    for await (const { message } of items) {
-      if (message?.$case === 'event') ids.push(message.value.id);
-      if (ids.length === 2) break;
-    }
-    expect(ids).toEqual([name, `${name}-2`]);
-    stream.cancel();
-    await eventually(async () => expect(await open(nodes.holder.metrics)).toBe(0));
+it('a stream over a node without a copy follows what is written, wherever, and ends with its reader', async () => {
+  const name = 'live';
+  const request = SubscribeEventsRequest.fromPartial({
+    databaseName,
+    after: { revision: 5, index: 19 },
+    heartbeatMs: 200,
   });
+  const stream = nodes.other.client.open('subscribeEvents', request);
+  const items = iterate(stream);
+  expect(await items.next()).toMatchObject({ value: { message: { $case: 'heartbeat' } } });
+  await nodes.other.client.send('transact', transaction(DATABASE, [event({ id: name })]));
+  await nodes.holder.client.send('transact', transaction(DATABASE, [event({ id: `${name}-2` })]));
+  const ids: string[] = [];
+  for await (const { message } of items) {
+    if (message?.$case === 'event') ids.push(message.value.id);
+    if (ids.length === 2) break;
+  }
+  expect(ids).toEqual([name, `${name}-2`]);
+  stream.cancel();
+  await eventually(async () => expect(await open(nodes.holder.metrics)).toBe(0));
+});
 
-  it('is read no faster than its reader reads', async () => {
-    const op = 'scan_batches';
-    const stream: ClientHttp2Stream = other.session.request({
-      ':method': 'POST',
-      ':path': '/cairn.v1.EventStore/ScanLogBatches',
-      'content-type': 'application/grpc',
-    });
-    stream.end(frame(ask('ScanLogBatches', log).bytes));
-    stream.pause();
-    await eventually(async () => expect(await open(nodes.holder.metrics, op)).toBe(1));
-    // With a reader that takes all there is, the other node would have come to the end before.
-    await nextRendering();
-    expect(await open(nodes.holder.metrics, op)).toBe(1);
-    let byteCount = 0;
-    for await (const piece of stream) byteCount += (piece as Buffer).length;
-    expect(byteCount).toBeGreaterThan(IDS.length * 20 * LARGE.length);
-    await eventually(async () => expect(await open(nodes.holder.metrics, op)).toBe(0));
-    await eventually(async () => expect(await held(nodes.other.metrics)).toEqual([0, 0]));
+it('a stream over a node without a copy is read no faster than its reader reads', async () => {
+  const op = 'scan_batches';
+  const stream: ClientHttp2Stream = other.session.request({
+    ':method': 'POST',
+    ':path': '/cairn.v1.EventStore/ScanLogBatches',
+    'content-type': 'application/grpc',
   });
+  stream.end(frame(ask('ScanLogBatches', log).bytes));
+  stream.pause();
+  await eventually(async () => expect(await open(nodes.holder.metrics, op)).toBe(1));
+  // With a reader that takes all there is, the other node would have come to the end before.
+  await nextRendering();
+  expect(await open(nodes.holder.metrics, op)).toBe(1);
+  let byteCount = 0;
+  for await (const piece of stream) byteCount += (piece as Buffer).length;
+  expect(byteCount).toBeGreaterThan(IDS.length * 20 * LARGE.length);
+  await eventually(async () => expect(await open(nodes.holder.metrics, op)).toBe(0));
+  await eventually(async () => expect(await held(nodes.other.metrics)).toEqual([0, 0]));
 });
 
 /** Until the metrics of the holder are another rendering, which is made once a second. */

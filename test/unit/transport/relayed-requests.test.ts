@@ -1,7 +1,7 @@
 // A node without a replica answers every route of HTTP as the node with one, byte for byte (TM5), and relays once
 // (TM6): two real nodes in this process, asked over plain sockets.
 import { type IncomingMessage, request as send } from 'node:http';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { ROUTES } from '../../../src/transport/http/routes.ts';
 import { RELAYED } from '../../../src/transport/relay.ts';
 import { hashingView } from '../../support/components/views.ts';
@@ -147,16 +147,14 @@ function told(address: string, { method, path, body, headers = {} }: Ask): Promi
   });
 }
 
-describe('a request to a node without a replica (TM5)', () => {
-  it('is answered as by the node that has one', async () => {
-    const answers = async (address: string): Promise<readonly unknown[]> =>
-      Promise.all(ASKS.map(async (ask) => ({ ask, told: await told(address, ask) })));
-    expect(await answers(nodes.other.http)).toEqual(await answers(nodes.holder.http));
-  });
+it('a request to a node without a replica (TM5) is answered as by the node that has one', async () => {
+  const answers = async (address: string): Promise<readonly unknown[]> =>
+    Promise.all(ASKS.map(async (ask) => ({ ask, told: await told(address, ask) })));
+  expect(await answers(nodes.other.http)).toEqual(await answers(nodes.holder.http));
+});
 
-  it('is passed on once (TM6)', async () => {
-    const answer = await new HttpClient(nodes.other.http).get('/databases/shop', { [RELAYED]: 'somebody' });
-    expect(answer.status).toBe(503);
-    expect(jsonOf(answer)).toMatchObject({ error: { details: { reason: 'NotReplica' } } });
-  });
+it('a request to a node without a replica (TM5) is passed on once (TM6)', async () => {
+  const answer = await new HttpClient(nodes.other.http).get('/databases/shop', { [RELAYED]: 'somebody' });
+  expect(answer.status).toBe(503);
+  expect(jsonOf(answer)).toMatchObject({ error: { details: { reason: 'NotReplica' } } });
 });

@@ -1,33 +1,31 @@
 // Goal: whatever of a hostile component can be told by looking is refused before anything else sees it, with its
 // code, a sentence and a place (G2, G4, G5, G6). Method: components from their text, one for each attack that
 // publishing meets, and the inspector.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DEFAULT_LIMITS, inspect, REFUSAL_CODES, type Refusal, type RefusalCode } from '#wasm';
 import { HOSTILE } from '../../support/wasm/hostile.ts';
 import { viewText, wat } from '../../support/wasm/wat.ts';
 
 const OPTIONS = { kind: 'state-view', limits: DEFAULT_LIMITS } as const;
 
-describe('inspect', () => {
-  it.each(HOSTILE)('refuses $what', async ({ code, says, bytes }) => {
-    const component = await bytes();
-    const { reason } = refused(component);
-    expect(reason.message).toMatch(says);
-    expect(reason.code).toBe(code);
-    expect(reason.offset).toBeGreaterThanOrEqual(0);
-    expect(reason.offset).toBeLessThanOrEqual(component.length);
-  });
+it.each(HOSTILE)('inspect refuses $what', async ({ code, says, bytes }) => {
+  const component = await bytes();
+  const { reason } = refused(component);
+  expect(reason.message).toMatch(says);
+  expect(reason.code).toBe(code);
+  expect(reason.offset).toBeGreaterThanOrEqual(0);
+  expect(reason.offset).toBeLessThanOrEqual(component.length);
+});
 
-  it('refuses a component that is larger than it may be', async () => {
-    const component = await wat(viewText());
-    const limits = { ...DEFAULT_LIMITS, componentBytesMax: component.length - 1 };
-    expect(inspect(component, { ...OPTIONS, limits })).toMatchObject({ reason: { code: 'TooLarge' } });
-  });
+it('inspect refuses a component that is larger than it may be', async () => {
+  const component = await wat(viewText());
+  const limits = { ...DEFAULT_LIMITS, componentBytesMax: component.length - 1 };
+  expect(inspect(component, { ...OPTIONS, limits })).toMatchObject({ reason: { code: 'TooLarge' } });
+});
 
-  it('has an example of every code, with those of names and of publishing', () => {
-    const elsewhere: readonly RefusalCode[] = ['UnsafeName', 'SmokeCallFailed', 'NotPublished'];
-    expect(new Set([...HOSTILE.map(({ code }) => code), ...elsewhere])).toEqual(new Set(REFUSAL_CODES));
-  });
+it('inspect has an example of every code, with those of names and of publishing', () => {
+  const elsewhere: readonly RefusalCode[] = ['UnsafeName', 'SmokeCallFailed', 'NotPublished'];
+  expect(new Set([...HOSTILE.map(({ code }) => code), ...elsewhere])).toEqual(new Set(REFUSAL_CODES));
 });
 
 function refused(component: Uint8Array): { readonly reason: Refusal } {

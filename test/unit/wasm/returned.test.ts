@@ -2,7 +2,7 @@
 // never reads more than it may (G11, G12). Method: a guest that answers what it is told to, areas of results at random
 // beside a reading of them in the test's own words; and answers that name the same bytes again and again.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Value } from '#wasm';
 import { guestText } from '../../support/wasm/guests.ts';
 import { linkedWith } from '../../support/wasm/linked.ts';
@@ -12,40 +12,38 @@ const PAGE_BYTES = 65_536;
 const AREA_BYTES = 12;
 const nothing = () => () => undefined;
 
-describe('an answer', () => {
-  it('is a value in the memory of the guest, or ends the call', async () => {
-    const guest = linkedWith(
-      await wat(guestText(`(memory.copy (i32.const 16) (local.get $e) (local.get $en)) (i32.const 16)`)),
-      nothing,
-    );
-    const [{ memory }] = guest.cores as unknown as readonly [{ readonly memory: { readonly buffer: ArrayBuffer } }];
-    const places = fc.oneof(
-      fc.nat(PAGE_BYTES),
-      fc.integer({ min: 0, max: 2 ** 32 - 1 }),
-      fc.constantFrom(PAGE_BYTES - 1, PAGE_BYTES, 2 ** 31),
-    );
-    fc.assert(
-      fc.property(fc.nat(3), places, fc.oneof(fc.nat(40), places), (tag, at, length) => {
-        const area = Buffer.alloc(AREA_BYTES);
-        area.writeUInt8(tag, 0);
-        area.writeUInt32LE(at, 4);
-        area.writeUInt32LE(length, 8);
-        const answer = outcomeOf(() => guest.call('evolve', [new Uint8Array(0), new Uint8Array(area)]));
-        expect(answer).toEqual(read(Buffer.from(memory.buffer), tag, at, length));
-      }),
-      { numRuns: 2000 },
-    );
-  });
+it('an answer is a value in the memory of the guest, or ends the call', async () => {
+  const guest = linkedWith(
+    await wat(guestText(`(memory.copy (i32.const 16) (local.get $e) (local.get $en)) (i32.const 16)`)),
+    nothing,
+  );
+  const [{ memory }] = guest.cores as unknown as readonly [{ readonly memory: { readonly buffer: ArrayBuffer } }];
+  const places = fc.oneof(
+    fc.nat(PAGE_BYTES),
+    fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+    fc.constantFrom(PAGE_BYTES - 1, PAGE_BYTES, 2 ** 31),
+  );
+  fc.assert(
+    fc.property(fc.nat(3), places, fc.oneof(fc.nat(40), places), (tag, at, length) => {
+      const area = Buffer.alloc(AREA_BYTES);
+      area.writeUInt8(tag, 0);
+      area.writeUInt32LE(at, 4);
+      area.writeUInt32LE(length, 8);
+      const answer = outcomeOf(() => guest.call('evolve', [new Uint8Array(0), new Uint8Array(area)]));
+      expect(answer).toEqual(read(Buffer.from(memory.buffer), tag, at, length));
+    }),
+    { numRuns: 2000 },
+  );
+});
 
-  it.each([
-    ['bytes', '(list u8)', 2, 2 ** 15],
-    ['text', 'string', 2, 2 ** 15],
-    ['lists of nothing', '(list u32)', 500, 0],
-  ])('counts %s that it names again and again each time', async (_, type, count, length) => {
-    const component = await wat(repeating(type, count, length));
-    expect(() => linkedWith(component, nothing, 4000).call('all', [])).toThrow('more bytes than it may');
-    expect(linkedWith(component, nothing, 200_000).call('all', [])).toHaveLength(count);
-  });
+it.each([
+  ['bytes', '(list u8)', 2, 2 ** 15],
+  ['text', 'string', 2, 2 ** 15],
+  ['lists of nothing', '(list u32)', 500, 0],
+])('an answer counts %s that it names again and again each time', async (_, type, count, length) => {
+  const component = await wat(repeating(type, count, length));
+  expect(() => linkedWith(component, nothing, 4000).call('all', [])).toThrow('more bytes than it may');
+  expect(linkedWith(component, nothing, 200_000).call('all', [])).toHaveLength(count);
 });
 
 type Outcome = { readonly value: Value } | 'ended';

@@ -1,7 +1,7 @@
 // Goal: a cluster is upgraded node by node, one release back is possible until an operator ends the upgrade, and then
 // whoever does not know what is written says so and ends (C23, D20). Method: nodes over a network in memory, some of
 // them of a release that knows one level more; every entry that they wrote is looked at.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   CATALOG_GROUP,
   formatLevels,
@@ -132,30 +132,28 @@ it('a release that has dropped the first level joins a cluster that is beyond it
   expect(world.failures).toEqual([]);
 });
 
-describe('an entry of a level', () => {
-  it('that a node does not know ends it before it is in its log (C23)', () => {
-    const levelOf = knownLevel({ machines: nextRelease.machines, levels: LEVELS });
-    const entry = (payload: Uint8Array): Entry => ({ index: toLogIndex(7), term: toTerm(1), payload });
-    const group = toGroupId(3);
-    expect(levelOf(group, entry(payloadAt(1, 'a')))).toBe(1);
-    expect(levelOf(group, entry(NO_BYTES))).toBe(1);
-    expect(() => levelOf(group, entry(payloadAt(NEXT, 'a')))).toThrow(
-      `Entry 7 of group 3 has feature level ${NEXT}, and this release knows ${KNOWN}: start the release that wrote it, or a later`,
-    );
-  });
+it('an entry of a level that a node does not know ends it before it is in its log (C23)', () => {
+  const levelOf = knownLevel({ machines: nextRelease.machines, levels: LEVELS });
+  const entry = (payload: Uint8Array): Entry => ({ index: toLogIndex(7), term: toTerm(1), payload });
+  const group = toGroupId(3);
+  expect(levelOf(group, entry(payloadAt(1, 'a')))).toBe(1);
+  expect(levelOf(group, entry(NO_BYTES))).toBe(1);
+  expect(() => levelOf(group, entry(payloadAt(NEXT, 'a')))).toThrow(
+    `Entry 7 of group 3 has feature level ${NEXT}, and this release knows ${KNOWN}: start the release that wrote it, or a later`,
+  );
+});
 
-  it('that a node learns of and does not know ends that node (C23)', async () => {
-    const { world, group } = await started();
-    for (const node of NODES) await change(world, world.at(node), nextRelease);
-    const old = world.at(toNodeId(3));
-    await old.crash();
-    expect(await finalize(world)).toMatchObject({ kind: 'finalized', level: NEXT_LEVELS.max });
-    old.release = undefined;
-    await old.start();
-    await world.until(() => world.failures.length > 0, 'its end');
-    expect(String(world.failures[0])).toContain(
-      `is at level ${NEXT}, and this release knows ${KNOWN}: start the release that`,
-    );
-    expect(written(old, group)).toEqual([]);
-  });
+it('an entry of a level that a node learns of and does not know ends that node (C23)', async () => {
+  const { world, group } = await started();
+  for (const node of NODES) await change(world, world.at(node), nextRelease);
+  const old = world.at(toNodeId(3));
+  await old.crash();
+  expect(await finalize(world)).toMatchObject({ kind: 'finalized', level: NEXT_LEVELS.max });
+  old.release = undefined;
+  await old.start();
+  await world.until(() => world.failures.length > 0, 'its end');
+  expect(String(world.failures[0])).toContain(
+    `is at level ${NEXT}, and this release knows ${KNOWN}: start the release that`,
+  );
+  expect(written(old, group)).toEqual([]);
 });

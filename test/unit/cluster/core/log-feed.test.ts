@@ -1,6 +1,6 @@
 // Goal: what follows the end of a group follows once, when that end is durable, whatever else is on its way to the log
 // (C4, C17). Method: appends that are completed by hand, one after the other.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import type { BatchId, LogWriter } from '#storage';
 import { LogFeed } from '../../../../src/cluster/core/log-feed.ts';
@@ -38,24 +38,22 @@ class Stage {
   }
 }
 
-describe('the end of a group', () => {
-  it('is told when it is durable, not when something is that was handed in before', () => {
-    const stage = new Stage();
-    const earlier = stage.append();
-    const end = stage.end(3);
-    stage.persisted(earlier);
-    expect(stage.told).toEqual([]);
-    stage.persisted(end);
-    expect(stage.told).toEqual(['3 has ended']);
-  });
+it('the end of a group is told when it is durable, not when something is that was handed in before', () => {
+  const stage = new Stage();
+  const earlier = stage.append();
+  const end = stage.end(3);
+  stage.persisted(earlier);
+  expect(stage.told).toEqual([]);
+  stage.persisted(end);
+  expect(stage.told).toEqual(['3 has ended']);
+});
 
-  it('is told once, however much is on its way', () => {
-    const stage = new Stage();
-    stage.append();
-    stage.append();
-    stage.end(3);
-    stage.end(4);
-    stage.persisted(stage.append());
-    expect(stage.told).toEqual(['3 has ended', '4 has ended']);
-  });
+it('the end of a group is told once, however much is on its way', () => {
+  const stage = new Stage();
+  stage.append();
+  stage.append();
+  stage.end(3);
+  stage.end(4);
+  stage.persisted(stage.append());
+  expect(stage.told).toEqual(['3 has ended', '4 has ended']);
 });

@@ -1,6 +1,6 @@
 // Goal: a look at a core finds who belongs to the cluster, what each node lacks and what waits, and becomes metrics.
 // Method: three nodes in one thread, of which one is away; and a look that the test makes up.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { replicaOf, toNodeId } from '#base';
 import { createMetrics } from '#observability';
 import { membershipOf } from '#raft';
@@ -8,30 +8,28 @@ import { countMembers, lagOf, observeStanding, type StandingMessage } from '../.
 import type { Group } from '../../../../src/cluster/group/group.ts';
 import { startTrio } from '../../../support/cluster/replica-world.ts';
 
-describe('a look at a core', () => {
-  it('finds the entries that a node lacks which is away, at the leader alone, and nothing when it is back', async () => {
-    const { world, group, catalog, leader, others } = await startTrio();
-    // Were it the leader of the catalog, the next one would add an entry of its own.
-    const [away, other] = others.toSorted((one, next) => Number(one === catalog) - Number(next === catalog));
-    if (away === undefined || other === undefined) throw new Error('There are three nodes');
-    await away.crash({ survives: () => true });
-    for (const text of ['a', 'b', 'c', 'd']) await world.answer(leader.transact(group, text));
-    await world.pass(500);
-    const { lag, voters, learners, logQueue, storeQueue } = leader.core.standing;
-    expect({ voters, learners, logQueue, storeQueue }).toEqual({ voters: 3, learners: 0, logQueue: 0, storeQueue: 0 });
-    expect([lag.get(away.node), lag.get(other.node)]).toEqual([4, 0]);
-    expect(other.core.standing.lag.get(away.node) ?? 0).toBeLessThan(4);
+it('a look at a core finds the entries that a node lacks which is away, at the leader alone, and nothing when it is back', async () => {
+  const { world, group, catalog, leader, others } = await startTrio();
+  // Were it the leader of the catalog, the next one would add an entry of its own.
+  const [away, other] = others.toSorted((one, next) => Number(one === catalog) - Number(next === catalog));
+  if (away === undefined || other === undefined) throw new Error('There are three nodes');
+  await away.crash({ survives: () => true });
+  for (const text of ['a', 'b', 'c', 'd']) await world.answer(leader.transact(group, text));
+  await world.pass(500);
+  const { lag, voters, learners, logQueue, storeQueue } = leader.core.standing;
+  expect({ voters, learners, logQueue, storeQueue }).toEqual({ voters: 3, learners: 0, logQueue: 0, storeQueue: 0 });
+  expect([lag.get(away.node), lag.get(other.node)]).toEqual([4, 0]);
+  expect(other.core.standing.lag.get(away.node) ?? 0).toBeLessThan(4);
 
-    await away.start();
-    await world.pass(2000);
-    expect(leader.core.standing.lag.get(away.node)).toBe(0);
-  });
+  await away.start();
+  await world.pass(2000);
+  expect(leader.core.standing.lag.get(away.node)).toBe(0);
+});
 
-  it('counts those who vote and those who only receive', () => {
-    const replicas = [1, 2, 3].map((node) => replicaOf(toNodeId(node)));
-    expect(countMembers(membershipOf(replicas.slice(0, 2), replicas.slice(2)))).toEqual({ voters: 2, learners: 1 });
-    expect(countMembers(undefined)).toEqual({ voters: 0, learners: 0 });
-  });
+it('a look at a core counts those who vote and those who only receive', () => {
+  const replicas = [1, 2, 3].map((node) => replicaOf(toNodeId(node)));
+  expect(countMembers(membershipOf(replicas.slice(0, 2), replicas.slice(2)))).toEqual({ voters: 2, learners: 1 });
+  expect(countMembers(undefined)).toEqual({ voters: 0, learners: 0 });
 });
 
 it('the lag of members passes over groups at rest, whose members lack nothing', () => {

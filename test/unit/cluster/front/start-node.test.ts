@@ -1,6 +1,6 @@
 // Goal: the node in its three threads does what the core does in one: it keeps what it answered through a restart, is
 // reached by others, and counts what it does. Method: a real node on real files.
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { type NodeOptions, startNode } from '#cluster';
 import { createMetrics, silentLogger } from '#observability';
 import { CORE_WORKER } from '../../../../src/main/core-worker-url.ts';
@@ -29,39 +29,37 @@ async function open(options: Partial<NodeOptions> = {}): ReturnType<typeof start
   return node;
 }
 
-describe('a node', () => {
-  it('refuses to start where others cannot reach it', async () => {
-    await using other = await LinkedNode.open(placeOf(2));
-    const opening = open({ links: { host: '127.0.0.1', port: other.links.port, peers: [] } });
-    await expect(opening).rejects.toThrow('Cannot listen for peers on');
-  });
+it('a node refuses to start where others cannot reach it', async () => {
+  await using other = await LinkedNode.open(placeOf(2));
+  const opening = open({ links: { host: '127.0.0.1', port: other.links.port, peers: [] } });
+  await expect(opening).rejects.toThrow('Cannot listen for peers on');
+});
 
-  it('counts what it does', async () => {
-    const metrics = createMetrics({ runtime: false });
-    const node = await open({ metrics });
-    const { binding } = await node.createDatabase('shop');
-    for (const text of ['a', 'b', 'c']) await node.transact(binding.group, databaseKit.payload(text));
-    await node.latest(binding.group);
-    const { body } = await metrics.render();
-    const read = (name: string): number => Number(new RegExp(`^${name}(?:\\{.*\\})? (.+)$`, 'm').exec(body)?.[1]);
-    expect(read('cairn_raft_proposal_duration_seconds_count')).toBe(4);
-    expect(read('cairn_raft_read_index_duration_seconds_count')).toBe(1);
-    expect(read('cairn_raft_is_leader')).toBe(2);
-    expect(read('cairn_raft_election_total')).toBe(2);
-    expect(read('cairn_raft_leader_changes_total')).toBe(2);
-    expect(read('cairn_raft_term')).toBe(1);
-    // Two no-ops, the level, one creation, three transactions.
-    expect(read('cairn_raft_proposals_applied_total')).toBe(7);
-    expect(read('cairn_raft_proposals_committed_total')).toBe(7);
-    for (const index of ['last', 'committed', 'applied']) expect(read(`cairn_raft_${index}_index`)).toBe(7);
-    expect(read('cairn_wal_fsync_duration_seconds_count')).toBeGreaterThanOrEqual(6);
-    // The three transactions may share a batch.
-    expect(read('cairn_store_commit_duration_seconds_count')).toBeGreaterThanOrEqual(4);
-    expect(read('cairn_disk_capacity_bytes')).toBeGreaterThan(0);
-    await node.drain();
-    await expect(node.transact(binding.group, databaseKit.payload('late'))).rejects.toMatchObject({
-      code: 'unavailable',
-    });
-    expect((await metrics.render()).body).toContain('cairn_rejected_total{reason="draining"} 1');
+it('a node counts what it does', async () => {
+  const metrics = createMetrics({ runtime: false });
+  const node = await open({ metrics });
+  const { binding } = await node.createDatabase('shop');
+  for (const text of ['a', 'b', 'c']) await node.transact(binding.group, databaseKit.payload(text));
+  await node.latest(binding.group);
+  const { body } = await metrics.render();
+  const read = (name: string): number => Number(new RegExp(`^${name}(?:\\{.*\\})? (.+)$`, 'm').exec(body)?.[1]);
+  expect(read('cairn_raft_proposal_duration_seconds_count')).toBe(4);
+  expect(read('cairn_raft_read_index_duration_seconds_count')).toBe(1);
+  expect(read('cairn_raft_is_leader')).toBe(2);
+  expect(read('cairn_raft_election_total')).toBe(2);
+  expect(read('cairn_raft_leader_changes_total')).toBe(2);
+  expect(read('cairn_raft_term')).toBe(1);
+  // Two no-ops, the level, one creation, three transactions.
+  expect(read('cairn_raft_proposals_applied_total')).toBe(7);
+  expect(read('cairn_raft_proposals_committed_total')).toBe(7);
+  for (const index of ['last', 'committed', 'applied']) expect(read(`cairn_raft_${index}_index`)).toBe(7);
+  expect(read('cairn_wal_fsync_duration_seconds_count')).toBeGreaterThanOrEqual(6);
+  // The three transactions may share a batch.
+  expect(read('cairn_store_commit_duration_seconds_count')).toBeGreaterThanOrEqual(4);
+  expect(read('cairn_disk_capacity_bytes')).toBeGreaterThan(0);
+  await node.drain();
+  await expect(node.transact(binding.group, databaseKit.payload('late'))).rejects.toMatchObject({
+    code: 'unavailable',
   });
+  expect((await metrics.render()).body).toContain('cairn_rejected_total{reason="draining"} 1');
 });

@@ -1,7 +1,7 @@
 // Goal: a group whose beats are noted has, whenever somebody looks, the state of one that is stepped with each of them,
 // says the same, and is due no later (R14). Method: two copies of three replicas, random times and looks.
 import { array, assert, constant, integer, nat, oneof, property, record } from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toGroupId, toTerm } from '#base';
 import {
   type Effect,
@@ -122,41 +122,39 @@ const action = oneof(
   { weight: 1, arbitrary: record({ kind: constant('away' as const), who: nat(3), ms: constant(0) }) },
 );
 
-describe('the rest of a group (R14)', () => {
-  it('is what steps would have led to, whatever happens in between', () => {
-    assert(
-      property(array(action, { maxLength: 60 }), (actions) => {
-        const [stepped, rested] = [new Three(false), new Three(true)];
-        let nowMs = 0;
-        let away: ReplicaId | undefined;
-        for (const [at, { kind, who, ms }] of actions.entries()) {
-          nowMs += ms;
-          if (kind === 'away') away = IDS[who];
-          // To look settles the times.
-          else if (kind === 'look') rested.look(who);
-          for (const three of [stepped, rested]) {
-            if (kind === 'propose') three.give(who, { kind, payloads: [Uint8Array.of(at + 1)] }, nowMs, away);
-            if (kind === 'read') three.give(who, { kind, id: at }, nowMs, away);
-            if (kind !== 'pass') continue;
-            for (const each of [0, 1, 2]) three.give(each, { kind: 'tick' }, nowMs, away);
-          }
-          for (const id of IDS) {
-            const [one, other] = [stepped.replicas.get(id)?.deadlineMs, rested.replicas.get(id)?.deadlineMs];
-            expect(other ?? Infinity).toBeLessThanOrEqual(one ?? Infinity);
-          }
+it('the rest of a group (R14) is what steps would have led to, whatever happens in between', () => {
+  assert(
+    property(array(action, { maxLength: 60 }), (actions) => {
+      const [stepped, rested] = [new Three(false), new Three(true)];
+      let nowMs = 0;
+      let away: ReplicaId | undefined;
+      for (const [at, { kind, who, ms }] of actions.entries()) {
+        nowMs += ms;
+        if (kind === 'away') away = IDS[who];
+        // To look settles the times.
+        else if (kind === 'look') rested.look(who);
+        for (const three of [stepped, rested]) {
+          if (kind === 'propose') three.give(who, { kind, payloads: [Uint8Array.of(at + 1)] }, nowMs, away);
+          if (kind === 'read') three.give(who, { kind, id: at }, nowMs, away);
+          if (kind !== 'pass') continue;
+          for (const each of [0, 1, 2]) three.give(each, { kind: 'tick' }, nowMs, away);
         }
-        expect(rested.said).toEqual(stepped.said);
-        expect(rested.states()).toEqual(stepped.states());
-      }),
-    );
-  });
+        for (const id of IDS) {
+          const [one, other] = [stepped.replicas.get(id)?.deadlineMs, rested.replicas.get(id)?.deadlineMs];
+          expect(other ?? Infinity).toBeLessThanOrEqual(one ?? Infinity);
+        }
+      }
+      expect(rested.said).toEqual(stepped.said);
+      expect(rested.states()).toEqual(stepped.states());
+    }),
+  );
+});
 
-  it('takes no steps at all while nothing happens', () => {
-    const three = new Three(true);
-    for (let nowMs = 500; nowMs <= 2000; nowMs += 500) three.give(0, { kind: 'tick' }, nowMs);
-    const before = three.stepCount;
-    for (let nowMs = 2500; nowMs <= 60_000; nowMs += 500) three.give(0, { kind: 'tick' }, nowMs);
-    expect(three.stepCount - before).toBe(0);
-    expect(three.said.length).toBeGreaterThan(400);
-  });
+it('the rest of a group (R14) takes no steps at all while nothing happens', () => {
+  const three = new Three(true);
+  for (let nowMs = 500; nowMs <= 2000; nowMs += 500) three.give(0, { kind: 'tick' }, nowMs);
+  const before = three.stepCount;
+  for (let nowMs = 2500; nowMs <= 60_000; nowMs += 500) three.give(0, { kind: 'tick' }, nowMs);
+  expect(three.stepCount - before).toBe(0);
+  expect(three.said.length).toBeGreaterThan(400);
 });

@@ -121,39 +121,37 @@ describe('a node that is to end (C33)', () => {
   });
 });
 
-describe('a node that is about to end', () => {
-  it('gets no lead of a new database, of which another one asks for it at once', async () => {
-    const world = await keptWorld(3);
-    await join(world, [2, 3]);
-    await world.pass(3_000);
-    // Of the first database node 2 is meant to be the leader.
-    const leaving = world.at(toNodeId(2));
-    await world.answer(leaving.front.leave(LONG_MS));
-    const { front } = await world.leader(CATALOG_GROUP);
-    const { binding } = await world.answer(front.createDatabase('shop'));
-    await world.until(() => world.leaderOf(binding.group) !== undefined, 'a leader', 400);
-    expect(world.leaderOf(binding.group)?.node).not.toBe(leaving.node);
-    expect(binding.replicas.map(nodeOf).toSorted((one, other) => one - other)).toEqual([1, 2, 3]);
-    expect(world.failures).toEqual([]);
-  });
+it('a node that is about to end gets no lead of a new database, of which another one asks for it at once', async () => {
+  const world = await keptWorld(3);
+  await join(world, [2, 3]);
+  await world.pass(3_000);
+  // Of the first database node 2 is meant to be the leader.
+  const leaving = world.at(toNodeId(2));
+  await world.answer(leaving.front.leave(LONG_MS));
+  const { front } = await world.leader(CATALOG_GROUP);
+  const { binding } = await world.answer(front.createDatabase('shop'));
+  await world.until(() => world.leaderOf(binding.group) !== undefined, 'a leader', 400);
+  expect(world.leaderOf(binding.group)?.node).not.toBe(leaving.node);
+  expect(binding.replicas.map(nodeOf).toSorted((one, other) => one - other)).toEqual([1, 2, 3]);
+  expect(world.failures).toEqual([]);
+});
 
-  it('gets no copy that another one can have, until it is back', async () => {
-    const world = await keptWorld(4);
-    await join(world, [2, 3, 4]);
-    await world.pass(3_000);
-    const leaving = world.at(toNodeId(2));
-    await world.answer(leaving.front.leave(LONG_MS));
-    const create = async (name: string): Promise<readonly NodeId[]> => {
-      const { front } = await world.leader(CATALOG_GROUP);
-      const { binding } = await world.answer(front.createDatabase(name));
-      return binding.replicas.map(nodeOf).toSorted((one, other) => one - other);
-    };
-    expect(await create('one')).toEqual([1, 3, 4]);
-    await world.answer(leaving.front.drain());
-    await leaving.crash();
-    await leaving.start();
-    await world.pass(LIMITS.leavingMs + 1_000);
-    expect(await create('two')).toContain(leaving.node);
-    expect(world.failures).toEqual([]);
-  });
+it('a node that is about to end gets no copy that another one can have, until it is back', async () => {
+  const world = await keptWorld(4);
+  await join(world, [2, 3, 4]);
+  await world.pass(3_000);
+  const leaving = world.at(toNodeId(2));
+  await world.answer(leaving.front.leave(LONG_MS));
+  const create = async (name: string): Promise<readonly NodeId[]> => {
+    const { front } = await world.leader(CATALOG_GROUP);
+    const { binding } = await world.answer(front.createDatabase(name));
+    return binding.replicas.map(nodeOf).toSorted((one, other) => one - other);
+  };
+  expect(await create('one')).toEqual([1, 3, 4]);
+  await world.answer(leaving.front.drain());
+  await leaving.crash();
+  await leaving.start();
+  await world.pass(LIMITS.leavingMs + 1_000);
+  expect(await create('two')).toContain(leaving.node);
+  expect(world.failures).toEqual([]);
 });

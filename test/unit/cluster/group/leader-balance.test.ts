@@ -22,22 +22,20 @@ import { isAt, join, keptWorld } from '../../../support/cluster/kept-world.ts';
 import { bindingOn } from '../../../support/cluster/layouts.ts';
 import type { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
 
-describe('who should lead a database', () => {
-  it.each([
-    ['another one for each', [1, 2, 3], [1, 2, 3], [2, 3, 1, 2]],
-    ['of those who stay', [1, 2, 3], [1, 3], [3, 1, 3, 1]],
-    ['the one that holds it', [2], [1, 2], [2, 2, 2, 2]],
-    ['nobody, if nobody stays', [2], [1], [undefined, undefined, undefined, undefined]],
-  ])('is %s', (_name, held, active, leaders) => {
-    const nodes = new Set(active.map(toNodeId));
-    const found = [1, 2, 3, 4].map((group) => preferredLeader(bindingOn(group, held), nodes));
-    expect(found.map((replica) => replica && nodeOf(replica))).toEqual(leaders);
-  });
+it.each([
+  ['another one for each', [1, 2, 3], [1, 2, 3], [2, 3, 1, 2]],
+  ['of those who stay', [1, 2, 3], [1, 3], [3, 1, 3, 1]],
+  ['the one that holds it', [2], [1, 2], [2, 2, 2, 2]],
+  ['nobody, if nobody stays', [2], [1], [undefined, undefined, undefined, undefined]],
+])('who should lead a database is %s', (_name, held, active, leaders) => {
+  const nodes = new Set(active.map(toNodeId));
+  const found = [1, 2, 3, 4].map((group) => preferredLeader(bindingOn(group, held), nodes));
+  expect(found.map((replica) => replica && nodeOf(replica))).toEqual(leaders);
+});
 
-  it('is nobody while the database moves', () => {
-    const binding = { ...bindingOn(1, [1, 2]), isSettled: false };
-    expect(preferredLeader(binding, new Set([1, 2].map(toNodeId)))).toBeUndefined();
-  });
+it('who should lead a database is nobody while the database moves', () => {
+  const binding = { ...bindingOn(1, [1, 2]), isSettled: false };
+  expect(preferredLeader(binding, new Set([1, 2].map(toNodeId)))).toBeUndefined();
 });
 
 function leadersOf(world: ReplicaWorld, groups: readonly GroupId[]): string {

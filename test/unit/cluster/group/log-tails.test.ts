@@ -1,7 +1,7 @@
 // Goal: a tail answers with what was applied, as it was, or says that it is gone; all tails together keep to their
 // bound. Method: random groups that apply, end and load, against a list of everything.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toReplicaId, toTerm } from '#base';
 import { type Entry, membershipOf, ORIGIN } from '#raft';
 import { Group } from '../../../../src/cluster/group/group.ts';
@@ -76,38 +76,36 @@ class Everything {
   }
 }
 
-describe('the tails of the logs', () => {
-  it('give what was applied, or nothing', () => {
-    const counts = { found: 0, gone: 0 };
-    fc.assert(
-      fc.property(fc.array(fc.tuple(apply, load), { minLength: 20, maxLength: 60, size: 'max' }), (actions) => {
-        const everything = new Everything();
-        for (const [applied, loaded] of actions) {
-          everything.apply(applied);
-          everything.load(loaded);
-        }
-        expect(everything.faults).toEqual([]);
-        counts.found += everything.counts.found;
-        counts.gone += everything.counts.gone;
-      }),
-    );
-    expect(Math.min(counts.found, counts.gone)).toBeGreaterThan(10);
-  });
+it('the tails of the logs give what was applied, or nothing', () => {
+  const counts = { found: 0, gone: 0 };
+  fc.assert(
+    fc.property(fc.array(fc.tuple(apply, load), { minLength: 20, maxLength: 60, size: 'max' }), (actions) => {
+      const everything = new Everything();
+      for (const [applied, loaded] of actions) {
+        everything.apply(applied);
+        everything.load(loaded);
+      }
+      expect(everything.faults).toEqual([]);
+      counts.found += everything.counts.found;
+      counts.gone += everything.counts.gone;
+    }),
+  );
+  expect(Math.min(counts.found, counts.gone)).toBeGreaterThan(10);
+});
 
-  it('forget a group that ended, and go on with the others', () => {
-    const tails = new LogTails(BYTES_MAX);
-    const [one, other] = [groupOf(1), groupOf(2)];
-    const entries = [1, 2].map((index) => ({
-      index: toLogIndex(index),
-      term: toTerm(1),
-      payload: new Uint8Array(900),
-    }));
-    for (const group of [one, other]) tails.begin(group, ORIGIN, entries.slice(0, 1));
-    tails.end(one);
-    tails.end(one);
-    tails.add(other, entries.slice(1));
-    const ask = { kind: 'load-entries', replica, from: toLogIndex(1), to: toLogIndex(3), bytesMax: 5000 } as const;
-    expect(tails.load(other, ask).found?.entries).toEqual(entries);
-    expect(tails.load(one, ask).found).toBeUndefined();
-  });
+it('the tails of the logs forget a group that ended, and go on with the others', () => {
+  const tails = new LogTails(BYTES_MAX);
+  const [one, other] = [groupOf(1), groupOf(2)];
+  const entries = [1, 2].map((index) => ({
+    index: toLogIndex(index),
+    term: toTerm(1),
+    payload: new Uint8Array(900),
+  }));
+  for (const group of [one, other]) tails.begin(group, ORIGIN, entries.slice(0, 1));
+  tails.end(one);
+  tails.end(one);
+  tails.add(other, entries.slice(1));
+  const ask = { kind: 'load-entries', replica, from: toLogIndex(1), to: toLogIndex(3), bytesMax: 5000 } as const;
+  expect(tails.load(other, ask).found?.entries).toEqual(entries);
+  expect(tails.load(one, ask).found).toBeUndefined();
 });

@@ -33,158 +33,156 @@ const EVENED: Layout = {
   ],
 };
 
-describe('an order of an operator (C20)', () => {
-  it.each<[string, NodeOrder, Layout, readonly number[]]>([
-    ['a node leaves', decommission(3), FOUR, [1, 2, 3]],
-    ['a node leaves, and none is free', decommission(3), THREE, [1, 2, 3]],
-    ['a node that is lost leaves', decommission(3), { ...FOUR, lost: [3] }, [1, 2, 3]],
-    ['a node that is silent leaves, and none is free', decommission(3), { ...THREE, silent: [3] }, [1, 2, 3]],
-    ['the node that holds the only copy leaves', decommission(1), { zones: 'aa', held: [[1]] }, [1]],
-    ['the second of two nodes leaves', decommission(2), { zones: 'aa', held: [[1, 2]] }, [1, 2]],
-    ['a second node leaves, and three stay', decommission(2), { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1] }, [3]],
-    ['a second node is replaced', replace(2), { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1] }, [3]],
-    ['a node leaves that leaves already', decommission(3), { ...THREE, leaving: [3], lost: [1, 2] }, [1, 2, 3]],
-    ['a node leaves that was removed', decommission(3), { ...THREE, removed: [3] }, [1, 2]],
-    ['a node stays that was to leave', recommission(3), { ...THREE, leaving: [3] }, [1, 2]],
-    ['a node stays that stays', recommission(3), THREE, [1, 2]],
-    ['a node takes the place of another', replace(3, 4), FOUR, [1, 2, 3]],
-    ['any node takes the place of another', replace(3), FOUR, [1, 2, 3]],
-    ['a node that holds some of it takes the place of another', replace(3, 4), EVENED, [1, 2, 3]],
-    ['any node takes the place of one that is lost', replace(3), { ...EVENED, lost: [3] }, [1, 2, 3]],
-    ['a node takes the place of one that holds nothing', replace(4, 1), FOUR, [1, 2, 3]],
-    ['a place is taken again', replace(3, 4), { ...FOUR, leaving: [3] }, [1, 2, 4]],
-    ['a place was taken', replace(3, 4), { ...FOUR, removed: [3] }, [1, 2, 4]],
-  ])('is carried out: %s', (_name, order, layout, voters) => {
-    expect(fault(order, layout, voters)).toBeUndefined();
-  });
+it.each<[string, NodeOrder, Layout, readonly number[]]>([
+  ['a node leaves', decommission(3), FOUR, [1, 2, 3]],
+  ['a node leaves, and none is free', decommission(3), THREE, [1, 2, 3]],
+  ['a node that is lost leaves', decommission(3), { ...FOUR, lost: [3] }, [1, 2, 3]],
+  ['a node that is silent leaves, and none is free', decommission(3), { ...THREE, silent: [3] }, [1, 2, 3]],
+  ['the node that holds the only copy leaves', decommission(1), { zones: 'aa', held: [[1]] }, [1]],
+  ['the second of two nodes leaves', decommission(2), { zones: 'aa', held: [[1, 2]] }, [1, 2]],
+  ['a second node leaves, and three stay', decommission(2), { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1] }, [3]],
+  ['a second node is replaced', replace(2), { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1] }, [3]],
+  ['a node leaves that leaves already', decommission(3), { ...THREE, leaving: [3], lost: [1, 2] }, [1, 2, 3]],
+  ['a node leaves that was removed', decommission(3), { ...THREE, removed: [3] }, [1, 2]],
+  ['a node stays that was to leave', recommission(3), { ...THREE, leaving: [3] }, [1, 2]],
+  ['a node stays that stays', recommission(3), THREE, [1, 2]],
+  ['a node takes the place of another', replace(3, 4), FOUR, [1, 2, 3]],
+  ['any node takes the place of another', replace(3), FOUR, [1, 2, 3]],
+  ['a node that holds some of it takes the place of another', replace(3, 4), EVENED, [1, 2, 3]],
+  ['any node takes the place of one that is lost', replace(3), { ...EVENED, lost: [3] }, [1, 2, 3]],
+  ['a node takes the place of one that holds nothing', replace(4, 1), FOUR, [1, 2, 3]],
+  ['a place is taken again', replace(3, 4), { ...FOUR, leaving: [3] }, [1, 2, 4]],
+  ['a place was taken', replace(3, 4), { ...FOUR, removed: [3] }, [1, 2, 4]],
+])('an order of an operator (C20) is carried out: %s', (_name, order, layout, voters) => {
+  expect(fault(order, layout, voters)).toBeUndefined();
+});
 
-  it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
-    ['there is no such node', decommission(9), THREE, [1], /^not_found: there is no node 9; the cluster has 1, 2, 3$/],
-    ['it is the only node', decommission(1), { zones: 'a' }, [1], /^failed.*: node 1 is the only one that is active$/],
-    ['the others leave', decommission(1), { zones: 'aa', leaving: [2] }, [1], /only one that is active/],
-    [
-      'the others do not answer',
-      decommission(1),
-      { zones: 'aa', silent: [2] },
-      [1],
-      /none of the other nodes answers \(2\)/,
-    ],
-    [
-      'the catalog would stop',
-      decommission(1),
-      { zones: 'aaa', silent: [2] },
-      [1, 2, 3],
-      /the catalog would have no quorum without node 1: of the others answer 3/,
-    ],
-    [
-      'a database would stop',
-      decommission(3),
-      { ...THREE, silent: [2] },
-      [1],
-      /would be no quorum of db-1 \(on 1, 2, 3\): of the others answer 1/,
-    ],
-    [
-      'a database has stopped',
-      decommission(3),
-      { zones: 'aaaa', held: [[3], [1]], silent: [3] },
-      [1],
-      /would be no quorum of db-1 \(on 3\)/,
-    ],
-    [
-      'another one leaves, and one replica would be left',
-      decommission(3),
-      { ...THREE, leaving: [2] },
-      [1, 2, 3],
-      /: without node 3 too few replicas would be left of db-1 \(on 1, 2, 3\): node 2 leaves already; ask again when it is/,
-    ],
-    [
-      'another one has not gone yet, and one replica would be left',
-      decommission(3),
-      { zones: 'aaa', held: [[1, 3]], leaving: [2] },
-      [1, 2, 3],
-      /too few replicas would be left of db-1 \(on 1, 3\): node 2 leaves/,
-    ],
-    [
-      'it holds nothing, and is needed for what another one gives up',
-      decommission(5),
-      { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1, 2] },
-      [3, 4, 5],
-      /too few replicas would be left of db-1 \(on 1, 2, 3\): node 1, 2 leaves/,
-    ],
-    [
-      'another one is lost, and one replica would be left',
-      decommission(2),
-      { ...THREE, lost: [3] },
-      [1],
-      /too few replicas would be left of db-1 \(on 1, 2, 3\): of the others answer 1; see that more do, or start another/,
-    ],
-    [
-      'another place is taken, and there is one node for both',
-      replace(3),
-      { ...FOUR, leaving: [2] },
-      [1, 2, 3],
-      /too few replicas would be left of db-1 \(on 1, 2, 3\): node 2 leaves/,
-    ],
-    [
-      'many databases would stop',
-      decommission(2),
-      { zones: 'aa', held: [[2], [2], [2], [2], [2]], silent: [2] },
-      [1],
-      /db-3 \(on 2\), and 2 more/,
-    ],
-    [
-      'it was removed',
-      recommission(3),
-      { ...THREE, removed: [3] },
-      [1],
-      /node 3 was removed, for good; a node with an empty/,
-    ],
-    ['it would replace itself', replace(3, 3), FOUR, [1], /node 3 cannot take its own place/],
-    ['the other has not joined', replace(3, 5), FOUR, [1], /^not_found: node 5 has not joined; start it with --join/],
-    ['the other does not answer', replace(3, 4), { ...FOUR, silent: [4] }, [1], /it is active and silent/],
-    ['the other leaves', replace(3, 4), { ...FOUR, leaving: [4] }, [1], /it is leaving and ready/],
-    [
-      'nobody could take the place',
-      replace(1),
-      { zones: 'aa', silent: [2] },
-      [1],
-      /: no node is there that could take the place of node 1; start one with --join, and ask again$/,
-    ],
-    [
-      'the others hold it already',
-      replace(3),
-      THREE,
-      [1, 2, 3],
-      /: no node is there that could take the place of node 3: nodes 1, 2, which are ready, hold db-1 \(on 1, 2, 3\) already; start one with --join, and ask again$/,
-    ],
-    ['the other holds it already', replace(3, 1), THREE, [1, 2, 3], /nodes 1, 2, which are ready, hold db-1 .*--join/],
-    [
-      'who holds not all of it does not answer',
-      replace(3),
-      { ...EVENED, silent: [1] },
-      [1, 2, 3],
-      /nodes 2, 4, which are ready, hold db-2 \(on 2, 3, 4\) already/,
-    ],
-    [
-      'the other holds it, and one that is free was not named',
-      replace(3, 1),
-      FOUR,
-      [1, 2, 3],
-      /node 1 cannot .* of node 3: it holds all that node 3 does, db-1 \(on 1, 2, 3\); name another one, or ask without --by$/,
-    ],
-  ])('is refused with the reason: %s', (...[, order, layout, voters, reason]) => {
-    expect(fault(order, layout, voters)).toMatch(reason);
-  });
+it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
+  ['there is no such node', decommission(9), THREE, [1], /^not_found: there is no node 9; the cluster has 1, 2, 3$/],
+  ['it is the only node', decommission(1), { zones: 'a' }, [1], /^failed.*: node 1 is the only one that is active$/],
+  ['the others leave', decommission(1), { zones: 'aa', leaving: [2] }, [1], /only one that is active/],
+  [
+    'the others do not answer',
+    decommission(1),
+    { zones: 'aa', silent: [2] },
+    [1],
+    /none of the other nodes answers \(2\)/,
+  ],
+  [
+    'the catalog would stop',
+    decommission(1),
+    { zones: 'aaa', silent: [2] },
+    [1, 2, 3],
+    /the catalog would have no quorum without node 1: of the others answer 3/,
+  ],
+  [
+    'a database would stop',
+    decommission(3),
+    { ...THREE, silent: [2] },
+    [1],
+    /would be no quorum of db-1 \(on 1, 2, 3\): of the others answer 1/,
+  ],
+  [
+    'a database has stopped',
+    decommission(3),
+    { zones: 'aaaa', held: [[3], [1]], silent: [3] },
+    [1],
+    /would be no quorum of db-1 \(on 3\)/,
+  ],
+  [
+    'another one leaves, and one replica would be left',
+    decommission(3),
+    { ...THREE, leaving: [2] },
+    [1, 2, 3],
+    /: without node 3 too few replicas would be left of db-1 \(on 1, 2, 3\): node 2 leaves already; ask again when it is/,
+  ],
+  [
+    'another one has not gone yet, and one replica would be left',
+    decommission(3),
+    { zones: 'aaa', held: [[1, 3]], leaving: [2] },
+    [1, 2, 3],
+    /too few replicas would be left of db-1 \(on 1, 3\): node 2 leaves/,
+  ],
+  [
+    'it holds nothing, and is needed for what another one gives up',
+    decommission(5),
+    { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1, 2] },
+    [3, 4, 5],
+    /too few replicas would be left of db-1 \(on 1, 2, 3\): node 1, 2 leaves/,
+  ],
+  [
+    'another one is lost, and one replica would be left',
+    decommission(2),
+    { ...THREE, lost: [3] },
+    [1],
+    /too few replicas would be left of db-1 \(on 1, 2, 3\): of the others answer 1; see that more do, or start another/,
+  ],
+  [
+    'another place is taken, and there is one node for both',
+    replace(3),
+    { ...FOUR, leaving: [2] },
+    [1, 2, 3],
+    /too few replicas would be left of db-1 \(on 1, 2, 3\): node 2 leaves/,
+  ],
+  [
+    'many databases would stop',
+    decommission(2),
+    { zones: 'aa', held: [[2], [2], [2], [2], [2]], silent: [2] },
+    [1],
+    /db-3 \(on 2\), and 2 more/,
+  ],
+  [
+    'it was removed',
+    recommission(3),
+    { ...THREE, removed: [3] },
+    [1],
+    /node 3 was removed, for good; a node with an empty/,
+  ],
+  ['it would replace itself', replace(3, 3), FOUR, [1], /node 3 cannot take its own place/],
+  ['the other has not joined', replace(3, 5), FOUR, [1], /^not_found: node 5 has not joined; start it with --join/],
+  ['the other does not answer', replace(3, 4), { ...FOUR, silent: [4] }, [1], /it is active and silent/],
+  ['the other leaves', replace(3, 4), { ...FOUR, leaving: [4] }, [1], /it is leaving and ready/],
+  [
+    'nobody could take the place',
+    replace(1),
+    { zones: 'aa', silent: [2] },
+    [1],
+    /: no node is there that could take the place of node 1; start one with --join, and ask again$/,
+  ],
+  [
+    'the others hold it already',
+    replace(3),
+    THREE,
+    [1, 2, 3],
+    /: no node is there that could take the place of node 3: nodes 1, 2, which are ready, hold db-1 \(on 1, 2, 3\) already; start one with --join, and ask again$/,
+  ],
+  ['the other holds it already', replace(3, 1), THREE, [1, 2, 3], /nodes 1, 2, which are ready, hold db-1 .*--join/],
+  [
+    'who holds not all of it does not answer',
+    replace(3),
+    { ...EVENED, silent: [1] },
+    [1, 2, 3],
+    /nodes 2, 4, which are ready, hold db-2 \(on 2, 3, 4\) already/,
+  ],
+  [
+    'the other holds it, and one that is free was not named',
+    replace(3, 1),
+    FOUR,
+    [1, 2, 3],
+    /node 1 cannot .* of node 3: it holds all that node 3 does, db-1 \(on 1, 2, 3\); name another one, or ask without --by$/,
+  ],
+])('an order of an operator (C20) is refused with the reason: %s', (...[, order, layout, voters, reason]) => {
+  expect(fault(order, layout, voters)).toMatch(reason);
+});
 
-  it('is not refused for a database that moves away already', () => {
-    const view = viewOf({ ...FOUR, leaving: [3] });
-    const [binding] = view.bindings;
-    if (binding === undefined) throw new Error('There is one');
-    const bindings = [{ ...binding, leaving: [replicaOf(toNodeId(3))], isSettled: false, placement: 1 }];
-    const nodes = view.nodes.map((each) => ({ ...each, state: 'active' as const }));
-    const membership = membershipOf([replicaOf(toNodeId(1))]);
-    expect(faultInOrder(decommission(3), { nodes, bindings, membership, copies: 3 })).toBeUndefined();
-  });
+it('an order of an operator (C20) is not refused for a database that moves away already', () => {
+  const view = viewOf({ ...FOUR, leaving: [3] });
+  const [binding] = view.bindings;
+  if (binding === undefined) throw new Error('There is one');
+  const bindings = [{ ...binding, leaving: [replicaOf(toNodeId(3))], isSettled: false, placement: 1 }];
+  const nodes = view.nodes.map((each) => ({ ...each, state: 'active' as const }));
+  const membership = membershipOf([replicaOf(toNodeId(1))]);
+  expect(faultInOrder(decommission(3), { nodes, bindings, membership, copies: 3 })).toBeUndefined();
 });
 
 async function ask(world: ReplicaWorld, what: NodeOrder): Promise<unknown> {

@@ -168,24 +168,22 @@ function three(): { readonly told: number[]; readonly ask: (at: number, node: nu
   return { told, ask: (at, node) => ask({ port: at }, { order: order(node), isPassedOn: false }) };
 }
 
-describe('an order to drain', () => {
-  it.each([
-    [1, 3],
-    [2, 3],
-    [3, 3],
-    [2, 1],
-    [1, 1],
-  ])('given to node %i comes to node %i, once it is looked at', async (at, node) => {
-    const { told, ask } = three();
-    expect(await ask(at, node)).toMatchObject({ kind: 'done', node: { node } });
-    expect(told).toEqual([node]);
-    expect(await ask(at, node)).toMatchObject({ kind: 'done', node: { node } });
-  });
+it.each([
+  [1, 3],
+  [2, 3],
+  [3, 3],
+  [2, 1],
+  [1, 1],
+])('an order to drain given to node %i comes to node %i, once it is looked at', async (at, node) => {
+  const { told, ask } = three();
+  expect(await ask(at, node)).toMatchObject({ kind: 'done', node: { node } });
+  expect(told).toEqual([node]);
+  expect(await ask(at, node)).toMatchObject({ kind: 'done', node: { node } });
+});
 
-  it('is refused for a second node while the first one drains, also when both are asked for at a time', async () => {
-    const { told, ask } = three();
-    const replies = await Promise.all([ask(2, 3), ask(3, 2)]);
-    expect(replies.map(({ kind }) => kind).toSorted()).toEqual(['done', 'faulty']);
-    expect(told).toHaveLength(1);
-  });
+it('an order to drain is refused for a second node while the first one drains, also when both are asked for at a time', async () => {
+  const { told, ask } = three();
+  const replies = await Promise.all([ask(2, 3), ask(3, 2)]);
+  expect(replies.map(({ kind }) => kind).toSorted()).toEqual(['done', 'faulty']);
+  expect(told).toHaveLength(1);
 });

@@ -2,7 +2,7 @@
 // catalog every node has a copy, an odd number of them with a vote. Method: tables, a property, nodes over a network in
 // memory.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { nodeOf, replicaOf, toNodeId } from '#base';
 import { catalogTarget, spreadOver } from '#cluster';
 import { membershipOf } from '#raft';
@@ -16,62 +16,60 @@ function placed(copies: number, layout: Layout): readonly number[] {
     .map(nodeOf);
 }
 
-describe('a new database', () => {
-  it.each<[string, number, Layout, readonly number[]]>([
-    ['on this node before anybody is registered', 3, { zones: '' }, [1]],
-    ['on one node rather than on two of three', 3, { zones: 'aa' }, [1]],
-    ['on three nodes rather than on four of five', 5, { zones: 'aaaa' }, [1, 2, 3]],
-    ['on two nodes, if so wanted', 2, { zones: 'aaa' }, [1, 2]],
-    ['in zones of their own', 3, { zones: 'aaabc' }, [1, 4, 5]],
-    ['in as many zones as there are', 3, { zones: 'aaab' }, [1, 4, 2]],
-    ['where there is least', 2, { zones: 'aaaa', held: [[1, 2], [1], [3]] }, [4, 2]],
-    ['in another zone rather than where there is least', 2, { zones: 'aab', held: [[3], [3]] }, [1, 3]],
-    ['on nodes that answer rather than in zones of their own', 2, { zones: 'aab', silent: [3] }, [1, 2]],
-    ['on all who vote, though two of three are silent (C22)', 3, { zones: 'abc', silent: [2, 3] }, [1, 2, 3]],
-    ['on all who vote, though two of three are behind (C22)', 3, { zones: 'abc', behind: [2, 3] }, [1, 2, 3]],
-    ['on one node rather than on three of four (C22)', 3, { zones: 'abcd', silent: [2, 3, 4] }, [1]],
-    ['on one node when the others do not all vote (C22)', 3, { zones: 'abc', silent: [2, 3], learners: [3] }, [1]],
-    ['on a silent node beside two that answer (C22)', 3, { zones: 'abc', silent: [2] }, [1, 3, 2]],
-    ['on two silent nodes beside three that answer (C22)', 5, { zones: 'aaaaa', silent: [1, 4] }, [2, 3, 5, 1, 4]],
-    ['on all five though two of them answer (C22)', 5, { zones: 'aaaaa', silent: [1, 4, 5] }, [1, 2, 3, 4, 5]],
-    [
-      'on all who vote, though one leaves and one is silent (C22)',
-      3,
-      { zones: 'aaaa', silent: [3, 4], leaving: [2], learners: [4] },
-      [1, 2, 3],
-    ],
-    ['on nodes that stay if they are enough', 3, { zones: 'aaaa', leaving: [2], learners: [4] }, [1, 3, 4]],
-    ['on one node when a voter is lost (C22)', 3, { zones: 'abc', silent: [2], lost: [3] }, [1]],
-    ['on three of six when two of them answer (C22)', 5, { zones: 'aaaaaa', silent: [1, 4, 5, 6] }, [2, 3, 1]],
-    [
-      'on a node that is behind rather than on a silent one (C22)',
-      3,
-      { zones: 'aaaa', silent: [1], behind: [4] },
-      [2, 3, 4],
-    ],
-    ['on no node that is lost (C22)', 3, { zones: 'aaa', lost: [3] }, [1]],
-    ['on no silent node that leaves (C22)', 3, { zones: 'aaab', silent: [3, 4], leaving: [3] }, [1, 2, 4]],
-    ['on no silent node that has never had the catalog (C22)', 3, { zones: 'aaa', silent: [3], learners: [3] }, [1]],
-    ['on a silent node in a zone of its own, of two (C22)', 3, { zones: 'aaab', silent: [3, 4] }, [1, 2, 4]],
-    ['on nodes that have the catalog', 2, { zones: 'abcd', behind: [2] }, [1, 3]],
-    ['on nodes that stay', 2, { zones: 'abcd', leaving: [1], removed: [3] }, [2, 4]],
-    ['on this node when nobody else may have it', 3, { zones: 'ab', leaving: [1], silent: [2] }, [1]],
-    ['once, if so wanted', 1, { zones: 'ab', held: [[1]] }, [2]],
-  ])('is placed %s', (_name, copies, layout, nodes) => {
-    expect(placed(copies, layout)).toEqual(nodes);
-  });
+it.each<[string, number, Layout, readonly number[]]>([
+  ['on this node before anybody is registered', 3, { zones: '' }, [1]],
+  ['on one node rather than on two of three', 3, { zones: 'aa' }, [1]],
+  ['on three nodes rather than on four of five', 5, { zones: 'aaaa' }, [1, 2, 3]],
+  ['on two nodes, if so wanted', 2, { zones: 'aaa' }, [1, 2]],
+  ['in zones of their own', 3, { zones: 'aaabc' }, [1, 4, 5]],
+  ['in as many zones as there are', 3, { zones: 'aaab' }, [1, 4, 2]],
+  ['where there is least', 2, { zones: 'aaaa', held: [[1, 2], [1], [3]] }, [4, 2]],
+  ['in another zone rather than where there is least', 2, { zones: 'aab', held: [[3], [3]] }, [1, 3]],
+  ['on nodes that answer rather than in zones of their own', 2, { zones: 'aab', silent: [3] }, [1, 2]],
+  ['on all who vote, though two of three are silent (C22)', 3, { zones: 'abc', silent: [2, 3] }, [1, 2, 3]],
+  ['on all who vote, though two of three are behind (C22)', 3, { zones: 'abc', behind: [2, 3] }, [1, 2, 3]],
+  ['on one node rather than on three of four (C22)', 3, { zones: 'abcd', silent: [2, 3, 4] }, [1]],
+  ['on one node when the others do not all vote (C22)', 3, { zones: 'abc', silent: [2, 3], learners: [3] }, [1]],
+  ['on a silent node beside two that answer (C22)', 3, { zones: 'abc', silent: [2] }, [1, 3, 2]],
+  ['on two silent nodes beside three that answer (C22)', 5, { zones: 'aaaaa', silent: [1, 4] }, [2, 3, 5, 1, 4]],
+  ['on all five though two of them answer (C22)', 5, { zones: 'aaaaa', silent: [1, 4, 5] }, [1, 2, 3, 4, 5]],
+  [
+    'on all who vote, though one leaves and one is silent (C22)',
+    3,
+    { zones: 'aaaa', silent: [3, 4], leaving: [2], learners: [4] },
+    [1, 2, 3],
+  ],
+  ['on nodes that stay if they are enough', 3, { zones: 'aaaa', leaving: [2], learners: [4] }, [1, 3, 4]],
+  ['on one node when a voter is lost (C22)', 3, { zones: 'abc', silent: [2], lost: [3] }, [1]],
+  ['on three of six when two of them answer (C22)', 5, { zones: 'aaaaaa', silent: [1, 4, 5, 6] }, [2, 3, 1]],
+  [
+    'on a node that is behind rather than on a silent one (C22)',
+    3,
+    { zones: 'aaaa', silent: [1], behind: [4] },
+    [2, 3, 4],
+  ],
+  ['on no node that is lost (C22)', 3, { zones: 'aaa', lost: [3] }, [1]],
+  ['on no silent node that leaves (C22)', 3, { zones: 'aaab', silent: [3, 4], leaving: [3] }, [1, 2, 4]],
+  ['on no silent node that has never had the catalog (C22)', 3, { zones: 'aaa', silent: [3], learners: [3] }, [1]],
+  ['on a silent node in a zone of its own, of two (C22)', 3, { zones: 'aaab', silent: [3, 4] }, [1, 2, 4]],
+  ['on nodes that have the catalog', 2, { zones: 'abcd', behind: [2] }, [1, 3]],
+  ['on nodes that stay', 2, { zones: 'abcd', leaving: [1], removed: [3] }, [2, 4]],
+  ['on this node when nobody else may have it', 3, { zones: 'ab', leaving: [1], silent: [2] }, [1]],
+  ['once, if so wanted', 1, { zones: 'ab', held: [[1]] }, [2]],
+])('a new database is placed %s', (_name, copies, layout, nodes) => {
+  expect(placed(copies, layout)).toEqual(nodes);
+});
 
-  it('is placed evenly: of nodes of one zone none holds two databases more than another', () => {
-    const property = fc.property(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 5 }), (count, copies) => {
-      const held: (readonly number[])[] = [];
-      for (let database = 0; database < 20; database++) held.push(placed(copies, { zones: 'a'.repeat(count), held }));
-      const loads = Array.from({ length: count }, (_, at) => held.flat().filter((node) => node === at + 1).length);
-      expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
-      const expected = count >= copies ? copies : count - ((count + 1) % 2);
-      for (const nodes of held) expect(new Set(nodes).size).toBe(expected);
-    });
-    expect(() => fc.assert(property, { numRuns: 50 })).not.toThrow();
+it('a new database is placed evenly: of nodes of one zone none holds two databases more than another', () => {
+  const property = fc.property(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 5 }), (count, copies) => {
+    const held: (readonly number[])[] = [];
+    for (let database = 0; database < 20; database++) held.push(placed(copies, { zones: 'a'.repeat(count), held }));
+    const loads = Array.from({ length: count }, (_, at) => held.flat().filter((node) => node === at + 1).length);
+    expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
+    const expected = count >= copies ? copies : count - ((count + 1) % 2);
+    for (const nodes of held) expect(new Set(nodes).size).toBe(expected);
   });
+  expect(() => fc.assert(property, { numRuns: 50 })).not.toThrow();
 });
 
 /** Voters and learners by their nodes. */

@@ -37,40 +37,38 @@ it('proposals in flight are settled by their entries, and entries of others sett
   expect(proposals.count).toBe(0);
 });
 
-describe('proposals in doubt (C11)', () => {
-  it('are settled by their own entry, and superseded by another one at their index', () => {
-    const proposals = new GroupProposals();
-    propose(proposals, 1, 2, [7, 8]);
-    proposals.doubt(100);
-    expect(apply(proposals, 2, 1)).toEqual({ token: 7, superseded: [] });
-    expect(apply(proposals, 3, 2)).toEqual({ token: undefined, superseded: [8] });
-    expect(proposals.count).toBe(0);
-  });
+it('proposals in doubt (C11) are settled by their own entry, and superseded by another one at their index', () => {
+  const proposals = new GroupProposals();
+  propose(proposals, 1, 2, [7, 8]);
+  proposals.doubt(100);
+  expect(apply(proposals, 2, 1)).toEqual({ token: 7, superseded: [] });
+  expect(apply(proposals, 3, 2)).toEqual({ token: undefined, superseded: [8] });
+  expect(proposals.count).toBe(0);
+});
 
-  it('do not hide what is proposed at their index by a later leadership of the same node', () => {
-    const proposals = new GroupProposals();
-    propose(proposals, 1, 2, [6, 7, 8]);
-    proposals.doubt(100);
-    propose(proposals, 3, 3, [9]);
-    expect(apply(proposals, 2, 2)).toEqual({ token: undefined, superseded: [6] });
-    expect(apply(proposals, 3, 3)).toEqual({ token: 9, superseded: [7] });
-    proposals.doubt(200);
-    propose(proposals, 5, 4, [10]);
-    proposals.doubt(300);
-    expect(apply(proposals, 4, 5)).toEqual({ token: 10, superseded: [8] });
-  });
+it('proposals in doubt (C11) do not hide what is proposed at their index by a later leadership of the same node', () => {
+  const proposals = new GroupProposals();
+  propose(proposals, 1, 2, [6, 7, 8]);
+  proposals.doubt(100);
+  propose(proposals, 3, 3, [9]);
+  expect(apply(proposals, 2, 2)).toEqual({ token: undefined, superseded: [6] });
+  expect(apply(proposals, 3, 3)).toEqual({ token: 9, superseded: [7] });
+  proposals.doubt(200);
+  propose(proposals, 5, 4, [10]);
+  proposals.doubt(300);
+  expect(apply(proposals, 4, 5)).toEqual({ token: 10, superseded: [8] });
+});
 
-  it('are given up one by one, by when their lead was lost', () => {
-    const proposals = new GroupProposals();
-    propose(proposals, 1, 2, [7]);
-    proposals.doubt(100);
-    propose(proposals, 3, 4, [8]);
-    proposals.doubt(200);
-    expect(proposals.takeUnknown(99)).toEqual([]);
-    expect(proposals.takeUnknown(100)).toEqual([7]);
-    expect(apply(proposals, 2, 1)).toEqual({ token: undefined, superseded: [] });
-    expect(proposals.abandon()).toEqual([8]);
-  });
+it('proposals in doubt (C11) are given up one by one, by when their lead was lost', () => {
+  const proposals = new GroupProposals();
+  propose(proposals, 1, 2, [7]);
+  proposals.doubt(100);
+  propose(proposals, 3, 4, [8]);
+  proposals.doubt(200);
+  expect(proposals.takeUnknown(99)).toEqual([]);
+  expect(proposals.takeUnknown(100)).toEqual([7]);
+  expect(apply(proposals, 2, 1)).toEqual({ token: undefined, superseded: [] });
+  expect(proposals.abandon()).toEqual([8]);
 });
 
 describe('proposals that another node has taken in', () => {

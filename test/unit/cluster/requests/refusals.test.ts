@@ -1,6 +1,6 @@
 // Goal: whoever is refused reads of the database by its name, never of a number that only nodes know. Method: nodes
 // over a network in memory that are asked for what they cannot do.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, toNodeId } from '#base';
 import {
   backlogFull,
@@ -22,32 +22,30 @@ function messageOf(asked: Promise<unknown>): Promise<string> {
   );
 }
 
-describe('a refusal', () => {
-  it('names the database that other nodes hold, and says that one is deleted', async () => {
-    const world = await keptWorld(4);
-    await join(world, [2, 3, 4]);
-    await world.pass(3_000);
-    const { group } = (await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'))).binding;
-    await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
-    const elsewhere = world.at(toNodeId(4));
-    await world.until(() => elsewhere.front.catalog.lookup('shop') !== undefined, 'a database that is known');
-    const notHere = 'This node holds no copy of the database "shop"; nodes 1, 2, 3 do, send there';
-    expect(await world.answer(messageOf(elsewhere.transact(group, 'a')))).toBe(notHere);
-    expect(elsewhere.front.absence(group)?.message).toBe(notHere);
-    await world.answer(elsewhere.front.deleteDatabase('shop'));
-    expect(await world.answer(messageOf(elsewhere.transact(group, 'a')))).toBe(
-      'The database was deleted, or never created',
-    );
-  });
+it('a refusal names the database that other nodes hold, and says that one is deleted', async () => {
+  const world = await keptWorld(4);
+  await join(world, [2, 3, 4]);
+  await world.pass(3_000);
+  const { group } = (await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'))).binding;
+  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+  const elsewhere = world.at(toNodeId(4));
+  await world.until(() => elsewhere.front.catalog.lookup('shop') !== undefined, 'a database that is known');
+  const notHere = 'This node holds no copy of the database "shop"; nodes 1, 2, 3 do, send there';
+  expect(await world.answer(messageOf(elsewhere.transact(group, 'a')))).toBe(notHere);
+  expect(elsewhere.front.absence(group)?.message).toBe(notHere);
+  await world.answer(elsewhere.front.deleteDatabase('shop'));
+  expect(await world.answer(messageOf(elsewhere.transact(group, 'a')))).toBe(
+    'The database was deleted, or never created',
+  );
+});
 
-  it.each([
-    uncommittedFull(TITLE, 1),
-    backlogFull(TITLE, 1, 1),
-    waitingFull(TITLE, 1),
-    forwardsFull(TITLE, toNodeId(1), 1),
-    readsFull(TITLE, 1),
-    notCommitted(TITLE),
-  ])('names the database of which too much waits, or an entry is lost: %s', ({ message }) => {
-    expect(message).toContain('he database "shop"');
-  });
+it.each([
+  uncommittedFull(TITLE, 1),
+  backlogFull(TITLE, 1, 1),
+  waitingFull(TITLE, 1),
+  forwardsFull(TITLE, toNodeId(1), 1),
+  readsFull(TITLE, 1),
+  notCommitted(TITLE),
+])('a refusal names the database of which too much waits, or an entry is lost: %s', ({ message }) => {
+  expect(message).toContain('he database "shop"');
 });

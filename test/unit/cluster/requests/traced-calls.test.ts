@@ -40,33 +40,31 @@ function answering({ calls }: World, context: TraceContext, id = REQUEST.id): Op
   return calls.answering(ASKER, { session: REQUEST.session, id }, { what: 'propose', group: GROUP });
 }
 
-describe('a request of another node', () => {
-  it('is of no trace where spans go nowhere, or when its context is not kept or is none', () => {
-    expect(answering(world(false), PARENT)).toBeUndefined();
-    const { traceparent } = PARENT;
-    const others = [
-      traceparent.replace(/01$/, '00'),
-      traceparent.replace(/^00/, 'ff'),
-      traceparent.replaceAll('a', '0'),
-      traceparent.replaceAll('b', '0'),
-      traceparent.replace('a', 'A'),
-      `${traceparent}-1`,
-      '',
-    ];
-    for (const other of others) expect([other, answering(world(), { traceparent: other })]).toEqual([other, undefined]);
-  });
+it('a request of another node is of no trace where spans go nowhere, or when its context is not kept or is none', () => {
+  expect(answering(world(false), PARENT)).toBeUndefined();
+  const { traceparent } = PARENT;
+  const others = [
+    traceparent.replace(/01$/, '00'),
+    traceparent.replace(/^00/, 'ff'),
+    traceparent.replaceAll('a', '0'),
+    traceparent.replaceAll('b', '0'),
+    traceparent.replace('a', 'A'),
+    `${traceparent}-1`,
+    '',
+  ];
+  for (const other of others) expect([other, answering(world(), { traceparent: other })]).toEqual([other, undefined]);
+});
 
-  it('has the place of the oldest when there are too many', () => {
-    const { calls } = world();
-    const contexts = Array.from(
-      { length: TRACED_MAX + 1 },
-      (_, id) => ({ kind: 'forward', session: 5, id, ...PARENT }) as const,
-    );
-    calls.heard(ASKER, contexts);
-    const isKnown = (id: number): boolean =>
-      calls.answering(ASKER, { session: 5, id }, { what: 'propose', group: GROUP }) !== undefined;
-    expect([isKnown(0), isKnown(1), isKnown(TRACED_MAX)]).toEqual([false, true, true]);
-  });
+it('a request of another node has the place of the oldest when there are too many', () => {
+  const { calls } = world();
+  const contexts = Array.from(
+    { length: TRACED_MAX + 1 },
+    (_, id) => ({ kind: 'forward', session: 5, id, ...PARENT }) as const,
+  );
+  calls.heard(ASKER, contexts);
+  const isKnown = (id: number): boolean =>
+    calls.answering(ASKER, { session: 5, id }, { what: 'propose', group: GROUP }) !== undefined;
+  expect([isKnown(0), isKnown(1), isKnown(TRACED_MAX)]).toEqual([false, true, true]);
 });
 
 describe('an entry', () => {

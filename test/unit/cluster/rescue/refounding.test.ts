@@ -4,7 +4,7 @@
 // them, started by real nodes.
 import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { replicaOf, toNodeId, toRevision } from '#base';
 import {
   acceptanceOf,
@@ -143,33 +143,34 @@ it('what a stopped node says is what it holds, what it lacks, who the others wer
   expect(acceptanceOf({ ...survey, lost: lost === undefined ? [] : [lost] })).not.toBe(acceptanceOf(survey));
 });
 
-describe('another cluster', () => {
-  it.each([
-    ['draft', false],
-    ['log', false],
-    ['store', true],
-    ['settled', true],
-  ] as const)('begins or does not after a kill behind the step %s', async (at, isNew) => {
-    const directory = await nodeThree();
-    const copy = join(testDir(), 'copy');
-    const done = (step: string): void => {
-      if (step === at) cpSync(directory, copy, { recursive: true });
-    };
-    await recover(directory, { ...PORTS, done });
-    expect(existsSync(copy)).toBe(true);
-    if (isNew) await expectRecovered(copy);
-    else {
-      await expectUnchanged(copy);
-      await recover(copy);
-      await expectRecovered(copy);
-    }
-  });
+it.each([
+  ['draft', false],
+  ['log', false],
+  ['store', true],
+  ['settled', true],
+] as const)('another cluster begins or does not after a kill behind the step %s', async (at, isNew) => {
+  const directory = await nodeThree();
+  const copy = join(testDir(), 'copy');
+  const done = (step: string): void => {
+    if (step === at) cpSync(directory, copy, { recursive: true });
+  };
+  await recover(directory, { ...PORTS, done });
+  expect(existsSync(copy)).toBe(true);
+  if (isNew) await expectRecovered(copy);
+  else {
+    await expectUnchanged(copy);
+    await recover(copy);
+    await expectRecovered(copy);
+  }
+});
 
-  it.each([
-    ['of which no row is made', [], false],
-    ['of which the rows are made, and no log', [], true],
-    ['on a node that is lost', [toNodeId(1)], false],
-  ] as const)('goes on with a database that was being recovered, %s', async (_, [onto = toNodeId(3)], isMade) => {
+it.each([
+  ['of which no row is made', [], false],
+  ['of which the rows are made, and no log', [], true],
+  ['on a node that is lost', [toNodeId(1)], false],
+] as const)(
+  'another cluster goes on with a database that was being recovered, %s',
+  async (_, [onto = toNodeId(3)], isMade) => {
     const directory = testDir();
     {
       await using node = await StoppedDirectory.begin(directory);
@@ -199,5 +200,5 @@ describe('another cluster', () => {
     expect(await node.transact(group, databaseKit.payload('t8'))).toMatchObject({ kind: 'committed', revision: 8 });
     await node.drain();
     expect(await textsOf(await started(directory), 'shop')).toEqual([...TEXTS, 't8']);
-  });
-});
+  },
+);

@@ -41,42 +41,40 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-describe('the directory', () => {
-  it.each([
-    ['before 1970', -1, '1969-12-31T23:59:59.999Z', 'ClockBeforeEpoch'],
-    ['after the year 9999', Date.UTC(10_000, 0), '+010000-01-01T00:00:00.000Z', 'ClockAfterYear9999'],
-  ])('is not touched while the clock says that it is %s', async (where, nowMs, shown, reason) => {
-    const path = join(directory, 'new');
-    await expect(openDataDirectory(path, { ...OPTIONS, nowMs })).rejects.toMatchObject({
-      message: expect.stringContaining(`${shown}, ${where}`),
-      details: { reason },
-    });
-    expect(existsSync(path)).toBe(false);
+it.each([
+  ['before 1970', -1, '1969-12-31T23:59:59.999Z', 'ClockBeforeEpoch'],
+  ['after the year 9999', Date.UTC(10_000, 0), '+010000-01-01T00:00:00.000Z', 'ClockAfterYear9999'],
+])('the directory is not touched while the clock says that it is %s', async (where, nowMs, shown, reason) => {
+  const path = join(directory, 'new');
+  await expect(openDataDirectory(path, { ...OPTIONS, nowMs })).rejects.toMatchObject({
+    message: expect.stringContaining(`${shown}, ${where}`),
+    details: { reason },
   });
+  expect(existsSync(path)).toBe(false);
+});
 
-  it.each([
-    ['store/CURRENT', 'must be a file', mkdirSync],
-    ['store/LOCK', 'must be a file', mkdirSync],
-    ['ballast', 'must be a file', mkdirSync],
-    ['log/guard', 'cannot be written: ELOOP', (path: string) => symlinkSync('guard', path)],
-    ['log/000000000001.wal', 'cannot be written: ELOOP', (path: string) => symlinkSync('000000000001.wal', path)],
-    ['store/000005.ldb', 'cannot be read: ELOOP', (path: string) => symlinkSync('000005.ldb', path)],
-    ['store', 'it, or a part of its path, is a file', (path: string) => writeFileSync(path, '')],
-  ])('is refused by the name of %s, which %s', async (name, fault, make) => {
-    for (const each of name.startsWith('store/') ? ['log', 'store'] : ['log']) mkdirSync(join(directory, each));
-    make(join(directory, name));
-    const found = await openDataDirectory(directory, OPTIONS).catch((failure: unknown) => failure);
-    expect(found).toMatchObject({ details: { reason: 'DataDirectoryUnusable' } });
-    expect(String(found)).toContain(join(directory, name));
-    expect(String(found)).toContain(fault);
-  });
+it.each([
+  ['store/CURRENT', 'must be a file', mkdirSync],
+  ['store/LOCK', 'must be a file', mkdirSync],
+  ['ballast', 'must be a file', mkdirSync],
+  ['log/guard', 'cannot be written: ELOOP', (path: string) => symlinkSync('guard', path)],
+  ['log/000000000001.wal', 'cannot be written: ELOOP', (path: string) => symlinkSync('000000000001.wal', path)],
+  ['store/000005.ldb', 'cannot be read: ELOOP', (path: string) => symlinkSync('000005.ldb', path)],
+  ['store', 'it, or a part of its path, is a file', (path: string) => writeFileSync(path, '')],
+])('the directory is refused by the name of %s, which %s', async (name, fault, make) => {
+  for (const each of name.startsWith('store/') ? ['log', 'store'] : ['log']) mkdirSync(join(directory, each));
+  make(join(directory, name));
+  const found = await openDataDirectory(directory, OPTIONS).catch((failure: unknown) => failure);
+  expect(found).toMatchObject({ details: { reason: 'DataDirectoryUnusable' } });
+  expect(String(found)).toContain(join(directory, name));
+  expect(String(found)).toContain(fault);
+});
 
-  it('is refused when the place of the note of damage is taken by something else', async () => {
-    mkdirSync(join(directory, 'damage'));
-    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({
-      message: expect.stringMatching(/damage must be a file.* move it away/),
-      details: { reason: 'DataDirectoryUnusable' },
-    });
+it('the directory is refused when the place of the note of damage is taken by something else', async () => {
+  mkdirSync(join(directory, 'damage'));
+  await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({
+    message: expect.stringMatching(/damage must be a file.* move it away/),
+    details: { reason: 'DataDirectoryUnusable' },
   });
 });
 
@@ -125,42 +123,40 @@ describe('the alarm', () => {
   });
 });
 
-describe('the identity', () => {
-  it('is not minted beside a log whose store was lost', async () => {
-    const first = await openDataDirectory(directory, OPTIONS);
-    await first.store.close();
-    writeFileSync(join(first.logDirectory, '0000000001.wal'), 'x');
-    rmSync(first.storeDirectory, { recursive: true });
-    const refused = {
-      details: { reason: 'StoreMissing' },
-      message: expect.stringContaining(
-        'In a cluster whose other nodes have copies of everything, move this directory away',
-      ),
-    };
-    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
-    expect(existsSync(first.storeDirectory)).toBe(false);
-    // Nor in a store that was made anew.
-    await (await openLevelStore(first.storeDirectory)).close();
-    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
-  });
+it('the identity is not minted beside a log whose store was lost', async () => {
+  const first = await openDataDirectory(directory, OPTIONS);
+  await first.store.close();
+  writeFileSync(join(first.logDirectory, '0000000001.wal'), 'x');
+  rmSync(first.storeDirectory, { recursive: true });
+  const refused = {
+    details: { reason: 'StoreMissing' },
+    message: expect.stringContaining(
+      'In a cluster whose other nodes have copies of everything, move this directory away',
+    ),
+  };
+  await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
+  expect(existsSync(first.storeDirectory)).toBe(false);
+  // Nor in a store that was made anew.
+  await (await openLevelStore(first.storeDirectory)).close();
+  await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
+});
 
-  it('is refused when its node was removed and has heard so, until it is that of another node (C39)', async () => {
-    const { store, storeDirectory, identity } = await openDataDirectory(directory, OPTIONS);
-    await noteRemoved(store, identity);
-    await store.close();
-    const removed = { details: { reason: 'NodeRemoved' }, message: expect.stringMatching(/^Node 1 was removed/) };
-    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(removed);
-    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(removed);
-    const again = await openLevelStore(storeDirectory);
-    const batch = again.batch();
-    const next = { ...identity, clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab' };
-    batch.put(IDENTITY_KEY, writeIdentity(next));
-    await again.write(batch);
-    await again.close();
-    const opened = await openDataDirectory(directory, OPTIONS);
-    await opened.store.close();
-    expect(opened.identity).toEqual(next);
-  });
+it('the identity is refused when its node was removed and has heard so, until it is that of another node (C39)', async () => {
+  const { store, storeDirectory, identity } = await openDataDirectory(directory, OPTIONS);
+  await noteRemoved(store, identity);
+  await store.close();
+  const removed = { details: { reason: 'NodeRemoved' }, message: expect.stringMatching(/^Node 1 was removed/) };
+  await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(removed);
+  await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(removed);
+  const again = await openLevelStore(storeDirectory);
+  const batch = again.batch();
+  const next = { ...identity, clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab' };
+  batch.put(IDENTITY_KEY, writeIdentity(next));
+  await again.write(batch);
+  await again.close();
+  const opened = await openDataDirectory(directory, OPTIONS);
+  await opened.store.close();
+  expect(opened.identity).toEqual(next);
 });
 
 describe('the lock', () => {
@@ -206,36 +202,34 @@ describe('the rows of the node', () => {
   });
 });
 
-describe('a store that belongs to no cluster', () => {
-  it('is not made where nothing says which cluster it belongs to', async () => {
-    const path = join(directory, 'new');
-    const options = { ...OPTIONS, origin: { kind: 'unknown' } } as const;
-    const refused = {
-      details: { reason: 'BelongsNowhere' },
-      message: expect.stringMatching(/--join .* --bootstrap alone/),
-    };
-    await expect(openDataDirectory(path, options)).rejects.toMatchObject(refused);
-    expect(existsSync(path)).toBe(false);
-    // Whatever says so or not, a log without its store is a store that was lost.
-    mkdirSync(join(path, 'log'), { recursive: true });
-    writeFileSync(join(path, 'log', '0000000001.wal'), 'x');
-    await expect(openDataDirectory(path, options)).rejects.toMatchObject({ details: { reason: 'StoreMissing' } });
-  });
+it('a store that belongs to no cluster is not made where nothing says which cluster it belongs to', async () => {
+  const path = join(directory, 'new');
+  const options = { ...OPTIONS, origin: { kind: 'unknown' } } as const;
+  const refused = {
+    details: { reason: 'BelongsNowhere' },
+    message: expect.stringMatching(/--join .* --bootstrap alone/),
+  };
+  await expect(openDataDirectory(path, options)).rejects.toMatchObject(refused);
+  expect(existsSync(path)).toBe(false);
+  // Whatever says so or not, a log without its store is a store that was lost.
+  mkdirSync(join(path, 'log'), { recursive: true });
+  writeFileSync(join(path, 'log', '0000000001.wal'), 'x');
+  await expect(openDataDirectory(path, options)).rejects.toMatchObject({ details: { reason: 'StoreMissing' } });
+});
 
-  it('founds one as the store that it has asked as', async () => {
-    let asked = '';
-    const ask = async (storeId: string): Promise<{ readonly kind: 'founder' }> => {
-      asked = storeId;
-      return { kind: 'founder' };
-    };
-    const { store, guard, identity } = await openDataDirectory(directory, {
-      ...OPTIONS,
-      origin: { kind: 'asks', ask },
-    });
-    expect(identity).toEqual({ clusterId: expect.any(String), storeId: asked, node: 1 });
-    expect(store.get(JOINING_KEY)).toBeUndefined();
-    await Promise.all([store.close(), guard.close()]);
+it('a store that belongs to no cluster founds one as the store that it has asked as', async () => {
+  let asked = '';
+  const ask = async (storeId: string): Promise<{ readonly kind: 'founder' }> => {
+    asked = storeId;
+    return { kind: 'founder' };
+  };
+  const { store, guard, identity } = await openDataDirectory(directory, {
+    ...OPTIONS,
+    origin: { kind: 'asks', ask },
   });
+  expect(identity).toEqual({ clusterId: expect.any(String), storeId: asked, node: 1 });
+  expect(store.get(JOINING_KEY)).toBeUndefined();
+  await Promise.all([store.close(), guard.close()]);
 });
 
 describe('a store that joins a cluster', () => {

@@ -99,33 +99,31 @@ function crowd(client: RawGrpc, name: string, count: number): RawReply[] {
   return ended;
 }
 
-describe('calls that wait (T9)', () => {
-  it.each(['Await', 'Watch'])('leave other calls their places: %s', async (name) => {
-    const replies = [connect(), connect(), connect()].map((client) => crowd(client, name, 3 * PLACES));
-    await until(() => replies.flat().length + fixture.server.callCount === 9 * PLACES);
-    expect(fixture.server.callCount).toBeLessThan(PLACES);
-    expect(replies.flat().every((reply) => reply.status === RESOURCE_EXHAUSTED)).toBe(true);
-    expect(fixture.refused.length).toBe(replies.flat().length);
-    const other = connect();
-    expect((await ask(other, 'Echo')).status).toBe(OK);
-    expect((await ask(replies.length > 0 ? other : connect(), 'Probe')).status).toBe(OK);
-  });
+it.each(['Await', 'Watch'])('calls that wait (T9) leave other calls their places: %s', async (name) => {
+  const replies = [connect(), connect(), connect()].map((client) => crowd(client, name, 3 * PLACES));
+  await until(() => replies.flat().length + fixture.server.callCount === 9 * PLACES);
+  expect(fixture.server.callCount).toBeLessThan(PLACES);
+  expect(replies.flat().every((reply) => reply.status === RESOURCE_EXHAUSTED)).toBe(true);
+  expect(fixture.refused.length).toBe(replies.flat().length);
+  const other = connect();
+  expect((await ask(other, 'Echo')).status).toBe(OK);
+  expect((await ask(replies.length > 0 ? other : connect(), 'Probe')).status).toBe(OK);
+});
 
-  it('end for those of a connection that has far fewer, and say so', async () => {
-    const first = connect();
-    const ofFirst = crowd(first, 'Await', 2 * PLACES);
-    await until(() => ofFirst.length === 2 * PLACES - PLACES / 2);
-    expect(ofFirst.at(-1)?.message).toBe(`too many waiting ${PLACES / 2}`);
-    const ofOthers = [connect(), connect()].map((client) => crowd(client, 'Await', PLACES));
-    await until(() => ofFirst.some(({ message }) => message.startsWith('displaced waiting')));
-    await until(() => ofOthers.flat().length + ofFirst.length + fixture.server.callCount === 4 * PLACES);
-    // Three that take what they get have a fourth each, and the last one is free.
-    for (const replies of ofOthers) expect(PLACES - replies.length).toBeGreaterThanOrEqual(3);
-    expect(2 * PLACES - ofFirst.length).toBeLessThanOrEqual(PLACES / 2);
-    // What was ended does nothing any more.
-    const calls = begun['Await'] ?? [];
-    expect(calls.filter((each) => each.ended && !each.signal.aborted)).toEqual([]);
-  });
+it('calls that wait (T9) end for those of a connection that has far fewer, and say so', async () => {
+  const first = connect();
+  const ofFirst = crowd(first, 'Await', 2 * PLACES);
+  await until(() => ofFirst.length === 2 * PLACES - PLACES / 2);
+  expect(ofFirst.at(-1)?.message).toBe(`too many waiting ${PLACES / 2}`);
+  const ofOthers = [connect(), connect()].map((client) => crowd(client, 'Await', PLACES));
+  await until(() => ofFirst.some(({ message }) => message.startsWith('displaced waiting')));
+  await until(() => ofOthers.flat().length + ofFirst.length + fixture.server.callCount === 4 * PLACES);
+  // Three that take what they get have a fourth each, and the last one is free.
+  for (const replies of ofOthers) expect(PLACES - replies.length).toBeGreaterThanOrEqual(3);
+  expect(2 * PLACES - ofFirst.length).toBeLessThanOrEqual(PLACES / 2);
+  // What was ended does nothing any more.
+  const calls = begun['Await'] ?? [];
+  expect(calls.filter((each) => each.ended && !each.signal.aborted)).toEqual([]);
 });
 
 describe('calls that have arrived (T10)', () => {

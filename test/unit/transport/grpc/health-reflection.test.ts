@@ -51,21 +51,19 @@ afterAll(() => at[Symbol.asyncDispose]());
 const check = (request: Uint8Array, method = 'Check', { raw } = at): Promise<RawReply> =>
   raw.call({ path: `/grpc.health.v1.Health/${method}`, pieces: [request] });
 
-describe('a stream of reflection', () => {
-  it.each([
-    ['it has asked more than there is to ask', Array.from({ length: 2_000 }, () => DESCRIBE), RESOURCE_EXHAUSTED],
-    ['a request is longer than any name', [reflectionRequest('x'.repeat(2_000))], INVALID_ARGUMENT],
-  ])('ends when %s', async (_what, pieces, status) => {
-    expect((await at.raw.call({ path: REFLECTION, pieces })).status).toBe(status);
-  });
+it.each([
+  ['it has asked more than there is to ask', Array.from({ length: 2_000 }, () => DESCRIBE), RESOURCE_EXHAUSTED],
+  ['a request is longer than any name', [reflectionRequest('x'.repeat(2_000))], INVALID_ARGUMENT],
+])('a stream of reflection ends when %s', async (_what, pieces, status) => {
+  expect((await at.raw.call({ path: REFLECTION, pieces })).status).toBe(status);
+});
 
-  it('is refused while the most are open, and accepted again afterwards', async () => {
-    const streams = Array.from({ length: REFLECTION_LIMITS.streamsMax }, () => openStream(at.raw.session, REFLECTION));
-    const ask = () => at.raw.call({ path: REFLECTION, pieces: [DESCRIBE] });
-    expect((await ask()).status).toBe(RESOURCE_EXHAUSTED);
-    for (const stream of streams) stream.close();
-    await until(async () => (await ask()).status === OK);
-  });
+it('a stream of reflection is refused while the most are open, and accepted again afterwards', async () => {
+  const streams = Array.from({ length: REFLECTION_LIMITS.streamsMax }, () => openStream(at.raw.session, REFLECTION));
+  const ask = () => at.raw.call({ path: REFLECTION, pieces: [DESCRIBE] });
+  expect((await ask()).status).toBe(RESOURCE_EXHAUSTED);
+  for (const stream of streams) stream.close();
+  await until(async () => (await ask()).status === OK);
 });
 
 describe('health', () => {

@@ -2,7 +2,7 @@
 // meanwhile, it ends once, and its room is released (T1, TM1).
 import { constants } from 'node:http2';
 import { gunzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SliceWriter } from '../../../../src/transport/grpc/slice-writer.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
@@ -86,25 +86,23 @@ function messagesIn(body: Buffer): readonly Sent[] {
   return found;
 }
 
-describe('a unary reply', () => {
-  it.each([
-    ['is short', text(MIN - 1)],
-    ['does not become half as long', noise(3 * MIN)],
-  ])('that %s is sent as it is', async (_what, message) => {
-    const reply = await answered(message, GZIP);
-    expect(reply.headers['grpc-encoding']).toBe('identity');
-    expect(messagesIn(reply.body)).toEqual([{ flag: 0, message, bytes: message.length }]);
-  });
+it.each([
+  ['is short', text(MIN - 1)],
+  ['does not become half as long', noise(3 * MIN)],
+])('a unary reply that %s is sent as it is', async (_what, message) => {
+  const reply = await answered(message, GZIP);
+  expect(reply.headers['grpc-encoding']).toBe('identity');
+  expect(messagesIn(reply.body)).toEqual([{ flag: 0, message, bytes: message.length }]);
+});
 
-  it('leaves as it is while two others are being compressed', async () => {
-    const answers = ['a', 'b', 'c'].map(() => raw.call({ path: '/test.Service/Wait', pieces: [HELLO], headers: GZIP }));
-    await until(() => calls.length === 3);
-    for (const call of calls) call.reply(frame(text(100_000)));
-    const encodings = (await Promise.all(answers)).map(({ headers }) => headers['grpc-encoding']);
-    expect(encodings.map(String).toSorted()).toEqual(['gzip', 'gzip', 'identity']);
-    const next = await answered(text(MIN), GZIP);
-    expect(next.headers['grpc-encoding']).toBe('gzip');
-  });
+it('a unary reply leaves as it is while two others are being compressed', async () => {
+  const answers = ['a', 'b', 'c'].map(() => raw.call({ path: '/test.Service/Wait', pieces: [HELLO], headers: GZIP }));
+  await until(() => calls.length === 3);
+  for (const call of calls) call.reply(frame(text(100_000)));
+  const encodings = (await Promise.all(answers)).map(({ headers }) => headers['grpc-encoding']);
+  expect(encodings.map(String).toSorted()).toEqual(['gzip', 'gzip', 'identity']);
+  const next = await answered(text(MIN), GZIP);
+  expect(next.headers['grpc-encoding']).toBe('gzip');
 });
 
 it.each([

@@ -1,5 +1,5 @@
 // Files are found by what they extend, and come with what they import, each once.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { FileDescriptor } from '../../../../src/transport/grpc/gen/descriptors.ts';
 import {
   ServerReflectionRequest,
@@ -42,27 +42,25 @@ const filesNamed = (...names: readonly string[]) => ({
   value: { fileDescriptorProto: names.map((name) => Buffer.from(name)) },
 });
 
-describe('an answer of reflection', () => {
-  it('has the file, then what it imports by whatever way, each once', () => {
-    const reply = ask({ $case: 'fileByFilename', value: 'top' });
-    expect(reply).toEqual(filesNamed('top', 'left', 'right', 'base'));
-  });
+it('an answer of reflection has the file, then what it imports by whatever way, each once', () => {
+  const reply = ask({ $case: 'fileByFilename', value: 'top' });
+  expect(reply).toEqual(filesNamed('top', 'left', 'right', 'base'));
+});
 
-  it('has the file that extends a type with the number', () => {
-    const extension = (containingType: string, extensionNumber: number) =>
-      ask({ $case: 'fileContainingExtension', value: { containingType, extensionNumber } });
-    expect(extension('a.Base', 120)).toEqual(filesNamed('right', 'base'));
-    expect(extension('elsewhere.Options', 50)).toEqual(filesNamed('top', 'left', 'right', 'base'));
-    expect(extension('a.Base', 50)?.$case).toBe('errorResponse');
-  });
+it('an answer of reflection has the file that extends a type with the number', () => {
+  const extension = (containingType: string, extensionNumber: number) =>
+    ask({ $case: 'fileContainingExtension', value: { containingType, extensionNumber } });
+  expect(extension('a.Base', 120)).toEqual(filesNamed('right', 'base'));
+  expect(extension('elsewhere.Options', 50)).toEqual(filesNamed('top', 'left', 'right', 'base'));
+  expect(extension('a.Base', 50)?.$case).toBe('errorResponse');
+});
 
-  it.each([
-    ['a.Base', [7, 120]],
-    ['elsewhere.Options', [50]],
-  ])('has the numbers by which %s is extended', (value, extensionNumber) => {
-    expect(ask({ $case: 'allExtensionNumbersOfType', value })).toEqual({
-      $case: 'allExtensionNumbersResponse',
-      value: { baseTypeName: value, extensionNumber },
-    });
+it.each([
+  ['a.Base', [7, 120]],
+  ['elsewhere.Options', [50]],
+])('an answer of reflection has the numbers by which %s is extended', (value, extensionNumber) => {
+  expect(ask({ $case: 'allExtensionNumbersOfType', value })).toEqual({
+    $case: 'allExtensionNumbersResponse',
+    value: { baseTypeName: value, extensionNumber },
   });
 });

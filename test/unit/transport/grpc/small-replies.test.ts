@@ -1,7 +1,7 @@
 // Small replies that nobody takes hold no more of the node than its budget, and no write is refused after it was
 // committed (TM1).
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
@@ -83,38 +83,36 @@ function held(): number {
   return budgets.unsent.used + budgets.smallReplies.used;
 }
 
-describe('small replies that nobody takes', () => {
-  it('hold what there is room for, and are not sent beyond that', async () => {
-    await fill();
-    const sent = ended.filter((code) => code === 'OK').length;
-    expect(ended.filter((code) => code === 'UNAVAILABLE')).toHaveLength(CALLS - sent);
-    expect(held()).toBe(sent * COPIES * REPLY.length);
-    expect(held()).toBeLessThanOrEqual(ROOM_BYTES);
-    expect(held()).toBeGreaterThan(ROOM_BYTES / 2);
-    unread.destroy();
-    await until(() => held() === 0);
-  });
+it('small replies that nobody takes hold what there is room for, and are not sent beyond that', async () => {
+  await fill();
+  const sent = ended.filter((code) => code === 'OK').length;
+  expect(ended.filter((code) => code === 'UNAVAILABLE')).toHaveLength(CALLS - sent);
+  expect(held()).toBe(sent * COPIES * REPLY.length);
+  expect(held()).toBeLessThanOrEqual(ROOM_BYTES);
+  expect(held()).toBeGreaterThan(ROOM_BYTES / 2);
+  unread.destroy();
+  await until(() => held() === 0);
+});
 
-  it('let a write that was begun be answered, and none begin', async () => {
-    const begun = reader.call({ path: '/test.Service/Write', pieces: [REQUEST] });
-    await until(() => calls.length === 1);
-    const write = calls.shift();
-    await fill();
-    takeTheRest();
-    expect(await reader.call({ path: '/test.Service/Write', pieces: [REQUEST] })).toMatchObject(NO_ROOM);
-    expect(calls).toHaveLength(CALLS);
-    write?.reply(REPLY);
-    expect(await begun).toMatchObject({ status: GRPC_STATUS.OK });
-  });
+it('small replies that nobody takes let a write that was begun be answered, and none begin', async () => {
+  const begun = reader.call({ path: '/test.Service/Write', pieces: [REQUEST] });
+  await until(() => calls.length === 1);
+  const write = calls.shift();
+  await fill();
+  takeTheRest();
+  expect(await reader.call({ path: '/test.Service/Write', pieces: [REQUEST] })).toMatchObject(NO_ROOM);
+  expect(calls).toHaveLength(CALLS);
+  write?.reply(REPLY);
+  expect(await begun).toMatchObject({ status: GRPC_STATUS.OK });
+});
 
-  it('cut a repeated write off, which a status would deny', async () => {
-    const stream = ask('Write');
-    await until(() => calls.length === 1);
-    const write = calls.shift();
-    await fill();
-    takeTheRest();
-    write?.reply(REPLY, { isRepeat: true });
-    await until(() => stream.closed);
-    expect(stream.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-  });
+it('small replies that nobody takes cut a repeated write off, which a status would deny', async () => {
+  const stream = ask('Write');
+  await until(() => calls.length === 1);
+  const write = calls.shift();
+  await fill();
+  takeTheRest();
+  write?.reply(REPLY, { isRepeat: true });
+  await until(() => stream.closed);
+  expect(stream.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
 });

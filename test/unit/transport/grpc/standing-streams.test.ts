@@ -3,7 +3,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { Duplex } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { narrowBufferPool } from '../../../../src/main/buffer-pool.ts';
 import type { ByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
@@ -72,34 +72,32 @@ async function fill(): Promise<readonly ClientHttp2Stream[]> {
   return streams;
 }
 
-describe('streams that stand open', () => {
-  it('are as many as there is room for, whatever they carry, and give it back (TM1)', async () => {
-    const streams = await fill();
-    const last = ask('Read').end(REQUEST);
-    await until(() => isRefused(last));
-    const standing = streams.filter((stream) => !isRefused(stream)).length;
-    expect(standing).toBeGreaterThan(1);
-    expect(standing).toBeLessThan(STREAM_BYTES_MAX / STREAM_BYTES_MIN);
-    expect(budgets.streams.used).toBeLessThanOrEqual(STREAM_BYTES_MAX);
-    expect(budgets.streams.used).toBeGreaterThan(standing * STREAM_BYTES_MIN);
-    unread.destroy();
-    await until(() => budgets.streams.used === 0);
-  });
+it('streams that stand open are as many as there is room for, whatever they carry, and give it back (TM1)', async () => {
+  const streams = await fill();
+  const last = ask('Read').end(REQUEST);
+  await until(() => isRefused(last));
+  const standing = streams.filter((stream) => !isRefused(stream)).length;
+  expect(standing).toBeGreaterThan(1);
+  expect(standing).toBeLessThan(STREAM_BYTES_MAX / STREAM_BYTES_MIN);
+  expect(budgets.streams.used).toBeLessThanOrEqual(STREAM_BYTES_MAX);
+  expect(budgets.streams.used).toBeGreaterThan(standing * STREAM_BYTES_MIN);
+  unread.destroy();
+  await until(() => budgets.streams.used === 0);
+});
 
-  it('are counted with the first bytes of requests that do not end (TM1)', async () => {
-    const standing = (all: readonly ClientHttp2Stream[]): number => all.filter(({ closed }) => !closed).length;
-    const wholeCount = standing(await fill());
-    unread.destroy();
-    await until(() => budgets.streams.used === 0);
-    unread = connect(`http://127.0.0.1:${port}`);
-    unread.on('error', nothing);
-    const halves = Array.from({ length: STREAMS }, () => ask('Wait'));
-    for (const stream of halves) stream.write(HALF);
-    await until(() => halves.filter(({ closed }) => closed).length > STREAMS / 2);
-    await until(() => budgets.streams.used > STREAM_BYTES_MAX / 3);
-    expect(budgets.streams.used).toBeLessThanOrEqual(STREAM_BYTES_MAX);
-    expect(standing(halves)).toBeLessThan(wholeCount);
-  });
+it('streams that stand open are counted with the first bytes of requests that do not end (TM1)', async () => {
+  const standing = (all: readonly ClientHttp2Stream[]): number => all.filter(({ closed }) => !closed).length;
+  const wholeCount = standing(await fill());
+  unread.destroy();
+  await until(() => budgets.streams.used === 0);
+  unread = connect(`http://127.0.0.1:${port}`);
+  unread.on('error', nothing);
+  const halves = Array.from({ length: STREAMS }, () => ask('Wait'));
+  for (const stream of halves) stream.write(HALF);
+  await until(() => halves.filter(({ closed }) => closed).length > STREAMS / 2);
+  await until(() => budgets.streams.used > STREAM_BYTES_MAX / 3);
+  expect(budgets.streams.used).toBeLessThanOrEqual(STREAM_BYTES_MAX);
+  expect(standing(halves)).toBeLessThan(wholeCount);
 });
 
 it('a request does not keep what came on its connection with it (TM1)', async () => {

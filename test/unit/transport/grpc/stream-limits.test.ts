@@ -1,7 +1,7 @@
 // Connections may send more at once only while the node keeps up, or for calls that last (T11), and in a turn twice as
 // many as they may have open (T12).
 import { EventEmitter } from 'node:events';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type Session, StreamLimits, type Verdict } from '../../../../src/transport/grpc/wire/stream-limits.ts';
 
 const FIRST = 8;
@@ -50,45 +50,43 @@ function close(count: number, isCancelled = false): void {
   for (let n = 0; n < count; n++) limits.closed(session, { isCancelled });
 }
 
-describe('a connection', () => {
-  it('gets the most once, when half are open and it has acknowledged what it was told before', () => {
-    for (let n = 0; n < 100; n++) {
-      open(3);
-      turn();
-      close(3);
-    }
-    session.pendingSettingsAck = true;
-    open(4);
+it('a connection gets the most once, when half are open and it has acknowledged what it was told before', () => {
+  for (let n = 0; n < 100; n++) {
+    open(3);
     turn();
-    expect(session.told).toEqual([]);
-    session.pendingSettingsAck = false;
-    turn();
-    open(20);
-    turn();
-    turn();
-    expect([session.told, vi.getTimerCount()]).toEqual([[MOST], 0]);
-  });
+    close(3);
+  }
+  session.pendingSettingsAck = true;
+  open(4);
+  turn();
+  expect(session.told).toEqual([]);
+  session.pendingSettingsAck = false;
+  turn();
+  open(20);
+  turn();
+  turn();
+  expect([session.told, vi.getTimerCount()]).toEqual([[MOST], 0]);
+});
 
-  it.each([
-    ['no call waits any more', () => (isBehind = false)],
-    ['more than half of its calls last', () => (lasting = 5)],
-  ])('gets no more while calls wait to be begun, until %s', (_what, change) => {
-    isBehind = true;
-    lasting = 4;
-    open(FIRST);
-    turn();
-    expect(session.told).toEqual([]);
-    change();
-    turn();
-    expect(session.told).toEqual([MOST]);
-  });
+it.each([
+  ['no call waits any more', () => (isBehind = false)],
+  ['more than half of its calls last', () => (lasting = 5)],
+])('a connection gets no more while calls wait to be begun, until %s', (_what, change) => {
+  isBehind = true;
+  lasting = 4;
+  open(FIRST);
+  turn();
+  expect(session.told).toEqual([]);
+  change();
+  turn();
+  expect(session.told).toEqual([MOST]);
+});
 
-  it('is forgotten when it closes', () => {
-    open(4);
-    session.emit('close');
-    turn();
-    expect([session.told, vi.getTimerCount()]).toEqual([[], 0]);
-  });
+it('a connection is forgotten when it closes', () => {
+  open(4);
+  session.emit('close');
+  turn();
+  expect([session.told, vi.getTimerCount()]).toEqual([[], 0]);
 });
 
 it('the streams of a turn (T12) do not end the connection of who cancels 3,000 a second for long, and do when there are twice as many', () => {

@@ -83,40 +83,41 @@ beforeAll(async () => {
 
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe('an answer', () => {
-  it.each(['text', 'bytes', 'edge', 'weak', 'failed'])('/%s is compressed for who accepts it', async (path) => {
-    const plain = await ask(world, `/${path}`);
-    const packed = await ask(world, `/${path}`, GZIP);
-    expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip']);
-    expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
-    expect(packed.headers['content-length']).toBe(String(packed.bytes.length));
-    const rest = ({ headers: { 'content-encoding': _e, 'content-length': _l, date: _d, ...others } }: Bare): object =>
-      others;
-    expect([packed.status, rest(packed)]).toEqual([plain.status, rest(plain)]);
-    expect(plain.headers.vary?.split(', ')).toContain('accept-encoding');
-    const head = await ask(world, `/${path}`, GZIP, 'HEAD');
-    const { date: _h, ...ofHead } = head.headers;
-    const { date: _g, ...ofGet } = packed.headers;
-    expect([head.status, ofHead, head.bytes.length]).toEqual([packed.status, ofGet, 0]);
-  });
+it.each(['text', 'bytes', 'edge', 'weak', 'failed'])('an answer /%s is compressed for who accepts it', async (path) => {
+  const plain = await ask(world, `/${path}`);
+  const packed = await ask(world, `/${path}`, GZIP);
+  expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip']);
+  expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
+  expect(packed.headers['content-length']).toBe(String(packed.bytes.length));
+  const rest = ({ headers: { 'content-encoding': _e, 'content-length': _l, date: _d, ...others } }: Bare): object =>
+    others;
+  expect([packed.status, rest(packed)]).toEqual([plain.status, rest(plain)]);
+  expect(plain.headers.vary?.split(', ')).toContain('accept-encoding');
+  const head = await ask(world, `/${path}`, GZIP, 'HEAD');
+  const { date: _h, ...ofHead } = head.headers;
+  const { date: _g, ...ofGet } = packed.headers;
+  expect([head.status, ofHead, head.bytes.length]).toEqual([packed.status, ofGet, 0]);
+});
 
-  it.each(['short', 'below', 'noise'])('/%s is not worth it, but for who takes nothing else', async (path) => {
-    const plain = await ask(world, `/${path}`, GZIP);
-    expect([plain.headers['content-encoding'], plain.headers.vary]).toEqual([undefined, 'accept-encoding']);
-    const packed = await ask(world, `/${path}`, ONLY);
-    expect(packed.headers['content-encoding']).toBe('gzip');
-    expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
-  });
+it.each(['short', 'below', 'noise'])('an answer /%s is not worth it, but for who takes nothing else', async (path) => {
+  const plain = await ask(world, `/${path}`, GZIP);
+  expect([plain.headers['content-encoding'], plain.headers.vary]).toEqual([undefined, 'accept-encoding']);
+  const packed = await ask(world, `/${path}`, ONLY);
+  expect(packed.headers['content-encoding']).toBe('gzip');
+  expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
+});
 
-  it.each(['image', 'strong', 'secret', 'encoded', 'streamed'])('/%s stays as it is, for everybody', async (path) => {
+it.each(['image', 'strong', 'secret', 'encoded', 'streamed'])(
+  'an answer /%s stays as it is, for everybody',
+  async (path) => {
     const answer = await ask(world, `/${path}`, ONLY);
     expect(answer.bytes.toString()).toBe(TEXT);
     expect([answer.headers['content-encoding'], answer.headers.vary]).toEqual([
       path === 'encoded' ? 'br' : undefined,
       undefined,
     ]);
-  });
-});
+  },
+);
 
 describe('answers that are being compressed', () => {
   const LONG = JSON.stringify({ text: 'what an event says, again and again '.repeat(60_000) });

@@ -1,39 +1,37 @@
 // A cursor is read as it was written, nothing else is taken for one, and none looks like a revision (TH8).
 import { assert as check, nat, property, string } from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DatabaseError, toDatabaseId, toRevision } from '#base';
 import { cursorFrom, readCursor, writeCursor } from '../../../../src/transport/http/cursor.ts';
 
 const databaseId = toDatabaseId('0198f2c0-8a3e-7c11-9d5e-0123456789ab');
 const revision = nat({ max: Number.MAX_SAFE_INTEGER }).map(toRevision);
 
-describe('cursor', () => {
-  it('is read as it was written, and never looks like a revision', () => {
-    check(
-      property(revision, revision, nat({ max: 999 }), (at, last, index) => {
-        const cursor = { databaseId, at, after: { revision: last, index } };
-        expect(readCursor(writeCursor(cursor))).toEqual(cursor);
-        expect(writeCursor(cursor)).toMatch(/^A[\w-]+$/);
-      }),
-    );
-  });
+it('cursor is read as it was written, and never looks like a revision', () => {
+  check(
+    property(revision, revision, nat({ max: 999 }), (at, last, index) => {
+      const cursor = { databaseId, at, after: { revision: last, index } };
+      expect(readCursor(writeCursor(cursor))).toEqual(cursor);
+      expect(writeCursor(cursor)).toMatch(/^A[\w-]+$/);
+    }),
+  );
+});
 
-  it.each([
-    ['', 'empty'],
-    ['12x', 'some text'],
-    ['AQ', 'too short'],
-    [`${writeCursor({ databaseId, at: toRevision(1), after: { revision: 1, index: 0 } })}AA`, 'too long'],
-    ['Ag'.padEnd(27, 'A'), 'of another format'],
-    [Buffer.from([1, ...Buffer.alloc(16), 1, 1, 0]).toString('base64url'), 'of an id that is no UUIDv7'],
-  ])('is refused when it is %s (%s)', (text) => {
-    expect(readCursor(text)).toBeUndefined();
-  });
+it.each([
+  ['', 'empty'],
+  ['12x', 'some text'],
+  ['AQ', 'too short'],
+  [`${writeCursor({ databaseId, at: toRevision(1), after: { revision: 1, index: 0 } })}AA`, 'too long'],
+  ['Ag'.padEnd(27, 'A'), 'of another format'],
+  [Buffer.from([1, ...Buffer.alloc(16), 1, 1, 0]).toString('base64url'), 'of an id that is no UUIDv7'],
+])('cursor is refused when it is %s (%s)', (text) => {
+  expect(readCursor(text)).toBeUndefined();
+});
 
-  it('is refused, never misread, whatever the text', () => {
-    check(
-      property(string({ unit: 'binary' }), (text) => {
-        expect(() => cursorFrom(text)).toThrow(DatabaseError);
-      }),
-    );
-  });
+it('cursor is refused, never misread, whatever the text', () => {
+  check(
+    property(string({ unit: 'binary' }), (text) => {
+      expect(() => cursorFrom(text)).toThrow(DatabaseError);
+    }),
+  );
 });

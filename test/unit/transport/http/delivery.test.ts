@@ -1,7 +1,7 @@
 // A body that is still being made is answered whole, in chunks or as an error, by what has come of it and when (ADR
 // 0110). Parts come at the times of a script; delivered-bodies.test.ts shows what real connections carry.
 import { text } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { type BodyPart, type BodySource, type Delivery, deliver } from '../../../../src/transport/http/delivery.ts';
 import type { HttpReply } from '../../../../src/transport/http/reply.ts';
@@ -91,49 +91,47 @@ function shown({ outcome, atMs }: Run): unknown {
   };
 }
 
-describe('a body', () => {
-  it.each<readonly [what: string, script: string, shown: object]>([
-    ['nothing', '0:end', { atMs: 0, whole: 0 }],
-    ['one part', '0:10 0:end', { atMs: 0, whole: 10 }],
-    ['what ends in the window', '0:10 99:end', { atMs: 99, whole: 10 }],
-    ['what ends after it', '0:10 101:end', { atMs: 100, head: 10 }],
-    ['a window that begins with the first part', '5000:10 5050:10 5099:end', { atMs: 5099, whole: 20 }],
-    ['pauses before 64 KiB', '0:65535 50:1 69:end', { atMs: 69, whole: 64 * KIB }],
-    ['64 KiB, then a pause', '0:64K 21:end', { atMs: 20, head: 64 * KIB }],
-    ['64 KiB late, then no time for a pause', '0:1 90:64K 102:end', { atMs: 100, head: 64 * KIB + 1 }],
-    ['parts without a pause', '0:64K 19:1 38:1 57:1 76:1 95:1 105:1', { atMs: 100, head: 64 * KIB + 5 }],
-    ['parts of 100 KiB', '0:100K 1:100K 2:100K 3:end', { atMs: 2, head: 300 * KIB }],
-    ['256 KiB in one part', '0:256K 0:end', { atMs: 0, head: 256 * KIB }],
-    ['less by a byte, in one part', '0:262143 0:end', { atMs: 0, whole: 256 * KIB - 1 }],
-    ['parts without bytes', '0:0 0:5 0:0 0:end', { atMs: 0, whole: 5 }],
-    ['a failure at once', '0:failed', { atMs: 0, code: 'not_found' }],
-    ['a failure in the window', '0:64K 19:failed', { atMs: 19, code: 'not_found' }],
-    ['a failure after it', '0:64K 21:failed', { atMs: 20, head: 64 * KIB }],
-    ['nothing in the time of the request', '10001:1', { atMs: 10_000, code: 'unavailable' }],
-  ])('is answered by when it comes: %s', async (_, script, expected) => {
-    const done = await run(script);
-    expect(shown(done)).toEqual(expected);
-    // What does not begin in time is wanted no longer.
-    expect(done.source.isCancelled).toBe(script === '10001:1');
-  });
+it.each<readonly [what: string, script: string, shown: object]>([
+  ['nothing', '0:end', { atMs: 0, whole: 0 }],
+  ['one part', '0:10 0:end', { atMs: 0, whole: 10 }],
+  ['what ends in the window', '0:10 99:end', { atMs: 99, whole: 10 }],
+  ['what ends after it', '0:10 101:end', { atMs: 100, head: 10 }],
+  ['a window that begins with the first part', '5000:10 5050:10 5099:end', { atMs: 5099, whole: 20 }],
+  ['pauses before 64 KiB', '0:65535 50:1 69:end', { atMs: 69, whole: 64 * KIB }],
+  ['64 KiB, then a pause', '0:64K 21:end', { atMs: 20, head: 64 * KIB }],
+  ['64 KiB late, then no time for a pause', '0:1 90:64K 102:end', { atMs: 100, head: 64 * KIB + 1 }],
+  ['parts without a pause', '0:64K 19:1 38:1 57:1 76:1 95:1 105:1', { atMs: 100, head: 64 * KIB + 5 }],
+  ['parts of 100 KiB', '0:100K 1:100K 2:100K 3:end', { atMs: 2, head: 300 * KIB }],
+  ['256 KiB in one part', '0:256K 0:end', { atMs: 0, head: 256 * KIB }],
+  ['less by a byte, in one part', '0:262143 0:end', { atMs: 0, whole: 256 * KIB - 1 }],
+  ['parts without bytes', '0:0 0:5 0:0 0:end', { atMs: 0, whole: 5 }],
+  ['a failure at once', '0:failed', { atMs: 0, code: 'not_found' }],
+  ['a failure in the window', '0:64K 19:failed', { atMs: 19, code: 'not_found' }],
+  ['a failure after it', '0:64K 21:failed', { atMs: 20, head: 64 * KIB }],
+  ['nothing in the time of the request', '10001:1', { atMs: 10_000, code: 'unavailable' }],
+])('a body is answered by when it comes: %s', async (_, script, expected) => {
+  const done = await run(script);
+  expect(shown(done)).toEqual(expected);
+  // What does not begin in time is wanted no longer.
+  expect(done.source.isCancelled).toBe(script === '10001:1');
+});
 
-  it('of 256 MiB is sent, and not one byte more', async () => {
-    const parts: Script = Array.from({ length: 256 }, () => [0, MIB]);
-    expect(await byteCountOf(await run([...parts, [0, END]]))).toBe(256 * MIB);
-    const longer = await run([...parts, [0, 1], [0, END]]);
-    expect(await byteCountOf(longer)).toMatchObject({ message: 'The body is cut: it takes more than 268435456 bytes' });
-    expect(longer.source.isCancelled).toBe(true);
-  });
+it('a body of 256 MiB is sent, and not one byte more', async () => {
+  const parts: Script = Array.from({ length: 256 }, () => [0, MIB]);
+  expect(await byteCountOf(await run([...parts, [0, END]]))).toBe(256 * MIB);
+  const longer = await run([...parts, [0, 1], [0, END]]);
+  expect(await byteCountOf(longer)).toMatchObject({ message: 'The body is cut: it takes more than 268435456 bytes' });
+  expect(longer.source.isCancelled).toBe(true);
+});
 
-  it('is cut when it takes more than 60 s in all', async () => {
-    const { outcome, source, timers } = await run('500:70K');
-    const failed = text(streamIn(outcome)).catch((error: unknown) => error);
-    timers.pass(60_000 - 521);
-    expect(source.isCancelled).toBe(false);
-    timers.pass(1);
-    expect(await failed).toMatchObject({ message: 'The body is cut: it takes more than 60000 ms' });
-    expect(source.isCancelled).toBe(true);
-  });
+it('a body is cut when it takes more than 60 s in all', async () => {
+  const { outcome, source, timers } = await run('500:70K');
+  const failed = text(streamIn(outcome)).catch((error: unknown) => error);
+  timers.pass(60_000 - 521);
+  expect(source.isCancelled).toBe(false);
+  timers.pass(1);
+  expect(await failed).toMatchObject({ message: 'The body is cut: it takes more than 60000 ms' });
+  expect(source.isCancelled).toBe(true);
 });
 
 it.each<readonly [what: string, script: string, shown: object]>([

@@ -1,7 +1,7 @@
 // A client that ends its side after a request gets its answer, and one that is gone costs no more than until it is
 // asked (TH7).
 import { once } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { assert } from '#base';
 import { eventually } from '../../../support/eventually.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
@@ -16,32 +16,33 @@ async function commitOne(world: HttpWorld): Promise<void> {
   await world.core.transact(group, 'one');
 }
 
-describe('a client that ends its side behind its request', () => {
-  it.each(['HTTP/1.1', 'HTTP/1.0'])('is answered each request, and the connection ends: %s', async (version) => {
+it.each(['HTTP/1.1', 'HTTP/1.0'])(
+  'a client that ends its side behind its request is answered each request, and the connection ends: %s',
+  async (version) => {
     await using world = await startHttpWorld();
     const count = version === 'HTTP/1.1' ? 5 : 1;
     const requests = `GET /health ${version}\r\nHost: localhost\r\n\r\n`.repeat(count);
     const replies = parseReplies(await exchange(world.server.address, requests, HALF_CLOSE));
     expect(replies.map(({ status, body }) => [status, body])).toEqual(Array.from({ length: count }, () => [200, 'OK']));
-  });
+  },
+);
 
-  it('is asked whether it is there while it waits, and then answered', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    const socket = await dial(world.server.address);
-    let heard = '';
-    socket.setEncoding('latin1').on('data', (text: string) => {
-      heard += text;
-    });
-    socket.end(WAITING);
-    await eventually(() => expect(heard).toContain('HTTP/1.1 100 Continue'));
-    expect(world.timers.count).toBe(1);
-    await commitOne(world);
-    await once(socket, 'close');
-    const statuses = parseReplies(heard).map(({ status }) => status);
-    expect(statuses.at(-1)).toBe(200);
-    expect(new Set(statuses.slice(0, -1))).toEqual(new Set([100]));
+it('a client that ends its side behind its request is asked whether it is there while it waits, and then answered', async () => {
+  await using world = await startHttpWorld();
+  await world.client.create('shop');
+  const socket = await dial(world.server.address);
+  let heard = '';
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    heard += text;
   });
+  socket.end(WAITING);
+  await eventually(() => expect(heard).toContain('HTTP/1.1 100 Continue'));
+  expect(world.timers.count).toBe(1);
+  await commitOne(world);
+  await once(socket, 'close');
+  const statuses = parseReplies(heard).map(({ status }) => status);
+  expect(statuses.at(-1)).toBe(200);
+  expect(new Set(statuses.slice(0, -1))).toEqual(new Set([100]));
 });
 
 it('a client that is gone ends the work below its request, though it said goodbye as one that waits', async () => {

@@ -1,6 +1,6 @@
 // A page of HTML is not many times its data, and says it exactly (TH12, TH13).
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
 import { type JsonNode, parseJson } from '#model';
 import { html } from '../../../../src/transport/http/rendering/html/markup.ts';
@@ -23,32 +23,30 @@ function readBack(markup: string): string {
   return readHtmlPage(`<title>${markup.replace(/^<pre[^>]*>/, '').replace(/<\/pre>$/, '')} · Cairn</title>`).title;
 }
 
-describe('a payload on a page', () => {
-  it.each([1, 20, 100, 240])('takes no more than a few times its bytes, %s levels deep', (depth) => {
-    const payload = `${'['.repeat(depth)}${Array.from({ length: 7000 }, () => 1).join(',')}${']'.repeat(depth)}`;
-    expect(shown(payload).length).toBeLessThan(25 * payload.length);
-  });
+it.each([1, 20, 100, 240])('a payload on a page takes no more than a few times its bytes, %s levels deep', (depth) => {
+  const payload = `${'['.repeat(depth)}${Array.from({ length: 7000 }, () => 1).join(',')}${']'.repeat(depth)}`;
+  expect(shown(payload).length).toBeLessThan(25 * payload.length);
+});
 
-  it('says what was written', () => {
-    const json = fc.json({ maxDepth: 30 }).filter((text) => text.startsWith('{') || text.startsWith('['));
-    fc.assert(
-      fc.property(json, (payload) => {
-        expect(JSON.parse(readBack(shown(payload)))).toEqual(JSON.parse(payload));
-      }),
-    );
-  });
+it('a payload on a page says what was written', () => {
+  const json = fc.json({ maxDepth: 30 }).filter((text) => text.startsWith('{') || text.startsWith('['));
+  fc.assert(
+    fc.property(json, (payload) => {
+      expect(JSON.parse(readBack(shown(payload)))).toEqual(JSON.parse(payload));
+    }),
+  );
+});
 
-  it('is escaped in pieces when it is long, which end between characters', async () => {
-    const text = JSON.stringify(`${'<'.repeat(16_382)}😀${'&😀'.repeat(30_000)}`);
-    const data = payloadOf(text);
-    let turns = 0;
-    const long = await longPayloads([data], async (work) => {
-      turns += 1;
-      return work();
-    });
-    expect(readBack(valueMarkup(data, 'page', long).text)).toBe(text);
-    expect(turns).toBeGreaterThan(5);
+it('a payload on a page is escaped in pieces when it is long, which end between characters', async () => {
+  const text = JSON.stringify(`${'<'.repeat(16_382)}😀${'&😀'.repeat(30_000)}`);
+  const data = payloadOf(text);
+  let turns = 0;
+  const long = await longPayloads([data], async (work) => {
+    turns += 1;
+    return work();
   });
+  expect(readBack(valueMarkup(data, 'page', long).text)).toBe(text);
+  expect(turns).toBeGreaterThan(5);
 });
 
 it('a template has no markup from its holes', () => {

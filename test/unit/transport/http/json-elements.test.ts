@@ -1,6 +1,6 @@
 // An array of any length is in its object what JSON says, as text when it is short and as bytes when it is not.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { JsonElements } from '../../../../src/transport/http/json-elements.ts';
 import { type JsonMembers, jsonMembers } from '../../../../src/transport/http/json-text.ts';
 import { PIECE_BYTES } from '../../../../src/transport/http/limits.ts';
@@ -17,37 +17,35 @@ function inside(members: JsonMembers): readonly string[] {
   return Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [`"${name}":${value}`]));
 }
 
-describe('elements in an object', () => {
-  it.each([
-    ['alone', {}, {}],
-    ['with members before', { a: '1' }, {}],
-    ['with members behind', {}, { z: '"x"', none: undefined }],
-    ['with both', { a: '1', none: undefined }, { z: '"x"' }],
-  ])('are written %s', (_, first, last) => {
-    for (const values of [[], ['x'], [1, null, { x: ['y'] }], [LONG], ['x', LONG, 'y', LONG]]) {
-      const text = String(elementsOf([values]).inObject(jsonMembers(first), 'events', jsonMembers(last)));
-      const members = [...inside(first), `"events":${JSON.stringify(values)}`, ...inside(last)];
-      expect(text).toBe(`{${members.join(',')}}`);
-    }
-  });
+it.each([
+  ['alone', {}, {}],
+  ['with members before', { a: '1' }, {}],
+  ['with members behind', {}, { z: '"x"', none: undefined }],
+  ['with both', { a: '1', none: undefined }, { z: '"x"' }],
+])('elements in an object are written %s', (_, first, last) => {
+  for (const values of [[], ['x'], [1, null, { x: ['y'] }], [LONG], ['x', LONG, 'y', LONG]]) {
+    const text = String(elementsOf([values]).inObject(jsonMembers(first), 'events', jsonMembers(last)));
+    const members = [...inside(first), `"events":${JSON.stringify(values)}`, ...inside(last)];
+    expect(text).toBe(`{${members.join(',')}}`);
+  }
+});
 
-  it('are the same however they are added', () => {
-    const arbPieces = fc.array(fc.array(fc.oneof(fc.jsonValue(), fc.constant(LONG)), { maxLength: 4 }), {
-      maxLength: 5,
-    });
-    fc.assert(
-      fc.property(arbPieces, (pieces) => {
-        const elements = elementsOf(pieces);
-        expect(elements.count).toBe(pieces.flat().length);
-        const body = elements.inObject('', 'events', '');
-        expect(body.toString()).toBe(JSON.stringify({ events: pieces.flat() }));
-      }),
-      { numRuns: 30 },
-    );
+it('elements in an object are the same however they are added', () => {
+  const arbPieces = fc.array(fc.array(fc.oneof(fc.jsonValue(), fc.constant(LONG)), { maxLength: 4 }), {
+    maxLength: 5,
   });
+  fc.assert(
+    fc.property(arbPieces, (pieces) => {
+      const elements = elementsOf(pieces);
+      expect(elements.count).toBe(pieces.flat().length);
+      const body = elements.inObject('', 'events', '');
+      expect(body.toString()).toBe(JSON.stringify({ events: pieces.flat() }));
+    }),
+    { numRuns: 30 },
+  );
+});
 
-  it('are alone without a name, and text as long as they are short', () => {
-    expect(elementsOf([['x', 1]]).inObject('', undefined, '')).toBe('["x",1]');
-    expect(elementsOf([[LONG]]).inObject('', 'events', '')).toBeInstanceOf(Buffer);
-  });
+it('elements in an object are alone without a name, and text as long as they are short', () => {
+  expect(elementsOf([['x', 1]]).inObject('', undefined, '')).toBe('["x",1]');
+  expect(elementsOf([[LONG]]).inObject('', 'events', '')).toBeInstanceOf(Buffer);
 });

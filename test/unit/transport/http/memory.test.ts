@@ -74,27 +74,25 @@ async function inFlight(world: HttpWorld): Promise<number> {
   return Number(/cairn_inflight_requests\{plane="http"\} (\d+)/.exec(body)?.[1]);
 }
 
-describe('requests that do not await their answers', () => {
-  it('are handled one after the other, and answered in their order (TH10)', async () => {
-    await using world = await startLargeWorld({});
-    await fill(world);
-    const socket = await send(world, get('/databases/shop/events').repeat(20));
-    await until(async () => (await inFlight(world)) > 0);
-    expect(await inFlight(world)).toBe(1);
-    socket.destroy();
-    const paths = ['/health', '/databases/shop', '/none', '/health/detailed'];
-    const text = [...paths.map((path) => get(path)), get('/', END)].join('');
-    const replies = parseReplies(await exchange(world.server.address, text));
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 404, 200, 200]);
-  });
+it('requests that do not await their answers are handled one after the other, and answered in their order (TH10)', async () => {
+  await using world = await startLargeWorld({});
+  await fill(world);
+  const socket = await send(world, get('/databases/shop/events').repeat(20));
+  await until(async () => (await inFlight(world)) > 0);
+  expect(await inFlight(world)).toBe(1);
+  socket.destroy();
+  const paths = ['/health', '/databases/shop', '/none', '/health/detailed'];
+  const text = [...paths.map((path) => get(path)), get('/', END)].join('');
+  const replies = parseReplies(await exchange(world.server.address, text));
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 404, 200, 200]);
+});
 
-  it('may be so many; behind them the connection ends, and says so', async () => {
-    await using world = await startLargeWorld({});
-    const text = get('/health').repeat(PIPELINED_MAX + 100);
-    const replies = parseReplies(await exchange(world.server.address, text));
-    expect(replies).toHaveLength(PIPELINED_MAX + 1);
-    expect(replies.map(({ headers }) => headers.get('connection')).slice(-2)).toEqual(['keep-alive', 'close']);
-  });
+it('requests that do not await their answers may be so many; behind them the connection ends, and says so', async () => {
+  await using world = await startLargeWorld({});
+  const text = get('/health').repeat(PIPELINED_MAX + 100);
+  const replies = parseReplies(await exchange(world.server.address, text));
+  expect(replies).toHaveLength(PIPELINED_MAX + 1);
+  expect(replies.map(({ headers }) => headers.get('connection')).slice(-2)).toEqual(['keep-alive', 'close']);
 });
 
 describe('the bodies of all requests', () => {
@@ -197,61 +195,59 @@ describe('the bodies of all requests', () => {
   });
 });
 
-describe('the answers of all requests', () => {
-  it('are not held for a client that has gone before its transaction was decided (TM1)', async () => {
-    await using world = await worldOf({});
-    const { log, node } = world.core;
-    expect(await commit(world, cloudEvent('first'))).toBe(1);
-    log.isAutomatic = false;
-    const body = JSON.stringify({ events: Array.from({ length: 1_000 }, (_, n) => cloudEvent(`e${n}`)) });
-    const type = 'Content-Type: application/json\r\n';
-    const head = `POST /databases/shop/events HTTP/1.1\r\nHost: localhost\r\n${type}Content-Length: ${body.length}\r\n\r\n`;
-    const client = await send(world, `${head}${body}`);
-    await until(() => log.queuedCount > 0);
-    client.resetAndDestroy();
-    await until(() => world.budgets.requests.used === 0);
-    log.sync();
-    await until(() => node.catalog.list().every(({ group }) => node.answered(group) === 2));
-    await settle();
-    expect([world.budgets.requests.used, world.budgets.unsent.used]).toEqual([0, 0]);
-  });
+it('the answers of all requests are not held for a client that has gone before its transaction was decided (TM1)', async () => {
+  await using world = await worldOf({});
+  const { log, node } = world.core;
+  expect(await commit(world, cloudEvent('first'))).toBe(1);
+  log.isAutomatic = false;
+  const body = JSON.stringify({ events: Array.from({ length: 1_000 }, (_, n) => cloudEvent(`e${n}`)) });
+  const type = 'Content-Type: application/json\r\n';
+  const head = `POST /databases/shop/events HTTP/1.1\r\nHost: localhost\r\n${type}Content-Length: ${body.length}\r\n\r\n`;
+  const client = await send(world, `${head}${body}`);
+  await until(() => log.queuedCount > 0);
+  client.resetAndDestroy();
+  await until(() => world.budgets.requests.used === 0);
+  log.sync();
+  await until(() => node.catalog.list().every(({ group }) => node.answered(group) === 2));
+  await settle();
+  expect([world.budgets.requests.used, world.budgets.unsent.used]).toEqual([0, 0]);
+});
 
-  it('wait for room, and get it from a client that does not read (TM2)', async () => {
-    await using world = await worldOf({ unsent: 16_000_000 });
-    await fill(world);
-    const { unsent } = world.budgets;
-    await send(world, get('/databases/shop/events'));
-    // What was taken for the page has become what its text takes, which the client does not read.
-    await until(() => unsent.used > 0 && unsent.used < 10_000_000);
-    // One more gets the reserve.
-    const slow = await send(world, get('/databases/shop/events'));
-    await until(() => unsent.used > unsent.bytesMax && unsent.used < 18_000_000);
-    const asked = world.client.get('/databases/shop/events');
-    await until(() => unsent.waiting === 1);
-    expect(await inFlight(world)).toBe(3);
-    world.time.advance(2 * PATIENCE_MS);
-    const answer = await asked;
-    expect(answer.status).toBe(200);
-    let bytes = 0;
-    slow.on('data', (piece) => {
-      bytes += piece.length;
-    });
-    await once(slow.resume(), 'close');
-    expect(bytes).toBeLessThan(answer.text.length);
+it('the answers of all requests wait for room, and get it from a client that does not read (TM2)', async () => {
+  await using world = await worldOf({ unsent: 16_000_000 });
+  await fill(world);
+  const { unsent } = world.budgets;
+  await send(world, get('/databases/shop/events'));
+  // What was taken for the page has become what its text takes, which the client does not read.
+  await until(() => unsent.used > 0 && unsent.used < 10_000_000);
+  // One more gets the reserve.
+  const slow = await send(world, get('/databases/shop/events'));
+  await until(() => unsent.used > unsent.bytesMax && unsent.used < 18_000_000);
+  const asked = world.client.get('/databases/shop/events');
+  await until(() => unsent.waiting === 1);
+  expect(await inFlight(world)).toBe(3);
+  world.time.advance(2 * PATIENCE_MS);
+  const answer = await asked;
+  expect(answer.status).toBe(200);
+  let bytes = 0;
+  slow.on('data', (piece) => {
+    bytes += piece.length;
   });
+  await once(slow.resume(), 'close');
+  expect(bytes).toBeLessThan(answer.text.length);
+});
 
-  it('are refused as busy where none can be had, except of what was committed', async () => {
-    const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: 1_000, waitMs: 50 });
-    for (const bytes of [750, 250]) budgets.unsent.taker({}).tryTake(bytes, () => undefined);
-    for (const bytes of [94, 31]) budgets.smallPages.taker({}).tryTake(bytes, () => undefined);
-    await using world = await startLargeWorld({ budgets });
-    const events = Array.from({ length: 1_000 }, (_, n) => cloudEvent(`e${n}`));
-    expect(await commit(world, ...events)).toBe(1);
-    const names = await world.client.get('/db/shop/1/event-types');
-    expect(names.status).toBe(200);
-    const wanted = { status: 503, code: 'INTERNAL' };
-    const answer = await world.client.get('/databases/shop/events');
-    expect(errorOf(answer, wanted)).toMatchObject({ details: { reason: 'busy' } });
-    expect(answer.headers.get('retry-after')).toBe('1');
-  });
+it('the answers of all requests are refused as busy where none can be had, except of what was committed', async () => {
+  const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: 1_000, waitMs: 50 });
+  for (const bytes of [750, 250]) budgets.unsent.taker({}).tryTake(bytes, () => undefined);
+  for (const bytes of [94, 31]) budgets.smallPages.taker({}).tryTake(bytes, () => undefined);
+  await using world = await startLargeWorld({ budgets });
+  const events = Array.from({ length: 1_000 }, (_, n) => cloudEvent(`e${n}`));
+  expect(await commit(world, ...events)).toBe(1);
+  const names = await world.client.get('/db/shop/1/event-types');
+  expect(names.status).toBe(200);
+  const wanted = { status: 503, code: 'INTERNAL' };
+  const answer = await world.client.get('/databases/shop/events');
+  expect(errorOf(answer, wanted)).toMatchObject({ details: { reason: 'busy' } });
+  expect(answer.headers.get('retry-after')).toBe('1');
 });

@@ -1,5 +1,5 @@
 // Each parameter of a render goes to whom it is for, and the link to the next page asks for all of it again (ADR 0110).
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parseQueryString } from '../../../../src/transport/http/query-string.ts';
 import { continuationOf, renderParameters } from '../../../../src/transport/http/render-parameters.ts';
 import { nextLink } from '../../../../src/transport/http/reply.ts';
@@ -7,31 +7,32 @@ import { nextLink } from '../../../../src/transport/http/reply.ts';
 const PRESENTED = { name: 'tree', isPresented: true };
 const BARE = { name: 'tree', isPresented: false };
 
-describe('parameters of a render', () => {
-  it('bind the view with a dot, and are the presenter’s with and without', () => {
-    const query = parseQueryString('limit=5&subject.path=a%26b&effective_time_end_at=now&continuation=x&=y&.=z');
-    const { cut, bindings, presented } = renderParameters(query, PRESENTED);
-    expect(cut).toBe('now');
-    expect([...bindings]).toEqual([
-      ['subject.path', 'a&b'],
-      ['.', 'z'],
-    ]);
-    expect([...presented]).toEqual([
-      ['limit', '5'],
-      ['subject.path', 'a&b'],
-      ['continuation', 'x'],
-      ['', 'y'],
-      ['.', 'z'],
-    ]);
-  });
+it('parameters of a render bind the view with a dot, and are the presenter’s with and without', () => {
+  const query = parseQueryString('limit=5&subject.path=a%26b&effective_time_end_at=now&continuation=x&=y&.=z');
+  const { cut, bindings, presented } = renderParameters(query, PRESENTED);
+  expect(cut).toBe('now');
+  expect([...bindings]).toEqual([
+    ['subject.path', 'a&b'],
+    ['.', 'z'],
+  ]);
+  expect([...presented]).toEqual([
+    ['limit', '5'],
+    ['subject.path', 'a&b'],
+    ['continuation', 'x'],
+    ['', 'y'],
+    ['.', 'z'],
+  ]);
+});
 
-  it.each(['limit', 'continuation', '', '__proto__'])('without a dot are refused there: %j', (name) => {
+it.each(['limit', 'continuation', '', '__proto__'])(
+  'parameters of a render without a dot are refused there: %j',
+  (name) => {
     const query = parseQueryString(`subject.path=a&${name}=5`);
     expect(() => renderParameters(query, BARE)).toThrow(
       `The parameter ${JSON.stringify(name)} is for a presenter, and tree names none; a State View takes parameters such as`,
     );
-  });
-});
+  },
+);
 
 it.each([
   ['', 'b'],

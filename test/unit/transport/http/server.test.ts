@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { assert, toGroupId } from '#base';
 import { RowKeys } from '#database';
 import { until } from '../../../support/budget-time.ts';
@@ -78,32 +78,28 @@ it('a client that leaves ends the work below its request, and nothing is logged 
   expect(world.logged).toEqual([]);
 });
 
-describe('a server that closes', () => {
-  it('answers the running request, tells its connection to end, and takes no new one (TH9)', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    const agent = new Agent({ keepAlive: true });
-    const running = outcome(
-      get(`${world.server.address}/db/shop/cached`, { agent, headers: { 'x-min-revision': '1' } }),
-    );
-    await until(() => world.timers.count === 1);
-    const closed = world.server.close(60_000);
-    await expect(outcome(get(`${world.server.address}/health`))).rejects.toThrow('ECONNREFUSED');
-    await commitOne(world);
-    expect(await running).toMatchObject({ statusCode: 307, headers: { connection: 'close', location: '/db/shop/1' } });
-    await closed;
-    agent.destroy();
-  });
+it('a server that closes answers the running request, tells its connection to end, and takes no new one (TH9)', async () => {
+  await using world = await startHttpWorld();
+  await world.client.create('shop');
+  const agent = new Agent({ keepAlive: true });
+  const running = outcome(get(`${world.server.address}/db/shop/cached`, { agent, headers: { 'x-min-revision': '1' } }));
+  await until(() => world.timers.count === 1);
+  const closed = world.server.close(60_000);
+  await expect(outcome(get(`${world.server.address}/health`))).rejects.toThrow('ECONNREFUSED');
+  await commitOne(world);
+  expect(await running).toMatchObject({ statusCode: 307, headers: { connection: 'close', location: '/db/shop/1' } });
+  await closed;
+  agent.destroy();
+});
 
-  it('cuts off what is still running at the deadline', async () => {
-    await using world = await startHttpWorld();
-    await world.client.create('shop');
-    const running = outcome(get(`${world.server.address}/db/shop/cached`, { headers: { 'x-min-revision': '1' } }));
-    await until(() => world.timers.count === 1);
-    const [cut] = await Promise.allSettled([running, world.server.close(1)]);
-    expect(cut).toMatchObject({ status: 'rejected', reason: { message: 'socket hang up' } });
-    await until(() => world.timers.count === 0);
-  });
+it('a server that closes cuts off what is still running at the deadline', async () => {
+  await using world = await startHttpWorld();
+  await world.client.create('shop');
+  const running = outcome(get(`${world.server.address}/db/shop/cached`, { headers: { 'x-min-revision': '1' } }));
+  await until(() => world.timers.count === 1);
+  const [cut] = await Promise.allSettled([running, world.server.close(1)]);
+  expect(cut).toMatchObject({ status: 'rejected', reason: { message: 'socket hang up' } });
+  await until(() => world.timers.count === 0);
 });
 
 it('a failure of the node answers 500 INTERNAL without saying more, is logged, and is fatal when stored rows are damaged', async () => {

@@ -1,7 +1,7 @@
 // A page of TOON says what its JSON says, whatever the values are and however its rows differ; what TOON cannot say
 // exactly stands there as JSON; nothing of the data can look like the rest of the page; long pages are made in pieces.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Description } from '../../../../src/transport/http/rendering/description.ts';
 import { bodyJson, listBody, objectBody, type ReplyBody } from '../../../../src/transport/http/rendering/reply-body.ts';
 import { renderToon } from '../../../../src/transport/http/rendering/toon.ts';
@@ -60,55 +60,53 @@ const arbRow = fc.record(
   { requiredKeys: ['id'] },
 );
 
-describe('a page of TOON', () => {
-  it('says what its JSON says', async () => {
-    const arbRows = fc.oneof(fc.array(arbRow, { maxLength: 40 }), sameShape());
-    await fc.assert(
-      fc.asyncProperty(arbRows, arbText, async (rows, text) => {
-        const members = { first: { before: JSON.stringify(text) }, last: { behind: JSON.stringify({ x: [text] }) } };
-        const texts = rows.map((each) => JSON.stringify(each));
-        const data = await dataOf(listBody('events', texts, members));
-        expect(undone(data)).toEqual(JSON.parse(String(bodyJson(listBody('events', texts, members)))));
-      }),
-    );
-  });
+it('a page of TOON says what its JSON says', async () => {
+  const arbRows = fc.oneof(fc.array(arbRow, { maxLength: 40 }), sameShape());
+  await fc.assert(
+    fc.asyncProperty(arbRows, arbText, async (rows, text) => {
+      const members = { first: { before: JSON.stringify(text) }, last: { behind: JSON.stringify({ x: [text] }) } };
+      const texts = rows.map((each) => JSON.stringify(each));
+      const data = await dataOf(listBody('events', texts, members));
+      expect(undone(data)).toEqual(JSON.parse(String(bodyJson(listBody('events', texts, members)))));
+    }),
+  );
+});
 
-  it.each([
-    ['as columns where all are alike', ['{"a":1,"b":"x"}', '{"b":"y","a":null}'], 'data', { a: 1, b: 'x' }],
-    ['as values', ['1', '"x"', 'false'], 'data', 1],
-    ['as JSON where one has a list', ['{"a":1}', '{"a":[1]}'], 'data_json', '{"a":1}'],
-    ['as JSON where names differ', ['{"a":1}', '{"b":1}'], 'data_json', '{"a":1}'],
-    ['as JSON where one is null', ['null', '1'], 'data_json', 'null'],
-    ['as JSON where one is empty', ['{}', '{}'], 'data_json', '{}'],
-    ['as JSON where a name is repeated', ['{"a":1,"a":2}'], 'data_json', '{"a":1,"a":2}'],
-    ['as JSON where a text is half a character', [String.raw`{"a":"\ud800"}`], 'data_json', String.raw`{"a":"\ud800"}`],
-    ['with its white space', ['[ 1,\n2 ]'], 'data_json', '[ 1,\n2 ]'],
-  ])('shows payloads %s', async (_, payloads, name, first) => {
-    const rows = await rowsOf(...payloads.map((each) => row(each)));
-    expect(rows).toHaveLength(payloads.length);
-    expect(rows[0]).toEqual({ id: 'a', specversion: '1.0', [name]: first });
-  });
+it.each([
+  ['as columns where all are alike', ['{"a":1,"b":"x"}', '{"b":"y","a":null}'], 'data', { a: 1, b: 'x' }],
+  ['as values', ['1', '"x"', 'false'], 'data', 1],
+  ['as JSON where one has a list', ['{"a":1}', '{"a":[1]}'], 'data_json', '{"a":1}'],
+  ['as JSON where names differ', ['{"a":1}', '{"b":1}'], 'data_json', '{"a":1}'],
+  ['as JSON where one is null', ['null', '1'], 'data_json', 'null'],
+  ['as JSON where one is empty', ['{}', '{}'], 'data_json', '{}'],
+  ['as JSON where a name is repeated', ['{"a":1,"a":2}'], 'data_json', '{"a":1,"a":2}'],
+  ['as JSON where a text is half a character', [String.raw`{"a":"\ud800"}`], 'data_json', String.raw`{"a":"\ud800"}`],
+  ['with its white space', ['[ 1,\n2 ]'], 'data_json', '[ 1,\n2 ]'],
+])('a page of TOON shows payloads %s', async (_, payloads, name, first) => {
+  const rows = await rowsOf(...payloads.map((each) => row(each)));
+  expect(rows).toHaveLength(payloads.length);
+  expect(rows[0]).toEqual({ id: 'a', specversion: '1.0', [name]: first });
+});
 
-  it.each([
-    ['0', 'data', 0],
-    ['19.90', 'data', 19.9],
-    ['1E+2', 'data', 100],
-    ['0.000001', 'data', 1e-6],
-    ['1e-7', 'data', 1e-7],
-    ['1e21', 'data', 1e21],
-    ['9007199254740991', 'data', 9_007_199_254_740_991],
-    ['9007199254740993', 'data_json', '9007199254740993'],
-    ['0.1234567890123456789', 'data_json', '0.1234567890123456789'],
-    ['1e400', 'data_json', '1e400'],
-    ['1e-400', 'data_json', '1e-400'],
-    ['-0', 'data_json', '-0'],
-    ['"9007199254740993"', 'data', '9007199254740993'],
-    ['"007"', 'data', '007'],
-  ])('loses nothing of the number %s', async (number, name, shown) => {
-    expect((await rowsOf(row(number)))[0]).toMatchObject({ [name]: shown });
-    const nested = (await dataOf(objectBody({ data: `{"n":${number}}` }))) as Readonly<Record<string, unknown>>;
-    expect(nested[name]).toEqual(name === 'data' ? { n: shown } : `{"n":${number}}`);
-  });
+it.each([
+  ['0', 'data', 0],
+  ['19.90', 'data', 19.9],
+  ['1E+2', 'data', 100],
+  ['0.000001', 'data', 1e-6],
+  ['1e-7', 'data', 1e-7],
+  ['1e21', 'data', 1e21],
+  ['9007199254740991', 'data', 9_007_199_254_740_991],
+  ['9007199254740993', 'data_json', '9007199254740993'],
+  ['0.1234567890123456789', 'data_json', '0.1234567890123456789'],
+  ['1e400', 'data_json', '1e400'],
+  ['1e-400', 'data_json', '1e-400'],
+  ['-0', 'data_json', '-0'],
+  ['"9007199254740993"', 'data', '9007199254740993'],
+  ['"007"', 'data', '007'],
+])('a page of TOON loses nothing of the number %s', async (number, name, shown) => {
+  expect((await rowsOf(row(number)))[0]).toMatchObject({ [name]: shown });
+  const nested = (await dataOf(objectBody({ data: `{"n":${number}}` }))) as Readonly<Record<string, unknown>>;
+  expect(nested[name]).toEqual(name === 'data' ? { n: shown } : `{"n":${number}}`);
 });
 
 /** Rows whose payloads fold into columns, with their names in any order. */

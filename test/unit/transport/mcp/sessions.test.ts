@@ -113,39 +113,37 @@ async function untilAsked(count: number): Promise<void> {
   await expect.poll(() => api.asked.length).toBe(count);
 }
 
-describe('requests with the same id (TC9)', () => {
-  it('are refused at once while the first is in flight, which has its own answer', async () => {
-    const session = await ready();
-    const paths = Array.from({ length: 40 }, (_, at) => `/db/a${at}`);
-    const first = send(url, callOf(7, paths[0] ?? ''), session);
-    await untilAsked(1);
-    const refused = await Promise.all(paths.slice(1).map((path) => send(url, callOf(7, path), session)));
-    const error = { code: -32_600, message: expect.stringContaining('has no answer yet') };
-    for (const { status, text } of refused) expect([status, JSON.parse(text)]).toMatchObject([400, { id: 7, error }]);
-    api.open();
-    expect((await first).text).toContain('"text":"/db/a0 with');
-    expect(api.asked).toEqual(['/db/a0']);
-    // It has its answer: the id is free.
-    expect((await send(url, callOf(7, '/db/next'), session)).text).toContain('"text":"/db/next with');
-  });
+it('requests with the same id (TC9) are refused at once while the first is in flight, which has its own answer', async () => {
+  const session = await ready();
+  const paths = Array.from({ length: 40 }, (_, at) => `/db/a${at}`);
+  const first = send(url, callOf(7, paths[0] ?? ''), session);
+  await untilAsked(1);
+  const refused = await Promise.all(paths.slice(1).map((path) => send(url, callOf(7, path), session)));
+  const error = { code: -32_600, message: expect.stringContaining('has no answer yet') };
+  for (const { status, text } of refused) expect([status, JSON.parse(text)]).toMatchObject([400, { id: 7, error }]);
+  api.open();
+  expect((await first).text).toContain('"text":"/db/a0 with');
+  expect(api.asked).toEqual(['/db/a0']);
+  // It has its answer: the id is free.
+  expect((await send(url, callOf(7, '/db/next'), session)).text).toContain('"text":"/db/next with');
+});
 
-  it('are refused after the client disconnects, until it could resume with the answer', async () => {
-    const newer = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2025-11-25' } };
-    const { session: id } = await send(url, newer);
-    const session = { 'mcp-session-id': id ?? '', 'mcp-protocol-version': '2025-11-25' };
-    await send(url, READY, session);
-    const leaving = new AbortController();
-    const left = await posted(callOf(7, '/db/a'), session, leaving.signal);
-    const chunk = await left.body?.getReader().read();
-    const [, last = ''] = /^id: (\d+)$/m.exec(Buffer.from(chunk?.value ?? []).toString()) ?? [];
-    await untilAsked(1);
-    leaving.abort();
-    expect((await send(url, callOf(7, '/db/b'), session)).status).toBe(400);
-    const again = await fetch(url, { headers: { accept: 'text/event-stream', ...session, 'last-event-id': last } });
-    api.open();
-    expect(await again.text()).toContain('"text":"/db/a with');
-    expect((await send(url, callOf(7, '/db/c'), session)).text).toContain('"text":"/db/c with');
-  });
+it('requests with the same id (TC9) are refused after the client disconnects, until it could resume with the answer', async () => {
+  const newer = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2025-11-25' } };
+  const { session: id } = await send(url, newer);
+  const session = { 'mcp-session-id': id ?? '', 'mcp-protocol-version': '2025-11-25' };
+  await send(url, READY, session);
+  const leaving = new AbortController();
+  const left = await posted(callOf(7, '/db/a'), session, leaving.signal);
+  const chunk = await left.body?.getReader().read();
+  const [, last = ''] = /^id: (\d+)$/m.exec(Buffer.from(chunk?.value ?? []).toString()) ?? [];
+  await untilAsked(1);
+  leaving.abort();
+  expect((await send(url, callOf(7, '/db/b'), session)).status).toBe(400);
+  const again = await fetch(url, { headers: { accept: 'text/event-stream', ...session, 'last-event-id': last } });
+  api.open();
+  expect(await again.text()).toContain('"text":"/db/a with');
+  expect((await send(url, callOf(7, '/db/c'), session)).text).toContain('"text":"/db/c with');
 });
 
 describe('a session with authentication (TC2)', () => {
@@ -179,38 +177,36 @@ async function counted(series: string): Promise<number> {
 const OPEN = 'cairn_mcp_sessions';
 const BEGUN = 'cairn_mcp_sessions_begun_total';
 
-describe('a session (TC3)', () => {
-  it('ends when nobody has used it for long, and not while somebody listens', async () => {
-    await begun(url);
-    const heard = await begun(url);
-    const stream = await fetch(url, { headers: { accept: 'text/event-stream', ...heard } });
-    nowMs += 1;
-    const used = await ready();
-    nowMs += SESSION_IDLE_MS;
-    await protocol.sweep();
-    expect([await counted('idle'), await counted(OPEN), await counted(BEGUN)]).toEqual([1, 2, 3]);
-    expect((await send(url, LIST, used)).status).toBe(200);
-    nowMs += SESSION_IDLE_MS + 1;
-    await protocol.sweep();
-    expect([stream.status, await counted('idle'), await counted(OPEN)]).toEqual([200, 2, 1]);
-    await stream.body?.cancel();
-  });
+it('a session (TC3) ends when nobody has used it for long, and not while somebody listens', async () => {
+  await begun(url);
+  const heard = await begun(url);
+  const stream = await fetch(url, { headers: { accept: 'text/event-stream', ...heard } });
+  nowMs += 1;
+  const used = await ready();
+  nowMs += SESSION_IDLE_MS;
+  await protocol.sweep();
+  expect([await counted('idle'), await counted(OPEN), await counted(BEGUN)]).toEqual([1, 2, 3]);
+  expect((await send(url, LIST, used)).status).toBe(200);
+  nowMs += SESSION_IDLE_MS + 1;
+  await protocol.sweep();
+  expect([stream.status, await counted('idle'), await counted(OPEN)]).toEqual([200, 2, 1]);
+  await stream.body?.cancel();
+});
 
-  it('ends with its node', async () => {
-    await begun(url);
-    await begun(url);
-    await protocol.close();
-    expect([await counted('closing'), await counted(OPEN)]).toEqual([2, 0]);
-  });
+it('a session (TC3) ends with its node', async () => {
+  await begun(url);
+  await begun(url);
+  await protocol.close();
+  expect([await counted('closing'), await counted(OPEN)]).toEqual([2, 0]);
+});
 
-  it('is evicted when there are too many and it is the idlest', async () => {
-    const [first, second] = [await ready(), await ready()];
-    for (let count = 2; count < SESSIONS.all; count++) await begun(url);
-    await send(url, LIST, first);
-    await begun(url);
-    expect([await counted('displaced'), await counted(OPEN)]).toEqual([1, SESSIONS.all]);
-    expect([(await send(url, LIST, first)).status, (await send(url, LIST, second)).status]).toEqual([200, 404]);
-  });
+it('a session (TC3) is evicted when there are too many and it is the idlest', async () => {
+  const [first, second] = [await ready(), await ready()];
+  for (let count = 2; count < SESSIONS.all; count++) await begun(url);
+  await send(url, LIST, first);
+  await begun(url);
+  expect([await counted('displaced'), await counted(OPEN)]).toEqual([1, SESSIONS.all]);
+  expect([(await send(url, LIST, first)).status, (await send(url, LIST, second)).status]).toEqual([200, 404]);
 });
 
 const uuid = crypto.randomUUID();

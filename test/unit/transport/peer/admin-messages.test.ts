@@ -133,21 +133,19 @@ const ORDERS: readonly AdminRequest['order'][] = [
   { kind: 'recover', name: 'shop', from: toNodeId(3), acceptRevision: 0 },
 ];
 
-describe('an AdminRequest', () => {
-  it.each(ORDERS)('arrives as it was said: %j', (order) => {
-    for (const isPassedOn of [false, true]) {
-      const request = { order, isPassedOn };
-      expect(readAdminRequest(order.kind, writeAdminRequest(request))).toEqual(request);
-    }
-  });
+it.each(ORDERS)('an AdminRequest arrives as it was said: %j', (order) => {
+  for (const isPassedOn of [false, true]) {
+    const request = { order, isPassedOn };
+    expect(readAdminRequest(order.kind, writeAdminRequest(request))).toEqual(request);
+  }
+});
 
-  it.each([
-    ['no node', Uint8Array.of()],
-    ['node 0', Uint8Array.of(8, 0)],
-    ['half a number', Uint8Array.of(8, 0x80)],
-  ])('is refused with %s', (_name, bytes) => {
-    expect(readAdminRequest('decommission', bytes)).toEqual(expect.any(String));
-  });
+it.each([
+  ['no node', Uint8Array.of()],
+  ['node 0', Uint8Array.of(8, 0)],
+  ['half a number', Uint8Array.of(8, 0x80)],
+])('an AdminRequest is refused with %s', (_name, bytes) => {
+  expect(readAdminRequest('decommission', bytes)).toEqual(expect.any(String));
 });
 
 describe('an AdminReply', () => {

@@ -1,6 +1,6 @@
 // TP1 to TP4. Frames arrive in the order of their lane or are lost with a connection, which is reported at once; what
 // waits is bounded and no lane waits for another; no node is taken for another one; and links come back by themselves.
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { LANES } from '#cluster';
 import { eventually } from '../../../support/eventually.ts';
 import { LinkedNode, type NodeOptions, placeOf, QUICK, UNPINGED, Wire } from '../../../support/peer-nodes.ts';
@@ -73,90 +73,86 @@ it('links between two nodes that dial each other carry the frames of each lane i
   await eventually(() => expect(beyondZero(south.numbersOf('appends'))).toEqual(countTo(201)));
 });
 
-describe('a connection that breaks', () => {
-  it('is told at once and once, and comes back by itself; what arrives stays in order (TP1, TP4)', async () => {
-    // No ping tells of it, so that the break itself does.
-    const [north, south] = [await open(NORTH, { limits: UNPINGED }), await open(SOUTH)];
-    const wire = await wireTo(south.links.port);
-    north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
+it('a connection that breaks is told at once and once, and comes back by itself; what arrives stays in order (TP1, TP4)', async () => {
+  // No ping tells of it, so that the break itself does.
+  const [north, south] = [await open(NORTH, { limits: UNPINGED }), await open(SOUTH)];
+  const wire = await wireTo(south.links.port);
+  north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
+  await eventually(() => expect(wire.connectionCount).toBe(3));
+  await eventually(() => expect(north.send(SOUTH, 'appends', 0)).toBe(true));
+  let number = 0;
+  for (let times = 1; times <= 5; times++) {
+    for (let left = 20; left > 0; left--) north.send(SOUTH, 'appends', ++number, 1000);
+    wire.cut();
+    await eventually(() => expect(north.unreachable).toHaveLength(times));
+    await eventually(() => expect(north.send(SOUTH, 'appends', ++number)).toBe(true));
+    await eventually(() => expect(north.observed.reached.get(SOUTH.node)).toBe(true));
     await eventually(() => expect(wire.connectionCount).toBe(3));
-    await eventually(() => expect(north.send(SOUTH, 'appends', 0)).toBe(true));
-    let number = 0;
-    for (let times = 1; times <= 5; times++) {
-      for (let left = 20; left > 0; left--) north.send(SOUTH, 'appends', ++number, 1000);
-      wire.cut();
-      await eventually(() => expect(north.unreachable).toHaveLength(times));
-      await eventually(() => expect(north.send(SOUTH, 'appends', ++number)).toBe(true));
-      await eventually(() => expect(north.observed.reached.get(SOUTH.node)).toBe(true));
-      await eventually(() => expect(wire.connectionCount).toBe(3));
-      await eventually(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 0))).toBe(true));
-    }
-    const numbers = beyondZero(south.numbersOf('appends'));
-    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
-    expect(new Set(numbers).size).toBe(numbers.length);
-    expect(north.unreachable).toEqual(Array.from({ length: 5 }, () => SOUTH.node));
-    expect(north.reachable).toEqual(Array.from({ length: 6 }, () => SOUTH.node));
-  });
-
-  it('is dialled again where the node is now, and not at all when it is gone', async () => {
-    const { north, south } = await pair();
-    await south.links.close();
-    await eventually(() => expect(north.unreachable).toEqual([SOUTH.node]));
-    const again = await open(SOUTH);
-    north.links.setPeers([again.peer]);
-    await eventually(() => expect(north.send(SOUTH, 'beats', 7)).toBe(true));
-    await eventually(() => expect(again.numbersOf('beats')).toContain(7));
-    north.links.setPeers([]);
-    expect(north.send(SOUTH, 'beats', 8)).toBe(false);
-    expect(north.observed.reached.get(SOUTH.node)).toBe(false);
-    expect(north.unreachable).toEqual([SOUTH.node]);
-  });
+    await eventually(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 0))).toBe(true));
+  }
+  const numbers = beyondZero(south.numbersOf('appends'));
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+  expect(new Set(numbers).size).toBe(numbers.length);
+  expect(north.unreachable).toEqual(Array.from({ length: 5 }, () => SOUTH.node));
+  expect(north.reachable).toEqual(Array.from({ length: 6 }, () => SOUTH.node));
 });
 
-describe('a node that takes its time', () => {
-  it('is sent no more than may wait, loses nothing of that, and holds up no other lane (TP2)', async () => {
-    const { north, south } = await pair();
-    const held = Promise.withResolvers<void>();
-    south.onFrame = (_frame, lane): Promise<void> | undefined => (lane === 'bulk' ? held.promise : undefined);
-    const KIB_512 = MEBIBYTE / 2;
-    let taken = 0;
-    // Until it has refused for so long that nothing moves any more.
-    await eventually(
-      () => {
-        const before = taken;
-        while (north.send(SOUTH, 'bulk', taken + 1, KIB_512)) taken += 1;
-        expect(taken).toBe(before);
-      },
-      { interval: 200 },
-    );
-    // What waits here, what was read there, and what the sockets hold.
-    expect(taken * KIB_512).toBeLessThan(8 * MEBIBYTE + 2 * KIB_512 + 12 * MEBIBYTE);
-    expect(beyondZero(south.numbersOf('bulk'))).toEqual([1]);
+it('a connection that breaks is dialled again where the node is now, and not at all when it is gone', async () => {
+  const { north, south } = await pair();
+  await south.links.close();
+  await eventually(() => expect(north.unreachable).toEqual([SOUTH.node]));
+  const again = await open(SOUTH);
+  north.links.setPeers([again.peer]);
+  await eventually(() => expect(north.send(SOUTH, 'beats', 7)).toBe(true));
+  await eventually(() => expect(again.numbersOf('beats')).toContain(7));
+  north.links.setPeers([]);
+  expect(north.send(SOUTH, 'beats', 8)).toBe(false);
+  expect(north.observed.reached.get(SOUTH.node)).toBe(false);
+  expect(north.unreachable).toEqual([SOUTH.node]);
+});
 
-    // Behind what is held they would never arrive.
-    for (const number of countTo(100)) await beatThere(north, south, number);
-    expect(beyondZero(south.numbersOf('bulk'))).toEqual([1]);
-    held.resolve();
-    await eventually(() => expect(beyondZero(south.numbersOf('bulk'))).toEqual(countTo(taken)));
-    await eventually(() => expect(north.send(SOUTH, 'bulk', 0)).toBe(true));
-  });
+it('a node that takes its time is sent no more than may wait, loses nothing of that, and holds up no other lane (TP2)', async () => {
+  const { north, south } = await pair();
+  const held = Promise.withResolvers<void>();
+  south.onFrame = (_frame, lane): Promise<void> | undefined => (lane === 'bulk' ? held.promise : undefined);
+  const KIB_512 = MEBIBYTE / 2;
+  let taken = 0;
+  // Until it has refused for so long that nothing moves any more.
+  await eventually(
+    () => {
+      const before = taken;
+      while (north.send(SOUTH, 'bulk', taken + 1, KIB_512)) taken += 1;
+      expect(taken).toBe(before);
+    },
+    { interval: 200 },
+  );
+  // What waits here, what was read there, and what the sockets hold.
+  expect(taken * KIB_512).toBeLessThan(8 * MEBIBYTE + 2 * KIB_512 + 12 * MEBIBYTE);
+  expect(beyondZero(south.numbersOf('bulk'))).toEqual([1]);
 
-  it('is not given up while it reads nothing, however long that is', async () => {
-    const { north, south } = await pair({ limits: { ...QUICK, pingEveryMs: 20, pingTimeoutMs: 200 } });
-    const held = Promise.withResolvers<void>();
-    south.onFrame = (): Promise<void> => held.promise;
-    for (const lane of LANES) expect(north.send(SOUTH, lane, 1)).toBe(true);
-    const before = north.observed.trips.length;
-    // The other way nothing is held: each of these is a ping, three times as long as one may take.
-    const others = south.observed.trips.length;
-    await eventually(() => expect(south.observed.trips.length).toBeGreaterThan(others + 30));
-    expect(north.unreachable).toEqual([]);
-    // What was asked behind the frame that is held is answered when it was taken.
-    expect(north.observed.trips.length).toBeLessThanOrEqual(before + 1);
-    held.resolve();
-    await eventually(() => expect(north.observed.trips.length).toBeGreaterThan(before + 1));
-    expect(LANES.map((lane) => beyondZero(south.numbersOf(lane)))).toEqual([[1], [1], [1]]);
-  });
+  // Behind what is held they would never arrive.
+  for (const number of countTo(100)) await beatThere(north, south, number);
+  expect(beyondZero(south.numbersOf('bulk'))).toEqual([1]);
+  held.resolve();
+  await eventually(() => expect(beyondZero(south.numbersOf('bulk'))).toEqual(countTo(taken)));
+  await eventually(() => expect(north.send(SOUTH, 'bulk', 0)).toBe(true));
+});
+
+it('a node that takes its time is not given up while it reads nothing, however long that is', async () => {
+  const { north, south } = await pair({ limits: { ...QUICK, pingEveryMs: 20, pingTimeoutMs: 200 } });
+  const held = Promise.withResolvers<void>();
+  south.onFrame = (): Promise<void> => held.promise;
+  for (const lane of LANES) expect(north.send(SOUTH, lane, 1)).toBe(true);
+  const before = north.observed.trips.length;
+  // The other way nothing is held: each of these is a ping, three times as long as one may take.
+  const others = south.observed.trips.length;
+  await eventually(() => expect(south.observed.trips.length).toBeGreaterThan(others + 30));
+  expect(north.unreachable).toEqual([]);
+  // What was asked behind the frame that is held is answered when it was taken.
+  expect(north.observed.trips.length).toBeLessThanOrEqual(before + 1);
+  held.resolve();
+  await eventually(() => expect(north.observed.trips.length).toBeGreaterThan(before + 1));
+  expect(LANES.map((lane) => beyondZero(south.numbersOf(lane)))).toEqual([[1], [1], [1]]);
 });
 
 /** Sends a beat; resolves when it has arrived. */

@@ -1,6 +1,6 @@
 // What the groups of one node send arrives at those of another, over real connections: heartbeats that repeat, votes
 // and appends; nodes that are lost and come back; and what links count and note becomes metrics and lines of the log.
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import {
   type Envelope,
@@ -103,98 +103,92 @@ async function reached({ links }: PostedNode, to: NodePlace): Promise<void> {
   });
 }
 
-describe('the messages of two nodes', () => {
-  it('are answered although only one side knows the other, for as long as it sends (TP5)', async () => {
-    const [north, south] = await Promise.all([PostedNode.open(NORTH), PostedNode.open(SOUTH)]);
-    north.mail.setPeers([{ ...SOUTH, host: '127.0.0.1', port: south.links.port }]);
-    south.mail.setPeers([]);
-    const answer = [reply(1, { kind: 'beat-ack', term: TERM, round: 0 })];
-    await eventually(() => {
-      north.mail.send(SOUTH.node, beats(1));
-      expect(south.heard.length).toBeGreaterThan(0);
-      south.mail.send(NORTH.node, answer);
-      // It is said again until it is heard, and may then arrive more than once.
-      expect(north.heard.slice(0, 1)).toEqual(answer);
-    });
-    // Whoever is named knows no more of it than before.
-    south.mail.setPeers([{ ...placeOf(3), host: '127.0.0.1', port: 1 }]);
-    expect(south.links.send(NORTH.node, 'beats', numbered({ clusterId: CLUSTER, from: SOUTH, to: NORTH }, 0))).toBe(
-      true,
-    );
-    await north.mail.close();
-    const gone = numbered({ clusterId: CLUSTER, from: SOUTH, to: NORTH }, 0);
-    await eventually(() => expect(south.links.send(NORTH.node, 'beats', gone)).toBe(false));
-    south.gatherer.take();
-    expect(south.links.send(NORTH.node, 'appends', gone)).toBe(false);
-    expect(south.gatherer.take()?.beatFailures).toBe(0);
-    expect(south.links.send(NORTH.node, 'beats', gone)).toBe(false);
-    expect(south.gatherer.take()?.beatFailures).toBe(1);
+it('the messages of two nodes are answered although only one side knows the other, for as long as it sends (TP5)', async () => {
+  const [north, south] = await Promise.all([PostedNode.open(NORTH), PostedNode.open(SOUTH)]);
+  north.mail.setPeers([{ ...SOUTH, host: '127.0.0.1', port: south.links.port }]);
+  south.mail.setPeers([]);
+  const answer = [reply(1, { kind: 'beat-ack', term: TERM, round: 0 })];
+  await eventually(() => {
+    north.mail.send(SOUTH.node, beats(1));
+    expect(south.heard.length).toBeGreaterThan(0);
+    south.mail.send(NORTH.node, answer);
+    // It is said again until it is heard, and may then arrive more than once.
+    expect(north.heard.slice(0, 1)).toEqual(answer);
   });
-
-  it('are dropped as a whole frame where one of them came by the lane of others (TP7)', async () => {
-    const { north, south } = await pair();
-    const codec = new PeerCodec({ clusterId: CLUSTER, self: NORTH, crc32: nativeCrc32, random: nativeRandom });
-    const notice = say(3, { kind: 'term-notice', term: TERM });
-    const [commit, vote] = [
-      say(3, { kind: 'commit', term: TERM, commit: toLogIndex(1) }),
-      say(3, { kind: 'beat', term: TERM, commit: toLogIndex(1), round: 0 }),
-    ].map((envelope) => codec.encode(SOUTH, [envelope])[0]?.frame ?? new Uint8Array());
-    if (commit === undefined || vote === undefined) throw new Error('There are two frames');
-    expect(north.links.send(SOUTH.node, 'beats', commit)).toBe(true);
-    expect(north.links.send(SOUTH.node, 'appends', vote)).toBe(true);
-    north.mail.send(SOUTH.node, [notice]);
-    await eventually(() => expect(south.drops.get('lane')).toBe(2));
-    await eventually(() => expect(south.heard).toEqual([notice]));
-  });
+  // Whoever is named knows no more of it than before.
+  south.mail.setPeers([{ ...placeOf(3), host: '127.0.0.1', port: 1 }]);
+  expect(south.links.send(NORTH.node, 'beats', numbered({ clusterId: CLUSTER, from: SOUTH, to: NORTH }, 0))).toBe(true);
+  await north.mail.close();
+  const gone = numbered({ clusterId: CLUSTER, from: SOUTH, to: NORTH }, 0);
+  await eventually(() => expect(south.links.send(NORTH.node, 'beats', gone)).toBe(false));
+  south.gatherer.take();
+  expect(south.links.send(NORTH.node, 'appends', gone)).toBe(false);
+  expect(south.gatherer.take()?.beatFailures).toBe(0);
+  expect(south.links.send(NORTH.node, 'beats', gone)).toBe(false);
+  expect(south.gatherer.take()?.beatFailures).toBe(1);
 });
 
-describe('what links tell', () => {
-  it('becomes metrics by node, and lines of the log', async () => {
-    const { north, south } = await pair();
-    const metrics = createMetrics({ runtime: false });
-    const lines: [string, LogFields | undefined][] = [];
-    const line = (event: string, fields?: LogFields): number => lines.push([event, fields]);
-    const logger: Logger = { ...silentLogger, info: line, warn: line };
-    const shown = new PeerMetrics(metrics, logger);
-    north.mail.send(SOUTH.node, beats(1));
-    await eventually(() => expect(south.heard).toHaveLength(50));
-    south.mail.send(NORTH.node, [reply(1, { kind: 'beat-ack', term: TERM, round: 0 })]);
-    await eventually(() => expect(north.heard).toHaveLength(1));
-    const read = async (): Promise<(name: string) => number> => {
-      const { body } = await metrics.render();
-      return (name) => Number(new RegExp(`^${name.replaceAll(/[{}]/g, '\\$&')} (.+)$`, 'm').exec(body)?.[1]);
-    };
-    await eventually(async () => {
-      const measures = north.gatherer.take();
-      if (measures !== undefined) shown.show(structuredClone(measures));
-      const value = await read();
-      expect(value('cairn_peer_round_trip_time_seconds_count{peer="2"}')).toBeGreaterThan(0);
-    });
-    const value = await read();
-    expect(value('cairn_peer_active{peer="2"}')).toBe(1);
-    expect(value('cairn_peer_sent_bytes_total{peer="2"}')).toBeGreaterThan(400);
-    expect(value('cairn_peer_received_bytes_total{peer="2"}')).toBeGreaterThan(76);
-    // Frames that said to be from the one they were for: `reached` sent them.
-    expect(value('cairn_peer_received_failures_total{peer="2"}')).toBeGreaterThan(0);
-    expect(value('cairn_peer_dropped_frames_total{reason="sender"}')).toBeGreaterThan(0);
-    expect(lines).toContainEqual(['peer-reached', { peer: SOUTH.node, reason: `127.0.0.1:${south.links.port}` }]);
+it('the messages of two nodes are dropped as a whole frame where one of them came by the lane of others (TP7)', async () => {
+  const { north, south } = await pair();
+  const codec = new PeerCodec({ clusterId: CLUSTER, self: NORTH, crc32: nativeCrc32, random: nativeRandom });
+  const notice = say(3, { kind: 'term-notice', term: TERM });
+  const [commit, vote] = [
+    say(3, { kind: 'commit', term: TERM, commit: toLogIndex(1) }),
+    say(3, { kind: 'beat', term: TERM, commit: toLogIndex(1), round: 0 }),
+  ].map((envelope) => codec.encode(SOUTH, [envelope])[0]?.frame ?? new Uint8Array());
+  if (commit === undefined || vote === undefined) throw new Error('There are two frames');
+  expect(north.links.send(SOUTH.node, 'beats', commit)).toBe(true);
+  expect(north.links.send(SOUTH.node, 'appends', vote)).toBe(true);
+  north.mail.send(SOUTH.node, [notice]);
+  await eventually(() => expect(south.drops.get('lane')).toBe(2));
+  await eventually(() => expect(south.heard).toEqual([notice]));
+});
 
-    await south.mail.close();
-    await eventually(() => expect(north.lost).toEqual([SOUTH.node]));
+it('what links tell becomes metrics by node, and lines of the log', async () => {
+  const { north, south } = await pair();
+  const metrics = createMetrics({ runtime: false });
+  const lines: [string, LogFields | undefined][] = [];
+  const line = (event: string, fields?: LogFields): number => lines.push([event, fields]);
+  const logger: Logger = { ...silentLogger, info: line, warn: line };
+  const shown = new PeerMetrics(metrics, logger);
+  north.mail.send(SOUTH.node, beats(1));
+  await eventually(() => expect(south.heard).toHaveLength(50));
+  south.mail.send(NORTH.node, [reply(1, { kind: 'beat-ack', term: TERM, round: 0 })]);
+  await eventually(() => expect(north.heard).toHaveLength(1));
+  const read = async (): Promise<(name: string) => number> => {
+    const { body } = await metrics.render();
+    return (name) => Number(new RegExp(`^${name.replaceAll(/[{}]/g, '\\$&')} (.+)$`, 'm').exec(body)?.[1]);
+  };
+  await eventually(async () => {
     const measures = north.gatherer.take();
-    expect(measures?.notes.map(({ event }) => event)).toEqual(['peer-lost']);
-    if (measures !== undefined) shown.show(measures);
-    expect((await read())('cairn_peer_active{peer="2"}')).toBe(0);
-    expect(lines.at(-1)?.[0]).toBe('peer-lost');
+    if (measures !== undefined) shown.show(structuredClone(measures));
+    const value = await read();
+    expect(value('cairn_peer_round_trip_time_seconds_count{peer="2"}')).toBeGreaterThan(0);
   });
+  const value = await read();
+  expect(value('cairn_peer_active{peer="2"}')).toBe(1);
+  expect(value('cairn_peer_sent_bytes_total{peer="2"}')).toBeGreaterThan(400);
+  expect(value('cairn_peer_received_bytes_total{peer="2"}')).toBeGreaterThan(76);
+  // Frames that said to be from the one they were for: `reached` sent them.
+  expect(value('cairn_peer_received_failures_total{peer="2"}')).toBeGreaterThan(0);
+  expect(value('cairn_peer_dropped_frames_total{reason="sender"}')).toBeGreaterThan(0);
+  expect(lines).toContainEqual(['peer-reached', { peer: SOUTH.node, reason: `127.0.0.1:${south.links.port}` }]);
 
-  it('of more nodes than are told apart is counted together', () => {
-    const gatherer = new PeerMeasureGatherer();
-    for (let node = 1; node <= 1000; node++) gatherer.receiveFailed(placeOf(node).node, 'malformed');
-    for (let times = 0; times < 1000; times++) gatherer.note({ event: 'peer-refused', node: undefined, reason: 'x' });
-    const measures = gatherer.take();
-    expect(measures?.nodes.size).toBeLessThanOrEqual(257);
-    expect(measures?.nodes.get(undefined)?.receivedFailures).toBe(1000 - 256);
-    expect(measures?.notes).toHaveLength(100);
-  });
+  await south.mail.close();
+  await eventually(() => expect(north.lost).toEqual([SOUTH.node]));
+  const measures = north.gatherer.take();
+  expect(measures?.notes.map(({ event }) => event)).toEqual(['peer-lost']);
+  if (measures !== undefined) shown.show(measures);
+  expect((await read())('cairn_peer_active{peer="2"}')).toBe(0);
+  expect(lines.at(-1)?.[0]).toBe('peer-lost');
+});
+
+it('what links tell of more nodes than are told apart is counted together', () => {
+  const gatherer = new PeerMeasureGatherer();
+  for (let node = 1; node <= 1000; node++) gatherer.receiveFailed(placeOf(node).node, 'malformed');
+  for (let times = 0; times < 1000; times++) gatherer.note({ event: 'peer-refused', node: undefined, reason: 'x' });
+  const measures = gatherer.take();
+  expect(measures?.nodes.size).toBeLessThanOrEqual(257);
+  expect(measures?.nodes.get(undefined)?.receivedFailures).toBe(1000 - 256);
+  expect(measures?.notes).toHaveLength(100);
 });

@@ -116,24 +116,22 @@ it('where TLS is preferred nodes with and without it, and those that require it,
   expect(await askForCluster(strict.peer, 5_000, tlsOf({ mode: 'prefer' }))).toBe(CLUSTER);
 });
 
-describe('connections that say nothing', () => {
-  it('are closed in the time of a handshake', async () => {
-    await using one = await secured(1, {}, { limits: { ...QUICK, handshakeMs: 20 } });
-    const silent = connect(one.links.port, '127.0.0.1').resume();
-    await once(silent, 'close');
-    // TLS that has begun is no better.
-    const slow = connect(one.links.port, '127.0.0.1').resume();
-    slow.on('error', () => undefined).write(Uint8Array.of(0x16, 3, 1, 2, 0, 1));
-    await once(slow, 'close');
-    await vi.waitUntil(() => one.observed.drops.length === 2);
-    expect(one.observed.notes[0]?.reason).toMatch(/it was not through its handshake in 20 ms/);
-  });
+it('connections that say nothing are closed in the time of a handshake', async () => {
+  await using one = await secured(1, {}, { limits: { ...QUICK, handshakeMs: 20 } });
+  const silent = connect(one.links.port, '127.0.0.1').resume();
+  await once(silent, 'close');
+  // TLS that has begun is no better.
+  const slow = connect(one.links.port, '127.0.0.1').resume();
+  slow.on('error', () => undefined).write(Uint8Array.of(0x16, 3, 1, 2, 0, 1));
+  await once(slow, 'close');
+  await vi.waitUntil(() => one.observed.drops.length === 2);
+  expect(one.observed.notes[0]?.reason).toMatch(/it was not through its handshake in 20 ms/);
+});
 
-  it('begin so many handshakes in a second, and no more', async () => {
-    await using one = await secured(1, {}, { limits: { ...QUICK, handshakesPerSecondMax: 3 } });
-    const answers = await Promise.all(Array.from({ length: 8 }, () => askForCluster(one.peer, 5_000, tlsOf())));
-    expect(answers.filter((cluster) => cluster === CLUSTER).length).toBeGreaterThan(0);
-    expect(answers).toContain(undefined);
-    expect(one.observed.drops).toContain('crowded');
-  });
+it('connections that say nothing begin so many handshakes in a second, and no more', async () => {
+  await using one = await secured(1, {}, { limits: { ...QUICK, handshakesPerSecondMax: 3 } });
+  const answers = await Promise.all(Array.from({ length: 8 }, () => askForCluster(one.peer, 5_000, tlsOf())));
+  expect(answers.filter((cluster) => cluster === CLUSTER).length).toBeGreaterThan(0);
+  expect(answers).toContain(undefined);
+  expect(one.observed.drops).toContain('crowded');
 });

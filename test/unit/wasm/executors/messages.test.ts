@@ -136,30 +136,28 @@ describe('messages', () => {
   });
 });
 
-describe('FrameReader', () => {
-  it('puts frames together whatever pieces they come in', () => {
-    fc.assert(
-      fc.property(fc.array(bytes), fc.array(fc.integer({ min: 1, max: 70 }), { minLength: 1 }), (frames, sizes) => {
-        const stream = Buffer.concat(frames.flatMap((frame) => [frameHead(frame.length), frame]));
-        const heard: Uint8Array[] = [];
-        const reader = new FrameReader(100, (frame) => heard.push(frame));
-        for (let at = 0, i = 0; at < stream.length; i++) {
-          const size = sizes[i % sizes.length] ?? 1;
-          expect(reader.push(stream.subarray(at, at + size))).toBe(true);
-          at += size;
-        }
-        expect(heard).toEqual(frames);
-      }),
-    );
-  });
+it('FrameReader puts frames together whatever pieces they come in', () => {
+  fc.assert(
+    fc.property(fc.array(bytes), fc.array(fc.integer({ min: 1, max: 70 }), { minLength: 1 }), (frames, sizes) => {
+      const stream = Buffer.concat(frames.flatMap((frame) => [frameHead(frame.length), frame]));
+      const heard: Uint8Array[] = [];
+      const reader = new FrameReader(100, (frame) => heard.push(frame));
+      for (let at = 0, i = 0; at < stream.length; i++) {
+        const size = sizes[i % sizes.length] ?? 1;
+        expect(reader.push(stream.subarray(at, at + size))).toBe(true);
+        at += size;
+      }
+      expect(heard).toEqual(frames);
+    }),
+  );
+});
 
-  it('goes no further when a frame is too long', () => {
-    const heard: Uint8Array[] = [];
-    const reader = new FrameReader(100, (frame) => heard.push(frame));
-    expect(reader.push(frameHead(100))).toBe(true);
-    expect(new FrameReader(100, (frame) => heard.push(frame)).push(frameHead(101))).toBe(false);
-    expect(heard).toEqual([]);
-  });
+it('FrameReader goes no further when a frame is too long', () => {
+  const heard: Uint8Array[] = [];
+  const reader = new FrameReader(100, (frame) => heard.push(frame));
+  expect(reader.push(frameHead(100))).toBe(true);
+  expect(new FrameReader(100, (frame) => heard.push(frame)).push(frameHead(101))).toBe(false);
+  expect(heard).toEqual([]);
 });
 
 function whole(request: Request): Uint8Array {

@@ -1,6 +1,6 @@
 // Goal: a guest learns nothing from WASI but what the host says, the same in each call, and is denied the rest (G10).
 // Method: the functions as they are; then a component that calls some of them, as the linker puts it together.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { NullWasi, type Value, type ValueList } from '#wasm';
 import { linkedWith } from '../../../support/wasm/linked.ts';
 import { viewText, wat } from '../../../support/wasm/wat.ts';
@@ -8,32 +8,30 @@ import { viewText, wat } from '../../../support/wasm/wat.ts';
 const OPTIONS = { timeNs: 1_700_000_000_123_456_789n, seed: 7n };
 const RANDOM = 'wasi:random/random@0.2.3';
 
-describe('NullWasi', () => {
-  it('draws the same from the same seed, and other numbers from another', () => {
-    const draw = (seed: bigint): ValueList => {
-      const wasi = begun({ ...OPTIONS, seed });
-      return [call(wasi, RANDOM, 'get-random-u64'), call(wasi, RANDOM, 'get-random-bytes', 13n)];
-    };
-    expect(draw(7n)).toEqual(draw(7n));
-    expect(draw(8n)).not.toEqual(draw(7n));
-    expect(draw(7n)).toEqual([7191089600892374487n, expect.objectContaining({ length: 13 })]);
-  });
+it('NullWasi draws the same from the same seed, and other numbers from another', () => {
+  const draw = (seed: bigint): ValueList => {
+    const wasi = begun({ ...OPTIONS, seed });
+    return [call(wasi, RANDOM, 'get-random-u64'), call(wasi, RANDOM, 'get-random-bytes', 13n)];
+  };
+  expect(draw(7n)).toEqual(draw(7n));
+  expect(draw(8n)).not.toEqual(draw(7n));
+  expect(draw(7n)).toEqual([7191089600892374487n, expect.objectContaining({ length: 13 })]);
+});
 
-  it('denies what it does not answer, by its name', () => {
-    expect(() => call(begun(OPTIONS), 'wasi:http/outgoing-handler@0.2.0', 'handle')).toThrow(
-      'A guest calls wasi:http/outgoing-handler#handle, which gives nothing here',
-    );
-  });
+it('NullWasi denies what it does not answer, by its name', () => {
+  expect(() => call(begun(OPTIONS), 'wasi:http/outgoing-handler@0.2.0', 'handle')).toThrow(
+    'A guest calls wasi:http/outgoing-handler#handle, which gives nothing here',
+  );
+});
 
-  it('is what a component asks for', async () => {
-    const wasi = begun(OPTIONS);
-    const guest = linkedWith(await wat(GUEST), (name, member) => wasi.functionOf(name, member));
-    expect(guest.call('roll', [])).toBe(7191089600892374487n);
-    // A guest that logs lives on.
-    expect(guest.call('log', [])).toBe(65_536n);
-    expect(guest.call('log', [])).toBe(65_536n);
-    expect(() => guest.call('leave', [])).toThrow('wasi:cli/exit#exit');
-  });
+it('NullWasi is what a component asks for', async () => {
+  const wasi = begun(OPTIONS);
+  const guest = linkedWith(await wat(GUEST), (name, member) => wasi.functionOf(name, member));
+  expect(guest.call('roll', [])).toBe(7191089600892374487n);
+  // A guest that logs lives on.
+  expect(guest.call('log', [])).toBe(65_536n);
+  expect(guest.call('log', [])).toBe(65_536n);
+  expect(() => guest.call('leave', [])).toThrow('wasi:cli/exit#exit');
 });
 
 /** Rolls a number, looks how much it may write to the stream of errors, and asks for the end of the process. */
