@@ -38,7 +38,8 @@ ${table(HISTOGRAMS)}
 
 - LevelDB tells of its compactions what it has added up since it was opened, in whole seconds and MiB. Whether one runs now,
   how many wait, and for how long it has held writers back, it does not tell: \`cairn_store_tables{level="0"}\` comes nearest.
-- The store has no quota. What must stay free on the disk is \`cairn_disk_threshold_bytes\`.
+- The store as a whole has no quota: those of \`database-bytes-max\` are for a database each. What must stay free on the disk is
+  \`cairn_disk_threshold_bytes\`.
 - A node that lacks more than a log holds gets pages, which it installs as they come: there are no files of snapshots, and
   the time and failures of installing are those of \`way="received"\`.
 - A node that comes across damage ends at once, so no scrape shows the damage itself: watch its exit code 70, and

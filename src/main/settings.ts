@@ -327,7 +327,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   diskSoftBytes: {
     type: wordOr('auto', byteSize({ min: 0, max: 1024 * GIB })),
     default: 'auto',
-    help: 'Free disk space below which transactions are refused; reads go on, and databases can be deleted. auto: by the sizes of the disk, of log segments and of the write buffer.',
+    help: 'Free disk space below which transactions are refused; reads go on, and databases can be deleted and keys revoked. auto: by the sizes of the disk, of log segments and of the write buffer.',
   },
   diskHardBytes: {
     type: wordOr('auto', byteSize({ min: 0, max: 1024 * GIB })),
