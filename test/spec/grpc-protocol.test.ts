@@ -131,12 +131,12 @@ it('SPEC-GRPC-CANCELLATION ends the work of a stream at the bottom, whatever is 
 it('SPEC-GRPC-REQUIRE-LEADER in a malformed header is refused by each write, with the header, its value and what would be right', async () => {
   const metadata = { 'x-require-leader': 'maybe' };
   const databaseName = 'any';
-  for (const refused of [
-    server.client.send('createDatabase', { databaseName }, { metadata }),
-    server.client.send('deleteDatabase', { databaseName, databaseId: undefined }, { metadata }),
-    server.client.send('transact', transaction(databaseName, [event()]), { metadata }),
-  ]) {
-    const failure = await failureOf(refused);
+  const failures = await Promise.all([
+    failureOf(server.client.send('createDatabase', { databaseName }, { metadata })),
+    failureOf(server.client.send('deleteDatabase', { databaseName, databaseId: undefined }, { metadata })),
+    failureOf(server.client.send('transact', transaction(databaseName, [event()]), { metadata })),
+  ]);
+  for (const failure of failures) {
     expect(failure.code).toBe('INVALID_ARGUMENT');
     expect(failure.message).toMatch(/x-require-leader must be true or false.*"maybe"/);
     expect(server.nodes).toContain(failure.trailers['x-leader-address']);

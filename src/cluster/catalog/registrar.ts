@@ -30,14 +30,27 @@ export interface RegistrarPorts extends CatalogAsksPorts {
 
 export type Registrar = CatalogAsks<AskedRegistration, Registered>;
 
+/** A store that is to have a name is a node that answers by then. */
+const JOINING_MS = 10_000;
+
 export function registrar(ports: RegistrarPorts): Registrar {
   const { node: self, machines, catalog } = ports;
+  /** Names that this node has proposed lately, and for which store. */
+  const joining = new Map<string, { readonly storeId: string; readonly endMs: number }>();
+  const joiningBeside = ({ name, storeId }: NodeRegistration): string | undefined => {
+    const other = joining.get(name);
+    if (name === '' || other === undefined || other.storeId === storeId) return undefined;
+    if (ports.monotonicMs() >= other.endMs) return undefined;
+    return `another node joins with the name ${name}; start this one with another --node-name`;
+  };
   return new CatalogAsks<AskedRegistration, Registered>(ports, {
     answer: ({ registration }) => answerBy(catalog(), registration),
     fault: ({ registration, isOwn }, group) => {
       const { level } = catalog();
       const reason =
-        refusedAt(level, registration.levels) ?? namesake(registration, catalog(), group, ports.monotonicMs());
+        refusedAt(level, registration.levels) ??
+        namesake(registration, catalog(), group, ports.monotonicMs()) ??
+        joiningBeside(registration);
       if (reason !== undefined) return { kind: 'refused', reason };
       // Whoever founded the cluster is its node 1, and says so first.
       const isEarly =
@@ -47,7 +60,11 @@ export function registrar(ports: RegistrarPorts): Registrar {
           .every(({ node }) => node !== self);
       return isEarly ? later('the node has not registered itself yet') : undefined;
     },
-    encode: ({ registration }) => machines.encodeRegister(sayableAt(catalog().level, registration)),
+    encode: ({ registration }) => {
+      const { name, storeId } = registration;
+      joining.set(name, { storeId, endMs: ports.monotonicMs() + JOINING_MS });
+      return machines.encodeRegister(sayableAt(catalog().level, registration));
+    },
   });
 }
 

@@ -18,7 +18,7 @@ export interface OtherCluster {
 export interface OtherClusterPorts {
   readonly clusterId: string;
   readonly seeds: readonly Address[];
-  /** Nodes that the catalog has ever named, this one among them. */
+  /** Nodes that the catalog has ever named, this one among them; 0 while this node, which has joined, knows nobody. */
   readonly nodeCount: () => number;
   readonly ask: AskBelonging;
   readonly sleep: (ms: number) => Promise<void>;
@@ -67,9 +67,9 @@ export class OtherClusterWatch {
     if (this.#seen.has(what)) return;
     this.#seen.add(what);
     const { clusterId, nodeCount, onSeen } = this.#ports;
-    const isCutOff = nodeCount() <= 1;
+    const isCutOff = nodeCount() === 1;
     const advice = isCutOff
-      ? '. This node has founded its cluster alone, and answers nothing: move its data directory away and start it with --join to have it join the other cluster; or give it another address and other seeds'
+      ? '. This node is alone in its cluster, and answers nothing. To have it join the other cluster, move its data directory away and start it with --join; to keep this cluster, start it again with another address and other seeds'
       : '';
     onSeen({ why: `This node belongs to the cluster ${clusterId}; ${what}${advice}`, isCutOff });
   }

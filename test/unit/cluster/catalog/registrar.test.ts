@@ -73,6 +73,22 @@ describe('a store that asks to be registered', () => {
     expect(leader.core.catalog.nodes).toEqual(before);
   });
 
+  it('does not get the name that another store is about to have', async () => {
+    const all = await started();
+    const { world, leader } = all;
+    await registerAll(all);
+    const first = leader.core.register({ ...registrationOf(4), name: 'e' }, false);
+    const second = leader.core.register({ ...registrationOf(5), name: 'e' }, false);
+    expect(await world.answer(first)).toMatchObject({ node: { node: 4 } });
+    expect(await world.answer(second)).toEqual({
+      kind: 'refused',
+      reason: 'another node joins with the name e; start this one with another --node-name',
+    });
+    await world.pass(10_000);
+    const later = await world.answer(leader.core.register({ ...registrationOf(6), name: 'e' }, false));
+    expect(later).toMatchObject({ kind: 'registered' });
+  });
+
   it('is told who leads by whoever does not, once that one has said where it is', async () => {
     const all = await started();
     const { world, leader, follower } = all;
