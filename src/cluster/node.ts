@@ -53,6 +53,8 @@ export interface NodeHealth {
   readonly knowsCatalog: boolean;
   /** Its clock is so far from those of other nodes that it leads nothing that they can, and dates nothing (C41). */
   readonly isClockFar: boolean;
+  /** A replica here holds another history than its group, and serves nothing (C42). */
+  readonly hasDiverged: boolean;
   readonly groupCount: number;
   /** Proposals that are taken in and not yet answered. */
   readonly pendingProposals: number;

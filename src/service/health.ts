@@ -3,11 +3,11 @@ import type { HealthReply } from './operations.ts';
 
 /** How the node is; never whether one database is well. */
 export function health(context: ServiceContext): HealthReply {
-  const { accepting, disk, knowsCatalog, isClockFar } = context.node.health();
+  const { accepting, disk, knowsCatalog, isClockFar, hasDiverged } = context.node.health();
   const readable = accepting && knowsCatalog;
   const isWhole = readable && disk === 'open' && !isClockFar;
   return {
-    status: isWhole ? 'ok' : 'degraded',
+    status: isWhole && !hasDiverged ? 'ok' : 'degraded',
     version: context.release,
     storage: { adapter: 'leveldb', status: disk },
     uptimeSeconds: Math.floor((context.timers.monotonicMs() - context.startedAtMs) / 1000),

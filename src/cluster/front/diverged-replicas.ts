@@ -22,6 +22,10 @@ export class DivergedReplicas {
     return this.#groups.has(group);
   }
 
+  get isAny(): boolean {
+    return this.#groups.size > 0;
+  }
+
   /** Why nothing is answered from the catalog of this node. */
   get ofCatalog(): DatabaseError | undefined {
     return this.has(CATALOG_GROUP) ? catalogDiverged() : undefined;

@@ -298,6 +298,7 @@ export class FrontNode implements Node {
       disk: this.#ports.disk(),
       knowsCatalog: !this.#lease.isLost && this.#diverged.ofCatalog === undefined,
       isClockFar: this.#ports.isClockFar?.() ?? false,
+      hasDiverged: this.#diverged.isAny,
       groupCount: this.#catalog.count + 1,
       pendingProposals: this.#pendingProposals,
     };
@@ -359,6 +360,8 @@ export class FrontNode implements Node {
   }
 
   async #read(group: GroupId, traced: Pick<ReadRequest, 'trace'> | undefined): Promise<Revision> {
+    const refusal = group === CATALOG_GROUP ? this.#diverged.ofCatalog : undefined;
+    if (refusal !== undefined) return this.#refuse('read', refusal);
     const askedMs = this.#ports.monotonicMs();
     const add = (token: Token): unknown => this.#turn.reads.push({ token, group, ...traced });
     const revision = await this.#ask('read', { add, answer: readRevision });

@@ -111,6 +111,7 @@ describe('a replica whose committed entries are not those of its group', () => {
     await first.start();
     await world.pass(50);
     expect(reasonFor(group, first)).toBe('NotReplica');
+    expect(first.front.health().hasDiverged).toBe(true);
     await second.start();
     await world.pass(10_000);
     // Two are no quorum when one of them takes part in nothing.

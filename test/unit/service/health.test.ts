@@ -9,6 +9,7 @@ const WHOLE: NodeHealth = {
   disk: 'open',
   knowsCatalog: true,
   isClockFar: false,
+  hasDiverged: false,
   groupCount: 1,
   pendingProposals: 0,
 };
@@ -20,6 +21,7 @@ it.each<
   ['it is about to end', { accepting: false }, { status: 'degraded', readable: false, writable: false }],
   ['it has lost the catalog', { knowsCatalog: false }, { status: 'degraded', readable: false, writable: false }],
   ['its disk is full', { disk: 'refusing-writes' }, { status: 'degraded', readable: true, writable: false }],
+  ['a replica has diverged', { hasDiverged: true }, { status: 'degraded', readable: true, writable: true }],
   ['its clock is far', { isClockFar: true }, { status: 'degraded', readable: true, writable: false }],
 ])('a node is described by what it refuses: %s', (_name, found, said) => {
   const node = { health: () => ({ ...WHOLE, ...found }) };
