@@ -35,12 +35,12 @@ const JOINING_MS = 10_000;
 
 export function registrar(ports: RegistrarPorts): Registrar {
   const { node: self, machines, catalog } = ports;
-  /** Names that this node has proposed lately, and for which store. */
-  const joining = new Map<string, { readonly storeId: string; readonly endMs: number }>();
-  const joiningBeside = ({ name, storeId }: NodeRegistration): string | undefined => {
+  /** What this node has proposed lately, by name. A store at the same address has the port of the one before. */
+  const joining = new Map<string, { readonly asked: NodeRegistration; readonly endMs: number }>();
+  const joiningBeside = ({ name, storeId, peer }: NodeRegistration): string | undefined => {
     const other = joining.get(name);
-    if (name === '' || other === undefined || other.storeId === storeId) return undefined;
-    if (ports.monotonicMs() >= other.endMs) return undefined;
+    if (name === '' || other === undefined || ports.monotonicMs() >= other.endMs) return undefined;
+    if (other.asked.storeId === storeId || formatAddress(other.asked.peer) === formatAddress(peer)) return undefined;
     return `another node joins with the name ${name}; start this one with another --node-name`;
   };
   return new CatalogAsks<AskedRegistration, Registered>(ports, {
@@ -61,8 +61,7 @@ export function registrar(ports: RegistrarPorts): Registrar {
       return isEarly ? later('the node has not registered itself yet') : undefined;
     },
     encode: ({ registration }) => {
-      const { name, storeId } = registration;
-      joining.set(name, { storeId, endMs: ports.monotonicMs() + JOINING_MS });
+      joining.set(registration.name, { asked: registration, endMs: ports.monotonicMs() + JOINING_MS });
       return machines.encodeRegister(sayableAt(catalog().level, registration));
     },
   });

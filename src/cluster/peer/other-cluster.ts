@@ -18,7 +18,7 @@ export interface OtherCluster {
 export interface OtherClusterPorts {
   readonly clusterId: string;
   readonly seeds: readonly Address[];
-  /** Nodes that the catalog has ever named, this one among them; 0 while this node, which has joined, knows nobody. */
+  /** Nodes that the catalog has ever named, this one among them; 0 while that is unknown, soon after a start. */
   readonly nodeCount: () => number;
   readonly ask: AskBelonging;
   readonly sleep: (ms: number) => Promise<void>;
@@ -47,7 +47,7 @@ export class OtherClusterWatch {
     const { seeds, clusterId, ask, nodeCount, sleep } = this.#ports;
     const answered = new Set<string>();
     while (!this.#isClosed && (answered.size < seeds.length || (seeds.length > 0 && nodeCount() <= 1))) {
-      for (const seed of seeds) {
+      for (const seed of nodeCount() === 0 ? [] : seeds) {
         const answer = await ask(seed, ASK_TIMEOUT_MS);
         if (this.#isClosed || answer.kind !== 'member') continue;
         answered.add(formatAddress(seed));
@@ -64,9 +64,9 @@ export class OtherClusterWatch {
 
   /** Each once. */
   #saw(what: string): void {
-    if (this.#seen.has(what)) return;
-    this.#seen.add(what);
     const { clusterId, nodeCount, onSeen } = this.#ports;
+    if (nodeCount() === 0 || this.#seen.has(what)) return;
+    this.#seen.add(what);
     const isCutOff = nodeCount() === 1;
     const advice = isCutOff
       ? '. This node is alone in its cluster, and answers nothing. To have it join the other cluster, move its data directory away and start it with --join; to keep this cluster, start it again with another address and other seeds'
