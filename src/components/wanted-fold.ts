@@ -17,7 +17,7 @@ export class WantedFold<Result> {
     this.result = fold(this.#stop.signal, this.#end.signal);
   }
 
-  /** Whether nobody waits for it: it has no result for whoever comes now. */
+  /** Whether no reader waits for it any more: it has no result for a new reader. */
   get isAbandoned(): boolean {
     return this.#stop.signal.aborted;
   }

@@ -122,7 +122,7 @@ function warnOfOpenDoors({ host }: Config, logger: Logger): void {
 function warnOfOpenPeers({ peerPort, peerTls }: Config, logger: Logger): void {
   if (peerPort === 'off' || peerTls !== 'off') return;
   const message =
-    'Authentication is on and the peer port speaks no TLS (--peer-tls off): whoever reaches it can become a node of the cluster, and give keys to anybody. Give it --peer-secret-file or --peer-tls-cert-file, or keep it from strangers';
+    'Authentication is on and the peer port speaks no TLS (--peer-tls off): every client that reaches it can join the cluster and issue keys. Give it --peer-secret-file or --peer-tls-cert-file, or keep it from strangers';
   logger.warn('peer-port-open', { message });
 }
 

@@ -28,12 +28,12 @@ export const PEER_TLS_SETTINGS: { readonly [K in keyof PeerTlsSettings]: Setting
   peerSecretFile: {
     type: wordOr('none', plainText('a file', 4096)),
     default: 'none',
-    help: 'Instead of certificates: a file with one line, a secret of at least 32 characters, the same on every node. peer-port then speaks TLS, and lets in nobody who does not know it. Read at the start. none: peers show certificates, or nothing.',
+    help: 'Instead of certificates: a file with one line, a secret of at least 32 characters, the same on every node. peer-port then uses TLS and refuses clients without the secret. Read at the start. none: peers show certificates, or nothing.',
   },
   peerTls: {
     type: oneOf(['require', 'prefer', 'off']),
     default: 'require',
-    help: 'With peer-tls-cert-file or peer-secret-file. off: peer-port speaks no TLS although auth is on, so whoever reaches it may do everything; without it such a node does not start. prefer: whoever speaks no TLS is let in all the same, and nodes that speak none are dialled without it, while a cluster is changed node by node from the one to the other. require: nobody is.',
+    help: 'TLS at peer-port. require: every connection needs TLS, with peer-tls-cert-file or peer-secret-file. prefer: connections without TLS are accepted too, and nodes without TLS are dialled without it; for changing a running cluster to TLS or back, node by node. off: allows auth=on without peer-tls-cert-file and peer-secret-file; every client that reaches the port then has all rights.',
   },
 };
 

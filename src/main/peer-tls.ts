@@ -81,7 +81,7 @@ class Shared implements NodePeerTls {
   }
 }
 
-/** Whoever has the file has the key; nobody else can find it out by trying. */
+/** Long enough that the key cannot be guessed without the file. */
 const SECRET = /^[\x21-\x7e]{32,1024}$/;
 
 /** @throws DatabaseError which names the file and the setting, and repeats nothing of the secret */
@@ -99,7 +99,7 @@ function secretIn(file: string): PeerSecret {
 function warnIfOptional(mode: PeerTlsMode, logger: Logger): void {
   if (mode !== 'prefer') return;
   const message =
-    'Whoever speaks no TLS is let in at the peer port: start the node without --peer-tls=prefer when all nodes speak it';
+    'The peer port accepts connections without TLS: start the node without --peer-tls=prefer when all nodes use TLS';
   logger.warn('peer-tls-optional', { message });
 }
 

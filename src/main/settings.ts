@@ -301,7 +301,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   replicationMemoryBytes: {
     type: wordOr('auto', byteSize({ min: 32 * MIB, max: 64 * GIB })),
     default: 'auto',
-    help: 'What entries and requests of all databases may hold until they are committed, applied and known to all copies; what only copies lack makes way for writes. Beyond it writes are refused (RESOURCE_EXHAUSTED) to databases that hold as much as is left; so one that is busy takes half, and others have room. When log and store lag behind by a quarter of it, nothing more is read from other nodes until they have caught up. auto: an eighth of the memory, 32 MiB to 1 GiB.',
+    help: 'Memory for entries and requests of all databases until they are committed, applied and acknowledged by all replicas. Entries that only replicas still lack are evicted when writes need the memory. When it is exhausted, the node refuses writes (RESOURCE_EXHAUSTED) to a database that uses as much as is still free; a busy database thus gets at most half. When log and store lag by a quarter of it, the node stops reading from other nodes until both have caught up. auto: an eighth of the memory, 32 MiB to 1 GiB.',
   },
   walSegmentBytes: {
     // The log asks for an even number of sectors.

@@ -177,7 +177,7 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: NONE,
   },
   cairn_peer_dropped_frames_total: {
-    help: 'Frames of other nodes that were dropped, and streams of them that were refused. malformed: no frame, or a damaged one; cluster: of another cluster; receiver: for another node or store; sender: with another store than is known, or not from whoever opened the stream; lane: what another lane carries; stranger: about anything but the catalog, which does not name its sender; removed: of a removed node; crowded: one stream too many; closing: this node is closing; handshake: a connection without TLS, or without a certificate that is valid or the secret, or too slow; or one with TLS where none is spoken.',
+    help: 'Frames from other nodes that were dropped, and streams that were refused. malformed: not a frame, or damaged; cluster: from another cluster; receiver: for another node or store; sender: the store is not the one known, or the node is not the one that opened the stream; lane: belongs to another lane; stranger: the catalog does not list the sender, and the frame is not about the catalog; removed: from a removed node; crowded: too many streams; closing: this node is closing; handshake: the connection lacks TLS, a valid certificate or the secret, is too slow, or uses TLS where this node has none.',
     labels: {
       reason: [
         'malformed',

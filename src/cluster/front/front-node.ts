@@ -448,7 +448,7 @@ export class FrontNode implements Node {
     if (spans !== undefined) this.#record(spans);
   }
 
-  /** What a replica with another history has shown counts for nothing; whoever waits for it goes elsewhere. */
+  /** Forgets the revisions that a diverged replica has shown; its waiting requests are relayed to other nodes. */
   #noteHistory(note: HistoryNote): void {
     const { group } = note;
     const name = this.#catalog.bindingOf(group)?.name;

@@ -107,7 +107,7 @@ export class Histories {
     else this.#compareWithLeader(group, from, item.standing);
   }
 
-  /** Who had acknowledged so much is told, until it has that again: it may ask in another process. */
+  /** Tells the member what it had acknowledged, until it has acknowledged that again: it may have been restarted. */
   #lose(group: Group, { replica, acknowledged }: AcknowledgedLost): void {
     if (replica === group.self || this.#ports.level() < LEVEL) return;
     const lost = this.#lost.get(group) ?? new Map<ReplicaId, EntryId>();

@@ -1,4 +1,4 @@
-/** Which cluster a node belongs to, as it says to whoever asks at its port. */
+/** Which cluster a node belongs to, as it answers at its peer port. */
 import type { Address } from '#base';
 
 /** A node with an empty data directory, while it looks for a cluster. */
