@@ -4,6 +4,7 @@
 // Its name does not begin with CAIRN_: a node takes whatever does for a setting of its own, and refuses what is none.
 import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
 
 interface Tool {
   /** Does in small what the tests do with it: a tool that is there may still not be allowed to work. */
@@ -11,7 +12,9 @@ interface Tool {
   readonly advice: string;
 }
 
-type ToolName = 'strace' | 'unshare' | 'nsenter' | 'chromium';
+type ToolName = 'strace' | 'unshare' | 'nsenter' | 'chromium' | 'kube' | 'nft' | 'runc';
+
+const KUBE = resolve(import.meta.dirname, '../../scripts/kube/prepare.ts');
 
 const TOOLS: Readonly<Record<ToolName, Tool>> = {
   strace: {
@@ -29,6 +32,18 @@ const TOOLS: Readonly<Record<ToolName, Tool>> = {
   nsenter: {
     trial: ['nsenter', '--version'],
     advice: 'the package util-linux has it',
+  },
+  kube: {
+    trial: [process.execPath, KUBE, '--no-build'],
+    advice: 'scripts/kube/prepare.ts builds the programs of a control plane once, with Go 1.26 in about 11 minutes',
+  },
+  nft: {
+    trial: ['unshare', '--net', '--mount', 'nft', 'add', 'table', 'ip', 'cairn'],
+    advice: 'the package nftables has it, and it needs to be root',
+  },
+  runc: {
+    trial: ['runc', 'list', '--quiet'],
+    advice: 'the package runc has it, and it needs to be root',
   },
 };
 
