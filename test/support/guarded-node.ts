@@ -43,6 +43,7 @@ export interface IssuedKey {
 /** An API key with these roles, which the first key has issued. */
 export async function issueKey(api: HttpClient, ...roles: readonly string[]): Promise<IssuedKey> {
   const answer = await api.post('/api/v1/auth/keys', { name: 'of a test', roles }, AS_FIRST);
+  if (answer.status !== 201) throw new Error(`no key was issued: ${answer.status} ${answer.text}`);
   const { id, key } = jsonOf(answer) as Pick<IssuedKey, 'id' | 'key'>;
   return { id, key, headers: { 'x-api-key': key } };
 }
