@@ -47,8 +47,10 @@ const missing = started.filter((name) => !(name in THREADS));
 if (missing.length > 0) throw new Error(`Threads are started that are not built: ${[...new Set(missing)].join(', ')}`);
 writeFileSync(join(resolve(folder), 'commit'), `${commit()}\n`);
 
-/** What git says of the sources, for the label of a metric; `unknown` where they are no checkout of their own. */
+/** The commit of the sources, for the label of a metric; `unknown` where they are no checkout and nothing names it. */
 function commit(): string {
+  const { SOURCE_COMMIT: named } = process.env;
+  if (named !== undefined) return named;
   if (git('rev-parse', '--show-toplevel') !== realpathSync(root)) return 'unknown';
   const isChanged = git('status', '--porcelain', '--', 'src', 'package-lock.json') !== '';
   return `${git('rev-parse', '--short=12', 'HEAD')}${isChanged ? '+changes' : ''}`;

@@ -56,9 +56,8 @@ const FREE_PORTS = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metri
 
 /**
  * Starts a node, on free loopback ports unless others are named, and waits for its ready line.
- * @throws Error with the log when the process ends before it is ready.
  */
-export async function startNode(options: NodeOptions): Promise<NodeProcess> {
+export function startNode(options: NodeOptions): Promise<NodeProcess> {
   const [program = '', ...args] = [
     ...(options.under ?? []),
     process.execPath,
@@ -70,8 +69,15 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
     ...(options.product === undefined ? foundingUnlessJoining(options.settings ?? []) : []),
     ...(options.settings ?? []),
   ];
-  const child: ChildProcess = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
-  options.onSpawn?.(child);
+  return startedNode(spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] }), options.onSpawn);
+}
+
+/**
+ * A node that this process starts, when it is ready.
+ * @throws Error with the log when the process ends before.
+ */
+export async function startedNode(child: ChildProcess, onSpawn?: NodeOptions['onSpawn']): Promise<NodeProcess> {
+  onSpawn?.(child);
   let output = '';
   let log = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {

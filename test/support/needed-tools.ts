@@ -3,6 +3,7 @@
 //
 // Its name does not begin with CAIRN_: a node takes whatever does for a setting of its own, and refuses what is none.
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 
@@ -12,9 +13,26 @@ interface Tool {
   readonly advice: string;
 }
 
-type ToolName = 'strace' | 'unshare' | 'nsenter' | 'chromium' | 'kube' | 'nft' | 'runc';
+type ToolName = 'strace' | 'unshare' | 'nsenter' | 'chromium' | 'kube' | 'nft' | 'runc' | 'apt-get';
 
 const KUBE = resolve(import.meta.dirname, '../../scripts/kube/prepare.ts');
+
+/** A container of this system's own program `true`. */
+const CONTAINER = JSON.stringify({
+  ociVersion: '1.0.2',
+  root: { path: 'rootfs', readonly: true },
+  process: { args: ['/bin/true'], cwd: '/', user: { uid: 65_532, gid: 65_532 } },
+  mounts: [
+    { destination: '/proc', type: 'proc', source: 'proc' },
+    ...['/bin', '/lib', '/lib64']
+      .filter((path) => existsSync(path))
+      .map((source) => ({ destination: source, source, type: 'bind', options: ['rbind'] })),
+  ],
+  linux: {
+    namespaces: [{ type: 'mount' }, { type: 'pid' }],
+    resources: { memory: { limit: 64 * 2 ** 20 } },
+  },
+});
 
 const TOOLS: Readonly<Record<ToolName, Tool>> = {
   strace: {
@@ -29,6 +47,18 @@ const TOOLS: Readonly<Record<ToolName, Tool>> = {
     trial: ['chromium', '--version'],
     advice: 'the package chromium has it',
   },
+  runc: {
+    trial: [
+      'sh',
+      '-c',
+      `cd "$(mktemp -d)" && mkdir rootfs && echo '${CONTAINER}' > config.json && runc run "cairn-trial-$$" && rm -r "$PWD"`,
+    ],
+    advice: 'the package runc has it, and it needs root and the right to make namespaces and groups of processes',
+  },
+  'apt-get': {
+    trial: ['apt-get', 'download', '--print-uris', 'libc6', 'libstdc++6'],
+    advice: 'Debian has it, and it knows packages after apt-get update',
+  },
   nsenter: {
     trial: ['nsenter', '--version'],
     advice: 'the package util-linux has it',
@@ -40,10 +70,6 @@ const TOOLS: Readonly<Record<ToolName, Tool>> = {
   nft: {
     trial: ['unshare', '--net', '--mount', 'nft', 'add', 'table', 'ip', 'cairn'],
     advice: 'the package nftables has it, and it needs to be root',
-  },
-  runc: {
-    trial: ['runc', 'list', '--quiet'],
-    advice: 'the package runc has it, and it needs to be root',
   },
 };
 

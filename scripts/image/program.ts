@@ -1,0 +1,129 @@
+/**
+ * The program: the bundle, the packages that it loads, and Node.
+ *
+ * Packages are those of package-lock.json that are no tools of development, as node_modules has them. Of each is left
+ * out what no program loads: types, maps, pages, tests, sources of machine code, and machine code for other systems.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Software } from './sbom.ts';
+import { type Entry, entriesOf, textFile } from './tar.ts';
+
+export const PROGRAM_FOLDER = '/opt/cairn';
+const NODE = '/usr/local/bin/node';
+export const COMMAND = '/usr/local/bin/cairn';
+
+interface LockedPackage {
+  readonly version: string;
+  readonly license?: string;
+  readonly integrity?: string;
+  readonly dev?: true;
+  readonly devOptional?: true;
+}
+
+interface Part {
+  readonly entries: readonly Entry[];
+  readonly software: readonly Software[];
+}
+
+const LICENSE_FILE = /(?:^|\/)(?:licen[cs]e|copying|notice)[^/]*$/i;
+/** Of machine code that packages bring, one folder for each system. */
+const PREBUILDS = /^prebuilds\/(?<system>[^/]+)\/(?<file>.*)$/;
+const LEFT_OUT = [
+  /\.(?:[cm]?ts|map|md|markdown|c|cc|cpp|h|gypi?)$/,
+  /^(?:test|tests|docs|examples?|benchmarks?|\.github)\//,
+  // Packages in it have their own lines in package-lock.json.
+  /(?:^|\/)node_modules\//,
+];
+
+/** Versions of Node that are those of interfaces, or its own. */
+const NO_SOFTWARE = new Set(['node', 'modules', 'napi']);
+
+/** In a layer of its own, which stays the same as long as package-lock.json does. */
+export function packages(root: string): Part {
+  const lock: { readonly packages: Readonly<Record<string, LockedPackage>> } = JSON.parse(
+    readFileSync(join(root, 'package-lock.json'), 'utf8'),
+  );
+  const shipped = Object.entries(lock.packages).filter(
+    ([path, { dev, devOptional }]) => path !== '' && dev !== true && devOptional !== true,
+  );
+  const parts = shipped.map(([path, locked]) => onePackage(root, path, locked));
+  return { entries: parts.flatMap(({ entries }) => entries), software: parts.flatMap(({ software }) => software) };
+}
+
+function onePackage(root: string, path: string, { version, license, integrity }: LockedPackage): Part {
+  const at = `${PROGRAM_FOLDER.slice(1)}/${path}`;
+  const entries = entriesOf(join(root, path), at, isShipped).map((entry) => ({ ...entry, isProgram: false }));
+  const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  const licenseFile = entries.find((entry) => LICENSE_FILE.test(entry.path.slice(at.length)))?.path;
+  const [alg, content = ''] = (integrity ?? '').split('-');
+  return {
+    entries,
+    software: [
+      {
+        name,
+        version,
+        license: license ?? 'NOASSERTION',
+        licenseFile: licenseFile && `/${licenseFile}`,
+        purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+        ...(alg === 'sha512'
+          ? { hash: { alg: 'SHA-512', content: Buffer.from(content, 'base64').toString('hex') } as const }
+          : {}),
+      },
+    ],
+  };
+}
+
+function isShipped(name: string): boolean {
+  const { system, file = '' } = PREBUILDS.exec(name)?.groups ?? {};
+  if (system !== undefined) return system === `linux-${process.arch}` && !file.includes('.musl.');
+  return (
+    (LICENSE_FILE.test(name) && !name.includes('node_modules/')) || !LEFT_OUT.some((pattern) => pattern.test(name))
+  );
+}
+
+/** The Node that runs this, which is that of node_modules. */
+export function node(root: string): Part {
+  const version = process.versions.node;
+  const parts = Object.entries(process.versions).flatMap(([name, value]) =>
+    value === undefined || NO_SOFTWARE.has(name) ? [] : [[name, value] as const],
+  );
+  const licenseFile = '/usr/local/share/doc/node/LICENSE';
+  const source = join(root, `node_modules/node/node_modules/node-linux-${process.arch}/LICENSE`);
+  return {
+    entries: [
+      { kind: 'file', path: NODE.slice(1), bytes: readFileSync(process.execPath), isProgram: true },
+      textFile(licenseFile.slice(1), readFileSync(source, 'utf8')),
+    ],
+    software: [
+      {
+        name: 'node',
+        version,
+        license: 'MIT',
+        licenseFile,
+        purl: `pkg:generic/node@${version}`,
+        parts: Object.fromEntries(parts),
+      },
+    ],
+  };
+}
+
+/** The bundle, with the command `cairn`, and the pages that agents may read (docs). */
+export function program(root: string, dist: string): readonly Entry[] {
+  const at = PROGRAM_FOLDER.slice(1);
+  // The file in which scripts/bootstrap.mjs notes when the sources were changed differs from one checkout to the next.
+  const bundle = entriesOf(dist, `${at}/dist`, (name) => !name.startsWith('.'));
+  return [
+    ...bundle.map(asCommand),
+    ...entriesOf(join(root, 'docs'), `${at}/docs`, () => true),
+    ...['package.json', 'LICENSE'].map((name) => textFile(`${at}/${name}`, readFileSync(join(root, name), 'utf8'))),
+    { kind: 'link', path: COMMAND.slice(1), target: `${PROGRAM_FOLDER}/dist/main.js` },
+  ];
+}
+
+/** There is no `env` in the image that would look for Node. */
+function asCommand(entry: Entry): Entry {
+  if (entry.kind !== 'file' || !entry.path.endsWith('/dist/main.js')) return entry;
+  const text = Buffer.from(entry.bytes).toString();
+  return { ...entry, bytes: Buffer.from(text.replace('#!/usr/bin/env node\n', `#!${NODE}\n`)), isProgram: true };
+}

@@ -1,0 +1,67 @@
+/** What an image consists of: a bill of materials for scanners, in CycloneDX 1.6, and a list of licences for people. */
+
+/** A package, or a program. */
+export interface Software {
+  readonly name: string;
+  readonly version: string;
+  /** An expression of SPDX. */
+  readonly license: string;
+  /** In the image; absent where the package has none and the expression is all there is. */
+  readonly licenseFile: string | undefined;
+  /** The address of the package (purl). */
+  readonly purl: string;
+  readonly hash?: { readonly alg: 'SHA-256' | 'SHA-512'; readonly content: string };
+  /** What is linked into it: names and versions. */
+  readonly parts?: Readonly<Record<string, string>>;
+}
+
+export interface Release {
+  readonly version: string;
+  readonly commit: string;
+  /** In the time format of RFC 3339. */
+  readonly created: string;
+}
+
+/** Has no serial number, which would differ each time. */
+export function sbom({ version, commit, created }: Release, software: readonly Software[]): string {
+  const document = {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: {
+      timestamp: created,
+      component: {
+        type: 'application',
+        'bom-ref': 'cairn',
+        name: 'cairn',
+        version,
+        licenses: [{ expression: 'Apache-2.0' }],
+        properties: [{ name: 'cairn:commit', value: commit }],
+      },
+    },
+    components: software.map(({ parts = {}, license, purl, hash, ...named }) => ({
+      type: 'library',
+      'bom-ref': purl,
+      name: named.name,
+      version: named.version,
+      licenses: [{ expression: license }],
+      purl,
+      ...(hash === undefined ? {} : { hashes: [hash] }),
+      components: Object.entries(parts).map(([name, partVersion]) => ({
+        type: 'library',
+        'bom-ref': `${purl}#${name}`,
+        name,
+        version: partVersion,
+        purl: `pkg:generic/${name}@${encodeURIComponent(partVersion)}`,
+      })),
+    })),
+  };
+  return `${JSON.stringify(document, null, 1)}\n`;
+}
+
+export function licenseList(software: readonly Software[]): string {
+  const lines = software.map(
+    ({ name, version, license, licenseFile = '' }) => `${name} ${version}\t${license}\t${licenseFile}`,
+  );
+  return `cairn\tApache-2.0\t/opt/cairn/LICENSE\n${lines.join('\n')}\n`;
+}
