@@ -1,6 +1,12 @@
 /** The table of docs/security.md: what each operation needs, who has it, and the calls and routes that lead to it. */
 import { RIGHTS_OF_ROLE, ROLES } from '../../src/model/access.ts';
 import { OPERATIONS, type Operation, PERMISSIONS } from '../../src/service/access/permissions.ts';
+import { ADMIN_METHODS } from '../../src/transport/admin-messages.ts';
+
+/** Of a call, by its path. */
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
 
 interface Ways {
   readonly grpc: readonly string[];
@@ -121,6 +127,7 @@ export const WAYS: Readonly<Record<Operation, Ways>> = {
   findToken: { grpc: [], http: ['GET /api/v1/auth/tokens/{token_id}'] },
   revokeToken: { grpc: [], http: ['DELETE /api/v1/auth/tokens/{token_id}'] },
   describeCluster: { grpc: [], http: [], within: 'GET /health/detailed?cluster=true' },
+  administerCluster: { grpc: Object.values(ADMIN_METHODS).map(nameOf), http: [] },
 };
 
 /** Routes that no right is needed for: anybody, or anybody with a credential. */

@@ -66,6 +66,7 @@ export type {
 } from './node.ts';
 export { faultInOrder, type NodeOrder } from './orders/decommission.ts';
 export type { ClusterDescription } from './orders/describe.ts';
+export type { DrainOrder, UndrainOrder } from './orders/drain-order.ts';
 export {
   type Binding,
   type CreateOutcome,
@@ -81,7 +82,7 @@ export {
   type StoredId,
   type TransactOutcome,
 } from './outcome.ts';
-export type { Administer, Administered, Asker } from './peer/administered.ts';
+export { type Administer, type Administered, type Asker, actIn, refusalIn } from './peer/administered.ts';
 export type { AdminReply, AdminRequest, AskAdmin } from './peer/administration.ts';
 export type { AskBelonging, Belonging, Newcomer, NoAnswer } from './peer/belonging.ts';
 export type { Envelope } from './peer/envelope.ts';

@@ -46,8 +46,10 @@ export type CatalogChange = Extract<
 export type WaitOutcome = 'reached' | 'gone' | 'aborted';
 
 export interface NodeHealth {
-  /** False once the node is about to end: clients are to go elsewhere. */
+  /** False while clients are to go elsewhere: the node drains, or is in the wrong cluster. */
   readonly accepting: boolean;
+  /** Whether the node hands its leaderships over, to end or until it is told otherwise. */
+  readonly isDraining: boolean;
   readonly disk: DiskLevel;
   /** False when it does not reach the leader of the catalog: it answers nothing of any database (C21). */
   readonly knowsCatalog: boolean;
@@ -167,6 +169,8 @@ export interface Node {
   /** Calls the listener after each applied batch of the group; with undefined, once, when the group is gone. */
   onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void;
 
+  /** This process can run the component with this digest; operators see it. */
+  runs(digest: string): void;
   health(): NodeHealth;
   readonly unfinished: Unfinished;
   /**

@@ -47,7 +47,10 @@ export type NoArtifact =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'damaged'; readonly code: ErrorCode; readonly message: string };
 
-export type ArtifactOptions = Pick<PublishOptions, 'limits' | 'smoke'>;
+export interface ArtifactOptions extends Pick<PublishOptions, 'limits' | 'smoke'> {
+  /** Receives the digest of each component whose artifact was made, or found. */
+  readonly onReady?: ((digest: string) => void) | undefined;
+}
 
 const GROUP = 'artifact';
 
@@ -97,7 +100,9 @@ export class ArtifactStore {
 
   async #made(key: string, component: ComponentSource): Promise<Result<RunnableArtifact, NoArtifact>> {
     try {
-      return await this.#findOrMake(key, component);
+      const found = await this.#findOrMake(key, component);
+      if (found.kind === 'ok') this.#options.onReady?.(component.digest);
+      return found;
     } finally {
       this.#making.delete(key);
     }
@@ -109,8 +114,10 @@ export class ArtifactStore {
     const found = bytes === undefined ? undefined : decodeArtifact(bytes);
     if (bytes !== undefined && found !== undefined && isOf(found, component)) return ok(runnable(key, found, bytes));
     const { kind, digest, functionName } = component;
+    const { limits, smoke } = this.#options;
     const options = {
-      ...this.#options,
+      limits,
+      smoke,
       kind,
       sdk: sdkExamples(kind),
       ...(functionName === undefined ? {} : { functionName }),

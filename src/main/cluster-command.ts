@@ -1,13 +1,21 @@
 /**
- * `cairn cluster …`: what an operator asks of a running cluster, at the port by which its nodes reach each other.
+ * `cairn cluster …`: what an operator asks of a running cluster, at the port by which its nodes reach each other, or as
+ * a client at the gRPC port.
  *
- * Exit code 0: it is so. 1: it is refused, or nobody answers; the reason is on stderr. 2: the command line is
- * malformed.
+ * The exit codes are in cluster-exits.ts; the reason of one that is not 0 is on stderr.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Address, failure, formatAddress, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
+import { type Address, formatAddress, type NodeId, parseAddress } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription } from '#cluster';
-import { leadingZeroRule, parseRevisionText } from '#model';
+import {
+  type Asked,
+  type ClientFiles,
+  DRAIN_SECONDS_DEFAULT,
+  type Environment,
+  readArguments,
+} from './cluster-arguments.ts';
+import { checkDrain, drainAndStay, undrain } from './cluster-drain.ts';
+import { EXIT_NO_QUORUM, EXIT_REFUSED, EXIT_USAGE } from './cluster-exits.ts';
 import {
   jsonOf,
   renderCluster,
@@ -16,17 +24,10 @@ import {
   renderFinalized,
   renderRecovered,
 } from './cluster-report.ts';
-import { optionFaults } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
-import { PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
+import { PEER_TLS_HELP } from './peer-tls-options.ts';
 import { isRefusal } from './refusal.ts';
 
-// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
-const { parseArgs } = process.getBuiltinModule('node:util');
-
-const EXIT_REFUSED = 1;
-const EXIT_USAGE = 2;
-const DEFAULT_AT = '127.0.0.1:50052';
 /** Longer than a node takes to ask others. */
 const TIMEOUT_MS = 15_000;
 const LOOK_MS = 1_000;
@@ -37,7 +38,7 @@ const KEPT_LOOKS = 5;
 /** Whoever waits gives up after so many questions in a row that nobody has answered. */
 const ASKED_IN_VAIN_MAX = 60;
 
-const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT]
+const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT | --address HOST:PORT --key-file FILE]
 
   status                            Shows nodes and databases. --json prints all that is known, as JSON.
   decommission NODE                 Takes a node out of the cluster: what it holds moves to others first, then it is
@@ -46,6 +47,12 @@ const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT]
   recommission NODE                 Keeps a node that is leaving.
   drain NODE                        Has a node hand over what it leads, and end as on SIGTERM; it stays a member, and is
                                     started again by whoever runs it. Refused when something would have no quorum.
+  drain [NODE] --stay [--timeout SECONDS]
+                                    The process does not end: the node has no leaderships and is not ready until undrain,
+                                    or until its process starts again. Ends when everything is handed over, after
+                                    ${DRAIN_SECONDS_DEFAULT} s at most. For preStop of Kubernetes, and before work on a machine.
+  drain [NODE] --dry-run            Only says whether the node may drain, and what it would hand over.
+  undrain [NODE]                    Puts a node that is drained and stays into service again.
   finalize                          Ends an upgrade: new things are written from now on that releases which do not know
                                     them cannot read. Refused when a node still runs such a release.
   recover DATABASE --from NODE [--accept-revision REVISION]
@@ -53,28 +60,36 @@ const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT]
                                     its quorum for good. What only the lost copies had is lost. Without the revision it
                                     only says what there is.
 
-NODE is the number of a node, as status shows it. --at is the peer address of any node of the cluster, ${DEFAULT_AT}
-unless it is given. --wait waits until a node that leaves is removed, or one that drains has ended. Every command may be repeated.
+NODE is the number of a node, as status shows it; [NODE] is the node that is asked unless it is given. --at is the peer
+address of any node of the cluster. Without it the node is asked that has the same environment (CAIRN_PEER_PORT,
+CAIRN_ADVERTISE_HOST and so on), such as that of the same container; by default that is 127.0.0.1:50052. --wait waits until
+a node that leaves is removed, or one that drains has ended. Every command may be repeated.
 
-${PEER_TLS_HELP}`;
+Exit codes: 0 done, 1 refused or no answer, 2 malformed command line, 3 a drain is refused because something would have no
+quorum, 4 a drain has leaderships left when its time is over.
+
+${PEER_TLS_HELP}
+From elsewhere the command is a client that needs the role admin on all databases:
+  --address HOST:PORT               The gRPC address of any node; https://HOST:PORT, or any --tls-… option: by TLS.
+  --key-file FILE                   An API key, or a token of the provider; -: stdin has it.
+  --tls-ca-file FILE                Authorities in PEM that the certificate of the node may be of, instead of those of Node.
+  --tls-cert-file FILE              A client certificate in PEM, in place of a key or beside it.
+  --tls-key-file FILE               Its private key.
+`;
 
 /** Where the output goes, and who is asked. */
 export interface ClusterPorts {
   readonly ask: AskAdmin;
   /** The same by TLS. @throws DatabaseError when the files are not what they should be. */
   readonly askSecurely: (files: PeerTlsFiles) => AskAdmin;
+  /** Asks at the gRPC port. @throws DatabaseError when a file cannot be read; and later, when it is not let in. */
+  readonly askAsClient: (files: ClientFiles) => AskAdmin;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  readonly environment: Environment;
   /** By default as long as it says. */
   readonly pause?: (ms: number) => Promise<void>;
-}
-
-interface Asked {
-  readonly at: Address;
-  readonly tls: PeerTlsFiles | undefined;
-  readonly order: AdminRequest['order'];
-  readonly isJson: boolean;
-  readonly waits: boolean;
+  readonly monotonicMs?: () => number;
 }
 
 /** The exit code. */
@@ -84,15 +99,19 @@ export async function clusterCommand(args: readonly string[], ports: ClusterPort
     out(CLUSTER_HELP);
     return 0;
   }
-  const asked = readArguments(args);
+  const asked = readArguments(args, ports.environment);
   if (asked.kind === 'failure') {
     for (const fault of asked.reason) err(`cairn cluster: ${fault}\n`);
     err('cairn cluster --help shows what there is.\n');
     return EXIT_USAGE;
   }
-  const { tls } = asked.value;
+  const { client, tls } = asked.value;
   try {
-    return await carryOut(asked.value, tls === undefined ? ports : { ...ports, ask: ports.askSecurely(tls) });
+    if (client !== undefined) {
+      return await carryOut(asked.value, { ...ports, ask: ports.askAsClient(client), placeOf: grpcOf });
+    }
+    const ask = tls === undefined ? ports.ask : ports.askSecurely(tls);
+    return await carryOut(asked.value, { ...ports, ask, placeOf: peerOf });
   } catch (error) {
     if (!isRefusal(error)) throw error;
     err(`cairn cluster: ${error.message}\n`);
@@ -100,10 +119,37 @@ export async function clusterCommand(args: readonly string[], ports: ClusterPort
   }
 }
 
-async function carryOut(asked: Asked, ports: ClusterPorts): Promise<number> {
-  const { at, order, isJson, waits } = asked;
+interface Asking extends ClusterPorts {
+  /** Where another node is asked in the same way; undefined: nowhere. */
+  readonly placeOf: (node: DescribedNode) => Address | undefined;
+}
+
+type DescribedNode = ClusterDescription['nodes'][number];
+
+function peerOf({ peer }: DescribedNode): Address | undefined {
+  return peer.port === 0 ? undefined : peer;
+}
+
+function grpcOf({ grpc }: DescribedNode): Address | undefined {
+  return parseAddress(grpc);
+}
+
+async function carryOut({ order, ...asked }: Asked, ports: Asking): Promise<number> {
+  if (order.kind === 'undrain') return undrain({ ...asked, node: order.node }, ports);
+  if (order.kind !== 'drain') return putOrder({ ...asked, order }, ports);
+  const { node, stays, isDryRun } = order;
+  if (isDryRun) return checkDrain({ ...asked, node }, ports);
+  if (stays || node === undefined) return drainAndStay({ ...asked, node }, ports);
+  const put = { ...asked, order: { ...order, node } };
+  return asked.waits ? drainAndWait(put, ports) : putOrder(put, ports);
+}
+
+interface Put extends Omit<Asked, 'order'> {
+  readonly order: AdminRequest['order'];
+}
+
+async function putOrder({ at, order, isJson, waits }: Put, ports: Asking): Promise<number> {
   const { ask, out, err } = ports;
-  if (order.kind === 'drain' && waits) return drainAndWait(asked, ports);
   const reply = await ask(at, { order, isPassedOn: false }, TIMEOUT_MS);
   if (reply.kind === 'described') {
     out(isJson ? `${JSON.stringify(reply.cluster, undefined, 2)}\n` : renderCluster(reply.cluster));
@@ -119,7 +165,7 @@ async function carryOut(asked: Asked, ports: ClusterPorts): Promise<number> {
   }
   if (reply.kind !== 'done') {
     err(`cairn cluster: ${reply.kind === 'copy' ? 'the answer is malformed' : reasonOf(reply, at, order)}\n`);
-    return EXIT_REFUSED;
+    return order.kind === 'drain' && isPrecondition(reply) ? EXIT_NO_QUORUM : EXIT_REFUSED;
   }
   const render = order.kind === 'drain' ? renderDraining : renderDone;
   out(isJson ? `${JSON.stringify(reply.node, undefined, 2)}\n` : render(reply.node));
@@ -127,8 +173,12 @@ async function carryOut(asked: Asked, ports: ClusterPorts): Promise<number> {
   return awaitRemoval(at, reply.node.node, ports);
 }
 
+function isPrecondition(reply: AdminReply): boolean {
+  return reply.kind === 'faulty' && reply.code === 'failed_precondition';
+}
+
 /** The node goes on leaving when nobody waits any more. */
-async function awaitRemoval(at: Address, node: NodeId, ports: ClusterPorts): Promise<number> {
+async function awaitRemoval(at: Address, node: NodeId, ports: Asking): Promise<number> {
   const { out, err } = ports;
   let said = -1;
   let kept = 0;
@@ -153,16 +203,16 @@ async function awaitRemoval(at: Address, node: NodeId, ports: ClusterPorts): Pro
 }
 
 /** The node that is asked may be the one that ends: who else is there is looked up before. */
-async function drainAndWait(asked: Asked, ports: ClusterPorts): Promise<number> {
+async function drainAndWait(asked: Put, ports: Asking): Promise<number> {
   const { at, order } = asked;
   const reply = await ports.ask(at, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
-  const places = reply.kind === 'described' ? placesBeside(at, reply.cluster) : [];
-  const code = await carryOut({ ...asked, waits: false }, ports);
+  const places = reply.kind === 'described' ? placesBeside(at, reply.cluster, ports.placeOf) : [];
+  const code = await putOrder({ ...asked, waits: false }, ports);
   return code === 0 && order.kind === 'drain' ? awaitEnd([at, ...places], order.node, ports) : code;
 }
 
 /** Asks the others whether the node is there; whoever runs it may have started it again in between. */
-async function awaitEnd(known: readonly Address[], node: NodeId, ports: ClusterPorts): Promise<number> {
+async function awaitEnd(known: readonly Address[], node: NodeId, ports: Asking): Promise<number> {
   const { out, err } = ports;
   for await (const { nodes } of looks(known, ports)) {
     const found = nodes.find((each) => each.node === node);
@@ -180,7 +230,7 @@ async function awaitEnd(known: readonly Address[], node: NodeId, ports: ClusterP
  */
 async function* looks(
   known: readonly Address[],
-  { ask, pause = sleep }: ClusterPorts,
+  { ask, placeOf, pause = sleep }: Asking,
 ): AsyncGenerator<ClusterDescription, void> {
   let places = known;
   for (let inVain = 0; inVain < ASKED_IN_VAIN_MAX; ) {
@@ -190,7 +240,7 @@ async function* looks(
     const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
     if (reply.kind === 'described') {
       inVain = 0;
-      places = [place, ...placesBeside(place, reply.cluster)];
+      places = [place, ...placesBeside(place, reply.cluster, placeOf)];
       yield reply.cluster;
     } else {
       inVain += 1;
@@ -199,9 +249,9 @@ async function* looks(
   }
 }
 
-function placesBeside(place: Address, { nodes }: ClusterDescription): readonly Address[] {
-  const there = nodes.filter(({ state, peer }) => state !== 'removed' && peer.port !== 0);
-  return there.map(({ peer }) => peer).filter((peer) => formatAddress(peer) !== formatAddress(place));
+function placesBeside(place: Address, { nodes }: ClusterDescription, placeOf: Asking['placeOf']): readonly Address[] {
+  const there = nodes.filter(({ state }) => state !== 'removed').map(placeOf);
+  return there.filter((each) => each !== undefined).filter((each) => formatAddress(each) !== formatAddress(place));
 }
 
 function reasonOf(
@@ -215,98 +265,5 @@ function reasonOf(
 }
 
 function unanswered(reason: string, at: Address): string {
-  return `no answer from ${formatAddress(at)} (${reason}); name the peer address of a running node by --at, and ask again`;
-}
-
-function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {
-  const options = {
-    'accept-revision': { type: 'string' },
-    at: { type: 'string' },
-    by: { type: 'string' },
-    from: { type: 'string' },
-    json: { type: 'boolean' },
-    wait: { type: 'boolean' },
-    ...PEER_TLS_OPTIONS,
-  } as const;
-  const malformed = optionFaults(args, options);
-  if (malformed.length > 0) return failure(malformed);
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-  const { at = DEFAULT_AT, json: isJson = false, wait: waits = false } = values;
-  const faults: string[] = [];
-  const order = readOrder(positionals, values, faults);
-  const address = parseAddress(at);
-  if (address === undefined) faults.push(`--at is ${JSON.stringify(at)}; it must be host:port`);
-  const tls = readPeerTlsOptions(values);
-  if (tls.kind === 'failure') return failure([...faults, tls.reason]);
-  if (order === undefined || address === undefined || faults.length > 0) return failure(faults);
-  return ok({ at: address, tls: tls.value, order, isJson, waits });
-}
-
-/** What belongs to some commands only. */
-interface OrderOptions {
-  readonly by?: string;
-  readonly from?: string;
-  readonly 'accept-revision'?: string;
-}
-
-function readOrder(
-  [command, text, ...more]: readonly string[],
-  { by, ...recovery }: OrderOptions,
-  faults: string[],
-): AdminRequest['order'] | undefined {
-  if (more.length > 0) faults.push(`${JSON.stringify(more.join(' '))} is one word too many`);
-  if (by !== undefined && command !== 'replace') faults.push('--by is only for replace');
-  if (command === 'recover') return readRecovery(text, recovery, faults);
-  if (recovery.from !== undefined) faults.push('--from is only for recover');
-  if (recovery['accept-revision'] !== undefined) faults.push('--accept-revision is only for recover');
-  if (command === 'status') {
-    if (text !== undefined) faults.push('status is asked for the whole cluster, not for a node');
-    return { kind: 'describe' };
-  }
-  if (command === 'finalize') {
-    if (text !== undefined) faults.push('finalize is asked for the whole cluster, not for a node');
-    return { kind: 'finalize' };
-  }
-  if (!isOfNode(command)) {
-    faults.push(`${JSON.stringify(command ?? '')} is no command; there are ${COMMANDS.join(', ')}`);
-    return undefined;
-  }
-  const node = readNode(text, `${command} is asked for a node`, faults);
-  if (command === 'drain') return node && { kind: command, node, isGranted: false };
-  if (command !== 'replace') return node && { kind: command, node };
-  const successor = by === undefined ? undefined : readNode(by, '--by', faults);
-  return node && { kind: command, node, by: successor };
-}
-
-const NODE_COMMANDS = ['decommission', 'replace', 'recommission', 'drain'] as const;
-const COMMANDS = ['status', ...NODE_COMMANDS, 'finalize', 'recover'] as const;
-
-function isOfNode(command: string | undefined): command is (typeof NODE_COMMANDS)[number] {
-  return NODE_COMMANDS.some((each) => each === command);
-}
-
-function readRecovery(
-  name: string | undefined,
-  { from, 'accept-revision': accepted }: Omit<OrderOptions, 'by'>,
-  faults: string[],
-): AdminRequest['order'] | undefined {
-  if (name === undefined) faults.push('recover is asked for a database; status shows their names');
-  const node = readNode(from, '--from', faults);
-  const acceptRevision = accepted === undefined ? undefined : readRevision(accepted, faults);
-  if (name === undefined || node === undefined) return undefined;
-  return { kind: 'recover', name, from: node, acceptRevision };
-}
-
-function readRevision(text: string, faults: string[]): number | undefined {
-  const revision = parseRevisionText(text);
-  if (typeof revision === 'number') return revision;
-  faults.push(`--accept-revision is ${JSON.stringify(text)}; it must be a revision${leadingZeroRule(text)}`);
-  return undefined;
-}
-
-function readNode(text: string | undefined, what: string, faults: string[]): NodeId | undefined {
-  const value = /^\d+$/.test(text ?? '') ? Number(text) : 0;
-  if (isNodeId(value)) return value;
-  faults.push(`${what}: ${JSON.stringify(text ?? '')} is not its number, which status shows`);
-  return undefined;
+  return `no answer from ${formatAddress(at)} (${reason}); name the peer address of a running node by --at, or its gRPC address by --address, and ask again`;
 }

@@ -21,6 +21,8 @@ export function renderCluster(cluster: ClusterDescription): string {
     node.catalogRole,
     String(node.copies),
     String(node.leads),
+    node.answers ? String(node.lag) : '-',
+    node.own?.release || '-',
     node.peer.port === 0 ? '-' : formatAddress(node.peer),
     node.grpc === '' ? '-' : node.grpc,
   ]);
@@ -30,7 +32,10 @@ export function renderCluster(cluster: ClusterDescription): string {
     `cluster ${clusterId}; ${leaderOf(cluster)}, says node ${cluster.node}`,
     ...levelLine(cluster),
     '',
-    ...table([['NODE', 'NAME', 'STATE', 'ZONE', 'ANSWERS', 'CATALOG', 'COPIES', 'LEADS', 'PEER', 'GRPC'], ...rows]),
+    ...table([
+      ['NODE', 'NAME', 'STATE', 'ZONE', 'ANSWERS', 'CATALOG', 'COPIES', 'LEADS', 'LAG', 'RELEASE', 'PEER', 'GRPC'],
+      ...rows,
+    ]),
     '',
     `${databases.length} databases, ${moving} moving, ${unled} without a leader that was heard`,
     ...(shown.length === 0 ? [] : ['', ...table([['DATABASE', 'ON', 'LEADER', 'LAG', 'STATE'], ...shown.map(rowOf)])]),
@@ -60,6 +65,14 @@ export function renderDone({ node, state }: RegisteredNode): string {
 
 export function renderDraining({ node }: RegisteredNode): string {
   return `node ${node} hands over what it leads, then it ends\n`;
+}
+
+/** Answers a dry run. */
+export function renderMovable({ node, isDraining, movableLeads }: ClusterDescription['nodes'][number]): string {
+  const left = `${movableLeads} leaderships`;
+  return isDraining
+    ? `node ${node} drains, with ${left} left\n`
+    : `node ${node} may drain; it would hand over ${left}\n`;
 }
 
 export function renderFinalized(level: number): string {

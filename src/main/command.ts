@@ -1,5 +1,6 @@
 /** What the command `cairn` was asked to do, and its exit code. */
 import type { AskAdmin } from '#cluster';
+import type { ClientFiles } from './cluster-arguments.ts';
 import { readInvocation } from './config.ts';
 import { renderHelp } from './config-reference.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
@@ -56,14 +57,20 @@ export async function runCommand(signals: StopSignals): Promise<void> {
 /** Asks a cluster that runs somewhere. */
 async function administrate(args: readonly string[]): Promise<void> {
   const { clusterCommand } = await import('./cluster-command.ts');
-  const { askAdmin } = await import('#transport/peer');
+  const { askAdmin, askAdminAsClient } = await import('#transport/peer');
+  const { readClientAccess } = await import('./client-access.ts');
   const { readPeerTls } = await import('./peer-tls.ts');
   const err = (text: string): unknown => process.stderr.write(text);
   const askSecurely = (files: PeerTlsFiles): AskAdmin => {
     const tls = readPeerTls(files);
     return (...question) => askAdmin(...question, tls);
   };
-  process.exitCode = await clusterCommand(args, { ask: askAdmin, askSecurely, out: say, err });
+  const askAsClient = (files: ClientFiles): AskAdmin => {
+    const access = readClientAccess(files);
+    return (address, request, timeoutMs) => askAdminAsClient(address, request, { timeoutMs, ...access });
+  };
+  const ports = { ask: askAdmin, askSecurely, askAsClient, out: say, err, environment: process.env };
+  process.exitCode = await clusterCommand(args, ports);
 }
 
 /** Asks the HTTP API of a node that runs somewhere. */

@@ -77,6 +77,8 @@ export interface GuestParts {
   /** Whether the disk has room for what can be made again. */
   readonly mayWrite: () => boolean;
   readonly maintenance: MaintenanceListeners;
+  /** Receives the digest of each component that the node can run from now on. */
+  readonly onComponent: (digest: string) => void;
 }
 
 interface Opened extends Components {
@@ -108,16 +110,18 @@ export class Guests implements AsyncDisposable {
   readonly #settings: GuestSettings;
   readonly #mayWrite: () => boolean;
   readonly #listeners: MaintenanceListeners;
+  readonly #onComponent: (digest: string) => void;
   #opening: Promise<Opened> | undefined;
   #opened: Opened | undefined;
   #pools: { views: Executors; changes: Executors; presenters: Executors } | undefined;
   #publisher: Publisher | undefined;
   #batches: BatchThread | undefined;
 
-  constructor({ settings, mayWrite, maintenance }: GuestParts) {
+  constructor({ settings, mayWrite, maintenance, onComponent }: GuestParts) {
     this.#settings = settings;
     this.#mayWrite = mayWrite;
     this.#listeners = maintenance;
+    this.#onComponent = onComponent;
   }
 
   /** What was opened stays; a folder that cannot be had is tried again by the next who asks. */
@@ -180,7 +184,7 @@ export class Guests implements AsyncDisposable {
     const views = new StateViews(pools.views, new FoldSnapshots(states), settings, batches);
     this.#opened = {
       folders: { artifacts, states },
-      artifacts: new ArtifactStore(artifacts, publisher, { limits, smoke: SMOKE }),
+      artifacts: new ArtifactStore(artifacts, publisher, { limits, smoke: SMOKE, onReady: this.#onComponent }),
       views,
       asked: new AskedBindings(states, ASKED_BINDINGS_MAX),
       maintenance: this.#maintenance(),

@@ -285,7 +285,8 @@ interface GuestsUnderneath {
 
 function guestsOf(settings: Config, { node, metrics, logger }: GuestsUnderneath): Guests {
   const mayWrite = (): boolean => node.health().disk === 'open';
-  const guests = new Guests({ settings, mayWrite, maintenance: maintenanceLog(logger) });
+  const onComponent = (digest: string): void => node.runs(digest);
+  const guests = new Guests({ settings, mayWrite, maintenance: maintenanceLog(logger), onComponent });
   showGuests(guests, metrics);
   return guests;
 }

@@ -30,6 +30,7 @@
  */
 export { EventFrames, type FrameOptions, type ListedName, type SlicePace, type StoredEvent } from '#query';
 export { type Actor, ANYBODY, type AuditRecord, auditService } from './access/audit.ts';
+export { aboutAct, actOf } from './access/cluster-acts.ts';
 export { guardService } from './access/guard.ts';
 export type {
   ApiKeysRequest,
@@ -42,6 +43,7 @@ export type {
   TokensRequest,
 } from './access/operations.ts';
 export { OPERATIONS, type Operation, PERMISSIONS } from './access/permissions.ts';
+export type { AdministerClusterRequest, DescribeClusterRequest } from './administer-cluster.ts';
 export { commandCode, commandError, undecidedError } from './commands/command-error.ts';
 export type {
   DecideCommandReply,
@@ -61,7 +63,6 @@ export type {
   RenderedState,
   StateViewBindings,
 } from './components/operations.ts';
-export type { DescribeClusterRequest } from './describe-cluster.ts';
 export { isBug, isFatal } from './fatal.ts';
 export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {

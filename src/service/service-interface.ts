@@ -1,6 +1,6 @@
 /** Every operation, one file each, as transports call it. Made by `createService`. */
 import type { GroupId, LeaderAddress, Revision } from '#base';
-import type { ClusterDescription } from '#cluster';
+import type { AdminReply, ClusterDescription } from '#cluster';
 import type { ApiKey } from '#model';
 import type {
   ApiKeysRequest,
@@ -12,6 +12,7 @@ import type {
   RotateApiKeyRequest,
   TokensRequest,
 } from './access/operations.ts';
+import type { AdministerClusterRequest, DescribeClusterRequest } from './administer-cluster.ts';
 import type {
   DecideCommandReply,
   DecideCommandRequest,
@@ -19,7 +20,6 @@ import type {
   ExecuteCommandRequest,
 } from './commands/operations.ts';
 import type { OpenedStateView, OpenStateViewRequest } from './components/operations.ts';
-import type { DescribeClusterRequest } from './describe-cluster.ts';
 import type { KeepViewsListeners } from './maintenance/keep-views.ts';
 import type {
   AwaitDatabaseRequest,
@@ -103,6 +103,8 @@ export interface Service {
   health(): HealthReply;
   /** @throws DatabaseError not_found: this node is alone; unavailable: nobody has answered. */
   describeCluster(request: DescribeClusterRequest): Promise<ClusterDescription>;
+  /** Every order of operators; a refusal is a reply. @throws DatabaseError not_found: this node is alone */
+  administerCluster(request: AdministerClusterRequest): Promise<AdminReply>;
   /**
    * Where writes of this database are decided; without one that is known, where databases are created. Transports put
    * it into the trailers of every write. Undefined: nowhere, as far as is known here.

@@ -4,6 +4,7 @@ import type { AskAdmin, Node } from '#cluster';
 import type { Metrics } from '#observability';
 import { findApiKey, issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './access/api-keys.ts';
 import { findToken, issueToken, listTokens, revokeToken } from './access/tokens.ts';
+import { administerCluster, describeCluster } from './administer-cluster.ts';
 import { awaitDatabase } from './await-database.ts';
 import { decideCommand } from './commands/decide-command.ts';
 import { executeCommand } from './commands/execute-command.ts';
@@ -14,7 +15,6 @@ import { createDatabase } from './create-database.ts';
 import { databaseAt } from './database-at.ts';
 import { databaseAtTimestamp } from './database-at-timestamp.ts';
 import { deleteDatabase } from './delete-database.ts';
-import { describeCluster } from './describe-cluster.ts';
 import { elsewhere } from './elsewhere.ts';
 import { fetchTransaction } from './fetch-transaction.ts';
 import { health } from './health.ts';
@@ -119,6 +119,7 @@ export function createService(parts: ServiceParts): Service {
     keepViews: (listeners) => keepViews(context, listeners),
     health: () => health(context),
     describeCluster: traced('describe_cluster', context, describeCluster),
+    administerCluster: traced('administer_cluster', context, administerCluster),
     leader: (databaseName) => leaderOf(parts.node, databaseName),
     elsewhere: (failure) => elsewhere(parts.node, failure),
     shown: (group) => parts.node.answered(group),

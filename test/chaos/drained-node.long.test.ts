@@ -1,6 +1,6 @@
-// Goal: an operator has a node of a cluster hand over and end by a command, and is refused where that would stop
-// something; nothing is lost, and no write fails for a client that repeats it. Method: three real processes on
-// loopback, and the command as he would type it.
+// Goal: an operator has a node of a cluster hand over, and end or stay, by a command, and is refused where that would
+// stop something; nothing is lost, and no write fails for a client that repeats it. Method: three real processes on
+// loopback, and the command as it is typed.
 import { expect, it } from 'vitest';
 import { clusterCommandAt, describedAt, holdersAt } from '../support/cluster-command.ts';
 import { startMember, writeAt } from '../support/cluster-member.ts';
@@ -42,7 +42,7 @@ it('a node hands over and ends when it is told to, unless the others could not g
   expect(first.process.log()).toContain('"by":"cairn cluster drain"');
   expect(first.process.log()).toContain('"event":"leads-handed-over"');
 
-  const refused = { code: 1, stderr: expect.stringContaining('without node 3 these stay: 2') };
+  const refused = { code: 3, stderr: expect.stringContaining('without node 3 these stay: 2') };
   await expect(clusterCommandAt(second.process.peer, 'drain', '3')).rejects.toMatchObject(refused);
   const gone = { code: 1, stderr: expect.stringContaining('node 1 does not answer') };
   await expect(clusterCommandAt(second.process.peer, 'drain', '1')).rejects.toMatchObject(gone);
@@ -66,4 +66,46 @@ it('a node hands over and ends when it is told to, unless the others could not g
   await expect.poll(() => drained().catch(() => ''), POLL).toContain('node 2 has ended\n');
   expect(await second.process.ended).toBe(0);
   expect(await writeAt(again, DATABASE, 'last', POLL)).toBe(count + 2);
+});
+
+it('a node is drained and stays: it hands over, is not ready, forwards writes, and takes leaderships again', {
+  timeout: 300_000,
+}, async () => {
+  const dir = testDir();
+  const first = await startMember(dir, 'node-1');
+  const seed = first.process.peer;
+  await first.client.send('createDatabase', { databaseName: DATABASE });
+  const second = await startMember(dir, 'node-2', seed);
+  await startMember(dir, 'node-3', seed);
+  await expect.poll(() => holdersAt(second.process.peer), POLL).toBe('1,2,3');
+  const nodeOf = async (at: string): Promise<unknown> => (await describedAt(at))?.nodes[0];
+  const drain = (...words: readonly string[]): Promise<string> =>
+    clusterCommandAt(first.process.peer, 'drain', '--stay', ...words);
+  await expect.poll(() => drain('--dry-run').catch(() => ''), POLL).toContain('node 1 may drain');
+
+  const draining = drain();
+  const ended = draining.then(() => 'ended' as const);
+  for (let isThere = true; isThere; ) {
+    await writeAt(second, DATABASE, crypto.randomUUID(), POLL);
+    isThere = (await Promise.race([ended, Promise.resolve('there' as const)])) === 'there';
+  }
+  expect(await draining).toBe('node 1 is drained: it has no leaderships, and is not ready\n');
+  const health = async (): Promise<unknown> => (await fetch(`${first.process.http}/health/detailed`)).json();
+  await expect.poll(health, POLL).toMatchObject({ status: 'degraded' });
+  await expect.poll(() => nodeOf(second.process.peer), POLL).toMatchObject({ isDraining: true, movableLeads: 0 });
+  await writeAt(first, DATABASE, 'through the drained node', POLL);
+  const refused = { code: 3, stderr: expect.stringContaining('without node 2 these stay: 3') };
+  await expect(clusterCommandAt(second.process.peer, 'drain', '2', '--stay')).rejects.toMatchObject(refused);
+
+  expect(await clusterCommandAt(second.process.peer, 'undrain', '1')).toBe('node 1 takes leaderships and clients\n');
+  await expect.poll(health, POLL).toMatchObject({ status: 'ok' });
+  await expect.poll(() => nodeOf(second.process.peer), POLL).toMatchObject({ isDraining: false });
+
+  // As a preStop hook does, and then the end of the container.
+  await expect.poll(() => drain().catch(() => ''), POLL).toContain('node 1 is drained');
+  first.process.kill('SIGTERM');
+  expect(await first.process.ended).toBe(0);
+  const events = first.process.log().matchAll(/"event":"(draining|undrained|leads-[a-z-]+|stopped)"/g);
+  const drained = ['draining', 'leads-handed-over'];
+  expect([...events].map(([, event]) => event)).toEqual([...drained, 'undrained', ...drained, ...drained, 'stopped']);
 });

@@ -3,6 +3,8 @@
 // whichever node decides them. Method: four real nodes in this process, three copies; the state folded once more by a
 // loop over the events as they are read over HTTP; and the example of a bank.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parseAddress } from '#base';
+import { askAdmin } from '#transport/peer';
 import { PublishStateChangeRequest, PublishStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';
@@ -75,6 +77,19 @@ describe('a State View', { timeout: SLOW_MS }, () => {
       expect([revision, found]).toEqual([revision, nodes.map(() => expected)]);
     }
   });
+});
+
+it('operators see which nodes have compiled a component: those that hold the database', {
+  timeout: SLOW_MS,
+}, async () => {
+  const { digest } = await hashingView({ hasBatch: true, hasQuery: false });
+  const at = parseAddress(nodeAt(0).peer);
+  const reply = at && (await askAdmin(at, { order: { kind: 'describe' }, isPassedOn: false }, DEADLINE.deadlineMs));
+  if (reply?.kind !== 'described') throw new Error('the cluster is described');
+  const { nodes: described, databases } = reply.cluster;
+  const compiled = described.filter(({ own }) => own?.components.includes(digest)).map(({ node }) => node);
+  const inOrder = (all: readonly number[] = []): readonly number[] => all.toSorted((one, other) => one - other);
+  expect(inOrder(compiled)).toEqual(inOrder(databases[0]?.nodes));
 });
 
 describe('a State Change', { timeout: SLOW_MS }, () => {

@@ -1,5 +1,7 @@
 // Goal: whoever administers a cluster sees its nodes, who leads what, and who is behind, in every rendering; nobody
 // else learns anything of it. Method: two real nodes of a cluster; one that is alone; one with authentication on.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { AS_FIRST, issueKey, startGuardedNode } from '../support/guarded-node.ts';
@@ -8,6 +10,7 @@ import { startHttpNode } from '../support/http-node.ts';
 import { readToonPage } from '../support/toon-pages.ts';
 import { startTwoNodes } from '../support/two-nodes.ts';
 
+const { version: RELEASE } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
 const PATH = '/health/detailed?cluster=true';
 
 describe('SPEC-HTTP-CLUSTER: two nodes', async () => {
@@ -27,7 +30,7 @@ describe('SPEC-HTTP-CLUSTER: two nodes', async () => {
         catalog_leader: expect.any(Number),
         nodes: [
           { node: 1, name: 'one', state: 'active', answers: true, http: expect.stringMatching(/^http:/) },
-          { node: 2, name: 'two', state: 'active', answers: true },
+          { node: 2, name: 'two', state: 'active', answers: true, lag: 0, release: RELEASE },
         ],
         database_count: 1,
         databases: [{ name: 'shop', leader: expect.any(Number), lag: 0, state: 'settled' }],

@@ -4,9 +4,11 @@
 // that there is none (or has it made, or is told of other faults), whoever may not is told that he may not.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { toNodeId } from '#base';
 import { WAYS } from '../../scripts/support/permissions-reference.ts';
 import { ROLES } from '../../src/model/access.ts';
 import { OPERATIONS, type Operation } from '../../src/service/access/permissions.ts';
+import { ADMIN_METHODS, writeAdminRequest } from '../../src/transport/admin-messages.ts';
 import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { outcomeOf, type StreamName, type UnaryName } from '../support/grpc-client.ts';
@@ -37,7 +39,7 @@ beforeAll(async () => {
 });
 
 /** What names no database is asked for with a grant on all of them. */
-const isOnAll = (operation: Operation): boolean => /(?:ApiKey|Token)s?$|^describeCluster$/.test(operation);
+const isOnAll = (operation: Operation): boolean => /(?:ApiKey|Token)s?$|Cluster$/.test(operation);
 
 function keyOf(role: RoleName, operation: Operation): string {
   return keys.get(isOnAll(operation) ? role : `${role}:absent-*`) ?? '';
@@ -129,7 +131,8 @@ describe('SPEC-AUTH-ROLES', () => {
       .map(({ method, path }) => `${method} ${path}`)
       .filter((route) => !OF_THE_NODE.has(route));
     expect(ways.flatMap(({ http }) => http).toSorted()).toEqual(routes.toSorted());
-    const calls = Object.values(EventStoreService).map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
+    const paths = [...Object.values(EventStoreService).map(({ path }) => path), ...Object.values(ADMIN_METHODS)];
+    const calls = paths.map((path) => path.slice(path.lastIndexOf('/') + 1));
     expect(ways.flatMap(({ grpc }) => grpc).toSorted()).toEqual(calls.toSorted());
   });
 
@@ -200,6 +203,11 @@ const FIELDS: Readonly<Record<string, Asked>> = {
 };
 
 async function call(name: string, databaseName: string, key: string): Promise<string> {
+  const admin = Object.values(ADMIN_METHODS).find((path) => path.endsWith(`/${name}`));
+  if (admin !== undefined) {
+    const order = admin === ADMIN_METHODS.recover ? RECOVERY : ORDER;
+    return outcomeOf(server.client.sendBytes(admin, order, { metadata: { 'x-api-key': key } }));
+  }
   const [method = '', definition] =
     Object.entries(EventStoreService).find(([, { path }]) => path.endsWith(`/${name}`)) ?? [];
   const empty = definition?.requestDeserialize(Buffer.alloc(0));
@@ -212,11 +220,19 @@ async function call(name: string, databaseName: string, key: string): Promise<st
   );
 }
 
+/** Node 9, for the methods that are about a node. */
+const ORDER = Buffer.from([8, 9]);
+const RECOVERY = writeAdminRequest({
+  order: { kind: 'recover', name: 'shop', from: toNodeId(9), acceptRevision: undefined },
+  isPassedOn: false,
+});
 const LACKING = /^PERMISSION_DENIED RightLacking$/;
 
 /** Of a call that may be made. */
 function codeOf(operation: Operation): RegExp {
   if (operation === CREATES || operation === 'listDatabases') return /^OK$/;
+  // There is no node 9, and no database to recover.
+  if (operation === 'administerCluster') return /^(?:OK|NOT_FOUND undefined)$/;
   return operation === 'publishComponent' ? /^INVALID_ARGUMENT / : /^NOT_FOUND DatabaseNotFound$/;
 }
 
@@ -227,7 +243,7 @@ describe.each(ROLE_NAMES)('SPEC-AUTH-ROLES over gRPC: %s', (role) => {
     const outcome = await call(name, ABSENT, keyOf(role, operation));
     expect(outcome).toMatch(may(role, operation) ? codeOf(operation) : LACKING);
     if (operation === CREATES) await api.send(`/api/v1/db/${ABSENT}`, { method: 'DELETE', headers: AS_FIRST });
-    if (operation === 'listDatabases') return;
+    if (operation === 'listDatabases' || isOnAll(operation)) return;
     expect(await call(name, THERE, keyOf(role, operation))).toMatch(LACKING);
   });
 });

@@ -126,6 +126,25 @@ export class TestClient implements AsyncDisposable {
     return (await this.call(name, request, options)).message;
   }
 
+  /** A call of any service, by its path. Rejects with a `GrpcFailure`. */
+  sendBytes(path: string, bytes: Buffer, { metadata, deadlineMs = DEADLINE_MS }: CallOptions = {}): Promise<Buffer> {
+    const asItIs = (each: Buffer): Buffer => each;
+    const options = { deadline: Date.now() + deadlineMs };
+    return new Promise((resolve, reject) => {
+      const ended = (error: ServiceError | null, reply?: Buffer): void =>
+        error === null ? resolve(reply ?? Buffer.alloc(0)) : reject(new GrpcFailure(error));
+      this.#client.makeUnaryRequest(
+        path,
+        asItIs,
+        asItIs,
+        bytes,
+        metadataOf({ metadata: metadata ?? {} }),
+        options,
+        ended,
+      );
+    });
+  }
+
   /** All messages of a stream that ends by itself. Rejects with a `GrpcFailure`. */
   async collect<Name extends StreamName>(
     name: Name,

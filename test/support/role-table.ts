@@ -50,6 +50,7 @@ export const ROLE_TABLE: Readonly<Record<Operation, Allowed>> = {
   rotateApiKey: ADMINISTERING,
   revokeApiKey: ADMINISTERING,
   describeCluster: ADMINISTERING,
+  administerCluster: ADMINISTERING,
   // Tokens give no more than their issuer has.
   issueToken: READING,
   listTokens: READING,

@@ -27,5 +27,5 @@ export function testGuests(dataDir: string, heard: HeardViews = { troubled: [], 
       void heard.troubled.push(`${view}: ${message}`),
     onMended: ({ view }: { readonly view: string }) => void heard.mended.push(view),
   };
-  return new Guests({ settings, mayWrite: () => true, maintenance });
+  return new Guests({ settings, mayWrite: () => true, maintenance, onComponent: () => undefined });
 }

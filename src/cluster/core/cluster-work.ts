@@ -24,7 +24,7 @@ import type { CatalogMachine } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { NodeOrder } from '../orders/decommission.ts';
 import { Departures } from '../orders/departures.ts';
-import { type ClusterDescription, describeHere } from '../orders/describe.ts';
+import { type ClusterDescription, describeHere, type OwnDescription } from '../orders/describe.ts';
 import { type NodeOrders, nodeOrders, type OrderAnswer } from '../orders/node-orders.ts';
 import type { Binding, NodeRegistration, RegisteredNode } from '../outcome.ts';
 import type { ClockItem, DepartureItem, FenceItem } from '../peer/forward.ts';
@@ -166,6 +166,16 @@ export class ClusterWork {
     this.#moves.driver.close();
   }
 
+  /** The node leads again what it is given. */
+  stay(): void {
+    this.#isOpen = true;
+    this.departures.stay();
+    this.#placements.open();
+    this.#moves.driver.open();
+    this.#balance.reviewAll();
+    for (const group of this.#ports.led()) this.#moves.driver.review(group);
+  }
+
   /** Nobody asks anything of the node any more. */
   close(): void {
     this.leave();
@@ -245,13 +255,15 @@ export class ClusterWork {
   }
 
   /** What this node knows of the cluster. */
-  describe(): Omit<ClusterDescription, 'clusterId' | 'diverged'> {
-    const { node, catalog, lifecycle, monotonicMs, clock } = this.#ports;
+  describe(own: Pick<OwnDescription, 'unapplied' | 'components'>): Omit<ClusterDescription, 'clusterId' | 'diverged'> {
+    const { node, catalog, lifecycle, monotonicMs, clock, release = '' } = this.#ports;
     return describeHere({
       node,
+      own: { release, ...own },
       catalog: catalog(),
       find: (id) => lifecycle.find(id),
       isLeaving: (each) => this.departures.isLeaving(each),
+      led: this.#ports.led(),
       clock: this.clocks.standing,
       wallMs: clock.nowMs(),
       nowMs: monotonicMs(),

@@ -30,10 +30,14 @@ import type { Commands, CoreLink, Report } from '../thread/link.ts';
 import type { ClusterWork } from './cluster-work.ts';
 import { CoreParts } from './core-parts.ts';
 import type { CorePorts } from './core-ports.ts';
-import { drainCore, leaveCore } from './drain.ts';
+import { type DrainNote, drainCore, leaveCore } from './drain.ts';
 import { type CoreStanding, countMembers, lagOf, recordedAheadOf } from './standing.ts';
 import { startUp } from './startup.ts';
 import { Turns } from './turns.ts';
+
+const ENDS = { stays: false };
+/** Digests of components that are described. */
+const COMPONENTS_MAX = 1_000;
 
 export class CoreRuntime implements CoreLink {
   readonly #ports: CorePorts;
@@ -43,7 +47,11 @@ export class CoreRuntime implements CoreLink {
   /** Pending while other nodes are not to send entries. */
   #room: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
+  readonly #components = new Set<string>();
   #onToldToStop: () => void = () => undefined;
+  #onDrain: (note: DrainNote) => void = () => undefined;
+  /** The drain that was begun last, unless it was taken back. */
+  #drain: { readonly stays: boolean } | undefined;
 
   /** Recovers, takes the lead of every group that was behind, and is then where the last process stopped. */
   static async open(ports: CorePorts, recovered: RecoveredLog): Promise<CoreRuntime> {
@@ -270,7 +278,10 @@ export class CoreRuntime implements CoreLink {
 
   /** What this node knows of the cluster, for operators. */
   describe(): Omit<ClusterDescription, 'clusterId'> {
-    return { ...this.#parts.cluster.describe(), diverged: this.#parts.describeDiverged() };
+    const { cluster, totals } = this.#parts;
+    const { committedIndex, appliedIndex } = totals.levels;
+    const own = { unapplied: committedIndex - appliedIndex, components: [...this.#components].toSorted() };
+    return { ...cluster.describe(own), diverged: this.#parts.describeDiverged() };
   }
 
   /** An operator asks something of a node, or of all. Never rejects; unanswered if the core fails. */
@@ -288,12 +299,55 @@ export class CoreRuntime implements CoreLink {
     this.#onToldToStop = listener;
   }
 
+  /** Calls the listener when a node that stays begins to drain, has handed over, or is in service again. */
+  onDrain(listener: (note: DrainNote) => void): void {
+    this.#onDrain = listener;
+  }
+
+  /** Hands over whatever this node leads, and leads nothing that others could until `undrain`. May be repeated. */
+  drainInPlace(): void {
+    if (this.#drain !== undefined) return;
+    const drain = { stays: true };
+    this.#drain = drain;
+    const { handOver } = this.#parts.leadership;
+    const work = async (): Promise<void> => {
+      const done = this.#handOver(Number.POSITIVE_INFINITY);
+      this.#onDrain({ phase: 'began', leads: handOver.count });
+      await done;
+      if (this.#drain === drain) this.#onDrain({ phase: 'handed-over', leads: handOver.count });
+    };
+    this.#turns.keep(work());
+  }
+
+  /** Ends a drain of a node that stays. False: this node is about to end. May be repeated. */
+  undrain(): boolean {
+    if (this.#drain?.stays !== true) return this.#drain === undefined;
+    this.#drain = undefined;
+    this.#turns.run(() => {
+      this.#parts.cluster.stay();
+      this.#parts.leadership.stay();
+    });
+    this.#onDrain({ phase: 'ended', leads: 0 });
+    return true;
+  }
+
   /** The others are to know from now on, and whoever runs this node is told. May be repeated. */
   tellToStop(): void {
+    this.#drain = ENDS;
     this.#turns.run(() => this.#parts.cluster.leave());
     const tell = this.#onToldToStop;
     this.#onToldToStop = () => undefined;
     tell();
+  }
+
+  /** The latest are described; a node that has used more has no use for a list of them. */
+  runs(digest: string): void {
+    this.#components.delete(digest);
+    this.#components.add(digest);
+    for (const oldest of this.#components) {
+      if (this.#components.size <= COMPONENTS_MAX) break;
+      this.#components.delete(oldest);
+    }
   }
 
   reportDisk(level: DiskLevel): void {
@@ -302,7 +356,8 @@ export class CoreRuntime implements CoreLink {
 
   /** Hands over whatever this node leads, and goes on serving; resolves after so long at the latest. */
   async leave(withinMs: number): Promise<void> {
-    await leaveCore({ ...this.#ports, parts: this.#parts, turns: this.#turns }, withinMs);
+    this.#drain = ENDS;
+    await this.#handOver(withinMs);
   }
 
   /**
@@ -310,6 +365,7 @@ export class CoreRuntime implements CoreLink {
    * durable. Log and store stay open, and nothing is written to them afterwards.
    */
   async drain(): Promise<void> {
+    this.#drain = ENDS;
     await drainCore({
       ...this.#ports,
       parts: this.#parts,
@@ -317,6 +373,10 @@ export class CoreRuntime implements CoreLink {
       checkpoint: () => this.#checkpoint(),
       clearing: () => this.#clearing,
     });
+  }
+
+  #handOver(withinMs: number): Promise<void> {
+    return leaveCore({ ...this.#ports, parts: this.#parts, turns: this.#turns }, withinMs);
   }
 
   async #recover(recovered: RecoveredLog): Promise<void> {

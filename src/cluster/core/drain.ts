@@ -3,6 +3,13 @@ import type { CoreParts } from './core-parts.ts';
 import type { CorePorts } from './core-ports.ts';
 import type { Turns } from './turns.ts';
 
+/** What becomes of a drain of a node that stays. */
+export interface DrainNote {
+  readonly phase: 'began' | 'handed-over' | 'ended';
+  /** Leaderships that others could have, and do not have yet. */
+  readonly leads: number;
+}
+
 export interface DrainPorts extends Pick<CorePorts, 'monotonicMs' | 'limits'> {
   readonly parts: CoreParts;
   readonly turns: Turns;

@@ -10,7 +10,7 @@ const LEVEL_NUMBERS: Readonly<Record<DiskLevel, number>> = { open: 0, 'refusing-
 
 export interface DiskWatchPorts {
   readonly guard: DiskGuard;
-  readonly link: CoreLink;
+  readonly link: Pick<CoreLink, 'reportDisk'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }

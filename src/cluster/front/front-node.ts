@@ -63,6 +63,7 @@ import {
 import type { CoreLink, HistoryNote, ReadRequest, Report, Settlement, SpanFact, Token } from '../thread/link.ts';
 import { pastSpan, traceOf } from './core-spans.ts';
 import { DivergedReplicas } from './diverged-replicas.ts';
+import { leadsWithOthers } from './leads-with-others.ts';
 import type { FrontObserver } from './observer.ts';
 import { Revisions } from './revisions.ts';
 import {
@@ -85,6 +86,8 @@ export interface FrontPorts {
   readonly disk: () => DiskLevel;
   /** Whether this node dates nothing (C41); by default its clock is believed. */
   readonly isClockFar?: () => boolean;
+  /** Whether this node drains and is to stay; by default it does not. */
+  readonly isDraining?: () => boolean;
   readonly storedRevision: (group: GroupId) => Revision;
   /** Why nothing is written to a database that takes too much room. */
   readonly overQuota?: (group: GroupId, name: string | undefined) => DatabaseError | undefined;
@@ -290,11 +293,17 @@ export class FrontNode implements Node {
     return () => undefined;
   }
 
+  runs(digest: string): void {
+    if (this.#draining === undefined) this.#ports.link.runs(digest);
+  }
+
   health(): NodeHealth {
     // Who asks how this node is uses it: a node that nobody else uses finds out, too.
     this.currentCatalog()?.catch(() => undefined);
+    const isDraining = (this.#leaving ?? this.#draining) !== undefined || this.#ports.isDraining?.() === true;
     return {
-      accepting: (this.#leaving ?? this.#draining ?? this.#ports.refusal?.()) === undefined,
+      accepting: !isDraining && this.#ports.refusal?.() === undefined,
+      isDraining,
       disk: this.#ports.disk(),
       knowsCatalog: !this.#lease.isLost && this.#diverged.ofCatalog === undefined,
       isClockFar: this.#ports.isClockFar?.() ?? false,
@@ -305,12 +314,7 @@ export class FrontNode implements Node {
   }
 
   get unfinished(): Unfinished {
-    const { node } = this.identity;
-    const nodes = this.#catalog.nodes().filter(({ state }) => state !== 'removed');
-    let leads = this.#leaders.get(CATALOG_GROUP) === node && nodes.length > 1 ? 1 : 0;
-    for (const { group, replicas } of this.#catalog.list()) {
-      if (replicas.length > 1 && this.#leaders.get(group) === node) leads += 1;
-    }
+    const leads = leadsWithOthers(this.identity.node, this.#catalog, this.#leaders);
     return { leads, requests: this.#pending.size };
   }
 

@@ -32,6 +32,7 @@ import { ClockWatch } from './clock-watch.ts';
 import { type DatabaseQuota, DatabaseQuotas } from './database-quotas.ts';
 import { watchDisk } from './disk-watch.ts';
 import { historyLog } from './diverged-replicas.ts';
+import { DrainWatch } from './drain-watch.ts';
 import { FrontNode } from './front-node.ts';
 import { Joining, type JoinOptions } from './joining.ts';
 import { observeFront, observeMeasures } from './observer.ts';
@@ -92,9 +93,9 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const { dataDirectory, logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory }, 'core', failure);
   const peers = new PeerMetrics(metrics, logger);
-  const clock = new ClockWatch(logger);
+  const [clock, drains] = [new ClockWatch(logger), new DrainWatch(logger, () => performance.now())];
   const others = new OtherClusters(logger);
-  const told = { ...others.listeners, ...ordersHeardBy(options) };
+  const told = { ...others.listeners, ...ordersHeardBy(options), onDrain: drains.note.bind(drains) };
   const listeners = { onFatal, ...told, ...measuresShownBy(metrics, peers, clock) };
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
@@ -136,6 +137,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     ...(peerPort !== undefined && joining.reachable(identity.storeId, peerPort)),
     disk: () => guard.level,
     isClockFar: () => clock.isFar,
+    isDraining: () => drains.isDraining,
     refusal: () => others.refusal,
     storedRevision: (group) => storedRevision(store, group),
     overQuota: quotas.refusalOf,

@@ -10,7 +10,7 @@
  * Each hand-over has writes of its group wait for an election. There may be thousands of groups, and elections of all
  * of them at a time would take as long as the slowest: so the others lead on, and take writes, until it is their turn.
  *
- *   C33  A node that is to end has at most `handOversMax` hand-overs under way. An heir that does not take a lead within
+ *   C33  A node that is to end, or to lead nothing, has at most `handOversMax` hand-overs under way. An heir that does not take a lead within
  *        `heirWaitMs`, or thrice that if it is there and campaigns, makes way for the next one; when none has, the group
  *        rests for an election window and is led here.
  */
@@ -55,7 +55,7 @@ export class HandOver {
   #isBegun = false;
   /** Whether there is another place, or another group, since the last look. */
   #isDue = false;
-  /** When a lead was taken last, or the first was to be. */
+  /** When a lead was taken last, or the first of those that are to be came to be so. */
   #movedMs = 0;
   /** Since when all others who could lead what waits are about to end; undefined: there is somebody. */
   #stuckSinceMs: number | undefined;
@@ -87,6 +87,14 @@ export class HandOver {
     const ordered = [...led].toSorted((one, other) => rankOf(one) - rankOf(other));
     for (const group of ordered) this.#add(group);
     this.#drive();
+  }
+
+  /** This node stays: it keeps what it leads. Transfers that are under way go on. */
+  end(): void {
+    this.#isBegun = false;
+    this.#isDue = false;
+    this.#stuckSinceMs = undefined;
+    for (const forgotten of [this.#waiting, this.#moving, this.#given, this.#heardMs]) forgotten.clear();
   }
 
   /** Takes note of what has happened in a step. */
@@ -142,6 +150,7 @@ export class HandOver {
 
   #add(group: Group): void {
     if (!hasOthers(group)) return;
+    if (this.#waiting.size + this.#moving.size === 0) this.#movedMs = this.#ports.monotonicMs();
     this.#waiting.set(group, 0);
     this.#isDue = true;
   }
@@ -223,7 +232,7 @@ export class HandOver {
 }
 
 /** Whether this node leads the group, and others vote in it. */
-function hasOthers({ timeless, self, leads }: Group): boolean {
+export function hasOthers({ timeless, self, leads }: Group): boolean {
   return leads && members(timeless.membership.voters).some((voter) => voter !== self);
 }
 

@@ -82,6 +82,11 @@ export class Leadership {
     this.handOver.begin(this.#leading);
   }
 
+  /** Keeps what this node leads, from here on. */
+  stay(): void {
+    this.handOver.end();
+  }
+
   /** Somebody begins to wait for other nodes, or for a leader of the group. */
   waits(group: Group): void {
     this.#waiting.add(group);

@@ -43,6 +43,11 @@ export class Departures {
     this.tick(this.#ports.monotonicMs());
   }
 
+  /** This node stays after all; the others forget what it said. */
+  stay(): void {
+    this.#isLeaving = false;
+  }
+
   /** Another node says that it is so. */
   heard(node: NodeId, { kind }: DepartureItem): void {
     this.#untilMs[kind].set(node, this.#ports.monotonicMs() + this.#ports.limits.leavingMs);

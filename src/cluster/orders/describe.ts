@@ -14,6 +14,7 @@ import {
 } from '#base';
 import { everybody, isVoter, lastId, type Standing, standingOf } from '#raft';
 import type { Group } from '../group/group.ts';
+import { hasOthers } from '../group/hand-over.ts';
 import type { ClockStanding } from '../group/peer-clocks.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
@@ -24,15 +25,33 @@ export type CatalogRole = 'voter' | 'learner' | 'none';
 export interface DescribedNode extends RegisteredNode {
   /** Whether it was heard just now. */
   readonly answers: boolean;
-  /** Whether it hands its leads over, and is about to end. */
+  /** Whether it hands its leaderships over, to end or to stay without any. */
   readonly isDraining: boolean;
+  /** Leaderships that another voter could have, that of the catalog among them, by its own word; 0 of other nodes. */
+  readonly movableLeads: number;
   /** Databases of which it holds a copy, or is to hold one. */
   readonly copies: number;
   /** Databases that it leads. */
   readonly leads: number;
   readonly catalogRole: CatalogRole;
+  /** Entries that its replica which lacks the most has not acknowledged, as the leaders of the databases see it. */
+  readonly lag: number;
   /** How far its clock is before those of its peers, by its own word; absent: not at all, or it was not heard. */
   readonly clockAheadMs?: number;
+  /** By its own word; absent: it was not heard. */
+  readonly own?: OwnDescription;
+}
+
+/** What a node says of itself alone. */
+export interface OwnDescription {
+  /** That its process runs; empty: unknown. */
+  readonly release: string;
+  /** The entry of the catalog's log that it has applied. */
+  readonly catalogIndex: LogIndex;
+  /** Committed entries of its replicas that it has not applied. */
+  readonly unapplied: number;
+  /** Digests of the components that its process has compiled, or loaded as they were compiled before. */
+  readonly components: readonly string[];
 }
 
 /** A member of a group as its leader sees it. */
@@ -99,11 +118,14 @@ export interface ClusterDescription {
 }
 
 export interface DescriptionParts {
+  readonly own: Omit<OwnDescription, 'catalogIndex'>;
   readonly node: NodeId;
   readonly catalog: CatalogMachine;
   readonly find: (id: GroupId) => Group | undefined;
   /** Whether a node, this one too, says that it drains. */
   readonly isLeaving: (node: NodeId) => boolean;
+  /** Groups that this node leads. */
+  readonly led: Iterable<Group>;
   readonly clock: Pick<ClockStanding, 'aheadMs'>;
   /** By the wall clock, and by the monotonic one. */
   readonly wallMs: number;
@@ -116,7 +138,9 @@ export function describeHere({
   catalog,
   find,
   isLeaving,
+  led,
   clock,
+  own,
   wallMs,
   nowMs,
 }: DescriptionParts): Omit<ClusterDescription, 'clusterId' | 'diverged'> {
@@ -131,9 +155,12 @@ export function describeHere({
     ...each,
     answers: each.node === self,
     isDraining: isLeaving(each.node),
+    movableLeads: each.node === self ? [...led].filter(hasOthers).length : 0,
     copies: copies.get(each.node) ?? 0,
     leads: each.node === self ? databases.filter(({ leader }) => leader === self).length : 0,
+    lag: 0,
     catalogRole: roleOf(each.node, group),
+    ...(each.node === self && { own: { ...own, catalogIndex: catalog.applied.index } }),
     ...(each.node === self && Math.round(clock.aheadMs) !== 0 && { clockAheadMs: Math.round(clock.aheadMs) }),
   }));
   const leader = group?.leader;
@@ -167,12 +194,17 @@ export function together(own: ClusterDescription, others: readonly ClusterDescri
     };
     return { ...database, leader, members, ...(recordedAheadMs !== undefined && { recordedAheadMs }) };
   });
+  const lags = new Map<NodeId, number>();
+  for (const { node, lag } of databases.flatMap(({ members }) => members)) {
+    lags.set(node, Math.max(lag, lags.get(node) ?? 0));
+  }
   const nodes = known.nodes.map((node) => ({
     ...node,
+    lag: lags.get(node.node) ?? 0,
     answers: byNode.has(node.node),
     isDraining: isDraining(byNode.get(node.node) ?? known, node.node),
     leads: databases.filter(({ leader }) => leader === node.node).length,
-    ...clockOf(byNode.get(node.node), node.node),
+    ...ownWord(byNode.get(node.node), node.node),
   }));
   const catalogLeader = known.isConfirmed ? known.node : own.catalogLeader;
   const diverged = all.flatMap((each) => each.diverged);
@@ -188,10 +220,13 @@ function isDraining({ nodes }: ClusterDescription, number: NodeId): boolean {
   return nodes.some((each) => each.node === number && each.isDraining);
 }
 
-/** A node says so of itself alone. */
-function clockOf(said: ClusterDescription | undefined, number: NodeId): Pick<DescribedNode, 'clockAheadMs'> {
-  const clockAheadMs = said?.nodes.find(({ node }) => node === number)?.clockAheadMs;
-  return clockAheadMs === undefined ? {} : { clockAheadMs };
+/** What a node says of itself alone. */
+function ownWord(
+  said: ClusterDescription | undefined,
+  number: NodeId,
+): Pick<DescribedNode, 'clockAheadMs' | 'movableLeads' | 'own'> {
+  const { clockAheadMs, movableLeads = 0, own } = said?.nodes.find(({ node }) => node === number) ?? {};
+  return { movableLeads, ...(clockAheadMs !== undefined && { clockAheadMs }), ...(own !== undefined && { own }) };
 }
 
 /** Nobody else can lead a database that one node holds, whether its group is open or not. */

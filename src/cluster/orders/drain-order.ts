@@ -1,7 +1,8 @@
 /**
- * Whether a node may end for a while, by what an operator would see of the cluster: a pure function of its description.
+ * Whether a node may drain, by what an operator would see of the cluster: a pure function of its description. One that
+ * is to stay is judged as one that ends, for it is drained to be ended by somebody else.
  *
- *   C36  A node is told to end only while a node that leads the catalog was heard, and the catalog and every database
+ *   C36  A node is told to drain only while a node that leads the catalog was heard, and the catalog and every database
  *        that it votes in have a majority without it: voters that answer, are not silent to their leader, and do not
  *        drain themselves.
  */
@@ -12,8 +13,18 @@ import type { ClusterDescription, DescribedDatabase } from './describe.ts';
 export interface DrainOrder {
   readonly kind: 'drain';
   readonly node: NodeId;
-  /** Whoever leads the catalog has looked, and asks the node itself. */
+  /** The leader of the catalog has checked the order, and sends it to the node itself. */
   readonly isGranted: boolean;
+  /** The node does not end: it runs without leaderships until it is told otherwise, or starts again. */
+  readonly stays: boolean;
+  /** Nothing happens: only whether the node may drain is answered. */
+  readonly isDryRun: boolean;
+}
+
+/** Ends the drain of a node that stays. */
+export interface UndrainOrder {
+  readonly kind: 'undrain';
+  readonly node: NodeId;
 }
 
 /** Nobody can say now; it may be asked again. */

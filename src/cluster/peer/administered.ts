@@ -1,6 +1,6 @@
 /**
- * What was ordered at the port of peers, and what came of it, for whoever keeps a record of it. Descriptions change
- * nothing, and are none.
+ * What was ordered at the port of peers, and what came of it, for whoever keeps a record of it. Descriptions and dry
+ * runs change nothing, and are none.
  */
 import { formatAddress, unreachable } from '#base';
 import type { AdminReply, AdminRequest } from './administration.ts';
@@ -35,6 +35,12 @@ export interface Administered {
   readonly refusal?: { readonly code: 'not_found' | 'failed_precondition' | 'unavailable'; readonly reason: string };
 }
 
+/** Undefined: the order changes nothing. */
+export function actIn(order: AdminRequest['order']): Exclude<Administered['order'], AskedJoin> | undefined {
+  if (order.kind === 'describe' || order.kind === 'copy') return undefined;
+  return order.kind === 'drain' && order.isDryRun ? undefined : order;
+}
+
 /** Has each order noted when its outcome is known. */
 export function noting(
   administer: (request: AdminRequest) => Promise<AdminReply>,
@@ -42,8 +48,9 @@ export function noting(
 ): Administer {
   return async (request, asker) => {
     const reply = await administer(request);
-    const { order, isPassedOn } = request;
-    if (order.kind === 'describe' || order.kind === 'copy') return reply;
+    const { isPassedOn } = request;
+    const order = actIn(request.order);
+    if (order === undefined) return reply;
     const refusal = refusalIn(reply);
     note({ order, asker, isPassedOn, ...(refusal !== undefined && { refusal }) });
     return reply;
@@ -68,10 +75,11 @@ export function notingJoins(
   };
 }
 
-function refusalIn(reply: AdminReply): Administered['refusal'] {
+/** Why an order was not carried out; undefined: it was. */
+export function refusalIn(reply: AdminReply): Administered['refusal'] {
   switch (reply.kind) {
     case 'faulty':
-      return { code: reply.code, reason: reply.reason };
+      return { code: reply.code === 'refused' ? 'unavailable' : reply.code, reason: reply.reason };
     case 'later':
       return { code: 'unavailable', reason: reply.reason };
     case 'done':

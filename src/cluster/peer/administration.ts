@@ -5,11 +5,12 @@
 import type { Address, NodeId } from '#base';
 import type { FinalizeAnswer, FinalizeOrder } from '../catalog/levels.ts';
 import type { NodeOrder } from '../orders/decommission.ts';
-import { type ClusterDescription, together } from '../orders/describe.ts';
-import { type DrainOrder, faultInDraining } from '../orders/drain-order.ts';
+import { type ClusterDescription, type DescribedNode, together } from '../orders/describe.ts';
+import { type DrainOrder, faultInDraining, type UndrainOrder } from '../orders/drain-order.ts';
 import type { OrderAnswer } from '../orders/node-orders.ts';
 import type { DatabaseRecoveries, RecoveryAnswer } from '../rescue/database-recoveries.ts';
 import type { HeldCopy, RecoveryOrder } from '../rescue/recover-order.ts';
+import type { DialledAddress } from './join.ts';
 
 export interface AdminRequest {
   readonly order:
@@ -17,6 +18,7 @@ export interface AdminRequest {
     | FinalizeOrder
     | RecoveryOrder
     | DrainOrder
+    | UndrainOrder
     | { readonly kind: 'describe' }
     /** What the node that is asked holds of a database. */
     | { readonly kind: 'copy'; readonly name: string };
@@ -26,6 +28,10 @@ export interface AdminRequest {
 
 export type AdminReply =
   | Exclude<OrderAnswer | FinalizeAnswer | RecoveryAnswer, { readonly kind: 'elsewhere' }>
+  /** That node does not let this one ask. */
+  | { readonly kind: 'faulty'; readonly code: 'refused'; readonly reason: string }
+  /** Of a drain: the node as it is now. */
+  | { readonly kind: 'done'; readonly node: DescribedNode }
   | { readonly kind: 'described'; readonly cluster: ClusterDescription }
   | {
       readonly kind: 'copy';
@@ -35,7 +41,7 @@ export type AdminReply =
     };
 
 /** Asks one node. Whoever cannot be reached, or does not answer in time, is `later`. */
-export type AskAdmin = (address: Address, request: AdminRequest, timeoutMs: number) => Promise<AdminReply>;
+export type AskAdmin = (address: DialledAddress, request: AdminRequest, timeoutMs: number) => Promise<AdminReply>;
 
 export interface AdministrationPorts {
   /** The core of this node; undefined while it starts. */
@@ -50,6 +56,10 @@ export interface AdministeredCore {
   describe(): Omit<ClusterDescription, 'clusterId'>;
   /** Has the node end, when it has handed its leads over. */
   tellToStop(): void;
+  /** Has the node hand its leads over, and stay without any. */
+  drainInPlace(): void;
+  /** Ends that. False: the node is about to end. */
+  undrain(): boolean;
 }
 
 /** Longer than the leader of the catalog takes to say that it has no quorum. */
@@ -77,7 +87,8 @@ export function administration({ core, ask }: AdministrationPorts, clusterId: st
       const { node } = administered.describe();
       return { kind: 'copy', clusterId, node, copy: administered.recoveries.copyOf(order.name) };
     }
-    if (order.kind === 'drain') return order.isGranted ? stop(administered, order.node) : drain(order, isPassedOn);
+    if (order.kind === 'undrain') return undrainNode(administered, order, { ask, isPassedOn });
+    if (order.kind === 'drain') return order.isGranted ? drainHere(administered, order) : drain(order, isPassedOn);
     const answer =
       order.kind === 'recover'
         ? await recover(administered, order, { ask, clusterId })
@@ -129,19 +140,54 @@ async function drainNode(
   }
   const fault = faultInDraining(order.node, cluster);
   if (fault !== undefined) return fault;
-  if (order.node === self) return stop(administered, self);
+  const node = cluster.nodes.find((each) => each.node === order.node);
+  if (order.isDryRun && node !== undefined) return { kind: 'done', node };
+  if (order.node === self) return drainHere(administered, order);
   const address = addressOf(order.node);
   if (address === undefined) return { kind: 'later', reason: `node ${order.node} is gone` };
   return ask(address, { order: { ...order, isGranted: true }, isPassedOn: true }, DESCRIBE_TIMEOUT_MS);
 }
 
-function stop(administered: AdministeredCore, number: NodeId): AdminReply {
-  const { node, nodes } = administered.describe();
-  const own = nodes.find((each) => each.node === node);
-  if (node !== number || own === undefined)
-    return { kind: 'later', reason: `node ${node} is there, not node ${number}` };
-  administered.tellToStop();
-  return { kind: 'done', node: own };
+function drainHere(administered: AdministeredCore, { node, stays }: DrainOrder): AdminReply {
+  return ownIf(administered, node, () => {
+    if (stays) administered.drainInPlace();
+    else administered.tellToStop();
+    return undefined;
+  });
+}
+
+/** Nobody needs to look: it takes nothing from the others. */
+async function undrainNode(
+  administered: AdministeredCore,
+  order: UndrainOrder,
+  { ask, isPassedOn }: { readonly ask: AskAdmin; readonly isPassedOn: boolean },
+): Promise<AdminReply> {
+  const { node: self, nodes } = administered.describe();
+  const { node } = order;
+  if (node === self || isPassedOn) {
+    return ownIf(administered, node, () =>
+      administered.undrain() ? undefined : failed(`node ${node} is about to end; start it again`),
+    );
+  }
+  const found = nodes.find((each) => each.node === node);
+  if (found === undefined) return { kind: 'faulty', code: 'not_found', reason: `there is no node ${node}` };
+  if (found.state === 'removed') return failed(`node ${node} was removed, for good`);
+  return ask(found.peer, { order, isPassedOn: true }, DESCRIBE_TIMEOUT_MS);
+}
+
+/** Carries an order out that is for this node, and returns the node as it is then, or the fault. */
+function ownIf(administered: AdministeredCore, number: NodeId, carryOut: () => AdminReply | undefined): AdminReply {
+  const { node } = administered.describe();
+  const elsewhere: AdminReply = { kind: 'later', reason: `node ${node} is there, not node ${number}` };
+  if (node !== number) return elsewhere;
+  const fault = carryOut();
+  if (fault !== undefined) return fault;
+  const own = administered.describe().nodes.find((each) => each.node === node);
+  return own === undefined ? elsewhere : { kind: 'done', node: own };
+}
+
+function failed(reason: string): AdminReply {
+  return { kind: 'faulty', code: 'failed_precondition', reason };
 }
 
 /** Whoever was heard may know of nodes that this one has never met: they are asked, too. */

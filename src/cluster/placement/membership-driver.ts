@@ -90,6 +90,11 @@ export class MembershipDriver {
     this.#journeys.clear();
   }
 
+  /** The caller reviews the groups that this node leads. */
+  open(): void {
+    this.#isOpen = true;
+  }
+
   /**
    * The answer to a step of this driver. Only that what it asks for makes sense is certain; the rest is tried again.
    */

@@ -67,6 +67,10 @@ export class PlacementDriver {
     this.#isOpen = false;
   }
 
+  open(): void {
+    this.#isOpen = true;
+  }
+
   drive(nowMs: number): void {
     const group = this.#group;
     if (group === undefined || nowMs < this.#lookMs) return;

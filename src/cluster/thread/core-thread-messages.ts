@@ -5,6 +5,7 @@
 import { type Address, DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import type { DiskLevel, LevelStoreOptions } from '#storage';
 import type { CatalogState } from '../catalog/catalog-mirror.ts';
+import type { DrainNote } from '../core/drain.ts';
 import type { StandingMessage } from '../core/standing.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { NodeIdentity } from '../node.ts';
@@ -74,6 +75,7 @@ export type Preparation = BindOrder | JoinOrder;
 export type ToCore =
   | CommandMessage
   | { readonly kind: 'disk'; readonly level: DiskLevel }
+  | { readonly kind: 'runs'; readonly digest: string }
   /** Where this node is, for the catalog. */
   | { readonly kind: 'announce'; readonly registration: NodeRegistration }
   /** Hands over what the node leads, for so long at most. */
@@ -98,6 +100,7 @@ export type FromCore =
   | { readonly kind: 'administered'; readonly administered: Administered }
   /** An operator wants the node to end. */
   | { readonly kind: 'told-to-stop' }
+  | { readonly kind: 'drain'; readonly note: DrainNote }
   /** The answer to `leave`. */
   | { readonly kind: 'left' }
   | { readonly kind: 'drained' }

@@ -5,6 +5,7 @@ import { type MessagePort, Worker } from 'node:worker_threads';
 import { assert, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
 import type { CatalogState } from '../catalog/catalog-mirror.ts';
+import type { DrainNote } from '../core/drain.ts';
 import type { StandingMessage } from '../core/standing.ts';
 import type { Measures } from '../front/observer.ts';
 import type { NodeRegistration } from '../outcome.ts';
@@ -30,6 +31,7 @@ export interface CoreThreadListeners {
   readonly onFatal: (failure: Error) => void;
   /** An operator has told the node to end; called once. */
   readonly onToldToStop: () => void;
+  readonly onDrain: (note: DrainNote) => void;
   readonly onAdministered: (administered: Administered) => void;
   /** Nodes that this one should be among belong to another cluster; called once for each sign of it. */
   readonly onOtherCluster: (other: OtherCluster) => void;
@@ -153,6 +155,10 @@ export class CoreThread implements CoreLink {
     this.#post({ kind: 'disk', level });
   }
 
+  runs(digest: string): void {
+    this.#post({ kind: 'runs', digest });
+  }
+
   async leave(withinMs: number): Promise<void> {
     assert(this.#left === undefined, 'A core leaves once');
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -198,6 +204,9 @@ export class CoreThread implements CoreLink {
         break;
       case 'told-to-stop':
         this.#listeners.onToldToStop();
+        break;
+      case 'drain':
+        this.#listeners.onDrain(message.note);
         break;
       case 'left':
         this.#left?.();

@@ -115,8 +115,7 @@ async function start(
 ): Promise<void> {
   const { identity, limits, walSegmentBytes } = order;
   const store = await openLevelStore(order.storeDirectory, order.store);
-  const { log } = parts;
-  const recovered = await log.open(order.logDirectory, {
+  const recovered = await parts.log.open(order.logDirectory, {
     identity: walIdentity(identity),
     segmentBytes: walSegmentBytes,
   });
@@ -130,7 +129,7 @@ async function start(
     wanted: () => undefined,
     kv: store,
     syncStore: () => store.checkpointFiles(),
-    log,
+    log: parts.log,
     peers: reach?.mail ?? noPeers,
     machines: databaseMachines,
     limits,
@@ -141,6 +140,7 @@ async function start(
     snapshotObserver: reach?.observer ?? unobservedSnapshots,
     later: setImmediate,
     isTraced: order.isTraced,
+    release: order.links?.release,
   };
   const core = await CoreRuntime.open(ports, recovered);
   showEnds(core, port);
@@ -156,6 +156,7 @@ async function start(
     teller.takes();
     if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
     else if (message.kind === 'disk') core.reportDisk(message.level);
+    else if (message.kind === 'runs') core.runs(message.digest);
     else if (message.kind === 'announce') keep(announce(reach, message.registration));
     else keep(message.kind === 'leave' ? leave(port, core, message.withinMs) : drain());
   });
@@ -171,17 +172,18 @@ async function start(
     clearInterval(ticking);
     teller.close();
     await reach?.close();
-    await log.close();
+    await parts.log.close();
     await store.close();
     post(port, { kind: 'drained' });
     port.close();
   }
 }
 
-/** Why the process is to end: at once, or when it has drained. */
+/** Why the process is to end, at once or when it has drained; and drains that do not end it. */
 function showEnds(core: CoreRuntime, port: MessagePort): void {
   core.onFailure((failure) => fail(port, failure));
   core.onToldToStop(() => post(port, { kind: 'told-to-stop' }));
+  core.onDrain((note) => post(port, { kind: 'drain', note }));
 }
 
 /** In memory that the front looks into (C32). */

@@ -5,12 +5,15 @@
  *   V19  Every act has one record on the node that decided it, also one that was refused, with who did it and what came
  *        of it. A request that another node answers is noted there. No record has a secret.
  *
- * Orders at the port of peers do not come by here: the node that was asked notes them (ADR 0147).
+ * Orders at the port of peers do not come by here: the node that was asked notes them (ADR 0147). Those at a port of
+ * clients have both records, for the node carries them out by asking at its own peer port.
  */
 import { DatabaseError } from '#base';
+import { actIn, refusalIn as refusalInReply } from '#cluster';
 import { formatGrant } from '#model';
 import type { DeleteVersionsRequest } from '../publishing/operations.ts';
 import type { Service } from '../service-interface.ts';
+import { aboutAct, actOf } from './cluster-acts.ts';
 
 /** On whose behalf; with authentication off, anybody's. */
 export interface Actor {
@@ -54,7 +57,31 @@ type Note = <Request, Reply>(
 /** The service, with a record of each act of administration. */
 export function auditService(service: Service, actor: Actor, write: (record: AuditRecord) => void): Service {
   const note = noteFor(actor, write);
-  return { ...service, ...databaseActs(service, note), ...componentActs(service, note), ...keyActs(service, note) };
+  const clusterActs = { administerCluster: notingOrders(service, actor, write) };
+  const others = { ...databaseActs(service, note), ...componentActs(service, note), ...keyActs(service, note) };
+  return { ...service, ...others, ...clusterActs };
+}
+
+/** An order that is refused has a reply that says so. The node has another record of what comes to its peer port. */
+function notingOrders(
+  service: Service,
+  { id, name }: Actor,
+  write: (record: AuditRecord) => void,
+): Service['administerCluster'] {
+  return async (request) => {
+    const order = actIn(request.order);
+    if (order === undefined) return service.administerCluster(request);
+    const whose = { act: actOf(order), principal: id, principalName: name };
+    const about = aboutAct(order);
+    const reply = await service.administerCluster(request).catch((failure: unknown) => {
+      write({ ...whose, outcome: 'failed', ...refusalIn(failure), about });
+      throw failure;
+    });
+    const refusal = refusalInReply(reply);
+    if (refusal === undefined) write({ ...whose, outcome: 'done', about });
+    else write({ ...whose, outcome: 'failed', code: refusal.code, about: { ...about, why: refusal.reason } });
+    return reply;
+  };
 }
 
 function noteFor({ id, name }: Actor, write: (record: AuditRecord) => void): Note {

@@ -73,6 +73,7 @@ export function guardService(service: Service, principal: Principal): Service {
     revokeApiKey: everywhere('revokeApiKey', (request) => service.revokeApiKey(request)),
     ...tokens(service, principal),
     describeCluster: everywhere('describeCluster', (request) => service.describeCluster(request)),
+    administerCluster: everywhere('administerCluster', (request) => service.administerCluster(request)),
     // Where the leader of a database is says that there is one.
     leader: (name) => service.leader(name !== undefined && mayRead(principal, name) ? name : undefined),
   } satisfies Record<Operation, unknown> & Service;

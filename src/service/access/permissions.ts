@@ -53,6 +53,7 @@ export const PERMISSIONS: Readonly<Record<Operation, Right>> = {
   revokeToken: 'read',
   // It names all databases, and where nodes are reached.
   describeCluster: 'administer',
+  administerCluster: 'administer',
 };
 
 const isOperation = (name: string): name is Operation => name in PERMISSIONS;

@@ -8,3 +8,9 @@ export interface GrpcContext {
 }
 
 export const EVENT_STORE = 'cairn.v1.EventStore';
+export const CLUSTER_ADMIN = 'cairn.admin.v1.ClusterAdmin';
+
+/** Whether a service is for known principals, where clients are asked who they are; health is for anybody. */
+export function isGuarded(service: string): boolean {
+  return service.startsWith('cairn.');
+}

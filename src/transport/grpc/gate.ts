@@ -6,7 +6,7 @@ import type { X509Certificate } from 'node:crypto';
 import type { Credentials, Principal } from '#auth';
 import type { Service } from '#service';
 import { type Access, authenticating } from '../access.ts';
-import { EVENT_STORE } from './context.ts';
+import { isGuarded } from './context.ts';
 import type { OpeningGate } from './opening-gate.ts';
 import type { Call } from './wire/call.ts';
 import type { Method } from './wire/method.ts';
@@ -27,7 +27,7 @@ export class Gate {
 
   /** @throws DatabaseError unauthenticated, or rate_limited where that was not known before; also as a rejection */
   readonly handlerFor = (call: Call, method: Method): Method | Promise<Method> => {
-    if (method.service !== EVENT_STORE) return method;
+    if (!isGuarded(method.service)) return method;
     const { untilKnown } = call.repeated;
     if (untilKnown !== undefined) return untilKnown.then(() => this.handlerFor(call, method));
     const found = this.#known(call) ?? this.#access.authenticator.identify(new CallHeaders(call));

@@ -11,13 +11,12 @@ import type { Credentials, Principal } from '#auth';
 import { DatabaseError } from '#base';
 import type { Access } from '../access.ts';
 import { type Caller, COUNTED, type RateLimits } from '../rate-limits.ts';
-import { EVENT_STORE } from './context.ts';
+import { isGuarded } from './context.ts';
 import { statusOfError } from './error-status.ts';
 import type { Opening } from './wire/peer-streams.ts';
 import type { CallStatus } from './wire/status.ts';
 
 const HEALTH_PREFIX = '/grpc.health.v1.Health/';
-const OWN_PREFIX = `/${EVENT_STORE}/`;
 
 export class OpeningGate {
   readonly #limits: RateLimits | undefined;
@@ -36,7 +35,7 @@ export class OpeningGate {
     const isCounted = this.#limits?.isCounted(headers[COUNTED]?.toString()) === true;
     const limits = isCounted ? undefined : this.#limits;
     try {
-      if (this.#access !== undefined && path.startsWith(OWN_PREFIX)) {
+      if (this.#access !== undefined && isGuarded(path.slice(1))) {
         return this.#identified(opening, this.#access, limits)?.then(NONE, refused);
       }
       count({ address }, limits);

@@ -9,6 +9,7 @@ import type { RateLimits } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
 import type { SecurePorts } from '../secure.ts';
 import { tracingCalls } from './call-traces.ts';
+import { clusterAdminMethods } from './cluster-admin.ts';
 import { VERSION_WRITES, versionMethods } from './component-versions.ts';
 import { databaseMethods } from './databases.ts';
 import { endedConnections } from './ended-connections.ts';
@@ -112,6 +113,7 @@ function methodsOf(service: Service): readonly Method[] {
     ...versionMethods(context),
     ...stateViewMethods(context),
     ...stateChangeMethods(context),
+    ...clusterAdminMethods(context),
   ];
 }
 

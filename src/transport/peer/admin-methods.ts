@@ -1,22 +1,12 @@
 /** The service of operators (cairn.admin.v1) at the port of the links: its methods, and how it says no. */
 import { type handleUnaryCall, type Server, type ServerUnaryCall, type ServiceError, status } from '@grpc/grpc-js';
 import type { Administer, AdminReply, AdminRequest, Asker } from '#cluster';
-import {
-  ADMIN_METHODS,
-  type AdminMethod,
-  readAdminRequest,
-  readDescription,
-  readDone,
-  readFinalized,
-  writeDescription,
-  writeDone,
-  writeFinalized,
-} from './admin-messages.ts';
-import { readCopy, readRecovered, writeCopy, writeRecovered } from './recovery-messages.ts';
+import { ADMIN_METHODS, isAdminMethod, readAdminRequest } from '../admin-messages.ts';
+import { statusOfRefusal, writeAdminReply } from '../admin-replies.ts';
 
 export function addAdminMethods(server: Server, administer: Administer): void {
   for (const [method, path] of Object.entries(ADMIN_METHODS)) {
-    if (!isMethod(method)) continue;
+    if (!isAdminMethod(method)) continue;
     const handle: handleUnaryCall<AdminRequest | string, AdminReply> = (call, respond) => {
       const { request } = call;
       if (typeof request === 'string') {
@@ -24,7 +14,10 @@ export function addAdminMethods(server: Server, administer: Administer): void {
         return;
       }
       void administer(request, askerOf(call)).then(
-        (reply) => ('reason' in reply ? respond({ code: codeOf(reply), details: reply.reason }) : respond(null, reply)),
+        (reply) =>
+          'reason' in reply
+            ? respond({ code: status[statusOfRefusal(reply)], details: reply.reason })
+            : respond(null, reply),
         (error: Error) => respond({ code: status.INTERNAL, details: error.message }),
       );
     };
@@ -51,28 +44,6 @@ export function replyOf(
   return { kind: 'later', reason };
 }
 
-export function readReply(method: AdminMethod, bytes: Buffer): AdminReply | undefined {
-  if (method === 'finalize') return readFinalized(bytes);
-  if (method === 'recover') return readRecovered(bytes);
-  if (method === 'copy') return readCopy(bytes);
-  if (method !== 'describe') return readDone(bytes);
-  const cluster = readDescription(bytes);
-  return cluster && { kind: 'described', cluster };
-}
-
 function writeReply(reply: AdminReply): Buffer {
-  if (reply.kind === 'done') return writeDone(reply.node);
-  if (reply.kind === 'finalized') return writeFinalized(reply.level);
-  if (reply.kind === 'recovered') return writeRecovered(reply.database);
-  if (reply.kind === 'copy') return writeCopy(reply);
-  return reply.kind === 'described' ? writeDescription(reply.cluster) : Buffer.alloc(0);
-}
-
-function codeOf(reply: Extract<AdminReply, { readonly reason: string }>): status {
-  if (reply.kind === 'later') return status.UNAVAILABLE;
-  return reply.code === 'not_found' ? status.NOT_FOUND : status.FAILED_PRECONDITION;
-}
-
-function isMethod(name: string): name is AdminMethod {
-  return name in ADMIN_METHODS;
+  return 'reason' in reply ? Buffer.alloc(0) : writeAdminReply(reply);
 }

@@ -1,11 +1,20 @@
 /**
  * The side that asks: to be let into a cluster, and which cluster a node belongs to. One connection for each question.
  */
-import { Client, type ClientOptions, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import { type Address, formatAddress } from '#base';
+import {
+  type ChannelCredentials,
+  Client,
+  type ClientOptions,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
+import { type Address, DatabaseError, type ErrorCode, formatAddress } from '#base';
 import type { AdminReply, AdminRequest, Belonging, DialledAddress, JoinReply, JoinRequest, NoAnswer } from '#cluster';
-import { ADMIN_METHODS, writeAdminRequest } from './admin-messages.ts';
-import { readReply, replyOf } from './admin-methods.ts';
+import { ADMIN_METHODS, writeAdminRequest } from '../admin-messages.ts';
+import { readAdminReply } from '../admin-replies.ts';
+import { replyOf } from './admin-methods.ts';
 import { endAfter, JOIN, NOTHING, PING, readPong, targetOf, writeNothing } from './exchange.ts';
 import { readJoinReply, writeJoinRequest } from './join-messages.ts';
 import { PeerCredentials } from './peer-credentials.ts';
@@ -55,17 +64,64 @@ export async function askToJoin(
 
 /** Asks a node what operators ask. Whoever cannot be reached, or answers too late, is `later`. */
 export async function askAdmin(
-  address: Address,
+  address: DialledAddress,
   request: AdminRequest,
   timeoutMs: number,
   tls?: PeerTls,
 ): Promise<AdminReply> {
   const method = request.order.kind;
-  const read = (bytes: Buffer): AdminReply | undefined => readReply(method, bytes);
+  const read = (bytes: Buffer): AdminReply | undefined => readAdminReply(method, bytes);
   const question = { path: ADMIN_METHODS[method], write: writeAdminRequest, read, request };
   const { reply, error, refusal } = await ask(address, question, { timeoutMs, tls });
   if (refusal === undefined) return replyOf(error, reply);
-  return { kind: 'faulty', code: 'failed_precondition', reason: `${formatAddress(address)}: ${refusal}` };
+  return { kind: 'faulty', code: 'refused', reason: `${formatAddress(address)}: ${refusal}` };
+}
+
+/** How a client is let in at the gRPC port of a node. */
+export interface ClientAccess {
+  /** An API key, or a token of a provider; undefined: by its certificate, or because everybody is. */
+  readonly key: string | undefined;
+  /** Undefined: there is no TLS. */
+  readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer } | undefined;
+}
+
+/** Answers that another attempt does not change. */
+const DENIED: Readonly<Partial<Record<status, ErrorCode>>> = {
+  [status.UNAUTHENTICATED]: 'unauthenticated',
+  [status.PERMISSION_DENIED]: 'permission_denied',
+  [status.INVALID_ARGUMENT]: 'invalid_argument',
+  [status.UNIMPLEMENTED]: 'invalid_argument',
+};
+
+/**
+ * Asks as a client, at the gRPC port of a node. Whoever cannot be reached, or answers too late, is `later`.
+ * @throws DatabaseError when the client is not let in, or the files of TLS are no such files
+ */
+export async function askAdminAsClient(
+  address: Address,
+  request: AdminRequest,
+  { timeoutMs, key, tls }: ClientAccess & { readonly timeoutMs: number },
+): Promise<AdminReply> {
+  const method = request.order.kind;
+  const read = (bytes: Buffer): AdminReply | undefined => readAdminReply(method, bytes);
+  const question = { path: ADMIN_METHODS[method], write: writeAdminRequest, read, request };
+  const client = open(address, tls === undefined ? undefined : securedBy(tls));
+  if (client === undefined) return replyOf(NOWHERE, undefined);
+  const metadata = new Metadata();
+  if (key !== undefined) metadata.set('authorization', `Bearer ${key}`);
+  const { error, reply } = await put(client, question, { timeoutMs, metadata });
+  const code = error === null ? undefined : DENIED[error.code];
+  if (error !== null && code !== undefined) throw new DatabaseError(code, error.details);
+  return replyOf(error, reply);
+}
+
+function securedBy({ ca, key, cert }: NonNullable<ClientAccess['tls']>): ChannelCredentials {
+  try {
+    return credentials.createSsl(ca ?? null, key ?? null, cert ?? null);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new DatabaseError('invalid_argument', `The files of TLS are of no use: ${why}`, { cause });
+  }
 }
 
 /** What the node at an address belongs to; without an answer, why there is none. */
@@ -98,25 +154,35 @@ async function ask<Request, Reply>(
 
 async function askOnce<Request, Reply>(
   address: DialledAddress,
-  { path, write, read, request }: Question<Request, Reply>,
+  question: Question<Request, Reply>,
   { timeoutMs, tls }: Asking,
 ): Promise<Answer<Reply>> {
   const secured = tls && new PeerCredentials(tls, address);
   const client = open(address, secured);
   if (client === undefined) return { reply: undefined, error: NOWHERE };
-  const { promise, resolve } = Promise.withResolvers<Answer<Reply>>();
-  const call = client.makeUnaryRequest(path, write, read, request, (error, reply) => {
-    resolve({ reply, error: error && { code: error.code, details: reasonOf(error, timeoutMs) } });
-  });
-  endAfter(call, timeoutMs, promise);
-  const answer = await promise;
-  client.close();
+  const answer = await put(client, question, { timeoutMs, metadata: new Metadata() });
   if (answer.error === null || !NOT_CONNECTED.test(answer.error.details)) return answer;
   const failure = secured?.failure;
   const refusal = failure === undefined ? await refusalAt(address, tls) : tls?.refusalIn(failure, address);
   if (refusal !== undefined) return { ...answer, refusal };
   const { code, details } = answer.error;
   return { ...answer, error: { code, details: LAST_ERROR.exec(details)?.[1] ?? details } };
+}
+
+/** One call, with which the client is over. */
+async function put<Request, Reply>(
+  client: Client,
+  { path, write, read, request }: Question<Request, Reply>,
+  { timeoutMs, metadata }: { readonly timeoutMs: number; readonly metadata: Metadata },
+): Promise<Answer<Reply>> {
+  const { promise, resolve } = Promise.withResolvers<Answer<Reply>>();
+  const call = client.makeUnaryRequest(path, write, read, request, metadata, (error, reply) => {
+    resolve({ reply, error: error && { code: error.code, details: reasonOf(error, timeoutMs) } });
+  });
+  endAfter(call, timeoutMs, promise);
+  const answer = await promise;
+  client.close();
+  return answer;
 }
 
 const NOWHERE = { code: status.UNAVAILABLE, details: 'no node can be dialled there' };
@@ -126,7 +192,7 @@ function reasonOf(error: ServiceError, timeoutMs: number): string {
 }
 
 /** Undefined for a place that cannot even be tried. */
-function open({ host, port, ip = host }: DialledAddress, secured: PeerCredentials | undefined): Client | undefined {
+function open({ host, port, ip = host }: DialledAddress, secured: ChannelCredentials | undefined): Client | undefined {
   try {
     return new Client(targetOf({ host: ip, port }), secured ?? credentials.createInsecure(), OPTIONS);
   } catch {

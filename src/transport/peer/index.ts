@@ -27,7 +27,8 @@
  *        served.
  */
 
-export { askAdmin, askBelonging, askForCluster, askToJoin, refusalAt } from './lazy-asking.ts';
+export type { ClientAccess } from './asking.ts';
+export { askAdmin, askAdminAsClient, askBelonging, askForCluster, askToJoin, refusalAt } from './lazy-asking.ts';
 export { openPeerLinks, openPeerPort } from './lazy-links.ts';
 export type { PeerLimits } from './limits.ts';
 export {

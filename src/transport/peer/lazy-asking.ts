@@ -14,6 +14,11 @@ export async function askAdmin(...question: Parameters<typeof Asking.askAdmin>):
   return asking.askAdmin(...question);
 }
 
+export async function askAdminAsClient(...question: Parameters<typeof Asking.askAdminAsClient>): Promise<AdminReply> {
+  const asking = await import('./asking.ts');
+  return asking.askAdminAsClient(...question);
+}
+
 /** What the node at an address belongs to; without an answer in time, why there is none. */
 export async function askBelonging(
   ...question: Parameters<typeof Asking.askBelonging>

@@ -57,6 +57,10 @@ export class SimLink implements CoreLink {
     this.#toCore('disk level', () => this.#parts.core.reportDisk(level));
   }
 
+  runs(digest: string): void {
+    this.#toCore('component', () => this.#parts.core.runs(digest));
+  }
+
   async leave(withinMs: number): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#toCore('leave', () => {

@@ -76,6 +76,10 @@ class StallingLink implements CoreLink {
     this.#core.reportDisk(level);
   }
 
+  runs(digest: string): void {
+    this.#core.runs(digest);
+  }
+
   leave(withinMs: number): Promise<void> {
     return this.#core.leave(withinMs);
   }

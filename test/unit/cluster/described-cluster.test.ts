@@ -1,7 +1,7 @@
 // Goal: whichever node an operator asks, he sees what somebody knows who knows the most, and is told when nobody was
 // heard who knows for sure. Method: nodes that answer by what they have of the catalog; one has next to nothing.
 import { describe, expect, it } from 'vitest';
-import { type NodeId, toLogIndex, toNodeId } from '#base';
+import { type NodeId, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
 import type { AdminReply, AskAdmin, ClusterDescription } from '#cluster';
 import { administration } from '../../../src/cluster/peer/administration.ts';
 
@@ -15,6 +15,25 @@ interface Known {
 }
 
 type Cluster = ReadonlyMap<NodeId, Known>;
+
+/** The leader of the catalog leads both, and what it sees of node 3 lags. */
+function databasesOf(number: number, leader: number | undefined): ClusterDescription['databases'] {
+  const members = [
+    { node: toNodeId(1), isVoter: true, standing: 'ready', lag: 0 },
+    { node: toNodeId(3), isVoter: true, standing: 'ready', lag: 7 },
+  ] as const;
+  return ['shop', 'orders'].map((name, at) => ({
+    name,
+    databaseId: toDatabaseId(`0198c0de-0000-7000-8000-00000000000${at + 1}`),
+    group: toGroupId(at + 1),
+    nodes: members.map(({ node }) => node),
+    leaving: [],
+    isSettled: true,
+    leader: number === leader ? toNodeId(number) : undefined,
+    members: number === leader ? members.map((each) => ({ ...each, lag: each.lag * (at + 1) })) : [],
+    recovery: undefined,
+  }));
+}
 
 function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescription, 'clusterId'> {
   const node = toNodeId(number);
@@ -38,10 +57,15 @@ function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescriptio
       answers: each === number,
       isDraining: false,
       copies: 0,
+      movableLeads: 0,
+      lag: 0,
       leads: 0,
       catalogRole: 'voter',
+      ...(each === number && {
+        own: { release: `0.${each}.0`, catalogIndex: toLogIndex(index), unapplied: each, components: [] },
+      }),
     })),
-    databases: [],
+    databases: databasesOf(number, leader),
     diverged: [],
   };
 }
@@ -67,6 +91,8 @@ async function describedBy(
     recoveries: { copyOf: nothing, recover: nothing },
     describe: () => descriptionOf(cluster, by),
     tellToStop: nothing,
+    drainInPlace: nothing,
+    undrain: nothing,
   };
   const answer = administration({ core: () => core, ask }, CLUSTER_ID);
   const reply = await answer({ order: { kind: 'describe' }, isPassedOn: false });
@@ -87,6 +113,19 @@ describe('a node that is asked for the cluster', () => {
       [3, true],
     ]);
     expect(asked).toEqual([1, 2]);
+  });
+
+  it('says of each node what that one says of itself, and how far it lags by the word of the leaders', async () => {
+    const known = { nodes: [1, 2, 3], index: 9, leader: 1 };
+    const { cluster } = await describedBy(2, { 1: known, 2: known, 3: { ...known, index: 4 } }, [1, 3]);
+    expect(cluster.nodes.map(({ lag, own }) => ({ lag, own }))).toEqual([
+      { lag: 0, own: { release: '0.1.0', catalogIndex: 9, unapplied: 1, components: [] } },
+      { lag: 0, own: { release: '0.2.0', catalogIndex: 9, unapplied: 2, components: [] } },
+      { lag: 14, own: { release: '0.3.0', catalogIndex: 4, unapplied: 3, components: [] } },
+    ]);
+    const without = await describedBy(2, { 1: known, 2: known, 3: known }, [1]);
+    expect(without.cluster.nodes[2]).toMatchObject({ answers: false, lag: 14 });
+    expect(without.cluster.nodes[2]?.own).toBeUndefined();
   });
 
   it('says so when the leader was not heard, and what the best of the others knows', async () => {

@@ -52,6 +52,7 @@ describe('the artifacts of a node', { timeout: 60_000 }, () => {
     const path = testDir();
     const view = await hashingView(FORM);
     const given: Uint8Array[] = [];
+    const ready: string[] = [];
     const publisher = {
       publish: async (...asked: Parameters<typeof publish>): Promise<ReturnType<typeof publish>> => {
         const published = publish(...asked);
@@ -61,7 +62,8 @@ describe('the artifacts of a node', { timeout: 60_000 }, () => {
     };
     const store = async (): Promise<ArtifactStore> => {
       const folder = await CacheFolder.open({ path, bytesMax: 1e7, memoryBytesMax: 0 });
-      return new ArtifactStore(folder, publisher, { limits: DEFAULT_LIMITS, smoke: LIMITED });
+      const onReady = (each: string): unknown => ready.push(each);
+      return new ArtifactStore(folder, publisher, { limits: DEFAULT_LIMITS, smoke: LIMITED, onReady });
     };
     const big = filled(await view.bytes(), new Uint8Array(100_000).fill(7));
     const digest = createHash('sha256').update(big).digest('hex');
@@ -77,6 +79,11 @@ describe('the artifacts of a node', { timeout: 60_000 }, () => {
     const second = { ...component, digest: createHash('sha256').update(bytes).digest('hex'), bytes: async () => bytes };
     const [, run] = await Promise.all([other.prepare(second), other.artifact(second)]);
     expect(made(run).bytes.length).toBeGreaterThan(200_000);
+    // Made, found by the next process, and made for both.
+    expect(ready).toEqual([digest, digest, second.digest]);
+    const broken = { ...component, digest: 'ab'.repeat(32), bytes: async () => new Uint8Array(8) };
+    expect(await other.prepare(broken)).toMatchObject({ kind: 'failure' });
+    expect(ready).toHaveLength(3);
   });
 
   it('are other ones under other limits (F3)', async () => {

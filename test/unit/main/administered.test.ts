@@ -16,7 +16,13 @@ it.each<[Administered['order'], string, object]>([
   [{ kind: 'recommission', node: NODE }, 'recommission-node', { onNode: 3 }],
   [{ kind: 'replace', node: NODE, by: undefined }, 'replace-node', { onNode: 3 }],
   [{ kind: 'replace', node: NODE, by: toNodeId(4) }, 'replace-node', { onNode: 3, by: 4 }],
-  [{ kind: 'drain', node: NODE, isGranted: false }, 'drain-node', { onNode: 3 }],
+  [{ kind: 'drain', node: NODE, isGranted: false, stays: false, isDryRun: false }, 'drain-node', { onNode: 3 }],
+  [
+    { kind: 'drain', node: NODE, isGranted: false, stays: true, isDryRun: false },
+    'drain-node',
+    { onNode: 3, mode: 'stay' },
+  ],
+  [{ kind: 'undrain', node: NODE }, 'undrain-node', { onNode: 3 }],
   [{ kind: 'finalize' }, 'finalize-upgrade', {}],
   [
     { kind: 'join', name: 'n4', storeId: 's', at: 'n4:50052' },
@@ -52,6 +58,13 @@ it.each<[AdminReply, object]>([
 ])('of what was not done it says why: %o', async (reply, { code, why }: { code?: string; why?: string }) => {
   const [noted] = await notedOf({ order: { kind: 'decommission', node: NODE }, isPassedOn: false }, reply);
   expect(noted && recordOf(noted)).toMatchObject({ outcome: 'failed', code, about: { why } });
+});
+
+it('a dry run of a drain has no record, for it changes nothing', async () => {
+  const order = { kind: 'drain', node: NODE, isGranted: false, stays: true, isDryRun: true } as const;
+  const reply: AdminReply = { kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' };
+  expect(await notedOf({ order, isPassedOn: false }, reply)).toEqual([]);
+  expect(await notedOf({ order: { ...order, isDryRun: false }, isPassedOn: false }, reply)).toHaveLength(1);
 });
 
 async function notedOf(request: AdminRequest, reply: AdminReply): Promise<readonly Administered[]> {

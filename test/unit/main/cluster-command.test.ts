@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, LEVELS, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription, NodeState } from '#cluster';
+import type { ClientFiles, Environment } from '../../../src/main/cluster-arguments.ts';
 import { clusterCommand } from '../../../src/main/cluster-command.ts';
 import type { PeerTlsFiles } from '../../../src/main/peer-tls.ts';
 
@@ -20,6 +21,9 @@ function nodeOf(node: number, state: NodeState = 'active', copies = 1): ClusterD
     answers: node !== 3,
     isDraining: false,
     copies,
+    movableLeads: 0,
+    lag: node === 2 ? 3 : 0,
+    ...(node !== 3 && { own: { release: '0.1.0', catalogIndex: toLogIndex(9), unapplied: 0, components: [] } }),
     leads: node === 1 ? 2 : 0,
     catalogRole: node === 3 ? 'learner' : 'voter',
   };
@@ -64,14 +68,21 @@ interface Ran {
   readonly err: string;
   readonly asked: readonly [string, AdminRequest][];
   readonly secured: readonly PeerTlsFiles[];
+  readonly clients: readonly ClientFiles[];
 }
 
 async function run(line: string, ...replies: readonly AdminReply[]): Promise<Ran> {
+  return runIn({}, line, ...replies);
+}
+
+async function runIn(environment: Environment, line: string, ...replies: readonly AdminReply[]): Promise<Ran> {
+  let nowMs = 0;
   const asked: [string, AdminRequest][] = [];
   const secured: PeerTlsFiles[] = [];
+  const clients: ClientFiles[] = [];
   let [out, err] = ['', ''];
-  const ask: AskAdmin = async ({ host, port }, request) => {
-    asked.push([`${host}:${port}`, request]);
+  const ask: AskAdmin = async ({ host, port, ip }, request) => {
+    asked.push([`${host}:${port}${ip === undefined || ip === host ? '' : ` by ${ip}`}`, request]);
     return replies[Math.min(asked.length, replies.length) - 1] ?? { kind: 'later', reason: 'nobody is there' };
   };
   const code = await clusterCommand(line.split(' ').filter(Boolean), {
@@ -81,11 +92,17 @@ async function run(line: string, ...replies: readonly AdminReply[]): Promise<Ran
       secured.push(files);
       return ask;
     },
+    askAsClient: (files) => {
+      clients.push(files);
+      return ask;
+    },
     out: (text) => void (out += text),
     err: (text) => void (err += text),
-    pause: () => Promise.resolve(),
+    environment,
+    pause: async (ms) => void (nowMs += ms),
+    monotonicMs: () => nowMs,
   });
-  return { code, out, err, asked, secured };
+  return { code, out, err, asked, secured, clients };
 }
 
 describe('cairn cluster', () => {
@@ -118,10 +135,10 @@ describe('cairn cluster', () => {
     expect(asked).toEqual([['127.0.0.1:50052', { order: { kind: 'describe' }, isPassedOn: false }]]);
     expect(out).toBe(`cluster 0199a5c8-3c1e-7a2b-9f00-0123456789ab; node 1 leads its catalog, says node 2
 
-NODE  NAME    STATE    ZONE  ANSWERS  CATALOG  COPIES  LEADS  PEER             GRPC
-1     node-1  active   a     yes      voter    1       2      127.0.0.1:50051  127.0.0.1:50051
-2     node-2  active   a     yes      voter    1       0      127.0.0.1:50052  127.0.0.1:50052
-3     node-3  leaving  a     no       learner  1       0      -                -
+NODE  NAME    STATE    ZONE  ANSWERS  CATALOG  COPIES  LEADS  LAG  RELEASE  PEER             GRPC
+1     node-1  active   a     yes      voter    1       2      0    0.1.0    127.0.0.1:50051  127.0.0.1:50051
+2     node-2  active   a     yes      voter    1       0      3    0.1.0    127.0.0.1:50052  127.0.0.1:50052
+3     node-3  leaving  a     no       learner  1       0      -    -        -                -
 
 3 databases, 1 moving, 1 without a leader that was heard
 
@@ -236,13 +253,112 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     expect(await run('drain 2 --wait', before, later)).toMatchObject({ code: 1 });
   });
 
+  const DRAINED = { ...nodeOf(2), isDraining: true };
+  const left = (movableLeads: number): AdminReply => ({ kind: 'done', node: { ...DRAINED, movableLeads } });
+  const drainOf = (isDryRun: boolean): AdminRequest => {
+    return { order: { kind: 'drain', node: toNodeId(2), isGranted: false, stays: true, isDryRun }, isPassedOn: false };
+  };
+  const WHO: AdminRequest = { order: { kind: 'describe' }, isPassedOn: false };
+
+  it('drain --stay drains the node that is asked, once, and ends when it has no leaderships left', async () => {
+    const later: AdminReply = { kind: 'later', reason: 'an election' };
+    const who: AdminReply = { kind: 'described', cluster: CLUSTER };
+    const ran = await run('drain --stay', later, who, later, who, left(2), left(2), later, left(1), left(0));
+    expect(ran).toMatchObject({ code: 0, out: 'node 2 is drained: it has no leaderships, and is not ready\n' });
+    expect(ran.err).toBe('node 2 has 2 leaderships to hand over\nnode 2 has 1 leaderships to hand over\n');
+    const looks = Array.from({ length: 4 }, () => drainOf(true));
+    const orders = [WHO, WHO, drainOf(false), WHO, drainOf(false), ...looks];
+    expect(ran.asked.map(([, request]) => request)).toEqual(orders);
+    const again = await run('drain 2 --stay --json', left(0));
+    expect(JSON.parse(again.out)).toMatchObject({ node: 2, isDraining: true, movableLeads: 0 });
+    expect(again.asked).toHaveLength(1);
+  });
+
+  it.each<[string, readonly AdminReply[], number, string]>([
+    [
+      'something would have no quorum',
+      [{ kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' }],
+      3,
+      'no quorum',
+    ],
+    ['there is no such node', [{ kind: 'faulty', code: 'not_found', reason: 'no node 2' }], 1, 'no node 2'],
+    ['some are left when its time is over', [left(3)], 4, 'node 2 has 3 leaderships left after 30 s'],
+    ['nobody answers until its time is over', [], 1, 'no answer from 127.0.0.1:50052 (nobody is there)'],
+    [
+      'the node was started again meanwhile',
+      [left(3), { kind: 'done', node: nodeOf(2) }],
+      1,
+      'node 2 does not drain any more: it was restarted, or undrained',
+    ],
+  ])('drain --stay says so, with an exit code of its own, when %s', async (_name, replies, code, why) => {
+    const ran = await run('drain 2 --stay', ...replies);
+    expect({ code: ran.code, last: ran.err.split('\n').at(-2) }).toEqual({ code, last: `cairn cluster: ${why}` });
+  });
+
+  it('a drain that would leave no quorum has the exit code 3 also where the node is to end', async () => {
+    const refused = await run('drain 2', { kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' });
+    expect(refused).toMatchObject({ code: 3, err: 'cairn cluster: no quorum\n' });
+  });
+
+  it('drain --dry-run and undrain say what would be handed over, and that the node is in service', async () => {
+    const may = await run('drain 2 --dry-run', { kind: 'done', node: { ...nodeOf(2), movableLeads: 7 } });
+    expect(may).toMatchObject({ code: 0, out: 'node 2 may drain; it would hand over 7 leaderships\n' });
+    expect(may.asked.map(([, request]) => request)).toEqual([drainOf(true)]);
+    const back = await run('undrain', { kind: 'described', cluster: CLUSTER }, { kind: 'done', node: nodeOf(2) });
+    expect(back).toMatchObject({ code: 0, out: 'node 2 takes leaderships and clients\n' });
+    const order = { order: { kind: 'undrain', node: 2 }, isPassedOn: false };
+    expect(back.asked.map(([, request]) => request)).toEqual([WHO, order]);
+    const ends = await run('undrain 2', { kind: 'faulty', code: 'failed_precondition', reason: 'about to end' });
+    expect(ends).toMatchObject({ code: 1, err: 'cairn cluster: about to end\n' });
+  });
+
+  it('with --address asks as a client, and other nodes at their gRPC addresses', async () => {
+    const described = { kind: 'described', cluster: CLUSTER } as const;
+    const done: AdminReply = { kind: 'done', node: nodeOf(3, 'leaving') };
+    const later: AdminReply = { kind: 'later', reason: 'it has ended' };
+    const removed = { kind: 'described', cluster: { ...CLUSTER, nodes: [nodeOf(3, 'removed')] } } as const;
+    const line = 'decommission 3 --wait --address cairn:50051 --key-file k';
+    const ran = await runIn({ CAIRN_PEER_SECRET_FILE: '/secret' }, line, done, described, later, removed);
+    expect(ran.asked.map(([place]) => place)).toEqual([...Array(3).fill('cairn:50051'), '127.0.0.1:50051']);
+    expect([ran.code, ran.secured]).toEqual([0, []]);
+    const none = { keyFile: undefined, tlsCaFile: undefined, tlsCertFile: undefined, tlsKeyFile: undefined };
+    expect(ran.clients).toEqual([{ ...none, keyFile: 'k', isTls: false }]);
+    const secured = await run('status --address https://cairn:443', described);
+    expect([secured.asked[0]?.[0], secured.clients]).toEqual(['cairn:443', [{ ...none, isTls: true }]]);
+    const files = '--tls-ca-file a --tls-cert-file c --tls-key-file p';
+    const shown = await run(`status --address cairn:443 ${files}`, described);
+    expect(shown.clients).toEqual([{ ...none, tlsCaFile: 'a', tlsCertFile: 'c', tlsKeyFile: 'p', isTls: true }]);
+  });
+
+  it('without --at asks the node of the same environment, with its files', async () => {
+    const described = { kind: 'described', cluster: CLUSTER } as const;
+    const environment = {
+      CAIRN_HOST: '0.0.0.0',
+      CAIRN_PEER_PORT: '7002',
+      CAIRN_ADVERTISE_HOST: 'cairn-0.cairn.shop.svc',
+      CAIRN_PEER_SECRET_FILE: '/secret',
+    };
+    const ran = await runIn(environment, 'status', described);
+    expect(ran.asked).toEqual([['cairn-0.cairn.shop.svc:7002 by 127.0.0.1', WHO]]);
+    expect(ran.secured).toMatchObject([{ peerSecretFile: '/secret' }]);
+    const own = await runIn({ CAIRN_HOST: '10.0.0.7', CAIRN_PEER_PORT: 'tcp://10.0.0.1:1' }, 'status', described);
+    expect([own.asked, own.secured]).toEqual([[['10.0.0.7:50052', WHO]], []]);
+    const named = await runIn(environment, 'status --at b:1', described);
+    expect(named.asked).toEqual([['b:1', WHO]]);
+  });
+
   it.each([
-    ['', '"" is no command; there are status, decommission, replace, recommission, drain, finalize, recover'],
+    ['', '"" is no command; there are status, decommission, replace, recommission, drain, undrain, finalize, recover'],
     ['evict 3', '"evict" is no command'],
     ['decommission', 'decommission is asked for a node: "" is not its number'],
     ['decommission node-3', '"node-3" is not its number, which status shows'],
     ['drain', 'drain is asked for a node: "" is not its number'],
     ['drain 3 --by 4', '--by is only for replace'],
+    ['drain --wait', 'drain is asked for a node: "" is not its number'],
+    ['drain 3 --stay --timeout 1m', '--timeout is "1m"; it must be seconds, 0 to 3600'],
+    ['undrain x', 'undrain: "x" is not its number'],
+    ['undrain 3 --stay', '--stay is only for drain'],
+    ['status --dry-run', '--dry-run is only for drain'],
     ['decommission 3 4', '"4" is one word too many'],
     ['decommission 3 --by 4', '--by is only for replace'],
     ['replace 3 --by x', '--by: "x" is not its number'],
@@ -255,9 +371,13 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     ['status 3', 'status is asked for the whole cluster'],
     ['finalize 3', 'finalize is asked for the whole cluster'],
     ['status --at nowhere', '--at is "nowhere"; it must be host:port'],
+    ['status --address http://a:1', '--address is "http://a:1"; it must be host:port or https://host:port'],
+    ['status --address a:1 --at b:2', '--at is the peer address and --address the gRPC address: give one of the two'],
+    ['status --key-file k', '--key-file is only with --address'],
+    ['status --address a:1 --tls-cert-file c', '--tls-cert-file and --tls-key-file belong together'],
     [
       'status --loud',
-      '"--loud" is no option; there are --accept-revision, --at, --by, --from, --json, --wait, --peer-tls-ca-file, --peer-tls-cert-file, --peer-tls-key-file',
+      '"--loud" is no option; there are --accept-revision, --address, --at, --by, --dry-run, --from, --json, --key-file, --stay, --timeout, --tls-ca-file, --tls-cert-file, --tls-key-file, --wait, --peer-tls-ca-file, --peer-tls-cert-file, --peer-tls-key-file',
     ],
     ['status --jsn', '"--jsn" is no option; did you mean --json?'],
     ['status --json=1', '--json takes no value'],

@@ -24,7 +24,11 @@ const REQUEST = {
   status: { active: true, mode: 'eager' },
   id: '0123',
   grants: [{ role: 'reader', databases: 'shop-*' }],
+  order: { kind: 'drain', node: 3, isGranted: false, stays: true, isDryRun: false },
 };
+/** Orders to the cluster have replies of their own. */
+const replyOf = (operation: Operation): object =>
+  operation === 'administerCluster' ? { kind: 'done', node: {} } : REPLY;
 /** What reads keys, or how the cluster is, changes nothing. */
 const READS: readonly Operation[] = ['listApiKeys', 'findApiKey', 'describeCluster'];
 
@@ -50,7 +54,7 @@ const isAct = (operation: Operation): boolean =>
 test.each(OPERATIONS)(
   '%s has one record when it changes what administrators decide, and else none (V19)',
   async (name) => {
-    const records = await recordsOf(name, () => REPLY);
+    const records = await recordsOf(name, () => replyOf(name));
     expect(records).toHaveLength(isAct(name) ? 1 : 0);
     for (const record of records) {
       expect(record).toMatchObject({ principal: 'key:1', principalName: 'ci', outcome: 'done' });
@@ -77,8 +81,9 @@ test.each([
   ['revokeApiKey', { key: '0123' }],
   ['issueToken', { key: '0123', name: 'balances', roles: ['reader:shop-*'] }],
   ['revokeToken', { key: '0123' }],
+  ['administerCluster', { onNode: 3, mode: 'stay' }],
 ] as const)('the record of %s says what it was done to', async (operation, about) => {
-  expect((await recordsOf(operation, () => REPLY))[0]?.about).toEqual(about);
+  expect((await recordsOf(operation, () => replyOf(operation)))[0]?.about).toEqual(about);
 });
 
 test.each([
@@ -106,5 +111,28 @@ test('what another node decides has its record there (V19)', async () => {
   const records = await recordsOf('publishComponent', () => {
     throw new DatabaseError('unavailable', 'elsewhere', { details: { holders: { group: 7, nodes: [2] } } as never });
   });
+  expect(records).toEqual([]);
+});
+
+test('an order to the cluster has the record of what it was answered, and what changes nothing has none', async () => {
+  const refused = { kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' };
+  const [record] = await recordsOf('administerCluster', () => refused);
+  const about = { onNode: 3, mode: 'stay', why: 'no quorum' };
+  expect(record).toMatchObject({ act: 'drain-node', outcome: 'failed', code: 'failed_precondition', about });
+  const denied = await recordsOf('administerCluster', () => {
+    throw new DatabaseError('permission_denied', 'no', { details: { reason: 'RightLacking' } });
+  });
+  expect(denied).toMatchObject([{ act: 'drain-node', outcome: 'denied', about: { onNode: 3 } }]);
+  const records: AuditRecord[] = [];
+  const audited = auditService(
+    serviceThat(() => refused),
+    ACTOR,
+    (each) => records.push(each),
+  );
+  const { signal } = new AbortController();
+  const dryRun = { ...REQUEST.order, isDryRun: true } as never;
+  for (const order of [dryRun, { kind: 'describe' }, { kind: 'copy', name: 'shop' }] as const) {
+    await audited.administerCluster({ order, signal });
+  }
   expect(records).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { health } from '../../../src/service/health.ts';
 
 const WHOLE: NodeHealth = {
   accepting: true,
+  isDraining: false,
   disk: 'open',
   knowsCatalog: true,
   isClockFar: false,

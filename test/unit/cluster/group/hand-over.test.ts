@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, toNodeId } from '#base';
 import { LIMITS } from '#cluster';
 import type { Input } from '#raft';
+import type { DrainNote } from '../../../../src/cluster/core/drain.ts';
 import { join, keptWorld } from '../../../support/cluster/kept-world.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
@@ -119,6 +120,84 @@ describe('a node that is to end (C33)', () => {
     expect(leader.front.unfinished).toEqual({ leads: 2, requests: 0 });
     expect(world.failures).toEqual([]);
   });
+});
+
+describe('a node that drains and stays', () => {
+  it('hands over, gets no leaderships while others can have them, and keeps those that it gets afterwards', async () => {
+    const { world, groups, leader, others } = await started(6);
+    const [one, other] = others;
+    const notes: DrainNote[] = [];
+    leader.core.onDrain((note) => notes.push(note));
+    for (let times = 0; times < 2; times += 1) leader.core.drainInPlace();
+    await world.until(() => notes.length === 2, 'the end of the hand-over');
+    // The catalog is among them.
+    expect(notes).toEqual([
+      { phase: 'began', leads: groups.length + 1 },
+      { phase: 'handed-over', leads: 0 },
+    ]);
+    expect(groups.filter((group) => leader.leads(group))).toEqual([]);
+    await one.crash();
+    await world.until(() => groups.every((group) => other.leads(group)), 'the only one that takes leaderships');
+    await one.start();
+    await world.pass(LIMITS.leavingMs);
+    for (let times = 0; times < 2; times += 1) expect(leader.core.undrain()).toBe(true);
+    expect(notes.at(-1)).toEqual({ phase: 'ended', leads: 0 });
+    await world.pass(LIMITS.leavingMs);
+    other.core.drainInPlace();
+    await world.until(() => !groups.some((group) => other.leads(group)), 'leaderships of the two');
+    await world.pass(LIMITS.electionWindowMs);
+    expect(groups.filter((group) => leader.leads(group))).toHaveLength(groups.length / 2);
+    expect([notes.length, world.failures]).toEqual([3, []]);
+  });
+
+  it('says of its last drain alone that it has handed over, when another one was taken back', async () => {
+    const { world, leader } = await started(2);
+    world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
+    const phases: string[] = [];
+    leader.core.onDrain(({ phase }) => phases.push(phase));
+    leader.core.drainInPlace();
+    leader.core.undrain();
+    leader.core.drainInPlace();
+    await world.pass(100);
+    expect(phases).toEqual(['began', 'ended', 'began']);
+    world.network.isHeld = () => false;
+    await world.until(() => phases.length === 4, 'the end of the hand-over');
+    expect([phases.at(-1), world.failures]).toEqual(['handed-over', []]);
+  });
+
+  it('ends when it is told to, and is not put into service again then', async () => {
+    const { world, groups, leader } = await started(2);
+    leader.core.drainInPlace();
+    await world.until(() => !groups.some((group) => leader.leads(group)), 'nothing left');
+    const left = leader.front.leave(LONG_MS);
+    expect(leader.core.undrain()).toBe(false);
+    await world.answer(left);
+    await world.answer(leader.front.drain());
+    expect(world.failures).toEqual([]);
+  });
+});
+
+it('a node that was drained and stayed gets copies of new databases, and its leaderships, again', async () => {
+  const world = await keptWorld(4);
+  await join(world, [2, 3, 4]);
+  await world.pass(3_000);
+  const node = world.at(toNodeId(2));
+  const create = async (name: string): Promise<readonly NodeId[]> => {
+    const { front } = await world.leader(CATALOG_GROUP);
+    return (await world.answer(front.createDatabase(name))).binding.replicas.map(nodeOf);
+  };
+  const names = Array.from({ length: 8 }, (_, at) => `before-${at}`);
+  for (const name of names) await create(name);
+  const ledByNode = (): number => node.front.catalog.list().filter(({ group }) => node.leads(group)).length;
+  await world.until(() => ledByNode() > 0, 'some leaderships');
+  node.core.drainInPlace();
+  expect(await create('meanwhile')).not.toContain(node.node);
+  await world.until(() => ledByNode() === 0, 'no leaderships');
+  node.core.undrain();
+  await world.pass(LIMITS.leavingMs + 1_000);
+  await world.until(() => ledByNode() > 0, 'some leaderships again', 60_000);
+  expect(await create('afterwards')).toContain(node.node);
+  expect(world.failures).toEqual([]);
 });
 
 it('a node that is about to end gets no lead of a new database, of which another one asks for it at once', async () => {

@@ -54,6 +54,8 @@ function described(parts: Parts): ClusterDescription {
       isDraining: draining.includes(each),
       copies: 1,
       leads: 0,
+      movableLeads: 0,
+      lag: 0,
       catalogRole: voters.includes(each) ? 'voter' : 'learner',
     })),
     diverged: [],
@@ -138,9 +140,19 @@ describe('a node that is to end for a while (C36)', () => {
   });
 });
 
+type Ordered = Extract<AdminRequest['order'], { readonly kind: 'drain' | 'undrain' }>;
+
+interface Three {
+  /** Nodes that drain: those that are to end, and those that stay. */
+  readonly told: number[];
+  readonly staying: Set<number>;
+  readonly ask: (at: number, node: number, order?: Partial<Ordered>) => Promise<AdminReply>;
+}
+
 /** Three nodes, of which 1 leads the catalog; what each was told, and how each is asked. */
-function three(): { readonly told: number[]; readonly ask: (at: number, node: number) => Promise<AdminReply> } {
+function three(): Three {
   const told: number[] = [];
+  const staying = new Set<number>();
   const nodes = new Map(
     [1, 2, 3].map((by) => {
       const core = {
@@ -153,10 +165,15 @@ function three(): { readonly told: number[]; readonly ask: (at: number, node: nu
         },
         // As each is before others are heard.
         describe: () => {
-          const whole = described({ by, draining: told });
+          const whole = described({ by, draining: [...told, ...staying] });
           return { ...whole, isConfirmed: by === 1, databases: by === 1 ? whole.databases : [] };
         },
         tellToStop: () => void told.push(by),
+        drainInPlace: () => void staying.add(by),
+        undrain: () => {
+          staying.delete(by);
+          return !told.includes(by);
+        },
       };
       return [by, administration({ core: () => core, ask }, CLUSTER_ID)] as const;
     }),
@@ -164,8 +181,15 @@ function three(): { readonly told: number[]; readonly ask: (at: number, node: nu
   async function ask({ port }: Pick<Address, 'port'>, request: AdminRequest): Promise<AdminReply> {
     return (await nodes.get(port)?.(request)) ?? { kind: 'later', reason: 'nobody is there' };
   }
-  const order = (node: number): AdminRequest['order'] => ({ kind: 'drain', node: toNodeId(node), isGranted: false });
-  return { told, ask: (at, node) => ask({ port: at }, { order: order(node), isPassedOn: false }) };
+  const drain = { kind: 'drain', isGranted: false, stays: false, isDryRun: false } as const;
+  return {
+    told,
+    staying,
+    ask: (at, node, order) => {
+      const asked = { ...drain, ...order, node: toNodeId(node) } as Ordered;
+      return ask({ port: at }, { order: asked, isPassedOn: false });
+    },
+  };
 }
 
 it.each([
@@ -186,4 +210,37 @@ it('an order to drain is refused for a second node while the first one drains, a
   const replies = await Promise.all([ask(2, 3), ask(3, 2)]);
   expect(replies.map(({ kind }) => kind).toSorted()).toEqual(['done', 'faulty']);
   expect(told).toHaveLength(1);
+});
+
+it.each([
+  [1, 3],
+  [2, 3],
+  [2, 2],
+])('a drain that stays and its end, given to node %i, come to node %i, and may be repeated', async (at, node) => {
+  const { told, staying, ask } = three();
+  for (let times = 0; times < 2; times += 1) {
+    expect(await ask(at, node, { stays: true })).toMatchObject({ kind: 'done', node: { node, isDraining: true } });
+    expect([...staying]).toEqual([node]);
+  }
+  for (let times = 0; times < 2; times += 1) {
+    expect(await ask(at, node, { kind: 'undrain' })).toMatchObject({ kind: 'done', node: { node, isDraining: false } });
+    expect([...staying, ...told]).toEqual([]);
+  }
+});
+
+it('a dry run of a drain is judged as the drain is, and drains nothing', async () => {
+  const { told, staying, ask } = three();
+  expect(await ask(2, 3, { isDryRun: true })).toMatchObject({ kind: 'done', node: { node: 3, isDraining: false } });
+  expect(await ask(3, 9, { isDryRun: true })).toMatchObject({ kind: 'faulty', code: 'not_found' });
+  await ask(2, 3, { stays: true });
+  expect(await ask(3, 2, { isDryRun: true })).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
+  expect([...staying, ...told]).toEqual([3]);
+});
+
+it('the end of a drain is refused for a node that is to end, and for one that is not there', async () => {
+  const { ask } = three();
+  await ask(1, 3);
+  const ends = { kind: 'faulty', code: 'failed_precondition', reason: 'node 3 is about to end; start it again' };
+  expect(await ask(2, 3, { kind: 'undrain' })).toEqual(ends);
+  expect(await ask(2, 9, { kind: 'undrain' })).toMatchObject({ kind: 'faulty', code: 'not_found' });
 });

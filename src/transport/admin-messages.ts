@@ -5,6 +5,7 @@
 import {
   type ByteWriter,
   beginMessage,
+  decodeUtf8,
   isDatabaseId,
   isGroupId,
   isLogIndex,
@@ -14,7 +15,7 @@ import {
   writeTextField,
   writeVarintField,
 } from '#base';
-import type { AdminReply, AdminRequest, ClusterDescription, NodeOrder, RegisteredNode } from '#cluster';
+import type { AdminReply, AdminRequest, ClusterDescription, NodeOrder, RegisteredNode, UndrainOrder } from '#cluster';
 import { nodeOrNone, readFields } from './admin-fields.ts';
 import { readRecoveryOrder, writeRecoveryOrder } from './recovery-messages.ts';
 
@@ -24,6 +25,7 @@ export const ADMIN_METHODS = {
   decommission: '/cairn.admin.v1.ClusterAdmin/DecommissionNode',
   replace: '/cairn.admin.v1.ClusterAdmin/ReplaceNode',
   drain: '/cairn.admin.v1.ClusterAdmin/DrainNode',
+  undrain: '/cairn.admin.v1.ClusterAdmin/UndrainNode',
   recommission: '/cairn.admin.v1.ClusterAdmin/RecommissionNode',
   finalize: '/cairn.admin.v1.ClusterAdmin/FinalizeUpgrade',
   recover: '/cairn.admin.v1.ClusterAdmin/RecoverDatabase',
@@ -32,8 +34,12 @@ export const ADMIN_METHODS = {
 
 export type AdminMethod = keyof typeof ADMIN_METHODS;
 
+export function isAdminMethod(name: string): name is AdminMethod {
+  return name in ADMIN_METHODS;
+}
+
 const COPY_OF = { NAME: 1 } as const;
-const ORDER = { NODE: 1, BY: 2, IS_GRANTED: 2, IS_PASSED_ON: 15 } as const;
+const ORDER = { NODE: 1, BY: 2, IS_GRANTED: 2, STAYS: 3, IS_DRY_RUN: 4, IS_PASSED_ON: 15 } as const;
 const CLUSTER = {
   CLUSTER_ID: 1,
   NODE: 2,
@@ -59,7 +65,11 @@ export function writeAdminRequest({ order, isPassedOn }: AdminRequest): Buffer {
   else if (order.kind === 'copy') writeTextField(writer, COPY_OF.NAME, order.name);
   else if (order.kind !== 'describe' && order.kind !== 'finalize') writeVarintField(writer, ORDER.NODE, order.node);
   if (order.kind === 'replace' && order.by !== undefined) writeVarintField(writer, ORDER.BY, order.by);
-  if (order.kind === 'drain' && order.isGranted) writeVarintField(writer, ORDER.IS_GRANTED, 1);
+  if (order.kind === 'drain') {
+    if (order.isGranted) writeVarintField(writer, ORDER.IS_GRANTED, 1);
+    if (order.stays) writeVarintField(writer, ORDER.STAYS, 1);
+    if (order.isDryRun) writeVarintField(writer, ORDER.IS_DRY_RUN, 1);
+  }
   if (isPassedOn) writeVarintField(writer, ORDER.IS_PASSED_ON, 1);
   return Buffer.from(writer.view());
 }
@@ -77,15 +87,21 @@ export function readAdminRequest(method: AdminMethod, message: Uint8Array): Admi
   }
   const [node, by] = [fields.number(ORDER.NODE), fields.number(ORDER.BY)];
   if (!isNodeId(node)) return `${node} is no number of a node; DescribeCluster lists them`;
-  if (method === 'drain') return { order: { kind: 'drain', node, isGranted: by === 1 }, isPassedOn };
-  const order: NodeOrder =
+  if (method === 'drain') {
+    const [stays, isDryRun] = [fields.number(ORDER.STAYS) === 1, fields.number(ORDER.IS_DRY_RUN) === 1];
+    return { order: { kind: 'drain', node, isGranted: by === 1, stays, isDryRun }, isPassedOn };
+  }
+  const order: NodeOrder | UndrainOrder =
     method === 'replace' ? { kind: 'replace', node, by: nodeOrNone(by) } : { kind: method, node };
   return { order, isPassedOn };
 }
 
-export function writeDone(node: RegisteredNode): Buffer {
+export function writeDone(node: RegisteredNode | DescribedNode): Buffer {
   const writer = new Writer();
-  writeMessage(writer, 1, () => writeRegistered(writer, node));
+  writeMessage(writer, 1, () => {
+    if ('answers' in node) writeNode(writer, node);
+    else writeRegistered(writer, node);
+  });
   return Buffer.from(writer.view());
 }
 
@@ -111,20 +127,7 @@ export function writeDescription(cluster: ClusterDescription): Buffer {
   writeTextField(writer, CLUSTER.CLUSTER_ID, cluster.clusterId);
   writeVarintField(writer, CLUSTER.NODE, cluster.node);
   if (cluster.catalogLeader !== undefined) writeVarintField(writer, CLUSTER.CATALOG_LEADER, cluster.catalogLeader);
-  for (const node of cluster.nodes) {
-    writeMessage(writer, CLUSTER.NODES, () => {
-      writeRegistered(writer, node);
-      writeVarintField(writer, 10, node.answers ? 1 : 0);
-      writeVarintField(writer, 11, node.copies);
-      writeVarintField(writer, 12, node.leads);
-      writeVarintField(writer, 13, ROLES.indexOf(node.catalogRole));
-      writeVarintField(writer, 16, node.isDraining ? 1 : 0);
-      if (node.clockAheadMs !== undefined) {
-        writeVarintField(writer, 18, Math.max(0, node.clockAheadMs));
-        writeVarintField(writer, 19, Math.max(0, -node.clockAheadMs));
-      }
-    });
-  }
+  for (const node of cluster.nodes) writeMessage(writer, CLUSTER.NODES, () => writeNode(writer, node));
   writeVarintField(writer, CLUSTER.LEVEL, cluster.level);
   writeVarintField(writer, CLUSTER.INDEX, cluster.catalogIndex);
   writeVarintField(writer, CLUSTER.IS_CONFIRMED, cluster.isConfirmed ? 1 : 0);
@@ -160,6 +163,29 @@ export function readDescription(message: Uint8Array): ClusterDescription | undef
     diverged: fields.messages(CLUSTER.DIVERGED).map(readDivergence).filter(isThere),
     ...known,
   };
+}
+
+function writeNode(writer: ByteWriter, node: DescribedNode): void {
+  writeRegistered(writer, node);
+  writeVarintField(writer, 10, node.answers ? 1 : 0);
+  writeVarintField(writer, 11, node.copies);
+  writeVarintField(writer, 12, node.leads);
+  writeVarintField(writer, 13, ROLES.indexOf(node.catalogRole));
+  writeVarintField(writer, 16, node.isDraining ? 1 : 0);
+  if (node.clockAheadMs !== undefined) {
+    writeVarintField(writer, 18, Math.max(0, node.clockAheadMs));
+    writeVarintField(writer, 19, Math.max(0, -node.clockAheadMs));
+  }
+  writeVarintField(writer, 20, node.movableLeads);
+  writeVarintField(writer, 21, node.lag);
+  const { own } = node;
+  if (own === undefined) return;
+  writeMessage(writer, 22, () => {
+    writeTextField(writer, 1, own.release);
+    writeVarintField(writer, 2, own.catalogIndex);
+    writeVarintField(writer, 3, own.unapplied);
+    for (const digest of own.components) writeTextField(writer, 4, digest);
+  });
 }
 
 function writeRegistered(writer: ByteWriter, node: RegisteredNode): void {
@@ -201,9 +227,20 @@ function readNode(bytes: Uint8Array): DescribedNode | undefined {
     isDraining: fields.number(16) === 1,
     copies: fields.number(11),
     leads: fields.number(12),
+    movableLeads: fields.number(20),
+    lag: fields.number(21),
     catalogRole,
     ...(clockAheadMs !== 0 && { clockAheadMs }),
+    ...ownIn(fields.messages(22)),
   };
+}
+
+function ownIn([bytes]: readonly Uint8Array[]): Pick<DescribedNode, 'own'> {
+  const fields = bytes && readFields(bytes);
+  const catalogIndex = fields?.number(2) ?? 0;
+  if (fields === undefined || !isLogIndex(catalogIndex)) return {};
+  const components = fields.messages(4).map((digest) => decodeUtf8(digest) ?? '');
+  return { own: { release: fields.text(1), catalogIndex, unapplied: fields.number(3), components } };
 }
 
 function writeDatabase(writer: ByteWriter, database: DescribedDatabase): void {

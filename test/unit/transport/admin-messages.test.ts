@@ -16,10 +16,10 @@ import {
   writeDescription,
   writeDone,
   writeFinalized,
-} from '../../../../src/transport/peer/admin-messages.ts';
-import { readReply } from '../../../../src/transport/peer/admin-methods.ts';
-import { writeCopy, writeRecovered } from '../../../../src/transport/peer/recovery-messages.ts';
-import { CLUSTER, placeOf } from '../../../support/peer-nodes.ts';
+} from '../../../src/transport/admin-messages.ts';
+import { readAdminReply } from '../../../src/transport/admin-replies.ts';
+import { writeCopy, writeRecovered } from '../../../src/transport/recovery-messages.ts';
+import { CLUSTER, placeOf } from '../../support/peer-nodes.ts';
 
 const NODE: ClusterDescription['nodes'][number] = {
   node: toNodeId(3),
@@ -36,6 +36,14 @@ const NODE: ClusterDescription['nodes'][number] = {
   isDraining: true,
   copies: 300,
   leads: 7,
+  movableLeads: 6,
+  lag: 2 ** 41,
+  own: {
+    release: '0.2.0',
+    catalogIndex: toLogIndex(2 ** 40),
+    unapplied: 12,
+    components: ['ab'.repeat(32), 'cd'.repeat(32)],
+  },
   catalogRole: 'learner',
   clockAheadMs: -4000,
 };
@@ -125,8 +133,9 @@ const ORDERS: readonly AdminRequest['order'][] = [
   { kind: 'recommission', node: toNodeId(2 ** 32 - 1) },
   { kind: 'replace', node: toNodeId(3), by: undefined },
   { kind: 'replace', node: toNodeId(3), by: toNodeId(4) },
-  { kind: 'drain', node: toNodeId(3), isGranted: false },
-  { kind: 'drain', node: toNodeId(3), isGranted: true },
+  { kind: 'drain', node: toNodeId(3), isGranted: false, stays: true, isDryRun: true },
+  { kind: 'drain', node: toNodeId(3), isGranted: true, stays: true, isDryRun: false },
+  { kind: 'undrain', node: toNodeId(3) },
   { kind: 'finalize' },
   { kind: 'copy', name: 'shop' },
   { kind: 'recover', name: 'shop', from: toNodeId(3), acceptRevision: undefined },
@@ -153,10 +162,10 @@ describe('an AdminReply', () => {
     expect(readDescription(writeDescription(DESCRIPTION))).toEqual(DESCRIPTION);
     const unled = { ...DESCRIPTION, catalogLeader: undefined, isConfirmed: false, nodes: [], databases: [] };
     expect(readDescription(writeDescription(unled))).toEqual(unled);
-    expect(readDone(writeDone(NODE))).toMatchObject({
-      kind: 'done',
-      node: { node: 3, state: 'leaving', zone: 'zürich' },
-    });
+    expect(readDone(writeDone(NODE))).toEqual({ kind: 'done', node: NODE });
+    const { node, name, zone, state, storeId, peer, grpc, http, levels } = NODE;
+    const registered = { node, name, zone, state, storeId, peer, grpc, http, levels };
+    expect(readDone(writeDone(registered))).toMatchObject({ kind: 'done', node: registered });
   });
 
   it('of a finalized upgrade arrives as it was said, and is none without a level', () => {
@@ -167,11 +176,11 @@ describe('an AdminReply', () => {
 
   it.each(REPLIES)('of a recovery arrives as it was said: $kind', (reply) => {
     const bytes = reply.kind === 'copy' ? writeCopy(reply) : writeRecovered(reply.database);
-    expect(readReply(reply.kind === 'copy' ? 'copy' : 'recover', bytes)).toEqual(reply);
+    expect(readAdminReply(reply.kind === 'copy' ? 'copy' : 'recover', bytes)).toEqual(reply);
   });
 
   it('is what the published file says', () => {
-    const file = join(import.meta.dirname, '../../../../proto/cairn/admin/v1/admin.proto');
+    const file = join(import.meta.dirname, '../../../proto/cairn/admin/v1/admin.proto');
     const service = loadSync(file, { longs: Number, enums: String, defaults: true })['cairn.admin.v1.ClusterAdmin'];
     if (service === undefined || 'format' in service) throw new Error('There is the service');
     const paths = Object.values(service).map(({ path }) => path);
@@ -179,6 +188,12 @@ describe('an AdminReply', () => {
     const read = service['DescribeCluster']?.responseDeserialize(writeDescription(DESCRIPTION));
     const levels = { levelMin: 1, levelMax: 7 };
     const leaving = { state: 'NODE_STATE_LEAVING', answers: true, catalogRole: 'CATALOG_ROLE_LEARNER' };
+    const own = {
+      release: '0.2.0',
+      catalogIndex: 2 ** 40,
+      unapplied: 12,
+      components: ['ab'.repeat(32), 'cd'.repeat(32)],
+    };
     const removed = { state: 'NODE_STATE_REMOVED', answers: false, catalogRole: 'CATALOG_ROLE_NONE' };
     const members = [{ node: 1, isVoter: true, standing: 'STANDING_BEHIND', lag: 2 ** 40 }];
     const previousDatabaseId = '0198c0de-0000-7000-8000-000000000003';
@@ -193,7 +208,17 @@ describe('an AdminReply', () => {
       level: 6,
       diverged: [{ node: 2, group: 7, title: 'database "shop"', reason: expect.stringMatching(/^the term/) }],
       nodes: [
-        { ...levels, ...leaving, node: 3, host: '::1', isDraining: true, copies: 300, clockBehindMs: 4000 },
+        {
+          ...levels,
+          ...leaving,
+          node: 3,
+          host: '::1',
+          isDraining: true,
+          copies: 300,
+          movableLeads: 6,
+          own,
+          clockBehindMs: 4000,
+        },
         { ...removed, node: 4, clockAheadMs: 2 ** 40 },
       ],
       databases: [
@@ -213,7 +238,7 @@ describe('an AdminReply', () => {
     });
     const asked = service['ReplaceNode']?.requestSerialize({ node: 3, by: 4 }) ?? Buffer.alloc(0);
     expect(readAdminRequest('replace', asked)).toEqual({ order: ORDERS[4], isPassedOn: false });
-    const drain = service['DrainNode']?.requestSerialize({ node: 3, isGranted: true }) ?? Buffer.alloc(0);
+    const drain = service['DrainNode']?.requestSerialize({ node: 3, isGranted: true, stay: true }) ?? Buffer.alloc(0);
     expect(readAdminRequest('drain', drain)).toEqual({ order: ORDERS[6], isPassedOn: false });
   });
 
@@ -232,7 +257,7 @@ describe('an AdminReply', () => {
       expect(['object', 'undefined']).toContain(typeof readDescription(bytes));
       expect(['object', 'undefined']).toContain(typeof readDone(bytes));
       for (const kind of ['copy', 'recover'] as const) {
-        expect(['object', 'undefined']).toContain(typeof readReply(kind, Buffer.from(bytes)));
+        expect(['object', 'undefined']).toContain(typeof readAdminReply(kind, Buffer.from(bytes)));
       }
       for (const { kind } of ORDERS) expect(['object', 'string']).toContain(typeof readAdminRequest(kind, bytes));
     });

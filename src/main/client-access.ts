@@ -1,0 +1,32 @@
+/** What a command shows as a client at the gRPC port of a node, from its files. */
+import { readFileSync } from 'node:fs';
+import { DatabaseError } from '#base';
+import type { ClientAccess } from '#transport/peer';
+import type { ClientFiles } from './cluster-arguments.ts';
+
+const STDIN = 0;
+
+/** @throws DatabaseError when a file cannot be read */
+export function readClientAccess({ keyFile, isTls, tlsCaFile, tlsCertFile, tlsKeyFile }: ClientFiles): ClientAccess {
+  const [ca, cert, key] = [tlsCaFile, tlsCertFile, tlsKeyFile].map((file) =>
+    file === undefined ? undefined : contentOf(file),
+  );
+  const files = {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  };
+  return {
+    key: keyFile === undefined ? undefined : contentOf(keyFile).toString('utf8').trim(),
+    tls: isTls ? files : undefined,
+  };
+}
+
+function contentOf(file: string): Buffer {
+  try {
+    return readFileSync(file === '-' ? STDIN : file);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new DatabaseError('invalid_argument', `The file ${file} cannot be read: ${why}`, { cause });
+  }
+}

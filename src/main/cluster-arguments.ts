@@ -1,0 +1,252 @@
+/**
+ * What `cairn cluster …` is asked for, from its command line; and where the node of the same container is, from the
+ * environment that the node has (settings.ts).
+ */
+import { failure, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
+import type { AdminRequest, DialledAddress } from '#cluster';
+import { leadingZeroRule, parseRevisionText } from '#model';
+import { optionFaults } from './option-faults.ts';
+import type { PeerTlsFiles } from './peer-tls.ts';
+import { PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
+import { variableName } from './setting.ts';
+
+// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+const { parseArgs } = process.getBuiltinModule('node:util');
+
+type Order = AdminRequest['order'];
+type DrainOrder = Extract<Order, { readonly kind: 'drain' | 'undrain' }>;
+
+export const DRAIN_SECONDS_DEFAULT = 30;
+const DRAIN_SECONDS_MAX = 3_600;
+
+export interface Asked {
+  readonly at: DialledAddress;
+  readonly tls: PeerTlsFiles | undefined;
+  /** Undefined: it is asked as a node asks, at the peer port. */
+  readonly client: ClientFiles | undefined;
+  /** Without its node: of the node that is asked. */
+  readonly order: Exclude<Order, DrainOrder> | OfSomeNode<DrainOrder>;
+  readonly isJson: boolean;
+  readonly waits: boolean;
+  /** How long a node that stays may take to hand over. */
+  readonly withinMs: number;
+}
+
+/** By which a client is let in at the gRPC port. */
+export interface ClientFiles {
+  readonly keyFile: string | undefined;
+  readonly isTls: boolean;
+  readonly tlsCaFile: string | undefined;
+  readonly tlsCertFile: string | undefined;
+  readonly tlsKeyFile: string | undefined;
+}
+
+type OfSomeNode<T> = T extends unknown ? Omit<T, 'node'> & { readonly node: NodeId | undefined } : never;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What belongs to some commands only. */
+interface OrderOptions {
+  readonly by?: string;
+  readonly from?: string;
+  readonly 'accept-revision'?: string;
+  readonly stay?: boolean;
+  readonly 'dry-run'?: boolean;
+}
+
+const OPTIONS = {
+  'accept-revision': { type: 'string' },
+  address: { type: 'string' },
+  at: { type: 'string' },
+  by: { type: 'string' },
+  'dry-run': { type: 'boolean' },
+  from: { type: 'string' },
+  json: { type: 'boolean' },
+  'key-file': { type: 'string' },
+  stay: { type: 'boolean' },
+  timeout: { type: 'string' },
+  'tls-ca-file': { type: 'string' },
+  'tls-cert-file': { type: 'string' },
+  'tls-key-file': { type: 'string' },
+  wait: { type: 'boolean' },
+  ...PEER_TLS_OPTIONS,
+} as const;
+
+/** The commands that an option is for, where it is not for all. */
+const COMMANDS_OF: Readonly<Record<string, string>> = {
+  'accept-revision': 'recover',
+  by: 'replace',
+  'dry-run': 'drain',
+  from: 'recover',
+  stay: 'drain',
+  timeout: 'drain',
+};
+
+export function readArguments(args: readonly string[], environment: Environment): Result<Asked, readonly string[]> {
+  const malformed = optionFaults(args, OPTIONS);
+  if (malformed.length > 0) return failure(malformed);
+  const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  const faults = Object.keys(values)
+    .filter((name) => (COMMANDS_OF[name] ?? positionals[0]) !== positionals[0])
+    .map((name) => `--${name} is only for ${COMMANDS_OF[name]}`);
+  const order = readOrder(positionals, values, faults);
+  const { at, json: isJson = false, wait: waits = false, timeout } = values;
+  const client = readClient(values, faults);
+  const own = at === undefined ? localNode(environment) : parseAddress(at);
+  if (own === undefined) faults.push(`--at is ${JSON.stringify(at)}; it must be host:port`);
+  const address = client?.at ?? own;
+  const tls = readPeerTlsOptions(values);
+  if (tls.kind === 'failure') return failure([...faults, tls.reason]);
+  const seconds = timeout === undefined ? DRAIN_SECONDS_DEFAULT : readSeconds(timeout, faults);
+  if (order === undefined || address === undefined || faults.length > 0) return failure(faults);
+  const files = tls.value ?? tlsOf(environment);
+  return ok({ at: address, tls: files, client: client?.files, order, isJson, waits, withinMs: seconds * 1000 });
+}
+
+const CLIENT_OPTIONS = ['key-file', 'tls-ca-file', 'tls-cert-file', 'tls-key-file'] as const;
+const HTTPS = 'https://';
+
+type Values = { readonly [K in 'address' | (typeof CLIENT_OPTIONS)[number]]?: string } & { readonly at?: string };
+
+/** With --address: the gRPC port of a node, and what is shown there. */
+function readClient(
+  values: Values,
+  faults: string[],
+): { readonly at: DialledAddress; readonly files: ClientFiles } | undefined {
+  const { address: text } = values;
+  if (text === undefined) {
+    for (const name of CLIENT_OPTIONS) if (values[name] !== undefined) faults.push(`--${name} is only with --address`);
+    return undefined;
+  }
+  if (values.at !== undefined)
+    faults.push('--at is the peer address and --address the gRPC address: give one of the two');
+  const { 'tls-ca-file': tlsCaFile, 'tls-cert-file': tlsCertFile, 'tls-key-file': tlsKeyFile } = values;
+  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
+    faults.push('--tls-cert-file and --tls-key-file belong together');
+  }
+  const isTls = text.startsWith(HTTPS) || (tlsCaFile ?? tlsCertFile) !== undefined;
+  const at = parseAddress(text.startsWith(HTTPS) ? text.slice(HTTPS.length) : text);
+  if (at === undefined) faults.push(`--address is ${JSON.stringify(text)}; it must be host:port or https://host:port`);
+  return at && { at, files: { keyFile: values['key-file'], isTls, tlsCaFile, tlsCertFile, tlsKeyFile } };
+}
+
+const HOST_DEFAULT = '127.0.0.1';
+const PORT_DEFAULT = 50_052;
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::', 'auto']);
+
+/**
+ * The peer address of the node whose container this is. Dialled where it listens; its certificate is for the host that
+ * other nodes dial.
+ */
+function localNode(environment: Environment): DialledAddress {
+  const of = (name: string): string | undefined => environment[variableName(name)];
+  const listening = [of('peerHost'), of('host')].find((host) => host !== undefined && !EVERY_ADDRESS.has(host));
+  const ip = listening ?? HOST_DEFAULT;
+  const advertised = of('advertiseHost') ?? 'auto';
+  const port = Number(of('peerPort'));
+  return {
+    host: advertised === 'auto' ? ip : advertised,
+    port: Number.isSafeInteger(port) && port > 0 ? port : PORT_DEFAULT,
+    ip,
+  };
+}
+
+/** The files of the node whose container this is. */
+function tlsOf(environment: Environment): PeerTlsFiles | undefined {
+  const of = (name: string): string => environment[variableName(name)] ?? 'none';
+  const files = {
+    peerTlsCertFile: of('peerTlsCertFile'),
+    peerTlsKeyFile: of('peerTlsKeyFile'),
+    peerTlsCaFile: of('peerTlsCaFile'),
+    peerSecretFile: of('peerSecretFile'),
+  };
+  return files.peerTlsCertFile === 'none' && files.peerSecretFile === 'none' ? undefined : files;
+}
+
+function readOrder(
+  [command, text, ...more]: readonly string[],
+  options: OrderOptions,
+  faults: string[],
+): Asked['order'] | undefined {
+  if (more.length > 0) faults.push(`${JSON.stringify(more.join(' '))} is one word too many`);
+  switch (command) {
+    case 'recover':
+      return readRecovery(text, options, faults);
+    case 'status':
+    case 'finalize':
+      if (text !== undefined) faults.push(`${command} is asked for the whole cluster, not for a node`);
+      return { kind: command === 'status' ? 'describe' : command };
+    case 'undrain':
+      return { kind: command, node: text === undefined ? undefined : readNode(text, command, faults) };
+    case 'drain':
+      return readDrain(text, options, faults);
+    case 'replace':
+    case 'decommission':
+    case 'recommission': {
+      const node = readNode(text, `${command} is asked for a node`, faults);
+      if (command !== 'replace') return node && { kind: command, node };
+      const { by } = options;
+      return node && { kind: command, node, by: by === undefined ? undefined : readNode(by, '--by', faults) };
+    }
+    case undefined:
+    default:
+      faults.push(`${JSON.stringify(command ?? '')} is no command; there are ${COMMANDS.join(', ')}`);
+      return undefined;
+  }
+}
+
+const COMMANDS = [
+  'status',
+  'decommission',
+  'replace',
+  'recommission',
+  'drain',
+  'undrain',
+  'finalize',
+  'recover',
+] as const;
+
+/** One that ends is named: nobody ends the node that is asked by leaving a word out. */
+function readDrain(
+  text: string | undefined,
+  { stay: stays = false, 'dry-run': isDryRun = false }: OrderOptions,
+  faults: string[],
+): Asked['order'] {
+  const isNamed = text !== undefined || !(stays || isDryRun);
+  const node = isNamed ? readNode(text, 'drain is asked for a node', faults) : undefined;
+  return { kind: 'drain', node, isGranted: false, stays, isDryRun };
+}
+
+function readRecovery(
+  name: string | undefined,
+  { from, 'accept-revision': accepted }: OrderOptions,
+  faults: string[],
+): Asked['order'] | undefined {
+  if (name === undefined) faults.push('recover is asked for a database; status shows their names');
+  const node = readNode(from, '--from', faults);
+  const acceptRevision = accepted === undefined ? undefined : readRevision(accepted, faults);
+  if (name === undefined || node === undefined) return undefined;
+  return { kind: 'recover', name, from: node, acceptRevision };
+}
+
+function readRevision(text: string, faults: string[]): number | undefined {
+  const revision = parseRevisionText(text);
+  if (typeof revision === 'number') return revision;
+  faults.push(`--accept-revision is ${JSON.stringify(text)}; it must be a revision${leadingZeroRule(text)}`);
+  return undefined;
+}
+
+function readNode(text: string | undefined, what: string, faults: string[]): NodeId | undefined {
+  const value = /^\d+$/.test(text ?? '') ? Number(text) : 0;
+  if (isNodeId(value)) return value;
+  faults.push(`${what}: ${JSON.stringify(text ?? '')} is not its number, which status shows`);
+  return undefined;
+}
+
+function readSeconds(text: string, faults: string[]): number {
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  if (seconds < 0 || seconds > DRAIN_SECONDS_MAX) {
+    faults.push(`--timeout is ${JSON.stringify(text)}; it must be seconds, 0 to ${DRAIN_SECONDS_MAX}`);
+  }
+  return seconds;
+}

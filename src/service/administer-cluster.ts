@@ -1,0 +1,41 @@
+/** What operators ask of the cluster, by whatever port: carried out by the core of this node, or passed on by it. */
+import { DatabaseError, parseAddress } from '#base';
+import type { AdminReply, AdminRequest, ClusterDescription } from '#cluster';
+import type { Traced } from '#observability';
+import type { ServiceContext } from './context.ts';
+
+export interface DescribeClusterRequest extends Traced {
+  readonly signal: AbortSignal;
+}
+
+export interface AdministerClusterRequest extends DescribeClusterRequest {
+  readonly order: AdminRequest['order'];
+}
+
+/** Longer than a node takes to ask others. */
+const ANSWER_MS = 15_000;
+
+/** Asked at this node's own peer address, where the core answers. */
+export async function administerCluster(
+  { node, askAdmin }: ServiceContext,
+  { order, signal }: AdministerClusterRequest,
+): Promise<AdminReply> {
+  const address = node.peerAddress === undefined ? undefined : parseAddress(node.peerAddress);
+  if (askAdmin === undefined || address === undefined) {
+    throw new DatabaseError('not_found', 'This node has no peer port: it is alone, and there is no cluster to tell of');
+  }
+  const reply = await askAdmin(address, { order, isPassedOn: false }, ANSWER_MS);
+  signal.throwIfAborted();
+  return reply;
+}
+
+/** As the leader of the catalog knows it (`cairn cluster status`). */
+export async function describeCluster(
+  context: ServiceContext,
+  request: DescribeClusterRequest,
+): Promise<ClusterDescription> {
+  const reply = await administerCluster(context, { ...request, order: { kind: 'describe' } });
+  if (reply.kind === 'described') return reply.cluster;
+  const why = 'reason' in reply ? reply.reason : `the answer was ${reply.kind}`;
+  throw new DatabaseError('unavailable', `The cluster was not described: ${why}`);
+}

@@ -1,0 +1,33 @@
+/**
+ * cairn.admin.v1 at the port of clients, for principals with the right to administer all databases. Nodes offer the
+ * same service to each other at the peer port, where what is passed on between them is not questioned; a client passes
+ * nothing on.
+ */
+import { DatabaseError } from '#base';
+import type { AdminRequest } from '#cluster';
+import { ADMIN_METHODS, isAdminMethod, readAdminRequest } from '../admin-messages.ts';
+import { statusOfRefusal, writeAdminReply } from '../admin-replies.ts';
+import { tracedAs } from './call-traces.ts';
+import { CLUSTER_ADMIN, type GrpcContext } from './context.ts';
+import { frame } from './wire/framing.ts';
+import type { UnaryMethod } from './wire/method.ts';
+
+export function clusterAdminMethods({ service }: GrpcContext): readonly UnaryMethod[] {
+  return Object.entries(ADMIN_METHODS).flatMap(([method, path]) => {
+    if (!isAdminMethod(method)) return [];
+    const handle: UnaryMethod['handle'] = async (call, bytes) => {
+      const request = readAdminRequest(method, bytes);
+      if (typeof request === 'string') throw new DatabaseError('invalid_argument', request);
+      const order = ofClient(request.order);
+      const reply = await service.administerCluster({ order, signal: call.signal, ...tracedAs(call) });
+      if ('reason' in reply) call.finish({ code: statusOfRefusal(reply), message: reply.reason });
+      else call.reply(frame(writeAdminReply(reply)));
+    };
+    return [{ kind: 'unary', service: CLUSTER_ADMIN, name: path.slice(path.lastIndexOf('/') + 1), handle }];
+  });
+}
+
+/** Whether a drain is safe is for the leader of the catalog to say, and not for a client. */
+function ofClient(order: AdminRequest['order']): AdminRequest['order'] {
+  return order.kind === 'drain' ? { ...order, isGranted: false } : order;
+}

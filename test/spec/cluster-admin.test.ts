@@ -1,0 +1,120 @@
+// Goal: whoever has the role admin on all databases administers the cluster at the gRPC port of a node, by the command
+// and by any client of the service; nobody else does, and no client speaks for a node. Method: a real node with
+// authentication on, alone in its cluster; the command with its real client.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { toNodeId } from '#base';
+import type { AdminRequest } from '#cluster';
+import { askAdmin, askAdminAsClient } from '#transport/peer';
+import { readClientAccess } from '../../src/main/client-access.ts';
+import { clusterCommand } from '../../src/main/cluster-command.ts';
+import { ADMIN_METHODS, writeAdminRequest } from '../../src/transport/admin-messages.ts';
+import { GrpcFailure } from '../support/grpc-client.ts';
+import { AS_FIRST, FIRST_KEY, issueKey, startGuardedNode } from '../support/guarded-node.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const dir = tempDir();
+afterAll(() => dir[Symbol.dispose]());
+const auditLog = join(dir.path, 'audit.jsonl');
+const { server, api } = await startGuardedNode('--peer-port=0', `--audit-log=${auditLog}`);
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The command, as a client with this key. */
+async function run(line: string, key: string): Promise<Ran> {
+  const file = join(dir.path, 'key');
+  writeFileSync(file, `${key}\n`);
+  let [out, err] = ['', ''];
+  const code = await clusterCommand([...line.split(' '), '--address', server.grpc, '--key-file', file], {
+    ask: askAdmin,
+    askSecurely: () => {
+      throw new Error('a client does not ask as a node');
+    },
+    askAsClient: (files) => (address, request, timeoutMs) =>
+      askAdminAsClient(address, request, { timeoutMs, ...readClientAccess(files) }),
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    environment: { CAIRN_PEER_SECRET_FILE: '/nowhere' },
+  });
+  return { code, out, err };
+}
+
+const DRAIN = { kind: 'drain', node: toNodeId(1), isGranted: false, stays: true, isDryRun: false } as const;
+
+async function codeOf(order: AdminRequest['order'], metadata: Readonly<Record<string, string>>): Promise<string> {
+  const bytes = writeAdminRequest({ order, isPassedOn: true });
+  try {
+    await server.client.sendBytes(ADMIN_METHODS[order.kind], bytes, { metadata });
+    return 'OK';
+  } catch (failure) {
+    if (failure instanceof GrpcFailure) return failure.code;
+    throw failure;
+  }
+}
+
+describe('SPEC-AUTH-ROLES: the admin API at the gRPC port', () => {
+  it('serves the command, with the key of an administrator', async () => {
+    const { code, out } = await run('status', FIRST_KEY);
+    expect([code, out]).toEqual([0, expect.stringContaining('node 1 leads its catalog, says node 1')]);
+    const { key } = await issueKey(api, 'admin');
+    expect(await run('drain --dry-run', key)).toEqual({
+      code: 3,
+      out: '',
+      err: expect.stringMatching(/^cairn cluster: the catalog, in which 1 vote, would have no quorum/),
+    });
+    expect(await run('undrain', key)).toMatchObject({ code: 0, out: 'node 1 takes leaderships and clients\n' });
+    expect(await run('decommission 1', key)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is the only one'),
+    });
+    expect(await run('recommission 9', key)).toMatchObject({ code: 1, err: expect.stringContaining('no node 9') });
+  });
+
+  it.each([['reader'], ['writer'], ['deployer'], ['admin:shop']])('refuses %s, whatever it asks', async (role) => {
+    const { headers, key } = await issueKey(api, role);
+    for (const order of [DRAIN, { ...DRAIN, isDryRun: true }, { kind: 'describe' }, { kind: 'finalize' }] as const) {
+      expect(await codeOf(order, headers)).toBe('PERMISSION_DENIED');
+    }
+    const refused = await run('drain 1 --stay', key);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('lacks the right to administer')]);
+  });
+
+  it('refuses everybody without a credential, or with a wrong one', async () => {
+    expect(await codeOf({ kind: 'describe' }, {})).toBe('UNAUTHENTICATED');
+    expect(await codeOf({ kind: 'describe' }, { 'x-api-key': `${FIRST_KEY}x` })).toBe('UNAUTHENTICATED');
+    expect((await run('status', `${FIRST_KEY}x`)).code).toBe(1);
+  });
+
+  it('lets no client say that the leader of the catalog has checked a drain', async () => {
+    expect(await codeOf({ ...DRAIN, isGranted: true }, AS_FIRST)).toBe('FAILED_PRECONDITION');
+    expect(await codeOf({ ...DRAIN, stays: false, isGranted: true }, AS_FIRST)).toBe('FAILED_PRECONDITION');
+    expect(await codeOf({ kind: 'describe' }, AS_FIRST)).toBe('OK');
+  });
+
+  it('names a malformed order as such', async () => {
+    await expect(
+      server.client.sendBytes(ADMIN_METHODS.decommission, Buffer.alloc(0), { metadata: AS_FIRST }),
+    ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('leaves records of whoever gave an order, was refused one, or was denied it', async () => {
+    const before = readFileSync(auditLog, 'utf8').length;
+    const { id, headers } = await issueKey(api, 'writer');
+    await codeOf(DRAIN, headers);
+    await codeOf(DRAIN, AS_FIRST);
+    const lines = readFileSync(auditLog, 'utf8').slice(before).trim().split('\n');
+    const records = lines.map((line): unknown => JSON.parse(line));
+    const about = { act: 'drain-node', onNode: 1, mode: 'stay' };
+    expect(records).toMatchObject([
+      { act: 'issue-api-key' },
+      { ...about, principal: `key:${id}`, outcome: 'denied', code: 'permission_denied' },
+      { ...about, principal: 'peer-port', outcome: 'failed', code: 'failed_precondition' },
+      { ...about, principal: 'bootstrap', outcome: 'failed', code: 'failed_precondition' },
+    ]);
+  });
+});
