@@ -36,6 +36,7 @@ import { type McpParts, openMcp } from './mcp-endpoint.ts';
 import { memoryShare } from './memory-limit.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { advertisedHost, openNode } from './open-node.ts';
+import { outsideAddresses } from './outside-addresses.ts';
 import { type NodePeerTls, openPeerTls } from './peer-tls.ts';
 import { rateLimitsOf } from './rate-limits.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
@@ -155,7 +156,7 @@ function openMetrics(): Metrics {
   return metrics;
 }
 
-type FrontParts = Omit<GrpcServerOptions, 'port' | 'held' | 'gzipBytesMin'> &
+type FrontParts = Omit<GrpcServerOptions, 'port' | 'held' | 'gzipBytesMin' | 'outside'> &
   Omit<McpParts, 'api' | 'urlOf' | 'held'> & {
     /** Closes those that listen when another one cannot. */
     readonly starting: AsyncDisposableStack;
@@ -392,8 +393,13 @@ function budgetsOf(config: Config, transport: MakesBudgets, metrics: Metrics): B
   return budgets;
 }
 
-function grpcOptions({ grpcPort, grpcGzipBytes }: Config): Pick<GrpcServerOptions, 'port' | 'gzipBytesMin'> {
-  return { port: grpcPort, gzipBytesMin: grpcGzipBytes === 'off' ? undefined : grpcGzipBytes };
+function grpcOptions({
+  grpcPort,
+  grpcGzipBytes,
+  advertiseOutside,
+}: Config): Pick<GrpcServerOptions, 'port' | 'gzipBytesMin' | 'outside'> {
+  const gzipBytesMin = grpcGzipBytes === 'off' ? undefined : grpcGzipBytes;
+  return { port: grpcPort, gzipBytesMin, outside: outsideAddresses(advertiseOutside) };
 }
 
 function httpOptions(

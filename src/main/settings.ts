@@ -9,6 +9,7 @@ import type { DatabaseQuota } from '#cluster';
 import { LOG_LEVELS, type LogLevel } from '#observability';
 import { certificateRoles } from './certificate-roles.ts';
 import { databaseQuotas } from './database-quotas.ts';
+import { type OutsideRule, outsideRules } from './outside-addresses.ts';
 import { PEER_TLS_SETTINGS, type PeerTlsSettings, readPeerTlsSettings } from './peer-tls-settings.ts';
 import {
   addresses,
@@ -41,6 +42,7 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   readonly peerHost: string;
   /** `auto`: the host, or the name of this machine if that means all of its addresses. */
   readonly advertiseHost: string;
+  readonly advertiseOutside: readonly OutsideRule[];
   readonly bootstrap: 'never' | 'alone';
   readonly join: readonly Address[];
   readonly joinWaitMs: number | 'off';
@@ -145,6 +147,11 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     type: wordOr('auto', host),
     default: 'auto',
     help: 'Where other nodes and clients find this node; in Kubernetes the DNS name of the pod. auto: the host, or the name of this machine if that means all of its addresses.',
+  },
+  advertiseOutside: {
+    type: outsideRules,
+    default: [],
+    help: 'Where clients from outside find the gRPC port of each node, the same on all nodes: *.DOMAIN:PORT, where the name of a node stands for the *, or NODE=HOST:PORT for each, separated by commas. A client that has dialled one of these hosts, or another name of that domain, is told the outside address of a leader (x-leader-address), and every other one that by advertise-host. none: there is no outside.',
   },
   bootstrap: {
     type: oneOf(['never', 'alone']),
@@ -409,6 +416,7 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     peerPort: read('peerPort', SETTINGS.peerPort),
     peerHost: read('peerHost', SETTINGS.peerHost),
     advertiseHost: read('advertiseHost', SETTINGS.advertiseHost),
+    advertiseOutside: read('advertiseOutside', SETTINGS.advertiseOutside),
     bootstrap: read('bootstrap', SETTINGS.bootstrap),
     join: read('join', SETTINGS.join),
     joinWaitMs: read('joinWaitMs', SETTINGS.joinWaitMs),

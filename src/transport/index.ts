@@ -30,7 +30,14 @@
  */
 export type { Access } from './access.ts';
 export { type ByteBudgetSizes, type ByteBudgets, createByteBudgets } from './byte-budgets.ts';
-export { GRPC_LIMITS, type GrpcServer, type GrpcServerOptions, HolderLists, startGrpcServer } from './grpc/index.ts';
+export {
+  GRPC_LIMITS,
+  type GrpcServer,
+  type GrpcServerOptions,
+  HolderLists,
+  type OutsideAddresses,
+  startGrpcServer,
+} from './grpc/index.ts';
 export type { HeldPort } from './held-port.ts';
 export { type AllowedOrigins, type HttpServer, type HttpServerOptions, startHttpServer } from './http/index.ts';
 export { type McpServer, type McpServerOptions, startMcpServer } from './mcp/index.ts';

@@ -18,6 +18,7 @@ import { streamMethods } from './event-streams.ts';
 import { statusOfFrame } from './frame-status.ts';
 import { Gate } from './gate.ts';
 import { createHealthService } from './health.ts';
+import { leaderPlane, type OutsideAddresses } from './leader-plane.ts';
 import { logLibraryLines } from './library-lines.ts';
 import { callPlaces, GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
@@ -88,6 +89,8 @@ export interface GrpcServerOptions {
   readonly secure?: SecurePorts | undefined;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | undefined;
+  /** Absent: all clients reach nodes at the same addresses. */
+  readonly outside?: OutsideAddresses | undefined;
 }
 
 export interface GrpcServer {
@@ -136,6 +139,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     limits,
     ...budgets,
     gzipBytesMin,
+    trailersFor: options.outside && leaderPlane(options.outside),
     secure: options.secure,
     refusals: { ...REFUSALS, ...shareRefusals(limits.callsMax) },
     meterOf,

@@ -47,6 +47,8 @@ export interface SharedParts {
   readonly packer: Packer | undefined;
   /** The status for a reply that there is no room for. */
   readonly noRoom: CallStatus;
+  /** What a client is told behind its reply, by the authority that it has asked; undefined: the same as all. */
+  readonly trailersFor: (<T extends Fields>(authority: string | undefined, trailers: T) => T) | undefined;
   readonly onEnded: (call: Call) => void;
 }
 
@@ -224,7 +226,8 @@ export class Call {
     // Whoever waits to hear what was committed has the whole patience.
     const holds = this.method.mustAnswer === true ? [] : this.#replyRooms.filter((room) => room instanceof Hold);
     for (const hold of holds) hold.watch();
-    this.#stream.reply(framed, { headers, trailers, encoding }, (restBytes) => {
+    const told = trailers && this.#told(trailers);
+    this.#stream.reply(framed, { headers, trailers: told, encoding }, (restBytes) => {
       for (const hold of holds) {
         if (restBytes === 0) hold.taken();
         else hold.moved();
@@ -329,8 +332,14 @@ export class Call {
   /** Ends the call with a status, after what has been written. */
   finish(status: CallStatus): void {
     if (this.#ended) return;
-    this.#stream.finish(status);
+    const { trailers } = status;
+    this.#stream.finish(trailers === undefined ? status : { ...status, trailers: this.#told(trailers) });
     this.#end(status.code);
+  }
+
+  #told<T extends Fields>(trailers: T): T {
+    const { trailersFor } = this.#shared;
+    return trailersFor === undefined ? trailers : trailersFor(this.header(':authority'), trailers);
   }
 
   /** For a reply of this length; undefined when there is none and the reply need not be sent. */

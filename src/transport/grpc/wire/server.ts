@@ -122,6 +122,8 @@ export interface WireServerParts {
   readonly gzipBytesMin?: number | undefined;
   /** The statuses of calls that the server itself refuses or ends. */
   readonly refusals: Refusals;
+  /** As of a call. */
+  readonly trailersFor?: SharedParts['trailersFor'];
   readonly extension?: Extension;
   /** Absent: there is no TLS. */
   readonly secure?: SecurePorts | undefined;
@@ -208,6 +210,7 @@ export class WireServer {
       sliceTurns: new SliceTurns(),
       packer: gzipBytesMin === undefined ? undefined : new Packer(gzipBytesMin),
       noRoom: refusals.noRoom,
+      trailersFor: parts.trailersFor,
       onEnded: (ended) => this.#ended(ended),
     };
     const { waiting, reading, working } = parts.limits.callsMax;

@@ -1,0 +1,63 @@
+/**
+ * Where clients from outside find nodes, as the setting `advertise-outside` says: the same text on every node, so that
+ * each can say it of all (ADR 0173).
+ */
+import { formatAddress, parseAddress } from '#base';
+import type { OutsideAddresses } from '#transport';
+import type { SettingType } from './setting.ts';
+
+/** The address of one node, or of those whose name stands for the `*` in its first label. */
+export interface OutsideRule {
+  readonly node: string | undefined;
+  readonly host: string;
+  readonly port: number;
+}
+
+const RULES_MAX = 100;
+const ANY = '*';
+/** Stands for the name of a node where the rest is looked at. */
+const SOME_NAME = 'n';
+
+/** Rules separated by commas; or the word `none`. */
+export const outsideRules: SettingType<readonly OutsideRule[]> = {
+  expects: 'none, *.DOMAIN:PORT, or NODE=HOST:PORT for each node, separated by commas',
+  read: (text) => {
+    if (text === 'none') return [];
+    const rules = text.split(',').map((each) => ruleOf(each.trim()));
+    const known = rules.filter((each) => each !== undefined);
+    return known.length === rules.length && known.length <= RULES_MAX ? known : undefined;
+  },
+  write: (rules) => (rules.length === 0 ? 'none' : rules.map(formatRule).join(',')),
+};
+
+/** Undefined: there is no outside. */
+export function outsideAddresses(rules: readonly OutsideRule[]): OutsideAddresses | undefined {
+  if (rules.length === 0) return undefined;
+  const hosts = new Set(rules.filter(({ node }) => node !== undefined).map(({ host }) => host));
+  const domains = rules.filter(({ node }) => node === undefined).map(({ host }) => host.slice(host.indexOf('.')));
+  return {
+    isOutside: (host) => hosts.has(host) || domains.some((domain) => `.${host}`.endsWith(domain)),
+    addressOf: (name) => {
+      const rule = rules.find(({ node }) => node === name) ?? rules.find(({ node }) => node === undefined);
+      const address = rule && { host: rule.host.replace(ANY, () => name.toLowerCase()), port: rule.port };
+      return address && parseAddress(formatAddress(address)) && formatAddress(address);
+    },
+  };
+}
+
+function ruleOf(text: string): OutsideRule | undefined {
+  const at = text.lastIndexOf('=');
+  const node = at < 0 ? undefined : text.slice(0, at);
+  const address = text.slice(at + 1).toLowerCase();
+  const [label = '', ...domain] = address.split('.');
+  const isPattern = label.split(ANY).length === 2 && domain.length > 0;
+  if (node === '' || (node === undefined) !== isPattern) return undefined;
+  const parsed = parseAddress(isPattern ? address.replace(ANY, SOME_NAME) : address);
+  if (parsed === undefined) return undefined;
+  const host = isPattern ? `${label}${parsed.host.slice(parsed.host.indexOf('.'))}` : parsed.host;
+  return { node, host, port: parsed.port };
+}
+
+function formatRule({ node, host, port }: OutsideRule): string {
+  return `${node === undefined ? '' : `${node}=`}${formatAddress({ host, port })}`;
+}

@@ -1,0 +1,45 @@
+// Goal: a write tells its client where the leader is in the plane that the client came in on, whichever node it asks,
+// and whether it is done or refused (ADR 0173). Method: two real nodes, of which one holds no replica and relays;
+// clients that have dialled an outside name, by the authority of their calls.
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { GrpcFailure, TestClient } from '../support/grpc-client.ts';
+import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
+import { startTwoNodes } from '../support/two-nodes.ts';
+
+const { holder, other } = await startTwoNodes('shop', '--advertise-outside=*.cairn.example.com:443');
+
+/** The address of the leader, and its name, as they are told. */
+async function leaderTold(grpc: string, authority: string | undefined, options: object = {}): Promise<string> {
+  const client = new TestClient(grpc, authority === undefined ? {} : { 'grpc.default_authority': authority });
+  onTestFinished(() => client[Symbol.asyncDispose]());
+  const request = { ...transaction('shop', [event({ id: uniqueName() })]), ...options };
+  const trailers = await client.call('transact', request).then(
+    (reply) => reply.trailers,
+    (failure: unknown) => {
+      if (failure instanceof GrpcFailure) return failure.trailers;
+      throw failure;
+    },
+  );
+  return `${String(trailers['x-leader-node'])} at ${String(trailers['x-leader-address'])}`;
+}
+
+describe.each([
+  ['that leads', holder],
+  ['that relays', other],
+])('SPEC-GRPC-REQUIRE-LEADER: the node %s', (_which, { grpc }) => {
+  it.each(['cairn.example.com', 'two.cairn.example.com:443'])(
+    'tells a client of %s an outside address',
+    async (host) => {
+      const [name, inside] = (await leaderTold(holder.grpc, undefined)).split(' at ');
+      expect(inside).toBe(holder.grpc);
+      expect(await leaderTold(grpc, host)).toBe(`${name} at ${name}.cairn.example.com:443`);
+      expect(await leaderTold(grpc, host, { events: [] })).toBe(`${name} at ${name}.cairn.example.com:443`);
+    },
+  );
+
+  it('tells every other client an inside address', async () => {
+    for (const host of [undefined, 'cairn.shop.svc:50051']) {
+      expect(await leaderTold(grpc, host)).toMatch(new RegExp(`^(?:one|two) at ${holder.grpc}$`));
+    }
+  });
+});
