@@ -9,14 +9,22 @@ import type { Caller } from '../../test/simulation/workload/client.ts';
 import { GrpcFailure } from '../../test/support/grpc-client.ts';
 import { isLostFetch } from '../support/lost-fetch.ts';
 import { instanceOf, perform, scopeOf } from './calls.ts';
-import type { Members } from './fleet.ts';
-import { HttpFailure, Line } from './line.ts';
-import type { Member } from './member.ts';
+import { type Address, HttpFailure, Line } from './line.ts';
+
+/** Where a client sends requests: a node, or what stands before several. */
+export interface Server {
+  readonly name: string;
+  readonly address: Address;
+  /** Another one for each process that answers there. */
+  readonly incarnation: number;
+}
+
+export type Servers = readonly [Server, ...Server[]];
 
 export interface ConnectionOptions {
   readonly client: string;
   /** Those that it may ask now. */
-  readonly members: () => Members;
+  readonly members: () => Servers;
   readonly history: History;
   readonly random: Rng;
   /** How often it goes to another node before a call. */
@@ -48,7 +56,7 @@ export function nowUs(): number {
 export class Connection implements Caller, Disposable {
   readonly client: string;
   readonly #options: ConnectionOptions;
-  #member: Member;
+  #member: Server;
   #line: Line | undefined;
   #leader: { readonly name: string; readonly atUs: number } | undefined;
 

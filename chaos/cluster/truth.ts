@@ -9,10 +9,8 @@ import { expectedBehind } from '../../test/simulation/checks/subscriptions.ts';
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { type CallKind, type Calls, History } from '../../test/simulation/history.ts';
 import { Sketches } from '../../test/simulation/workload/sketches.ts';
-import { Connection } from './connection.ts';
-import type { Members } from './fleet.ts';
+import { Connection, type Server } from './connection.ts';
 import type { Follower } from './follower.ts';
-import type { Member } from './member.ts';
 
 /** After healing every call succeeds within this time. */
 const HEALED_WITHIN_MS = 60_000;
@@ -63,7 +61,7 @@ export async function writeLastWords(connection: Connection, names: readonly str
  */
 export function readCopies(
   names: readonly string[],
-  members: Members,
+  members: readonly Server[],
   copies: number,
 ): Promise<readonly FinalDatabase[]> {
   const readers = members.map((member) => readerAt(member));
@@ -140,7 +138,7 @@ async function readCopy(reader: Connection, name: string): Promise<FinalDatabase
   return { name, databaseId, revision, chainHash, createdAtMs, transactions, followers: [] };
 }
 
-function readerAt(member: Member): Connection {
+function readerAt(member: Server): Connection {
   const random = new Rng(0, member.name);
   const habits = { history: new History(), random, roamShare: 0, deadlineMs: 30_000, isRelayed: false };
   return new Connection({ client: member.name, members: () => [member], ...habits });

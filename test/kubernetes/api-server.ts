@@ -1,0 +1,54 @@
+// An API server of a test: it answers each request as the test says, and keeps what it was sent.
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { KubeConfig } from '@kubernetes/client-node';
+import { onTestFinished } from 'vitest';
+import { Authority } from '../support/certificates.ts';
+import { Api } from './api.ts';
+
+export interface Received {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+export type Answer = (received: Received, response: ServerResponse) => void;
+
+/** A client of a server that runs until the test is over. */
+export async function startApiServer(answer: Answer, options: { readonly inactiveMs?: number } = {}): Promise<Api> {
+  const authority = new Authority();
+  const server = createServer(authority.issue({ cn: 'api', names: ['IP:127.0.0.1'] }), (request, response) => {
+    const { pathname: path, searchParams: query } = new URL(request.url ?? '/', 'https://api');
+    void text(request).then((body) =>
+      answer({ method: request.method ?? '', path, query, headers: request.headers, body }, response),
+    );
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  const config = new KubeConfig();
+  const caData = Buffer.from(authority.cert).toString('base64');
+  config.loadFromClusterAndUser(
+    { name: 'test', server: `https://127.0.0.1:${address.port}`, caData, skipTLSVerify: false },
+    { name: 'test', token: 'a-token' },
+  );
+  return new Api(config, options);
+}
+
+/** Answers with an object. */
+export function reply(response: ServerResponse, body: object, status = 200): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** An object of some kind. */
+export function thing(name: string, version: number): { readonly metadata: Readonly<Record<string, string>> } {
+  return { metadata: { namespace: 'default', name, resourceVersion: String(version) } };
+}

@@ -1,0 +1,99 @@
+/** A cluster of Kubernetes as a program sees it that `npm run kube` runs: kubectl, helm, and waiting for what is so. */
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Api } from './api.ts';
+import type { Claim, Pod, Volume } from './objects.ts';
+import { run } from './run.ts';
+
+const WITHIN_MS = 120_000;
+const POLL_MS = 100;
+
+export class Cluster {
+  readonly api: Api;
+  /** The folder of the world, with the logs of everything. */
+  readonly dir: string;
+  /** The image of Cairn, as pods name it. */
+  readonly image: string;
+
+  private constructor(api: Api, dir: string, image: string) {
+    this.api = api;
+    this.dir = dir;
+    this.image = image;
+  }
+
+  /** @throws Error outside of `npm run kube`. */
+  static current(): Cluster {
+    const { KUBECONFIG: kubeconfig, KUBE_DIR: dir, KUBE_IMAGE: image } = process.env;
+    if (kubeconfig === undefined || dir === undefined || image === undefined)
+      throw new Error('this runs in a cluster: npm run kube -- ...');
+    return new Cluster(Api.fromFile(kubeconfig), dir, image);
+  }
+
+  kubectl(...args: readonly string[]): Promise<string> {
+    return run('kubectl', ...args);
+  }
+
+  helm(...args: readonly string[]): Promise<string> {
+    return run('helm', ...args);
+  }
+
+  pod(name: string): Promise<Pod> {
+    return this.api.get(`/api/v1/namespaces/default/pods/${name}`);
+  }
+
+  /** The folder of the volume of a claim. */
+  async volumePath(claim: string): Promise<string> {
+    const { spec } = await this.api.get<Claim>(`/api/v1/namespaces/default/persistentvolumeclaims/${claim}`);
+    const volume = await this.api.get<Volume>(`/api/v1/persistentvolumes/${spec.volumeName}`);
+    return volume.spec.hostPath.path;
+  }
+
+  /** Runs a command in a container of a pod, which need not have a shell. */
+  async execute(pod: string, ...command: readonly string[]): Promise<string> {
+    const { status } = await this.pod(pod);
+    const [id] = (status.containerStatuses ?? []).map(({ containerID }) => containerID?.replace('runc://', ''));
+    if (id === undefined) throw new Error(`${pod} has no container`);
+    return run('runc', 'exec', id, ...command);
+  }
+
+  logOf(program: string): string {
+    return join(this.dir, `${program}.log`);
+  }
+
+  /** Waits until these pods are ready, each another than those of `before`. */
+  async untilReady(names: readonly string[], before: ReadonlySet<string> = new Set()): Promise<void> {
+    await eventually(`${names.join(', ')} to be ready`, async () => {
+      const pods = await Promise.all(names.map((name) => this.pod(name)));
+      return pods.every((pod) => isReady(pod) && !before.has(pod.metadata.uid));
+    });
+  }
+
+  async uidsOf(names: readonly string[]): Promise<ReadonlySet<string>> {
+    const pods = await Promise.all(names.map((name) => this.pod(name)));
+    return new Set(pods.map(({ metadata }) => metadata.uid));
+  }
+}
+
+export function isReady({ status, metadata }: Pod): boolean {
+  const condition = status.conditions?.find(({ type }) => type === 'Ready');
+  return condition?.status === 'True' && metadata.deletionTimestamp === undefined;
+}
+
+/** Waits until it is so; what fails meanwhile is not. @throws Error with the last failure when it takes too long. */
+export async function eventually(
+  what: string,
+  isSo: () => Promise<boolean>,
+  withinMs: number = WITHIN_MS,
+): Promise<void> {
+  const deadlineMs = performance.now() + withinMs;
+  for (let failure = ''; ; ) {
+    try {
+      if (await isSo()) return;
+      failure = '';
+    } catch (error) {
+      failure = `: ${String(error)}`;
+    }
+    if (performance.now() > deadlineMs) throw new Error(`waited ${withinMs / 1000} s for ${what}${failure}`);
+    await delay(POLL_MS);
+  }
+}

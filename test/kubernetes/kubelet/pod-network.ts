@@ -1,0 +1,45 @@
+/**
+ * The network namespace of a pod, with one address and a routed link: no bridge, and every packet between two pods goes
+ * through the forward chains of the world, where network policies and faults are.
+ *
+ *   pod: eth0 10.244.1.7/32, default by 169.254.1.1   <->   world: v1a2b3c4d, route to 10.244.1.7/32
+ */
+import { attempt, feed, run } from '../run.ts';
+
+/** The next hop of every pod; its hardware address is that of the world's end of each link. */
+const GATEWAY = '169.254.1.1';
+const GATEWAY_MAC = 'ee:ee:ee:ee:ee:ee';
+
+let addressCount = 0;
+
+/** An address that no pod of this world has had. */
+export function nextAddress(): string {
+  addressCount += 1;
+  return `10.244.${1 + Math.floor(addressCount / 250)}.${1 + (addressCount % 250)}`;
+}
+
+/** Makes the namespace named `id`, whose link is named `link`. */
+export async function attachNetwork(id: string, link: string, address: string): Promise<void> {
+  // A start that failed may have left it.
+  await detachNetwork(id, link);
+  await run('ip', 'netns', 'add', id);
+  const outside = [
+    `link add ${link} address ${GATEWAY_MAC} type veth peer name eth0 netns ${id}`,
+    `link set ${link} up`,
+    `route add ${address}/32 dev ${link}`,
+  ];
+  await feed(outside.join('\n'), 'ip', '-batch', '-');
+  const inside = [
+    'link set lo up',
+    `addr add ${address}/32 dev eth0`,
+    'link set eth0 up',
+    `route add ${GATEWAY} dev eth0`,
+    `route add default via ${GATEWAY}`,
+    `neigh add ${GATEWAY} lladdr ${GATEWAY_MAC} dev eth0 nud permanent`,
+  ];
+  await feed(inside.join('\n'), 'ip', '-n', id, '-batch', '-');
+}
+
+export async function detachNetwork(id: string, link: string): Promise<void> {
+  await Promise.all([attempt('ip', 'netns', 'delete', id), attempt('ip', 'link', 'delete', link)]);
+}

@@ -1,0 +1,63 @@
+// Goal: network policies become the rules that Kubernetes says they are. Method: a table of policies over a few pods,
+// and the rules of the one chain that each makes; that nft enforces them is seen in kubelet.long.test.ts.
+import { expect, it } from 'vitest';
+import { policyTable } from './network/policies.ts';
+import type { NetworkPolicy, Pod, Resource } from './objects.ts';
+
+function pod(name: string, namespace: string, address: string): Pod {
+  const metadata = { name, namespace, uid: `${name}-uid-1234`, resourceVersion: '1', labels: { app: name } };
+  const ports = [{ name: 'peer', containerPort: 50_052 }];
+  return { metadata, spec: { containers: [{ name, ports }] }, status: { phase: 'Running', podIP: address } };
+}
+
+function space(name: string): Resource {
+  return { metadata: { name, uid: name, resourceVersion: '1', labels: { kind: name } } };
+}
+
+const PODS = [pod('db', 'a', '10.244.1.1'), pod('web', 'a', '10.244.1.2'), pod('scraper', 'b', '10.244.1.3')];
+
+/** The rules of the chains that a policy for `db` makes, without the last one, which drops. */
+function rules(spec: object): readonly string[] {
+  const podSelector = { matchLabels: { app: 'db' } };
+  const metadata = { name: 'policy', namespace: 'a', uid: 'policy', resourceVersion: '1' };
+  const policies = [{ metadata, spec: { podSelector, ...spec } }] satisfies NetworkPolicy[];
+  const table = policyTable({ policies, pods: PODS, namespaces: [space('a'), space('b')] });
+  const chains = [...table.matchAll(/chain (?:in|e)gress-\S+ \{ (.*)drop; \}/g)];
+  return chains.map(([, body = '']) => body.trim());
+}
+
+const WEB = { podSelector: { matchLabels: { app: 'web' } } };
+const ALL_OF_B = { namespaceSelector: { matchLabels: { kind: 'b' } } };
+
+it.each([
+  ['nothing comes in', { policyTypes: ['Ingress'] }, ['']],
+  ['everything comes in', { ingress: [{}] }, ['return;']],
+  ['a named port of its own', { ingress: [{ ports: [{ port: 'peer' }] }] }, ['tcp dport 50052 return;']],
+  ['a pod of its namespace', { ingress: [{ from: [WEB] }] }, ['ip saddr { 10.244.1.2 } return;']],
+  ['pods of another namespace', { ingress: [{ from: [ALL_OF_B] }] }, ['ip saddr { 10.244.1.3 } return;']],
+  ['a selector that nobody matches', { ingress: [{ from: [{ ...WEB, ...ALL_OF_B }] }] }, ['']],
+  [
+    'pods without a label',
+    {
+      ingress: [{ from: [{ podSelector: { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['db'] }] } }] }],
+    },
+    ['ip saddr { 10.244.1.2 } return;'],
+  ],
+  [
+    'a range of ports out to a block without a part of it',
+    {
+      policyTypes: ['Egress'],
+      egress: [
+        { to: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.1.0.0/16'] } }], ports: [{ port: 80, endPort: 90 }] },
+      ],
+    },
+    ['ip daddr 10.0.0.0/8 ip daddr != { 10.1.0.0/16 } tcp dport 80-90 return;'],
+  ],
+])('a policy allows %s', (_what, spec, expected) => {
+  expect(rules(spec)).toEqual(expected);
+});
+
+it('pods that no policy selects are in no chain', () => {
+  const table = policyTable({ policies: [], pods: PODS, namespaces: [] });
+  expect(table).not.toContain('vmap');
+});

@@ -1,0 +1,209 @@
+/**
+ * Clients of a Cairn cluster in Kubernetes, whose history is judged by the checks of the simulation, as that of chaos
+ * is. Writers repeat a transaction under its id until it is recorded, and go to another pod when one does not answer;
+ * readers ask now this pod and now that.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Connection, type Server, type Servers } from '../../../chaos/cluster/connection.ts';
+import { silences } from '../../../chaos/cluster/figures.ts';
+import { open, readCopies } from '../../../chaos/cluster/truth.ts';
+import { checkAll } from '../../simulation/checks/all.ts';
+import { Evidence } from '../../simulation/checks/evidence.ts';
+import { Rng } from '../../simulation/engine/random.ts';
+import { History, type Operation } from '../../simulation/history.ts';
+import { Reflector } from '../api.ts';
+import type { Cluster } from '../cluster.ts';
+import type { Pod } from '../objects.ts';
+
+export interface ClientFigures {
+  /** Transactions that were recorded. */
+  readonly writes: number;
+  /** Transactions that a writer gave up. */
+  readonly failedWrites: number;
+  /** Requests of writers and readers without a success, most of which were repeated. */
+  readonly failedRequests: number;
+  /** The same by what the client was told; `unknown`: nothing, or that nobody can say. */
+  readonly failures: Readonly<Record<string, number>>;
+  readonly requests: number;
+  readonly longestWriteGapMs: number;
+  /** What a check of the history found, or what differs between replicas. */
+  readonly faults: readonly string[];
+}
+
+const DATABASE = 'orders';
+const WRITERS = 3;
+const READERS = 2;
+const PAUSE_MS = 30;
+const DEADLINE_MS = 2000;
+/** Longer than all pods are away in any scenario. */
+const GIVE_UP_MS = 180_000;
+const GRPC = 50_051;
+const HTTP = 3000;
+
+export class Clients {
+  readonly #history = new History();
+  readonly #servers: Servers;
+  readonly #processes: Processes;
+  readonly #random: Rng;
+  readonly #connections: Connection[] = [];
+  #running: Promise<unknown> = Promise.resolve();
+  #isOver = false;
+  #recorded = 0;
+  #failed = 0;
+
+  /** `pods` by their names in DNS, which begin with the name of the pod. */
+  constructor(cluster: Cluster, pods: readonly [string, ...string[]], seed: number) {
+    this.#processes = new Processes(cluster);
+    this.#random = new Rng(seed, 'kubernetes');
+    const [first, ...others] = pods;
+    this.#servers = [this.#server(first), ...others.map((host) => this.#server(host))];
+  }
+
+  async start(): Promise<void> {
+    await this.#processes.start();
+    using opener = this.#connect('opener');
+    await open(opener, DATABASE);
+    this.#running = Promise.all([
+      ...Array.from({ length: WRITERS }, (_, place) => this.#write(this.#connect(`writer-${place + 1}`))),
+      ...Array.from({ length: READERS }, (_, place) => this.#read(this.#connect(`reader-${place + 1}`))),
+    ]);
+  }
+
+  /** The pod that led the database at the last answer. */
+  get leader(): string | undefined {
+    const told = this.#connections.flatMap(({ leader }) => leader ?? []);
+    return told.toSorted((one, other) => other.atUs - one.atUs)[0]?.name;
+  }
+
+  get recorded(): number {
+    return this.#recorded;
+  }
+
+  /** Resolves when so many more transactions are recorded. */
+  async untilMore(count: number): Promise<void> {
+    const goal = this.#recorded + count;
+    while (this.#recorded < goal && this.#failed === 0) await delay(PAUSE_MS);
+  }
+
+  /** Ends the clients and judges what they were told by what every pod has in the end. */
+  async judge(): Promise<ClientFigures> {
+    this.#isOver = true;
+    await this.#running;
+    this.#processes.stop();
+    const { operations } = this.#history;
+    const failures = operations.filter(({ outcome }) => outcome.kind !== 'ok');
+    return {
+      writes: this.#recorded,
+      failedWrites: this.#failed,
+      failedRequests: failures.length,
+      failures: countsBy(failures, ({ outcome }) => (outcome.kind === 'error' ? outcome.code : outcome.kind)),
+      requests: operations.length,
+      longestWriteGapMs: silences(this.#history).reduce((longest, { ms }) => Math.max(longest, ms), 0),
+      faults: await this.#faults(),
+    };
+  }
+
+  async #faults(): Promise<readonly string[]> {
+    try {
+      const finals = await readCopies([DATABASE], this.#servers, this.#servers.length);
+      return checkAll(new Evidence(this.#history, finals)).faults;
+    } catch (error) {
+      return [String(error)];
+    }
+  }
+
+  #server(host: string): Server {
+    const processes = this.#processes;
+    const [name = host] = host.split('.');
+    return {
+      name,
+      address: { grpc: `${host}:${GRPC}`, http: `http://${host}:${HTTP}` },
+      get incarnation() {
+        return processes.incarnationOf(name);
+      },
+    };
+  }
+
+  #connect(client: string): Connection {
+    const connection = new Connection({
+      client,
+      members: () => this.#servers,
+      history: this.#history,
+      random: this.#random.split(client),
+      roamShare: 0.1,
+      deadlineMs: DEADLINE_MS,
+      isRelayed: true,
+    });
+    this.#connections.push(connection);
+    return connection;
+  }
+
+  async #write(connection: Connection): Promise<void> {
+    using writing = connection;
+    for (let count = 0; !this.#isOver; count += 1) {
+      const text = `${writing.client} ${count}`;
+      const event = { id: text, stream: 'kubernetes', type: 'written', subject: writing.client, text, zeros: 0 };
+      const request = { name: DATABASE, transactionId: randomUUID(), constraints: [], events: [event] };
+      const untilMs = performance.now() + GIVE_UP_MS;
+      let isRecorded = false;
+      while (!isRecorded && performance.now() < untilMs) {
+        isRecorded = wasRecorded(await writing.call('transact', request));
+        await delay(PAUSE_MS);
+        if (!isRecorded) writing.roam();
+      }
+      if (isRecorded) this.#recorded += 1;
+      else this.#failed += 1;
+    }
+  }
+
+  async #read(connection: Connection): Promise<void> {
+    using reading = connection;
+    while (!this.#isOver) {
+      await reading.call('describe', { name: DATABASE, at: 'latest' });
+      await delay(PAUSE_MS);
+    }
+  }
+}
+
+function countsBy<Item>(items: readonly Item[], key: (item: Item) => string): Readonly<Record<string, number>> {
+  return Object.fromEntries([...Map.groupBy(items, key)].map(([name, each]) => [name, each.length]));
+}
+
+function wasRecorded({ outcome }: Operation<'transact'>): boolean {
+  return outcome.kind === 'ok' && outcome.value.kind === 'recorded';
+}
+
+/** Counts the processes of each pod: what one shows never goes back, but the next one may be behind it. */
+class Processes {
+  readonly #pods: Reflector<Pod>;
+  readonly #seen = new Map<string, Set<string>>();
+  readonly #over = new AbortController();
+
+  constructor({ api }: Cluster) {
+    const onError = (error: unknown): void => void process.stderr.write(`${String(error)}\n`);
+    this.#pods = new Reflector<Pod>(api, '/api/v1/namespaces/default/pods', {
+      onSet: (pod) => this.#see(pod),
+      onError,
+    });
+  }
+
+  async start(): Promise<void> {
+    void this.#pods.run(this.#over.signal);
+    await this.#pods.synced;
+  }
+
+  stop(): void {
+    this.#over.abort();
+  }
+
+  incarnationOf(name: string): number {
+    return this.#seen.get(name)?.size ?? 0;
+  }
+
+  #see({ metadata: { name, uid }, status }: Pod): void {
+    const restarts = (status.containerStatuses ?? []).map(({ restartCount }) => restartCount).join();
+    const seen = this.#seen.get(name) ?? new Set();
+    this.#seen.set(name, seen.add(`${uid} ${restarts}`));
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * Runs a scenario in the cluster of `npm run kube`, and prints what came of it as a line of JSON.
+ *
+ *   npm run kube -- node --conditions=source test/kubernetes/scenarios/main.ts leader-deleted
+ */
+import { readFileSync } from 'node:fs';
+import { Cluster } from '../cluster.ts';
+import { kubeletFacts } from './kubelet.ts';
+import { runIn } from './scenarios.ts';
+
+const LOG_LINES = 60;
+
+const [name = ''] = process.argv.slice(2);
+const cluster = Cluster.current();
+try {
+  const result = await (name === 'kubelet' ? kubeletFacts(cluster) : runIn(cluster, name));
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+} catch (error) {
+  const pods = await cluster.kubectl('get', 'pods', '--output=wide').catch(String);
+  const logs = await cluster
+    .kubectl('logs', '--selector=app.kubernetes.io/name=cairn', '--tail=10', '--prefix')
+    .catch(String);
+  const kubelet = readFileSync(cluster.logOf('kubelet'), 'utf8').split('\n').slice(-LOG_LINES).join('\n');
+  process.stderr.write(`${pods}\n${logs}\n${kubelet}\n`);
+  throw error;
+}
+process.exit(0);

@@ -1,0 +1,58 @@
+// Goal: the files of a ConfigMap in a pod change all at once, and only when they have changed. Method: a server of ours
+// has the ConfigMap; the folder of the volume is read as a container reads it.
+import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { testDir } from '../support/test-scope.ts';
+import { reply, startApiServer } from './api-server.ts';
+import { Projector } from './kubelet/projected.ts';
+import { PodVolumes } from './kubelet/volumes.ts';
+import type { Pod } from './objects.ts';
+
+const POD: Pod = {
+  metadata: { name: 'pod', namespace: 'default', uid: 'pod', resourceVersion: '1', labels: { zone: 'a' } },
+  spec: {
+    containers: [],
+    volumes: [
+      {
+        name: 'all',
+        projected: {
+          sources: [
+            { configMap: { name: 'settings' } },
+            { secret: { name: 'missing', optional: true } },
+            { downwardAPI: { items: [{ path: 'pod/zone', fieldRef: { fieldPath: "metadata.labels['zone']" } }] } },
+          ],
+        },
+      },
+    ],
+  },
+  status: {},
+};
+
+it('a projected volume is replaced as a whole when an object has changed', async () => {
+  let data: Record<string, string> = { level: 'info', old: 'yes' };
+  const api = await startApiServer(({ path }, response) => {
+    if (path.endsWith('/configmaps/settings')) reply(response, { data });
+    else reply(response, { message: 'not found' }, 404);
+  });
+  const dir = testDir();
+  const volumes = new PodVolumes(api, new Projector(api), dir);
+  await volumes.mount(POD);
+  const root = volumes.pathOf('all');
+  const before = readlinkSync(join(root, '..data'));
+  expect(readdirSync(root).filter((name) => !name.startsWith('..'))).toEqual(['level', 'old', 'pod']);
+  expect(readFileSync(join(root, 'pod/zone'), 'utf8')).toBe('a');
+
+  await volumes.refresh(POD);
+  expect(readlinkSync(join(root, '..data'))).toBe(before);
+
+  data = { level: 'debug' };
+  await volumes.refresh(POD);
+  expect(readlinkSync(join(root, '..data'))).not.toBe(before);
+  expect(readFileSync(join(root, 'level'), 'utf8')).toBe('debug');
+  expect(readdirSync(root).filter((name) => !name.startsWith('..'))).toEqual(['level', 'pod']);
+  expect(readdirSync(root)).not.toContain(before);
+  mkdirSync(join(dir, 'unmounted-next'));
+  await volumes.unmount();
+  expect(readdirSync(dir)).toEqual(['unmounted-next']);
+});
