@@ -1,5 +1,5 @@
 /**
- * The API of Kubernetes in raw JSON: requests with typed errors, and a reflector that keeps a copy of a list up to date.
+ * The API of Kubernetes in raw JSON: requests with typed errors, and a reflector that keeps a list up to date.
  *
  * @kubernetes/client-node finds the server, its certificates and the credentials. Its typed serializers are not used:
  * they silently drop what their models do not know, and so would change what somebody else wrote. Its informer is not

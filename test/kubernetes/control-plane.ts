@@ -36,7 +36,7 @@ const WITHOUT = [
   'service-lb-controller',
 ];
 
-/** Starts it and waits until it works. @throws Error with the end of a log, when a program ended or it takes too long. */
+/** Starts it and waits until it works. @throws Error with the end of a log, when a program ended or takes too long. */
 export async function startControlPlane(bin: string, dir: string): Promise<ControlPlane> {
   mkdirSync(dir, { recursive: true });
   const { cert, key } = writeCredentials(dir);

@@ -132,12 +132,14 @@ const CASES: readonly Case[] = [
       ...['process.exitCode = 1;', 'process.pid'].map(at('src/cluster/a.ts')),
       ...['process.exit(2);', 'process.env'].map(at('src/main/main.ts')),
       ...['process.env.UPDATE', 'clock.setTimeout(done, 5)'].map(at('test/unit/cluster/a.test.ts')),
+      at('test/kubernetes/kubelet/a.ts')("from 'node:timers/promises'"),
     ],
     finds: [
       ...['process.exit(1);', 'process.env.HOME', 'process.argv[2]'].map(found('src/cluster/a.ts')),
       ...["from 'node:timers/promises'", 'new Promise((done) => setTimeout(done, 5))', 'Math.random()'].map(
         found('test/unit/cluster/a.test.ts'),
       ),
+      found('test/kubernetes/a.test.ts')("from 'node:timers/promises'"),
     ],
   },
   {

@@ -9,7 +9,6 @@ import https from 'node:https';
 import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { V1Container, V1LifecycleHandler, V1Probe } from '@kubernetes/client-node';
-import type { Container } from './container.ts';
 import type { PodPlace } from './pod-place.ts';
 
 export interface Target {
@@ -45,8 +44,15 @@ interface Watched {
   readonly signal: AbortSignal;
 }
 
+/** A container, as far as probes need it. */
+interface Probed {
+  readonly spec: V1Container;
+  readonly status: { ready: boolean; started: boolean };
+  stop(leftMs: () => number): Promise<void>;
+}
+
 /** Probes a container until the signal: says whether it is ready, and ends it when it is not alive. */
-export async function watchHealth(container: Container, watched: Watched): Promise<void> {
+export async function watchHealth(container: Probed, watched: Watched): Promise<void> {
   const { place, signal } = watched;
   const { startupProbe, livenessProbe, readinessProbe } = container.spec;
   const end = (kind: string) => (isGood: boolean) => {

@@ -24,7 +24,7 @@ export async function serveNames(table: ServiceTable): Promise<void> {
 }
 
 /** The addresses that a name stands for; undefined when there is no such name. */
-export function resolveName(name: string, table: ServiceTable): readonly string[] | undefined {
+function resolveName(name: string, table: ServiceTable): readonly string[] | undefined {
   const labels = name.toLowerCase().split('.');
   const own = labels.slice(0, -DOMAIN.length);
   const [namespace, serviceName, hostname] = own.toReversed();

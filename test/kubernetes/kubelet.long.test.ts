@@ -1,0 +1,26 @@
+// Goal: the kubelet and the network of the harness do for pods what DESIGN.md says, so that what is tested with them is
+// tested in Kubernetes. Method: a few pods without Cairn in a cluster of their own, and what kubectl says of them.
+import { describe, expect, it } from 'vitest';
+import { lacksTool } from '../support/needed-tools.ts';
+import { runScenario } from './run-scenario.ts';
+
+describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('the kubelet of the harness', () => {
+  it('gives pods what their objects say', { timeout: 300_000 }, async () => {
+    const found = {
+      GREETING: 'hello',
+      KEY: 'hush',
+      BOTH: 'hello and hush',
+      MEMORY: '128',
+      isOwn: true,
+      prepared: 'yes',
+    };
+    expect(await runScenario('kubelet')).toEqual({
+      greeting: { ...found, file: 'hello' },
+      refreshed: { ...found, file: 'good day' },
+      log: 'it listens\n',
+      crashed: { log: 'it crashes\n', reason: 'CrashLoopBackOff' },
+      unknownImage: 'ErrImageNeverPull',
+      reached: { friend: true, stranger: false },
+    });
+  });
+});

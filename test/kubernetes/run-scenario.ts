@@ -1,0 +1,28 @@
+// Runs a scenario in a cluster of its own, as `npm run kube` does; the world ends with the test.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { endWithTest } from '../support/test-scope.ts';
+import { imageArchive } from './image.ts';
+import type { KubeletFacts } from './scenarios/kubelet.ts';
+import type { Figures, ScenarioName } from './scenarios/scenarios.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const NODE = ['--conditions=source'];
+
+/** What came of it, which is also printed. @throws Error with the logs when it did not come to its end. */
+export async function runScenario(name: 'kubelet'): Promise<KubeletFacts>;
+export async function runScenario(name: ScenarioName): Promise<Figures>;
+export async function runScenario(name: string): Promise<unknown> {
+  const scenario = [process.execPath, ...NODE, join(import.meta.dirname, 'scenarios/main.ts'), name];
+  const world = [join(import.meta.dirname, 'main.ts'), '--image', await imageArchive(), ...scenario];
+  const child = spawn(process.execPath, [...NODE, ...world], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  endWithTest(child);
+  const [output, log, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  if (code !== 0) throw new Error(`the scenario ${name} ended with ${code}:\n${log}`);
+  const line = output.trim().split('\n').at(-1) ?? '';
+  process.stderr.write(`${name}: ${line}\n`);
+  const result: unknown = JSON.parse(line);
+  return result;
+}
