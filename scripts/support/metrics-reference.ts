@@ -5,12 +5,14 @@ export function renderMetricsReference(): string {
   return `# Metrics
 
 A node answers Prometheus at \`/metrics\` on its metrics port. Beside the metrics below it exports those of the Node.js
-runtime and of the process (\`nodejs_*\`, \`process_*\`). Durations are in seconds, sizes in bytes.
+runtime and of the process (\`nodejs_*\`, \`process_*\`). Durations are in seconds, sizes in bytes. The port answers
+[probes](operations/probes.md) as well.
 
 Counters and histograms show 0 for what has not happened yet, so that \`rate\` sees the first time and \`absent\` means what it
 says: every series of those whose labels all have closed values, and of the others those that are known beforehand. These
 are each method of gRPC that this release serves, with OK and the codes that are the node's to answer for (UNAVAILABLE,
-DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL); each route of HTTP with its success, and with 500 and 503 once it was used.
+DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL); each route of HTTP but probes with its success, and with 500 and
+503 once it was used.
 
 A label with a bound names so many values. A counter or a histogram adds up the rest as \`other\`; a gauge leaves the rest
 out, because a level of several things means nothing. Only \`cairn_database_revision\` names databases: of those that exist

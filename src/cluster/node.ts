@@ -55,6 +55,12 @@ export interface NodeHealth {
   readonly knowsCatalog: boolean;
   /** Its clock is so far from those of other nodes that it leads nothing that they can, and dates nothing (C41). */
   readonly isClockFar: boolean;
+  /** Since when the thread of the core has said nothing, which it does every second. */
+  readonly coreSilentMs: number;
+  /** What the node lacked when it started, it has. It stays so, whatever it lacks later. */
+  readonly hasCaughtUp: boolean;
+  /** Why this node answers nothing, in the wrong cluster; undefined: it does. */
+  readonly otherCluster: string | undefined;
   /** A replica here holds another history than its group, and serves nothing (C42). */
   readonly hasDiverged: boolean;
   readonly groupCount: number;

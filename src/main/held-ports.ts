@@ -10,7 +10,7 @@
 import type { Server as HttpServer, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { type Address, DatabaseError, formatAddress } from '#base';
-import type { Logger } from '#observability';
+import { answerProbe, type Logger, type Probes } from '#observability';
 import type { HeldPort, SecurePorts } from '#transport';
 import { untilFree } from './free-port.ts';
 
@@ -40,13 +40,15 @@ export class HeldPorts implements Disposable {
     this.#reason = reason;
   }
 
-  /** @throws DatabaseError when the address cannot be had. */
-  http(what: string, address: Address): Promise<HeldPort> {
+  /** `probes`: those that are answered there. @throws DatabaseError when the address cannot be had. */
+  http(what: string, address: Address, probes?: Probes): Promise<HeldPort> {
     const create = this.#options.secure?.createHttpServer ?? process.getBuiltinModule('node:http').createServer;
     return this.#hold(
       what,
       address,
-      create({}, (_request, response) => this.#refuseHttp(response)),
+      create({}, (request, response) => {
+        if (probes === undefined || !answerProbe(request, response, probes)) this.#refuseHttp(response);
+      }),
     );
   }
 

@@ -21,7 +21,7 @@ export function advertisedHost({ advertiseHost, host }: Config): string {
   return EVERY_ADDRESS.has(host) ? hostname() : host;
 }
 
-interface NodeParts {
+export interface NodeParts {
   readonly config: Config;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -31,13 +31,15 @@ interface NodeParts {
   readonly note: (record: AuditRecord) => void;
   readonly tracing: Tracing | undefined;
   readonly onToldToStop: () => void;
+  /** Called when the data directory is open, and the thread of the core begins to recover. */
+  readonly onRecovering: () => void;
   /** Receives what a node without a cluster waits for; undefined: for nothing any more. */
   readonly onWaiting: (why: string | undefined) => void;
 }
 
 /** @throws DatabaseError when the node refuses to start. */
 export function openNode(parts: NodeParts): Promise<Node> {
-  const { config, logger, metrics, note, shares, peerTls, tracing, onToldToStop, onWaiting } = parts;
+  const { config, logger, metrics, note, shares, peerTls, tracing, onToldToStop, onWaiting, onRecovering } = parts;
   const { peerPort } = config;
   const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;
   return startNode({
@@ -48,7 +50,10 @@ export function openNode(parts: NodeParts): Promise<Node> {
     logger,
     metrics,
     tracer: tracing?.tracer,
-    onRecovering: loadTransport,
+    onRecovering: () => {
+      onRecovering();
+      loadTransport();
+    },
     onAdministered: (administered) => {
       note(recordOf(administered));
       logJoin(administered, logger);

@@ -21,7 +21,7 @@ import {
 import type { PeerTlsSettings } from './peer-tls-settings.ts';
 import { ReloadedFiles } from './reloaded-files.ts';
 import { contentOf } from './setting-files.ts';
-import { certificatesIn, checked, contentIfNamed, keyIn, wrong } from './tls-files.ts';
+import { certificatesIn, checked, contentIfNamed, keyIn, validityFault, wrong } from './tls-files.ts';
 
 /** Those of certificates, or that of the secret; the others are `none`. */
 export type PeerTlsFiles = Omit<PeerTlsSettings, 'peerTls'>;
@@ -38,6 +38,8 @@ export interface NodePeerTls extends Disposable {
   readonly tls: PeerTls;
   /** For that of the core, once. */
   readonly forCore: CoreTls;
+  /** Why no other node connects now. */
+  readonly certificateFault: string | undefined;
 }
 
 interface PeerTlsParts {
@@ -63,6 +65,8 @@ function modeOf({ peerTls }: PeerTlsSettings): PeerTlsMode {
 class Shared implements NodePeerTls {
   readonly tls: PeerTls;
   readonly forCore: CoreTls;
+  /** There is no certificate. */
+  readonly certificateFault = undefined;
   readonly #core: MessagePort;
 
   constructor(settings: PeerTlsSettings, { logger }: PeerTlsParts) {
@@ -118,12 +122,14 @@ class Reloaded implements NodePeerTls {
   readonly #parts: PeerTlsParts;
   readonly #files: ReloadedFiles<PeerCertificates>;
   readonly #core: MessagePort;
+  #certificate: X509Certificate;
 
   constructor(settings: PeerTlsSettings, parts: PeerTlsParts) {
     this.#settings = settings;
     this.#parts = parts;
     const material = readFiles(settings);
     const certificate = certificateOf(material, settings);
+    this.#certificate = certificate;
     const { port1, port2 } = new MessageChannel();
     this.#core = port1;
     port1.unref();
@@ -141,6 +147,10 @@ class Reloaded implements NodePeerTls {
     });
   }
 
+  get certificateFault(): string | undefined {
+    return validityFault(this.#certificate, 'peer-tls-cert-file', Date.now());
+  }
+
   [Symbol.dispose](): void {
     this.#files[Symbol.dispose]();
     this.#core.close();
@@ -151,6 +161,7 @@ class Reloaded implements NodePeerTls {
     const certificate = certificateOf(material, this.#settings);
     this.tls.use(material);
     this.#core.postMessage(material, []);
+    this.#certificate = certificate;
     this.#show(certificate);
   }
 

@@ -8,7 +8,14 @@
 import { join } from 'node:path';
 import { formatAddress } from '#base';
 import { type Node, nativeCrc32, nativeRandom, nativeSha256, stopProcess, type Unfinished, wallClock } from '#cluster';
-import { createMetrics, type Logger, type Metrics, type MetricsServer, startMetricsServer } from '#observability';
+import {
+  createMetrics,
+  type Logger,
+  type Metrics,
+  type MetricsServer,
+  type Probes,
+  startMetricsServer,
+} from '#observability';
 import { createService, type Service } from '#service';
 import type * as Transport from '#transport';
 import type {
@@ -35,9 +42,10 @@ import { maintenanceLog } from './maintenance-log.ts';
 import { type McpParts, openMcp } from './mcp-endpoint.ts';
 import { memoryShare } from './memory-limit.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
-import { advertisedHost, openNode } from './open-node.ts';
+import { advertisedHost, type NodeParts, openNode } from './open-node.ts';
 import { outsideAddresses } from './outside-addresses.ts';
 import { type NodePeerTls, openPeerTls } from './peer-tls.ts';
+import { NodeProbes } from './probes.ts';
 import { rateLimitsOf } from './rate-limits.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
@@ -86,23 +94,23 @@ export async function startServers(
 ): Promise<RunningNode> {
   const metrics = openMetrics();
   await using starting = new AsyncDisposableStack();
-  const filesMax = openFilesMax();
-  const shares =
-    filesMax === undefined ? undefined : connectionShares(filesMax, { hasPeers: config.peerPort !== 'off' });
+  const shares = sharesOf(config);
   const bound = shares && starting.use(new ConnectionBound(shares, closedConnections(logger, metrics)));
   // A node that takes long to start, or never does, is seen by its metrics; what keeps it from starting comes first.
   const tls = starting.use(openTls(config, { logger, metrics }));
   const peerTls = openPeerTls(config, { logger, metrics });
   starting.defer(() => peerTls?.[Symbol.dispose]());
-  const { scrape, held, ports } = await openPorts({ config, logger, metrics, shares, secure: tls.ports }, starting);
+  const probed = new NodeProbes([tls, peerTls]);
+  const given = { config, logger, metrics, shares };
+  const { scrape, held, ports } = await openPorts({ ...given, secure: tls.ports, probes: probed.checks }, starting);
   const told = Promise.withResolvers<void>();
   const custom = await loadExtractor(config, logger);
   const rules = readAccess(config, { custom, logger, metrics });
   const tracing = await openTracing(config, { logger, metrics });
   starting.defer(() => tracing?.close(0));
-  const { note } = rules;
-  const listeners = { onToldToStop: told.resolve, onWaiting: waitingFor(held, waiting) };
-  const node = await openNode({ config, logger, metrics, note, shares, peerTls, tracing, ...listeners });
+  const listeners = { onToldToStop: told.resolve, ...startListeners([held, probed], waiting) };
+  const node = await openNode({ ...given, note: rules.note, peerTls, tracing, ...listeners });
+  probed.recovered(node);
   const transport = await import('#transport');
   showNode(node, metrics);
   starting.defer(() => node.drain());
@@ -115,13 +123,13 @@ export async function startServers(
   const budgets = budgetsOf(config, transport, metrics);
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory: config.dataDir }, 'front', failure);
   const relay = new transport.Relay({ service, name: config.nodeName, dial, metrics, logger });
-  const access = rules.over(service, node, transport.RELAYED);
-  const open = rules.open(service);
-  const guarded = { access, rateLimits, secure: tls.ports, tracer: tracing?.tracer };
+  const [access, open] = [rules.over(service, node, transport.RELAYED), rules.open(service)];
+  const guarded = { access, rateLimits, secure: tls.ports, tracer: tracing?.tracer, probes: probed.checks };
   const shared = { host: config.host, logger, metrics, budgets, relay, ...guarded, onFatal };
   const fronts = { starting, bound, transport, ports, tls, node, dial, ...shared, service: open };
   const { grpc, http, mcp } = await openFronts(config, fronts);
   held[Symbol.dispose]();
+  probed.listens();
   if (scrape !== undefined) bound?.name(scrape.address.port, 'metrics');
   advertise(node, config, { grpc, http, mcp });
   const kept = keepingViews(config, { service, guests, logger, onFatal });
@@ -134,6 +142,7 @@ export async function startServers(
     },
     drain: async () => {
       grpc.announceDrain();
+      probed.drains();
       kept[Symbol.dispose]();
       const graceMs = await handOver(node, config, logger);
       // Both fronts at once: a client of one must not wait for the clients of the other.
@@ -149,6 +158,12 @@ export async function startServers(
   };
 }
 
+/** Undefined where nothing bounds the files that this process may open. */
+function sharesOf({ peerPort }: Config): ConnectionShares | undefined {
+  const filesMax = openFilesMax();
+  return filesMax === undefined ? undefined : connectionShares(filesMax, { hasPeers: peerPort !== 'off' });
+}
+
 function openMetrics(): Metrics {
   const metrics = createMetrics({ runtime: true });
   metrics.gauge('cairn_build_info', { version: RELEASE, node: process.version, commit: COMMIT }).set(1);
@@ -158,6 +173,7 @@ function openMetrics(): Metrics {
 
 type FrontParts = Omit<GrpcServerOptions, 'port' | 'held' | 'gzipBytesMin' | 'outside'> &
   Omit<McpParts, 'api' | 'urlOf' | 'held'> & {
+    readonly probes: Probes;
     /** Closes those that listen when another one cannot. */
     readonly starting: AsyncDisposableStack;
     readonly bound: ConnectionBound | undefined;
@@ -185,15 +201,23 @@ async function openPorts(parts: ScrapeParts, starting: AsyncDisposableStack): Pr
   starting.defer(() => scrape?.close());
   const held = starting.use(new HeldPorts(parts));
   const grpc = await held.grpc({ host, port: grpcPort });
-  const http = await held.http('HTTP', { host, port: httpPort });
+  const http = await held.http('HTTP', { host, port: httpPort }, parts.probes);
   const mcp = mcpPort === 'off' ? undefined : await held.http('MCP', { host, port: mcpPort });
   return { scrape, held, ports: { grpc, http, mcp } };
 }
 
-function waitingFor(held: HeldPorts, waiting: (isWaiting: boolean) => void): (why: string | undefined) => void {
-  return (why) => {
-    held.reason = why;
-    waiting(why !== undefined);
+/** Shows what a start waits for, and how far it is. */
+function startListeners(
+  [held, probed]: readonly [HeldPorts, NodeProbes],
+  waiting: (isWaiting: boolean) => void,
+): Pick<NodeParts, 'onWaiting' | 'onRecovering'> {
+  return {
+    onRecovering: () => probed.opened(),
+    onWaiting: (why) => {
+      held.reason = why;
+      probed.waitsFor = why;
+      waiting(why !== undefined);
+    },
   };
 }
 
@@ -335,16 +359,17 @@ interface ScrapeParts {
   readonly metrics: Metrics;
   readonly shares: ConnectionShares | undefined;
   readonly secure: SecurePorts | undefined;
+  readonly probes: Probes;
 }
 
 async function openScrape(parts: ScrapeParts): Promise<MetricsServer | undefined> {
-  const { config, logger, metrics, shares, secure } = parts;
+  const { config, logger, metrics, shares, secure, probes } = parts;
   const { metricsPort: port } = config;
   if (port === 'off') return undefined;
   const host = metricsHost(config);
   await untilFree({ host, port }, logger);
   const create = secure?.createHttpServer;
-  return startMetricsServer({ host, port, logger, metrics, connectionsMax: shares?.metrics, create });
+  return startMetricsServer({ host, port, logger, metrics, probes, connectionsMax: shares?.metrics, create });
 }
 
 function metricsHost({ host, metricsHost: own }: Config): string {

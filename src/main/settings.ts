@@ -126,7 +126,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   metricsPort: {
     type: wordOr('off', port),
     default: 9464,
-    help: 'The endpoint that Prometheus scrapes, at /metrics. off: there is none.',
+    help: 'The endpoint that Prometheus scrapes, at /metrics, and that a kubelet probes (docs/operations/probes.md). off: there is none.',
   },
   metricsHost: {
     type: wordOr('auto', host),

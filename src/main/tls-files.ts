@@ -97,6 +97,16 @@ export function keyIn(content: string, file: string, setting: string): KeyObject
   }
 }
 
+/** Why nobody who verifies the certificate connects at that time. */
+export function validityFault(
+  { validFrom, validTo }: X509Certificate,
+  setting: string,
+  nowMs: number,
+): string | undefined {
+  if (Date.parse(validTo) <= nowMs) return `the certificate of ${setting} has expired: it was valid until ${validTo}`;
+  return Date.parse(validFrom) > nowMs ? `the certificate of ${setting} is valid from ${validFrom} on` : undefined;
+}
+
 /** What OpenSSL does not take, such as a key that is too short, it says only here. */
 export function checked(options: SecureContextOptions): SecureContextOptions {
   try {

@@ -10,7 +10,14 @@ import type { Logger, Metrics } from '#observability';
 import type { Dial, SecurePorts } from '#transport';
 import { ReloadedFiles } from './reloaded-files.ts';
 import type { Config } from './settings.ts';
-import { readTlsFiles, type TlsContents, type TlsMaterial, type TlsSettings, tlsMaterial } from './tls-files.ts';
+import {
+  readTlsFiles,
+  type TlsContents,
+  type TlsMaterial,
+  type TlsSettings,
+  tlsMaterial,
+  validityFault,
+} from './tls-files.ts';
 import { TlsPorts } from './tls-ports.ts';
 
 export interface Tls extends Disposable {
@@ -18,6 +25,8 @@ export interface Tls extends Disposable {
   readonly ports: SecurePorts | undefined;
   /** For asking other nodes; undefined: nothing is trusted or shown but what Node comes with. */
   readonly context: SecureContext | undefined;
+  /** Why nobody who verifies the certificate connects now. */
+  readonly certificateFault: string | undefined;
   /** For asking this node itself, by an address that its certificate need not name. */
   readonly dialSelf: Dial;
 }
@@ -70,6 +79,11 @@ class Reloaded implements Tls {
 
   get context(): SecureContext | undefined {
     return this.#context;
+  }
+
+  get certificateFault(): string | undefined {
+    const [own] = this.#own;
+    return own && validityFault(own, 'tls-cert-file', Date.now());
   }
 
   readonly dialSelf: Dial = ({ host, port }, protocol) => {

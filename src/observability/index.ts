@@ -40,6 +40,15 @@ export {
 export { type Count, createMetrics, type Level, type Metrics, type Observe, type Series } from './metrics.ts';
 export { type MetricsServer, startMetricsServer } from './metrics-server.ts';
 export {
+  answerProbe,
+  PROBE_PATHS,
+  type ProbeCheck,
+  type ProbePath,
+  type Probes,
+  probeReply,
+  VERBOSE,
+} from './probes.ts';
+export {
   ending,
   type HeaderOf,
   inSpan,

@@ -1,6 +1,6 @@
 /**
  * The scrape endpoint: `GET /metrics` on a port of its own, so that a busy or shut client port never hides a node
- * from its operators.
+ * from its operators. The probes of a kubelet are answered there, too: the port is open before recovery.
  *
  * The port is on the thread that serves clients, so a flood of scrapes must not keep that from them: there is one
  * rendering at a time, for all who ask, and it is kept for a second; a connection has one request, and 10 s in all.
@@ -10,6 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { DatabaseError } from '#base';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+import { answerProbe, PROBE_PATHS, type Probes } from './probes.ts';
 
 // An import of it would also load what it offers lazily: a client for the web.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -24,6 +25,7 @@ export interface MetricsServerOptions {
   /** 0: a free one. */
   readonly port: number;
   readonly metrics: Metrics;
+  readonly probes: Probes;
   readonly logger: Logger;
   /** For how long a rendering answers those who ask next; 1,000 unless given. */
   readonly keptMs?: number;
@@ -37,7 +39,7 @@ export interface MetricsServerOptions {
 
 type CreateServer = (options: ServerOptions, listener: RequestListener) => Server;
 
-const PATH = '/metrics';
+const PATHS = ['/metrics', ...PROBE_PATHS];
 /** Scrape intervals are seconds. */
 const KEPT_MS = 1000;
 /** Prometheus gives up a scrape after 10 s unless told otherwise. */
@@ -52,7 +54,9 @@ const CONNECTIONS_MAX = 32;
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const page = new Page(options);
   const create: CreateServer = options.create ?? createServer;
-  const server = create({}, (request, response) => void answer(request, response, page));
+  const server = create({}, (request, response) => {
+    if (!answerProbe(request, response, options.probes)) void answer(request, response, page);
+  });
   server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
   // The answer says `Connection: close`, and nothing is rendered for what was pipelined behind its request.
   server.maxRequestsPerSocket = 1;
@@ -129,11 +133,13 @@ class Page {
   }
 }
 
-/** Never rejects. */
+/** Of a request that is for no probe. Never rejects. */
 async function answer(request: IncomingMessage, response: ServerResponse, page: Page): Promise<void> {
   const path = (request.url ?? '/').split('?', 1)[0];
-  if (path !== PATH) {
-    response.writeHead(404, { 'content-type': 'text/plain' }).end(`Nothing at ${path}; the metrics are at ${PATH}.\n`);
+  if (!PATHS.some((each) => each === path)) {
+    response
+      .writeHead(404, { 'content-type': 'text/plain' })
+      .end(`Nothing at ${path}; there are ${PATHS.join(', ')}.\n`);
     return;
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {

@@ -40,9 +40,9 @@ describe('SPEC-AUTH-REQUIRED over HTTP', () => {
     },
   );
 
-  it('only /health, OPTIONS and what pages load are answered to anybody', async () => {
+  it('only /health, probes, OPTIONS and what pages load are answered to anybody', async () => {
     const open = ROUTES.filter(({ isForAnybody }) => isForAnybody === true).map(({ path }) => path);
-    expect(open).toEqual(['/health', '/assets/{file}']);
+    expect(open).toEqual(['/health', '/livez', '/readyz', '/startupz', '/assets/{file}']);
     expect(await api.get('/health')).toMatchObject({ status: 200, text: 'OK' });
     const refusal = await api.get('/', { accept: 'text/html' });
     expect(refusal.status).toBe(401);

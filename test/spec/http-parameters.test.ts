@@ -25,6 +25,7 @@ const VALUES: Readonly<Record<string, string>> = {
   since: '0',
   transaction_id: OTHER_ID,
   unheard: '1',
+  verbose: '',
 };
 const EVENTS = ['limit', 'direction', 'after'];
 const NAMES = ['limit', 'prefix', 'after'];
@@ -32,6 +33,9 @@ const NAMES = ['limit', 'prefix', 'after'];
 const TAKES: Readonly<Record<string, readonly string[]>> = {
   'GET /': ['limit', 'after'],
   'GET /databases': ['limit', 'after'],
+  'GET /livez': ['verbose'],
+  'GET /readyz': ['verbose'],
+  'GET /startupz': ['verbose'],
   'GET /databases/{database}/state-views': ['limit', 'after'],
   'GET /databases/{database}/state-changes': ['limit', 'after'],
   'GET /db/{database}/{revision}/state-views': ['limit', 'after'],

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
+import { PROBE_PATHS } from '#observability';
 import { productArgs } from '../../chaos/support/product.ts';
 import { SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { Authority } from '../support/certificates.ts';
@@ -77,6 +78,15 @@ describe('SPEC-TLS-PORTS', () => {
       await once(socket, 'close');
     }
     expect((await shaken(port, protocol)).protocol).toBe(protocol);
+  });
+
+  it('probes need no credential, at the port of HTTP and at that of metrics', async () => {
+    const answers = [server.http, new URL(server.metrics).origin].flatMap((url) =>
+      PROBE_PATHS.map(async (path) => askHttps(`${url}${path}?verbose`, authority.cert)),
+    );
+    for (const { status, text } of await Promise.all(answers)) {
+      expect([status, text]).toEqual([200, expect.stringMatching(/^(?:\[\+\][a-z-]+ ok\n)+[a-z]+ check passed\n$/)]);
+    }
   });
 
   it('failed handshakes are counted', async () => {

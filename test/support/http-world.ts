@@ -1,7 +1,15 @@
 // The HTTP server over a whole node in one thread and in memory: for tests that hold time and the disk, see the log, or
 // reach behind the API.
 import { nativeCrc32, nativeSha256 } from '#cluster';
-import { createMetrics, type LogFields, type Logger, type Metrics, silentLogger, type Tracer } from '#observability';
+import {
+  createMetrics,
+  type LogFields,
+  type Logger,
+  type Metrics,
+  type Probes,
+  silentLogger,
+  type Tracer,
+} from '#observability';
 import { createService, type Service, type Timers } from '#service';
 import { type AllowedOrigins, type ByteBudgets, createByteBudgets, type HttpServer, startHttpServer } from '#transport';
 import type { Route } from '../../src/transport/http/route.ts';
@@ -71,7 +79,10 @@ export interface HttpWorldOptions {
   /** Instead of those of the API. */
   readonly routes?: readonly Route[];
   readonly tracer?: Tracer;
+  readonly probes?: Probes;
 }
+
+export const NO_PROBES: Probes = { '/livez': [], '/readyz': [], '/startupz': [] };
 
 const MUCH = 2 ** 30;
 
@@ -86,6 +97,7 @@ export async function startHttpWorld({
   pageCacheBytes = 0,
   routes,
   tracer,
+  probes = NO_PROBES,
 }: HttpWorldOptions = {}): Promise<HttpWorld> {
   const core = new CoreWorld();
   if (nowMs !== undefined) core.nowMs = nowMs;
@@ -109,6 +121,7 @@ export async function startHttpWorld({
     port: 0,
     service,
     clock,
+    probes,
     logger,
     metrics,
     allowedOrigins,

@@ -32,6 +32,7 @@ import { TracedCalls } from '../requests/traced-calls.ts';
 import { Snapshots } from '../snapshots/snapshots.ts';
 import type { CheckedPart } from '../snapshots/state-transfer.ts';
 import { Reporter } from '../thread/reporter.ts';
+import { CatchUp } from './catch-up.ts';
 import { Checkpointer } from './checkpoint.ts';
 import { ClusterWork } from './cluster-work.ts';
 import type { CorePorts } from './core-ports.ts';
@@ -57,6 +58,7 @@ export class CoreParts {
   readonly timers: GroupTimers;
   readonly totals: RaftTotals = new RaftTotals();
   readonly warmer: Warmer = new Warmer();
+  readonly catchUp: CatchUp = new CatchUp();
   readonly memory: NodeMemory;
   readonly feed: LogFeed;
   readonly replication: Replication;
@@ -94,7 +96,6 @@ export class CoreParts {
     const { memory } = this;
     const { isTraced = false } = ports;
     this.calls = new TracedCalls({ isTraced, monotonicMs, random, told: (span) => reporter.traced(span) });
-    const { calls } = this;
     this.feed = new LogFeed(ports.log, knownLevel(ports), monotonicMs);
     const isKnown = (id: NodeId): boolean => this.cluster.isKnown(id);
     const isLeaving = (id: NodeId): boolean => this.cluster.departures.isLeaving(id);
@@ -109,6 +110,7 @@ export class CoreParts {
       monotonicMs,
       isKnown,
       disk,
+      taken: (group, envelope) => this.catchUp.heard(group, envelope),
     });
     this.apply = this.#applyLoop(step);
     this.snapshots = this.#snapshotTransfers(step, touch);
@@ -119,7 +121,7 @@ export class CoreParts {
       { node, kv, machines, limits, reporter, monotonicMs, seed, step, waits, waiting: memory.waiting, opened },
       recovered.groups,
     );
-    const requests = { reporter, touch, absence, monotonicMs, step, calls };
+    const requests = { reporter, touch, absence, monotonicMs, step, calls: this.calls };
     this.forwards = new Forwards({ ...ports, ...this.#forwarding(), session: seed() >>> 0, ...requests });
     const { forwards } = this;
     const world = { clock, random, placement, view: () => this.#view(), level: () => this.catalog.level, disk };

@@ -90,7 +90,7 @@ export class CoreRuntime implements CoreLink {
 
   /** As it is now; passes over the groups that are led here. */
   get standing(): CoreStanding {
-    const { leadership, rest, feed, totals, memory, cluster, catalog, divergences } = this.#parts;
+    const { leadership, rest, feed, totals, memory, cluster, catalog, divergences, catchUp } = this.#parts;
     const { committedIndex, appliedIndex } = totals.levels;
     return {
       ...countMembers(this.membershipOf(CATALOG_GROUP)),
@@ -105,6 +105,7 @@ export class CoreRuntime implements CoreLink {
         nameOf: (group) => catalog.bindingOf(group)?.name,
       }),
       diverged: divergences.count,
+      lacking: catchUp.count(this.#ports.monotonicMs()),
     };
   }
 
@@ -400,6 +401,7 @@ export class CoreRuntime implements CoreLink {
       until: (isDone) => this.#turns.until(isDone),
     });
     cluster.lookForCompany();
+    this.#parts.catchUp.begin(lifecycle.openGroups, this.#ports.monotonicMs());
   }
 
   #clearTrash(nowMs: number): void {

@@ -23,6 +23,8 @@ export interface CoreStanding {
   readonly heldBytes: number;
   /** Replicas here that hold another history than their groups (C42). */
   readonly diverged: number;
+  /** Groups that are waited for since the start (catch-up.ts). */
+  readonly lacking: number;
   readonly clock: ClockStanding;
   readonly recordedAhead: RecordedAhead | undefined;
 }

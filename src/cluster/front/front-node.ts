@@ -84,8 +84,8 @@ export interface FrontPorts {
   /** The catalog as the core has it when the link opens. */
   readonly catalog: CatalogState;
   readonly disk: () => DiskLevel;
-  /** Whether this node dates nothing (C41); by default its clock is believed. */
-  readonly isClockFar?: () => boolean;
+  /** By what the core says every second; by default nothing is wrong with it. */
+  readonly core?: () => Pick<NodeHealth, 'isClockFar' | 'coreSilentMs' | 'hasCaughtUp'>;
   /** Whether this node drains and is to stay; by default it does not. */
   readonly isDraining?: () => boolean;
   readonly storedRevision: (group: GroupId) => Revision;
@@ -306,7 +306,8 @@ export class FrontNode implements Node {
       isDraining,
       disk: this.#ports.disk(),
       knowsCatalog: !this.#lease.isLost && this.#diverged.ofCatalog === undefined,
-      isClockFar: this.#ports.isClockFar?.() ?? false,
+      ...(this.#ports.core?.() ?? { isClockFar: false, coreSilentMs: 0, hasCaughtUp: true }),
+      otherCluster: this.#ports.refusal?.()?.message,
       hasDiverged: this.#diverged.isAny,
       groupCount: this.#catalog.count + 1,
       pendingProposals: this.#pendingProposals,

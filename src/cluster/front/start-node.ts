@@ -28,7 +28,7 @@ import { logRecoveries } from '../rescue/recovery-log.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
 import { type CoreData, CoreThread, type CoreThreadListeners } from '../thread/core-thread.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
-import { ClockWatch } from './clock-watch.ts';
+import { CoreWatch } from './core-watch.ts';
 import { type DatabaseQuota, DatabaseQuotas } from './database-quotas.ts';
 import { watchDisk } from './disk-watch.ts';
 import { historyLog } from './diverged-replicas.ts';
@@ -41,6 +41,8 @@ import { watchTables } from './table-watch.ts';
 
 const DISK_CHECK_MS = 250;
 const COPIES_DEFAULT = 3;
+
+const monotonicMs = (): number => performance.now();
 
 export interface NodeOptions {
   /** The file that the thread of the core runs: it calls `runCore`. */
@@ -93,10 +95,10 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const { dataDirectory, logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory }, 'core', failure);
   const peers = new PeerMetrics(metrics, logger);
-  const [clock, drains] = [new ClockWatch(logger), new DrainWatch(logger, () => performance.now())];
+  const [watch, drains] = [new CoreWatch(logger, monotonicMs), new DrainWatch(logger, monotonicMs)];
   const others = new OtherClusters(logger);
   const told = { ...others.listeners, ...ordersHeardBy(options), onDrain: drains.note.bind(drains) };
-  const listeners = { onFatal, ...told, ...measuresShownBy(metrics, peers, clock) };
+  const listeners = { onFatal, ...told, ...measuresShownBy(metrics, peers, watch) };
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);
@@ -136,13 +138,13 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     catalog,
     ...(peerPort !== undefined && joining.reachable(identity.storeId, peerPort)),
     disk: () => guard.level,
-    isClockFar: () => clock.isFar,
+    core: () => watch.health,
     isDraining: () => drains.isDraining,
     refusal: () => others.refusal,
     storedRevision: (group) => storedRevision(store, group),
     overQuota: quotas.refusalOf,
     schedule: setImmediate,
-    monotonicMs: () => performance.now(),
+    monotonicMs,
     limits,
     observer: observeFront(metrics),
     onHistory: historyLog(logger),
@@ -196,7 +198,7 @@ function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onToldT
 function measuresShownBy(
   metrics: Metrics,
   peers: PeerMetrics,
-  clock: ClockWatch,
+  watch: CoreWatch,
 ): Pick<CoreThreadListeners, 'onMeasures' | 'onPeers' | 'onStanding'> {
   const show = observeStanding(metrics);
   return {
@@ -204,7 +206,7 @@ function measuresShownBy(
     onPeers: (measures) => peers.show(measures),
     onStanding: (standing, messagesSent) => {
       show(standing, messagesSent);
-      clock.look(standing);
+      watch.look(standing);
     },
   };
 }

@@ -40,6 +40,8 @@ export interface ReplicationPorts {
   /** Whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
   readonly disk: () => DiskLevel;
+  /** A group has taken a message of another replica. */
+  readonly taken: (group: Group, envelope: Pick<Envelope, 'from' | 'message'>) => void;
 }
 
 /** Replicas of a new group ask for its lead by so many times `firstCampaignMs` one after the other. */
@@ -133,6 +135,7 @@ export class Replication {
     const group = this.#ports.touch(id);
     if (group?.self !== to) return;
     this.#ports.step(group, { kind: 'receive', from, message: this.#withinRoom(id, message) });
+    this.#ports.taken(group, { from, message });
     if (message.kind === 'vote-request') this.#giveWay(group, from);
   }
 

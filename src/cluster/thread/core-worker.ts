@@ -242,10 +242,12 @@ class Teller {
   #messagesTaken = 0;
 
   constructor(port: MessagePort, core: CoreRuntime, gatherer: MeasureGatherer) {
-    this.#telling = setInterval(() => {
+    const tell = (): void => {
       const standing = { ...core.standing, ...this.#counts(), lostCampaigns: gatherer.takeLostCampaigns() };
       post(port, { kind: 'standing', standing });
-    }, STANDING_TOLD_MS);
+    };
+    tell();
+    this.#telling = setInterval(tell, STANDING_TOLD_MS);
   }
 
   /** A tick begins: it follows the one before after its time, or when the thread is free again. */

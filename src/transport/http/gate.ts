@@ -2,9 +2,9 @@
  * Who asks, before anything of a request is looked at but its head: without a valid credential it is refused, whatever
  * it asks for, and its body is not read.
  *
- * Three things are answered to anybody: whether the process is there (`/health`), because whoever probes has no
- * credential, what OPTIONS says of a path, because browsers ask that without one, and what pages load, because the page
- * of a refusal does. None says what is stored.
+ * Three things are answered to anybody: whether the process is there, and ready (`/health`, `/livez`, `/readyz`,
+ * `/startupz`), because whoever probes has no credential, what OPTIONS says of a path, because browsers ask that
+ * without one, and what pages load, because the page of a refusal does. None says what is stored.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';

@@ -1,7 +1,9 @@
 /**
  * Health over HTTP: `/health` says that this process answers, `/health/detailed` what it knows of itself, and what the
- * cluster knows of its nodes and databases when that is asked for.
+ * cluster knows of its nodes and databases when that is asked for. The probes of a kubelet are beside them, and on the
+ * metrics port.
  */
+import { PROBE_PATHS, type ProbePath, probeReply, VERBOSE } from '#observability';
 import { clusterMembers } from './cluster-json.ts';
 import { invalidField } from './errors.ts';
 import { type JsonMembers, jsonInteger, jsonObject, jsonString } from './json-text.ts';
@@ -17,7 +19,18 @@ const CLUSTER = 'cluster';
 export const HEALTH_ROUTES: readonly Route[] = [
   { method: 'GET', path: '/health', isForAnybody: true, handle: () => textReply('OK') },
   { method: 'GET', path: '/health/detailed', parameters: [CLUSTER], handle: readHealth },
+  ...PROBE_PATHS.map(probe),
 ];
+
+function probe(path: ProbePath): Route {
+  return {
+    method: 'GET',
+    path,
+    isForAnybody: true,
+    parameters: [VERBOSE],
+    handle: (request, { probes }) => probeReply(probes, path, request.query().get(VERBOSE) !== undefined),
+  };
+}
 
 async function readHealth(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const health = service.health();

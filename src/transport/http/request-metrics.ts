@@ -3,12 +3,15 @@
  *
  * Labels are closed: the route is its template, never a path with names in it; a method that no route has is `other`.
  */
-import type { Count, Level, Metrics, Observe } from '#observability';
+import { type Count, type Level, type Metrics, type Observe, PROBE_PATHS } from '#observability';
 import type { RedirectReason } from './reply.ts';
 import type { HttpMethod, Route } from './route.ts';
 
 /** The route label of a request that no route takes. */
 export const UNMATCHED_ROUTE = 'unmatched';
+
+/** No requests of clients: their 503 says that a node is to get none. */
+const PROBES: ReadonlySet<string> = new Set(PROBE_PATHS);
 
 /** The status label of a request whose client left before the reply was sent, as nginx has it. */
 const CLIENT_GONE = 499;
@@ -50,7 +53,7 @@ export class RequestMetrics {
     };
     this.#templates = new Set(routes.map(({ path }) => path));
     for (const { method, path, status = SUCCESS[method], needsAuthentication = false } of routes) {
-      if (isAuthenticated || !needsAuthentication) this.#duration(method, path, status);
+      if (!PROBES.has(path) && (isAuthenticated || !needsAuthentication)) this.#duration(method, path, status);
     }
   }
 
@@ -64,6 +67,7 @@ export class RequestMetrics {
 
   end({ method, route, status = CLIENT_GONE, durationMs }: AnsweredRequest): void {
     this.#inFlight.move(-1);
+    if (PROBES.has(route)) return;
     const known = METHODS.includes(method) ? method : 'other';
     this.#duration(known, route, status).observe(durationMs / MS_PER_SECOND);
     this.#beginFailures(known, route);

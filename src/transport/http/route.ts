@@ -2,6 +2,7 @@
  * What a route is: one line of the routing table, and the context that every route works in.
  */
 import type { Clock } from '#base';
+import type { Probes } from '#observability';
 import type { Service } from '#service';
 import type { Action } from './rendering/description.ts';
 import type { HttpReply } from './reply.ts';
@@ -13,6 +14,7 @@ export type HttpMethod = 'GET' | 'POST' | 'DELETE';
 export interface RouteContext {
   readonly service: Service;
   readonly clock: Clock;
+  readonly probes: Probes;
   /** Looks after work that goes on behind its answer: what it ends with concerns nobody but the node. */
   readonly goOn: (work: Promise<unknown>) => void;
 }

@@ -8,7 +8,7 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { assert, BrokenInvariant, type Clock, DatabaseError, formatAddress, giveBack } from '#base';
-import { type Logger, type Metrics, type Tracer, traceFields } from '#observability';
+import { type Logger, type Metrics, type Probes, type Tracer, traceFields } from '#observability';
 import { isBug, isFatal, type Service } from '#service';
 import type { Access } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
@@ -58,6 +58,7 @@ export interface HttpServerOptions {
   readonly held?: HeldPort | undefined;
   readonly service: Service;
   readonly clock: Clock;
+  readonly probes: Probes;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly allowedOrigins: AllowedOrigins;
@@ -156,12 +157,12 @@ class HttpFront {
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
-    const { service, clock, onFatal, routes = ROUTES } = options;
+    const { service, clock, probes, onFatal, routes = ROUTES } = options;
     const judge = (failure: unknown): void => {
       if (isFatal(failure)) onFatal(failure);
       else if (failure instanceof BrokenInvariant) options.logger.error('http-request-failed', { error: failure });
     };
-    this.#context = { service, clock, goOn: (work) => void work.catch(judge) };
+    this.#context = { service, clock, probes, goOn: (work) => void work.catch(judge) };
     this.#metrics = new RequestMetrics(options.metrics, routes, options.access !== undefined);
     const malformed = options.metrics.counter('cairn_rejected_total', { reason: 'malformed' });
     this.#countMalformed = () => malformed.add();
@@ -338,7 +339,7 @@ class HttpFront {
         if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
         this.#memory.received(reply);
         const routed = new HttpRequest(request, reply, this.#limits, this.#traces?.spanOf(request));
-        const filledIn = isRead(route) ? withoutEmptyFields(routed) : undefined;
+        const filledIn = isRead(route) && route.isForAnybody !== true ? withoutEmptyFields(routed) : undefined;
         if (filledIn !== undefined) return this.#send(request, reply, filledIn);
         refuseParameters(route, routed.query());
         const unsent = await takeForm(request, routed);

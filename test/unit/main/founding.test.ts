@@ -79,7 +79,18 @@ test('three nodes that start together form one cluster, which each of them joins
     const answer = await fetch(`http://${HOST}:${httpPorts[0]}/health`).catch(() => undefined);
     expect([answer?.status, await answer?.text()]).toEqual([503, expect.stringContaining('may belong to a cluster')]);
   });
+  const probe = async (path: string): Promise<unknown> => {
+    const answer = await fetch(`http://${HOST}:${httpPorts[0]}${path}`);
+    return [answer.status, await answer.text()];
+  };
+  // No other node has a kubelet restart this one.
+  expect([await probe('/startupz'), await probe('/livez')]).toEqual([
+    [200, 'ok'],
+    [200, 'ok'],
+  ]);
+  expect(await probe('/readyz')).toEqual([503, expect.stringMatching(/^\[-\]cluster failed: it waits for .*$/m)]);
   await Promise.all([start(1), start(2), waiting]);
+  await eventually(async () => expect(await probe('/readyz')).toEqual([200, 'ok']));
   expect(await Promise.all(peers.map(clusterAt))).toEqual(clusters);
 }, 120_000);
 

@@ -31,6 +31,20 @@ it('answers 503 until a server takes the port over, and then nothing more', asyn
   expect(await (await fetch(url, { headers: { connection: 'close' } })).text()).toBe('served');
 });
 
+it('answers probes where it is told which', async () => {
+  const ports = held();
+  const probes = { '/livez': [], '/startupz': [], '/readyz': [{ name: 'cluster', fault: () => WHY }] };
+  const [http, mcp] = [await ports.http('HTTP', ADDRESS, probes), await ports.http('MCP', ADDRESS)];
+  const ask = async (port: number, path: string): Promise<readonly [number, string]> => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+    return [answer.status, await answer.text()];
+  };
+  expect(await ask(http.port, '/livez')).toEqual([200, 'ok']);
+  expect(await ask(http.port, '/readyz')).toEqual([503, `[-]cluster failed: ${WHY}\nreadyz check failed\n`]);
+  expect(await ask(http.port, '/health')).toEqual([503, expect.stringContaining('Starting')]);
+  expect(await ask(mcp.port, '/livez')).toEqual([503, expect.stringContaining('Starting')]);
+});
+
 it('answers UNAVAILABLE over gRPC', async () => {
   const port = await held().grpc(ADDRESS);
   await using client = new TestClient(`127.0.0.1:${port.port}`);

@@ -86,11 +86,20 @@ describe('files at the start', () => {
 
   it('of a certificate that has expired are used, and that is said as loudly as it is wrong', () => {
     putPair(authority.issue({ cn: 'old', days: [-3, -1] }));
-    expect(open().ports).toBeDefined();
+    const { ports, certificateFault } = open();
+    expect(ports).toBeDefined();
+    expect(certificateFault).toMatch(/^the certificate of tls-cert-file has expired: it was valid until /);
     expect(lines.at(-1)).toMatchObject([
       'warn tls-certificate-expired',
       { message: expect.stringContaining(dir.path) },
     ]);
+  });
+
+  it('of a certificate that is valid later, or is valid, are told apart', () => {
+    putPair(authority.issue({ cn: 'new', days: [1, 2] }));
+    expect(open().certificateFault).toMatch(/^the certificate of tls-cert-file is valid from .* on$/);
+    putPair(pair);
+    expect(open().certificateFault).toBeUndefined();
   });
 
   const encrypted = createPrivateKey(pair.key).export({

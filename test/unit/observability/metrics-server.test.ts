@@ -1,4 +1,5 @@
-// Goal: the scrape endpoint answers on its own port, nothing else does, and a flood of requests costs one rendering.
+// Goal: the scrape endpoint and probes answer on their own port, nothing else does, and a flood of requests costs one
+// rendering.
 // Method: the real server on a free loopback port, asked by fetch and over plain sockets; a collector counts
 // renderings.
 import { once } from 'node:events';
@@ -9,7 +10,12 @@ import { createMetrics, type MetricsServer, silentLogger, startMetricsServer } f
 type Times = Pick<Parameters<typeof startMetricsServer>[0], 'keptMs' | 'connectionMs' | 'connectionsMax'>;
 
 let server: MetricsServer | undefined;
-afterEach(() => server?.close());
+/** Of the check of readiness. */
+let fault: string | undefined;
+afterEach(async () => {
+  fault = undefined;
+  await server?.close();
+});
 
 interface Started {
   readonly url: string;
@@ -24,7 +30,8 @@ async function start(times: Times = {}): Promise<Started> {
   metrics.beforeScrape(() => {
     renderings++;
   });
-  server = await startMetricsServer({ host: '127.0.0.1', port: 0, metrics, logger: silentLogger, ...times });
+  const probes = { '/livez': [], '/startupz': [], '/readyz': [{ name: 'one', fault: () => fault }] };
+  server = await startMetricsServer({ host: '127.0.0.1', port: 0, metrics, probes, logger: silentLogger, ...times });
   const { port } = server.address;
   const open = (): Socket => connect(port, '127.0.0.1').on('error', () => undefined);
   return { url: `http://127.0.0.1:${port}`, metrics, renderings: () => renderings, open };
@@ -38,6 +45,25 @@ test('another path is 404, another method 405, a failing collector 500', async (
   expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(405);
   metrics.beforeScrape(() => Promise.reject(new Error('broken')));
   expect((await fetch(`${url}/metrics`)).status).toBe(500);
+});
+
+test('probes are answered in the format of kube-apiserver, by GET and HEAD', async () => {
+  const { url } = await start();
+  const ask = async (path: string, method = 'GET'): Promise<unknown> => {
+    const answer = await fetch(`${url}${path}`, { method });
+    const text = await answer.text();
+    const length = Number(answer.headers.get('content-length'));
+    return [answer.status, method === 'HEAD' ? length : length - text.length, text];
+  };
+  expect(await ask('/readyz')).toEqual([200, 0, 'ok']);
+  expect(await ask('/readyz?verbose')).toEqual([200, 0, '[+]one ok\nreadyz check passed\n']);
+  expect(await ask('/livez?verbose=1')).toEqual([200, 0, 'livez check passed\n']);
+  fault = 'it is away';
+  const failed = '[-]one failed: it is away\nreadyz check failed\n';
+  expect(await ask('/readyz')).toEqual([503, 0, failed]);
+  expect(await ask('/readyz?verbose', 'HEAD')).toEqual([503, failed.length, '']);
+  expect(await ask('/startupz')).toEqual([200, 0, 'ok']);
+  expect((await fetch(`${url}/readyz`, { method: 'POST' })).status).toBe(405);
 });
 
 test('a connection gets one answer, however many requests are pipelined on it', async () => {

@@ -26,7 +26,7 @@ import {
 import { failureOf, GrpcFailure, iterate, TestClient } from '../../support/grpc-client.ts';
 import { event, transaction } from '../../support/grpc-requests.ts';
 import { cloudEvent, HttpClient, jsonOf } from '../../support/http-client.ts';
-import { startHttpWorld } from '../../support/http-world.ts';
+import { NO_PROBES, startHttpWorld } from '../../support/http-world.ts';
 
 const databaseName = 'shop';
 const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
@@ -72,7 +72,7 @@ async function frontOf(...holders: readonly Holder[]): Promise<Front> {
   const relay = new Relay({ service, name: 'front', metrics, logger: silentLogger });
   const options = { ...shared(world), service, relay };
   const grpc = await startGrpcServer(options);
-  const http = await startHttpServer({ ...options, clock: { nowMs: () => 0 }, allowedOrigins: '*' });
+  const http = await startHttpServer({ ...options, clock: { nowMs: () => 0 }, allowedOrigins: '*', probes: NO_PROBES });
   const client = new TestClient(grpc.address);
   onTestFinished(async () => {
     await client[Symbol.asyncDispose]();

@@ -27,6 +27,7 @@ const events = { tag: 'events' } as const;
 const components = { tag: 'components' } as const;
 const running = { tag: 'views and commands' } as const;
 const node = { tag: 'node' } as const;
+const probe = { ...node, contentType: 'text/plain' } as const;
 const access = { tag: 'access' } as const;
 
 const transacting = {
@@ -273,6 +274,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   'GET /health': { ...node, summary: 'whether the process answers', contentType: 'text/plain' },
   'GET /health/detailed': { ...node, summary: 'what the node knows of itself', answer: 'Health' },
+  'GET /livez': { ...probe, summary: 'whether the process is to be restarted' },
+  'GET /readyz': { ...probe, summary: 'whether the node is to receive requests' },
+  'GET /startupz': { ...probe, summary: 'whether the node has started' },
   'GET /assets/{file}': { ...node, summary: 'what pages of HTML load', contentType: '*/*' },
   'GET /api/v1/openapi.json': {
     ...node,

@@ -22,8 +22,10 @@ it('a look at a core finds the entries that a node lacks which is away, at the l
   expect(other.core.standing.lag.get(away.node) ?? 0).toBeLessThan(4);
 
   await away.start();
+  expect(away.core.standing.lacking).toBeGreaterThan(0);
   await world.pass(2000);
   expect(leader.core.standing.lag.get(away.node)).toBe(0);
+  expect(away.core.standing.lacking).toBe(0);
 });
 
 it('a look at a core counts those who vote and those who only receive', () => {
@@ -62,6 +64,7 @@ const found: StandingMessage = {
   clock: { aheadMs: 1250, isFar: false, jumpedMs: 0, peers: new Map([[toNodeId(2), 1250]]) },
   recordedAhead: { count: 2, database: 'shop', aheadMs: 4000 },
   diverged: 1,
+  lacking: 0,
   lostCampaigns: { lost: 1, timed_out: 0, not_held: 4 },
   tickDelaysMs: [0.2, 900],
   messagesTaken: 90,

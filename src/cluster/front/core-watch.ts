@@ -1,0 +1,30 @@
+/** What the front knows of the core by what it hears of it every second. */
+import type { Logger } from '#observability';
+import type { CoreStanding } from '../core/standing.ts';
+import type { NodeHealth } from '../node.ts';
+import { ClockWatch } from './clock-watch.ts';
+
+export class CoreWatch {
+  readonly #clock: ClockWatch;
+  readonly #monotonicMs: () => number;
+  #heardMs: number;
+  #hasCaughtUp = false;
+
+  constructor(logger: Logger, monotonicMs: () => number) {
+    this.#clock = new ClockWatch(logger);
+    this.#monotonicMs = monotonicMs;
+    this.#heardMs = monotonicMs();
+  }
+
+  get health(): Pick<NodeHealth, 'isClockFar' | 'coreSilentMs' | 'hasCaughtUp'> {
+    const coreSilentMs = this.#monotonicMs() - this.#heardMs;
+    return { isClockFar: this.#clock.isFar, coreSilentMs, hasCaughtUp: this.#hasCaughtUp };
+  }
+
+  look(standing: Pick<CoreStanding, 'clock' | 'recordedAhead' | 'lacking'>): void {
+    this.#clock.look(standing);
+    this.#heardMs = this.#monotonicMs();
+    // Once it has, it stays so.
+    this.#hasCaughtUp ||= standing.lacking === 0;
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * What the probes of a kubelet look at (docs/operations/probes.md). None of them looks at a quorum, another node, one
+ * database or a component: what restarts a node, or takes it out of a Service, must not spread from one to the others.
+ *
+ * ```
+ *   opens its store ──> recovers its log ──> listens ──> drains
+ *          └── waits for a cluster ──┘
+ * ```
+ */
+import type { Node, NodeHealth } from '#cluster';
+import type { ProbeCheck, Probes } from '#observability';
+
+/** The thread of the core says something every second; one that has been silent for so long does not run any more. */
+const CORE_SILENT_MS = 60_000;
+
+/** The certificate that a port speaks TLS by. */
+interface Certified {
+  /** Why nobody who verifies it connects now. */
+  readonly certificateFault: string | undefined;
+}
+
+export class NodeProbes {
+  readonly #certified: readonly (Certified | undefined)[];
+  #waitsFor: string | undefined;
+  #hasOpened = false;
+  #node: Pick<Node, 'health'> | undefined;
+  #listens = false;
+  #drains = false;
+
+  /** `certified`: what speaks TLS. */
+  constructor(certified: readonly (Certified | undefined)[]) {
+    this.#certified = certified;
+  }
+
+  readonly checks: Probes = {
+    '/startupz': [
+      check('store', () => this.#unlessWaiting(this.#hasOpened, 'it opens its data directory')),
+      check('log', () => this.#unlessWaiting(this.#node !== undefined, 'it recovers its log')),
+      check('listeners', () => this.#unlessWaiting(this.#listens, 'its servers do not listen yet')),
+    ],
+    '/livez': [check('ping', () => undefined), check('core', () => this.#coreFault())],
+    '/readyz': [
+      check('started', () => unless(this.#listens, 'it is starting')),
+      check('cluster', () => this.#waitsFor ?? this.#health?.otherCluster),
+      check('caught-up', () =>
+        unless(this.#health?.hasCaughtUp !== false, 'it lacks what others wrote while it was away'),
+      ),
+      check('draining', () => unless(!this.#drains && this.#health?.isDraining !== true, 'it takes no new clients')),
+      check('certificates', () =>
+        this.#certified.map((each) => each?.certificateFault).find((fault) => fault !== undefined),
+      ),
+    ],
+  };
+
+  /** What a new node waits for; undefined: for nothing any more. */
+  set waitsFor(why: string | undefined) {
+    this.#waitsFor = why;
+  }
+
+  /** The store is open, and the node belongs to a cluster. */
+  opened(): void {
+    this.#hasOpened = true;
+  }
+
+  recovered(node: Pick<Node, 'health'>): void {
+    this.#node = node;
+  }
+
+  listens(): void {
+    this.#listens = true;
+  }
+
+  drains(): void {
+    this.#drains = true;
+  }
+
+  get #health(): NodeHealth | undefined {
+    return this.#node?.health();
+  }
+
+  /** A new node that waits for others has done what it can by itself. */
+  #unlessWaiting(isDone: boolean, fault: string): string | undefined {
+    return unless(isDone || this.#waitsFor !== undefined, fault);
+  }
+
+  #coreFault(): string | undefined {
+    const { coreSilentMs = 0 } = this.#health ?? {};
+    return unless(coreSilentMs < CORE_SILENT_MS, `its thread has said nothing for ${Math.round(coreSilentMs)} ms`);
+  }
+}
+
+function check(name: string, fault: ProbeCheck['fault']): ProbeCheck {
+  return { name, fault };
+}
+
+function unless(isRight: boolean, fault: string): string | undefined {
+  return isRight ? undefined : fault;
+}
