@@ -51,12 +51,19 @@ export class Joining {
     return { ...links, peers: this.#joined?.nodes ?? links.peers, seeds: join?.seeds ?? [] };
   }
 
-  /** How a new store becomes a node. */
+  /** How a new store becomes a node. The list of all first nodes may name this one alone. */
   get origin(): Origin {
     const { join, mayFound } = this.#options;
-    if (join !== undefined && join.seeds.length > 0)
-      return { kind: 'asks', ask: (storeId) => this.#join(storeId, join) };
-    return { kind: mayFound ? 'alone' : 'unknown' };
+    const [first, ...others] = join?.seeds ?? [];
+    if (join === undefined || first === undefined) return { kind: mayFound ? 'alone' : 'unknown' };
+    // By its own address and not by who answers there: a name may stand for others that are not up yet.
+    if (mayFound && others.length === 0 && this.#isOwn(first)) return { kind: 'alone' };
+    return { kind: 'asks', ask: (storeId) => this.#join(storeId, join) };
+  }
+
+  #isOwn(seed: Address): boolean {
+    const { links } = this.#options;
+    return links !== undefined && formatAddress(seed) === formatAddress(addressOf(links, links.port));
   }
 
   /** Binds the port for other nodes, if there is one. @throws DatabaseError when the address cannot be had. */
@@ -109,7 +116,11 @@ export class Joining {
 
   #registration(storeId: string, port: number): NodeRegistration {
     const { name, zone = '', links } = this.#options;
-    const host = links?.advertisedHost ?? links?.host ?? '';
-    return { storeId, name, zone, peer: { host, port }, grpc: '', http: '', levels: LEVELS };
+    return { storeId, name, zone, peer: addressOf(links, port), grpc: '', http: '', levels: LEVELS };
   }
+}
+
+/** What others dial. */
+function addressOf(links: LinksOrder | undefined, port: number): Address {
+  return { host: links?.advertisedHost ?? links?.host ?? '', port };
 }

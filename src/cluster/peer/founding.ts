@@ -5,6 +5,7 @@
  * ```
  *   a seed belongs to a cluster ───────────────> joins it, whatever the others say
  *   a seed does not answer, or is starting ────> waits: it may belong to one
+ *   two seeds are the same node ───────────────> waits: one of the names is not that node's, or not any more
  *   all are new, with the same seeds,
  *     and this one has the lowest store id ────> founds
  *     and another one has it ──────────────────> waits for that one
@@ -64,7 +65,11 @@ function faultInFounding(self: Newcomer, heard: readonly Heard[]): string | unde
     return 'none of the addresses in --join is that of this node: to found a cluster, name all of its first nodes, this one too';
   const [other] = others;
   if (other === undefined)
-    return '--join names this node alone: leave it out to found a cluster of one node, or name the others';
+    return '--join names this node alone: to found a cluster of one node name it as --advertise-host and --peer-port do, or leave --join out; otherwise name the others, too';
+  const ids = heard.map(({ newcomer }) => newcomer.storeId);
+  const twice = heard.find((_each, at) => ids.indexOf(ids[at] ?? '') < at);
+  if (twice !== undefined)
+    return `${twice.seed} is the same node as another address in --join: to found a cluster, each must be another node's`;
   const differing = others.find(({ newcomer }) => !isSameSet(newcomer.seeds, self.seeds));
   if (differing !== undefined)
     return `${differing.seed} was started with another --join (${differing.newcomer.seeds.join()}): to found a cluster, give all of its first nodes the same`;

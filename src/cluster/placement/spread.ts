@@ -118,7 +118,10 @@ function compare(one: readonly number[], other: readonly number[]): number {
   return at < 0 ? 0 : (one[at] ?? 0) - (other[at] ?? 0);
 }
 
-/** When somebody looks, after how much silence a node is lost, and who says that it is about to end. */
+/**
+ * When somebody looks, after how much silence a node is lost, and who says that it is about to end. A node whose
+ * address another store has joined at has lost its disk: it is lost as soon as it is silent.
+ */
 export interface ViewTime {
   readonly nowMs: number;
   readonly replaceAfterMs?: number | undefined;
@@ -137,11 +140,20 @@ export function spreadView(catalog: CatalogMachine, group: Group | undefined, ti
 
 export function nodeViews(catalog: CatalogMachine, group: Group | undefined, time: ViewTime): readonly NodeView[] {
   const voters = new Set(group?.raft.membership.voters.incoming.map(nodeOf));
-  return catalog.nodes().map(({ node, zone, state }) => {
-    const liveness = livenessOf(node, group, time);
+  const nodes = catalog.nodes();
+  return nodes.map((each) => {
+    const { node, zone, state } = each;
+    const standing = livenessOf(node, group, time);
+    const isLost = standing === 'silent' && time.replaceAfterMs !== undefined && isSucceeded(each, nodes);
+    const liveness = isLost ? 'lost' : standing;
     const isExpected = liveness !== 'lost' && time.nowMs < heardOf(node, group, time.nowMs) + EXPECTED_MS;
     return { node, zone, state, liveness, isVoter: voters.has(node), isExpected };
   });
+}
+
+/** Whether a node that has joined later is at the address of this one. */
+function isSucceeded({ node, peer }: RegisteredNode, nodes: readonly RegisteredNode[]): boolean {
+  return nodes.some((each) => each.node > node && each.peer.host === peer.host && each.peer.port === peer.port);
 }
 
 /** A leader that is new has heard of everybody just now: it waits before it takes anybody for lost. */

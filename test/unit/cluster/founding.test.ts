@@ -48,6 +48,9 @@ describe('a new node', () => {
     ['another one has a lower store id', { n3: newcomer('A') }, /waits for n3:50052 to found/],
     ['another one has other seeds', { n2: newcomer('b', { seeds: ['n2:50052'] }) }, /n2:50052 .* another --join/],
     ['no seed is this node', { n1: newcomer('d') }, /none of the addresses in --join is that of this node/],
+    // A name whose address is another pod's by now.
+    ['two seeds are one other node', { n2: newcomer('c') }, /n3:50052 is the same node as another address/],
+    ['two seeds are this node', { n2: newcomer('a') }, /n2:50052 is the same node as another address/],
     ['all seeds are this node', { n2: newcomer('a'), n3: newcomer('a') }, /names this node alone/],
   ])('waits when %s', async (_case, answers, why) => {
     await expect(judge(newcomer('a'), { ...ALL_NEW, ...answers })).resolves.toMatch(why);

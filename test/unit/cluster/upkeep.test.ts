@@ -1,7 +1,14 @@
 // Goal: what a lost node held is replaced, of databases and of the catalog. Method: nodes over a network in memory.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, toNodeId } from '#base';
-import { bindingOf, isAt, join, keptWorld, REPLACE_AFTER_MS } from '../../support/cluster/kept-world.ts';
+import {
+  bindingOf,
+  isAt,
+  join,
+  keptWorld,
+  REPLACE_AFTER_MS,
+  registrationOf,
+} from '../../support/cluster/kept-world.ts';
 import type { ReplicaWorld } from '../../support/cluster/replica-world.ts';
 
 async function create(world: ReplicaWorld, name: string): Promise<GroupId> {
@@ -39,5 +46,23 @@ it('a node that is lost (C18, C19) is replaced after a while, as a holder of dat
   await world.pass(5_000);
   expect(gone.core.membershipOf(group)).toBeUndefined();
   expect(isAt(world, group, [1, 3, 4])).toBe(true);
+  expect(world.failures).toEqual([]);
+});
+
+it('a node that has lost its disk is replaced as soon as another store has joined at its address (C18, C19)', async () => {
+  const world = await keptWorld(4);
+  await join(world, [2, 3]);
+  await world.pass(3_000);
+  const group = await create(world, 'shop');
+  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+  await world.at(toNodeId(2)).crash();
+  const leader = await world.leader(CATALOG_GROUP);
+  const { name, peer } = registrationOf(2);
+  await world.answer(leader.core.register({ ...registrationOf(4), name, peer }, false));
+  const voters = (): string =>
+    String(world.leaderOf(CATALOG_GROUP)?.core.membershipOf(CATALOG_GROUP)?.voters.incoming.map(nodeOf));
+  const beganMs = world.nowMs;
+  await world.until(() => isAt(world, group, [1, 3, 4]) && voters() === '1,3,4', 'a place for the new store');
+  expect(world.nowMs - beganMs).toBeLessThan(REPLACE_AFTER_MS / 2);
   expect(world.failures).toEqual([]);
 });

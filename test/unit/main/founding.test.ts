@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseAddress } from '#base';
+import type { ClusterDescription } from '#cluster';
 import { askAdmin, askForCluster } from '#transport/peer';
 import { eventually } from '../../support/eventually.ts';
 import { startServerIn, startTestServer, type TestServer } from '../../support/server.ts';
@@ -34,11 +35,24 @@ async function clusterAt(peer: string): Promise<string | undefined> {
   return address && askForCluster(address, 5_000);
 }
 
-async function nodeCountAt(peer: string): Promise<number> {
+async function describedAt(peer: string): Promise<ClusterDescription | undefined> {
   const [host = '', port] = peer.split(':');
   const request = { order: { kind: 'describe' }, isPassedOn: true } as const;
   const reply = await askAdmin({ host, port: Number(port) }, request, 5_000);
-  return reply.kind === 'described' ? reply.cluster.nodes.length : 0;
+  return reply.kind === 'described' ? reply.cluster : undefined;
+}
+
+/** Whether the last node of each name votes in the catalog and holds all databases, and no other node does. */
+async function isWholeAt(peer: string): Promise<boolean> {
+  const { nodes = [], databases = [] } = (await describedAt(peer)) ?? {};
+  const latest = [...new Map(nodes.map(({ name, node }) => [name, node])).values()];
+  const voters = nodes.filter(({ catalogRole }) => catalogRole === 'voter').map(({ node }) => node);
+  const places = [voters, ...databases.map((each) => each.nodes)];
+  return databases.every(({ isSettled }) => isSettled) && places.every((each) => inOrder(each) === inOrder(latest));
+}
+
+function inOrder(nodes: readonly number[]): string {
+  return nodes.toSorted((one, other) => one - other).join();
 }
 
 test('three nodes that start together form one cluster, which each of them joins again without its disk (K1)', async () => {
@@ -64,12 +78,15 @@ test('three nodes that start together form one cluster, which each of them joins
   expect([clusters[0], new Set(clusters).size]).toEqual([expect.any(String), 1]);
   await one.client.send('createDatabase', { databaseName: 'shop' });
 
-  // The disk of one is lost while the others run.
-  await stop(0);
-  rmSync(join(dir, 'n0'), { recursive: true });
-  const again = await start(0);
-  expect(await clusterAt(peers[0] ?? '')).toBe(clusters[0]);
-  await again.client.send('fetchLatestDatabase', { databaseName: 'shop' });
+  // The disk of each of them in turn is lost while the others run: a new node takes its place at once.
+  for (const at of [0, 1, 2]) {
+    await stop(at);
+    rmSync(join(dir, `n${at}`), { recursive: true });
+    const again = await start(at);
+    expect(await clusterAt(peers[at] ?? '')).toBe(clusters[0]);
+    await again.client.send('fetchLatestDatabase', { databaseName: 'shop' });
+    await eventually(async () => expect(await isWholeAt(peers[at] ?? '')).toBe(true));
+  }
 
   // All are down, and the disk of one is lost: it founds nothing, and waits for the others.
   await Promise.all([0, 1, 2].map(stop));
@@ -93,6 +110,13 @@ test('three nodes that start together form one cluster, which each of them joins
   await eventually(async () => expect(await probe('/readyz')).toEqual([200, 'ok']));
   expect(await Promise.all(peers.map(clusterAt))).toEqual(clusters);
 }, 120_000);
+
+test('a node whose only seed is its own address founds a cluster of one node', async () => {
+  const [port] = await freePorts(1);
+  const seed = `${HOST}:${port}`;
+  await using node = await startServerIn(testDir(), `--peer-port=${port}`, '--bootstrap=alone', `--join=${seed}`);
+  expect(await clusterAt(node.peer)).toEqual(expect.any(String));
+});
 
 test('a node that has founded a cluster alone answers nothing once its seed or who dials it is of another (K1)', async () => {
   const dir = testDir();
@@ -140,6 +164,6 @@ test.each(['grpc', 'http', 'mcp', 'metrics', 'peer'])(
     const peerPort = name === 'peer' ? [] : ['--peer-port=0'];
     const starting = startServerIn(dir, `--join=${seed.peer}`, ...peerPort, `--${name}-port=${port}`);
     await expect(starting).rejects.toThrow('EADDRINUSE');
-    expect([existsSync(dir), await nodeCountAt(seed.peer)]).toEqual([false, 1]);
+    expect([existsSync(dir), (await describedAt(seed.peer))?.nodes.length]).toEqual([false, 1]);
   },
 );
