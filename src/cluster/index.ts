@@ -133,6 +133,7 @@ export {
 } from './placement/placement.ts';
 export { type Placing, planPlacements } from './placement/placement-plan.ts';
 export { spreadOver } from './placement/spread.ts';
+export { NODE_REMOVED } from './requests/refusals.ts';
 export type { HeldCopy, RecoveredDatabase, RecoveryOrder } from './rescue/recover-order.ts';
 export { type Refounded, type RefoundingPorts, refound } from './rescue/refounding.ts';
 export { openStoppedNode, type StoppedNode, type StoppedPorts } from './rescue/stopped-node.ts';

@@ -17,24 +17,14 @@ const EXIT_USAGE = 2;
 export async function runCommand(signals: StopSignals): Promise<void> {
   const [first, ...rest] = process.argv.slice(2);
   const isTool = first !== undefined && TOOL_COMMANDS.includes(first);
-  if (first === 'cluster' || first === 'auth' || first === 'recover' || isTool) signals.close();
+  const command = first === undefined ? undefined : COMMANDS.get(first);
+  if (command !== undefined || isTool) signals.close();
   if (isTool) {
     const { toolCommand } = await import('./tool-command.ts');
     process.exitCode = await toolCommand([first, ...rest], (text) => process.stderr.write(text));
     return;
   }
-  if (first === 'cluster') {
-    await administrate(rest);
-    return;
-  }
-  if (first === 'auth') {
-    await authorise(rest);
-    return;
-  }
-  if (first === 'recover') {
-    await recover(rest);
-    return;
-  }
+  if (command !== undefined) return command(rest);
   const invocation = readInvocation(process.argv.slice(2), process.env);
   if (invocation.kind === 'failure') {
     for (const fault of invocation.reason) process.stderr.write(`cairn: ${fault}\n`);
@@ -103,6 +93,21 @@ async function recover(args: readonly string[]): Promise<void> {
   };
   process.exitCode = await recoverCommand(args, { asking, out: say, err, environment: process.env });
 }
+
+/** Works on the data directory of a node that was removed. */
+async function rejoin(args: readonly string[]): Promise<void> {
+  const { rejoinCommand } = await import('./rejoin-command.ts');
+  const err = (text: string): unknown => process.stderr.write(text);
+  process.exitCode = await rejoinCommand(args, { out: say, err, environment: process.env });
+}
+
+/** Of operators. */
+const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> = new Map([
+  ['cluster', administrate],
+  ['auth', authorise],
+  ['recover', recover],
+  ['rejoin', rejoin],
+]);
 
 /** Loads the server only here: who asks for help is not to wait for it. */
 async function run(config: Config, signals: StopSignals): Promise<void> {

@@ -11,6 +11,7 @@ export function renderHelp(): string {
        cairn cluster COMMAND              What an operator asks of a cluster; cairn cluster --help shows it.
        cairn auth key COMMAND             Issues and revokes API keys; cairn auth --help shows it.
        cairn recover --data-dir DIRECTORY Goes on with a node that is left of a cluster; cairn recover --help says how.
+       cairn rejoin --data-dir DIRECTORY  Has a removed node join as a new one; cairn rejoin --help says how.
 
 Starts one node. Every setting can also be given as a variable: --grpc-port as CAIRN_GRPC_PORT; a flag wins.
 When the node is ready it prints one line of JSON to stdout; logs go to stderr.

@@ -10,6 +10,7 @@ import { untilFree } from './free-port.ts';
 import { memoryShare } from './memory-limit.ts';
 import type { NodePeerTls } from './peer-tls.ts';
 import { RELEASE } from './release.ts';
+import { isOfRemovedNode, noteWhetherRemoved } from './removed-node.ts';
 import type { Config } from './settings.ts';
 
 const AUTO = 'auto';
@@ -37,8 +38,25 @@ export interface NodeParts {
   readonly onWaiting: (why: string | undefined) => void;
 }
 
-/** @throws DatabaseError when the node refuses to start. */
-export function openNode(parts: NodeParts): Promise<Node> {
+/** Does not resolve for a node that was removed. @throws DatabaseError when the node refuses to start. */
+export async function openNode(parts: NodeParts): Promise<Node> {
+  const { dataDir } = parts.config;
+  try {
+    const node = await start(parts);
+    noteWhetherRemoved(dataDir, false);
+    return node;
+  } catch (failure) {
+    if (!isOfRemovedNode(failure)) throw failure;
+    noteWhetherRemoved(dataDir, true);
+    parts.logger.error('node-removed', { message: failure.message, advice: REJOIN });
+    parts.onWaiting(`${failure.message}. ${REJOIN}`);
+    return new Promise(() => undefined);
+  }
+}
+
+const REJOIN = 'Run cairn rejoin to set its data directory aside, and restart it, to have it join as a new node';
+
+function start(parts: NodeParts): Promise<Node> {
   const { config, logger, metrics, note, shares, peerTls, tracing, onToldToStop, onWaiting, onRecovering } = parts;
   const { peerPort } = config;
   const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;

@@ -1,9 +1,14 @@
 // Goal: a node that was down while it was removed ends by itself when it is started again where it was, and says why;
-// and it does not start once more. Method: four real processes on loopback; one is killed, another takes its place by
-// the command of an operator, and it is started again on the ports that it had, as under any supervisor.
+// started once more it waits, and joins as a new node when an operator wants it. Method: four real processes on
+// loopback; one is killed, another takes its place by the command of an operator, and it is started again on the ports
+// that it had, as under any supervisor.
+import { type ChildProcess, execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import { productArgs } from '../../chaos/support/product.ts';
 import { clusterCommandAt, describedAt, holdersAt } from '../support/cluster-command.ts';
 import { startMember, writeAt } from '../support/cluster-member.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
@@ -17,14 +22,18 @@ function portIn(address: string): string {
 }
 
 /** The node where it was, without a word of where others are: it knows them. */
-function startAgain(dir: string, { grpc, http, peer }: NodeProcess): Promise<NodeProcess> {
+function startAgain(
+  dir: string,
+  { grpc, http, peer }: NodeProcess,
+  { join: seeds = [], onSpawn = endWithTest }: { join?: readonly string[]; onSpawn?: typeof endWithTest } = {},
+): Promise<NodeProcess> {
   const ports = [`--grpc-port=${portIn(grpc)}`, `--http-port=${portIn(http)}`, '--mcp-port=off', '--metrics-port=0'];
   const place = [`--peer-port=${portIn(peer)}`, '--node-name=node-3'];
-  const settings = [...place, '--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
-  return startNode({ dataDir: join(dir, 'node-3'), ports, settings, onSpawn: endWithTest });
+  const settings = [...place, ...seeds, '--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
+  return startNode({ dataDir: join(dir, 'node-3'), ports, settings, onSpawn });
 }
 
-it('a node that was down while it was removed ends when it is started again, and stays away (C39)', {
+it('a node that was down while it was removed ends when it is started again, then waits, and joins anew when it is to (C39)', {
   timeout: 600_000,
 }, async () => {
   const dir = testDir();
@@ -52,13 +61,31 @@ it('a node that was down while it was removed ends when it is started again, and
   expect(await again.ended).toBe(70);
   expect(again.log()).toContain('"reason":"NodeRemoved"');
   expect(again.log()).toMatch(REMOVED);
-  await expect(startAgain(dir, third.process)).rejects.toThrow(REMOVED);
+
+  // Under a supervisor it is started again: it waits, and is not started over and over.
+  const children: ChildProcess[] = [];
+  const onSpawn = (child: ChildProcess): void => {
+    endWithTest(child);
+    children.push(child);
+  };
+  void startAgain(dir, third.process, { onSpawn }).catch(() => undefined);
+  const readiness = async (): Promise<unknown> => (await fetch(`${third.process.http}/readyz`)).text();
+  await expect.poll(() => readiness().catch(() => undefined), POLL).toMatch(REMOVED);
+  const rejoin = [...productArgs(), 'rejoin', `--data-dir=${join(dir, 'node-3')}`];
+  expect((await promisify(execFile)(process.execPath, rejoin)).stdout).toContain('removed.1');
+  const [waiting] = children;
+  if (waiting === undefined) throw new Error('The node was started');
+  const over = once(waiting, 'exit');
+  waiting.kill('SIGTERM');
+  expect(await over).toEqual([0, null]);
+  await startAgain(dir, third.process, { join: [`--join=${seed}`] });
+  await expect.poll(answering, POLL).toBe(4);
 
   // Who was only down, and comes back to others that are all there, stays.
   second.process.kill('SIGKILL');
   await second.process.ended;
   const back = await startMember(dir, 'node-2', seed);
-  await expect.poll(answering, POLL).toBe(3);
+  await expect.poll(answering, POLL).toBe(4);
   expect(back.process.log()).not.toContain('NodeRemoved');
   expect(await writeAt(back, DATABASE, 'b', POLL)).toBe(2);
 });

@@ -40,9 +40,12 @@ export function draining(): DatabaseError {
   return new DatabaseError('unavailable', message, { details: { reason: 'Draining' } });
 }
 
+/** What keeps a node from starting that belongs to its cluster no more. */
+export const NODE_REMOVED = 'NodeRemoved';
+
 export function nodeRemoved(node: NodeId): DatabaseError {
   const message = `Node ${node} was removed from its cluster, and holds nothing of it any more; ${ANEW}`;
-  return new DatabaseError('unavailable', message, { details: { reason: 'NodeRemoved' } });
+  return new DatabaseError('unavailable', message, { details: { reason: NODE_REMOVED } });
 }
 
 export function noSuchDatabase(title: Title): DatabaseError {

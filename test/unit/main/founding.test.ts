@@ -8,27 +8,12 @@ import { parseAddress } from '#base';
 import type { ClusterDescription } from '#cluster';
 import { askAdmin, askForCluster } from '#transport/peer';
 import { eventually } from '../../support/eventually.ts';
+import { freePorts } from '../../support/free-ports.ts';
 import { startServerIn, startTestServer, type TestServer } from '../../support/server.ts';
 import { untilAllAreVoters } from '../../support/server-cluster.ts';
 import { testDir } from '../../support/test-scope.ts';
 
 const HOST = '127.0.0.1';
-
-/** Bound and closed again; nobody else takes them in the moments until a node does. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen({ host: HOST, port: 0 }, resolve));
-      return server;
-    }),
-  );
-  return servers.map((server) => {
-    const address = server.address();
-    server.close();
-    return typeof address === 'object' ? (address?.port ?? 0) : 0;
-  });
-}
 
 async function clusterAt(peer: string): Promise<string | undefined> {
   const address = parseAddress(peer);

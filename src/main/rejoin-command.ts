@@ -1,0 +1,56 @@
+/**
+ * `cairn rejoin`: has a node that was removed from its cluster join it as a new one, on the volume that it has.
+ *
+ * Exit code 0: it is so. 1: it is refused; the reason is on stderr. 2: the command line is malformed.
+ */
+import { optionFaults } from './option-faults.ts';
+import { isRefusal } from './refusal.ts';
+import { setAside } from './removed-node.ts';
+
+// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+const { parseArgs } = process.getBuiltinModule('node:util');
+
+const EXIT_REFUSED = 1;
+const EXIT_USAGE = 2;
+const VARIABLE = 'CAIRN_DATA_DIR';
+const OPTIONS = { 'data-dir': { type: 'string' } } as const;
+
+const REJOIN_HELP = `Usage: cairn rejoin --data-dir DIRECTORY
+
+Sets aside what a node held that was removed from its cluster: into DIRECTORY/removed.1, or the next free number. Restart the
+node afterwards; with an empty directory and --join it joins as a new node. The node may be running: it waits, and serves nothing.
+
+  --data-dir DIRECTORY    The data directory of the node; also as the variable ${VARIABLE}.
+
+It is refused for a directory that no start has found to be that of a removed node.
+`;
+
+interface RejoinPorts {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** The exit code. */
+export async function rejoinCommand(args: readonly string[], { out, err, environment }: RejoinPorts): Promise<number> {
+  if (args.includes('--help')) {
+    out(REJOIN_HELP);
+    return 0;
+  }
+  const faults = optionFaults(args, OPTIONS);
+  const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: false });
+  const { 'data-dir': directory = environment[VARIABLE] } = values;
+  if (faults.length > 0 || typeof directory !== 'string' || directory === '') {
+    const missing = '--data-dir is missing; name the data directory of the removed node';
+    for (const fault of faults.length > 0 ? faults : [missing]) err(`cairn rejoin: ${fault}\n`);
+    return EXIT_USAGE;
+  }
+  try {
+    out(`What the node held is in ${await setAside(directory)}. Restart the node: it joins as a new one.\n`);
+    return 0;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    err(`cairn rejoin: ${error.message}\n`);
+    return EXIT_REFUSED;
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * A node that was removed from its cluster and is started on the data directory that it had, such as a pod on a volume
+ * that was kept. It cannot come back as the node that it was. It says so once and waits, because to end would have it
+ * started again and again; `cairn rejoin` sets what it held aside, and the next start joins as a new node.
+ *
+ * ```
+ *   <data>/removed      the note of a start that has found this out; without it nothing is set aside
+ *   <data>/removed.N/   what was set aside; nothing reads it
+ * ```
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseError } from '#base';
+import { NODE_REMOVED } from '#cluster';
+import { isLevelStoreInUse } from '#storage';
+
+const NOTE = 'removed';
+/** What a node keeps in its data directory beside the note; the ballast is nobody's. */
+const HELD = /^(?:store|log(?:\..+)?|damage)$/;
+
+export function isOfRemovedNode(failure: unknown): failure is DatabaseError {
+  return failure instanceof DatabaseError && failure.details.reason === NODE_REMOVED;
+}
+
+/** Notes that the directory is that of a removed node, or of a member. */
+export function noteWhetherRemoved(dataDirectory: string, isRemoved: boolean): void {
+  const note = join(dataDirectory, NOTE);
+  if (isRemoved) writeFileSync(note, '');
+  else rmSync(note, { force: true });
+}
+
+/**
+ * Sets what a removed node held aside, in the same directory; where. May be repeated when it was interrupted.
+ * @throws DatabaseError when the directory is not known to be that of a removed node, or is in use.
+ */
+export async function setAside(dataDirectory: string): Promise<string> {
+  const note = join(dataDirectory, NOTE);
+  if (!existsSync(note))
+    throw refused(
+      `${dataDirectory} is not known to be the data directory of a removed node: start the node on it once, and look for node-removed in its log`,
+    );
+  if (await isLevelStoreInUse(join(dataDirectory, 'store')))
+    throw refused(`${dataDirectory} is open in another process`);
+  const names = readdirSync(dataDirectory);
+  let number = 1;
+  while (names.includes(`${NOTE}.${number}`)) number += 1;
+  const aside = join(dataDirectory, `${NOTE}.${number}`);
+  mkdirSync(aside);
+  for (const name of [...names.filter((each) => HELD.test(each)), NOTE])
+    renameSync(join(dataDirectory, name), join(aside, name));
+  for (const directory of [aside, dataDirectory]) sync(directory);
+  return aside;
+}
+
+function sync(directory: string): void {
+  const file = openSync(directory, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function refused(message: string): DatabaseError {
+  return new DatabaseError('unavailable', message);
+}
