@@ -10,7 +10,6 @@
  * start reads no folder more. A decision waits in its executor for the State Views that it reads, and a presenter for
  * its reader, so each kind has executors of its own and nobody waits for himself.
  */
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { storeDirectoryOf } from '#cluster';
 import {
@@ -47,6 +46,7 @@ import {
   type TimeLimits,
 } from '#wasm';
 import { executorCount } from './memory-limit.ts';
+import { usableProcessors } from './processors.ts';
 import type { Config } from './settings.ts';
 
 type GuestSettings = Pick<
@@ -216,7 +216,7 @@ export class Guests implements AsyncDisposable {
 
   get #count(): number {
     const { guestExecutors } = this.#settings;
-    return guestExecutors === 'auto' ? executorCount(availableParallelism()) : guestExecutors;
+    return guestExecutors === 'auto' ? executorCount(usableProcessors()) : guestExecutors;
   }
 
   #changes(executors: Executors, views: StateViews): StateChanges {

@@ -7,10 +7,13 @@
  *     └─ cannot start: exit 1             └─ broken: one line, exit 70 (#cluster)         └─ not in time, or SIGINT: exit 1
  * ```
  */
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 import { DatabaseError } from '#base';
 import { BELONGS_NOWHERE, stopProcess } from '#cluster';
-import { createLogger, type Logger } from '#observability';
+import { createLogger, type LogFields, type Logger } from '#observability';
 import { collectUnderPressure, lackingMemory, usableMemoryBytes } from './memory-limit.ts';
+import { usableProcessors } from './processors.ts';
 import { isRefusal } from './refusal.ts';
 import { type RunningNode, startServers } from './servers.ts';
 import { warnOfReadableSecrets } from './setting-files.ts';
@@ -65,6 +68,7 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
     isWaiting = waits;
     endWhileWaiting();
   });
+  logger.info('resources', resources());
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...running.addresses })}\n`);
   logger.info('ready', { ...running.addresses });
   const by = await Promise.race([signals.told, running.toldToStop.then(() => BY_OPERATOR)]);
@@ -73,6 +77,15 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
   const { leads } = running.unfinished;
   logger.info('stopped', leads === 0 ? {} : { leadsLeft: leads });
   logger.flush();
+}
+
+/** What the process may use, and what it makes of it; a limit that is not seen here is the container's to show. */
+function resources(): LogFields {
+  const heapBytesMax = getHeapStatistics().heap_size_limit;
+  const poolThreads = Number(process.env['UV_THREADPOOL_SIZE']);
+  const memoryFrom = usableMemoryBytes() < totalmem() ? 'container' : 'machine';
+  const memory = { memoryBytes: usableMemoryBytes(), memoryFrom, heapBytesMax };
+  return { ...memory, processors: usableProcessors(), poolThreads };
 }
 
 /** Ends the process when that takes longer: the log has all that was acknowledged, and the next start reads it. */

@@ -4,11 +4,15 @@
  *
  * Node makes four threads unless told otherwise, and reads the number when the pool is first used. With four, the rows
  * of a commit wait behind four long reads. The threads sleep nearly always, so there may be more of them than
- * processors.
+ * processors. On one processor there are fewer: those that do not sleep take turns with the event loops, and heartbeats
+ * would wait for all of them.
  */
-const THREADS = 16;
+import { usableProcessors } from './processors.ts';
 
-/** Call it before anything uses the pool. A size that the operator has set stands. */
-export function widenThreadPool(env: NodeJS.ProcessEnv): void {
-  env['UV_THREADPOOL_SIZE'] ??= String(THREADS);
+const THREADS_MAX = 16;
+const THREADS_PER_PROCESSOR = 8;
+
+/** Call it before anything uses the pool. A size that the operator has set stays. */
+export function widenThreadPool(env: NodeJS.ProcessEnv, processors: number = usableProcessors()): void {
+  env['UV_THREADPOOL_SIZE'] ??= String(Math.min(THREADS_MAX, THREADS_PER_PROCESSOR * processors));
 }

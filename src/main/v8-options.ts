@@ -7,7 +7,7 @@
  * grows as it must. Why these, and what they cost: docs/adr/0017-memory-is-bounded.md, 0029-what-dies-young.md,
  * 0058-no-asynchronous-context.md.
  */
-import { availableParallelism } from 'node:os';
+import { usableProcessors } from './processors.ts';
 
 /**
  * Pools of malloc that the threads share; by itself glibc makes eight for each processor, and each keeps what it had.
@@ -48,7 +48,7 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
   // Nobody here asks in whose context work is done. Node carries it along with every callback all the same.
   ['--no-async-context-frame', ''],
   // Threads that collect and compile beside those that work: as many as there are processors left.
-  ['--v8-pool-size', `=${Math.min(Math.max(availableParallelism() - 1, 1), POOL_THREADS_MAX)}`],
+  ['--v8-pool-size', `=${Math.min(Math.max(usableProcessors() - 1, 1), POOL_THREADS_MAX)}`],
 ]);
 
 /**
