@@ -30,6 +30,8 @@ export interface Asked {
   readonly waits: boolean;
   /** How long a node that stays may take to hand over. */
   readonly withinMs: number;
+  /** How long that takes at least. */
+  readonly lingerMs: number;
 }
 
 /** By which a client is let in at the gRPC port. */
@@ -63,6 +65,7 @@ const OPTIONS = {
   from: { type: 'string' },
   json: { type: 'boolean' },
   'key-file': { type: 'string' },
+  linger: { type: 'string' },
   stay: { type: 'boolean' },
   timeout: { type: 'string' },
   'tls-ca-file': { type: 'string' },
@@ -78,6 +81,7 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   by: 'replace',
   'dry-run': 'drain',
   from: 'recover',
+  linger: 'drain',
   stay: 'drain',
   timeout: 'drain',
 };
@@ -90,17 +94,18 @@ export function readArguments(args: readonly string[], environment: Environment)
     .filter((name) => (COMMANDS_OF[name] ?? positionals[0]) !== positionals[0])
     .map((name) => `--${name} is only for ${COMMANDS_OF[name]}`);
   const order = readOrder(positionals, values, faults);
-  const { at, json: isJson = false, wait: waits = false, timeout } = values;
+  const { at, json: isJson = false, wait: waits = false } = values;
   const client = readClient(values, faults);
   const own = at === undefined ? localNode(environment) : parseAddress(at);
   if (own === undefined) faults.push(`--at is ${JSON.stringify(at)}; it must be host:port`);
   const address = client?.at ?? own;
   const tls = readPeerTlsOptions(values);
   if (tls.kind === 'failure') return failure([...faults, tls.reason]);
-  const seconds = timeout === undefined ? DRAIN_SECONDS_DEFAULT : readSeconds(timeout, faults);
+  const withinMs = 1000 * readSeconds('timeout', values.timeout ?? String(DRAIN_SECONDS_DEFAULT), faults);
+  const lingerMs = 1000 * readSeconds('linger', values.linger ?? '0', faults);
   if (order === undefined || address === undefined || faults.length > 0) return failure(faults);
   const files = tls.value ?? tlsOf(environment);
-  return ok({ at: address, tls: files, client: client?.files, order, isJson, waits, withinMs: seconds * 1000 });
+  return ok({ at: address, tls: files, client: client?.files, order, isJson, waits, withinMs, lingerMs });
 }
 
 const CLIENT_OPTIONS = ['key-file', 'tls-ca-file', 'tls-cert-file', 'tls-key-file'] as const;
@@ -243,10 +248,10 @@ function readNode(text: string | undefined, what: string, faults: string[]): Nod
   return undefined;
 }
 
-function readSeconds(text: string, faults: string[]): number {
+function readSeconds(name: string, text: string, faults: string[]): number {
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : -1;
   if (seconds < 0 || seconds > DRAIN_SECONDS_MAX) {
-    faults.push(`--timeout is ${JSON.stringify(text)}; it must be seconds, 0 to ${DRAIN_SECONDS_MAX}`);
+    faults.push(`--${name} is ${JSON.stringify(text)}; it must be seconds, 0 to ${DRAIN_SECONDS_MAX}`);
   }
   return seconds;
 }

@@ -47,10 +47,11 @@ const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT | --address H
   recommission NODE                 Keeps a node that is leaving.
   drain NODE                        Has a node hand over what it leads, and end as on SIGTERM; it stays a member, and is
                                     started again by whoever runs it. Refused when something would have no quorum.
-  drain [NODE] --stay [--timeout SECONDS]
+  drain [NODE] --stay [--timeout SECONDS] [--linger SECONDS]
                                     The process does not end: the node has no leaderships and is not ready until undrain,
                                     or until its process starts again. Ends when everything is handed over, after
-                                    ${DRAIN_SECONDS_DEFAULT} s at most. For preStop of Kubernetes, and before work on a machine.
+                                    ${DRAIN_SECONDS_DEFAULT} s at most, and after the seconds of --linger at least: load balancers
+                                    notice meanwhile. For preStop of Kubernetes, and before work on a machine.
   drain [NODE] --dry-run            Only says whether the node may drain, and what it would hand over.
   undrain [NODE]                    Puts a node that is drained and stays into service again.
   finalize                          Ends an upgrade: new things are written from now on that releases which do not know

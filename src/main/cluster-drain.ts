@@ -43,6 +43,7 @@ export interface AskedDrain {
   readonly node: NodeId | undefined;
   readonly isJson: boolean;
   readonly withinMs: number;
+  readonly lingerMs: number;
 }
 
 type DescribedNode = ClusterDescription['nodes'][number];
@@ -54,8 +55,17 @@ interface Refused {
   readonly isLater: boolean;
 }
 
-/** The exit code. */
+/** The exit code. Load balancers find out meanwhile that the node takes no new clients, also where it is refused. */
 export async function drainAndStay(asked: AskedDrain, ports: DrainPorts): Promise<number> {
+  const { pause = sleep, monotonicMs = () => performance.now() } = ports;
+  const endMs = monotonicMs() + asked.lingerMs;
+  const code = await drainWithin(asked, ports);
+  const restMs = endMs - monotonicMs();
+  if (restMs > 0) await pause(restMs);
+  return code;
+}
+
+async function drainWithin(asked: AskedDrain, ports: DrainPorts): Promise<number> {
   const { withinMs } = asked;
   const { pause = sleep, monotonicMs = () => performance.now(), err } = ports;
   const endMs = monotonicMs() + withinMs;

@@ -69,6 +69,7 @@ interface Ran {
   readonly asked: readonly [string, AdminRequest][];
   readonly secured: readonly PeerTlsFiles[];
   readonly clients: readonly ClientFiles[];
+  readonly elapsedMs: number;
 }
 
 async function run(line: string, ...replies: readonly AdminReply[]): Promise<Ran> {
@@ -102,7 +103,7 @@ async function runIn(environment: Environment, line: string, ...replies: readonl
     pause: async (ms) => void (nowMs += ms),
     monotonicMs: () => nowMs,
   });
-  return { code, out, err, asked, secured, clients };
+  return { code, out, err, asked, secured, clients, elapsedMs: nowMs };
 }
 
 describe('cairn cluster', () => {
@@ -295,6 +296,16 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     expect({ code: ran.code, last: ran.err.split('\n').at(-2) }).toEqual({ code, last: `cairn cluster: ${why}` });
   });
 
+  it.each<[string, number, readonly AdminReply[]]>([
+    ['0', 0, [left(0)]],
+    ['5', 5_000, [left(0)]],
+    ['5', 5_000, [{ kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' }]],
+    ['1', 2_000, [...Array<AdminReply>(8).fill(left(1)), left(0)]],
+  ])('drain --stay --linger %s ends after %i ms, when load balancers have noticed', async (linger, ms, replies) => {
+    const { elapsedMs } = await run(`drain 2 --stay --linger ${linger}`, ...replies);
+    expect(elapsedMs).toBe(ms);
+  });
+
   it('a drain that would leave no quorum has the exit code 3 also where the node is to end', async () => {
     const refused = await run('drain 2', { kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' });
     expect(refused).toMatchObject({ code: 3, err: 'cairn cluster: no quorum\n' });
@@ -356,6 +367,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     ['drain 3 --by 4', '--by is only for replace'],
     ['drain --wait', 'drain is asked for a node: "" is not its number'],
     ['drain 3 --stay --timeout 1m', '--timeout is "1m"; it must be seconds, 0 to 3600'],
+    ['drain 3 --stay --linger x', '--linger is "x"; it must be seconds, 0 to 3600'],
     ['undrain x', 'undrain: "x" is not its number'],
     ['undrain 3 --stay', '--stay is only for drain'],
     ['status --dry-run', '--dry-run is only for drain'],
@@ -377,7 +389,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     ['status --address a:1 --tls-cert-file c', '--tls-cert-file and --tls-key-file belong together'],
     [
       'status --loud',
-      '"--loud" is no option; there are --accept-revision, --address, --at, --by, --dry-run, --from, --json, --key-file, --stay, --timeout, --tls-ca-file, --tls-cert-file, --tls-key-file, --wait, --peer-tls-ca-file, --peer-tls-cert-file, --peer-tls-key-file',
+      '"--loud" is no option; there are --accept-revision, --address, --at, --by, --dry-run, --from, --json, --key-file, --linger, --stay, --timeout, --tls-ca-file, --tls-cert-file, --tls-key-file, --wait, --peer-tls-ca-file, --peer-tls-cert-file, --peer-tls-key-file',
     ],
     ['status --jsn', '"--jsn" is no option; did you mean --json?'],
     ['status --json=1', '--json takes no value'],
