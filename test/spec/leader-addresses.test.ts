@@ -9,11 +9,14 @@ import { startTwoNodes } from '../support/two-nodes.ts';
 const { holder, other } = await startTwoNodes('shop', '--advertise-outside=*.cairn.example.com:443');
 
 /** The address of the leader, and its name, as they are told. */
-async function leaderTold(grpc: string, authority: string | undefined, options: object = {}): Promise<string> {
+async function leaderTold(
+  grpc: string,
+  authority: string | undefined,
+  events = [event({ id: uniqueName() })],
+): Promise<string> {
   const client = new TestClient(grpc, authority === undefined ? {} : { 'grpc.default_authority': authority });
   onTestFinished(() => client[Symbol.asyncDispose]());
-  const request = { ...transaction('shop', [event({ id: uniqueName() })]), ...options };
-  const trailers = await client.call('transact', request).then(
+  const trailers = await client.call('transact', transaction('shop', events)).then(
     (reply) => reply.trailers,
     (failure: unknown) => {
       if (failure instanceof GrpcFailure) return failure.trailers;
@@ -33,7 +36,7 @@ describe.each([
       const [name, inside] = (await leaderTold(holder.grpc, undefined)).split(' at ');
       expect(inside).toBe(holder.grpc);
       expect(await leaderTold(grpc, host)).toBe(`${name} at ${name}.cairn.example.com:443`);
-      expect(await leaderTold(grpc, host, { events: [] })).toBe(`${name} at ${name}.cairn.example.com:443`);
+      expect(await leaderTold(grpc, host, [])).toBe(`${name} at ${name}.cairn.example.com:443`);
     },
   );
 

@@ -1,5 +1,6 @@
 /** The metrics of gRPC calls, under the names that existing dashboards know. */
 import type { Count, GrpcMethodLabels, Metrics, Observe } from '#observability';
+import { CLUSTER_ADMIN } from './context.ts';
 import type { MethodMeter } from './wire/method-traits.ts';
 
 /** What is counted of, the streams of reflection too. */
@@ -23,7 +24,8 @@ export function methodMeters(metrics: Metrics): MeterOf {
   return (method) => {
     const meter = new Meter(metrics, method);
     meters.push(meter);
-    meter.show();
+    // Rates of what operators ask are of no use: those series begin with the first call.
+    if (method.service !== CLUSTER_ADMIN) meter.show();
     return meter;
   };
 }

@@ -30,7 +30,7 @@ function databasesOf(number: number, leader: number | undefined): ClusterDescrip
     leaving: [],
     isSettled: true,
     leader: number === leader ? toNodeId(number) : undefined,
-    members: number === leader ? members.map((each) => ({ ...each, lag: each.lag * (at + 1) })) : [],
+    members: number === leader ? members.map((each) => ({ ...each, lag: each.lag * (2 - at) })) : [],
     recovery: undefined,
   }));
 }
