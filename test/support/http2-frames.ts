@@ -40,6 +40,16 @@ export function grpcHeaders(path: string): Buffer {
   ]);
 }
 
+/** A reference to the newest header in the table of HPACK (RFC 7541, 6.1). */
+export const TABLE_REFERENCE: number = 0x80 | 62;
+
+/** The same headers, one that puts 3,900 bytes into the table of HPACK, and what refers to it. */
+export function grpcHeadersWithTable(path: string, references: Uint8Array): Buffer {
+  // Incremental indexing of the name "x", and 3,900 as a length of 7 bits (RFC 7541, 6.2.1 and 5.1).
+  const indexed = [Buffer.from([0x40, 1, 0x78, 0x7f, 0xbd, 0x1d]), Buffer.alloc(3_900, 'a')];
+  return Buffer.concat([grpcHeaders(path).subarray(1), ...indexed, references]);
+}
+
 export class Frames implements AsyncDisposable {
   readonly #socket: Socket;
   #rest: Buffer = Buffer.alloc(0);

@@ -1,11 +1,9 @@
 /** Every bound of the links between nodes. */
-import { FRAME_BYTES_MAX, type Lane } from '#cluster';
+import type { Lane } from '#cluster';
 
 export interface PeerLimits {
   /** Bytes of frames to one node that wait in a lane; 32 MiB for a node in all. */
   readonly laneBytesMax: Readonly<Record<Lane, number>>;
-  /** Longest message of gRPC: a frame, and what stands around it. */
-  readonly messageBytesMax: number;
   /** Every connection is pinged so often, and given up when it does not answer for so long. */
   readonly pingEveryMs: number;
   readonly pingTimeoutMs: number;
@@ -32,7 +30,6 @@ const MEBIBYTE = 2 ** 20;
 
 export const PEER_LIMITS: PeerLimits = {
   laneBytesMax: { beats: 4 * MEBIBYTE, appends: 20 * MEBIBYTE, bulk: 8 * MEBIBYTE },
-  messageBytesMax: FRAME_BYTES_MAX + 64,
   pingEveryMs: 5_000,
   pingTimeoutMs: 5_000,
   silentMs: 5_000,

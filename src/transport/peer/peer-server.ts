@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import { type handleUnaryCall, Server, ServerCredentials, setLogger, status } from '@grpc/grpc-js';
 import type { Result } from '#base';
 import type { Administer, AdminReply, Asker, Belonging, FrameFault, JoinReply, JoinRequest } from '#cluster';
+import { announceSettings, NO_TABLE, setHttp2Options } from '../opening.ts';
 import { addAdminMethods, askerOf } from './admin-methods.ts';
 import { JOIN, type Nothing, PING, readNothing, writePong } from './exchange.ts';
 import { readJoinRequest, writeJoinReply } from './join-messages.ts';
@@ -34,6 +35,10 @@ export interface PeerServerOptions {
 const IS_NEW = 'the node belongs to no cluster itself yet';
 /** Of one connection that asks. */
 const STREAMS_PER_CONNECTION = 16;
+/** Unlike at the port of clients nghttp2 enforces the number of streams itself: nobody needs more at once. */
+const SETTINGS = { ...NO_TABLE, maxConcurrentStreams: STREAMS_PER_CONNECTION };
+/** Bytes of a request to join, or of an order. */
+const REQUEST_BYTES_MAX = 64 * 1024;
 const CLOSING: AdminReply = { kind: 'later', reason: 'the node is closing' };
 const STREAM_CREATED = 'http2.server.stream.created';
 /** A connection without streams. */
@@ -43,8 +48,8 @@ export class PeerServer {
   readonly #options: PeerServerOptions;
   readonly #server: Server;
   readonly #injector: ReturnType<Server['createConnectionInjector']>;
-  /** Accepted, and nothing was heard by them yet. */
-  readonly #unheard = new Set<Socket>();
+  /** Accepted connections that are neither a lane nor served by grpc-js yet. */
+  readonly #unserved = new Set<Socket>();
   #isClosed = false;
 
   constructor(options: PeerServerOptions) {
@@ -53,6 +58,7 @@ export class PeerServer {
     // One for the thread. By default grpc-js writes to stderr, such as about headers that it cannot read (O2).
     setLogger({ error: (...parts) => options.onRefused({ kind: 'handshake', words: parts.join(' ') }) });
     this.#server = new Server(serverOptions(options.limits));
+    setHttp2Options(this.#server, { settings: SETTINGS });
     const ping: handleUnaryCall<Nothing, Belonging> = (_call, respond) => respond(null, options.belonging());
     const join: handleUnaryCall<Result<JoinRequest, string>, JoinReply> = (call, respond) => {
       void this.#join(call.request, askerOf(call)).then(
@@ -70,22 +76,32 @@ export class PeerServer {
 
   /** Serves a connection that somebody has accepted. */
   take(connection: Socket): void {
-    const silence = setTimeout(() => connection.destroy(), this.#options.limits.silentMs);
-    const ended = (): void => clearTimeout(silence);
+    const { limits, onLane } = this.#options;
+    const silence = setTimeout(() => connection.destroy(), limits.silentMs);
+    const served = (): void => {
+      clearTimeout(silence);
+      this.#unserved.delete(connection);
+      connection.off('close', served);
+    };
     const broken = (): void => undefined;
-    connection.once('close', ended).once('error', broken);
-    this.#unheard.add(connection);
-    connection.once('close', () => this.#unheard.delete(connection));
+    this.#unserved.add(connection);
+    connection.once('close', served).once('error', broken);
     connection.once('data', (first: Buffer) => {
       if (first[0] === TLS_BEGINS) return this.#refuseTls(connection);
-      this.#unheard.delete(connection);
-      clearTimeout(silence);
-      connection.off('close', ended);
-      if (first[0] === HELLO_BEGINS) return this.#options.onLane(connection.setNoDelay(true), first);
+      if (first[0] === HELLO_BEGINS) {
+        served();
+        return onLane(connection.setNoDelay(true), first);
+      }
+      const onOpen = (): void => {
+        served();
+        this.#injector.injectConnection(connection);
+        connection.off('error', broken);
+      };
       connection.pause();
       connection.unshift(first);
-      this.#injector.injectConnection(connection);
-      connection.off('error', broken);
+      const [streams, withinMs] = [STREAMS_PER_CONNECTION, limits.silentMs];
+      announceSettings({ socket: connection, streams, own: SETTINGS, withinMs, onOpen });
+      connection.resume();
     });
   }
 
@@ -93,7 +109,7 @@ export class PeerServer {
   close(): void {
     this.#isClosed = true;
     unsubscribe(STREAM_CREATED, ignoreLateResponse);
-    for (const connection of this.#unheard) connection.destroy();
+    for (const connection of this.#unserved) connection.destroy();
     this.#server.forceShutdown();
   }
 
@@ -137,8 +153,7 @@ function isCreation(message: unknown): message is { readonly stream: ServerHttp2
 
 function serverOptions(limits: PeerLimits): Record<string, number> {
   return {
-    'grpc.max_receive_message_length': limits.messageBytesMax,
-    'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION,
+    'grpc.max_receive_message_length': REQUEST_BYTES_MAX,
     'grpc.keepalive_time_ms': limits.pingEveryMs,
     'grpc.keepalive_timeout_ms': limits.pingTimeoutMs,
     'grpc.max_connection_idle_ms': IDLE_MS,

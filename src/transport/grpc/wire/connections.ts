@@ -6,8 +6,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { ConnectionPlaces, type Place, type Waiting } from '../../connection-places.ts';
 import { type HeldPort, listenOptions } from '../../held-port.ts';
+import { announceSettings, NO_TABLE } from '../../opening.ts';
 import type { SecurePorts } from '../../secure.ts';
-import { announceSettings } from './opening.ts';
 import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
 
 export interface ConnectionsOptions {
@@ -147,7 +147,7 @@ export class Connections {
     };
     // One that is closed as it comes, for want of file descriptors, is told nothing: that is decided in this turn.
     process.nextTick(() => {
-      if (!socket.destroyed) announceSettings({ socket, streams, withinMs, requests, onOpen: opened });
+      if (!socket.destroyed) announceSettings({ socket, streams, own: NO_TABLE, withinMs, requests, onOpen: opened });
     });
   }
 }

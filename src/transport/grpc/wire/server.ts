@@ -16,6 +16,7 @@ import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { Waiting as ConnectionWaiting } from '../../connection-places.ts';
 import type { FairBudget } from '../../fair-budget.ts';
+import { NO_TABLE, setHttp2Options } from '../../opening.ts';
 import type { SecurePorts } from '../../secure.ts';
 import { Lines } from '../../turns-by-line.ts';
 import { Call, failureOf, type Seat, type SharedParts, type StatusFailure } from './call.ts';
@@ -24,7 +25,6 @@ import { Connections, type ListenPlace } from './connections.ts';
 import type { FrameFault, Packing } from './frame-faults.ts';
 import type { Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
-import { OWN_SETTINGS } from './opening.ts';
 import { Packer } from './packing.ts';
 import type { PeerStream } from './peer-stream.ts';
 import { type EndReason, type MessageRule, PeerStreams, type RefusalOf } from './peer-streams.ts';
@@ -143,7 +143,7 @@ const HTTP2_OPTIONS = {
   maxSessionRejectedStreams: 10_000,
   // node:http2 would reset a stream beyond it and say nothing; what is a flood is decided by PeerStreams.
   maxHeaderListPairs: NO_BOUND,
-  settings: OWN_SETTINGS,
+  settings: NO_TABLE,
 };
 
 /** Streams that still carry a reply away are no calls any more. */
@@ -189,7 +189,7 @@ export class WireServer {
   constructor(parts: WireServerParts) {
     this.#parts = parts;
     this.#server = new Server(optionsOf(parts.limits));
-    setHttp2Options(this.#server);
+    setHttp2Options(this.#server, HTTP2_OPTIONS);
     const injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
     const { streamsAtFirst, openingMs, connectionsMax } = parts.limits;
     const turns = new ReadingTurns();
@@ -470,12 +470,6 @@ const LEFT_FOR_OTHERS_BYTES = 64 * 1024;
 /** Of a message, so that it is not refused for want of room that there never is. */
 function largest(bytes: number, { requests }: Pick<WireServerParts, 'requests'>): number {
   return Math.min(bytes, Math.floor(requests.bytesMax / 2) - LEFT_FOR_OTHERS_BYTES);
-}
-
-function setHttp2Options(server: Server): void {
-  const options: unknown = Reflect.get(server, 'commonServerOptions');
-  assert(typeof options === 'object' && options !== null, 'grpc-js keeps options for node:http2');
-  Object.assign(options, HTTP2_OPTIONS);
 }
 
 function optionsOf(limits: WireLimits): ServerOptions {

@@ -8,8 +8,10 @@ import {
   type Frames,
   frameOf,
   grpcHeaders,
+  grpcHeadersWithTable,
   PREFACE,
   SETTINGS_FRAME,
+  TABLE_REFERENCE,
 } from '../../../support/http2-frames.ts';
 import { HELLO, type SmallService, startSmallService } from '../../../support/small-service.ts';
 
@@ -17,8 +19,8 @@ const STREAMS = 8;
 const OPENING_MS = 1_000;
 const ENDED_STREAM = 1;
 const [DATA, HEADERS, SETTINGS, UNKNOWN] = [0, 1, 4, 0xee];
-/** To the newest header in the table; and to one of those that RFC 7541 gives (appendix A). */
-const [REFERENCE, STATIC_REFERENCE] = [0x80 | 62, 0x80 | 15];
+/** To one of the headers that RFC 7541 gives (appendix A). */
+const STATIC_REFERENCE = 0x80 | 15;
 const [COMPRESSION_ERROR, ENHANCE_YOUR_CALM] = [9, 11];
 
 let at: SmallService;
@@ -39,12 +41,7 @@ function ask(stream: number): Buffer {
   return Buffer.concat([head, frameOf({ type: DATA, flags: ENDED_STREAM, stream, payload: HELLO })]);
 }
 
-/** A header block that puts 3,900 bytes into the table of HPACK, and what refers to it. */
-function withTable(references: Uint8Array): Buffer {
-  // Incremental indexing of the name "x", and 3,900 as a length of 7 bits (RFC 7541, 6.2.1 and 5.1).
-  const indexed = [Buffer.from([0x40, 1, 0x78, 0x7f, 0xbd, 0x1d]), Buffer.alloc(3_900, 'a')];
-  return Buffer.concat([grpcHeaders('/test.Service/Echo').subarray(1), ...indexed, references]);
-}
+const withTable = (references: Uint8Array): Buffer => grpcHeadersWithTable('/test.Service/Echo', references);
 
 /** Streams that have been answered. */
 function answered(): readonly number[] {
@@ -63,10 +60,10 @@ describe('a connection', () => {
   });
 
   it('is closed at the first reference to a table of HPACK behind the acknowledgement', async () => {
-    const first = frameOf({ type: HEADERS, flags: 5, stream: 1, payload: withTable(Buffer.of(REFERENCE)) });
+    const first = frameOf({ type: HEADERS, flags: 5, stream: 1, payload: withTable(Buffer.of(TABLE_REFERENCE)) });
     frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, first, ACKNOWLEDGEMENT]));
     await eventually(() => expect(answered()).toEqual([1]));
-    const second = Buffer.concat([grpcHeaders('/test.Service/Echo'), Buffer.of(REFERENCE)]);
+    const second = Buffer.concat([grpcHeaders('/test.Service/Echo'), Buffer.of(TABLE_REFERENCE)]);
     frames.write(frameOf({ type: HEADERS, flags: 5, stream: 3, payload: second }));
     await eventually(() => expect(frames.isClosed).toBe(true));
     expect(frames.goAway).toBe(COMPRESSION_ERROR);
@@ -82,7 +79,7 @@ describe('a connection', () => {
 
   it.each([
     ['of more than 256 headers', Buffer.alloc(4_000, STATIC_REFERENCE)],
-    ['whose few bytes stand for 400 KB before the acknowledgement', Buffer.alloc(100, REFERENCE)],
+    ['whose few bytes stand for 400 KB before the acknowledgement', Buffer.alloc(100, TABLE_REFERENCE)],
   ])('is closed at the first request %s', async (_what, references) => {
     const head = frameOf({ type: HEADERS, flags: 5, stream: 1, payload: withTable(references) });
     frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, head, ACKNOWLEDGEMENT]));

@@ -17,7 +17,18 @@ import {
   writeHello,
 } from '../../../../src/transport/peer/lane-words.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { frameOf, grpcHeaders, PREFACE, SETTINGS_FRAME } from '../../../support/http2-frames.ts';
+import {
+  ACKNOWLEDGEMENT,
+  dialFrames,
+  type Frames,
+  frameOf,
+  grpcHeaders,
+  grpcHeadersWithTable,
+  openFrames,
+  PREFACE,
+  SETTINGS_FRAME,
+  TABLE_REFERENCE,
+} from '../../../support/http2-frames.ts';
 import { CLUSTER, LinkedNode, numbered, OTHER_CLUSTER, placeOf, QUICK } from '../../../support/peer-nodes.ts';
 
 /** The last field of the headers of gRPC. */
@@ -121,7 +132,7 @@ describe('a stream', () => {
         frameOf({ type: 3, flags: 0, stream, payload: Buffer.alloc(4) }),
       ];
     });
-    strangerAt(south, Buffer.concat([PREFACE, SETTINGS_FRAME, ...frames]));
+    strangerAt(south, Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT, ...frames]));
     const { port } = south.links;
     expect(await askForCluster({ host: '127.0.0.1', port }, 5000)).toBe(CLUSTER);
   });
@@ -130,7 +141,8 @@ describe('a stream', () => {
     const south = await openSouth();
     const header = Buffer.concat([Buffer.of(0, 1), Buffer.from('x'), Buffer.of(1, 0xe9)]);
     const payload = Buffer.concat([grpcHeaders(PING), header]);
-    strangerAt(south, Buffer.concat([PREFACE, SETTINGS_FRAME, frameOf({ type: 1, flags: 5, stream: 1, payload })]));
+    const head = frameOf({ type: 1, flags: 5, stream: 1, payload });
+    strangerAt(south, Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT, head]));
     await eventually(() => expect(south.observed.failed.received).toBe(1));
   });
 
@@ -234,6 +246,48 @@ describe('a stream', () => {
     expect(north.send(SOUTH, 'appends', 2)).toBe(true);
     await eventually(() => expect(south.numbersOf('appends')).toContain(2));
     expect(north.unreachable).toEqual([]);
+  });
+});
+
+describe('a connection of HTTP/2 to the peer port', () => {
+  const STREAMS = 16;
+  const [COMPRESSION_ERROR, REFUSED_STREAM, ENHANCE_YOUR_CALM] = [9, 7, 11];
+  /** A client that has acknowledged a table of no bytes says so at the head of its next block (RFC 7541, 6.3). */
+  const NO_TABLE_NOW = Buffer.of(0x20);
+  const head = (stream: number, payload: Buffer, flags = 4): Buffer => frameOf({ type: 1, flags, stream, payload });
+
+  async function closed(frames: Frames): Promise<number | undefined> {
+    stack.push(frames);
+    await eventually(() => expect(frames.isClosed).toBe(true));
+    return frames.goAway;
+  }
+
+  it('is closed at the first reference to a table of HPACK (S4)', async () => {
+    const frames = await openFrames((await openSouth()).links.port);
+    const block = grpcHeadersWithTable(PING, Buffer.alloc(4_000, TABLE_REFERENCE));
+    frames.write(head(1, Buffer.concat([NO_TABLE_NOW, block]), 5));
+    expect(await closed(frames)).toBe(COMPRESSION_ERROR);
+  });
+
+  it('is closed when it sends more than 4 KiB before it acknowledges the settings', async () => {
+    const frames = await dialFrames((await openSouth()).links.port);
+    const first = head(1, grpcHeadersWithTable(PING, Buffer.alloc(4_000, TABLE_REFERENCE)), 5);
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, first, ACKNOWLEDGEMENT]));
+    expect(await closed(frames)).toBe(ENHANCE_YOUR_CALM);
+  });
+
+  it('is closed when it does not acknowledge the settings', async () => {
+    const frames = await dialFrames((await openSouth({ silentMs: 50 })).links.port);
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, head(1, grpcHeaders(PING), 5)]));
+    expect(await closed(frames)).toBeUndefined();
+  });
+
+  it('is told how many streams it may have open, and has the next one refused', async () => {
+    const frames = await openFrames((await openSouth()).links.port);
+    stack.push(frames);
+    for (let place = 0; place <= STREAMS; place++) frames.write(head(2 * place + 1, grpcHeaders(PING)));
+    await eventually(() => expect(frames.resets).toEqual([REFUSED_STREAM]));
+    expect(frames.settings.map(({ payload }) => payload)).toEqual([Buffer.of(0, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, STREAMS)]);
   });
 });
 

@@ -21,18 +21,21 @@
  *
  * A client that does not acknowledge settings, which RFC 9113 asks for, is not served.
  */
-import { constants, type Settings } from 'node:http2';
+import { constants, type ServerOptions, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { ByteBudget, Hold } from '../../byte-budget.ts';
+import { assert } from '#base';
+import type { ByteBudget, Hold } from './byte-budget.ts';
 
 export interface OpeningOptions {
   readonly socket: Socket;
-  /** What the client may have open. */
+  /** Streams that the client may have open at a time. */
   readonly streams: number;
-  /** The acknowledgement that has not come by then does not come. */
+  /** Settings that node:http2 announces, as given to `setHttp2Options`. */
+  readonly own: Settings;
+  /** A client that has not acknowledged the settings by then is disconnected. */
   readonly withinMs: number;
-  /** Counts what comes before it. */
-  readonly requests: ByteBudget;
+  /** Counts the bytes that arrive before the acknowledgement; without it at most 4 KiB are held. */
+  readonly requests?: ByteBudget;
   /** Reading the socket is up to whoever takes it; what has been read can be read again. */
   readonly onOpen: (socket: Socket) => void;
 }
@@ -53,11 +56,8 @@ const HEADER_TABLE_SIZE = 1;
 const MAX_CONCURRENT_STREAMS = 3;
 const SETTING_BYTES = 6;
 
-/** All that node:http2 may announce: what follows its frame's header has a length that is known before. */
-export const OWN_SETTINGS: Settings = { headerTableSize: 0 };
-
-/** The first frame that node:http2 sends, which the client is not to see. */
-const OWN_SETTINGS_BYTES = FRAME_HEADER_BYTES + SETTING_BYTES * Object.keys(OWN_SETTINGS).length;
+/** Settings that node:http2 must announce on every port, so that nghttp2 enforces them. */
+export const NO_TABLE: Settings = { headerTableSize: 0 };
 
 /**
  * A client may send requests before it knows any settings: the 64 KiB of its first window, each in its frames, and
@@ -71,7 +71,7 @@ const HEADER_BYTES_MAX = 32 * 1024;
 /** What a piece of it holds beside its bytes. */
 const PIECE_BYTES = 256;
 
-/** What a connection has begun with that waits for nothing else; the bound on connections bounds it. */
+/** Bytes that a connection holds without a budget; the limit on connections bounds their sum. */
 const UNCOUNTED_BYTES = 4 * 1024;
 
 /** How long what a client still sends is read, so that it hears why its connection ends. */
@@ -153,6 +153,16 @@ class Acknowledgement {
   }
 }
 
+/**
+ * Sets options of node:http2 that grpc-js does not offer. The settings are all that node:http2 announces: their number
+ * must be known before it sends them.
+ */
+export function setHttp2Options(server: object, options: ServerOptions & { readonly settings: Settings }): void {
+  const known: unknown = Reflect.get(server, 'commonServerOptions');
+  assert(typeof known === 'object' && known !== null, 'grpc-js keeps options for node:http2');
+  Object.assign(known, options);
+}
+
 /** Announces the settings of a connection, and waits until its client knows them. */
 export function announceSettings(options: OpeningOptions): void {
   new Opening(options).begin();
@@ -194,6 +204,7 @@ class Opening {
   #hasRoom(): boolean {
     if (this.#bytes <= UNCOUNTED_BYTES) return true;
     const { requests } = this.#options;
+    if (requests === undefined) return false;
     if (this.#hold !== undefined) return this.#hold.tryGrow(this.#bytes, requests.patienceMs);
     this.#hold = requests.tryTake(this.#bytes, () => this.#leave(), requests.patienceMs);
     this.#hold?.watch();
@@ -212,12 +223,14 @@ class Opening {
   }
 
   #handOver(place: 'here' | 'broken'): void {
-    const { socket, onOpen } = this.#options;
+    const { socket, own, onOpen } = this.#options;
+    // The first frame that node:http2 sends, which the client must ignore.
+    const hidden = FRAME_HEADER_BYTES + SETTING_BYTES * Object.keys(own).length;
     socket.off('data', this.#onData);
     socket.pause();
     // Whether reading goes on is decided when this piece has been taken, by what is then there to be read; and a socket
     // of TLS takes nothing from node:http2 before it has sent what was written to it.
-    socket.write(place === 'here' ? frameHeader(IGNORED, OWN_SETTINGS_BYTES) : NOTHING, () => {
+    socket.write(place === 'here' ? frameHeader(IGNORED, hidden) : NOTHING, () => {
       const bytes = Buffer.concat(this.#pieces);
       this.#letGo();
       socket.off('error', IGNORE);
