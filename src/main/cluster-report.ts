@@ -42,6 +42,7 @@ export function renderCluster(cluster: ClusterDescription): string {
     ...(more === 0 ? [] : [`and ${more} more; --json shows all`]),
     ...originLines(shown),
     ...divergedLines(cluster),
+    ...otherClusterLines(cluster),
     '',
   ].join('\n');
 }
@@ -134,6 +135,11 @@ function divergedLines({ diverged }: ClusterDescription): readonly string[] {
       `DIVERGED: node ${node} holds another history of the ${title}, and serves nothing of it: ${reason}`,
   );
   return ['', ...lines, 'keep a copy of the data directory, then replace the node (docs/operations/recovery.md)'];
+}
+
+function otherClusterLines({ otherClusters }: ClusterDescription): readonly string[] {
+  if (otherClusters.length === 0) return [];
+  return ['', ...otherClusters.map(({ node, reason }) => `OTHER CLUSTER: node ${node} says: ${reason}`)];
 }
 
 /** What needs somebody's attention first. */

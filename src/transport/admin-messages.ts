@@ -50,6 +50,7 @@ const CLUSTER = {
   INDEX: 7,
   IS_CONFIRMED: 8,
   DIVERGED: 9,
+  OTHER_CLUSTERS: 10,
 } as const;
 const STATES = ['active', 'leaving', 'removed'] as const;
 const ROLES = ['none', 'voter', 'learner'] as const;
@@ -140,6 +141,12 @@ export function writeDescription(cluster: ClusterDescription): Buffer {
       writeTextField(writer, 4, reason);
     });
   }
+  for (const { node, reason } of cluster.otherClusters) {
+    writeMessage(writer, CLUSTER.OTHER_CLUSTERS, () => {
+      writeVarintField(writer, 1, node);
+      writeTextField(writer, 2, reason);
+    });
+  }
   return Buffer.from(writer.view());
 }
 
@@ -161,6 +168,7 @@ export function readDescription(message: Uint8Array): ClusterDescription | undef
     isConfirmed: fields.number(CLUSTER.IS_CONFIRMED) === 1,
     level: fields.number(CLUSTER.LEVEL),
     diverged: fields.messages(CLUSTER.DIVERGED).map(readDivergence).filter(isThere),
+    otherClusters: fields.messages(CLUSTER.OTHER_CLUSTERS).map(readOtherCluster).filter(isThere),
     ...known,
   };
 }
@@ -295,6 +303,12 @@ function readDivergence(bytes: Uint8Array): ClusterDescription['diverged'][numbe
   const [node = 0, group = 0] = [fields?.number(1), fields?.number(2)];
   if (fields === undefined || !isNodeId(node) || !isGroupId(group)) return undefined;
   return { node, group, title: fields.text(3), reason: fields.text(4) };
+}
+
+function readOtherCluster(bytes: Uint8Array): ClusterDescription['otherClusters'][number] | undefined {
+  const fields = readFields(bytes);
+  const node = fields?.number(1) ?? 0;
+  return fields !== undefined && isNodeId(node) ? { node, reason: fields.text(2) } : undefined;
 }
 
 function readOrigin(bytes: Uint8Array): DescribedDatabase['recovery'] {

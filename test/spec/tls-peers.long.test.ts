@@ -103,5 +103,5 @@ async function shownAt(member: Member, by: Authority): Promise<string> {
   socket.write(writeHello({ header: HEADER, lane: 'beats', address: undefined }));
   const [answer] = await once(socket, 'data');
   socket.destroy();
-  return /this node is of/.test(String(answer)) ? subject : String(answer);
+  return /the receiver, node \d+, to the cluster/.test(String(answer)) ? subject : String(answer);
 }

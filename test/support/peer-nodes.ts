@@ -80,9 +80,9 @@ export class Observed implements PeerObserver {
     this.bytes.received += bytes;
   }
 
-  receiveFailed(_node: NodeId | undefined, reason: FrameFault['kind']): void {
+  receiveFailed(_node: NodeId | undefined, { kind }: FrameFault): void {
     this.failed.received += 1;
-    this.drops.push(reason);
+    this.drops.push(kind);
   }
 
   stoppedReading(): void {

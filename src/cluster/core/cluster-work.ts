@@ -24,7 +24,7 @@ import type { CatalogMachine } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { NodeOrder } from '../orders/decommission.ts';
 import { Departures } from '../orders/departures.ts';
-import { type ClusterDescription, describeHere, type OwnDescription } from '../orders/describe.ts';
+import { type CoreDescription, describeHere, type OwnDescription } from '../orders/describe.ts';
 import { type NodeOrders, nodeOrders, type OrderAnswer } from '../orders/node-orders.ts';
 import type { Binding, NodeRegistration, RegisteredNode } from '../outcome.ts';
 import type { ClockItem, DepartureItem, FenceItem } from '../peer/forward.ts';
@@ -255,7 +255,7 @@ export class ClusterWork {
   }
 
   /** What this node knows of the cluster. */
-  describe(own: Pick<OwnDescription, 'unapplied' | 'components'>): Omit<ClusterDescription, 'clusterId' | 'diverged'> {
+  describe(own: Pick<OwnDescription, 'unapplied' | 'components'>): Omit<CoreDescription, 'diverged'> {
     const { node, catalog, lifecycle, monotonicMs, clock, release = '' } = this.#ports;
     return describeHere({
       node,

@@ -17,7 +17,7 @@ import { checkLevels, type FinalizeAnswer, type FinalizeOrder } from '../catalog
 import type { Registration } from '../catalog/registrar.ts';
 import type { CoreLevels } from '../front/observer.ts';
 import type { NodeOrder } from '../orders/decommission.ts';
-import type { ClusterDescription } from '../orders/describe.ts';
+import type { CoreDescription } from '../orders/describe.ts';
 import type { OrderAnswer } from '../orders/node-orders.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Envelope } from '../peer/envelope.ts';
@@ -278,7 +278,7 @@ export class CoreRuntime implements CoreLink {
   }
 
   /** What this node knows of the cluster, for operators. */
-  describe(): Omit<ClusterDescription, 'clusterId'> {
+  describe(): CoreDescription {
     const { cluster, totals } = this.#parts;
     const { committedIndex, appliedIndex } = totals.levels;
     const own = { unapplied: committedIndex - appliedIndex, components: [...this.#components].toSorted() };

@@ -48,7 +48,12 @@ export interface CoreCounts {
 }
 
 /** A message to the front. */
-export type StandingMessage = CoreStanding & CoreCounts;
+export type StandingMessage = CoreStanding & CoreCounts & OtherClusterSign;
+
+export interface OtherClusterSign {
+  /** A sentence that says how this node and another cluster contradict each other; undefined: they do not. */
+  readonly otherCluster: string | undefined;
+}
 
 const MS_PER_SECOND = 1000;
 

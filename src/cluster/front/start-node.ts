@@ -15,7 +15,7 @@ import {
 } from '#storage';
 import type { Origin } from '../catalog/own-identity.ts';
 import { namingFiles } from '../core/recovery.ts';
-import { observeStanding } from '../core/standing.ts';
+import { observeStanding, type StandingMessage } from '../core/standing.ts';
 import { type Remains, stopProcess } from '../fatal.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
 import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from '../native.ts';
@@ -36,6 +36,7 @@ import { DrainWatch } from './drain-watch.ts';
 import { FrontNode } from './front-node.ts';
 import { Joining, type JoinOptions } from './joining.ts';
 import { observeFront, observeMeasures } from './observer.ts';
+import { OtherClusters } from './other-clusters.ts';
 import { watchSizes } from './size-watch.ts';
 import { watchTables } from './table-watch.ts';
 
@@ -97,8 +98,8 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const peers = new PeerMetrics(metrics, logger);
   const [watch, drains] = [new CoreWatch(logger, monotonicMs), new DrainWatch(logger, monotonicMs)];
   const others = new OtherClusters(logger);
-  const told = { ...others.listeners, ...ordersHeardBy(options), onDrain: drains.note.bind(drains) };
-  const listeners = { onFatal, ...told, ...measuresShownBy(metrics, peers, watch) };
+  const told = { ...ordersHeardBy(options), onDrain: drains.note.bind(drains) };
+  const listeners = { onFatal, ...told, ...measuresShownBy(metrics, peers, [watch, others]) };
   // It loads its modules while the directory is looked at here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);
@@ -140,7 +141,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     disk: () => guard.level,
     core: () => watch.health,
     isDraining: () => drains.isDraining,
-    refusal: () => others.refusal,
+    refusal: () => others.refusal(identity.node, front.catalog),
     storedRevision: (group) => storedRevision(store, group),
     overQuota: quotas.refusalOf,
     schedule: setImmediate,
@@ -173,21 +174,6 @@ function lookAgain(look: () => void, remains: Remains): NodeJS.Timeout {
   }, DISK_CHECK_MS);
 }
 
-/** Logs signs of other clusters; the front answers nothing when the node is in the wrong one. */
-class OtherClusters {
-  refusal: DatabaseError | undefined;
-  readonly listeners: Pick<CoreThreadListeners, 'onOtherCluster'>;
-
-  constructor(logger: Logger) {
-    this.listeners = {
-      onOtherCluster: ({ why, isCutOff }) => {
-        logger.error('other-cluster', { message: why });
-        if (isCutOff) this.refusal ??= new DatabaseError('unavailable', why, { details: { reason: 'OtherCluster' } });
-      },
-    };
-  }
-}
-
 function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onToldToStop' | 'onAdministered'> {
   return {
     onToldToStop: () => options.onToldToStop?.(),
@@ -198,7 +184,7 @@ function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onToldT
 function measuresShownBy(
   metrics: Metrics,
   peers: PeerMetrics,
-  watch: CoreWatch,
+  watches: readonly { look(standing: StandingMessage): void }[],
 ): Pick<CoreThreadListeners, 'onMeasures' | 'onPeers' | 'onStanding'> {
   const show = observeStanding(metrics);
   return {
@@ -206,7 +192,7 @@ function measuresShownBy(
     onPeers: (measures) => peers.show(measures),
     onStanding: (standing, messagesSent) => {
       show(standing, messagesSent);
-      watch.look(standing);
+      for (const watch of watches) watch.look(standing);
     },
   };
 }

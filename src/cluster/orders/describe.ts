@@ -100,6 +100,12 @@ export interface DescribedDivergence {
   readonly reason: string;
 }
 
+/** A node that another cluster dials as its own, or whose seeds belong to another cluster. */
+interface DescribedOtherCluster {
+  readonly node: NodeId;
+  readonly reason: string;
+}
+
 export interface ClusterDescription {
   /** Who says so. */
   readonly node: NodeId;
@@ -115,7 +121,11 @@ export interface ClusterDescription {
   readonly databases: readonly DescribedDatabase[];
   /** Of those who were heard. */
   readonly diverged: readonly DescribedDivergence[];
+  readonly otherClusters: readonly DescribedOtherCluster[];
 }
+
+/** The parts that the description of a core lacks; administration.ts adds them. */
+export type CoreDescription = Omit<ClusterDescription, 'clusterId' | 'otherClusters'>;
 
 export interface DescriptionParts {
   readonly own: Omit<OwnDescription, 'catalogIndex'>;
@@ -132,7 +142,7 @@ export interface DescriptionParts {
   readonly nowMs: number;
 }
 
-/** What this node knows by itself; the cluster's id is the caller's to add. */
+/** What the groups of this node know. */
 export function describeHere({
   node: self,
   catalog,
@@ -143,7 +153,7 @@ export function describeHere({
   own,
   wallMs,
   nowMs,
-}: DescriptionParts): Omit<ClusterDescription, 'clusterId' | 'diverged'> {
+}: DescriptionParts): Omit<CoreDescription, 'diverged'> {
   const bindings = catalog.list();
   const databases = bindings.map((binding) => describeDatabase(binding, find(binding.group), { wallMs, nowMs }));
   const group = find(CATALOG_GROUP);
@@ -208,7 +218,8 @@ export function together(own: ClusterDescription, others: readonly ClusterDescri
   }));
   const catalogLeader = known.isConfirmed ? known.node : own.catalogLeader;
   const diverged = all.flatMap((each) => each.diverged);
-  return { ...known, node: own.node, catalogLeader, nodes, databases, diverged };
+  const otherClusters = all.flatMap((each) => each.otherClusters);
+  return { ...known, node: own.node, catalogLeader, nodes, databases, diverged, otherClusters };
 }
 
 /** Of two that believe to lead, the one whose catalog is further was elected later, or nothing has happened since. */

@@ -5,7 +5,7 @@
 import type { Address, NodeId } from '#base';
 import type { FinalizeAnswer, FinalizeOrder } from '../catalog/levels.ts';
 import type { NodeOrder } from '../orders/decommission.ts';
-import { type ClusterDescription, type DescribedNode, together } from '../orders/describe.ts';
+import { type ClusterDescription, type CoreDescription, type DescribedNode, together } from '../orders/describe.ts';
 import { type DrainOrder, faultInDraining, type UndrainOrder } from '../orders/drain-order.ts';
 import type { OrderAnswer } from '../orders/node-orders.ts';
 import type { DatabaseRecoveries, RecoveryAnswer } from '../rescue/database-recoveries.ts';
@@ -47,13 +47,15 @@ export interface AdministrationPorts {
   /** The core of this node; undefined while it starts. */
   readonly core: () => AdministeredCore | undefined;
   readonly ask: AskAdmin;
+  /** How this node and another cluster contradict each other, in a sentence. */
+  readonly otherCluster?: (() => string | undefined) | undefined;
 }
 
 /** What is needed of a core. */
 export interface AdministeredCore {
   order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer>;
   readonly recoveries: Pick<DatabaseRecoveries, 'copyOf' | 'recover'>;
-  describe(): Omit<ClusterDescription, 'clusterId'>;
+  describe(): CoreDescription;
   /** Has the node end, when it has handed its leads over. */
   tellToStop(): void;
   /** Has the node hand its leads over, and stay without any. */
@@ -68,11 +70,12 @@ const ORDER_TIMEOUT_MS = 10_000;
 const DESCRIBE_TIMEOUT_MS = 2_000;
 const STARTING: AdminReply = { kind: 'later', reason: 'the node is starting' };
 
-export function administration({ core, ask }: AdministrationPorts, clusterId: string) {
+export function administration(ports: AdministrationPorts, clusterId: string) {
+  const { core, ask } = ports;
   /** One drain is looked at after the other: the next one sees that the last has begun. */
   let drained: Promise<unknown> = Promise.resolve();
   const drain = (order: DrainOrder, isPassedOn: boolean): Promise<AdminReply> => {
-    const answer = drained.then(() => drainNode({ core, ask }, order, { clusterId, isPassedOn }));
+    const answer = drained.then(() => drainNode(ports, order, { clusterId, isPassedOn }));
     drained = answer.catch(() => undefined);
     return answer;
   };
@@ -80,7 +83,7 @@ export function administration({ core, ask }: AdministrationPorts, clusterId: st
     const administered = core();
     if (administered === undefined) return STARTING;
     if (order.kind === 'describe') {
-      const own = { ...administered.describe(), clusterId };
+      const own = described(administered, ports, clusterId);
       return { kind: 'described', cluster: isPassedOn ? own : await fromAll(own, ask) };
     }
     if (order.kind === 'copy') {
@@ -97,6 +100,12 @@ export function administration({ core, ask }: AdministrationPorts, clusterId: st
     if (isPassedOn) return { kind: 'later', reason: 'another node leads the catalog by now' };
     return ask(answer.leader, { order, isPassedOn: true }, ORDER_TIMEOUT_MS);
   };
+}
+
+function described(core: AdministeredCore, ports: AdministrationPorts, clusterId: string): ClusterDescription {
+  const known = core.describe();
+  const reason = ports.otherCluster?.();
+  return { ...known, clusterId, otherClusters: reason === undefined ? [] : [{ node: known.node, reason }] };
 }
 
 /** Whoever leads the catalog decides, by what all nodes say that answer. */
@@ -123,13 +132,14 @@ async function recover(
 
 /** Whoever leads the catalog decides, and asks the node. */
 async function drainNode(
-  { core, ask }: AdministrationPorts,
+  ports: AdministrationPorts,
   order: DrainOrder,
   { clusterId, isPassedOn }: { readonly clusterId: string; readonly isPassedOn: boolean },
 ): Promise<AdminReply> {
+  const { core, ask } = ports;
   const administered = core();
   if (administered === undefined) return STARTING;
-  const cluster = await fromAll({ ...administered.describe(), clusterId }, ask);
+  const cluster = await fromAll(described(administered, ports, clusterId), ask);
   const addressOf = (number: NodeId | undefined): Address | undefined =>
     cluster.nodes.find(({ node }) => node === number)?.peer;
   const { node: self, catalogLeader } = cluster;

@@ -34,7 +34,7 @@ export interface PeerObserver {
   sendFailed(node: NodeId, hadBeats: boolean): void;
   received(node: NodeId, bytes: number): void;
   /** A frame or a stream was refused. The node is who has opened its stream, as far as that is known. */
-  receiveFailed(node: NodeId | undefined, reason: DropReason): void;
+  receiveFailed(node: NodeId | undefined, fault: FrameFault): void;
   /** No more appends are read of a node, until those that were read are in log and state. */
   stoppedReading(): void;
   /** Whether a node is reached by any lane. */

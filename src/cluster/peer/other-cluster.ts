@@ -1,76 +1,65 @@
 /**
- * Finds out that the nodes which this one should be among belong to another cluster: by its seeds, and by nodes that
- * dial its address as one of theirs. A member of several nodes says so, and goes on. A node that has founded its
- * cluster and was never joined by another is in the wrong one as far as anybody can tell: it is not ready, and answers
- * nothing.
+ * Signs that this node and another cluster contradict each other: nodes of that cluster dial this one, or `--join`
+ * names one of its nodes. The watch decides nothing: front/other-clusters.ts logs a sign and acts on it, and
+ * administration.ts shows it to operators.
  */
 import { type Address, formatAddress, type NodeId } from '#base';
 import type { AskBelonging } from './belonging.ts';
 
-/** What was seen of another cluster. */
-export interface OtherCluster {
-  /** A sentence. */
-  readonly why: string;
-  /** This node answers nothing any more. */
-  readonly isCutOff: boolean;
-}
-
 export interface OtherClusterPorts {
   readonly clusterId: string;
   readonly seeds: readonly Address[];
-  /** Nodes that the catalog has ever named, this one among them; 0 while that is unknown, soon after a start. */
-  readonly nodeCount: () => number;
   readonly ask: AskBelonging;
   readonly sleep: (ms: number) => Promise<void>;
-  readonly onSeen: (other: OtherCluster) => void;
+  readonly monotonicMs: () => number;
 }
 
 const LOOK_MS = 5_000;
 const ASK_TIMEOUT_MS = 2_000;
+/** Nodes dial again every 3 s. */
+const DIALLED_MS = 30_000;
 
 export class OtherClusterWatch {
   readonly #ports: OtherClusterPorts;
-  readonly #seen = new Set<string>();
+  #seed: string | undefined;
+  #dialled: { readonly why: string; readonly untilMs: number } | undefined;
   #isClosed = false;
 
   constructor(ports: OtherClusterPorts) {
     this.#ports = ports;
   }
 
-  /** A node of another cluster has dialled this one, as node so and so of that. */
-  dialledBy(node: NodeId | undefined): void {
-    this.#saw(`node ${node ?? ''} of another cluster dials the address of this one as a node of its own`);
+  /** A sentence with both cluster ids; undefined when no node of another cluster dialled this one lately. */
+  get sign(): string | undefined {
+    if (this.#seed !== undefined) return this.#seed;
+    const { why, untilMs } = this.#dialled ?? { why: undefined, untilMs: 0 };
+    return this.#ports.monotonicMs() < untilMs ? why : undefined;
   }
 
-  /** Asks the seeds until each has said which cluster it belongs to, and as long as this node is alone. */
-  async watch(): Promise<void> {
-    const { seeds, clusterId, ask, nodeCount, sleep } = this.#ports;
-    const answered = new Set<string>();
-    while (!this.#isClosed && (answered.size < seeds.length || (seeds.length > 0 && nodeCount() <= 1))) {
-      for (const seed of nodeCount() === 0 ? [] : seeds) {
+  /** A node of another cluster dialled this one; `words` name both clusters. */
+  dialledBy(node: NodeId | undefined, words: string): void {
+    const why = `Node ${node ?? 'unknown'} of another cluster dials the address of this node: ${words}`;
+    this.#dialled = { why, untilMs: this.#ports.monotonicMs() + DIALLED_MS };
+  }
+
+  /** Asks the seeds until each has said which cluster it belongs to. */
+  async watchSeeds(): Promise<void> {
+    const { clusterId, seeds, ask, sleep } = this.#ports;
+    const unknown = new Set(seeds);
+    while (unknown.size > 0 && !this.#isClosed) {
+      for (const seed of unknown) {
         const answer = await ask(seed, ASK_TIMEOUT_MS);
-        if (this.#isClosed || answer.kind !== 'member') continue;
-        answered.add(formatAddress(seed));
-        if (answer.clusterId !== clusterId)
-          this.#saw(`${formatAddress(seed)}, which --join names, belongs to the cluster ${answer.clusterId}`);
+        if (answer.kind !== 'member') continue;
+        unknown.delete(seed);
+        if (answer.clusterId === clusterId) continue;
+        const named = `${formatAddress(seed)}, which --join names, belongs to the cluster ${answer.clusterId}`;
+        this.#seed = `${named}; this node belongs to the cluster ${clusterId}`;
       }
-      await sleep(LOOK_MS);
+      if (unknown.size > 0) await sleep(LOOK_MS);
     }
   }
 
   close(): void {
     this.#isClosed = true;
-  }
-
-  /** Each once. */
-  #saw(what: string): void {
-    const { clusterId, nodeCount, onSeen } = this.#ports;
-    if (nodeCount() === 0 || this.#seen.has(what)) return;
-    this.#seen.add(what);
-    const isCutOff = nodeCount() === 1;
-    const advice = isCutOff
-      ? '. This node is alone in its cluster, and answers nothing. To have it join the other cluster, move its data directory away and start it with --join; to keep this cluster, start it again with another address and other seeds'
-      : '';
-    onSeen({ why: `This node belongs to the cluster ${clusterId}; ${what}${advice}`, isCutOff });
   }
 }

@@ -143,10 +143,10 @@ export class PeerMail implements Peers {
     if (unheard !== undefined) this.#drop(node, { kind: unheard, words: UNHEARD[unheard] });
   }
 
-  #drop(node: NodeId | undefined, { kind, words }: FrameFault): void {
+  #drop(node: NodeId | undefined, fault: FrameFault): void {
     const { observer } = this.#parts;
-    observer.receiveFailed(node, kind);
-    observer.note({ event: 'peer-refused', node, reason: words });
+    observer.receiveFailed(node, fault);
+    observer.note({ event: 'peer-refused', node, reason: fault.words });
   }
 }
 

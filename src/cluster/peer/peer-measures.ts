@@ -4,7 +4,7 @@
  */
 import type { Logger, Metrics } from '#observability';
 import type { SnapshotEnding, SnapshotFacts, SnapshotObserver, SnapshotWay } from '../front/snapshot-observer.ts';
-import type { DropReason, PeerNote, PeerObserver } from './observer.ts';
+import type { DropReason, FrameFault, PeerNote, PeerObserver } from './observer.ts';
 import type { NodeId } from './place.ts';
 
 /** Of one node, since the last time. */
@@ -54,8 +54,8 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   #drops = new Map<DropReason, number>();
   #stops = 0;
   #hasNews = false;
-  /** A node of another cluster has dialled this one. */
-  onOtherCluster: ((node: NodeId | undefined) => void) | undefined;
+  /** A node of another cluster has dialled this one; the words name both clusters. */
+  onOtherCluster: ((node: NodeId | undefined, words: string) => void) | undefined;
 
   sent(node: NodeId, bytes: number): void {
     this.#of(node).sentBytes += bytes;
@@ -70,10 +70,10 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
     this.#of(node).receivedBytes += bytes;
   }
 
-  receiveFailed(node: NodeId | undefined, reason: DropReason): void {
-    if (reason === 'cluster') this.onOtherCluster?.(node);
+  receiveFailed(node: NodeId | undefined, { kind, words }: FrameFault): void {
+    if (kind === 'cluster') this.onOtherCluster?.(node, words);
     this.#of(node).receivedFailures += 1;
-    this.#drops.set(reason, (this.#drops.get(reason) ?? 0) + 1);
+    this.#drops.set(kind, (this.#drops.get(kind) ?? 0) + 1);
   }
 
   stoppedReading(): void {

@@ -27,6 +27,8 @@ export interface ReachPorts {
   readonly askToJoin: AskToJoin;
   /** Without it operators are not served. */
   readonly askAdmin?: AskAdmin;
+  /** How this node and another cluster contradict each other, in a sentence. */
+  readonly otherCluster?: () => string | undefined;
   /** Hears what operators have ordered. */
   readonly onAdministered?: (administered: Administered) => void;
   readonly observer: PeerObserver;
@@ -46,7 +48,7 @@ export interface Reach {
 }
 
 export async function openReach(ports: ReachPorts, identity: NodeIdentity, order: LinksOrder): Promise<Reach> {
-  const { openLinks, askToJoin, askAdmin, onAdministered, observer, random, sleep, noteRemoved } = ports;
+  const { openLinks, askToJoin, askAdmin, otherCluster, onAdministered, observer, random, sleep, noteRemoved } = ports;
   const { clusterId, node, storeId } = identity;
   const self = { node, store: toStoreId(storeId) };
   const { host, port, advertisedHost, connectionsMax, seeds = [], peers, release = '' } = order;
@@ -77,7 +79,8 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   const isNode = (store: string): boolean => core?.catalog.nodes.some((each) => each.storeId === store) === true;
   links.onJoin(notingJoins(join, isNode, onAdministered ?? unnoted));
   if (askAdmin !== undefined) {
-    links.onAdmin?.(noting(administration({ core: () => core, ask: askAdmin }, clusterId), onAdministered ?? unnoted));
+    const administer = administration({ core: () => core, ask: askAdmin, otherCluster }, clusterId);
+    links.onAdmin?.(noting(administer, onAdministered ?? unnoted));
   }
   const shown = (): RegisteredNode | undefined =>
     core?.catalog.nodes.find((each) => each.storeId === storeId && isThere(each));

@@ -13,7 +13,6 @@ import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
 import type { Founder, Joined, JoinRequest } from '../peer/join.ts';
 import type { Peer, PeerPortOptions } from '../peer/links.ts';
-import type { OtherCluster } from '../peer/other-cluster.ts';
 import type { PeerMeasures } from '../peer/peer-measures.ts';
 import type { CommandMessage } from './command-message.ts';
 import type { ReportMessage } from './report-message.ts';
@@ -89,7 +88,6 @@ export type Prepared =
 
 export type FromCore =
   | Prepared
-  | { readonly kind: 'other-cluster'; readonly other: OtherCluster }
   /** What `join` waits for. */
   | { readonly kind: 'waiting'; readonly why: string }
   | { readonly kind: 'opened'; readonly catalog: CatalogState; readonly peerPort: number | undefined }

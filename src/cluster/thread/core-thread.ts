@@ -11,7 +11,6 @@ import type { Measures } from '../front/observer.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
 import type { Founder, Joined } from '../peer/join.ts';
-import type { OtherCluster } from '../peer/other-cluster.ts';
 import type { PeerMeasures } from '../peer/peer-measures.ts';
 import { commandTransfers, packCommands } from './command-message.ts';
 import {
@@ -33,8 +32,6 @@ export interface CoreThreadListeners {
   readonly onToldToStop: () => void;
   readonly onDrain: (note: DrainNote) => void;
   readonly onAdministered: (administered: Administered) => void;
-  /** Nodes that this one should be among belong to another cluster; called once for each sign of it. */
-  readonly onOtherCluster: (other: OtherCluster) => void;
   readonly onMeasures: (measures: Measures) => void;
   readonly onPeers: (measures: PeerMeasures) => void;
   /** How the core is, every second, and how many messages it was sent by then. */
@@ -186,9 +183,6 @@ export class CoreThread implements CoreLink {
       case 'bound':
       case 'joined':
         this.#preparing?.resolve(message);
-        break;
-      case 'other-cluster':
-        this.#listeners.onOtherCluster(message.other);
         break;
       case 'waiting':
         this.#onWaiting(message.why);

@@ -147,7 +147,7 @@ async function start(
   showWhetherAlone(core, new Int32Array(order.alone));
   if (reach !== undefined) keep(beginReach(reach, core));
   showReports(core, port, gatherer);
-  const teller = new Teller(port, core, gatherer);
+  const teller = new Teller(port, core, { gatherer, others: reach?.others });
   const ticking = setInterval(() => {
     teller.ticks();
     core.tick();
@@ -215,14 +215,13 @@ function dated(report: Report): Report {
 /** Fails when the node hears that it was removed. */
 async function beginReach(reach: OwnReach, core: CoreRuntime): Promise<void> {
   reach.begin(core);
-  await Promise.all([reach.announcer.watch(), reach.watchOthers(core)]);
+  await Promise.all([reach.announcer.watch(), reach.others.watchSeeds()]);
 }
 
 /** What else there is where this thread composes it. */
 interface OwnReach extends Reach {
   readonly observer: PeerMeasureGatherer;
-  /** Looks for nodes of other clusters, until it is closed. */
-  watchOthers(core: CoreRuntime): Promise<void>;
+  readonly others: OtherClusterWatch;
 }
 
 async function announce(reach: Reach | undefined, registration: NodeRegistration): Promise<void> {
@@ -234,6 +233,11 @@ async function leave(port: MessagePort, core: CoreRuntime, withinMs: number): Pr
   post(port, { kind: 'left' });
 }
 
+interface TellerParts {
+  readonly gatherer: MeasureGatherer;
+  readonly others: OtherClusterWatch | undefined;
+}
+
 /** Counts what is seen here alone, and tells the front how the core is. */
 class Teller {
   readonly #telling: NodeJS.Timeout;
@@ -241,9 +245,10 @@ class Teller {
   #tickedMs: number | undefined;
   #messagesTaken = 0;
 
-  constructor(port: MessagePort, core: CoreRuntime, gatherer: MeasureGatherer) {
+  constructor(port: MessagePort, core: CoreRuntime, { gatherer, others }: TellerParts) {
     const tell = (): void => {
-      const standing = { ...core.standing, ...this.#counts(), lostCampaigns: gatherer.takeLostCampaigns() };
+      const seen = { lostCampaigns: gatherer.takeLostCampaigns(), otherCluster: others?.sign };
+      const standing = { ...core.standing, ...this.#counts(), ...seen };
       post(port, { kind: 'standing', standing });
     };
     tell();
@@ -285,7 +290,16 @@ async function reachOthers(
   const noteEnd = (): Promise<void> => noteRemoved(parts.store, identity);
   const onAdministered = (administered: Administered): void => post(port, { kind: 'administered', administered });
   const openLinks = async (options: PeerLinksOptions): Promise<OpenPeerLinks> => peerPort.openLinks(options);
-  const ports = { ...parts, openLinks, observer, onAdministered, random: nativeRandom, sleep, noteRemoved: noteEnd };
+  const others = new OtherClusterWatch({
+    clusterId: identity.clusterId,
+    seeds: order.seeds ?? [],
+    ask: parts.askBelonging,
+    sleep,
+    monotonicMs: () => performance.now(),
+  });
+  observer.onOtherCluster = (node, words) => others.dialledBy(node, words);
+  const seen = { observer, onAdministered, otherCluster: () => others.sign };
+  const ports = { ...parts, ...seen, openLinks, random: nativeRandom, sleep, noteRemoved: noteEnd };
   const reach = await openReach(ports, identity, order);
   const tell = (): void => {
     const measures = observer.take();
@@ -294,27 +308,11 @@ async function reachOthers(
   const telling = setInterval(tell, PEERS_TOLD_MS);
   const close = async (): Promise<void> => {
     clearInterval(telling);
+    others.close();
     await reach.close();
     tell();
   };
-  let watch: OtherClusterWatch | undefined;
-  const watchOthers = (core: CoreRuntime): Promise<void> => {
-    watch = new OtherClusterWatch({
-      clusterId: identity.clusterId,
-      seeds: order.seeds ?? [],
-      nodeCount: () => core.catalog.nodes.length,
-      ask: parts.askBelonging,
-      sleep,
-      onSeen: (other) => post(port, { kind: 'other-cluster', other }),
-    });
-    observer.onOtherCluster = (node) => watch?.dialledBy(node);
-    return watch.watch();
-  };
-  const end = (): Promise<void> => {
-    watch?.close();
-    return close();
-  };
-  return { ...reach, observer, watchOthers, close: end };
+  return { ...reach, observer, others, close };
 }
 
 /** The front ends the process when it hears of it. Nothing that was not reported is acknowledged. */

@@ -26,6 +26,8 @@ export function clusterMembers(cluster: ClusterDescription, databasesMax: number
     database_count: jsonInteger(databases.length),
     databases: jsonArray(shown.map(databaseJson)),
     diverged: cluster.diverged.length === 0 ? undefined : jsonArray(cluster.diverged.map(divergenceJson)),
+    other_clusters:
+      cluster.otherClusters.length === 0 ? undefined : jsonArray(cluster.otherClusters.map(otherClusterJson)),
   };
 }
 
@@ -75,4 +77,8 @@ function databaseJson({ name, databaseId, nodes, leaving, leader, members, isSet
 
 function divergenceJson({ node, title, reason }: ClusterDescription['diverged'][number]): JsonText {
   return jsonObject({ node: jsonInteger(node), of: jsonString(title), reason: jsonString(reason) });
+}
+
+function otherClusterJson({ node, reason }: ClusterDescription['otherClusters'][number]): JsonText {
+  return jsonObject({ node: jsonInteger(node), reason: jsonString(reason) });
 }

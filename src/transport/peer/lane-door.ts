@@ -147,15 +147,17 @@ export class LaneDoor {
   #faultIn({ clusterId, from, to }: FrameHeader): FrameFault | undefined {
     const { self, clusterId: ours, storeOf } = this.#options;
     if (clusterId !== ours) {
-      return { kind: 'cluster', words: `it is of the cluster ${clusterId}, this node is of ${ours}` };
+      const words = `the sender belongs to the cluster ${clusterId}, the receiver, node ${self.node}, to the cluster ${ours}`;
+      return { kind: 'cluster', words };
     }
     if (to.node !== self.node || to.store !== self.store) {
-      const words = `it is for node ${to.node}, store ${to.store}; this is node ${self.node}, store ${self.store}`;
+      const words = `the sender means node ${to.node}, store ${to.store}; the receiver is node ${self.node}, store ${self.store}`;
       return { kind: 'receiver', words };
     }
     const known = storeOf(from.node);
     if (known === undefined || known === from.store) return undefined;
-    return { kind: 'sender', words: `it is from store ${from.store}; node ${from.node} has store ${known}` };
+    const words = `the sender is node ${from.node}, store ${from.store}; for the receiver, node ${self.node}, node ${from.node} has store ${known}`;
+    return { kind: 'sender', words };
   }
 }
 

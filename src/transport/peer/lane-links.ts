@@ -84,9 +84,9 @@ export class LaneLinks implements PeerLinks {
   }
 
   /** Tells of somebody who was not let in, or of a frame that was dropped. */
-  refused(node: NodeId | undefined, { kind, words }: FrameFault): void {
-    this.#options.observer.receiveFailed(node, kind);
-    this.#note({ event: 'peer-refused', node, reason: words });
+  refused(node: NodeId | undefined, fault: FrameFault): void {
+    this.#options.observer.receiveFailed(node, fault);
+    this.#note({ event: 'peer-refused', node, reason: fault.words });
   }
 
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {

@@ -35,7 +35,7 @@ function databasesOf(number: number, leader: number | undefined): ClusterDescrip
   }));
 }
 
-function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescription, 'clusterId'> {
+function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescription, 'clusterId' | 'otherClusters'> {
   const node = toNodeId(number);
   const { nodes, index, leader } = cluster.get(node) ?? { nodes: [], index: 0 };
   return {
@@ -70,6 +70,11 @@ function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescriptio
   };
 }
 
+/** What each node says of another cluster. */
+function saidBy(number: number): ClusterDescription['otherClusters'][number] {
+  return { node: toNodeId(number), reason: `node ${number} is dialled` };
+}
+
 /** What node `by` says, where only `up` answer. */
 async function describedBy(
   by: number,
@@ -81,7 +86,7 @@ async function describedBy(
   const ask: AskAdmin = async ({ port }, { isPassedOn }): Promise<AdminReply> => {
     asked.push(port);
     if (!isPassedOn || !up.includes(port)) return { kind: 'later', reason: 'it does not answer' };
-    return { kind: 'described', cluster: { ...descriptionOf(cluster, port), clusterId: CLUSTER_ID } };
+    return { kind: 'described', cluster: { ...descriptionOf(cluster, port), clusterId: CLUSTER_ID, otherClusters: [saidBy(port)] } };
   };
   const nothing = (): never => {
     throw new Error('nobody asks for that');
@@ -94,7 +99,7 @@ async function describedBy(
     drainInPlace: nothing,
     undrain: nothing,
   };
-  const answer = administration({ core: () => core, ask }, CLUSTER_ID);
+  const answer = administration({ core: () => core, ask, otherCluster: () => saidBy(by).reason }, CLUSTER_ID);
   const reply = await answer({ order: { kind: 'describe' }, isPassedOn: false });
   if (reply.kind !== 'described') throw new Error(`It describes, and does not say ${reply.kind}`);
   return { cluster: reply.cluster, asked };
@@ -113,6 +118,7 @@ describe('a node that is asked for the cluster', () => {
       [3, true],
     ]);
     expect(asked).toEqual([1, 2]);
+    expect(cluster.otherClusters).toEqual([saidBy(3), saidBy(1), saidBy(2)]);
   });
 
   it('says of each node what that one says of itself, and how far it lags by the word of the leaders', async () => {

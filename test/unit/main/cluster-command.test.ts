@@ -36,6 +36,7 @@ const CLUSTER: ClusterDescription = {
   catalogIndex: toLogIndex(9),
   isConfirmed: true,
   diverged: [],
+  otherClusters: [],
   level: LEVELS.max,
   nodes: [nodeOf(1), nodeOf(2), nodeOf(3, 'leaving')],
   databases: [
@@ -148,6 +149,12 @@ gone      1 2             -       -    settled
 moving    1 2 (leaves 3)  1       0    moving
 shop      1 2             1       3    settled
 `);
+  });
+
+  it('status shows which node contradicts another cluster', async () => {
+    const otherClusters = [{ node: toNodeId(1), reason: 'Node 3 of another cluster dials the address of this node' }];
+    const { out } = await run('status', { kind: 'described', cluster: { ...CLUSTER, otherClusters } });
+    expect(out).toMatch(/\n\nOTHER CLUSTER: node 1 says: Node 3 of another cluster dials the address of this node\n$/);
   });
 
   it('status --json prints all that is known', async () => {

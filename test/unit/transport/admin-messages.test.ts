@@ -69,6 +69,7 @@ const DESCRIPTION: ClusterDescription = {
   diverged: [
     { node: toNodeId(2), group: toGroupId(7), title: 'database "shop"', reason: 'the term of log entry 9 is 2' },
   ],
+  otherClusters: [{ node: toNodeId(3), reason: 'Node 3 of another cluster dials the address of this node' }],
   databases: [
     {
       name: 'shop',

@@ -68,6 +68,7 @@ const found: StandingMessage = {
   lostCampaigns: { lost: 1, timed_out: 0, not_held: 4 },
   tickDelaysMs: [0.2, 900],
   messagesTaken: 90,
+  otherCluster: undefined,
 };
 
 it('what a look has found is shown, and what was before is not', async () => {

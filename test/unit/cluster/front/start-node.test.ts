@@ -1,11 +1,13 @@
 // Goal: the node in its three threads does what the core does in one: it keeps what it answered through a restart, is
 // reached by others, and counts what it does. Method: a real node on real files.
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { parseAddress } from '#base';
 import { type NodeOptions, startNode } from '#cluster';
 import { createMetrics, silentLogger } from '#observability';
 import { CORE_WORKER } from '../../../../src/main/core-worker-url.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
-import { LinkedNode, placeOf } from '../../../support/peer-nodes.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { LinkedNode, OTHER_CLUSTER, placeOf } from '../../../support/peer-nodes.ts';
 import { testDir } from '../../../support/test-scope.ts';
 
 let directory = '';
@@ -33,6 +35,23 @@ it('a node refuses to start where others cannot reach it', async () => {
   await using other = await LinkedNode.open(placeOf(2));
   const opening = open({ links: { host: '127.0.0.1', port: other.links.port, peers: [] } });
   await expect(opening).rejects.toThrow('Cannot listen for peers on');
+});
+
+it('a node that nodes of another cluster dial says so, and answers nothing only while it holds no database (K1)', async () => {
+  const logged: string[] = [];
+  const logger = { ...silentLogger, error: (event: string) => void logged.push(event) };
+  const node = await open({ logger, links: { host: '127.0.0.1', port: 0, advertisedHost: '127.0.0.1', peers: [] } });
+  const { port } = parseAddress(node.peerAddress ?? '') ?? { port: 0 };
+  node.advertise({ grpc: '127.0.0.1:1', http: 'http://127.0.0.1:2' });
+  await using stranger = await LinkedNode.open(placeOf(2), { clusterId: OTHER_CLUSTER });
+  const { binding } = await node.createDatabase('shop');
+  stranger.links.setPeers([{ ...placeOf(1), host: '127.0.0.1', port }]);
+  await eventually(() => expect(logged).toEqual(['other-cluster']));
+  expect(node.health().accepting).toBe(true);
+  await node.transact(binding.group, databaseKit.payload('a'));
+  await node.deleteDatabase('shop');
+  await eventually(() => expect(node.health().accepting).toBe(false));
+  await expect(node.createDatabase('shop')).rejects.toMatchObject({ details: { reason: 'OtherCluster' } });
 });
 
 it('a node counts what it does', async () => {

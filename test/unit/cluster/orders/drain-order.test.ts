@@ -59,6 +59,7 @@ function described(parts: Parts): ClusterDescription {
       catalogRole: voters.includes(each) ? 'voter' : 'learner',
     })),
     diverged: [],
+    otherClusters: [],
     databases: [
       {
         name: 'shop',

@@ -110,8 +110,8 @@ describe('a stream', () => {
     ['a long address', changed(9, 5), 'its address is too long'],
     ['no header', changed(12, 0), 'bytes that do not begin with CPFR are no frame'],
     ['damage', changed(12 + 28, 0xff), 'the greeting is damaged'],
-    ['another cluster', hello({ ...TO_SOUTH, clusterId: OTHER_CLUSTER }), `it is of the cluster ${OTHER_CLUSTER}`],
-    ['another node', hello({ ...TO_SOUTH, to: placeOf(3) }), 'it is for node 3, store'],
+    ['another cluster', hello({ ...TO_SOUTH, clusterId: OTHER_CLUSTER }), `the sender belongs to the cluster ${OTHER_CLUSTER}, the receiver, node 2, to the cluster ${CLUSTER}`],
+    ['another node', hello({ ...TO_SOUTH, to: placeOf(3) }), 'the sender means node 3, store'],
     ['a sender with another store', hello({ ...TO_SOUTH, from: placeOf(7) }), 'node 7 has store'],
   ])('is refused by what is wrong with its greeting: %s (TP3)', async (_name, said, reason) => {
     const south = await openSouth();

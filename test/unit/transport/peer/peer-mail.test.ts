@@ -185,7 +185,7 @@ it('what links tell becomes metrics by node, and lines of the log', async () => 
 
 it('what links tell of more nodes than are told apart is counted together', () => {
   const gatherer = new PeerMeasureGatherer();
-  for (let node = 1; node <= 1000; node++) gatherer.receiveFailed(placeOf(node).node, 'malformed');
+  for (let node = 1; node <= 1000; node++) gatherer.receiveFailed(placeOf(node).node, { kind: 'malformed', words: '' });
   for (let times = 0; times < 1000; times++) gatherer.note({ event: 'peer-refused', node: undefined, reason: 'x' });
   const measures = gatherer.take();
   expect(measures?.nodes.size).toBeLessThanOrEqual(257);
