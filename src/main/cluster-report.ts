@@ -1,5 +1,5 @@
 /** What `cairn cluster` prints. */
-import { formatAddress, toHex } from '#base';
+import { CATALOG_GROUP, formatAddress, toHex } from '#base';
 import type { ClusterDescription, RecoveredDatabase, RegisteredNode } from '#cluster';
 import { table } from './table.ts';
 
@@ -12,13 +12,16 @@ export function renderCluster(cluster: ClusterDescription): string {
   const { clusterId, nodes, databases } = cluster;
   const moving = databases.filter(({ isSettled }) => !isSettled).length;
   const unled = databases.filter(({ leader: led }) => led === undefined).length;
+  const diverged = databases.filter((database) => divergedNodes(database).length > 0).length;
+  const alarm = diverged === 0 ? '' : `, ${diverged} with a diverged replica`;
+  const noCatalog = cluster.diverged.filter(({ group }) => group === CATALOG_GROUP).map(({ node }) => node);
   const rows = nodes.map((node) => [
     String(node.node),
     node.name,
     `${node.state}${node.isDraining ? ', drains' : ''}${clockOf(node.clockAheadMs)}`,
     node.zone,
     node.answers ? 'yes' : 'no',
-    node.catalogRole,
+    noCatalog.includes(node.node) ? 'DIVERGED' : node.catalogRole,
     String(node.copies),
     String(node.leads),
     node.answers ? String(node.lag) : '-',
@@ -37,7 +40,7 @@ export function renderCluster(cluster: ClusterDescription): string {
       ...rows,
     ]),
     '',
-    `${databases.length} databases, ${moving} moving, ${unled} without a leader that was heard`,
+    `${databases.length} databases, ${moving} moving, ${unled} without a leader that was heard${alarm}`,
     ...(shown.length === 0 ? [] : ['', ...table([['DATABASE', 'ON', 'LEADER', 'LAG', 'STATE'], ...shown.map(rowOf)])]),
     ...(more === 0 ? [] : [`and ${more} more; --json shows all`]),
     ...originLines(shown),
@@ -143,15 +146,22 @@ function otherClusterLines({ otherClusters }: ClusterDescription): readonly stri
 }
 
 /** What needs somebody's attention first. */
-function rankOf({ leader, isSettled }: Database): number {
-  if (leader === undefined) return 0;
-  return isSettled ? 2 : 1;
+function rankOf(database: Database): number {
+  if (database.leader === undefined || divergedNodes(database).length > 0) return 0;
+  return database.isSettled ? 2 : 1;
 }
 
-function rowOf({ name, nodes, leaving, leader, members, isSettled, recordedAheadMs = 0 }: Database): readonly string[] {
-  const lag = Math.max(0, ...members.map((member) => member.lag));
+function divergedNodes({ members }: Database): readonly number[] {
+  return members.filter(({ standing }) => standing === 'diverged').map(({ node }) => node);
+}
+
+function rowOf(database: Database): readonly string[] {
+  const { name, nodes, leaving, leader, members, isSettled, recordedAheadMs = 0 } = database;
+  const diverged = divergedNodes(database);
+  const lag = Math.max(0, ...members.filter(({ node }) => !diverged.includes(node)).map((member) => member.lag));
   const from = leaving.length === 0 ? '' : ` (leaves ${leaving.join(' ')})`;
   const ahead = recordedAheadMs < SHOWN_MS ? '' : `, recorded time ${spanOf(recordedAheadMs)} ahead`;
-  const state = `${isSettled ? 'settled' : 'moving'}${ahead}`;
+  const settled = isSettled ? 'settled' : 'moving';
+  const state = `${diverged.length === 0 ? settled : `DIVERGED on ${diverged.join(' ')}`}${ahead}`;
   return [name, `${nodes.join(' ')}${from}`, String(leader ?? '-'), members.length === 0 ? '-' : String(lag), state];
 }

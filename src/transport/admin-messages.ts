@@ -54,7 +54,7 @@ const CLUSTER = {
 } as const;
 const STATES = ['active', 'leaving', 'removed'] as const;
 const ROLES = ['none', 'voter', 'learner'] as const;
-const STANDINGS = ['silent', 'behind', 'ready'] as const;
+const STANDINGS = ['silent', 'behind', 'ready', 'diverged'] as const;
 
 type DescribedNode = ClusterDescription['nodes'][number];
 type DescribedDatabase = ClusterDescription['databases'][number];

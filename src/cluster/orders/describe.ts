@@ -58,7 +58,8 @@ export interface OwnDescription {
 export interface DescribedMember {
   readonly node: NodeId;
   readonly isVoter: boolean;
-  readonly standing: Standing;
+  /** `diverged`: it holds another history than its group, and serves nothing. */
+  readonly standing: Standing | 'diverged';
   /** Entries of the log that it has not acknowledged. */
   readonly lag: number;
 }
@@ -197,16 +198,18 @@ export function together(own: ClusterDescription, others: readonly ClusterDescri
   for (const { node, databases } of all) {
     for (const database of databases) if (database.leader === node) led.set(database.group, database);
   }
+  const diverged = all.flatMap((each) => each.diverged);
   const databases = known.databases.map((database) => {
-    const { leader, members, recordedAheadMs } = led.get(database.group) ?? {
+    const { leader, members: seen, recordedAheadMs } = led.get(database.group) ?? {
       leader: soleHolder(database, byNode),
       members: [],
     };
+    const members = marked(seen, database, diverged);
     return { ...database, leader, members, ...(recordedAheadMs !== undefined && { recordedAheadMs }) };
   });
   const lags = new Map<NodeId, number>();
-  for (const { node, lag } of databases.flatMap(({ members }) => members)) {
-    lags.set(node, Math.max(lag, lags.get(node) ?? 0));
+  for (const { node, lag, standing } of databases.flatMap(({ members }) => members)) {
+    if (standing !== 'diverged') lags.set(node, Math.max(lag, lags.get(node) ?? 0));
   }
   const nodes = known.nodes.map((node) => ({
     ...node,
@@ -217,9 +220,18 @@ export function together(own: ClusterDescription, others: readonly ClusterDescri
     ...ownWord(byNode.get(node.node), node.node),
   }));
   const catalogLeader = known.isConfirmed ? known.node : own.catalogLeader;
-  const diverged = all.flatMap((each) => each.diverged);
   const otherClusters = all.flatMap((each) => each.otherClusters);
   return { ...known, node: own.node, catalogLeader, nodes, databases, diverged, otherClusters };
+}
+
+/** The leader does not know which of its members left the group. */
+function marked(
+  members: readonly DescribedMember[],
+  { group }: DescribedDatabase,
+  diverged: readonly DescribedDivergence[],
+): readonly DescribedMember[] {
+  const nodes = diverged.filter((each) => each.group === group).map(({ node }) => node);
+  return members.map((member) => (nodes.includes(member.node) ? { ...member, standing: 'diverged' } : member));
 }
 
 /** Of two that believe to lead, the one whose catalog is further was elected later, or nothing has happened since. */

@@ -3,10 +3,10 @@
  * is to stay is judged as one that ends, for it is drained to be ended by somebody else.
  *
  *   C36  A node is told to drain only while a node that leads the catalog was heard, and the catalog and every database
- *        that it votes in have a majority without it: voters that answer, are not silent to their leader, and do not
- *        drain themselves.
+ *        that it votes in have a majority without it: voters that answer, are not silent to their leader, have not
+ *        diverged, and do not drain themselves.
  */
-import type { NodeId } from '#base';
+import { CATALOG_GROUP, type NodeId } from '#base';
 import type { OrderFault } from './decommission.ts';
 import type { ClusterDescription, DescribedDatabase } from './describe.ts';
 
@@ -35,6 +35,8 @@ interface Later {
 
 export type DrainFault = ({ readonly kind: 'faulty' } & OrderFault) | Later;
 
+/** Members that vote: a silent one may be down, and a diverged one left its group. */
+const COUNTED: readonly string[] = ['behind', 'ready'];
 /** Databases that a refusal names. */
 const NAMED_MAX = 3;
 
@@ -53,8 +55,10 @@ export function faultInDraining(number: NodeId, cluster: ClusterDescription): Dr
   const staying = new Set(nodes.filter((each) => each.answers && !each.isDraining).map((each) => each.node));
   staying.delete(number);
   const voters = nodes.filter(({ catalogRole }) => catalogRole === 'voter').map((each) => each.node);
+  const diverged = cluster.diverged.filter(({ group }) => group === CATALOG_GROUP).map((each) => each.node);
+  const counted = voters.filter((voter) => staying.has(voter) && !diverged.includes(voter));
   const up = `without node ${number} these stay: ${[...staying].join(', ') || 'none'}`;
-  if (voters.includes(number) && !isMajority(voters.filter((voter) => staying.has(voter)).length, voters.length)) {
+  if (voters.includes(number) && !isMajority(counted.length, voters.length)) {
     return faulty(`the catalog, in which ${voters.join(', ')} vote, would have no quorum; ${up}`);
   }
   const stuck = cluster.databases.filter((database) => !goesOnWithout(number, database, staying));
@@ -70,7 +74,7 @@ function goesOnWithout(number: NodeId, database: DescribedDatabase, staying: Rea
   // One without a leader that was heard may have any members.
   if (voters.length === 0) return ![...nodes, ...leaving].includes(number);
   if (voters.every(({ node }) => node !== number)) return true;
-  const left = voters.filter(({ node, standing }) => staying.has(node) && standing !== 'silent');
+  const left = voters.filter(({ node, standing }) => staying.has(node) && COUNTED.includes(standing));
   return isMajority(left.length, voters.length);
 }
 

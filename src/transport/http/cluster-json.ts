@@ -32,14 +32,23 @@ export function clusterMembers(cluster: ClusterDescription, databasesMax: number
 }
 
 function rankOf({ leader, isSettled, members }: Database): number {
-  if (leader === undefined) return 0;
+  if (leader === undefined || hasDiverged(members)) return 0;
   if (!isSettled) return 1;
   return lagOf(members) > 0 ? 2 : 3;
 }
 
 /** Entries of the log that the member which lacks the most has not acknowledged. */
 function lagOf(members: Database['members']): number {
-  return Math.max(0, ...members.map(({ lag }) => lag));
+  return Math.max(0, ...members.filter(({ standing }) => standing !== 'diverged').map(({ lag }) => lag));
+}
+
+function hasDiverged(members: Database['members']): boolean {
+  return members.some(({ standing }) => standing === 'diverged');
+}
+
+function stateOf({ members, isSettled }: Database): string {
+  if (hasDiverged(members)) return 'diverged';
+  return isSettled ? 'settled' : 'moving';
 }
 
 function nodeJson(node: ClusterDescription['nodes'][number]): JsonText {
@@ -63,7 +72,8 @@ function nodeJson(node: ClusterDescription['nodes'][number]): JsonText {
   });
 }
 
-function databaseJson({ name, databaseId, nodes, leaving, leader, members, isSettled }: Database): JsonText {
+function databaseJson(database: Database): JsonText {
+  const { name, databaseId, nodes, leaving, leader, members } = database;
   return jsonObject({
     name: jsonString(name),
     database_id: jsonString(databaseId),
@@ -71,7 +81,7 @@ function databaseJson({ name, databaseId, nodes, leaving, leader, members, isSet
     leaving: jsonStringIfPresent(leaving.length === 0 ? undefined : leaving.join(' ')),
     leader: leader === undefined ? undefined : jsonInteger(leader),
     lag: members.length === 0 ? undefined : jsonInteger(lagOf(members)),
-    state: jsonString(isSettled ? 'settled' : 'moving'),
+    state: jsonString(stateOf(database)),
   });
 }
 

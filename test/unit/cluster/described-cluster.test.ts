@@ -12,6 +12,8 @@ interface Known {
   readonly nodes: readonly number[];
   readonly index: number;
   readonly leader?: number;
+  /** Has a replica of the database that left the group. */
+  readonly hasDiverged?: boolean;
 }
 
 type Cluster = ReadonlyMap<NodeId, Known>;
@@ -37,7 +39,7 @@ function databasesOf(number: number, leader: number | undefined): ClusterDescrip
 
 function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescription, 'clusterId' | 'otherClusters'> {
   const node = toNodeId(number);
-  const { nodes, index, leader } = cluster.get(node) ?? { nodes: [], index: 0 };
+  const { nodes, index, leader, hasDiverged } = cluster.get(node) ?? { nodes: [], index: 0 };
   return {
     node,
     catalogLeader: leader === undefined ? undefined : toNodeId(leader),
@@ -66,7 +68,7 @@ function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescriptio
       }),
     })),
     databases: databasesOf(number, leader),
-    diverged: [],
+    diverged: hasDiverged ? [{ node, group: toGroupId(1), title: 'database "shop"', reason: 'the terms differ' }] : [],
   };
 }
 
@@ -143,6 +145,14 @@ describe('a node that is asked for the cluster', () => {
     const { cluster } = await describedBy(3, parts, [2]);
     expect(cluster).toMatchObject({ node: 3, catalogLeader: 1, catalogIndex: 9, isConfirmed: false });
     expect(numbersOf(cluster)).toEqual([1, 2, 3]);
+  });
+
+  it('marks the member that says that its replica diverged, whatever its leader knows', async () => {
+    const known = { nodes: [1, 2, 3], index: 9, leader: 1 };
+    const { cluster } = await describedBy(2, { 1: known, 2: known, 3: { ...known, hasDiverged: true } });
+    const [shop, orders] = cluster.databases;
+    expect(shop?.members.map(({ standing }) => standing)).toEqual(['ready', 'diverged']);
+    expect(orders?.members.map(({ standing }) => standing)).toEqual(['ready', 'ready']);
   });
 
   it('takes the word of the later leader when two believe to lead', async () => {

@@ -151,6 +151,29 @@ shop      1 2             1       3    settled
 `);
   });
 
+  it('status shows a database with a diverged replica as such, before the others', async () => {
+    const standings = ['ready', 'diverged'] as const;
+    const members = standings.map((standing, at) => ({ node: toNodeId(at + 1), isVoter: true, standing, lag: 9 * at }));
+    const diverged = { node: toNodeId(2), group: toGroupId(0), title: 'catalog', reason: 'the terms differ' };
+    const cluster: ClusterDescription = {
+      ...CLUSTER,
+      databases: [
+        database('shop', { leader: 1, lag: 3 }),
+        { ...database('split', { leader: 1 }), members },
+      ],
+      diverged: [diverged],
+    };
+    const { out } = await run('status', { kind: 'described', cluster });
+    expect(out).toContain('2     node-2  active   a     yes      DIVERGED ');
+    expect(out).toContain(`
+2 databases, 0 moving, 0 without a leader that was heard, 1 with a diverged replica
+
+DATABASE  ON   LEADER  LAG  STATE
+split     1 2  1       0    DIVERGED on 2
+shop      1 2  1       3    settled
+`);
+  });
+
   it('status shows which node contradicts another cluster', async () => {
     const otherClusters = [{ node: toNodeId(1), reason: 'Node 3 of another cluster dials the address of this node' }];
     const { out } = await run('status', { kind: 'described', cluster: { ...CLUSTER, otherClusters } });

@@ -79,7 +79,10 @@ const DESCRIPTION: ClusterDescription = {
       leaving: [toNodeId(3)],
       isSettled: false,
       leader: toNodeId(2),
-      members: [{ node: toNodeId(1), isVoter: true, standing: 'behind', lag: 2 ** 40 }],
+      members: [
+        { node: toNodeId(1), isVoter: true, standing: 'behind', lag: 2 ** 40 },
+        { node: toNodeId(2), isVoter: true, standing: 'diverged', lag: 0 },
+      ],
       recovery: {
         before: toDatabaseId('0198c0de-0000-7000-8000-000000000003'),
         first: toDatabaseId('0198c0de-0000-7000-8000-000000000004'),
@@ -196,7 +199,10 @@ describe('an AdminReply', () => {
       components: ['ab'.repeat(32), 'cd'.repeat(32)],
     };
     const removed = { state: 'NODE_STATE_REMOVED', answers: false, catalogRole: 'CATALOG_ROLE_NONE' };
-    const members = [{ node: 1, isVoter: true, standing: 'STANDING_BEHIND', lag: 2 ** 40 }];
+    const members = [
+      { node: 1, isVoter: true, standing: 'STANDING_BEHIND', lag: 2 ** 40 },
+      { node: 2, isVoter: true, standing: 'STANDING_DIVERGED' },
+    ];
     const previousDatabaseId = '0198c0de-0000-7000-8000-000000000003';
     const firstDatabaseId = '0198c0de-0000-7000-8000-000000000004';
     const recoveryOf = { previousDatabaseId, firstDatabaseId, revision: 2 ** 40 };
@@ -208,6 +214,7 @@ describe('an AdminReply', () => {
       isConfirmed: true,
       level: 6,
       diverged: [{ node: 2, group: 7, title: 'database "shop"', reason: expect.stringMatching(/^the term/) }],
+      otherClusters: [{ node: 3, reason: expect.stringMatching(/^Node 3 of another/) }],
       nodes: [
         {
           ...levels,

@@ -51,7 +51,7 @@ const CLUSTER = {
   database_count: count(),
   databases: list(
     answer(
-      { name: text(), database_id: UUID, nodes: text(), state: text('settled or moving.') },
+      { name: text(), database_id: UUID, nodes: text(), state: text('settled, moving or diverged.') },
       { leaving: text(), leader: count(), lag: count('Entries of the log that the last of its members lacks.') },
     ),
   ),

@@ -1,7 +1,7 @@
 // Goal: an operator may have a node end only where that stops nothing (C36), also when two are told at a time; whoever
 // is asked, the order comes to the node. Method: tables of descriptions; nodes that answer as the real ones do.
 import { describe, expect, it } from 'vitest';
-import { type Address, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
+import { type Address, CATALOG_GROUP, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription } from '#cluster';
 import { faultInDraining } from '../../../../src/cluster/orders/drain-order.ts';
 import { administration } from '../../../../src/cluster/peer/administration.ts';
@@ -19,6 +19,9 @@ interface Parts {
   /** Of the database: who votes, who of them is silent; led by nobody who was heard. */
   readonly holders?: readonly number[];
   readonly silent?: readonly number[];
+  /** Nodes whose replica of the database, or of the catalog, holds another history. */
+  readonly diverged?: readonly number[];
+  readonly divergedCatalogs?: readonly number[];
   readonly isLed?: boolean;
 }
 
@@ -32,7 +35,8 @@ function described(parts: Parts): ClusterDescription {
     draining = [],
     removed = [],
   } = parts;
-  const { holders = [1, 2, 3], silent = [], isLed = true } = parts;
+  const { holders = [1, 2, 3], silent = [], diverged = [], divergedCatalogs = [], isLed = true } = parts;
+  const standings = { ...standingAll(diverged, 'diverged'), ...standingAll(silent, 'silent') };
   return {
     clusterId: CLUSTER_ID,
     node: toNodeId(by),
@@ -58,7 +62,12 @@ function described(parts: Parts): ClusterDescription {
       lag: 0,
       catalogRole: voters.includes(each) ? 'voter' : 'learner',
     })),
-    diverged: [],
+    diverged: divergedCatalogs.map((each) => ({
+      node: toNodeId(each),
+      group: CATALOG_GROUP,
+      title: 'catalog',
+      reason: '',
+    })),
     otherClusters: [],
     databases: [
       {
@@ -72,13 +81,19 @@ function described(parts: Parts): ClusterDescription {
         members: (isLed ? holders : []).map((each) => ({
           node: toNodeId(each),
           isVoter: true,
-          standing: silent.includes(each) ? 'silent' : 'ready',
+          standing: standings[each] ?? 'ready',
           lag: 0,
         })),
         recovery: undefined,
       },
     ],
   };
+}
+
+type Standing = ClusterDescription['databases'][number]['members'][number]['standing'];
+
+function standingAll(nodes: readonly number[], standing: Standing): Readonly<Record<number, Standing>> {
+  return Object.fromEntries(nodes.map((node) => [node, standing]));
 }
 
 const FIVE = { nodes: [1, 2, 3, 4, 5], voters: [1, 2, 3, 4, 5] };
@@ -116,6 +131,18 @@ describe('a node that is to end for a while (C36)', () => {
       { voters: [1, 2], holders: [1, 2, 3], silent: [2] },
       'failed_precondition',
       `there would be no quorum of shop (on 1, 2, 3); ${stay('1, 2')}`,
+    ],
+    [
+      'leaves none of a database beside a replica that diverged',
+      { voters: [1, 2], holders: [1, 2, 3], diverged: [2] },
+      'failed_precondition',
+      `there would be no quorum of shop (on 1, 2, 3); ${stay('1, 2')}`,
+    ],
+    [
+      'leaves none of the catalog beside a replica that diverged',
+      { holders: [1, 2], divergedCatalogs: [2] },
+      'failed_precondition',
+      `the catalog, in which 1, 2, 3 vote, would have no quorum; ${stay('1, 2')}`,
     ],
     [
       'has the only copy of one',
