@@ -16,7 +16,7 @@
  *   B5  A replica id is given once, and tells its node.
  *   B4  Of an instant, a UUID and base64 there is one canonical spelling, and it is parsed back to the same value.
  */
-export { type Address, formatAddress, isHost, parseAddress } from './address.ts';
+export { type Address, cannotListen, formatAddress, isHost, parseAddress } from './address.ts';
 export { assert, BrokenInvariant, unreachable } from './assert.ts';
 export { fromBase64, fromBase64Url, toBase64, toBase64Url } from './base64.ts';
 export {

@@ -9,7 +9,7 @@
  */
 import type { Server as HttpServer, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
-import { type Address, DatabaseError, formatAddress } from '#base';
+import { type Address, cannotListen } from '#base';
 import { answerProbe, type Logger, type Probes } from '#observability';
 import type { HeldPort, SecurePorts } from '#transport';
 import { untilFree } from './free-port.ts';
@@ -41,7 +41,7 @@ export class HeldPorts implements Disposable {
   }
 
   /** `probes`: those that are answered there. @throws DatabaseError when the address cannot be had. */
-  http(what: string, address: Address, probes?: Probes): Promise<HeldPort> {
+  http(what: 'HTTP' | 'MCP', address: Address, probes?: Probes): Promise<HeldPort> {
     const create = this.#options.secure?.createHttpServer ?? process.getBuiltinModule('node:http').createServer;
     return this.#hold(
       what,
@@ -67,7 +67,7 @@ export class HeldPorts implements Disposable {
     for (const each of this.#held) each.close();
   }
 
-  async #hold(what: string, { host, port }: Address, server: HttpServer | Server): Promise<HeldPort> {
+  async #hold(what: 'gRPC' | 'HTTP' | 'MCP', { host, port }: Address, server: HttpServer | Server): Promise<HeldPort> {
     await untilFree({ host, port }, this.#options.logger);
     const held = new Held(server);
     this.#held.push(held);
@@ -127,10 +127,8 @@ class Held {
 
   async listen(what: string, address: Address): Promise<HeldPort> {
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', (cause) => {
-        const message = `Cannot listen for ${what} on ${formatAddress(address)}: ${cause.message}`;
-        reject(new DatabaseError('unavailable', message, { cause }));
-      });
+      const setting = `--${what.toLowerCase()}-port`;
+      this.#server.once('error', (cause) => reject(cannotListen(what, setting, address, cause)));
       this.#server.listen(address, resolve);
     });
     const bound = this.#server.address();

@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { DatabaseError } from '#base';
+import { cannotListen } from '#base';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { answerProbe, PROBE_PATHS, type Probes } from './probes.ts';
@@ -64,10 +64,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on('connection', (socket) => endAfter(socket, options.connectionMs ?? CONNECTION_MS));
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) => {
-      const where = `${options.host}:${options.port}`;
-      reject(new DatabaseError('unavailable', `Cannot listen for metrics on ${where}: ${cause.message}.`, { cause }));
-    });
+    server.once('error', (cause) => reject(cannotListen('metrics', '--metrics-port', options, cause)));
     server.listen(options.port, options.host, resolve);
   });
   const address = server.address();

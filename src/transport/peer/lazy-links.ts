@@ -3,7 +3,7 @@
  * connection arrives or the first other node is named.
  */
 import { createServer, type Server, type Socket } from 'node:net';
-import { DatabaseError, formatAddress } from '#base';
+import { cannotListen } from '#base';
 import type {
   Administer,
   Asker,
@@ -81,10 +81,7 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
   listen(): Promise<void> {
     const { host, port } = this.#options;
     return new Promise((resolve, reject) => {
-      this.#server.once('error', (cause) => {
-        const message = `Cannot listen for peers on ${formatAddress({ host, port })}: ${cause.message}`;
-        reject(new DatabaseError('unavailable', message, { cause }));
-      });
+      this.#server.once('error', (cause) => reject(cannotListen('peers', '--peer-port', { host, port }, cause)));
       this.#server.listen({ host, port }, () => {
         const address = this.#server.address();
         this.#port = typeof address === 'object' && address !== null ? address.port : port;

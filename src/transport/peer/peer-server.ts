@@ -115,7 +115,7 @@ export class PeerServer {
 
   /** Whatever is said without TLS, the other side takes for what it is, and ends; if it does not, silence does. */
   #refuseTls(connection: Socket): void {
-    const words = 'it speaks TLS, and this node was started without --peer-tls-cert-file';
+    const words = 'it speaks TLS, and this node was started without --peer-secret-file and --peer-tls-cert-file';
     const from = `${connection.remoteAddress}:${connection.remotePort}`;
     this.#options.onRefused({ kind: 'handshake', words: `${from}: ${words}` });
     connection.end(writeAnswer({ kind: 'refused', reason: SPEAKS_NO_TLS }));

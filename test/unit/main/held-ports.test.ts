@@ -52,6 +52,12 @@ it('answers UNAVAILABLE over gRPC', async () => {
   expect(failure).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining(WHY) });
 });
 
+it('names the setting of a port that is taken', async () => {
+  const { port } = await held().http('MCP', ADDRESS);
+  const message = `Cannot listen for MCP on 127.0.0.1:${port} (--mcp-port): listen EADDRINUSE`;
+  await expect(held().http('MCP', { ...ADDRESS, port })).rejects.toThrow(message);
+});
+
 it('closes the ports that no server has taken', async () => {
   const ports = held();
   const port = await ports.http('MCP', ADDRESS);

@@ -11,7 +11,7 @@
  */
 import type { Http2Session } from 'node:http2';
 import { type Metadata, Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
-import { assert, DatabaseError, Slots } from '#base';
+import { assert, cannotListen, Slots } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { Waiting as ConnectionWaiting } from '../../connection-places.ts';
@@ -268,9 +268,7 @@ export class WireServer {
       return port;
     } catch (cause) {
       if (!(cause instanceof Error)) throw cause;
-      const host = address.host.includes(':') ? `[${address.host}]` : address.host;
-      const message = `Cannot listen for gRPC on ${host}:${address.port}: ${cause.message}`;
-      throw new DatabaseError('unavailable', message, { cause });
+      throw cannotListen('gRPC', '--grpc-port', address, cause);
     }
   }
 
