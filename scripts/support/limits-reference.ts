@@ -19,6 +19,7 @@ import {
 } from '../../src/transport/grpc/wire/senders.ts';
 import * as http from '../../src/transport/http/limits.ts';
 import { ANSWER_PACE } from '../../src/transport/http-connections.ts';
+import { INVALID_FRAMES_MAX } from '../../src/transport/opening.ts';
 
 export interface LimitRow {
   readonly what: string;
@@ -374,7 +375,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       row(
         'Headers, each that comes again included',
         count(HEAD_LIMITS.headerPairsMax),
-        'the stream is reset, without words',
+        'the connection is closed with ENHANCE_YOUR_CALM',
         'headerPairsMax',
       ),
       row(
@@ -387,6 +388,11 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'Bytes of one header, and of all, as HPACK has them',
         `${bytes(SENT_HEADER_LIMITS.oneBytes)}; ${bytes(SENT_HEADER_LIMITS.allBytes)}`,
         'the connection is closed, without words',
+      ),
+      row(
+        'Requests of a connection that HTTP/2 forbids, as with a header twice that may come once',
+        count(INVALID_FRAMES_MAX),
+        'the connection is closed',
       ),
       row(
         'Calls of a connection at a time',

@@ -11,12 +11,13 @@ import type { Server as HttpServer, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { type Address, cannotListen } from '#base';
 import { answerProbe, type Logger, type Probes } from '#observability';
-import type { HeldPort, SecurePorts } from '#transport';
+import { announceSettings, type HeldPort, NO_HPACK_TABLE, type SecurePorts } from '#transport';
 import { untilFree } from './free-port.ts';
 
 /** Those that wait for the start of a node only learn that they have to. */
 const CONNECTIONS_MAX = 64;
 const CONNECTION_MS = 5_000;
+const STREAMS_MAX = 16;
 const RETRY_AFTER_SECONDS = 1;
 const UNAVAILABLE = 14;
 
@@ -58,7 +59,10 @@ export class HeldPorts implements Disposable {
     return this.#hold(
       'gRPC',
       address,
-      create((socket: Socket) => this.#refuseGrpc(socket)),
+      create((socket: Socket) => {
+        const onOpen = (): void => this.#refuseGrpc(socket);
+        announceSettings({ socket, streams: STREAMS_MAX, own: NO_HPACK_TABLE, withinMs: CONNECTION_MS, onOpen });
+      }),
     );
   }
 
@@ -89,7 +93,7 @@ export class HeldPorts implements Disposable {
   }
 
   #refuseGrpc(socket: Socket): void {
-    const session = process.getBuiltinModule('node:http2').performServerHandshake(socket);
+    const session = process.getBuiltinModule('node:http2').performServerHandshake(socket, { settings: NO_HPACK_TABLE });
     session.on('error', () => socket.destroy());
     session.on('stream', (stream) => {
       stream.on('error', () => undefined);

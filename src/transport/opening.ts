@@ -34,7 +34,7 @@ export interface OpeningOptions {
   readonly own: Settings;
   /** A client that has not acknowledged the settings by then is disconnected. */
   readonly withinMs: number;
-  /** Counts the bytes that arrive before the acknowledgement; without it at most 4 KiB are held. */
+  /** Counts the bytes that arrive before the acknowledgement; without it there may be 4 KiB. */
   readonly requests?: ByteBudget;
   /** Reading the socket is up to whoever takes it; what has been read can be read again. */
   readonly onOpen: (socket: Socket) => void;
@@ -57,13 +57,22 @@ const MAX_CONCURRENT_STREAMS = 3;
 const SETTING_BYTES = 6;
 
 /** Settings that node:http2 must announce on every port, so that nghttp2 enforces them. */
-export const NO_TABLE: Settings = { headerTableSize: 0 };
+export const NO_HPACK_TABLE: Settings = { headerTableSize: 0 };
 
 /**
  * A client may send requests before it knows any settings: the 64 KiB of its first window, each in its frames, and
  * their headers, of hundreds of calls that it begins at once.
  */
 const HELD_BYTES_MAX = 1024 * 1024;
+
+/** Headers of a request, each that comes again included. */
+export const HEADER_PAIRS_MAX = 256;
+
+/** Requests of a session that HTTP/2 forbids: their headers are decoded all the same, up to 16 KiB in each frame. */
+export const INVALID_FRAMES_MAX = 100;
+
+/** For options of node:http2. */
+export const NO_BOUND: number = 2 ** 31;
 
 /** Of header blocks before the acknowledgement, for which there still is a table of HPACK. */
 const HEADER_BYTES_MAX = 32 * 1024;
@@ -117,7 +126,11 @@ class Acknowledgement {
   #isPreface = true;
   /** Bytes of a frame that are still to come. */
   #left = 0;
-  #headerBytes = 0;
+  #headerBytesLeft: number;
+
+  constructor(headerBytesMax: number) {
+    this.#headerBytesLeft = headerBytesMax;
+  }
 
   take(piece: Buffer): Place {
     let at = 0;
@@ -146,8 +159,8 @@ class Acknowledgement {
     }
     this.#left = head.readUIntBE(0, TYPE_AT);
     const type = head.readUInt8(TYPE_AT);
-    if (type === HEADERS || type === CONTINUATION) this.#headerBytes += this.#left;
-    if (this.#headerBytes > HEADER_BYTES_MAX) return 'flood';
+    if (type === HEADERS || type === CONTINUATION) this.#headerBytesLeft -= this.#left;
+    if (this.#headerBytesLeft < 0) return 'flood';
     if (type !== SETTINGS || (head.readUInt8(FLAGS_AT) & ACK) === 0) return 'missing';
     return this.#left === 0 ? 'here' : 'broken';
   }
@@ -155,12 +168,13 @@ class Acknowledgement {
 
 /**
  * Sets options of node:http2 that grpc-js does not offer. The settings are all that node:http2 announces: their number
- * must be known before it sends them.
+ * must be known before it sends them. The caller ends sessions whose requests have more than HEADER_PAIRS_MAX headers:
+ * node:http2 would reset the stream and say nothing.
  */
 export function setHttp2Options(server: object, options: ServerOptions & { readonly settings: Settings }): void {
   const known: unknown = Reflect.get(server, 'commonServerOptions');
   assert(typeof known === 'object' && known !== null, 'grpc-js keeps options for node:http2');
-  Object.assign(known, options);
+  Object.assign(known, { maxHeaderListPairs: NO_BOUND, maxSessionInvalidFrames: INVALID_FRAMES_MAX, ...options });
 }
 
 /** Announces the settings of a connection, and waits until its client knows them. */
@@ -171,7 +185,7 @@ export function announceSettings(options: OpeningOptions): void {
 class Opening {
   readonly #options: OpeningOptions;
   #timer: NodeJS.Timeout | undefined;
-  readonly #acknowledgement = new Acknowledgement();
+  readonly #acknowledgement: Acknowledgement;
   readonly #onData = (piece: Buffer): void => this.#read(piece);
   #pieces: Buffer[] = [];
   #bytes = 0;
@@ -180,6 +194,7 @@ class Opening {
 
   constructor(options: OpeningOptions) {
     this.#options = options;
+    this.#acknowledgement = new Acknowledgement(options.requests === undefined ? UNCOUNTED_BYTES : HEADER_BYTES_MAX);
   }
 
   begin(): void {

@@ -200,7 +200,11 @@ export function together(own: ClusterDescription, others: readonly ClusterDescri
   }
   const diverged = all.flatMap((each) => each.diverged);
   const databases = known.databases.map((database) => {
-    const { leader, members: seen, recordedAheadMs } = led.get(database.group) ?? {
+    const {
+      leader,
+      members: seen,
+      recordedAheadMs,
+    } = led.get(database.group) ?? {
       leader: soleHolder(database, byNode),
       members: [],
     };

@@ -4,12 +4,12 @@
  */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { ServerHttp2Stream } from 'node:http2';
+import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { type handleUnaryCall, Server, ServerCredentials, setLogger, status } from '@grpc/grpc-js';
 import type { Result } from '#base';
 import type { Administer, AdminReply, Asker, Belonging, FrameFault, JoinReply, JoinRequest } from '#cluster';
-import { announceSettings, NO_TABLE, setHttp2Options } from '../opening.ts';
+import { announceSettings, HEADER_PAIRS_MAX, NO_HPACK_TABLE, setHttp2Options } from '../opening.ts';
 import { addAdminMethods, askerOf } from './admin-methods.ts';
 import { JOIN, type Nothing, PING, readNothing, writePong } from './exchange.ts';
 import { readJoinRequest, writeJoinReply } from './join-messages.ts';
@@ -36,7 +36,7 @@ const IS_NEW = 'the node belongs to no cluster itself yet';
 /** Of one connection that asks. */
 const STREAMS_PER_CONNECTION = 16;
 /** Unlike at the port of clients nghttp2 enforces the number of streams itself: nobody needs more at once. */
-const SETTINGS = { ...NO_TABLE, maxConcurrentStreams: STREAMS_PER_CONNECTION };
+const SETTINGS = { ...NO_HPACK_TABLE, maxConcurrentStreams: STREAMS_PER_CONNECTION };
 /** Bytes of a request to join, or of an order. */
 const REQUEST_BYTES_MAX = 64 * 1024;
 const CLOSING: AdminReply = { kind: 'later', reason: 'the node is closing' };
@@ -50,11 +50,18 @@ export class PeerServer {
   readonly #injector: ReturnType<Server['createConnectionInjector']>;
   /** Accepted connections that are neither a lane nor served by grpc-js yet. */
   readonly #unserved = new Set<Socket>();
+  readonly #onStream = (message: unknown): void => {
+    if (!isCreation(message)) return;
+    const { stream } = message;
+    ignoreLateResponse(stream);
+    if (stream.session !== undefined) this.#watchHeaders(stream.session);
+  };
+  readonly #watched = new WeakSet<Http2Session>();
   #isClosed = false;
 
   constructor(options: PeerServerOptions) {
     this.#options = options;
-    subscribe(STREAM_CREATED, ignoreLateResponse);
+    subscribe(STREAM_CREATED, this.#onStream);
     // One for the thread. By default grpc-js writes to stderr, such as about headers that it cannot read (O2).
     setLogger({ error: (...parts) => options.onRefused({ kind: 'handshake', words: parts.join(' ') }) });
     this.#server = new Server(serverOptions(options.limits));
@@ -108,9 +115,22 @@ export class PeerServer {
   /** Ends all that ask, at once. */
   close(): void {
     this.#isClosed = true;
-    unsubscribe(STREAM_CREATED, ignoreLateResponse);
+    unsubscribe(STREAM_CREATED, this.#onStream);
     for (const connection of this.#unserved) connection.destroy();
     this.#server.forceShutdown();
+  }
+
+  /** Ends the session at the first request of too many headers: decoding them costs more than anything that follows. */
+  #watchHeaders(session: Http2Session): void {
+    if (this.#watched.has(session)) return;
+    this.#watched.add(session);
+    session.prependListener('stream', (_stream: object, _headers: object, _flags: unknown, raw: readonly string[]) => {
+      if (raw.length <= 2 * HEADER_PAIRS_MAX || session.destroyed) return;
+      const { remoteAddress, remotePort } = session.socket;
+      const words = `${remoteAddress}:${remotePort}: a request has ${raw.length / 2} headers`;
+      this.#options.onRefused({ kind: 'malformed', words });
+      session.destroy(new Error(words), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    });
   }
 
   /** Whatever is said without TLS, the other side takes for what it is, and ends; if it does not, silence does. */
@@ -138,9 +158,7 @@ export class PeerServer {
  * grpc-js refuses an unknown path or content type by `respond`, also when the client has reset the stream already. That
  * throws in the event loop, where nothing catches it, and would end the process (1.14.7).
  */
-function ignoreLateResponse(message: unknown): void {
-  if (!isCreation(message)) return;
-  const { stream } = message;
+function ignoreLateResponse(stream: ServerHttp2Stream): void {
   const respond = stream.respond.bind(stream);
   stream.respond = (...response) => {
     if (!stream.closed && !stream.destroyed) respond(...response);

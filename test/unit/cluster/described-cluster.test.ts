@@ -88,7 +88,10 @@ async function describedBy(
   const ask: AskAdmin = async ({ port }, { isPassedOn }): Promise<AdminReply> => {
     asked.push(port);
     if (!isPassedOn || !up.includes(port)) return { kind: 'later', reason: 'it does not answer' };
-    return { kind: 'described', cluster: { ...descriptionOf(cluster, port), clusterId: CLUSTER_ID, otherClusters: [saidBy(port)] } };
+    return {
+      kind: 'described',
+      cluster: { ...descriptionOf(cluster, port), clusterId: CLUSTER_ID, otherClusters: [saidBy(port)] },
+    };
   };
   const nothing = (): never => {
     throw new Error('nobody asks for that');

@@ -30,8 +30,7 @@ describe('a watch for other clusters', () => {
     const { watch, time } = watchOf();
     expect(watch.sign).toBeUndefined();
     watch.dialledBy(toNodeId(3), 'the sender belongs to the cluster theirs');
-    const sign =
-      'Node 3 of another cluster dials the address of this node: the sender belongs to the cluster theirs';
+    const sign = 'Node 3 of another cluster dials the address of this node: the sender belongs to the cluster theirs';
     expect(watch.sign).toBe(sign);
     time.nowMs = 29_999;
     expect(watch.sign).toBe(sign);
@@ -62,7 +61,10 @@ it.each([
 ])('a node that %s while another cluster dials it', (_what, nodes, databases, reason) => {
   const logged: string[] = [];
   const others = new OtherClusters({ ...silentLogger, error: (event: string) => void logged.push(event) });
-  const catalog = { nodes: () => nodes.map((node) => ({ node: toNodeId(node) })), list: () => Array(databases) };
+  const catalog = {
+    nodes: () => nodes.map((node) => ({ node: toNodeId(node) })),
+    list: () => Array.from({ length: databases }),
+  };
   const refusal = () => others.refusal(toNodeId(1), catalog)?.details['reason'];
   others.look({ otherCluster: 'Node 3 dials' });
   others.look({ otherCluster: 'Node 3 dials' });

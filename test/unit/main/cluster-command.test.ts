@@ -157,10 +157,7 @@ shop      1 2             1       3    settled
     const diverged = { node: toNodeId(2), group: toGroupId(0), title: 'catalog', reason: 'the terms differ' };
     const cluster: ClusterDescription = {
       ...CLUSTER,
-      databases: [
-        database('shop', { leader: 1, lag: 3 }),
-        { ...database('split', { leader: 1 }), members },
-      ],
+      databases: [database('shop', { leader: 1, lag: 3 }), { ...database('split', { leader: 1 }), members }],
       diverged: [diverged],
     };
     const { out } = await run('status', { kind: 'described', cluster });

@@ -5,7 +5,9 @@ import { expect, it, onTestFinished } from 'vitest';
 import { silentLogger } from '#observability';
 import { HeldPorts } from '../../../src/main/held-ports.ts';
 import { listenOptions } from '../../../src/transport/held-port.ts';
+import { eventually } from '../../support/eventually.ts';
 import { TestClient } from '../../support/grpc-client.ts';
+import { frameOf, grpcHeadersWithTable, openFrames, TABLE_REFERENCE } from '../../support/http2-frames.ts';
 
 const ADDRESS = { host: '127.0.0.1', port: 0 };
 const WHY = 'The node is starting: it waits for n2. Retry, or ask another node';
@@ -50,6 +52,14 @@ it('answers UNAVAILABLE over gRPC', async () => {
   await using client = new TestClient(`127.0.0.1:${port.port}`);
   const failure = await client.call('fetchLatestDatabase', { databaseName: 'shop' }).catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining(WHY) });
+});
+
+it('closes a gRPC connection at the first reference to a table of HPACK (S4)', async () => {
+  const { port } = await held().grpc(ADDRESS);
+  await using frames = await openFrames(port);
+  const payload = grpcHeadersWithTable('/a.B/C', Buffer.of(TABLE_REFERENCE));
+  frames.write(frameOf({ type: 1, flags: 5, stream: 1, payload }));
+  await eventually(() => expect(frames.isClosed).toBe(true));
 });
 
 it('names the setting of a port that is taken', async () => {

@@ -169,7 +169,9 @@ test('a port that is taken is refused with its number, and the directory is free
   const silent = refusal(other, { http: port }, '--log-level=silent');
   expect(silent).toMatchObject({ event: 'cannot-start', level: 'error', message });
   const grpc = Number(first.grpc.split(':').at(-1));
-  const why = expect.stringMatching(new RegExp(`Cannot listen for gRPC on 127\\.0\\.0\\.1:${grpc} \\(--grpc-port\\): .*EADDRINUSE`));
+  const why = expect.stringMatching(
+    new RegExp(`Cannot listen for gRPC on 127\\.0\\.0\\.1:${grpc} \\(--grpc-port\\): .*EADDRINUSE`),
+  );
   expect(refusal(other, { grpc })).toMatchObject({ event: 'cannot-start', message: why });
   const third = await start(other);
   expect(await (await fetch(`${third.http}/health`)).text()).toBe('OK');

@@ -6,7 +6,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { ConnectionPlaces, type Place, type Waiting } from '../../connection-places.ts';
 import { type HeldPort, listenOptions } from '../../held-port.ts';
-import { announceSettings, NO_TABLE } from '../../opening.ts';
+import { announceSettings, NO_HPACK_TABLE } from '../../opening.ts';
 import type { SecurePorts } from '../../secure.ts';
 import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
 
@@ -147,7 +147,8 @@ export class Connections {
     };
     // One that is closed as it comes, for want of file descriptors, is told nothing: that is decided in this turn.
     process.nextTick(() => {
-      if (!socket.destroyed) announceSettings({ socket, streams, own: NO_TABLE, withinMs, requests, onOpen: opened });
+      if (!socket.destroyed)
+        announceSettings({ socket, streams, own: NO_HPACK_TABLE, withinMs, requests, onOpen: opened });
     });
   }
 }

@@ -5,6 +5,7 @@
  * the bytes come in, so that it is answered in words of ours (docs/errors.md).
  */
 import type { IncomingHttpHeaders } from 'node:http2';
+import { HEADER_PAIRS_MAX } from '../../opening.ts';
 import { headerRule } from '../../own-headers.ts';
 
 export type FrameFault =
@@ -70,7 +71,7 @@ interface HeadLimits {
 export const HEAD_LIMITS: HeadLimits = {
   headerBytesMax: 16 * 1024,
   headersMax: 128,
-  headerPairsMax: 256,
+  headerPairsMax: HEADER_PAIRS_MAX,
   floodBytesMax: 256 * 1024,
 };
 

@@ -16,7 +16,7 @@ import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { Waiting as ConnectionWaiting } from '../../connection-places.ts';
 import type { FairBudget } from '../../fair-budget.ts';
-import { NO_TABLE, setHttp2Options } from '../../opening.ts';
+import { NO_BOUND, NO_HPACK_TABLE, setHttp2Options } from '../../opening.ts';
 import type { SecurePorts } from '../../secure.ts';
 import { Lines } from '../../turns-by-line.ts';
 import { Call, failureOf, type Seat, type SharedParts, type StatusFailure } from './call.ts';
@@ -136,14 +136,11 @@ const SESSION_MEMORY_MB = 256;
  * For node:http2, past grpc-js, which has no words for them. How many streams a client may cancel is bounded by what it
  * may open in a turn, and not by a rate that ends the calls beside them, too (T12).
  */
-const NO_BOUND = 2 ** 31;
 const HTTP2_OPTIONS = {
   streamResetBurst: NO_BOUND,
   streamResetRate: NO_BOUND,
   maxSessionRejectedStreams: 10_000,
-  // node:http2 would reset a stream beyond it and say nothing; what is a flood is decided by PeerStreams.
-  maxHeaderListPairs: NO_BOUND,
-  settings: NO_TABLE,
+  settings: NO_HPACK_TABLE,
 };
 
 /** Streams that still carry a reply away are no calls any more. */

@@ -19,9 +19,9 @@ const STREAMS = 8;
 const OPENING_MS = 1_000;
 const ENDED_STREAM = 1;
 const [DATA, HEADERS, SETTINGS, UNKNOWN] = [0, 1, 4, 0xee];
-/** To one of the headers that RFC 7541 gives (appendix A). */
-const STATIC_REFERENCE = 0x80 | 15;
-const [COMPRESSION_ERROR, ENHANCE_YOUR_CALM] = [9, 11];
+/** To headers that RFC 7541 gives (appendix A). */
+const [METHOD_GET, STATIC_REFERENCE] = [0x80 | 2, 0x80 | 15];
+const [PROTOCOL_ERROR, COMPRESSION_ERROR, ENHANCE_YOUR_CALM] = [1, 9, 11];
 
 let at: SmallService;
 let frames: Frames;
@@ -63,7 +63,8 @@ describe('a connection', () => {
     const first = frameOf({ type: HEADERS, flags: 5, stream: 1, payload: withTable(Buffer.of(TABLE_REFERENCE)) });
     frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, first, ACKNOWLEDGEMENT]));
     await eventually(() => expect(answered()).toEqual([1]));
-    const second = Buffer.concat([grpcHeaders('/test.Service/Echo'), Buffer.of(TABLE_REFERENCE)]);
+    // Without the update of the table's size, which would empty the table whatever the server announced.
+    const second = Buffer.concat([grpcHeaders('/test.Service/Echo').subarray(1), Buffer.of(TABLE_REFERENCE)]);
     frames.write(frameOf({ type: HEADERS, flags: 5, stream: 3, payload: second }));
     await eventually(() => expect(frames.isClosed).toBe(true));
     expect(frames.goAway).toBe(COMPRESSION_ERROR);
@@ -85,6 +86,20 @@ describe('a connection', () => {
     frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, head, ACKNOWLEDGEMENT]));
     await eventually(() => expect(frames.isClosed).toBe(true));
     expect([frames.goAway, at.endings]).toEqual([ENHANCE_YOUR_CALM, ['headers']]);
+  });
+
+  it('is closed behind a hundred requests that HTTP/2 forbids', async () => {
+    const twice = Buffer.concat([grpcHeaders('/test.Service/Echo'), Buffer.of(METHOD_GET)]);
+    const send = (from: number, to: number): void => {
+      for (let place = from; place < to; place++) {
+        frames.write(frameOf({ type: HEADERS, flags: 5, stream: 2 * place + 1, payload: twice }));
+      }
+    };
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT]));
+    send(0, 100);
+    await eventually(() => expect(frames.resets).toEqual(Array(100).fill(PROTOCOL_ERROR)));
+    send(100, 102);
+    await eventually(() => expect(frames.isClosed).toBe(true));
   });
 
   it('is served however what it sends is cut, before the acknowledgement and behind it', async () => {
