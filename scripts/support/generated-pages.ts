@@ -1,6 +1,7 @@
 /** Every generated page of the docs, every generated part of a hand-written one, and what they should contain now. */
 import { join } from 'node:path';
 import { renderConfigReference } from '../../src/main/config-reference.ts';
+import { renderSchema, renderValuesFile, renderValuesTable } from '../chart/render.ts';
 import { adrIndex } from './adr-index.ts';
 import { renderLimitsReference } from './limits-reference.ts';
 import { renderMetricsReference } from './metrics-reference.ts';
@@ -23,6 +24,8 @@ export function generatedPages(): readonly GeneratedPage[] {
     { path: 'docs/configuration.md', content: renderConfigReference() },
     { path: 'docs/limits.md', content: renderLimitsReference() },
     { path: 'docs/metrics.md', content: renderMetricsReference() },
+    { path: 'charts/cairn/values.yaml', content: renderValuesFile() },
+    { path: 'charts/cairn/values.schema.json', content: renderSchema() },
   ];
 }
 
@@ -30,6 +33,7 @@ export function generatedPages(): readonly GeneratedPage[] {
 export function generatedParts(root: string): readonly GeneratedPart[] {
   return [
     { page: 'docs/security.md', block: 'permissions', content: permissionsTable() },
+    { page: 'charts/cairn/README.md', block: 'values', content: renderValuesTable() },
     { page: 'docs/adr/README.md', block: 'adr-index', content: adrIndex(join(root, 'docs/adr')) },
   ];
 }

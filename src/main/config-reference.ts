@@ -30,9 +30,10 @@ export function renderConfigReference(): string {
   return `# Configuration
 
 Every setting is a flag and a variable of the same name; a flag wins over a variable, a variable over the default.
-Settings are read once, at the start. An unknown or malformed one is reported on stderr, also a variable that a flag
-overrides, and so are two that do not go together, such as two servers with one port; all of them at once, and the process
-ends with exit code 2. Variables that Kubernetes adds for a Service named \`cairn\` are not settings and are ignored.
+An empty variable counts as not set. Settings are read once, at the start. An unknown or malformed one is reported on
+stderr, also a variable that a flag overrides, and so are two that do not go together, such as two servers with one port; all
+of them at once, and the process ends with exit code 2. Variables that Kubernetes adds for a Service named \`cairn\` are not
+settings and are ignored.
 
 | setting | default | value | meaning |
 |---|---|---|---|

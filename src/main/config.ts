@@ -75,7 +75,8 @@ function readEnvironment(environment: Environment, faults: string[]): Given {
       faults.push(
         `${name} is set, but there is no such setting; ${nearest(name, [...KEY_OF_VARIABLE.keys()], SETTINGS_LISTED)}`,
       );
-    else given.set(key, { name, text });
+    // Kubernetes gives an empty text where a pod lacks the label that a variable is taken from.
+    else if (text !== '') given.set(key, { name, text });
   }
   return given;
 }

@@ -29,6 +29,8 @@ test.each<[string, Environment, object]>([
   ],
   ['--disk-soft-bytes=2GiB', {}, { diskSoftBytes: 2 ** 31, ballastBytes: 'auto' }],
   ['', {}, { join: [], peerPort: 'off' }],
+  // Kubernetes fills a variable from a label, and leaves it empty where a pod has none.
+  ['', { CAIRN_ZONE: '' }, { zone: 'default' }],
   ['--database-bytes-max=1GiB', {}, { databaseBytesMax: [{ name: undefined, bytes: 2 ** 30 }] }],
   [
     '--database-bytes-max=*=10MiB,shop=2GiB',

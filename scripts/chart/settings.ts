@@ -1,0 +1,65 @@
+/** The settings of a node as the chart has them under `config`: all that the chart does not decide itself. */
+import { variableName } from '../../src/main/setting.ts';
+import { buildConfig, type Config } from '../../src/main/settings.ts';
+import type { Json, Schema } from './value.ts';
+
+/** What the chart sets from other values, or from the pod. */
+const SET_BY_CHART: readonly (keyof Config)[] = [
+  'dataDir',
+  'host',
+  'grpcPort',
+  'httpPort',
+  'mcpPort',
+  'metricsPort',
+  'metricsHost',
+  'peerPort',
+  'peerHost',
+  'advertiseHost',
+  'bootstrap',
+  'join',
+  'zone',
+  'nodeName',
+  'auth',
+  'authBootstrapKeyFile',
+  'authGrantsFile',
+  'tlsCertFile',
+  'tlsKeyFile',
+  'tlsCaFile',
+  'tlsClientCaFile',
+  'tlsClientAuth',
+  'peerTlsCertFile',
+  'peerTlsKeyFile',
+  'peerTlsCaFile',
+  'peerSecretFile',
+  'peerTls',
+];
+
+interface OwnSetting {
+  readonly key: string;
+  readonly variable: string;
+  /** As the server writes it. */
+  readonly defaultText: string;
+  readonly schema: Schema;
+}
+
+/** In the order of docs/configuration.md. */
+export function ownSettings(): readonly OwnSetting[] {
+  const found: OwnSetting[] = [];
+  const setByChart = new Set<string>(SET_BY_CHART);
+  buildConfig((key, { type, default: ownDefault, help }) => {
+    const isOwn = !setByChart.has(key);
+    // Helm reads `off` and `on` without quotes as booleans, as YAML 1.1 has it; the template writes the words again.
+    const hasWords = type.read('on') !== undefined || type.read('off') !== undefined;
+    const types: Json = hasWords ? ['string', 'number', 'boolean'] : ['string', 'number'];
+    const description = `${help} Value: ${type.expects}.`;
+    const variable = variableName(key);
+    if (isOwn) found.push({ key, variable, defaultText: type.write(ownDefault), schema: { type: types, description } });
+    return ownDefault;
+  });
+  return found;
+}
+
+export function configSchema(): Schema {
+  const properties = Object.fromEntries(ownSettings().map(({ key, schema }) => [key, schema]));
+  return { type: 'object', additionalProperties: false, properties };
+}

@@ -1,0 +1,67 @@
+// Goal: the chart renders what it is meant to for every file of charts/cairn/ci, and nothing that a cluster or a node
+// would refuse. Method: helm renders each; the objects are held against a golden file and against the checks of
+// checks.ts. The golden file of `default` has all objects; the others have the values that differ from it.
+//
+// UPDATE=1 writes the golden files again.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lacksTool } from '../support/needed-tools.ts';
+import { CHECKS, type Render } from './checks.ts';
+import { CHART, cases, helm, rendered, valuesOf } from './helm.ts';
+import { idOf, linesOf, ofKind, parseObjects } from './objects.ts';
+
+const GOLDEN = join(import.meta.dirname, 'golden');
+/** A generated secret. */
+const RANDOM = /"[A-Za-z0-9+/]{86}=="/g;
+
+function render(name: string): Render {
+  const text = rendered('--values', valuesOf(name));
+  return { text, objects: parseObjects(text), values: readFileSync(valuesOf(name), 'utf8') };
+}
+
+/** Every value in a line of its own. NAME is the name of the StatefulSet, of which all others are made. */
+function flat({ objects }: Render): readonly string[] {
+  const name = ofKind(objects, 'StatefulSet')[0]?.metadata.name ?? '';
+  const lines = objects.flatMap((object) => linesOf(object, idOf(object)));
+  const normal = lines.map((line) => line.replaceAll(RANDOM, '"RANDOM"').replaceAll(name, 'NAME'));
+  return [`NAME = ${name}`, ...normal].toSorted();
+}
+
+/** Lines that one has and the other has not. */
+function difference(from: readonly string[], to: readonly string[]): string {
+  const [before, after] = [new Set(from), new Set(to)];
+  const gone = from.filter((line) => !after.has(line)).map((line) => ({ line, sign: '-' }));
+  const come = to.filter((line) => !before.has(line)).map((line) => ({ line, sign: '+' }));
+  const lines = [...gone, ...come].toSorted((one, other) => (one.line < other.line ? -1 : 1));
+  return lines.map(({ line, sign }) => `${sign} ${line}\n`).join('');
+}
+
+describe.skipIf(lacksTool('kube'))('the chart', () => {
+  it.each(cases())('renders what its golden file says, of %s', (name) => {
+    const lines = flat(render(name));
+    const golden = join(GOLDEN, `${name}.txt`);
+    const found = name === 'default' ? `${lines.join('\n')}\n` : difference(flat(render('default')), lines);
+    if (process.env['UPDATE'] === '1') writeFileSync(golden, found);
+    expect(found).toBe(readFileSync(golden, 'utf8'));
+  });
+
+  it.each(cases())('renders nothing that a cluster or a node refuses, of %s', (name) => {
+    const found = render(name);
+    const faults = Object.entries(CHECKS).flatMap(([check, faultsOf]) =>
+      faultsOf(found).map((fault) => `${check}: ${fault}`),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  it.each(cases())('is well-formed with the values of %s', (name) => {
+    const { output, status } = helm('lint', '--strict', '--quiet', CHART, '--values', valuesOf(name));
+    expect({ output, status }).toEqual({ output: '', status: 0 });
+  });
+
+  it('has as its release that of the product', () => {
+    const manifest: { readonly version: string } = JSON.parse(readFileSync(join(CHART, '../../package.json'), 'utf8'));
+    const chart = readFileSync(join(CHART, 'Chart.yaml'), 'utf8');
+    expect(chart).toContain(`\nversion: ${manifest.version}\nappVersion: ${manifest.version}\n`);
+  });
+});

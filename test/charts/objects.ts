@@ -1,0 +1,137 @@
+// Objects of Kubernetes as the tests read them: what a chart rendered, and nothing of what an API server would add.
+import { parseAllDocuments } from 'yaml';
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Named {
+  readonly name: string;
+}
+
+export interface Variable extends Named {
+  readonly value?: string;
+  readonly valueFrom?: { readonly fieldRef?: { readonly fieldPath: string } };
+}
+
+export interface Port extends Partial<Named> {
+  readonly port?: number | string;
+  readonly containerPort?: number;
+  readonly targetPort?: string;
+}
+
+export interface Container extends Named {
+  readonly image: string;
+  readonly args?: readonly string[];
+  readonly env?: readonly Variable[];
+  readonly envFrom?: readonly { readonly configMapRef?: Named; readonly secretRef?: Named }[];
+  readonly ports?: readonly Port[];
+  readonly resources?: { readonly requests?: object; readonly limits?: { readonly memory?: string } };
+  readonly securityContext?: {
+    readonly allowPrivilegeEscalation?: boolean;
+    readonly readOnlyRootFilesystem?: boolean;
+    readonly capabilities?: { readonly drop?: readonly string[] };
+  };
+  readonly volumeMounts?: readonly (Named & { readonly mountPath: string })[];
+  readonly startupProbe?: Probe;
+  readonly livenessProbe?: Probe;
+  readonly readinessProbe?: Probe;
+}
+
+interface Probe {
+  readonly httpGet: { readonly port: string; readonly path: string };
+}
+
+export interface Volume extends Named {
+  readonly secret?: { readonly secretName: string };
+  readonly configMap?: Named;
+  readonly emptyDir?: object;
+  readonly hostPath?: object;
+}
+
+export interface PodSpec {
+  readonly serviceAccountName?: string;
+  readonly automountServiceAccountToken?: boolean;
+  readonly hostNetwork?: boolean;
+  readonly imagePullSecrets?: readonly Named[];
+  readonly securityContext?: { readonly runAsNonRoot?: boolean; readonly seccompProfile?: { readonly type: string } };
+  readonly initContainers?: readonly Container[];
+  readonly containers: readonly Container[];
+  readonly volumes?: readonly Volume[];
+}
+
+export interface Pod {
+  readonly metadata: { readonly labels?: Labels; readonly annotations?: Labels };
+  readonly spec: PodSpec;
+}
+
+/** The parts of a spec that are looked at, of all kinds. */
+export interface Spec extends Partial<PodSpec> {
+  readonly replicas?: number;
+  readonly selector?: Labels & { readonly matchLabels?: Labels };
+  readonly podSelector?: { readonly matchLabels: Labels };
+  readonly template?: Pod;
+  readonly serviceName?: string;
+  readonly secretName?: string;
+  readonly ports?: readonly Port[];
+  readonly endpoints?: readonly Port[];
+  readonly podMetricsEndpoints?: readonly Port[];
+  readonly ingress?: readonly { readonly from?: readonly object[]; readonly ports?: readonly Port[] }[];
+  readonly rules?: readonly { readonly backendRefs: readonly (Named & { readonly port: number })[] }[];
+  readonly volumeClaimTemplates?: readonly { readonly metadata: Named }[];
+}
+
+export interface KubeObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Named & { readonly namespace?: string; readonly labels?: Labels; readonly annotations?: Labels };
+  readonly spec?: Spec;
+  readonly data?: Labels;
+}
+
+/** @throws Error when it is no YAML, or a key is there twice. */
+export function parseObjects(text: string): readonly KubeObject[] {
+  return parseAllDocuments(text, { version: '1.1' }).flatMap((document) => {
+    const [error] = document.errors;
+    if (error !== undefined) throw error;
+    const object: KubeObject | null = document.toJS();
+    return object === null ? [] : [object];
+  });
+}
+
+export function idOf({ kind, metadata }: KubeObject): string {
+  return `${kind}/${metadata.name}`;
+}
+
+export function ofKind(objects: readonly KubeObject[], ...kinds: readonly string[]): readonly KubeObject[] {
+  return objects.filter(({ kind }) => kinds.includes(kind));
+}
+
+/** The pods of an object, or of the template in it. */
+export function podsOf(objects: readonly KubeObject[]): readonly (Pod & { readonly id: string })[] {
+  return objects.flatMap((object) => {
+    const { metadata, spec } = object;
+    if (spec?.template !== undefined) return [{ id: idOf(object), ...spec.template }];
+    if (object.kind !== 'Pod' || spec?.containers === undefined) return [];
+    return [{ id: idOf(object), metadata, spec: { ...spec, containers: spec.containers } }];
+  });
+}
+
+export function containersOf({ initContainers = [], containers }: PodSpec): readonly Container[] {
+  return [...initContainers, ...containers];
+}
+
+/** Every value of an object in one line, with the path to it; what has a name is found by it and not by its place. */
+export function linesOf(value: unknown, path: string): readonly string[] {
+  if (Array.isArray(value)) {
+    if (value.length === 0) return [`${path} = []`];
+    return value.flatMap((each, at) => linesOf(each, `${path}[${nameOf(each) ?? at}]`));
+  }
+  if (typeof value !== 'object' || value === null) return [`${path} = ${JSON.stringify(value)}`];
+  const entries = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  if (entries.length === 0) return [`${path} = {}`];
+  return entries.flatMap(([key, member]) => linesOf(member, `${path}${/[./]/.test(key) ? `['${key}']` : `.${key}`}`));
+}
+
+function nameOf(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || !('name' in value)) return undefined;
+  return typeof value.name === 'string' ? value.name : undefined;
+}

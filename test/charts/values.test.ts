@@ -1,0 +1,208 @@
+// Goal: single values do what their documentation says. Method: helm renders with and without them.
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ownSettings } from '../../scripts/chart/settings.ts';
+import { readInvocation } from '../../src/main/config.ts';
+import { lacksTool } from '../support/needed-tools.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { environmentOf } from './checks.ts';
+import { CHART, helm, rendered, valuesOf, withValues } from './helm.ts';
+import { idOf, type KubeObject, ofKind, parseObjects } from './objects.ts';
+
+const MONITORING = ['--api-versions', 'monitoring.coreos.com/v1'];
+
+function objectsWith(values: object, ...args: readonly string[]): readonly KubeObject[] {
+  return parseObjects(rendered(...withValues(values), ...args));
+}
+
+function kinds(objects: readonly KubeObject[]): readonly string[] {
+  return objects.map(({ kind }) => kind);
+}
+
+/** What restarts pods when it changes. */
+function podTemplate(values: object): string {
+  const [set] = ofKind(
+    objectsWith({ auth: { existingSecret: 'a' }, peer: { existingSecret: 'b' }, ...values }),
+    'StatefulSet',
+  );
+  return JSON.stringify(set?.spec?.template);
+}
+
+function issuer(name: string): object {
+  return { security: 'certManager', certManager: { issuerRef: { name } } };
+}
+
+const ROUTE = { gateway: { parentRefs: [{ name: 'g' }], tlsRoute: { enabled: true } } };
+
+describe.skipIf(lacksTool('kube'))('the chart', () => {
+  it.each<[object, string]>([
+    // What the schema says.
+    [{ replicas: 0 }, 'minimum'],
+    [{ replica: 3 }, "additional properties 'replica' not allowed"],
+    [{ image: { tag: 'latest' } }, 'image/tag'],
+    [{ image: { digest: 'sha256:12' } }, 'image/digest'],
+    [{ config: { grpcPort: 1 } }, "additional properties 'grpcPort' not allowed"],
+    [{ config: { logLevel: false } }, 'config/logLevel'],
+    [{ perPod: { port: 0 } }, 'perPod/port'],
+    [{ peer: { security: 'plain' } }, 'peer/security'],
+    // What validate.yaml says.
+    [{ tls: { security: 'certManager' } }, 'tls.certManager.issuerRef.name is empty'],
+    [{ peer: { security: 'tlsSecret' } }, 'peer.existingSecret is empty'],
+    [{ tls: { clientAuth: 'require' } }, 'tls.security is none'],
+    [{ tls: { ...issuer('a'), clientAuth: 'require' } }, 'tls.clientCaSecret is empty'],
+    [{ auth: { enabled: false, grants: { a: ['admin'] } } }, 'auth.enabled is false'],
+    [{ gateway: { grpcRoute: { enabled: true } } }, 'gateway.parentRefs is empty'],
+    [{ perPod: { domain: 'a.example' }, config: { advertiseOutside: '*.a.example:1' } }, 'both set'],
+    [ROUTE, 'each pod needs a Service and a name'],
+    [{ ...ROUTE, perPod: { enabled: true, domain: 'c.example' } }, 'TLS ends at the nodes'],
+    [{ gateway: { httpRoute: { mcpPath: '/mcp' } }, mcp: { enabled: false } }, 'mcp.enabled is false'],
+    [{ monitoring: { serviceMonitor: { enabled: true }, podMonitor: { enabled: true } } }, 'read twice'],
+    [{ terminationGracePeriodSeconds: 119 }, 'at least 40 s more than drain.timeoutSeconds'],
+  ])('refuses %j', (values, message) => {
+    const { status, errors } = helm('template', 'shop', CHART, ...withValues(values));
+    expect(errors).toContain(message);
+    expect(status).not.toBe(0);
+  });
+
+  it.each<object>([
+    { replicas: 5 },
+    { cluster: { bootstrap: 'never', join: ['a:1'] } },
+    { service: { type: 'LoadBalancer', annotations: { a: 'b' } } },
+    { perPod: { enabled: true } },
+    { networkPolicy: { clients: [{ podSelector: {} }], egress: { restricted: true } } },
+    { podDisruptionBudget: { maxUnavailable: 2 }, updateStrategy: { type: 'OnDelete' }, minReadySeconds: 60 },
+    { monitoring: { podMonitor: { enabled: true }, serviceMonitor: { enabled: false } } },
+    { commonLabels: { a: 'b' }, commonAnnotations: { a: 'b' } },
+    { persistence: { size: '30Gi', whenScaled: 'Delete' } },
+  ])('restarts no pod for %j', (values) => {
+    expect(podTemplate(values)).toBe(podTemplate({}));
+  });
+
+  it.each<object>([
+    { auth: { existingSecret: 'a', grants: { clerks: ['writer'] } } },
+    { config: { logLevel: 'debug' } },
+    { image: { tag: '0.2.0' } },
+    { resources: { limits: { memory: '2Gi' } } },
+    { podAnnotations: { restarted: 'today' } },
+  ])('restarts pods for %j, which a node reads at its start', (values) => {
+    expect(podTemplate(values)).not.toBe(podTemplate({}));
+  });
+
+  it('restarts pods when grants change that a node has read', () => {
+    const grants = (role: string): object => ({ auth: { existingSecret: 'a', grants: { clerks: [role] } } });
+    expect(podTemplate(grants('reader'))).not.toBe(podTemplate(grants('writer')));
+  });
+
+  it('hands every setting of config to the node as it was written', () => {
+    const own = ownSettings();
+    const written = (text: string): string | number => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+    const config = Object.fromEntries(own.map(({ key, defaultText }) => [key, written(defaultText)]));
+    const environment = environmentOf(objectsWith({ config }));
+    expect(environment).toMatchObject(
+      Object.fromEntries(own.map(({ variable, defaultText }) => [variable, defaultText])),
+    );
+    expect(readInvocation([], environment)).toMatchObject({ kind: 'ok', value: { kind: 'run' } });
+  });
+
+  it('reads on and off without quotes as the words that they are', () => {
+    const environment = environmentOf(parseObjects(rendered('--values', valuesOf('settings'))));
+    expect(environment['CAIRN_AUDIT_LOG']).toBe('off');
+    expect(environment['CAIRN_GUEST_FUEL']).toBe('50000000000');
+    expect(environment['CAIRN_TRACE_SAMPLE_RATIO']).toBe('0.25');
+  });
+
+  it('makes two secrets, other ones for each cluster', () => {
+    const secrets = (): readonly string[] =>
+      ofKind(parseObjects(helm('template', 'shop', CHART).output), 'Secret').flatMap(({ data }) =>
+        Object.values(data ?? {}).map((text) => Buffer.from(text, 'base64').toString()),
+      );
+    const made = [...secrets(), ...secrets()];
+    expect(new Set(made).size).toBe(4);
+    for (const secret of made) expect(secret).toMatch(/^[A-Za-z0-9]{64}$/);
+  });
+
+  it.each([1, 2, 3])('has a disruption budget only where one pod can be missed, with %d replicas', (replicas) => {
+    expect(kinds(objectsWith({ replicas })).includes('PodDisruptionBudget')).toBe(replicas === 3);
+  });
+
+  it('has the objects of Prometheus where the cluster serves them', () => {
+    expect(kinds(objectsWith({}))).not.toContain('ServiceMonitor');
+    expect(kinds(objectsWith({}, ...MONITORING))).toContain('ServiceMonitor');
+    const off = { monitoring: { serviceMonitor: { enabled: false } } };
+    expect(kinds(objectsWith(off, ...MONITORING))).not.toContain('ServiceMonitor');
+  });
+
+  it('has names that fit where that of the release is as long as it may be', () => {
+    const { output } = helm(
+      'template',
+      'r'.repeat(53),
+      CHART,
+      ...withValues({ replicas: 10, perPod: { enabled: true } }),
+    );
+    const tooLong = parseObjects(output).filter(
+      ({ kind, metadata }) => metadata.name.length > (kind === 'StatefulSet' ? 52 : 63),
+    );
+    expect(tooLong.map(idOf)).toEqual([]);
+  });
+
+  it('says which release of Kubernetes it needs', () => {
+    const { errors } = helm('template', 'shop', CHART, '--kube-version', '1.28.0');
+    expect(errors).toContain('chart requires kubeVersion: >=1.29');
+    expect(helm('template', 'shop', CHART, '--kube-version', '1.29.0').status).toBe(0);
+  });
+
+  it('warns of what is not safe, and only of that', () => {
+    const warnings = (...args: readonly string[]): readonly string[] =>
+      helm('install', 'shop', CHART, '--dry-run=client', ...args).output.match(/(?<=WARNING: )\S+/g) ?? [];
+    expect(warnings()).toEqual(['tls.security']);
+    expect(warnings('--values', valuesOf('cert-manager'))).toEqual(['peer.prefer']);
+    const all = ['with', 'auth.enabled', 'peer.security', 'tls.security', 'persistence.enabled'];
+    expect(warnings('--values', valuesOf('open'))).toEqual(all);
+  });
+});
+
+describe.skipIf(lacksTool('kube'))('alerts and dashboards of the chart', () => {
+  /** A copy of the chart with files of our own. */
+  function chartWith(dir: string, files: Readonly<Record<string, string>>): string {
+    const chart = join(dir, 'cairn');
+    const isContent = (path: string): boolean => !/\/(?:rules|dashboards)(?:\/|$)/.test(path);
+    cpSync(CHART, chart, { recursive: true, filter: isContent });
+    for (const folder of ['rules', 'dashboards']) mkdirSync(join(chart, folder));
+    for (const [path, content] of Object.entries(files)) writeFileSync(join(chart, path), content);
+    return chart;
+  }
+
+  function objectsOf(chart: string, monitoring: object): readonly KubeObject[] {
+    const { output, errors } = helm('template', 'shop', chart, ...MONITORING, ...withValues({ monitoring }));
+    expect(errors).toBe('');
+    return parseObjects(output);
+  }
+
+  it('are nothing where there are no files', () => {
+    using dir = tempDir();
+    const found = kinds(objectsOf(chartWith(dir.path, {}), { dashboards: { enabled: true } }));
+    expect(found).not.toContain('PrometheusRule');
+    expect(found.filter((kind) => kind === 'ConfigMap')).toHaveLength(1);
+  });
+
+  it('are as in their files, without the alerts that are disabled', () => {
+    using dir = tempDir();
+    const rule = (alert: string): object => ({ alert, expr: 'up == 0', annotations: { summary: '{{ $labels.pod }}' } });
+    const groups = [{ name: 'nodes', rules: [rule('A'), rule('B'), { record: 'r', expr: '1' }] }];
+    const dashboard = '{\n  "title": "{{ pod }}",\n  "panels": [1e3]\n}\n';
+    const chart = chartWith(dir.path, {
+      'rules/nodes.yaml': JSON.stringify({ groups }),
+      'rules/nodes.test.yaml': 'tests: []',
+      'dashboards/overview.json': dashboard,
+    });
+    const found = objectsOf(chart, { prometheusRule: { disabled: ['A'] }, dashboards: { enabled: true } });
+    const [rules] = ofKind(found, 'PrometheusRule');
+    expect(rules?.spec).toEqual({ groups: [{ name: 'nodes', rules: [rule('B'), { record: 'r', expr: '1' }] }] });
+    const overview = ofKind(found, 'ConfigMap').find(
+      ({ metadata }) => metadata.name === 'shop-cairn-dashboard-overview',
+    );
+    expect(overview?.data?.['overview.json']?.trim()).toBe(dashboard.trim());
+    expect(overview?.metadata.labels?.['grafana_dashboard']).toBe('1');
+  });
+});
