@@ -5,6 +5,8 @@ import { ApiError, Reflector } from './api.ts';
 import { type Answer, reply, startApiServer, thing } from './api-server.ts';
 
 const PATH = '/api/v1/things';
+/** A busy machine takes longer than usual. */
+const PATIENT = { timeout: 20_000 };
 
 /** What a reflector tells its handlers, in order. */
 async function reflected(answer: Answer, onSet: (name: string) => void = () => undefined) {
@@ -64,10 +66,10 @@ describe('a request', () => {
   it('reads a list page by page', async () => {
     const api = await startApiServer(({ query }, response) => {
       const token = query.get('continue');
-      const page = token === null ? { continue: 'a b' } : {};
+      const page = token === null ? { continue: 'a&b' } : {};
       reply(response, { items: [token ?? 'first'], metadata: { resourceVersion: '5', ...page } });
     });
-    expect(await api.list(PATH)).toEqual({ items: ['first', 'a b'], version: '5' });
+    expect(await api.list(PATH)).toEqual({ items: ['first', 'a&b'], version: '5' });
   });
 });
 
@@ -80,7 +82,7 @@ describe('a reflector', () => {
       const items = lists === 1 ? [thing('one', 1), thing('two', 2)] : [thing('two', 3)];
       return reply(response, { items, metadata: { resourceVersion: '4' } });
     });
-    await expect.poll(() => told.slice(0, 4)).toEqual(['set one 1', 'set two 2', 'set two 3', 'deleted one']);
+    await expect.poll(() => told.slice(0, 4), PATIENT).toEqual(['set one 1', 'set two 2', 'set two 3', 'deleted one']);
     expect([...reflector.items.keys()]).toEqual(['default/two']);
   });
 
@@ -93,7 +95,7 @@ describe('a reflector', () => {
       response.writeHead(200).write(versions.length === 1 ? `${JSON.stringify(bookmark)}\n` : '');
       return undefined;
     });
-    await expect.poll(() => versions.slice(0, 2)).toEqual(['4', '9']);
+    await expect.poll(() => versions.slice(0, 2), PATIENT).toEqual(['4', '9']);
   });
 
   it('lives on when a handler throws, and when the server fails (A2)', async () => {
@@ -110,7 +112,7 @@ describe('a reflector', () => {
       if (name === 'number-3') throw new Error('the handler failed');
     });
     const expected = ['set number-3 3', 'error the handler failed', 'set number-4 4'];
-    await expect.poll(() => told.slice(1, 4)).toEqual(expected);
+    await expect.poll(() => told.slice(1, 4), PATIENT).toEqual(expected);
     expect(told[0]).toContain('403 not yet');
   });
 });

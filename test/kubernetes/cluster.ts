@@ -1,4 +1,5 @@
 /** A cluster of Kubernetes as a program sees it that `npm run kube` runs: kubectl, helm, and waiting for what is so. */
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Api } from './api.ts';
@@ -41,11 +42,12 @@ export class Cluster {
     return this.api.get(`/api/v1/namespaces/default/pods/${name}`);
   }
 
-  /** The folder of the volume of a claim. */
-  async volumePath(claim: string): Promise<string> {
+  /** Removes all files of the volume of a claim, as if its disk had been replaced; no pod may use it. */
+  async emptyVolume(claim: string): Promise<void> {
     const { spec } = await this.api.get<Claim>(`/api/v1/namespaces/default/persistentvolumeclaims/${claim}`);
     const volume = await this.api.get<Volume>(`/api/v1/persistentvolumes/${spec.volumeName}`);
-    return volume.spec.hostPath.path;
+    const { path } = volume.spec.hostPath;
+    for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true });
   }
 
   /** Runs a command in a container of a pod, which need not have a shell. */

@@ -18,6 +18,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('the kubelet of the
       greeting: { ...found, file: 'hello' },
       refreshed: { ...found, file: 'good day' },
       log: 'it listens\n',
+      executed: { isEcho: true, failure: expect.stringContaining('command terminated with exit code 7') },
       crashed: { log: 'it crashes\n', reason: 'CrashLoopBackOff' },
       unknownImage: 'ErrImageNeverPull',
       reached: { friend: true, stranger: false },

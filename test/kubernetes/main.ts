@@ -10,16 +10,17 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { removeDirectory } from '../../chaos/support/remove-directory.ts';
 import { kubeBinaries } from '../../scripts/kube/binaries.ts';
 import { readNumber, refuse } from '../../scripts/support/command-line.ts';
 import { startControlPlane } from './control-plane.ts';
 import { type Image, unpackImage } from './kubelet/images.ts';
 import { Kubelet } from './kubelet/kubelet.ts';
-import { serveLogs } from './kubelet/logs-server.ts';
+import { serveKubelet } from './kubelet/server.ts';
 import { startNetwork } from './network/network.ts';
 import { dirInside, enterWorld, furnish } from './world.ts';
 
@@ -58,7 +59,7 @@ async function outside(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-kube-'));
   process.exitCode = await enterWorld(import.meta.filename, process.argv.slice(2), dir);
   if (values.keep) process.stderr.write(`logs are in ${dir}\n`);
-  else rmSync(dir, { recursive: true, force: true });
+  else removeDirectory(dir);
 }
 
 async function cluster(dir: string): Promise<number> {
@@ -74,7 +75,7 @@ async function cluster(dir: string): Promise<number> {
   const nodes = names.map((name, place) => ({ name, zone: ZONES[place % ZONES.length] ?? '' }));
   const { signal } = new AbortController();
   const kubelet = new Kubelet({ api, dir, nodes, images, log });
-  await Promise.all([startNetwork({ api, log }, signal), kubelet.start(signal), serveLogs(kubelet, plane)]);
+  await Promise.all([startNetwork({ api, log }, signal), kubelet.start(signal), serveKubelet(kubelet, plane)]);
   if (command.length === 0) sayWhatThereIs([...images.keys()], dir);
   const [program = process.env['SHELL'] ?? 'bash', ...args] = command;
   const [image = ''] = images.keys();

@@ -5,7 +5,7 @@ import { policyTable } from './network/policies.ts';
 import type { NetworkPolicy, Pod, Resource } from './objects.ts';
 
 function pod(name: string, namespace: string, address: string): Pod {
-  const metadata = { name, namespace, uid: `${name}-uid-1234`, resourceVersion: '1', labels: { app: name } };
+  const metadata = { name, namespace, uid: `${namespace}-${name}-1234`, resourceVersion: '1', labels: { app: name } };
   const ports = [{ name: 'peer', containerPort: 50_052 }];
   return { metadata, spec: { containers: [{ name, ports }] }, status: { phase: 'Running', podIP: address } };
 }
@@ -14,7 +14,7 @@ function space(name: string): Resource {
   return { metadata: { name, uid: name, resourceVersion: '1', labels: { kind: name } } };
 }
 
-const PODS = [pod('db', 'a', '10.244.1.1'), pod('web', 'a', '10.244.1.2'), pod('scraper', 'b', '10.244.1.3')];
+const PODS = [pod('db', 'a', '10.244.1.1'), pod('web', 'a', '10.244.1.2'), pod('db', 'b', '10.244.1.3')];
 
 /** The rules of the chains that a policy for `db` makes, without the last one, which drops. */
 function rules(spec: object): readonly string[] {

@@ -9,7 +9,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { run } from './run.ts';
 
@@ -40,13 +40,18 @@ export async function enterWorld(program: string, args: readonly string[], dir: 
     stdio: 'inherit',
     env: { ...process.env, [INSIDE]: dir, [`${INSIDE}_CGROUP`]: String(process.pid) },
   });
-  const end = (): boolean => child.kill('SIGKILL');
-  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => endFirst(child.pid));
   // A terminal sends it to the world, too: whatever runs there decides.
   process.on('SIGINT', () => undefined);
   const [code]: (number | null)[] = await once(child, 'exit');
   removeCgroups();
   return code ?? 1;
+}
+
+/** Ends the first process of a world: when its parent has ended then, nothing of the world runs any more. */
+function endFirst(parent: number | undefined): void {
+  const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim();
+  for (const pid of children === '' ? [] : children.split(' ')) process.kill(Number(pid), 'SIGKILL');
 }
 
 /** Prepares the network and the mounts of a world that has just begun; its files are in `dir`. */

@@ -61,6 +61,11 @@ export class Container {
     return this.#exited !== undefined;
   }
 
+  /** As runc knows the process that runs. */
+  get id(): string {
+    return this.#id;
+  }
+
   /** The log of a process; of the last one, or of the one before. */
   logPath(isPrevious: boolean): string {
     return join(this.#place.dir, `${this.status.name}-${this.status.restartCount - (isPrevious ? 1 : 0)}.log`);

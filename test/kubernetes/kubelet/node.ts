@@ -16,7 +16,7 @@ const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const LEASE_SECONDS = 12;
 /** How often a node reports. */
 export const REPORT_MS = 4000;
-/** Where the API server asks for logs. */
+/** Where the API server asks for logs and commands. */
 export const KUBELET_PORT = 10_250;
 const CAPACITY = { cpu: '8', memory: '16Gi', pods: '110', 'ephemeral-storage': '50Gi' };
 
@@ -42,6 +42,8 @@ export async function reportNode(api: Api, name: string): Promise<void> {
       { type: 'InternalIP', address: HOST },
       { type: 'Hostname', address: name },
     ],
+    // The API server passes the WebSocket of `kubectl exec` on, and does not speak SPDY to this kubelet.
+    declaredFeatures: ['ExtendWebSocketsToKubelet'],
     daemonEndpoints: { kubeletEndpoint: { Port: KUBELET_PORT } },
     nodeInfo: nodeInfo(name),
     conditions: [{ ...ready, lastHeartbeatTime: now, lastTransitionTime: now }],

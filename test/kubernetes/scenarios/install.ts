@@ -1,7 +1,7 @@
 /** Installs Cairn with three pods, and asks it what an operator would. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Cluster } from '../cluster.ts';
+import { type Cluster, eventually } from '../cluster.ts';
 import { feed } from '../run.ts';
 
 export const PODS: readonly string[] = ['cairn-0', 'cairn-1', 'cairn-2'];
@@ -37,13 +37,18 @@ export async function clusterStatus(cluster: Cluster, pod: string): Promise<Clus
 
 /** Takes the node out whose volume a pod has lost; the one that has joined from there takes its place. */
 export async function replaceLostNode(cluster: Cluster, pod: string): Promise<void> {
-  const { nodes } = await clusterStatus(cluster, pod);
-  const ofPod = nodes.filter(({ name, state }) => name === pod && state !== 'removed');
-  const lost = ofPod.find(({ answers }) => !answers)?.node;
-  const joined = ofPod.find(({ answers }) => answers)?.node;
-  if (lost === undefined || joined === undefined)
-    throw new Error(`no node of ${pod} is lost: ${JSON.stringify(nodes)}`);
-  await cairn(cluster, pod, 'replace', String(lost), '--by', String(joined), '--wait');
+  // A node that has just joined does not know the others yet.
+  const witness = PODS.find((name) => name !== pod) ?? pod;
+  let order: readonly string[] = [];
+  await eventually('the lost node, and the one that has joined, to be known', async () => {
+    const { nodes } = await clusterStatus(cluster, witness);
+    const ofPod = nodes.filter(({ name, state }) => name === pod && state !== 'removed');
+    const lost = ofPod.find(({ answers }) => !answers)?.node;
+    const joined = ofPod.find(({ answers }) => answers)?.node;
+    order = ['replace', String(lost), '--by', String(joined), '--wait'];
+    return lost !== undefined && joined !== undefined;
+  });
+  await cairn(cluster, witness, ...order);
 }
 
 function cairn(cluster: Cluster, pod: string, ...command: readonly string[]): Promise<string> {

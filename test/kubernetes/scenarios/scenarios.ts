@@ -97,7 +97,7 @@ const DEEDS: Readonly<Record<ScenarioName, (run: ScenarioRun) => Promise<void>>>
     const pod = PODS[0] ?? '';
     await cluster.kubectl('scale', 'statefulset/cairn', '--replicas=0');
     await step('until all pods are gone', () => cluster.kubectl('wait', '--for=delete', 'pods', `--selector=${ALL}`));
-    await cluster.kubectl('delete', 'persistentvolumeclaim', `data-${pod}`);
+    await cluster.emptyVolume(`data-${pod}`);
     await cluster.kubectl('scale', 'statefulset/cairn', '--replicas=3');
     await step('until all pods are ready again', () => cluster.untilReady(PODS));
     await step('replace the lost one', () => replaceLostNode(cluster, pod));

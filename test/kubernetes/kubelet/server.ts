@@ -1,4 +1,4 @@
-/** What the API server asks a node for: the logs of containers (`kubectl logs`, with --follow, --previous, --tail). */
+/** What the API server asks a node for: logs of containers (--follow, --previous, --tail), and commands in them. */
 import { once } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
@@ -6,18 +6,31 @@ import { createServer } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HOST } from '../world.ts';
 import type { Container } from './container.ts';
+import { execute } from './exec-server.ts';
 import type { Kubelet } from './kubelet.ts';
 import { KUBELET_PORT } from './node.ts';
 
 const FOLLOW_MS = 200;
 
-export async function serveLogs(kubelet: Kubelet, tls: { readonly cert: string; readonly key: string }): Promise<void> {
+export async function serveKubelet(
+  kubelet: Kubelet,
+  tls: { readonly cert: string; readonly key: string },
+): Promise<void> {
   const server = createServer(tls, (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', `https://${HOST}`);
     const [, verb, namespace = '', name = '', containerName = ''] = pathname.split('/');
     const container = kubelet.find(namespace, name)?.container(containerName);
     if (verb !== 'containerLogs' || container === undefined) response.writeHead(404).end('not found\n');
     else void sendLog(container, searchParams, response).catch((error: unknown) => response.end(`${String(error)}\n`));
+  });
+  server.on('upgrade', (request, socket) => {
+    const [, verb, namespace = '', name = '', containerName = ''] = new URL(
+      request.url ?? '/',
+      `https://${HOST}`,
+    ).pathname.split('/');
+    const container = kubelet.find(namespace, name)?.container(containerName);
+    if (verb === 'exec' && container?.isRunning === true) void execute(request, socket, container.id);
+    else socket.end('HTTP/1.1 404 Not Found\r\n\r\n');
   });
   await once(server.listen(KUBELET_PORT, HOST), 'listening');
 }
