@@ -1,7 +1,12 @@
-/** Every generated page of the docs, every generated part of a hand-written one, and what they should contain now. */
+/**
+ * Every generated page of the docs and content of the chart, every generated part of a hand-written page, and what they
+ * should contain now.
+ */
 import { join } from 'node:path';
 import { renderConfigReference } from '../../src/main/config-reference.ts';
 import { renderSchema, renderValuesFile, renderValuesTable } from '../chart/render.ts';
+import { dashboardFiles } from '../observability/dashboard-file.ts';
+import { RULES_PATH, RUNBOOKS_PATH, rulesFile, runbooksIndex } from '../observability/rules-file.ts';
 import { adrIndex } from './adr-index.ts';
 import { renderLimitsReference } from './limits-reference.ts';
 import { renderMetricsReference } from './metrics-reference.ts';
@@ -26,6 +31,9 @@ export function generatedPages(): readonly GeneratedPage[] {
     { path: 'docs/metrics.md', content: renderMetricsReference() },
     { path: 'charts/cairn/values.yaml', content: renderValuesFile() },
     { path: 'charts/cairn/values.schema.json', content: renderSchema() },
+    { path: RULES_PATH, content: rulesFile() },
+    { path: `${RUNBOOKS_PATH}/README.md`, content: runbooksIndex() },
+    ...dashboardFiles(),
   ];
 }
 

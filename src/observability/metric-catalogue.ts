@@ -232,6 +232,7 @@ export const GAUGES: Table<GaugeLabels> = {
   },
   cairn_unsent_memory_bytes: { help: 'Bytes of replies that clients have not read yet.', labels: NONE },
   cairn_http_page_cache_bytes: { help: 'Bytes of pages over HTTP that are kept to be sent again.', labels: NONE },
+  cairn_raft_groups: { help: 'Groups of which this node has a replica that is open.', labels: NONE },
   cairn_raft_has_leader: { help: 'Groups on this node that have a leader.', labels: NONE },
   cairn_raft_is_leader: { help: 'Groups that this node leads.', labels: NONE },
   cairn_raft_term: { help: 'Highest term that a group on this node has been in.', labels: NONE },
@@ -305,6 +306,10 @@ export const GAUGES: Table<GaugeLabels> = {
   cairn_database_revision: { help: 'Revision that this node has applied.', labels: { database: 100 } },
   cairn_database_size_bytes: {
     help: 'About what a database takes of the disk of this node, beside the log. Only with database-bytes-max.',
+    labels: { database: 100 },
+  },
+  cairn_database_quota_bytes: {
+    help: 'What a database may take of the disk of this node. Only with database-bytes-max.',
     labels: { database: 100 },
   },
   cairn_mcp_sessions: { help: 'Sessions of MCP that this node has.', labels: NONE },

@@ -169,6 +169,7 @@ export interface GaugeLabels {
   readonly cairn_request_memory_bytes: NoLabels;
   readonly cairn_unsent_memory_bytes: NoLabels;
   readonly cairn_http_page_cache_bytes: NoLabels;
+  readonly cairn_raft_groups: NoLabels;
   readonly cairn_raft_has_leader: NoLabels;
   readonly cairn_raft_is_leader: NoLabels;
   readonly cairn_raft_term: NoLabels;
@@ -196,6 +197,7 @@ export interface GaugeLabels {
   readonly cairn_databases_recovered: NoLabels;
   readonly cairn_database_revision: { readonly database: string };
   readonly cairn_database_size_bytes: { readonly database: string };
+  readonly cairn_database_quota_bytes: { readonly database: string };
   readonly cairn_streams_open: { readonly op: 'query' | 'scan' | 'scan_batches' | 'subscribe' };
   readonly cairn_mcp_sessions: NoLabels;
   readonly cairn_peer_active: PeerLabels;

@@ -77,10 +77,20 @@ export class DatabaseQuotas {
       if (isNew) logger.warn('database-quota-reached', { database: name, bytes, quotaBytes });
     }
     this.#sizes = sizes;
-    const shown = catalog
-      .list()
-      .map(({ group, name }) => ({ labels: { database: name }, value: sizes.get(group) ?? 0 }));
-    metrics.setSeries('cairn_database_size_bytes', shown);
+    const listed = catalog.list();
+    const series = (valueOf: (each: (typeof listed)[number]) => number | undefined) =>
+      listed.flatMap((each) => {
+        const value = valueOf(each);
+        return value === undefined ? [] : [{ labels: { database: each.name }, value }];
+      });
+    metrics.setSeries(
+      'cairn_database_size_bytes',
+      series(({ group }) => sizes.get(group) ?? 0),
+    );
+    metrics.setSeries(
+      'cairn_database_quota_bytes',
+      series(({ name }) => this.#quotaOf(name)),
+    );
   }
 
   async #measureAlways(catalog: Names): Promise<void> {

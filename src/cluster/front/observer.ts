@@ -167,6 +167,7 @@ export function observeMeasures(metrics: Metrics): (measures: Measures) => void 
   const walBytes = metrics.counter('cairn_wal_write_bytes_total', {});
   const syncs = metrics.histogram('cairn_wal_fsync_duration_seconds', {});
   const writes = metrics.histogram('cairn_store_commit_duration_seconds', {});
+  const groups = metrics.gauge('cairn_raft_groups', {});
   const hasLeader = metrics.gauge('cairn_raft_has_leader', {});
   const isLeader = metrics.gauge('cairn_raft_is_leader', {});
   const term = metrics.gauge('cairn_raft_term', {});
@@ -187,6 +188,7 @@ export function observeMeasures(metrics: Metrics): (measures: Measures) => void 
       if (elapsedMs > SLOW_APPLY_MS) slowApplies.add();
     }
     const { levels } = measures;
+    groups.set(levels.openGroups);
     hasLeader.set(levels.ledGroups + levels.followedGroups);
     isLeader.set(levels.ledGroups);
     term.set(levels.term);

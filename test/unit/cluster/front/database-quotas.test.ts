@@ -51,5 +51,8 @@ it('a database is refused when it takes as much as its quota, its own or that of
   expect([quotas.refusalOf(large, 'large'), quotas.refusalOf(small, 'small')]).toEqual([undefined, undefined]);
   expect(quotas.refusalOf(CATALOG_GROUP, undefined)).toBeUndefined();
   expect(lines).toEqual([expect.objectContaining({ event: 'database-quota-reached', database: 'shop' })]);
-  expect((await metrics.render()).body).toMatch(/^cairn_database_size_bytes\{database="shop"\} 30\d{5}$/m);
+  const { body } = await metrics.render();
+  expect(body).toMatch(/^cairn_database_size_bytes\{database="shop"\} 30\d{5}$/m);
+  expect(body).toContain('cairn_database_quota_bytes{database="shop"} 2097152\n');
+  expect(body).toContain('cairn_database_quota_bytes{database="large"} 4194304\n');
 });

@@ -1,0 +1,80 @@
+/**
+ * charts/cairn/rules/cairn.yaml: alerts.ts as a rule file of Prometheus, which the chart wraps in a PrometheusRule.
+ * What is between braces is for Prometheus, so the chart reads the file as it is and does not render it.
+ */
+import { ALERT_PREFIX, ALERTS, type Alert, RECORDING_RULES } from './alerts.ts';
+
+export const RULES_PATH = 'charts/cairn/rules/cairn.yaml';
+export const RUNBOOKS_PATH = 'docs/operations/runbooks';
+
+/** The page of an alert: NoLeader is in no-leader.md, HighFDs in high-fds.md. */
+export function runbookOf(name: string): string {
+  return `${RUNBOOKS_PATH}/${name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.md`;
+}
+
+export function rulesFile(): string {
+  return [
+    '# Generated from scripts/observability/alerts.ts by `npm run docs`.',
+    '# runbook_url is a path of the repository; whoever publishes the pages elsewhere replaces its beginning.',
+    'groups:',
+    '  - name: cairn-service-levels',
+    '    rules:',
+    ...RECORDING_RULES.flatMap(({ record, expr }) => rule({ record, expr })),
+    '  - name: cairn-alerts',
+    '    rules:',
+    ...ALERTS.flatMap(alertRule),
+    '',
+  ].join('\n');
+}
+
+function alertRule(alert: Alert): readonly string[] {
+  const { name, expr, severity, summary, description } = alert;
+  return [
+    ...rule({ alert: `${ALERT_PREFIX}${name}`, expr, for: alert.for }),
+    `        labels: { severity: ${severity} }`,
+    '        annotations:',
+    ...Object.entries({ summary, description, runbook_url: runbookOf(name) }).map(
+      ([key, text]) => `          ${key}: ${JSON.stringify(text)}`,
+    ),
+  ];
+}
+
+/** docs/operations/runbooks/README.md: what may fire, and the page of each. */
+export function runbooksIndex(): string {
+  const names = [...new Set(ALERTS.map(({ name }) => name))];
+  const rows = names.map((name) => {
+    const levels = ALERTS.filter((alert) => alert.name === name);
+    const page = runbookOf(name).slice(RUNBOOKS_PATH.length + 1);
+    const severities = levels.map(({ severity }) => severity).join(', ');
+    return `| [${ALERT_PREFIX}${name}](${page}) | ${severities} | ${levels.at(-1)?.summary} |`;
+  });
+  return `# Runbooks
+
+Each alert of \`${RULES_PATH}\` has a page: what it means, its impact, how to find the cause, how to fix it,
+and how to verify that it is fixed. The chart installs the alerts as a PrometheusRule. Without the chart, name the file in
+\`rule_files\` of Prometheus, and give each target a label \`pod\`.
+
+- critical: clients are affected, or data is at risk. Act now.
+- warning: it becomes critical, or already costs something. Act today.
+- info: act this week.
+
+\`cairn cluster\` asks a node at its peer port. Run it in a pod, as in \`kubectl exec cairn-0 -- cairn cluster status\`, or
+name a node with \`--at\` and give the command the secret or certificate of the nodes
+([Operating a cluster](../cluster.md)). \`peer="2"\` in a query, and "node 2" in an alert, is the number in the column
+NODE of \`cairn cluster status\`.
+
+| alert | severity | summary |
+|---|---|---|
+${rows.join('\n')}
+
+This page is generated from \`scripts/observability/alerts.ts\` by \`npm run docs\`.
+`;
+}
+
+/** Members in one item of a list. A text in JSON is one in YAML. */
+function rule(members: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(members).map(([key, value], at) => {
+    const text = key === 'expr' ? `>-\n          ${value}` : value;
+    return `${at === 0 ? '      - ' : '        '}${key}: ${text}`;
+  });
+}

@@ -1,0 +1,149 @@
+// Goal: every alert fires when it should and not otherwise, reads metrics that exist, and has a page that says what to
+// do. Method: promtool evaluates them over series (alert-cases.ts); their texts are held against the catalogue, the
+// routes and the pages.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ALERT_PREFIX, ALERTS, RECORDING_RULES, WRITE_ROUTES } from '../../scripts/observability/alerts.ts';
+import { RULES_PATH, RUNBOOKS_PATH, runbookOf } from '../../scripts/observability/rules-file.ts';
+import { ROUTES } from '../../src/transport/http/routes.ts';
+import { lacksTool } from '../support/needed-tools.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { ALERT_CASES } from './alert-cases.ts';
+import { faultsOf, isExported, seriesIn } from './expressions.ts';
+import { promtool, recordingRules } from './promtool.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const SHORT_MINUTES = 45;
+
+interface Case {
+  /** Which one it is, and the cluster that its series are of. */
+  readonly cluster: string;
+  readonly name: string;
+  readonly minutes: number;
+  readonly series: readonly string[];
+  readonly fires: readonly string[];
+}
+
+const CASES: readonly Case[] = Object.entries(ALERT_CASES).flatMap(([name, cases]) =>
+  cases.map(([at, series, fires], number) => ({
+    cluster: `${name}-${number + 1}`,
+    name,
+    minutes: Number.parseInt(at, 10),
+    series: series.flatMap((text) => text.split('; ')),
+    fires,
+  })),
+);
+
+/** Cases as one test of promtool, in a file of its own; each has its own cluster. JSON is YAML. */
+function testFile(directory: string, interval: string, cases: readonly Case[]): string {
+  const path = join(directory, `${interval}.yaml`);
+  const rules = { rule_files: [join(root, RULES_PATH)], evaluation_interval: interval };
+  writeFileSync(path, JSON.stringify({ ...rules, tests: [unitTest(cases)] }));
+  return path;
+}
+
+function unitTest(cases: readonly Case[]): object {
+  return {
+    interval: '1m',
+    input_series: cases.flatMap(({ cluster, series }) => series.map((text) => inputSeries(cluster, text))),
+    promql_expr_test: cases.map(({ cluster, name, minutes, fires }) => {
+      const common = `ALERTS{alertname="${ALERT_PREFIX}${name}",alertstate="firing",namespace="${cluster}",job="cairn"`;
+      const samples = fires.map((labels) => ({ labels: `${common},${labels}}`, value: 1 }));
+      return { expr: `${common}}`, eval_time: `${minutes}m`, exp_samples: samples };
+    }),
+  };
+}
+
+function inputSeries(cluster: string, text: string): object {
+  const [, metric, labels = '', values] = /^([^{ ]+)(?:\{(.*)\})? (.*)$/.exec(text) ?? [];
+  const pod = labels.includes('pod=') ? '' : 'pod="a",';
+  return { series: `${metric}{${pod}namespace="${cluster}",job="cairn",${labels}}`, values };
+}
+
+describe('the alerts', () => {
+  it.skipIf(lacksTool('kube'))('fire as their cases say', () => {
+    using dir = tempDir();
+    // Evaluations take the time. Cases of hours need fewer of them.
+    const files = [
+      testFile(
+        dir.path,
+        '1m',
+        CASES.filter(({ minutes }) => minutes <= SHORT_MINUTES),
+      ),
+      testFile(
+        dir.path,
+        '5m',
+        CASES.filter(({ minutes }) => minutes > SHORT_MINUTES),
+      ),
+    ];
+    expect(promtool('test', 'rules', ...files)).toMatchObject({ status: 0 });
+  });
+
+  it('have a case in which each severity fires, and one in which none does', () => {
+    expect(Object.keys(ALERT_CASES)).toEqual([...new Set(ALERTS.map(({ name }) => name))]);
+    for (const { name, severity } of ALERTS) {
+      const fired = (ALERT_CASES[name] ?? []).map(([, , fires]) => fires);
+      expect([name, fired.flat().some((labels) => labels.includes(`severity="${severity}"`))]).toEqual([name, true]);
+      expect([name, fired.some((labels) => labels.length === 0)]).toEqual([name, true]);
+    }
+  });
+
+  it('show labels in their texts that they have', () => {
+    const faults = ALERTS.flatMap(({ name, summary, description }) => {
+      const shown = [...`${summary} ${description}`.matchAll(/\$labels\.(\w+)/g)].flatMap(([, label = '']) => label);
+      const fired = (ALERT_CASES[name] ?? []).flatMap(([, , fires]) => fires).join();
+      const isKnown = (label: string): boolean =>
+        ['namespace', 'job', 'instance'].includes(label) || fired.includes(`${label}=`);
+      return shown.filter((label) => !isKnown(label)).map((label) => `${name}: ${label}`);
+    });
+    expect(faults).toEqual([]);
+  });
+
+  it.each([
+    ...ALERTS.map(({ name, expr }) => [name, expr]),
+    ...RECORDING_RULES.map(({ record, expr }) => [record, expr]),
+  ])('read metrics, labels and values that nodes export: %s', (_name, expr = '') => {
+    expect(faultsOf(expr)).toEqual([]);
+  });
+
+  it('count as writes the routes of transactions', () => {
+    const pattern = new RegExp(`^(?:${WRITE_ROUTES})$`);
+    const counted = ROUTES.filter(({ method, path }) => method === 'POST' && pattern.test(path)).map(
+      ({ path }) => path,
+    );
+    expect(counted).toEqual(['/api/v1/db/{database}', '/databases/{database}/events', '/api/v1/db/{database}/async']);
+  });
+});
+
+/** The lines of the blocks of PromQL in a page. */
+function queriesIn(page: string): readonly string[] {
+  return [...page.matchAll(/^```promql\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) => block.trim().split('\n'));
+}
+
+describe('the runbooks', () => {
+  const PAGES = readdirSync(join(root, RUNBOOKS_PATH)).map((page) => `${RUNBOOKS_PATH}/${page}`);
+  const OVERVIEW = `${RUNBOOKS_PATH}/README.md`;
+
+  it('are one for each alert', () => {
+    const wanted = new Set([...ALERTS.map(({ name }) => runbookOf(name)), OVERVIEW]);
+    expect(PAGES.toSorted()).toEqual([...wanted].toSorted());
+  });
+
+  it.each(PAGES.filter((page) => page !== OVERVIEW))('say what to do, with metrics that exist: %s', (page) => {
+    const text = readFileSync(join(root, page), 'utf8');
+    const alert = ALERTS.find(({ name }) => runbookOf(name) === page);
+    expect(text).toMatch(new RegExp(`^# ${ALERT_PREFIX}${alert?.name}\n`));
+    const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(['Meaning', 'Impact', 'Diagnose', 'Fix', 'Verify']);
+    expect(seriesIn(text).filter((name) => !isExported(name))).toEqual([]);
+    expect(queriesIn(text).flatMap(faultsOf)).toEqual([]);
+  });
+
+  it.skipIf(lacksTool('kube'))('have queries that Prometheus reads', () => {
+    using dir = tempDir();
+    const queries = PAGES.flatMap((page) => queriesIn(readFileSync(join(root, page), 'utf8')));
+    expect(queries.length).toBeGreaterThan(PAGES.length);
+    expect(promtool('check', 'rules', recordingRules(dir.path, queries))).toMatchObject({ status: 0 });
+  });
+});

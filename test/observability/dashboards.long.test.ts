@@ -1,0 +1,121 @@
+// Goal: every panel shows something. Method: a real Prometheus scrapes one node under requests of many kinds, with the
+// shipped rules, and is asked each expression of the dashboards.
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, it, vi } from 'vitest';
+import { kubeBinaries } from '../../scripts/kube/binaries.ts';
+import { dashboardFiles } from '../../scripts/observability/dashboard-file.ts';
+import { RULES_PATH } from '../../scripts/observability/rules-file.ts';
+import { SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { cloudEvent } from '../support/http-client.ts';
+import { startHttpNode } from '../support/http-node.ts';
+import { lacksTool } from '../support/needed-tools.ts';
+import { endWithTest, testDir } from '../support/test-scope.ts';
+
+const TIMEOUT_MS = 120_000;
+vi.setConfig({ testTimeout: TIMEOUT_MS });
+
+/** What a new node alone has nothing of: peers, snapshots, tables, TLS, alerts, and eager State Views. */
+const EMPTY_WITHOUT: readonly string[] = [
+  'Overview / Entries that nodes lack',
+  'Overview / Alerts',
+  'Raft and replication / Peers reached',
+  'Raft and replication / Round trip, p99',
+  'Raft and replication / Entries that peers lack',
+  'Raft and replication / Sent',
+  'Raft and replication / Received',
+  'Raft and replication / Failed frames',
+  'Raft and replication / Clock ahead of peers',
+  'Raft and replication / Bytes',
+  'Raft and replication / Duration, p99',
+  'Storage / Last whole scrub',
+  'API / Certificates expire',
+  'Components and State Views / Revisions that views lack',
+];
+
+interface PanelFile {
+  readonly title: string;
+  readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
+}
+
+interface QueryAnswer {
+  readonly status: string;
+  readonly data: { readonly result: readonly { readonly value: readonly [number, string] }[] };
+}
+
+const PANELS = dashboardFiles().flatMap(({ content }) => {
+  const { title, panels }: PanelFile = JSON.parse(content);
+  return panels.flatMap((panel) =>
+    (panel.targets ?? []).map(({ expr }) => ({ place: `${title.replace('Cairn / ', '')} / ${panel.title}`, expr })),
+  );
+});
+
+const { api, server } = await startHttpNode('--database-bytes-max=1GiB');
+
+/** Its address, once it listens. */
+function startPrometheus(): Promise<string> {
+  const dir = testDir();
+  const target = { targets: [new URL(server.metrics).host], labels: { namespace: 'shop', pod: 'cairn-0' } };
+  const config = {
+    global: { scrape_interval: '1s', evaluation_interval: '1s' },
+    rule_files: [join(resolve(import.meta.dirname, '../..'), RULES_PATH)],
+    scrape_configs: [{ job_name: 'cairn', static_configs: [target] }],
+  };
+  const file = join(dir, 'prometheus.yaml');
+  writeFileSync(file, JSON.stringify(config));
+  const args = [
+    `--config.file=${file}`,
+    `--storage.tsdb.path=${join(dir, 'data')}`,
+    '--web.listen-address=127.0.0.1:0',
+  ];
+  const child = spawn(join(kubeBinaries(), 'prometheus'), args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  endWithTest(child);
+  let said = '';
+  return new Promise((done, fail) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      const [, address] = /Listening on.*address=(127\.0\.0\.1:[1-9]\d*)/.exec(said) ?? [];
+      if (address !== undefined) done(`http://${address}`);
+    });
+    child.once('exit', () => fail(new Error(`Prometheus has ended: ${said}`)));
+  });
+}
+
+/** A finite value of a line, if it has any. */
+async function hasData(prometheus: string, expr: string): Promise<boolean> {
+  const chosen = expr.replaceAll('$__rate_interval', '15s').replaceAll(/\$(?:namespace|job|pod)/g, '.*');
+  const reply = await fetch(`${prometheus}/api/v1/query`, {
+    method: 'POST',
+    body: new URLSearchParams({ query: chosen }),
+  });
+  const answer = (await reply.json()) as QueryAnswer;
+  expect([expr, answer.status]).toEqual([expr, 'success']);
+  return answer.data.result.some(({ value: [, text] }) => Number.isFinite(Number(text)));
+}
+
+async function emptyPanels(prometheus: string): Promise<readonly string[]> {
+  const empty = new Set<string>();
+  for (const { place, expr } of PANELS) if (!(await hasData(prometheus, expr))) empty.add(place);
+  return [...empty].filter((place) => !EMPTY_WITHOUT.includes(place));
+}
+
+it.skipIf(lacksTool('kube'))('every panel shows values of a node that is used', async () => {
+  const prometheus = await startPrometheus();
+  const places = new Set(PANELS.map(({ place }) => place));
+  expect(EMPTY_WITHOUT.filter((place) => !places.has(place))).toEqual([]);
+  await api.create('shop');
+  const request = SubscribeEventsRequest.fromPartial({ databaseName: 'shop' });
+  const tail = server.client.open('subscribeEvents', request, { deadlineMs: TIMEOUT_MS });
+  tail.on('error', () => undefined).resume();
+  await vi.waitFor(
+    async () => {
+      await api.commit('shop', cloudEvent('a'));
+      await api.get('/databases/shop/events');
+      await server.client.send('fetchCatalog', {});
+      expect(await emptyPanels(prometheus)).toEqual([]);
+    },
+    { timeout: TIMEOUT_MS - 20_000, interval: 500 },
+  );
+  tail.cancel();
+});
