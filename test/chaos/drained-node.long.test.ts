@@ -92,6 +92,8 @@ it('a node is drained and stays: it hands over, is not ready, forwards writes, a
   expect(await draining).toBe('node 1 is drained: it has no leaderships, and is not ready\n');
   const health = async (): Promise<unknown> => (await fetch(`${first.process.http}/health/detailed`)).json();
   await expect.poll(health, POLL).toMatchObject({ status: 'degraded' });
+  const readiness = async (): Promise<string> => (await fetch(`${first.process.http}/readyz`)).text();
+  expect(await readiness()).toContain('draining');
   await expect.poll(() => nodeOf(second.process.peer), POLL).toMatchObject({ isDraining: true, movableLeads: 0 });
   await writeAt(first, DATABASE, 'through the drained node', POLL);
   const refused = { code: 3, stderr: expect.stringContaining('without node 2 these stay: 3') };
@@ -99,6 +101,7 @@ it('a node is drained and stays: it hands over, is not ready, forwards writes, a
 
   expect(await clusterCommandAt(second.process.peer, 'undrain', '1')).toBe('node 1 takes leaderships and clients\n');
   await expect.poll(health, POLL).toMatchObject({ status: 'ok' });
+  expect(await readiness()).toBe('ok');
   await expect.poll(() => nodeOf(second.process.peer), POLL).toMatchObject({ isDraining: false });
 
   // As a preStop hook does, and then the end of the container.

@@ -177,6 +177,31 @@ describe('a node that drains and stays', () => {
   });
 });
 
+it.each([1, 2, 3, 4, 5])(
+  'nodes that are drained and put into service in any order refuse no write, seed %i',
+  async (seed) => {
+    const world = await ReplicaWorld.started(3, { seed });
+    const { front } = await world.leader(CATALOG_GROUP);
+    const { group } = (await world.answer(front.createDatabase('shop'))).binding;
+    await world.leader(group);
+    const writes: { readonly isDone: boolean }[] = [];
+    for (let at = 0; at < 60; at += 1) {
+      const node = world.at(toNodeId(1 + world.draw(3)));
+      const act = world.draw(4);
+      if (act === 0) node.core.drainInPlace();
+      else if (act === 1) node.core.undrain();
+      else writes.push(watch(node.transact(group, `text ${at}`)));
+      await world.pass(world.draw(400));
+    }
+    for (const node of world.up) node.core.undrain();
+    await world.until(() => writes.every(({ isDone }) => isDone), 'the answers to all writes');
+    const drained = await world.leader(group);
+    drained.core.drainInPlace();
+    await world.until(() => world.leaderOf(group) !== undefined && !drained.leads(group), 'another leader');
+    expect(world.failures).toEqual([]);
+  },
+);
+
 it('a node that was drained and stayed gets copies of new databases, and its leaderships, again', async () => {
   const world = await keptWorld(4);
   await join(world, [2, 3, 4]);
