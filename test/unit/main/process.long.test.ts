@@ -88,7 +88,7 @@ test('a node whose stdout nobody reads goes on, and says so in its log', async (
     '--ballast-bytes=0',
     '--wal-segment-bytes=4MiB',
   ];
-  const args = [...productArgs(), `--data-dir=${dir}`, ...ports];
+  const args = [...productArgs(), '--bootstrap=alone', `--data-dir=${dir}`, ...ports];
   const child = spawn(process.execPath, args, { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] });
   endWithTest(child);
   const ended = once(child, 'exit');
