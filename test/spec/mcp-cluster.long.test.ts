@@ -31,9 +31,9 @@ interface Third {
   readonly kill: (signal: NodeJS.Signals) => Promise<void>;
 }
 
-async function third(): Promise<Third> {
+async function third(name: string): Promise<Third> {
   const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--peer-port=0'];
-  const settings = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', `--join=${one.peer}`];
+  const settings = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', `--join=${one.peer}`, `--node-name=${name}`];
   const node = await startNode({ dataDir: testDir(), ports, settings, onSpawn: endWithTest });
   await untilPassedOn(two.mcp, node.mcp);
   const session = await begun(node.mcp);
@@ -52,7 +52,7 @@ async function third(): Promise<Third> {
 
 describe('SPEC-MCP-CLUSTER: a node that is gone', { timeout: 60_000 }, () => {
   it('has no sessions any more: clients begin anew', async () => {
-    const { session, stream, kill } = await third();
+    const { session, stream, kill } = await third('killed');
     const half = sendHttp(two.mcp, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: BOTH, 'content-length': '1000', ...session },
@@ -71,7 +71,7 @@ describe('SPEC-MCP-CLUSTER: a node that is gone', { timeout: 60_000 }, () => {
   });
 
   it('that stands still is found out while its streams are listened to, and before anything is sent to it', async () => {
-    const { session, stream, kill } = await third();
+    const { session, stream, kill } = await third('stopped');
     await kill('SIGSTOP');
     await expect(stream.text()).rejects.toThrow('terminated');
     expect((await send(one.mcp, LIST, session)).status).toBe(404);
