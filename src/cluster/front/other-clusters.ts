@@ -23,7 +23,7 @@ export class OtherClusters {
   look({ otherCluster: sign }: OtherClusterSign): void {
     const isNew = sign !== undefined && this.#sign === undefined;
     this.#sign = sign;
-    if (isNew) this.#logger.error('other-cluster', { message: sign, advice: ADVICE });
+    if (isNew) this.#logger.warn('other-cluster', { message: sign, advice: ADVICE });
   }
 
   /**

@@ -60,7 +60,7 @@ it.each([
   ['knows only another node yet answers', [2], 0, undefined],
 ])('a node that %s while another cluster dials it', (_what, nodes, databases, reason) => {
   const logged: string[] = [];
-  const others = new OtherClusters({ ...silentLogger, error: (event: string) => void logged.push(event) });
+  const others = new OtherClusters({ ...silentLogger, warn: (event: string) => void logged.push(event) });
   const catalog = {
     nodes: () => nodes.map((node) => ({ node: toNodeId(node) })),
     list: () => Array.from({ length: databases }),

@@ -39,7 +39,7 @@ it('a node refuses to start where others cannot reach it', async () => {
 
 it('a node that nodes of another cluster dial says so, and answers nothing only while it holds no database (K1)', async () => {
   const logged: string[] = [];
-  const logger = { ...silentLogger, error: (event: string) => void logged.push(event) };
+  const logger = { ...silentLogger, warn: (event: string) => void logged.push(event) };
   const node = await open({ logger, links: { host: '127.0.0.1', port: 0, advertisedHost: '127.0.0.1', peers: [] } });
   const { port } = parseAddress(node.peerAddress ?? '') ?? { port: 0 };
   node.advertise({ grpc: '127.0.0.1:1', http: 'http://127.0.0.1:2' });
