@@ -55,7 +55,8 @@ function onePackage(root: string, path: string, { version, license, integrity }:
   const at = `${PROGRAM_FOLDER.slice(1)}/${path}`;
   const entries = entriesOf(join(root, path), at, isShipped).map((entry) => ({ ...entry, isProgram: false }));
   const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
-  const licenseFile = entries.find((entry) => LICENSE_FILE.test(entry.path.slice(at.length)))?.path;
+  // Of what it contains, too, such as the store in the machine code of a package.
+  const licenseFiles = entries.filter((entry) => LICENSE_FILE.test(entry.path.slice(at.length)));
   const [alg, content = ''] = (integrity ?? '').split('-');
   return {
     entries,
@@ -64,7 +65,7 @@ function onePackage(root: string, path: string, { version, license, integrity }:
         name,
         version,
         license: license ?? 'NOASSERTION',
-        licenseFile: licenseFile && `/${licenseFile}`,
+        licenseFiles: licenseFiles.map((entry) => `/${entry.path}`),
         purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
         ...(alg === 'sha512'
           ? { hash: { alg: 'SHA-512', content: Buffer.from(content, 'base64').toString('hex') } as const }
@@ -100,7 +101,7 @@ export function node(root: string): Part {
         name: 'node',
         version,
         license: 'MIT',
-        licenseFile,
+        licenseFiles: [licenseFile],
         purl: `pkg:generic/node@${version}`,
         parts: Object.fromEntries(parts),
       },

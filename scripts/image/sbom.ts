@@ -6,8 +6,8 @@ export interface Software {
   readonly version: string;
   /** An expression of SPDX. */
   readonly license: string;
-  /** In the image; absent where the package has none and the expression is all there is. */
-  readonly licenseFile: string | undefined;
+  /** In the image; none where the expression is all that the package has. */
+  readonly licenseFiles: readonly string[];
   /** The address of the package (purl). */
   readonly purl: string;
   readonly hash?: { readonly alg: 'SHA-256' | 'SHA-512'; readonly content: string };
@@ -61,7 +61,7 @@ export function sbom({ version, commit, created }: Release, software: readonly S
 
 export function licenseList(software: readonly Software[]): string {
   const lines = software.map(
-    ({ name, version, license, licenseFile = '' }) => `${name} ${version}\t${license}\t${licenseFile}`,
+    ({ name, version, license, licenseFiles }) => `${name} ${version}\t${license}\t${licenseFiles.join(' ')}`,
   );
   return `cairn\tApache-2.0\t/opt/cairn/LICENSE\n${lines.join('\n')}\n`;
 }

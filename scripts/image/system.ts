@@ -86,7 +86,7 @@ function softwareOf(deb: string): Software {
     name,
     version,
     license: PACKAGES[name] ?? GCC_LICENSE,
-    licenseFile: `/usr/share/doc/${name}/copyright`,
+    licenseFiles: [`/usr/share/doc/${name}/copyright`],
     purl: `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${arch}`,
     hash: { alg: 'SHA-256', content: createHash('sha256').update(readFileSync(deb)).digest('hex') },
   };

@@ -21,6 +21,7 @@ const PROGRAM = 'opt/cairn';
 const MAY_RUN = 0o111;
 /** Set-user-ID and set-group-ID. */
 const AS_ANOTHER = 0o6000;
+const EVERY_RIGHT = 0o7777;
 const LIBRARY = /\.so(?:\.|$)/;
 const MODULE = /\.[cm]?js$/;
 const LOADS = /(?:\bfrom|\bimport|\b(?:import|require)\()\s*(?<quote>["'])(?<name>[^"'\n]+)\k<quote>/g;
@@ -53,6 +54,12 @@ describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 },
     const programs = withMode(MAY_RUN).filter((file) => !LIBRARY.test(file));
     expect(programs.toSorted()).toEqual([`${PROGRAM}/dist/main.js`, 'usr/local/bin/node']);
     expect(withMode(AS_ANOTHER)).toEqual([]);
+  });
+
+  it('gives the data directory to its user alone', () => {
+    const { uid, gid, mode } = statSync(join(image.rootfs, image.config.WorkingDir));
+    expect(`${uid}:${gid}`).toBe(image.config.User);
+    expect(mode & EVERY_RIGHT).toBe(0o700);
   });
 
   it('has every package that the bundle loads', () => {
@@ -92,7 +99,8 @@ describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 },
     const listed = readFileSync(join(image.rootfs, PROGRAM, 'THIRD-PARTY'), 'utf8')
       .trimEnd()
       .split('\n');
-    const texts = listed.flatMap((line) => line.split('\t')[2] || []);
+    const texts = listed.flatMap((line) => line.split('\t')[2]?.match(/\S+/g) ?? []);
+    expect(texts).toContainEqual(expect.stringMatching(/\/classic-level\/deps\/leveldb\/.*LICENSE$/));
     expect(listed).toHaveLength(components.length + 1);
     expect(texts.filter((file) => !isFile(join(image.rootfs, file)))).toEqual([]);
     expect(components.filter(({ licenses }) => licenses[0]?.expression === 'NOASSERTION')).toEqual([]);
