@@ -4,7 +4,7 @@
  * Packages are those of package-lock.json that are no tools of development, as node_modules has them. Of each is left
  * out what no program loads: types, maps, pages, tests, sources of machine code, and machine code for other systems.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Software } from './sbom.ts';
 import { type Entry, entriesOf, textFile } from './tar.ts';
@@ -19,6 +19,7 @@ interface LockedPackage {
   readonly integrity?: string;
   readonly dev?: true;
   readonly devOptional?: true;
+  readonly optional?: true;
 }
 
 interface Part {
@@ -45,7 +46,9 @@ export function packages(root: string): Part {
     readFileSync(join(root, 'package-lock.json'), 'utf8'),
   );
   const shipped = Object.entries(lock.packages).filter(
-    ([path, { dev, devOptional }]) => path !== '' && dev !== true && devOptional !== true,
+    ([path, { dev, devOptional, optional }]) =>
+      // An optional package may be one for another system.
+      path !== '' && dev !== true && devOptional !== true && (optional !== true || existsSync(join(root, path))),
   );
   const parts = shipped.map(([path, locked]) => onePackage(root, path, locked));
   return { entries: parts.flatMap(({ entries }) => entries), software: parts.flatMap(({ software }) => software) };
