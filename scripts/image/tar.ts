@@ -28,11 +28,18 @@ export function textFile(path: string, text: string): Entry {
 }
 
 /** The files and links of a folder, as far as they are kept, under another path. Empty folders are left out. */
-export function entriesOf(folder: string, path: string, isKept: (name: string) => boolean): readonly Entry[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((found): readonly Entry[] => {
-    const source = join(found.parentPath, found.name);
-    const name = source.slice(folder.length + 1);
-    if (found.isDirectory() || !isKept(name)) return [];
+export function entriesOf(
+  folder: string,
+  path: string,
+  isKept: (name: string) => boolean,
+  within: string = '',
+): readonly Entry[] {
+  // A recursive listing of Node would follow links.
+  return readdirSync(join(folder, within), { withFileTypes: true }).flatMap((found): readonly Entry[] => {
+    const name = posix.join(within, found.name);
+    const source = join(folder, name);
+    if (found.isDirectory()) return entriesOf(folder, path, isKept, name);
+    if (!isKept(name)) return [];
     const at = posix.join(path, name);
     if (found.isSymbolicLink()) return [{ kind: 'link', path: at, target: readlinkSync(source) }];
     const isProgram = (statSync(source).mode & ANYBODY_MAY_RUN) !== 0;

@@ -49,6 +49,18 @@ describe('tar', () => {
     expect(out).toBe('some text and more');
   });
 
+  it('packs a link to a folder, and not what is behind it', () => {
+    const dir = testDir();
+    mkdirSync(join(dir, 'folder'));
+    writeFileSync(join(dir, 'folder/file'), '');
+    symlinkSync('folder', join(dir, 'link'));
+    const entries = entriesOf(dir, 'at', () => true);
+    expect(entries.map(({ kind, path }) => `${kind} ${path}`).toSorted()).toEqual([
+      'file at/folder/file',
+      'link at/link',
+    ]);
+  });
+
   it.each(['x'.repeat(101), `${'folder/'.repeat(40)}name`])('refuses a path that does not fit: %s', (path) => {
     expect(() => tar([textFile(path, '')])).toThrow('the path is too long: ');
   });
