@@ -10,6 +10,7 @@ import { checkState, entriesOf } from './invariants.ts';
 import { type Log, lastId } from './log.ts';
 import type { Membership } from './membership.ts';
 import type { Message } from './message.ts';
+import type { ReplicaId } from './quorum.ts';
 import type { RaftState, Step } from './state.ts';
 
 export function checkStep(before: RaftState, input: Input, { state: after, effects }: Step): void {
@@ -57,7 +58,11 @@ function checkRole(before: RaftState, input: Input, after: RaftState): void {
   assert(kind === 'leader' || kind === 'follower', 'R4: a leader leads, or gives way', kind);
   checkAppendOnly(before.log, after.log);
   if (after.role.kind !== 'leader') return;
-  assert(after.role.round >= before.role.round, 'R5: a round is never numbered again', after.role.round);
+  const { round, reads } = before.role;
+  assert(after.role.round >= round, 'R5: a round is never numbered again', after.role.round);
+  for (const read of after.role.reads) {
+    assert(read.round > round || reads.includes(read), 'R5: a read waits for a round that begins after it came', read);
+  }
   for (const [id, peer] of before.role.peers) {
     const match = after.role.peers.get(id)?.progress.match ?? peer.progress.match;
     const says = input.kind === 'receive' && input.from === id && input.message.kind === 'append-reject';
@@ -117,8 +122,7 @@ function checkEffect(before: RaftState, after: RaftState, effect: Effect): void 
     case 'read-ready': {
       const { role } = after;
       assert(role.kind === 'leader' || role.kind === 'follower', 'R5: nobody else answers a read', role.kind);
-      const from = role.kind === 'leader' ? role.first : 0;
-      assert(effect.index >= from, 'R5: a read waits for the first commit of the term', effect);
+      checkRelease(before, after, { id: effect.id, from: undefined, index: effect.index });
       assert(effect.term === after.hardState.term, 'R5: a read is answered in the term that confirmed it', effect);
       return;
     }
@@ -126,7 +130,7 @@ function checkEffect(before: RaftState, after: RaftState, effect: Effect): void 
       assert(effect.term === after.hardState.term, 'R6: a persist effect carries the term it was issued in', effect);
       return;
     case 'send':
-      return checkMessage(after, effect.message, effect.to);
+      return checkMessage(before, after, effect);
     case 'send-snapshot':
       assert(effect.least <= after.applied, 'R12: what a snapshot must hold is applied', effect);
       return;
@@ -141,8 +145,27 @@ function checkEffect(before: RaftState, after: RaftState, effect: Effect): void 
   }
 }
 
+/** Of a leader's own read, or of that of the follower `from`. */
+function checkRelease(
+  before: RaftState,
+  { role, config, membership }: RaftState,
+  { id, from, index }: { readonly id: number; readonly from: ReplicaId | undefined; readonly index: number },
+): void {
+  if (role.kind !== 'leader' || before.role.kind !== 'leader') return;
+  assert(index >= role.first, 'R5: a read waits for the first commit of the term', index);
+  const { reads, round } = before.role;
+  const waitedFor = reads.find((read) => read.id === id && read.from === from)?.round ?? round + 1;
+  const hasAnswered = (voter: ReplicaId): boolean =>
+    voter === config.self || (role.peers.get(voter)?.round ?? 0) >= waitedFor;
+  for (const half of [membership.voters.incoming, membership.voters.outgoing]) {
+    const isQuorum = half.length === 0 || half.filter(hasAnswered).length > half.length / 2;
+    assert(isQuorum, 'R5: a quorum has confirmed the round of a read', [id, waitedFor]);
+  }
+}
+
 /** A promise is sent once a crash cannot take it back (R9). */
-function checkMessage({ durable, hardState, config, log, role }: RaftState, message: Message, to: number): void {
+function checkMessage(before: RaftState, after: RaftState, { message, to }: Extract<Effect, { kind: 'send' }>): void {
+  const { durable, hardState, config, log, role } = after;
   assert(to !== config.self, 'R9: nobody writes to itself', message);
   const isTermDurable = durable.term === hardState.term;
   if (message.kind === 'vote-request') {
@@ -150,6 +173,9 @@ function checkMessage({ durable, hardState, config, log, role }: RaftState, mess
   }
   if (message.kind === 'vote-reply' && message.isGranted) {
     assert(isTermDurable && durable.vote === to, 'R9: a vote is sent once it is on disk', durable);
+  }
+  if (message.kind === 'read-reply' && message.index !== undefined) {
+    checkRelease(before, after, { id: message.id, from: to, index: message.index });
   }
   if (message.kind === 'append-ack') {
     assert(isTermDurable && message.match <= log.persisted, 'R9: entries are acknowledged once on disk', message);

@@ -45,7 +45,7 @@ import { Truth } from './truth.ts';
 import { Client, type Commons } from './workload/client.ts';
 import { Connection } from './workload/connection.ts';
 import { Definer } from './workload/definer.ts';
-import { Follower } from './workload/follower.ts';
+import { Follower, type Wanted } from './workload/follower.ts';
 import { Sketches } from './workload/sketches.ts';
 
 export interface RunOptions extends Modes {
@@ -326,6 +326,7 @@ class Run {
       cluster: this.#cluster,
       history: this.#history,
       followers: this.#followers,
+      follow: (wanted) => this.#follow(wanted, this.#simulator.random(wanted.client)),
       reader: this.#connect('reader', { isRelayed: false }),
       onProblem: (what) => this.#problem(what),
       onHeard: () => {
@@ -375,11 +376,15 @@ class Run {
         name: random.pick(habits.names),
         selector: new Sketches(random.split('selector')).selector(),
       };
-      const follower = new Follower(this.#world(), random, wanted);
-      this.#followers.push(follower);
-      follower.run(() => this.#isListeningOver).catch((failure: unknown) => this.#problem(describe(failure)));
+      this.#follow(wanted, random);
     }
     return Promise.all(running);
+  }
+
+  #follow(wanted: Wanted, random: Rng): void {
+    const follower = new Follower(this.#world(), random, wanted);
+    this.#followers.push(follower);
+    follower.run(() => this.#isListeningOver).catch((failure: unknown) => this.#problem(describe(failure)));
   }
 
   #clientNames(): readonly string[] {

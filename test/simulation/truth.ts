@@ -2,6 +2,7 @@
 // the same, every subscriber gets everything, and after a power failure at rest it all is as it was.
 import { isDeepStrictEqual } from 'node:util';
 import { DatabaseError } from '#base';
+import { ALL } from '#model';
 import type { FinalDatabase, FinalDefinitions } from './checks/evidence.ts';
 import { DatabaseModel, isAfter } from './checks/model.ts';
 import { expectedBehind } from './checks/subscriptions.ts';
@@ -11,7 +12,7 @@ import { finalDefinitions } from './final-definitions.ts';
 import type { CallKind, Calls, History, Outcome } from './history.ts';
 import type { SimNode } from './node/sim-node.ts';
 import type { Connection } from './workload/connection.ts';
-import type { Follower } from './workload/follower.ts';
+import type { Follower, Wanted } from './workload/follower.ts';
 import { Sketches } from './workload/sketches.ts';
 
 export interface TruthParts {
@@ -19,6 +20,8 @@ export interface TruthParts {
   readonly cluster: SimCluster;
   readonly history: History;
   readonly followers: readonly Follower[];
+  /** Adds a subscriber. */
+  readonly follow: (wanted: Wanted) => void;
   readonly reader: Connection;
   readonly onProblem: (what: string) => void;
   /** Subscribers may go. */
@@ -63,6 +66,7 @@ export class Truth {
     }
     await this.#settle();
     const before = await this.#readAlike();
+    this.#resume(before);
     const waitUntilUs = simulator.nowUs + 5 * SECOND_US;
     while (this.#laggards(before).length > 0 && simulator.nowUs < waitUntilUs) await reader.sleep(100_000);
     const laggards = this.#laggards(before);
@@ -80,6 +84,14 @@ export class Truth {
       ...final,
       followers: laggards.filter(({ databaseId }) => databaseId === final.databaseId),
     }));
+  }
+
+  /** Has a subscriber of each database take up in the middle of the last revision, where nobody may have been before. */
+  #resume(finals: readonly Final[]): void {
+    for (const { name, databaseId, revision } of finals) {
+      const place = { databaseId, after: { revision, index: 0 } };
+      this.#parts.follow({ client: `resumed in ${name}`, name, selector: ALL, place });
+    }
   }
 
   async #settle(): Promise<void> {

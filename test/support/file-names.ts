@@ -44,6 +44,11 @@ export class FileNames<Inode> {
     return inode;
   }
 
+  /** What a power failure leaves under the name. */
+  durable(path: string): Inode | undefined {
+    return this.#durable.get(path);
+  }
+
   add(path: string, inode: Inode): void {
     this.#change((names) => names.set(path, inode));
   }

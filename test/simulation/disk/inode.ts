@@ -65,6 +65,11 @@ export class Inode {
     return this.#found.live.view;
   }
 
+  /** What a power failure leaves. */
+  get durable(): Uint8Array {
+    return this.#found.durable.view;
+  }
+
   /** Whether the disk has something else than what was written. */
   get isDamaged(): boolean {
     return this.#truth !== this.#found;

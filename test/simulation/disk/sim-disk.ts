@@ -234,6 +234,7 @@ export class SimDisk implements Disk {
   syncDirectory(path: string): void {
     this.#step('sync-directory', path);
     this.#names.sync();
+    for (const [each, inode] of this.#names) this.#note(inode, each);
   }
 
   /** For the files of this disk. */
@@ -268,7 +269,12 @@ export class SimDisk implements Disk {
       throw failure;
     }
     inode.sync();
-    if (path.endsWith('.wal')) this.held.synced(inode, inode.bytes);
+    this.#note(inode, path);
+  }
+
+  /** A segment counts as soon as its name outlives a power failure, too. */
+  #note(inode: Inode, path: string): void {
+    if (path.endsWith('.wal') && this.#names.durable(path) === inode) this.held.synced(inode, inode.durable);
   }
 
   /** For the files of this disk. */

@@ -57,6 +57,16 @@ export class DiskLog {
     return this.#groups.get(group) ?? this.#former.get(group);
   }
 
+  /** Whether it holds the last of these records, which are as their writer has encoded them. */
+  holdsLast(records: Uint8Array): boolean {
+    const last = [...recordsOf(records)].at(-1);
+    if (last === undefined) return true;
+    const { type, group, place } = headOf(last);
+    const held = this.group(group);
+    if (type === TYPES.entry || type === TYPES.membership) return held?.holds(place) === true;
+    return type !== TYPES.hardState || (held?.term === place.term && held.vote === numberAt(last, RECORD_HEADER_BYTES));
+  }
+
   /** The file holds these bytes durably; `file` tells it from others, whatever its name. */
   synced(file: object, bytes: Uint8Array): void {
     if (!startsWith(bytes, 0, SEGMENT_MAGIC)) return;

@@ -1,7 +1,7 @@
 /** Ways to break how two histories under one name are found, and how a member gets again what its disk has lost. */
 import type { Mutant } from './mutant.ts';
 
-const RESTORED = { nodes: 3, restored: true } as const;
+const RESTORED = { run: { nodes: 3, restored: true } } as const;
 
 export const HISTORY_MUTANTS: readonly Mutant[] = [
   {

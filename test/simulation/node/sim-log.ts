@@ -40,6 +40,7 @@ export class SimLog implements LogWriter {
   #isClosing = false;
   /** In the thread of the log: what waits for the disk, and whether the disk is at work. */
   #arrived: EncodedRecords[] = [];
+  #last: EncodedRecords | undefined;
   #isBusy = false;
   #hasFailed = false;
   #close: (() => void) | undefined;
@@ -58,6 +59,12 @@ export class SimLog implements LogWriter {
   /** Throws when the log refuses to open. */
   static open(parts: SimLogParts): { readonly log: SimLog; readonly recovered: RecoveredLog } {
     const { wal, recovered } = Wal.open(parts.directory, parts);
+    const { hasLied, held } = parts.disk;
+    for (const [group, { hardState, entries }] of hasLied ? [] : recovered.groups) {
+      const [last, known] = [entries.at(-1), held.group(group)];
+      const isThere = known?.term === hardState.term && (last === undefined || known.holds(last));
+      assert(isThere, 'W10: what a log reports when it is opened is on its disk', group);
+    }
     return { log: new SimLog(wal, parts), recovered };
   }
 
@@ -100,6 +107,7 @@ export class SimLog implements LogWriter {
       const next = this.#arrived.shift();
       if (next === undefined) break;
       this.#commit.add(next);
+      this.#last = next;
     }
     if (this.#commit.queuedBytes === 0) return this.#close?.();
     this.#isBusy = true;
@@ -111,7 +119,11 @@ export class SimLog implements LogWriter {
     const { thread, disk } = this.#parts;
     if (disk.isStalled) return thread.after(STALL_LOOK_US, 'log stalls', () => this.#flush());
     try {
-      this.#commit.flush((through, facts) => this.#toUser('persisted', () => this.#onPersisted(through, facts)));
+      this.#commit.flush((through, facts) => {
+        const isThere = disk.hasLied || this.#last === undefined || disk.held.holdsLast(this.#last);
+        assert(isThere, 'W14: what the log reports is on its disk', through);
+        this.#toUser('persisted', () => this.#onPersisted(through, facts));
+      });
     } catch (error) {
       this.#hasFailed = true;
       const failure = error instanceof Error ? error : new Error(String(error));

@@ -15,6 +15,19 @@ const HEARTBEAT_MS = 500;
 const SILENCE_US = 2_000_000;
 const RETRY_US = 300_000;
 
+/** The instance that is followed, and behind what. */
+export interface FollowedPlace {
+  readonly databaseId: string;
+  readonly after: Position;
+}
+
+export interface Wanted {
+  readonly client: string;
+  readonly name: string;
+  readonly selector: Selector;
+  readonly place?: FollowedPlace;
+}
+
 export class Follower {
   readonly client: string;
   readonly name: string;
@@ -22,24 +35,21 @@ export class Follower {
   readonly #world: World;
   readonly #random: Rng;
   readonly #route: Rng;
-  #place: { readonly databaseId: string; readonly after: Position } | undefined;
+  #place: FollowedPlace | undefined;
   #current: Subscription | undefined;
 
-  constructor(
-    world: World,
-    random: Rng,
-    wanted: { readonly client: string; readonly name: string; readonly selector: Selector },
-  ) {
+  /** With a place it begins there, and else at the beginning of the database. */
+  constructor(world: World, random: Rng, wanted: Wanted) {
     this.client = wanted.client;
     this.name = wanted.name;
     this.selector = wanted.selector;
+    this.#place = wanted.place;
     this.#world = world;
     this.#random = random;
     this.#route = world.simulator.random(`${wanted.client} route`);
   }
 
-  /** The instance it follows, and behind what it is. */
-  get place(): { readonly databaseId: string; readonly after: Position } | undefined {
+  get place(): FollowedPlace | undefined {
     return this.#place;
   }
 

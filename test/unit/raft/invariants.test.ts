@@ -231,6 +231,19 @@ describe('checkStep', () => {
     expect(() => checkStep(waiting, campaign, { ...sound, effects: [] })).toThrow('R8');
   });
 
+  it.each<readonly [string, Effect[]]>([
+    ['R5: a read waits for a round that begins after it came', []],
+    ['R5: a quorum has confirmed the round', [{ kind: 'read-ready', id: 1, index: index(2), term: term(2) }]],
+  ])('names %s', (name, more) => {
+    const asked: Input = { kind: 'read', id: 1 };
+    const leading: RaftState = { ...leader(), ...leaderOf({}), membership: membershipOf([SELF, OTHER]) };
+    const { state, effects } = step(leading, asked, 0);
+    expect(() => checkStep(leading, asked, { state, effects })).not.toThrow();
+    const reads = more.length > 0 ? [] : [{ id: 1, from: undefined, round: 4 }];
+    const bent = { ...state, role: { ...(state.role as Leader), reads } };
+    expect(() => checkStep(leading, asked, { state: bent, effects: [...effects, ...more] })).toThrow(name);
+  });
+
   it('names R9 when votes are asked for before the own vote is on disk', () => {
     const campaign: Input = { kind: 'campaign' };
     const waiting = follower();
