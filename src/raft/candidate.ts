@@ -79,7 +79,6 @@ function countOwnVote(state: RaftState, role: Candidate, completion: Persisted, 
   const believed = believe(state, completion);
   if (believed === undefined) return ignoreCompletion(state, completion);
   const { self } = state.config;
-  if (role.votes.has(self)) return unchanged(believed);
   const { term } = state.hardState;
   const own: VoteReply = { kind: 'vote-reply', term, isGranted: true, commit: commitId(state) };
   return andThen(countVote(believed, role, { from: self, reply: own }, nowMs), (counted) => {

@@ -8,7 +8,8 @@
  * ```
  * A name that means nothing here, or an instance that is gone, is asked of the catalog's leader before anybody is told
  * so (V9). An answer may be ahead of its rows; a read that must show it waits until they can be read.
- * No catalog entry survives a wait unchecked: after each one the name must still mean the instance that it meant.
+ * The catalog is looked at when a request begins (C21), and again with the latest revision; a wait for a revision ends
+ * when the instance is gone.
  */
 import type { AskedRevision, Revision } from '#base';
 import type { Binding, Node } from '#cluster';
@@ -159,7 +160,6 @@ export async function waitForRevision(context: ServiceContext, wait: RevisionWai
     const outcome = await context.node.waitFor(binding.group, revision, limit.signal);
     signal.throwIfAborted();
     if (outcome === 'gone') throw goneFrom(context.node, binding);
-    await untilCurrent(context.node, binding, signal);
     return outcome === 'reached';
   } finally {
     stop?.();

@@ -386,9 +386,8 @@ function mayRepeat({ repeats = 0 }: Proposal): boolean {
   return repeats < REPEATS_MAX;
 }
 
-/** The entry before may still be in a log of this node, in these very bytes, and another time is written into them. */
 function repeated(proposal: Proposal, tellsAdmission: boolean): Proposal {
-  return { ...proposal, payload: proposal.payload.slice(), tellsAdmission, repeats: (proposal.repeats ?? 0) + 1 };
+  return { ...proposal, tellsAdmission, repeats: (proposal.repeats ?? 0) + 1 };
 }
 
 /** Whoever has nothing is not in the map. */

@@ -43,6 +43,8 @@ export class MemoryNetwork {
   isHeld: (from: NodeId, to: NodeId, envelope: Envelope) => boolean = () => false;
   /** Takes the forwards that arrive at a node away from it. */
   intercepts: (to: NodeId, items: readonly ForwardItem[]) => boolean = () => false;
+  /** Snapshot letters that are lost on their way. */
+  loses: (letter: SnapshotLetter) => boolean = () => false;
   /** How many messages left in how many sends; how many of them as part of a refrain. */
   readonly counts = { sends: 0, messages: 0, refrained: 0, frameBytes: 0, letters: 0, letterBytes: 0 };
   readonly #ports: NetworkPorts;
@@ -173,7 +175,7 @@ export class MemoryNetwork {
     const frame = sender.codec.encodeLetter(receiver.place, letter);
     this.counts.letters += 1;
     this.counts.letterBytes += frame.length;
-    this.#carry(from, to, frame);
+    if (!this.loses(letter)) this.#carry(from, to, frame);
     return true;
   }
 

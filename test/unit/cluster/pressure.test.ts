@@ -129,6 +129,8 @@ it('a nearly full disk refuses writes and creations, and allows deletes, revocat
 
 it('a drain answers what was taken in, refuses what comes later, and makes everything durable', async () => {
   const { world, group } = await started();
+  await world.node.currentCatalog();
+  expect(world.node.currentCatalog()).toBeUndefined();
   const answers = watch([1, 2, 3].map(() => world.transact(group, 'x')));
   const drained = watch([world.node.drain()]);
   const { node } = world;

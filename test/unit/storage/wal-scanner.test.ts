@@ -10,7 +10,13 @@ import { membershipOf, toReplicaId } from '#raft';
 import { StorageFailure, Wal } from '#storage';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
 import { decodeBatchHeader, decodeSegmentHeader, type LogEnd, SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
-import { type SegmentContext, type SegmentEnd, scanBatches, segmentBytes } from '../../../src/storage/wal-scanner.ts';
+import {
+  type BatchRecords,
+  type SegmentContext,
+  type SegmentEnd,
+  scanBatches,
+  segmentBytes,
+} from '../../../src/storage/wal-scanner.ts';
 import { encode, RecordSource, seededDraw } from '../../support/log-model.ts';
 import { MemoryDisk } from '../../support/memory-disk.ts';
 import { IS_LONG } from '../../support/runs.ts';
@@ -166,6 +172,25 @@ it('a batch is corrupt when it continues another log than the one before it (W3)
   bytes.set(other.subarray(fourth.offset), fourth.offset);
   expect(scan(bytes, FIRST, STALE).end.kind).toBe('corrupt');
   expect(scan(bytes, FIRST, STALE).last.seq).toBe(3);
+});
+
+it('a batch is corrupt when two of its records, each of them whole, have changed places (W2)', () => {
+  const made = new MemoryDisk();
+  const { wal } = Wal.open('wal', { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk: made });
+  const term = toTerm(1);
+  const records = [1, 2].map((group) => {
+    return { kind: 'hard-state', group: toGroupId(group), hardState: { term, vote: group } } as const;
+  });
+  wal.append([encode(records)]);
+  const bytes = made.file(PATH).slice();
+  const found: BatchRecords[] = [];
+  scanBatches(segmentBytes(bytes), FIRST, STALE, (batch) => void found.push(batch.records));
+  const { from = 0, to = 0, shift = 0 } = found.at(-1) ?? {};
+  const middle = (from + to) / 2 + shift;
+  const second = bytes.slice(middle, to + shift);
+  bytes.copyWithin(middle, from + shift, middle);
+  bytes.set(second, from + shift);
+  expect(scan(bytes, FIRST, STALE).end).toMatchObject({ kind: 'corrupt', found: /records that are not those of batch/ });
 });
 
 it('a batch is never accepted with a burst of noise in it (W2)', () => {

@@ -66,6 +66,20 @@ describe('a member that lacks what no log has', () => {
     expect(new Set(world.snapshotFaults)).toEqual(new Set(['the disk is too full']));
   });
 
+  it('asks again for what follows a part that was lost (C16)', async () => {
+    const away = await withOneAway(600);
+    const { world, behind } = away;
+    let isLost = false;
+    world.network.loses = ({ content }) => {
+      const loses = !isLost && content.kind === 'part' && content.seq === 1;
+      isLost ||= loses;
+      return loses;
+    };
+    await behind.start();
+    expect(await caughtUp(away)).toEqual([]);
+    expect([isLost, world.snapshotFaults]).toEqual([true, []]);
+  });
+
   it('rests behind each step, for a share of the time that it took (C16)', async () => {
     const away = await withOneAway(300, { ...TINY, snapshotRestShare: 2 });
     const { world, group, behind } = away;

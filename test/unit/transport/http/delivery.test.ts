@@ -116,6 +116,14 @@ it.each<readonly [what: string, script: string, shown: object]>([
   expect(done.source.isCancelled).toBe(script === '10001:1');
 });
 
+it('a part that was asked for before the window ended is sent, and asked for once', async () => {
+  const done = await run('0:10 101:5 101:end');
+  const read = byteCountOf(done);
+  await settleAll();
+  done.timers.pass(1);
+  expect([await read, done.source.asked]).toEqual([15, 3]);
+});
+
 it('a body of 256 MiB is sent, and not one byte more', async () => {
   const parts: Script = Array.from({ length: 256 }, () => [0, MIB]);
   expect(await byteCountOf(await run([...parts, [0, END]]))).toBe(256 * MIB);

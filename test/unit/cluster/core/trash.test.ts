@@ -1,0 +1,41 @@
+// Goal: rows of a deleted group are cleared for good, wherever the power fails (C8). Method: a store that loses any of
+// the batches that are not synced; the power fails whenever the trash has written.
+import { expect, it } from 'vitest';
+import { toGroupId } from '#base';
+import type { KvReader } from '#kv';
+import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
+import { Trash } from '../../../../src/cluster/core/trash.ts';
+import { trashRows } from '../../../../src/cluster/store/node-rows.ts';
+import { LossyKv } from '../../../support/cluster/lossy-kv.ts';
+
+const GROUP = toGroupId(7);
+const ROWS = databaseMachines.rowsOf(GROUP);
+
+async function countOf(kv: KvReader, rows: typeof ROWS): Promise<number> {
+  const range = kv.range(rows);
+  const found = await range.next(100);
+  await range.close();
+  return found.length;
+}
+
+it('the mark of a deleted group is removed once the deletions of its rows are durable (C8)', async () => {
+  const kv = new LossyKv();
+  const batch = kv.batch();
+  const trash = new Trash({
+    kv,
+    machines: databaseMachines,
+    syncStore: () => kv.checkpointFiles(),
+    limits: { trashSliceRows: 2 },
+    cleared: async () => undefined,
+  });
+  for (let row = 0; row < 5; row++) batch.put(Uint8Array.from([...ROWS.gte, row]), new Uint8Array(1));
+  trash.mark(batch, GROUP);
+  await kv.write(batch, { sync: true });
+  trash.add(GROUP, 0);
+
+  await trash.run();
+
+  expect([await countOf(kv, ROWS), await countOf(kv, trashRows())]).toEqual([0, 0]);
+  const restarted = await kv.crash(() => false);
+  expect([await countOf(restarted, ROWS), await countOf(restarted, trashRows())]).toEqual([0, 0]);
+});
