@@ -26,7 +26,7 @@ const WORD: SaidMessage = {
 /** Disks of four nodes with their logs, as the log writes them. */
 class Stage {
   readonly faults: string[] = [];
-  readonly watch = new DurabilityWatch((fault) => this.faults.push(fault.slice(0, 2)));
+  readonly watch = new DurabilityWatch((fault) => this.faults.push(fault.split(':')[0] ?? ''));
   readonly disks = [1, 2, 3, 4].map((node) => new SimDisk(new Rng(node, 'disk')));
   readonly #logs: readonly Wal[];
 
@@ -100,6 +100,16 @@ describe('DurabilityWatch', () => {
           .hold(1, 3)
           .write(1, (writer) => writer.truncateFrom(GROUP, toLogIndex(2)))
           .say({ match: 2 }),
+    ],
+    [
+      'an acknowledgement of a replica whose log has ended',
+      ['I10'],
+      (stage) =>
+        stage
+          .hold(1, 3)
+          .say({ match: 3 })
+          .write(1, (writer) => writer.groupTombstone(GROUP))
+          .say({ match: 3 }),
     ],
     ['nothing wrong with what precedes a log', [], (stage) => stage.write(1, LOG_START).say({ match: 3 })],
     ['nothing wrong with a disk that has lied', [], (stage) => stage.hold(1, 2).lie().say({ match: 3 })],

@@ -52,13 +52,17 @@ const ABSENT_SHARE = 0.25;
 /** Only where one node has nothing else: they hit what a restart must get right. */
 export const AIMED_FAULT_KINDS = ['rot', 'birth', 'again', 'stall', 'decay', 'loss'] as const;
 
+/** Likewise, in a quarter of those seeds: what is written and not synced. */
+export const UNSYNCED_FAULT_KINDS = ['unsynced'] as const;
+
 export type FaultKind =
   | (typeof FAULT_KINDS)[number]
   | (typeof CLUSTER_FAULT_KINDS)[number]
   | (typeof SHOWN_FAULT_KINDS)[number]
   | (typeof RETURNED_FAULT_KINDS)[number]
   | (typeof LANE_FAULT_KINDS)[number]
-  | (typeof AIMED_FAULT_KINDS)[number];
+  | (typeof AIMED_FAULT_KINDS)[number]
+  | (typeof UNSYNCED_FAULT_KINDS)[number];
 
 export type FaultAction =
   /** The process or the machine ends, between two events. */
@@ -281,6 +285,12 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
       return { kind, ending: drawEnding(random) };
     case 'cut':
       return { kind, ending: drawEnding(random), armed: drawArmed('cut', random) };
+    case 'unsynced': {
+      const armed = { kinds: ['sync'], path: '.wal', after: 0 } as const;
+      return random.chance(0.5)
+        ? { kind: 'cut', ending: { kind: 'process' }, armed: { mishap: 'cut', ...armed } }
+        : { kind: 'disk-error', armed: { mishap: 'error', ...armed } };
+    }
     case 'birth':
       // Between the naming of a segment and what is written to it next.
       return {

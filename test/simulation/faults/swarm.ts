@@ -13,6 +13,7 @@ import {
   LANE_FAULT_KINDS,
   RETURNED_FAULT_KINDS,
   SHOWN_FAULT_KINDS,
+  UNSYNCED_FAULT_KINDS,
   WHOLE_FAULT_KINDS,
 } from './plan.ts';
 import type { TrapMood } from './traps.ts';
@@ -184,9 +185,10 @@ export function asAimed(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits } = swarm;
   if (cluster === undefined) {
     const thinkUsMean = random.pick([20_000, 80_000]);
+    const kind = random.pick(AIMED_FAULT_KINDS);
     return {
       ...swarm,
-      faultKinds: [random.pick(AIMED_FAULT_KINDS)],
+      faultKinds: random.split('syncs').chance(0.25) ? UNSYNCED_FAULT_KINDS : [kind],
       faultUsMean: SECOND_US / 2,
       habits: { ...habits, thinkUsMean },
     };

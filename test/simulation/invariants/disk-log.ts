@@ -49,12 +49,18 @@ export class DiskLog {
   readonly #groups = new Map<number, GroupLog>();
   /** Groups that have ended here, as they were. */
   readonly #former = new Map<number, GroupLog>();
+  readonly #ends = new Map<number, number>();
   /** How far each file was read. */
   readonly #read = new WeakMap<object, number>();
 
   /** Undefined when the disk knows nothing of the group. */
   group(group: number): HeldGroup | undefined {
     return this.#groups.get(group) ?? this.#former.get(group);
+  }
+
+  /** How often the log of the group has ended. */
+  endsOf(group: number): number {
+    return this.#ends.get(group) ?? 0;
   }
 
   /** Whether it holds the last of these records, which are as their writer has encoded them. */
@@ -111,6 +117,7 @@ export class DiskLog {
       case TYPES.tombstone:
         this.#former.set(group, this.#of(group));
         this.#groups.delete(group);
+        this.#ends.set(group, this.endsOf(group) + 1);
         return;
       default:
     }

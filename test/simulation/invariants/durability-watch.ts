@@ -6,6 +6,7 @@
 //   I8  whoever applies an entry has it on his disk
 //   I9  what anybody applies is on the disks of a majority of the voters, of both halves during a change; what learners
 //       hold does not count
+//   I10 a replica promises nothing any more when its log has ended
 //
 // A disk that has lied since (rot, writes that were lost) is not asked.
 import { type NodeId, nodeOf, toReplicaId } from '#base';
@@ -32,6 +33,8 @@ export class DurabilityWatch {
   readonly #onFault: (what: string) => void;
   readonly #disks = new Map<NodeId, WatchedDisk>();
   readonly #groups = new Map<number, GroupHistory>();
+  /** How often the log had ended when a replica of the group promised something first. */
+  readonly #ends = new Map<string, number>();
 
   constructor(onFault: (what: string) => void) {
     this.#onFault = onFault;
@@ -44,6 +47,8 @@ export class DurabilityWatch {
 
   said(message: SaidMessage): void {
     const { group, from, to, kind, term, match, isGranted } = message;
+    if (kind === 'append-ack' || kind === 'vote-request' || (kind === 'vote-reply' && isGranted))
+      this.#promised(group, from);
     if (kind === 'append') this.#note(message);
     else if (kind === 'append-ack' && match !== undefined) this.#acknowledged(message, match);
     else if (kind === 'vote-request') this.#votes(group, term, { voter: from, candidate: from });
@@ -82,6 +87,15 @@ export class DurabilityWatch {
     }
     if (previous !== undefined) known.set(previous.index, previous.term);
     for (const entry of entries) known.set(entry.index, entry.term);
+  }
+
+  #promised(group: number, from: number): void {
+    const disk = this.#diskOf(from);
+    if (disk === undefined || disk.hasLied) return;
+    const [who, ends] = [`${group} ${from}`, disk.held.endsOf(group)];
+    const before = this.#ends.get(who) ?? ends;
+    this.#ends.set(who, before);
+    if (ends !== before) this.#onFault(`I10: replica ${from} of group ${group} promises something after its log's end`);
   }
 
   #acknowledged({ group, from, term }: SaidMessage, index: number): void {

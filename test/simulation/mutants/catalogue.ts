@@ -29,7 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
       '      file.write(batch.bytes, this.#end.offset);\n      try {\n        file.sync();\n      } catch {\n        file.sync();\n      }',
     breaks: 'a failed sync is tried again, and the second one lies',
     anchor: 'fsyncgate',
-    run: { first: [93] },
+    run: { aimed: true },
   },
   {
     name: 'full-disk-ignored',
@@ -46,6 +46,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    if (isLast) settle(file, bytes, { lastFrom, end: last.offset });',
     replace: '    if (isLast) void settle;',
     breaks: 'what a log reports when it is opened may be on no disk',
+    run: { aimed: true },
   },
   {
     name: 'segment-named-before-sync',
@@ -76,7 +77,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'a log that lost acknowledged batches whole passes for a shorter one',
-    run: { aimed: true },
+    run: { aimed: true, first: [14] },
   },
   {
     name: 'record-checksum-ignored',
@@ -110,7 +111,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, mark);',
     replace: '      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, group.written);',
     breaks: 'a checkpoint claims rows that were written after its sync began',
-    run: { first: [4] },
+    run: { first: [5] },
   },
   {
     name: 'holes-not-verified',
@@ -172,7 +173,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace:
       '    const early = this.#blocked;\n    this.#blocked = [];\n    for (const blocked of [...heldUp, ...early]) this.#ports.keep(this.#answer(blocked));\n    this.#ports.written(',
     breaks: 'a constraint by prefix is decided over rows that lack what was applied last',
-    run: { first: [18] },
+    run: { first: [11] },
   },
   {
     name: 'catalog-not-synced',
@@ -274,7 +275,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  await turns.until(() => !owesAnswers(parts) || isAfter(limits.outcomeWaitMs));\n  turns.run(() => {\n    forwards.expire(Number.POSITIVE_INFINITY);\n    leadership.giveUp();\n  });\n  // What is left waits for disks of this node, for a read index or for a lease.\n  await turns.until(() => !owesAnswers(parts) || isAfter(limits.owedMs));\n  // Nobody waits for ever for a disk that stands still. What becomes of it is for the log, which the next start reads.\n  turns.run(() => {\n    for (const group of parts.lifecycle.openGroups) if (group.isBusy) leadership.giveUpIn(group);\n  });\n',
     replace: '',
     breaks: 'a draining node leaves what it took in without an answer',
-    run: { aimed: true, first: [19] },
+    run: { aimed: true, first: [7] },
   },
   {
     name: 'chain-without-its-past',

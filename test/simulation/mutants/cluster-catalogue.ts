@@ -165,7 +165,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '',
     breaks: 'a new leader changes the membership before it knows what is committed',
     anchor: 'Ongaro 2015',
-    run: { nodes: 3, first: [47] },
+    run: { nodes: 3, first: [5] },
   },
   {
     name: 'terms-not-compared',
@@ -173,7 +173,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  if (previous.index > state.commit && termAt(state.log, previous.index) !== previous.term) {',
     replace: '  if (previous.index > state.commit && termAt(state.log, previous.index) === undefined) {',
     breaks: 'entries are appended behind ones of another leader',
-    run: { nodes: 3, aimed: true },
+    run: { nodes: 3, aimed: true, first: [5] },
   },
   {
     name: 'snapshot-over-a-conflict',
@@ -204,7 +204,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'beats are put together from tables that were lost',
-    run: { nodes: 3, first: [1] },
+    run: { nodes: 3, first: [10] },
   },
   {
     name: 'wiped-node-keeps-its-number',
@@ -213,7 +213,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace:
       "    const former = this.list().find(({ name, state }) => name === registration.name && state === 'active');\n    if (known === undefined && former !== undefined) this.#byStore.delete(former.storeId);\n    const number = known?.node ?? former?.node ?? this.#next;",
     breaks: 'a voter that has forgotten its votes and its log goes on as the same voter',
-    run: { nodes: 3, first: [45] },
+    run: { nodes: 3, first: [172] },
   },
   {
     name: 'raised-over-old-nodes',
@@ -236,7 +236,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '      silent = isLed() ? 0 : silent + 1;\n',
     replace: '      silent = isLed() || silent >= 0 ? 0 : silent + 1;\n',
     breaks: 'a node that was away while it was removed runs on without a vote',
-    run: { nodes: 5, first: [3] },
+    run: { nodes: 5, first: [28] },
   },
   {
     name: 'values-drawn-at-apply',
@@ -293,7 +293,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       '      const shown = known.chosen === holder.node ? undefined : this.#shownOf(where, asked);\n' +
       '      const attempt = await traced(asked, { holder, shown, isAfterLost }, ask);\n',
     breaks: 'whoever has answered reads for another node is not asked for as much when it begins again',
-    run: { nodes: 5, aimed: true, first: [37] },
+    run: { nodes: 5, aimed: true, first: [25] },
   },
   {
     name: 'relayed-without-a-floor',
@@ -301,7 +301,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '    return isWrite || revision === 0 ? undefined : { databaseId, revision };\n',
     replace: '    return isWrite && revision > 0 ? { databaseId, revision } : undefined;\n',
     breaks: 'holders are asked for whatever they have, though another one has shown more',
-    run: { nodes: 5, aimed: true, first: [37] },
+    run: { nodes: 5, aimed: true, first: [14] },
   },
   {
     name: 'refusal-behind-a-lost-answer',
@@ -317,7 +317,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '    if (this.#catalog.has(group)) this.#revisions.show(group, revision);\n',
     replace: '    if (!this.#catalog.has(group)) this.#revisions.show(group, revision);\n',
     breaks: 'a node that gets a copy of its own shows less than it has relayed',
-    run: { nodes: 5, aimed: true, first: [1] },
+    run: { nodes: 5, aimed: true, first: [11] },
   },
   {
     name: 'next-copy-behind-the-last',
@@ -337,7 +337,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       '    writeLog(writer, { ...own, entries: own.entries.filter(({ index: at }) => at <= applied.index) });\n' +
       '  }\n',
     breaks: 'a cluster that begins with what one node holds lacks what its log held behind what was applied',
-    run: { nodes: 5, aimed: true, first: [9] },
+    run: { nodes: 5, aimed: true, first: [17] },
   },
   {
     name: 'refounded-under-the-same-id',
@@ -382,7 +382,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'what ends is told with the batch before it, and again with its own: rows of the next copy are cleared',
-    run: { nodes: 5, aimed: true, first: [20023] },
+    run: { nodes: 5, aimed: true, first: [132] },
   },
   {
     name: 'sleeps-through-an-election',

@@ -8,7 +8,7 @@ export const DEFINITION_MUTANTS: readonly Mutant[] = [
     find: '    name.last += 1;\n',
     replace: '    name.last = 1 + Math.max(0, ...name.versions.keys());\n',
     breaks: 'a version gets the number of one that was deleted',
-    run: { nodes: 3, definitions: true },
+    run: { nodes: 3, definitions: true, first: [7] },
   },
   {
     name: 'bytes-removed-while-named',
@@ -24,7 +24,7 @@ export const DEFINITION_MUTANTS: readonly Mutant[] = [
     find: '    if (isNew) name.versions.set(version, { ...before, status });\n',
     replace: '    if (isNew && status.active) name.versions.set(version, { ...before, status });\n',
     breaks: 'a version that was acknowledged as inactive stays active',
-    run: { nodes: 3, definitions: true },
+    run: { nodes: 3, definitions: true, first: [7] },
   },
   {
     name: 'bytes-before-their-removal',
@@ -33,6 +33,6 @@ export const DEFINITION_MUTANTS: readonly Mutant[] = [
     replace:
       '    const key = this.#reader.keys.componentPart(digestBytes(blob.digest), part).slice();\n    this.#pending.unshift({ key, value: row.take() });\n',
     breaks: 'a component that is removed and brought again within a batch is lost',
-    run: { nodes: 3, definitions: true, first: [14] },
+    run: { nodes: 3, definitions: true, first: [13] },
   },
 ];
