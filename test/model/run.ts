@@ -4,7 +4,7 @@ import { differences, show } from './compare.ts';
 import { Random } from './generate/random.ts';
 import { drawRead, type Subject } from './generate/reads.ts';
 import * as values from './generate/values.ts';
-import { badDatabase, drawCreate, drawDelete, drawTransact } from './generate/writes.ts';
+import { badDatabase, drawCreate, drawDelete, drawStateChange, drawTransact } from './generate/writes.ts';
 import type { RecordedNodes } from './in-process.ts';
 import { ReferenceModel } from './model/index.ts';
 import { lastOf } from './model/store.ts';
@@ -137,9 +137,12 @@ class Session {
     if (dice < 2) return this.#send(drawDelete(random, name, this.#ids));
     if (dice < 5 || (database === undefined && dice < 50)) return this.#send(drawCreate(random, name));
     const before = database === undefined ? 0 : lastOf(database);
-    const drawn = drawTransact(random, name, database);
-    // Without an id it cannot be repeated.
-    await this.#send(this.#mayRepeat ? { ...drawn, id: drawn.id ?? random.uuid() } : drawn);
+    if (dice < 15 && !this.#mayRepeat) await this.#send(drawStateChange(random, name));
+    else {
+      const drawn = drawTransact(random, name, database);
+      // Without an id it cannot be repeated.
+      await this.#send(this.#mayRepeat ? { ...drawn, id: drawn.id ?? random.uuid() } : drawn);
+    }
     const id = database?.transactions[before]?.id;
     // Shows what only the server knows of a new transaction, on which later answers depend.
     if (id === undefined) return;
@@ -170,14 +173,16 @@ class Session {
     // These say what a node has, which may be less.
     const isOfNode = request.via === 'GET /db/{db}/cached' || request.kind === 'subscribe';
     if (isOfNode) return { request, node, minRevision: BigInt(last) };
-    const hasLeast = !['create', 'delete', 'catalog', 'malformed'].includes(request.kind) && random.chance(8);
+    const isOfTools = request.via.startsWith('tool ');
+    const hasLeast =
+      !isOfTools && !['create', 'delete', 'catalog', 'malformed'].includes(request.kind) && random.chance(8);
     if (hasLeast) {
       const least = random.chance(90) ? BigInt(random.below(last + 1)) : values.revision(random, last);
       return { request, node, minRevision: least };
     }
     const percent = request.kind === 'transact' ? 50 : 15;
     const mayBeTool = /^(?:GET|POST) /.test(request.via) && random.chance(percent);
-    return { request, node, isTool: mayBeTool || request.via.startsWith('tool ') };
+    return { request, node, isTool: mayBeTool || isOfTools };
   }
 
   async #send(request: Request): Promise<void> {

@@ -46,6 +46,8 @@ export function answerOf(request: Request, json: Json, reply: Reply): Answer {
     case 'create':
     case 'database':
       return databaseAnswer(json);
+    case 'publish':
+      return {};
     case 'transact':
       return transactAnswer(json);
     case 'lookup':

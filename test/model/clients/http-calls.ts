@@ -2,6 +2,7 @@
 import type { Request, RequestOf } from '../model/vocabulary.ts';
 import { collectionQuery, constraintJson, eventJson, scopedQuery, writeJson } from './http-json.ts';
 import { type HttpCall, malformedRequest } from './malformed.ts';
+import { STATE_CHANGE_BASE64 } from './state-change.ts';
 
 const ROUTES: Readonly<Record<string, string>> = { stream: 'streams', subject: 'subjects', type: 'event-types' };
 
@@ -16,6 +17,10 @@ export function callOf(request: Request): HttpCall {
     case 'delete': {
       const path = request.via === 'DELETE /databases' ? `/databases/${name}` : `/api/v1/db/${name}`;
       return { method: 'DELETE', path: `${path}${parameters({ database_id: request.id })}` };
+    }
+    case 'publish': {
+      const kind = { component_type: 'state_change', name: 'c', version: 1, content_type: 'text/plain' };
+      return tool('publish_component', { database, ...kind, wasm_base64: STATE_CHANGE_BASE64 });
     }
     case 'transact':
       return transactCall(request, name);
@@ -58,7 +63,11 @@ export function callOf(request: Request): HttpCall {
   }
 }
 
-function transactCall({ via, events, constraints, id }: RequestOf<'transact'>, name: string): HttpCall {
+function transactCall({ database, via, events, constraints, id }: RequestOf<'transact'>, name: string): HttpCall {
+  const command = { method: 'POST', path: '/' };
+  if (via === 'POST execute') return post(`/api/v1/db/${name}/state-changes/c/v1/execute`, command);
+  if (via === 'tool execute_state_change')
+    return tool('execute_state_change', { database, state_change: 'c', version: 1, command });
   const isCollection = via === 'POST /databases/{db}/events';
   const conditions = constraints.length === 0 ? undefined : constraints.map(constraintJson);
   const body = {
@@ -95,6 +104,11 @@ function get(path: string): HttpCall {
 
 function post(path: string, body: object): HttpCall {
   return { method: 'POST', path, body: writeJson(body) };
+}
+
+/** Of MCP, with its arguments. */
+function tool(name: string, given: object): HttpCall {
+  return { method: 'tool', path: name, body: JSON.stringify(given) };
 }
 
 function parameters(values: Readonly<Record<string, string | number | bigint | undefined>>): string {

@@ -1,6 +1,8 @@
 /** Random writes. */
+import { STATE_CHANGE_EVENT } from '../clients/state-change.ts';
 import { type Database, lastOf } from '../model/store.ts';
 import type { Constraint, Request, RequestOf, WrittenEvent } from '../model/vocabulary.ts';
+import { COMMANDS } from '../model/writes.ts';
 import type { Random } from './random.ts';
 import * as values from './values.ts';
 
@@ -41,6 +43,12 @@ export function drawTransact(random: Random, name: string, database: Database | 
     events: via === 'Transact CloudEvents' ? events(random).map(inCloudEvents) : events(random),
     constraints: random.chance(50) ? [] : random.list(1, 3, () => constraint(random, last)),
   };
+}
+
+/** Publishes the State Change, or asks it something: without an id, as a tool names none. */
+export function drawStateChange(random: Random, database: string): Request {
+  if (random.chance(35)) return { kind: 'publish', via: 'tool publish_component', database };
+  return { kind: 'transact', database, via: random.pick(COMMANDS), events: [STATE_CHANGE_EVENT], constraints: [] };
 }
 
 /** Their payload is text or bytes; what the bytes are says the content type. */

@@ -27,6 +27,9 @@ export class ReferenceModel {
         return writes.create(store, request, seen);
       case 'delete':
         return writes.remove(store, request);
+      case 'publish':
+        store.find(database).hasStateChange = true;
+        return {};
       case 'transact':
         return writes.transact(store, request, seen);
       case 'query':

@@ -15,6 +15,7 @@ export interface Database {
   readonly name: string;
   id: string;
   created?: string | undefined;
+  hasStateChange?: boolean;
   /** That of revision r is at r - 1. */
   readonly transactions: Transaction[];
 }

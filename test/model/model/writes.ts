@@ -17,6 +17,7 @@ import type { Answer, Constraint, RequestOf, WrittenEvent } from './vocabulary.t
 
 const EVENTS_MAX = 1000;
 const BYTES_MAX = 1_000_000;
+export const COMMANDS: readonly string[] = ['POST execute', 'tool execute_state_change'];
 
 export function create(store: Store, { database: name }: RequestOf<'create'>, seen: Answer): Answer {
   if (!isDatabaseName(name)) throw new Refusal('invalid_argument');
@@ -40,6 +41,8 @@ export function remove(store: Store, { database: name, id }: RequestOf<'delete'>
 export function transact(store: Store, request: RequestOf<'transact'>, seen: Answer): Answer {
   const { id, events, constraints, via } = request;
   const database = store.find(request.database);
+  const isCommand = COMMANDS.includes(via);
+  if (isCommand && database.hasStateChange !== true) throw new Refusal('StateChangeNotFound', scopeOf(database));
   const recorded = database.transactions.findIndex((each) => each.id === id?.toLowerCase());
   if (id !== undefined && recorded >= 0) return recordOf(database, recorded + 1, true);
   const bytes = events.reduce((sum, { data }) => sum + (data?.value.length ?? 0), 0);
@@ -50,7 +53,7 @@ export function transact(store: Store, request: RequestOf<'transact'>, seen: Ans
   requireConstraints(database, constraints);
   database.transactions.push({
     id: id?.toLowerCase() ?? String(seen.members?.['id'] ?? ''),
-    origin: via.startsWith('Transact') ? 'GrpcTransaction' : 'HttpTransaction',
+    origin: isCommand ? 'HttpStateChange' : via.startsWith('Transact') ? 'GrpcTransaction' : 'HttpTransaction',
     events: withStoredIds(database, events),
     recorded: seen.members?.['recorded'] as string | undefined,
   });

@@ -99,15 +99,18 @@ it('a leader whose disk refuses writes hands over what others can lead, and gets
   expect(world.failures).toEqual([]);
 });
 
-it.each([0, 1])('a leader whose disk refuses writes hands over to none whose disk does, too (C38): follower %i', async (place) => {
-  const { world, group, leader, others } = await withDatabase();
-  const full = others[place];
-  const open = others[1 - place];
-  full?.core.reportDisk('refusing-writes');
-  await world.pass(1000);
-  leader.core.reportDisk('refusing-writes');
+it.each([0, 1])(
+  'a leader whose disk refuses writes hands over to none whose disk does, too (C38): follower %i',
+  async (place) => {
+    const { world, group, leader, others } = await withDatabase();
+    const full = others[place];
+    const open = others[1 - place];
+    full?.core.reportDisk('refusing-writes');
+    await world.pass(1000);
+    leader.core.reportDisk('refusing-writes');
 
-  await world.until(() => others.some((each) => world.leaderOf(group) === each), 'another node leads');
+    await world.until(() => others.some((each) => world.leaderOf(group) === each), 'another node leads');
 
-  expect(world.leaderOf(group)).toBe(open);
-});
+    expect(world.leaderOf(group)).toBe(open);
+  },
+);

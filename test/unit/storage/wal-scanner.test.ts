@@ -190,7 +190,10 @@ it('a batch is corrupt when two of its records, each of them whole, have changed
   const second = bytes.slice(middle, to + shift);
   bytes.copyWithin(middle, from + shift, middle);
   bytes.set(second, from + shift);
-  expect(scan(bytes, FIRST, STALE).end).toMatchObject({ kind: 'corrupt', found: /records that are not those of batch/ });
+  expect(scan(bytes, FIRST, STALE).end).toMatchObject({
+    kind: 'corrupt',
+    found: /records that are not those of batch/,
+  });
 });
 
 it('a batch is never accepted with a burst of noise in it (W2)', () => {
