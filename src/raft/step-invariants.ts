@@ -9,7 +9,6 @@ import type { Input } from './input.ts';
 import { checkState, entriesOf } from './invariants.ts';
 import { type Log, lastId } from './log.ts';
 import type { Membership } from './membership.ts';
-import type { Message } from './message.ts';
 import type { ReplicaId } from './quorum.ts';
 import type { RaftState, Step } from './state.ts';
 

@@ -326,7 +326,6 @@ class Run {
       cluster: this.#cluster,
       history: this.#history,
       followers: this.#followers,
-      memoryBytesMax: this.#swarm.node.limits.memoryBytesMax,
       follow: (wanted) => this.#follow(wanted, this.#simulator.random(wanted.client)),
       reader: this.#connect('reader', { isRelayed: false }),
       onProblem: (what) => this.#problem(what),

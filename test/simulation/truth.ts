@@ -9,7 +9,7 @@ import { expectedBehind } from './checks/subscriptions.ts';
 import type { SimCluster } from './cluster.ts';
 import type { Simulator } from './engine/simulator.ts';
 import { finalDefinitions } from './final-definitions.ts';
-import type { CallKind, Calls, EventSketch, History, Outcome } from './history.ts';
+import type { CallKind, Calls, History, Outcome } from './history.ts';
 import type { SimNode } from './node/sim-node.ts';
 import type { Connection } from './workload/connection.ts';
 import type { Follower, Wanted } from './workload/follower.ts';
@@ -20,8 +20,6 @@ export interface TruthParts {
   readonly cluster: SimCluster;
   readonly history: History;
   readonly followers: readonly Follower[];
-  /** For replication, of each node. */
-  readonly memoryBytesMax: number | undefined;
   /** Adds a subscriber. */
   readonly follow: (wanted: Wanted) => void;
   readonly reader: Connection;
@@ -38,7 +36,6 @@ interface Copy {
 }
 
 const SECOND_US = 1_000_000;
-const LITTLE_BYTES = 16_384;
 /** A write or a read on a node that serves is answered within so many attempts; with several, after an election. */
 const ATTEMPTS_MAX = 3;
 const CLUSTER_ATTEMPTS_MAX = 15;
@@ -59,9 +56,13 @@ export class Truth {
     const { simulator, reader, onProblem, onHeard } = this.#parts;
     const sketches = new Sketches(simulator.random('last words'));
     for (const { name } of await this.#must('list', {})) {
-      for (const events of [sketches.events('reader'), ...this.#large()]) {
-        await this.#must('transact', { name, transactionId: sketches.transactionId(), constraints: [], events });
-      }
+      const request = {
+        name,
+        transactionId: sketches.transactionId(),
+        constraints: [],
+        events: sketches.events('reader'),
+      };
+      await this.#must('transact', request);
     }
     await this.#settle();
     const before = await this.#readAlike();
@@ -83,15 +84,6 @@ export class Truth {
       ...final,
       followers: laggards.filter(({ databaseId }) => databaseId === final.databaseId),
     }));
-  }
-
-  /** As much as a node with little memory keeps for members, twice: what is kept must make way for the second (C35). */
-  #large(): readonly (readonly EventSketch[])[] {
-    const { memoryBytesMax = Number.POSITIVE_INFINITY } = this.#parts;
-    if (memoryBytesMax > LITTLE_BYTES) return [];
-    const zeros = Math.floor(0.4 * memoryBytesMax);
-    const event = { stream: 'stock', type: 'item.counted', subject: undefined, zeros };
-    return ['one', 'two'].map((id) => [{ ...event, id, text: id }]);
   }
 
   /** Has a subscriber of each database take up in the middle of the last revision, where nobody may have been before. */

@@ -47,6 +47,7 @@ export function answerOf(request: Request, messages: readonly Message[]): Answer
     case 'malformed':
     case 'names':
     case 'next':
+    case 'publish':
       return {};
   }
 }

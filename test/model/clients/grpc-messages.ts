@@ -199,6 +199,7 @@ function partsOf(request: Request): Message {
     case 'malformed':
     case 'names':
     case 'next':
+    case 'publish':
       return {};
   }
 }
