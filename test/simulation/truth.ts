@@ -86,7 +86,7 @@ export class Truth {
     }));
   }
 
-  /** Has a subscriber of each database take up in the middle of the last revision, where nobody may have been before. */
+  /** Has a subscriber of each database resume in the middle of its last revision, where nobody may have been before. */
   #resume(finals: readonly Final[]): void {
     for (const { name, databaseId, revision } of finals) {
       const place = { databaseId, after: { revision, index: 0 } };
