@@ -278,10 +278,13 @@ describe('a connection of HTTP/2 to the peer port', () => {
     expect(south.observed.drops).toEqual(['malformed']);
   });
 
-  it('is closed when it sends more than 4 KiB before it acknowledges the settings', async () => {
+  const block = grpcHeadersWithTable(PING, Buffer.alloc(0));
+  it.each([
+    ['whatever it is', frameOf({ type: 0xee, flags: 0, stream: 0, payload: Buffer.alloc(4_100) })],
+    ['of headers, and acknowledges then', Buffer.concat([head(1, block, 5), head(3, block, 5), ACKNOWLEDGEMENT])],
+  ])('is closed when it sends more than 4 KiB before it acknowledges the settings: %s', async (_what, early) => {
     const frames = await dialFrames((await openSouth()).links.port);
-    const first = head(1, grpcHeadersWithTable(PING, Buffer.alloc(4_000, TABLE_REFERENCE)), 5);
-    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, first, ACKNOWLEDGEMENT]));
+    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, early]));
     expect(await closed(frames)).toBe(ENHANCE_YOUR_CALM);
   });
 
