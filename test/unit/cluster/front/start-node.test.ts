@@ -46,7 +46,7 @@ it('a node that nodes of another cluster dial says so, and answers nothing only 
   await using stranger = await LinkedNode.open(placeOf(2), { clusterId: OTHER_CLUSTER });
   const { binding } = await node.createDatabase('shop');
   stranger.links.setPeers([{ ...placeOf(1), host: '127.0.0.1', port }]);
-  await eventually(() => expect(logged).toEqual(['other-cluster']));
+  await eventually(() => expect(logged).toContain('other-cluster'));
   expect(node.health().accepting).toBe(true);
   await node.transact(binding.group, databaseKit.payload('a'));
   await node.deleteDatabase('shop');
