@@ -51,11 +51,8 @@ export class Cluster {
   }
 
   /** Runs a command in a container of a pod, which need not have a shell. */
-  async execute(pod: string, ...command: readonly string[]): Promise<string> {
-    const { status } = await this.pod(pod);
-    const [id] = (status.containerStatuses ?? []).map(({ containerID }) => containerID?.replace('runc://', ''));
-    if (id === undefined) throw new Error(`${pod} has no container`);
-    return run('runc', 'exec', id, ...command);
+  execute(pod: string, ...command: readonly string[]): Promise<string> {
+    return this.kubectl('exec', pod, '--', ...command);
   }
 
   logOf(program: string): string {

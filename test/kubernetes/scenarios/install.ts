@@ -1,24 +1,27 @@
-/** Installs Cairn with three pods, and asks it what an operator would. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** Installs Cairn by its chart with three pods, and asks it what an operator would. */
+import { resolve } from 'node:path';
 import { type Cluster, eventually } from '../cluster.ts';
-import { feed } from '../run.ts';
 
+const CHART = resolve(import.meta.dirname, '../../../charts/cairn');
 export const PODS: readonly string[] = ['cairn-0', 'cairn-1', 'cairn-2'];
 export const POD_HOSTS: readonly [string, ...string[]] = [
-  'cairn-0.cairn-peers',
-  'cairn-1.cairn-peers',
-  'cairn-2.cairn-peers',
+  'cairn-0.cairn-headless',
+  'cairn-1.cairn-headless',
+  'cairn-2.cairn-headless',
 ];
-const SECRET = '/etc/cairn/secret';
+/** The clients of chaos show no credentials. */
+const VALUES = ['auth.enabled=false', 'minReadySeconds=1'];
 
-export async function installCairn({ image }: Cluster): Promise<void> {
-  await feed(manifests(image), 'kubectl', 'apply', '--server-side', '-f', '-');
+/** Installs it, or upgrades it to other values. */
+export async function installCairn(cluster: Cluster, ...changed: readonly string[]): Promise<void> {
+  const [repository = '', tag = ''] = cluster.image.split(':');
+  const values = [`image.repository=${repository}`, `image.tag=${tag}`, ...VALUES, ...changed];
+  await cluster.helm('upgrade', '--install', 'cairn', CHART, ...values.flatMap((value) => ['--set', value]));
 }
 
 /** Volumes and their claims stay. */
-export async function uninstallCairn({ image }: Cluster): Promise<void> {
-  await feed(manifests(image), 'kubectl', 'delete', '-f', '-');
+export async function uninstallCairn(cluster: Cluster): Promise<void> {
+  await cluster.helm('uninstall', 'cairn', '--wait');
 }
 
 interface ClusterStatus {
@@ -51,10 +54,7 @@ export async function replaceLostNode(cluster: Cluster, pod: string): Promise<vo
   await cairn(cluster, witness, ...order);
 }
 
+/** A command of an operator in a pod, which asks the node there. */
 function cairn(cluster: Cluster, pod: string, ...command: readonly string[]): Promise<string> {
-  return cluster.execute(pod, 'cairn', 'cluster', ...command, '--peer-secret-file', SECRET);
-}
-
-function manifests(image: string): string {
-  return readFileSync(join(import.meta.dirname, 'cairn.yaml'), 'utf8').replace('cairn:IMAGE_TAG', image);
+  return cluster.execute(pod, 'cairn', 'cluster', ...command);
 }

@@ -43,8 +43,9 @@ const DEEDS: Readonly<Record<ScenarioName, (run: ScenarioRun) => Promise<void>>>
 
   'rolling-restart': async ({ cluster, step }) => {
     const before = await cluster.uidsOf(PODS);
-    await cluster.kubectl('rollout', 'restart', 'statefulset/cairn');
+    await installCairn(cluster, 'podAnnotations.restarted=yes');
     await step('rolling restart', () => cluster.kubectl('rollout', 'status', 'statefulset/cairn', '--timeout=180s'));
+    await step('helm test', () => cluster.helm('test', 'cairn', '--timeout=60s'));
     await cluster.untilReady(PODS, before);
   },
 
