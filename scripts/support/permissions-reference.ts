@@ -134,6 +134,9 @@ export const WAYS: Readonly<Record<Operation, Ways>> = {
 export const WITHOUT_RIGHT: readonly string[] = [
   'GET /health',
   'GET /health/detailed',
+  'GET /livez',
+  'GET /readyz',
+  'GET /startupz',
   'GET /assets/{file}',
   'GET /api/v1/openapi.json',
   'GET /api/v1/openapi.full.json',

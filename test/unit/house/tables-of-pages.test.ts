@@ -7,6 +7,7 @@ import { LIMIT_TABLES, NOT_MET } from '../../../scripts/support/limits-reference
 import { WAYS, WITHOUT_RIGHT } from '../../../scripts/support/permissions-reference.ts';
 import * as model from '../../../src/model/limits.ts';
 import { SERVICE_LIMITS } from '../../../src/service/limits.ts';
+import { ADMIN_METHODS } from '../../../src/transport/admin-messages.ts';
 import { EventStoreService } from '../../../src/transport/grpc/gen/cairn/v1/event_store.ts';
 import { GRPC_LIMITS } from '../../../src/transport/grpc/limits.ts';
 import { HEAD_LIMITS } from '../../../src/transport/grpc/wire/frame-faults.ts';
@@ -21,7 +22,9 @@ const codesOf = (title: string): readonly string[] => {
   return [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `([A-Z]\w+)` \|/gm)].map(([, code = '']) => code);
 };
 const routes = ROUTES.map(({ method, path }) => `${method} ${path}`);
-const calls = Object.values(EventStoreService).map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+const calls = Object.values(EventStoreService).map(({ path }) => nameOf(path));
+const adminCalls = Object.values(ADMIN_METHODS).map(nameOf);
 const ways = Object.values(WAYS);
 const limits = [model, http, SERVICE_LIMITS, GRPC_LIMITS, HEAD_LIMITS].flatMap((each) => Object.keys(each));
 const shown = LIMIT_TABLES.flatMap(({ rows }) => rows.flatMap(({ names }) => names));
@@ -30,7 +33,7 @@ it.each<[string, readonly string[], readonly string[]]>([
   ['routes of docs/grpc.md', cells.filter((text) => /^(?:GET|POST|DELETE) [^?]+$/.test(text)), routes],
   ['calls of docs/grpc.md', cells.filter((text) => /^[A-Z][a-z]+[A-Za-z]+$/.test(text)), calls],
   ['routes of docs/security.md', [...ways.flatMap((way) => way.http), ...WITHOUT_RIGHT], routes],
-  ['calls of docs/security.md', ways.flatMap((way) => way.grpc), calls],
+  ['calls of docs/security.md', ways.flatMap((way) => way.grpc), [...calls, ...adminCalls]],
   ['limits of docs/limits.md, with those that no client meets', [...shown, ...Object.keys(NOT_MET)], limits],
   ['refusals of docs/components.md', codesOf('Refusals'), REFUSAL_CODES],
   ['faults of docs/components.md', codesOf('Faults'), FAULT_CODES],
