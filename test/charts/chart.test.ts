@@ -9,13 +9,11 @@ import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { CHECKS, type Render } from './checks.ts';
 import { CHART, cases, helm, rendered, valuesOf } from './helm.ts';
-import { idOf, linesOf, ofKind, parseObjects } from './objects.ts';
+import { idOf, type KubeObject, linesOf, ofKind, parseObjects } from './objects.ts';
 
 const GOLDEN = join(import.meta.dirname, 'golden');
 /** A generated secret. */
 const RANDOM = /"[A-Za-z0-9+/]{86}=="/g;
-/** Alerts and dashboards have tests of their own (test/observability). */
-const CONTENT = /^(?:PrometheusRule\/NAME\.spec|ConfigMap\/NAME-dashboard-\w+\.data)/;
 
 function render(name: string): Render {
   const text = rendered('--values', valuesOf(name));
@@ -25,9 +23,14 @@ function render(name: string): Render {
 /** Every value in a line of its own. NAME is the name of the StatefulSet, of which all others are made. */
 function flat({ objects }: Render): readonly string[] {
   const name = ofKind(objects, 'StatefulSet')[0]?.metadata.name ?? '';
-  const lines = objects.flatMap((object) => linesOf(object, idOf(object)));
+  const lines = objects.filter(isOfTemplates).flatMap((object) => linesOf(object, idOf(object)));
   const normal = lines.map((line) => line.replaceAll(RANDOM, '"RANDOM"').replaceAll(name, 'NAME'));
-  return [`NAME = ${name}`, ...normal.filter((line) => !CONTENT.test(line))].toSorted();
+  return [`NAME = ${name}`, ...normal].toSorted();
+}
+
+/** Alerts and dashboards are as in their files (values.test.ts), which have tests of their own (test/observability). */
+function isOfTemplates({ kind, metadata }: KubeObject): boolean {
+  return kind !== 'PrometheusRule' && metadata.labels?.['app.kubernetes.io/component'] !== 'dashboard';
 }
 
 /** Lines that one has and the other has not. */

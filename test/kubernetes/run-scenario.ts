@@ -1,7 +1,7 @@
 // Runs a scenario in a cluster of its own, as `npm run kube` does; the world ends with the test.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { endWithTest } from '../support/test-scope.ts';
 import { imageArchive } from './image.ts';
@@ -15,14 +15,20 @@ const NODE = ['--conditions=source'];
 export async function runScenario(name: 'kubelet'): Promise<KubeletFacts>;
 export async function runScenario(name: ScenarioName): Promise<Figures>;
 export async function runScenario(name: string): Promise<unknown> {
-  const scenario = [process.execPath, ...NODE, join(import.meta.dirname, 'scenarios/main.ts'), name];
-  const world = [join(import.meta.dirname, 'main.ts'), '--image', await imageArchive(), ...scenario];
+  return runInCluster(join(import.meta.dirname, 'scenarios/main.ts'), name);
+}
+
+/** The line of JSON with which a program ends that runs in a cluster. @throws Error with what it has logged. */
+export async function runInCluster<Result>(program: string, ...args: readonly string[]): Promise<Result> {
+  const command = [process.execPath, ...NODE, program, ...args];
+  const world = [join(import.meta.dirname, 'main.ts'), '--image', await imageArchive(), ...command];
   const child = spawn(process.execPath, [...NODE, ...world], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
   endWithTest(child);
   const [output, log, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  if (code !== 0) throw new Error(`the scenario ${name} ended with ${code}:\n${log}`);
+  const what = [basename(program), ...args].join(' ');
+  if (code !== 0) throw new Error(`${what} ended with ${code}:\n${log}`);
   const line = output.trim().split('\n').at(-1) ?? '';
-  process.stderr.write(`${name}: ${line}\n`);
-  const result: unknown = JSON.parse(line);
+  process.stderr.write(`${what}: ${line}\n`);
+  const result: Result = JSON.parse(line);
   return result;
 }

@@ -1,0 +1,97 @@
+/**
+ * Installs the chart in the cluster of `npm run kube`, changes its values, and prints what came of it as JSON.
+ *
+ *   npm run kube -- node --conditions=source test/charts/in-cluster.ts
+ */
+import { Cluster } from '../kubernetes/cluster.ts';
+import { feed } from '../kubernetes/run.ts';
+import { CHART, cases, rendered, valuesOf, withValues } from './helm.ts';
+import { parseObjects } from './objects.ts';
+
+export interface ChartFacts {
+  /** What the API server says of renders that it does not take as they are. */
+  readonly refused: readonly string[];
+  /** The log of `helm test`. */
+  readonly tested: string;
+  /** The number of pods, out of three, that are the same after values changed that restart nothing. */
+  readonly kept: number;
+  /** The same after a setting of the node has changed. */
+  readonly keptByRestart: number;
+  /** Whether the second release of the chart has the secrets of the first. */
+  readonly hasKeptSecrets: boolean;
+  /** The same pods after their StatefulSet was made anew for larger volumes. */
+  readonly keptByOrphaning: number;
+}
+
+const NAMESPACE = 'default';
+const PODS = ['cairn-0', 'cairn-1', 'cairn-2'];
+/** Served by no cluster without their operators. */
+const OF_OTHERS = /^(?:cert-manager\.io|gateway\.networking\.k8s\.io|monitoring\.coreos\.com)\//;
+const WAIT = ['--wait', '--timeout', '5m'];
+
+const cluster = Cluster.current();
+const [repository = '', tag = ''] = cluster.image.split(':');
+const SMALL = withValues({
+  image: { repository, tag, pullPolicy: 'Never' },
+  resources: { requests: { cpu: '50m', memory: '256Mi' }, limits: { memory: '1Gi' } },
+  persistence: { size: '1Gi' },
+});
+
+process.stdout.write(`${JSON.stringify(await facts())}\n`);
+process.exit(0);
+
+async function facts(): Promise<ChartFacts> {
+  await cluster.kubectl('label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted');
+  const refused = await refusals();
+  await cluster.helm('install', 'cairn', CHART, ...SMALL, ...WAIT);
+  const tested = await cluster.helm('test', 'cairn', '--logs', '--timeout', '2m');
+  const secrets = await secretsOf();
+  const first = await cluster.uidsOf(PODS);
+  await upgrade('--set', 'replicas=4,service.type=NodePort,networkPolicy.peers[0].namespaceSelector.matchLabels.a=b');
+  const kept = await keptOf(first);
+  await cluster.kubectl('delete', 'statefulset', 'cairn', '--cascade=orphan');
+  await upgrade('--set', 'persistence.size=2Gi');
+  const keptByOrphaning = await keptOf(first);
+  await upgrade('--set', 'config.logLevel=debug');
+  await cluster.kubectl('rollout', 'status', 'statefulset/cairn', '--timeout', '5m');
+  const keptByRestart = await keptOf(first);
+  return { refused, tested, kept, keptByOrphaning, keptByRestart, hasKeptSecrets: (await secretsOf()) === secrets };
+}
+
+function upgrade(...changes: readonly string[]): Promise<string> {
+  return cluster.helm('upgrade', 'cairn', CHART, '--reuse-values', ...changes, ...WAIT);
+}
+
+function secretsOf(): Promise<string> {
+  return cluster.kubectl('get', 'secret', 'cairn-auth', 'cairn-peer', '--output=jsonpath={.items[*].data}');
+}
+
+async function keptOf(before: ReadonlySet<string>): Promise<number> {
+  const now = await cluster.uidsOf(PODS);
+  return [...now].filter((uid) => before.has(uid)).length;
+}
+
+/** Nothing is made. Warnings count, such as those of unknown fields or of Pod Security. */
+async function refusals(): Promise<readonly string[]> {
+  await cluster.kubectl('create', 'namespace', 'prod');
+  const label = 'pod-security.kubernetes.io/warn=restricted';
+  await cluster.kubectl('label', 'namespace', 'prod', label);
+  const found: string[] = [];
+  for (const name of cases()) {
+    const items = parseObjects(rendered('--values', valuesOf(name))).filter(
+      ({ apiVersion }) => !OF_OTHERS.test(apiVersion),
+    );
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+    const args = [
+      'apply',
+      '--namespace=prod',
+      '--dry-run=server',
+      '--validate=strict',
+      '--warnings-as-errors',
+      '-f',
+      '-',
+    ];
+    await feed(list, 'kubectl', ...args).catch((error: unknown) => found.push(`${name}: ${String(error)}`));
+  }
+  return found;
+}
