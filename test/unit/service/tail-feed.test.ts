@@ -115,3 +115,12 @@ it('TailFeed (V7) forgets the oldest revisions, whole ones, when it has too many
   );
   expect(events.reduce((sum, event) => sum + event.bytes.length, 0)).toBeLessThanOrEqual(LIMITS.tailBytesMax);
 });
+
+it('TailFeed (V7) does not cover a position within the revision before the first that it keeps', async () => {
+  const database = new KnownDatabase(memoryKv());
+  database.apply([SKETCH, SKETCH], CREATED_AT_MS);
+  await database.flush();
+  const feed = new TailFeed(database.source, 1, LIMITS);
+  expect([0, 1].map((index) => feed.covers({ revision: 1, index }))).toEqual([false, false]);
+  expect(feed.covers(endOf(1))).toBe(true);
+});

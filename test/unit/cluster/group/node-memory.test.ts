@@ -120,3 +120,13 @@ it('in a cluster a node whose disk stands still has no room for entries of other
   expect(told).toBeGreaterThan(0);
   expect(world.failures).toEqual([]);
 });
+
+it('what a leader keeps for a node that is away makes way for a write of its database (C35)', async () => {
+  const { world, groups } = await started(40 * ENTRY_BYTES, ['shop']);
+  const [shop = CATALOG_GROUP] = groups;
+  const leader = await world.leader(shop);
+  await another(world, leader, world.leaderOf(CATALOG_GROUP)).crash();
+  for (let times = 0; times < 8; times++) await world.answer(leader.transact(shop, TEXT));
+  expect(await world.answer(outcomeOf(leader.transact(shop, 'x'.repeat(30 * ENTRY_BYTES))))).toBe('answered');
+  expect(world.failures).toEqual([]);
+});
