@@ -1,5 +1,5 @@
 /**
- * Bytes of a tar archive (ustar): equal entries give equal bytes, whoever packs them and when.
+ * Bytes of a tar archive (ustar): equal entries give equal bytes on every machine, at any time.
  *
  * Entries are sorted by path, and folders above them are added where they are missing. Times are 0; owners are root
  * unless an entry says otherwise.
@@ -19,7 +19,7 @@ const TYPES = { file: '0', link: '2', folder: '5' } as const;
 const ROOT_FOLDER = '.';
 const READABLE = 0o644;
 const RUNNABLE = 0o755;
-/** Nobody looks at the mode of a link. */
+/** The mode of a link has no effect. */
 const ANY = 0o777;
 const ANYBODY_MAY_RUN = 0o001;
 

@@ -67,7 +67,7 @@ function sourcesKey(): string {
   return hash.digest('hex').slice(0, KEY_LENGTH);
 }
 
-/** Builds beside the final place and renames, so that nobody finds half of the programs. */
+/** Builds beside the final place and renames, so that half of the programs is never found. */
 function build(dir: string): string {
   const fresh = `${dir}.${process.pid}`;
   mkdirSync(fresh, { recursive: true });

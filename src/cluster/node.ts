@@ -48,7 +48,7 @@ export type WaitOutcome = 'reached' | 'gone' | 'aborted';
 export interface NodeHealth {
   /** False while clients are to go elsewhere: the node drains, or is in the wrong cluster. */
   readonly accepting: boolean;
-  /** Whether the node hands its leaderships over, to end or until it is told otherwise. */
+  /** Whether the node hands its leaderships over, to end, or until `undrain`. */
   readonly isDraining: boolean;
   readonly disk: DiskLevel;
   /** False when it does not reach the leader of the catalog: it answers nothing of any database (C21). */

@@ -47,7 +47,7 @@ ${rows.join('\n')}
 | 1 | It cannot start: the data directory is in use, damaged, or not to be written in; an address is taken. | \`cannot-start\` with a message; \`log-level=debug\` adds the stack |
 | 1 | It was not drained 15 s after \`shutdown-grace-ms\`, because a disk stands still or the like; or SIGINT came once more while it drained. Nothing that was acknowledged is lost. | \`stopped-without-drain\` |
 | 2 | A setting is unknown or malformed, or two do not go together; or the data directory is empty and neither \`join\` nor \`bootstrap\` says where the node belongs. Nothing was opened. | a line for each, or \`cannot-start\` |
-| 70 | Something broke that must not go on: a failed write, damaged data, a bug. The next start recovers. | \`fatal\` with the stack |
+| 70 | Something broke that must not continue: a failed write, damaged data, a bug. The next start recovers. | \`fatal\` with the stack |
 
 A signal that comes before the program itself runs, in the first moments of Node, ends the process as any other; nothing is
 open then.

@@ -36,7 +36,7 @@ export const ALERT_CASES: Readonly<Record<string, readonly AlertCase[]>> = {
       ],
       ['severity="critical"'],
     ],
-    // A node that is cut off knows no leader, and the others go on.
+    // A node that is cut off knows no leader, and the others continue.
     [
       '5m',
       [

@@ -28,7 +28,7 @@ export class OtherClusters {
 
   /**
    * Why this node answers nothing: it founded its cluster alone, holds no database, and is probably the member of the
-   * other cluster that lost its disk (K1). A node that holds a database serves it, whoever dials.
+   * other cluster that lost its disk (K1). A node that holds a database serves it, whatever node dials.
    */
   refusal(self: NodeId, catalog: KnownCatalog): DatabaseError | undefined {
     if (this.#sign === undefined || catalog.list().length > 0) return undefined;

@@ -1,8 +1,8 @@
 /**
  * Whether a node may drain, by what an operator would see of the cluster: a pure function of its description. One that
- * is to stay is judged as one that ends, for it is drained to be ended by somebody else.
+ * is to stay is judged as one that ends: the orchestrator that drains it ends it next.
  *
- *   C36  A node is told to drain only while a node that leads the catalog was heard, and the catalog and every database
+ *   C36  A node receives the order to drain only while a node that leads the catalog was heard, and the catalog and every database
  *        that it votes in have a majority without it: voters that answer, are not silent to their leader, have not
  *        diverged, and do not drain themselves.
  */
@@ -15,7 +15,7 @@ export interface DrainOrder {
   readonly node: NodeId;
   /** The leader of the catalog has checked the order, and sends it to the node itself. */
   readonly isGranted: boolean;
-  /** The node does not end: it runs without leaderships until it is told otherwise, or starts again. */
+  /** The node does not end: it runs without leaderships until `undrain` or a restart. */
   readonly stays: boolean;
   /** Nothing happens: only whether the node may drain is answered. */
   readonly isDryRun: boolean;
