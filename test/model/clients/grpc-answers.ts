@@ -126,6 +126,7 @@ function loggedEvents(logged: Message): readonly ReadEvent[] {
 
 const ORIGINS: Readonly<Record<string, string>> = {
   TRANSACTION_ORIGIN_HTTP_TRANSACTION: 'HttpTransaction',
+  TRANSACTION_ORIGIN_HTTP_STATE_CHANGE: 'HttpStateChange',
   TRANSACTION_ORIGIN_GRPC_TRANSACTION: 'GrpcTransaction',
 };
 
