@@ -8,10 +8,11 @@
  * Connections that came before end with their first answer, or when all ports are served.
  */
 import type { Server as HttpServer, ServerResponse } from 'node:http';
+import type { Settings } from 'node:http2';
 import type { Server, Socket } from 'node:net';
 import { type Address, cannotListen } from '#base';
 import { answerProbe, type Logger, type Probes } from '#observability';
-import { announceSettings, type HeldPort, NO_HPACK_TABLE, type SecurePorts } from '#transport';
+import type { HeldPort, SecurePorts } from '#transport';
 import { untilFree } from './free-port.ts';
 
 /** Those that wait for the start of a node only learn that they have to. */
@@ -60,8 +61,7 @@ export class HeldPorts implements Disposable {
       'gRPC',
       address,
       create((socket: Socket) => {
-        const onOpen = (): void => this.#refuseGrpc(socket);
-        announceSettings({ socket, streams: STREAMS_MAX, own: NO_HPACK_TABLE, withinMs: CONNECTION_MS, onOpen });
+        this.#openGrpc(socket).catch(() => socket.destroy());
       }),
     );
   }
@@ -92,8 +92,16 @@ export class HeldPorts implements Disposable {
     response.end(JSON.stringify({ error }));
   }
 
-  #refuseGrpc(socket: Socket): void {
-    const session = process.getBuiltinModule('node:http2').performServerHandshake(socket, { settings: NO_HPACK_TABLE });
+  /** What serves clients is loaded while the core recovers, and not by this module. */
+  async #openGrpc(socket: Socket): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    const { announceSettings, NO_HPACK_TABLE: own } = await import('#transport');
+    const onOpen = (): void => this.#refuseGrpc(socket, own);
+    if (!socket.destroyed) announceSettings({ socket, streams: STREAMS_MAX, own, withinMs: CONNECTION_MS, onOpen });
+  }
+
+  #refuseGrpc(socket: Socket, settings: Settings): void {
+    const session = process.getBuiltinModule('node:http2').performServerHandshake(socket, { settings });
     session.on('error', () => socket.destroy());
     session.on('stream', (stream) => {
       stream.on('error', () => undefined);

@@ -71,6 +71,7 @@ describe.each([
 
   it('lists every service, that of the other version as well', async () => {
     const names = [
+      'cairn.admin.v1.ClusterAdmin',
       'cairn.v1.EventStore',
       'grpc.health.v1.Health',
       'grpc.reflection.v1.ServerReflection',
@@ -120,7 +121,7 @@ describe.each([
   it.each<[Asked, string]>([
     [
       { $case: 'fileByFilename', value: 'cairn/v2/event.proto' },
-      '"cairn/v2/event.proto"; those that there are: cairn/cloudevents',
+      '"cairn/v2/event.proto"; those that there are: cairn/admin/v1/admin.proto, cairn/cloudevents',
     ],
     [{ $case: 'fileContainingSymbol', value: 'toString' }, 'No file defines "toString"; a symbol is a full'],
     [

@@ -147,7 +147,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 /** What takes the database of all these tests away, or the keys by which they ask. */
 const ENDS = new Set(['delete_databases_database', 'delete_api_v1_db_database']);
-const FOR_ANYBODY = new Set(['get_health', 'get_assets_file']);
+const FOR_ANYBODY = new Set(['get_health', 'get_livez', 'get_readyz', 'get_startupz', 'get_assets_file']);
 
 /** What is none is refused before anybody is asked who he is: bytes that are no text, and dots for segments. */
 function isPath(target: string): boolean {

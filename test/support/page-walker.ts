@@ -11,7 +11,7 @@ export function isPage({ path }: Route): boolean {
 }
 
 const NO_PAGES = [
-  /^\/(?:health|assets|api\/v1\/auth)/,
+  /^\/(?:health|livez|readyz|startupz|assets|api\/v1\/auth)/,
   /\/(?:schema|query-builder|docs|swagger-ui|openapi\.json|openapi\.full\.json)$/,
   /^\/(?!db\/).*\/state-views\/\{(?:name|view_name)\}(?:\/v(?:ersions\/)?\{version\})?$/,
 ];

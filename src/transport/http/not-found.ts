@@ -5,8 +5,8 @@ import { refused } from './rendering/refusal.ts';
 import type { HttpReply } from './reply.ts';
 import { allowedMethods } from './routes.ts';
 
-const ROUTES_RULE =
-  'there is /, and those that begin with /databases, /db, /api/v1, /health or /assets; /api/v1/docs describes them';
+const STARTS = '/databases, /db, /api/v1, /health, /livez, /readyz, /startupz or /assets';
+const ROUTES_RULE = `there is /, and those that begin with ${STARTS}; /api/v1/docs describes them`;
 /** Characters of an unknown path that its error repeats. */
 const SHOWN_PATH_LENGTH_MAX = 200;
 
