@@ -33,7 +33,7 @@ export const REACH: Group['members'] = {
     domain: value(
       text,
       '',
-      'The domain in which each pod has its name outside: cairn-0.events.example.com is in events.example.com. Clients that have dialled a name of it are told the leader by such a name. It is an annotation for external-dns, in the certificate of cert-manager, and in the TLSRoutes. A change restarts the pods.',
+      'The domain in which each pod has its name outside: cairn-0.events.example.com is in events.example.com. Clients that connect by a name in this domain receive the address of the leader in this domain. It is an annotation for external-dns, in the certificate of cert-manager, and in the TLSRoutes. A change restarts the pods.',
     ),
     port: value(
       { type: ['integer', 'null'], minimum: 1, maximum: 65_535 },

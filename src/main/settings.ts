@@ -151,7 +151,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   advertiseOutside: {
     type: outsideRules,
     default: [],
-    help: 'Where clients from outside find the gRPC port of each node, the same on all nodes: *.DOMAIN:PORT, where the name of a node stands for the *, or NODE=HOST:PORT for each, separated by commas. A client that has dialled one of these hosts, or another name of that domain, is told the outside address of a leader (x-leader-address), and every other one that by advertise-host. none: there is no outside.',
+    help: 'Where clients from outside find the gRPC port of each node, the same on all nodes: *.DOMAIN:PORT, where the name of a node stands for the *, or NODE=HOST:PORT for each, separated by commas. A client that connected to one of these hosts, or to another name of that domain, receives the outside address of the leader (x-leader-address). Every other client receives the address by advertise-host. none: nodes have no outside addresses.',
   },
   bootstrap: {
     type: oneOf(['never', 'alone']),
@@ -261,7 +261,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   authCertificateRoles: {
     type: certificateRoles,
     default: [],
-    help: 'What clients of gRPC may do by the certificates that they show: a name in the certificate, as CN=, DNS= or URI=, and roles as in docs/security.md. Whoever has several names has the roles of all of them, and whoever has none of them is known, and may do nothing.',
+    help: 'What clients of gRPC may do by the certificates that they show: a name in the certificate, as CN=, DNS= or URI=, and roles as in docs/security.md. A certificate with several of these names has the roles of all of them. A valid certificate with none of them has no role and may do nothing.',
   },
   ...PEER_TLS_SETTINGS,
   ...TOKEN_SETTINGS,
@@ -394,7 +394,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   maintenanceFolds: {
     type: wholeNumber({ min: 0, max: 64, unit: 'State Views' }),
     default: 2,
-    help: 'How many State Views of the modes Eager and Scheduled this node folds at a time while nobody reads them, those of high priority first, and all of them behind whoever reads. 0: none; they are folded as they are read.',
+    help: 'How many State Views of the modes Eager and Scheduled this node folds in the background at the same time. Views of high priority come first; folds for readers come before all of them. 0: none; views are folded when they are read.',
   },
   maintenanceScheduleMs: {
     type: wholeNumber({ min: 1_000, max: 604_800_000, unit: 'milliseconds' }),

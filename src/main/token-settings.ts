@@ -96,7 +96,7 @@ export const TOKEN_SETTINGS: { readonly [K in keyof TokenSettings]: Setting<Toke
   mcpUrl: {
     type: wordOr('auto', placeOfClients),
     default: 'auto',
-    help: 'Where clients reach MCP. With oidc-issuer they are told so, and that its tokens are for this place. Behind a balancer or a proxy set it on every node to the same. auto: mcp-port at advertise-host.',
+    help: 'Where clients reach MCP. With oidc-issuer it is also the resource for which clients request their tokens. Behind a load balancer or a proxy, set the same URL on every node. auto: mcp-port at advertise-host.',
   },
   albSigner: {
     type: names,
