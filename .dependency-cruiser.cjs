@@ -65,6 +65,11 @@ const HOMES = {
   '@bufbuild/protobuf': 'src/transport/grpc/',
 };
 
+// The same for the operator.
+const OPERATOR_HOMES = {
+  '@kubernetes/client-node': 'operator/src/kube/',
+};
+
 const names = Object.keys(LAYERS);
 const pureNames = names.filter((name) => LAYERS[name].pure);
 const anyOf = (parts) => `(?:${parts.join('|')})`;
@@ -77,17 +82,19 @@ const layerRules = names.map((name) => ({
   to: { path: '^src/', pathNot: `^src/${anyOf([name, ...LAYERS[name].mayImport])}/` },
 }));
 
-const homeRules = Object.entries(HOMES).map(([dependency, home]) => ({
-  name: `home-of-${dependency}`,
-  comment: `${dependency} is used only in ${home}; everybody else goes through a type of ours.`,
-  severity: 'error',
-  from: { path: '^src/', pathNot: `^${home}` },
-  to: { path: `(?:^|/)node_modules/${dependency}/` },
-}));
+const homeRules = (homes, tree) =>
+  Object.entries(homes).map(([dependency, home]) => ({
+    name: `home-of-${dependency}`,
+    comment: `${dependency} is used only in ${home}; everybody else goes through a type of ours.`,
+    severity: 'error',
+    from: { path: `^${tree}/`, pathNot: `^${home}` },
+    to: { path: `(?:^|/)node_modules/${dependency}/` },
+  }));
 
 const forbidden = [
   ...layerRules,
-  ...homeRules,
+  ...homeRules(HOMES, 'src'),
+  ...homeRules(OPERATOR_HOMES, 'operator'),
   {
     name: 'known-layer',
     comment: 'Every file of src lives in a folder of the layer table.',
@@ -125,10 +132,31 @@ const forbidden = [
   },
   {
     name: 'operator-is-a-client',
-    comment: 'The operator imports #base and #observability and nothing else of the server.',
+    comment: 'Of the server the operator imports the generated messages of its APIs alone.',
     severity: 'error',
     from: { path: '^operator/' },
-    to: { path: '^src/', pathNot: '^src/(?:base|observability)/index\\.ts$' },
+    to: { path: '^src/', pathNot: '^src/transport/grpc/gen/' },
+  },
+  {
+    name: 'operator-knows-no-outside',
+    comment: 'The operator knows neither its tests nor the tools.',
+    severity: 'error',
+    from: { path: '^operator/' },
+    to: { path: '^(?:test|bench|chaos|examples|scripts|sdk)/' },
+  },
+  {
+    name: 'operator-kube-is-below',
+    comment: 'The machinery of the operator knows nothing of Cairn: no schema of its resources, no controller.',
+    severity: 'error',
+    from: { path: '^operator/src/kube/' },
+    to: { path: '^operator/', pathNot: '^operator/src/kube/' },
+  },
+  {
+    name: 'operator-door-only',
+    comment: 'Another folder of the operator is entered by its door.',
+    severity: 'error',
+    from: { path: '^operator/src/([^/]+)/' },
+    to: { path: '^operator/src/', pathNot: ['^operator/src/$1/', '^operator/src/[^/]+/index\\.ts$'] },
   },
   {
     name: 'src-knows-no-outside',

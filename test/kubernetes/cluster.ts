@@ -2,7 +2,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Api } from './api.ts';
+import { Api } from '../../operator/src/kube/index.ts';
 import type { Claim, Pod, Volume } from './objects.ts';
 import { run } from './run.ts';
 

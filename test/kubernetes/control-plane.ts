@@ -7,8 +7,8 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Api } from '../../operator/src/kube/index.ts';
 import { Authority } from '../support/certificates.ts';
-import { Api } from './api.ts';
 import { HOST, SERVICES } from './world.ts';
 
 export interface ControlPlane {

@@ -3,8 +3,8 @@
 import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { reply, startApiServer } from '../operator/kube/api-server.ts';
 import { testDir } from '../support/test-scope.ts';
-import { reply, startApiServer } from './api-server.ts';
 import { Projector } from './kubelet/projected.ts';
 import { PodVolumes } from './kubelet/volumes.ts';
 import type { Pod } from './objects.ts';

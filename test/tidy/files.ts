@@ -53,12 +53,15 @@ export function commentsAreNarrow(tree: Tree): readonly Fault[] {
   });
 }
 
-/** Tests mirror src: a folder under test/unit is a layer, or `house` for the tools. */
+/** Tests mirror src: a folder under test/unit is a layer, or `house` for the tools; those of operator/src alike. */
 export function unitTestsMirrorLayers(tree: Tree): readonly Fault[] {
-  const layers = new Set(['house', ...[...tree.keys()].flatMap((path) => /^src\/([^/]+)\//.exec(path)?.[1] ?? [])]);
-  return [...under(tree, /^test\/unit\//).keys()].flatMap((path) => {
-    const folder = path.split('/')[2] ?? '';
-    return layers.has(folder) ? [] : [`${path}: test/unit/${folder} mirrors no layer of src`];
+  const paths = [...tree.keys()];
+  const layers = new Set(paths.flatMap((path) => /^(?:operator\/)?src\/[^/]+(?=\/)/.exec(path)?.[0] ?? []));
+  return paths.flatMap((path) => {
+    const [, place, folder = ''] = /^test\/(unit|operator)\/([^/]+)/.exec(path) ?? [];
+    if (place === undefined || (place === 'unit' && folder === 'house')) return [];
+    const src = place === 'unit' ? 'src' : 'operator/src';
+    return layers.has(`${src}/${folder}`) ? [] : [`${path}: test/${place}/${folder} mirrors no layer of ${src}`];
   });
 }
 

@@ -1,6 +1,7 @@
-// Numbered invariants. They are stated in header comments of src and scripts, one to a line or paragraph that begins
-// with the number and two blanks or a colon ("*   R1  A term never goes back."), or indented in a list of them with one
-// blank behind ("*   R10 What is committed …"), and cited by number where they are kept and where they are tested.
+// Numbered invariants. They are stated in header comments of src, operator and scripts, one to a line or paragraph that
+// begins with the number and two blanks or a colon ("*   R1  A term never goes back."), or indented in a list of them
+// with one blank behind ("*   R10 What is committed …"), and cited by number where they are kept and where they are
+// tested.
 import { type Fault, type Tree, tests, under } from './tree.ts';
 
 const STATEMENT =
@@ -26,7 +27,9 @@ export function invariantsAreTested(tree: Tree): readonly Fault[] {
 }
 
 function statements(tree: Tree): readonly Statement[] {
-  const files = [...under(tree, /^(?:src|scripts)\/.*\.(?:ts|mjs)$/)].filter(([path]) => !path.includes('/gen/'));
+  const files = [...under(tree, /^(?:src|operator|scripts)\/.*\.(?:ts|mjs)$/)].filter(
+    ([path]) => !path.includes('/gen/'),
+  );
   return files.flatMap(([path, text]) =>
     text.split('\n').flatMap((line) => {
       const [, bold, plain, listed] = STATEMENT.exec(line) ?? [];

@@ -1,4 +1,4 @@
-/** Rules about the shape of src: doors, headers, and no way around the layer law. */
+/** Rules about the shape of src and operator/src: doors, headers, and no way around the layer law. */
 import { type Fault, faultyLines, sources, type Tree } from './tree.ts';
 
 const MAIN = 'src/main';
@@ -8,7 +8,7 @@ const HEADER_LINES_MAX = 30;
 /** Every layer folder has a door, and the door introduces it in 10 to 30 lines. Main has an entry instead. */
 export function layersHaveDoors(tree: Tree): readonly Fault[] {
   const files = sources(tree);
-  const layers = new Set([...files.keys()].map((path) => path.split('/').slice(0, 2).join('/')));
+  const layers = new Set([...files.keys()].flatMap((path) => /^(?:operator\/)?src\/[^/]+(?=\/)/.exec(path)?.[0] ?? []));
   return [...layers].flatMap((layer) => {
     const door = layer === MAIN ? `${layer}/main.ts` : `${layer}/index.ts`;
     const text = files.get(door);

@@ -168,8 +168,14 @@ const CASES: readonly Case[] = [
   },
   {
     rule: unitTestsMirrorLayers,
-    passes: [{ 'src/raft/a.ts': '', 'test/unit/raft/a.test.ts': '', 'test/unit/house/a.test.ts': '' }],
-    finds: [[{ 'src/raft/a.ts': '', 'test/unit/craft/a.test.ts': '' }, 'craft mirrors no layer']],
+    passes: [
+      { 'src/raft/a.ts': '', 'test/unit/raft/a.test.ts': '', 'test/unit/house/a.test.ts': '' },
+      { 'operator/src/kube/a.ts': '', 'test/operator/kube/a.test.ts': '' },
+    ],
+    finds: [
+      [{ 'src/raft/a.ts': '', 'test/unit/craft/a.test.ts': '' }, 'craft mirrors no layer of src'],
+      [{ 'src/raft/a.ts': '', 'test/operator/raft/a.test.ts': '' }, 'raft mirrors no layer of operator/src'],
+    ],
   },
   { rule: lockFileIsWhole, passes: [lock(withPlatforms(NATIVE))], finds: [[lock(NATIVE), 'tool-linux-x64-musl']] },
   {
@@ -185,9 +191,11 @@ const CASES: readonly Case[] = [
     passes: [
       { 'src/raft/index.ts': header(10), 'src/kv/index.ts': header(30), 'src/main/main.ts': header(12) },
       { 'src/transport/grpc/gen/a.ts': 'export {};' },
+      { 'operator/src/main.ts': '', 'operator/src/kube/index.ts': header(10) },
     ],
     finds: [
       [{ 'src/raft/log.ts': header(12) }, 'src/raft/index.ts: the layer has no door'],
+      [{ 'operator/src/kube/a.ts': header(12) }, 'operator/src/kube/index.ts: the layer has no door'],
       [{ 'src/raft/index.ts': header(9) }, '9 lines'],
       [{ 'src/raft/index.ts': header(31) }, '31 lines'],
     ],
@@ -225,6 +233,7 @@ const CASES: readonly Case[] = [
     rule: invariantsAreTested,
     passes: [{ 'src/raft/a.ts': stated('R1'), 'test/unit/raft/a.test.ts': "it('never goes back (R1)')" }],
     finds: [
+      [{ 'operator/src/a.ts': stated('KM1') }, 'operator/src/a.ts: no test cites invariant KM1'],
       [{ 'src/a.ts': stated('R1'), 'test/a.test.ts': "it('is R12, not AR1')" }, 'src/a.ts: no test cites invariant R1'],
       ...[' * R1. Text.', ' * - **R1** Text.', ' * - **R1:** Text.', '// R1  Text.', ' *   R1 Text.'].map(
         (line) => [{ 'src/a.ts': line }, 'no test cites invariant R1'] as const,

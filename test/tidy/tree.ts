@@ -34,9 +34,9 @@ export function under(tree: Tree, pattern: RegExp): Tree {
   return new Map([...tree].filter(([path]) => pattern.test(path)));
 }
 
-/** Hand-written TypeScript of the server. */
+/** Hand-written TypeScript of what ships: the server and its operator. */
 export function sources(tree: Tree): Tree {
-  return new Map([...under(tree, /^src\/.*\.ts$/)].filter(([path]) => !path.includes('/gen/')));
+  return new Map([...under(tree, /^(?:operator\/)?src\/.*\.ts$/)].filter(([path]) => !path.includes('/gen/')));
 }
 
 export function tests(tree: Tree): Tree {

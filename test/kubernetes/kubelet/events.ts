@@ -1,5 +1,5 @@
 /** Events of pods, which `kubectl describe` shows. */
-import type { Api } from '../api.ts';
+import type { Api } from '../../../operator/src/kube/index.ts';
 import { namespaceOf, type Resource } from '../objects.ts';
 import { nowText } from './container.ts';
 

@@ -9,7 +9,7 @@
  *   K3  A node without power neither renews its lease nor reports on its pods, and none of their processes runs.
  */
 import { join } from 'node:path';
-import { type Api, type Handlers, Reflector } from '../api.ts';
+import { type Api, type Handlers, Reflector } from '../../../operator/src/kube/index.ts';
 import { type Claim, namespaceOf, type Pod, type Resource, type Values, type Volume } from '../objects.ts';
 import type { Image } from './images.ts';
 import { hasPower, type NodePlan, REPORT_MS, registerNode, reportNode } from './node.ts';

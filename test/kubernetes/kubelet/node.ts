@@ -2,7 +2,7 @@
  * A Kubernetes node that the kubelet plays: its object, its status, and the lease by which the controllers see that it
  * is alive. With the label `power=off` it is a machine without power: no lease, no report, and its pods end at once.
  */
-import { type Api, unless } from '../api.ts';
+import { type Api, unless } from '../../../operator/src/kube/index.ts';
 import type { Resource } from '../objects.ts';
 import { HOST } from '../world.ts';
 import { nowText } from './container.ts';

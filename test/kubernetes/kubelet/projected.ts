@@ -3,7 +3,7 @@
  * account, and fields of the pod.
  */
 import type { V1Volume, V1VolumeProjection } from '@kubernetes/client-node';
-import { type Api, ApiError } from '../api.ts';
+import { type Api, ApiError } from '../../../operator/src/kube/index.ts';
 import { namespaceOf, type Pod, type Values } from '../objects.ts';
 
 /** Contents by path. */

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Api, unless } from '../api.ts';
+import { type Api, unless } from '../../../operator/src/kube/index.ts';
 import { type Claim, namespaceOf, type Volume } from '../objects.ts';
 
 const CLASS = 'local-path';

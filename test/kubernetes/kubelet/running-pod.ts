@@ -7,7 +7,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Api, unless } from '../api.ts';
+import { type Api, unless } from '../../../operator/src/kube/index.ts';
 import { namespaceOf, type Pod, podPath } from '../objects.ts';
 import { resolvConf } from '../world.ts';
 import { Container, nowText } from './container.ts';

@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { V1Volume } from '@kubernetes/client-node';
-import type { Api } from '../api.ts';
+import type { Api } from '../../../operator/src/kube/index.ts';
 import { type Claim, namespaceOf, type Pod, type Volume } from '../objects.ts';
 import { run } from '../run.ts';
 import type { Files, Projector } from './projected.ts';

@@ -1,6 +1,6 @@
 /** The network of a cluster: names, virtual addresses and policies, kept as the API server has them. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Api, Reflector } from '../api.ts';
+import { type Api, Reflector } from '../../../operator/src/kube/index.ts';
 import type { NetworkPolicy, Pod, Resource } from '../objects.ts';
 import { feed } from '../run.ts';
 import { serveNames } from './dns.ts';

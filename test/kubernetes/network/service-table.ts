@@ -1,5 +1,5 @@
 /** The Services of a cluster and the addresses behind them, as DNS and virtual addresses need them. */
-import { type Api, Reflector } from '../api.ts';
+import { type Api, Reflector } from '../../../operator/src/kube/index.ts';
 import { type EndpointSlice, keyOf, namespaceOf, type Service } from '../objects.ts';
 
 export interface Endpoint {

@@ -8,11 +8,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Connection, type Server, type Servers } from '../../../chaos/cluster/connection.ts';
 import { silences } from '../../../chaos/cluster/figures.ts';
 import { open, readCopies } from '../../../chaos/cluster/truth.ts';
+import { Reflector } from '../../../operator/src/kube/index.ts';
 import { checkAll } from '../../simulation/checks/all.ts';
 import { Evidence } from '../../simulation/checks/evidence.ts';
 import { Rng } from '../../simulation/engine/random.ts';
 import { History, type Operation } from '../../simulation/history.ts';
-import { Reflector } from '../api.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Pod } from '../objects.ts';
 

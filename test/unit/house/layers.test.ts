@@ -11,7 +11,7 @@ const MANIFEST = {
   type: 'module',
   imports: { '#*': './src/*/index.ts' },
   dependencies: { pino: '10.4.0', fastify: '5.12.8' },
-  devDependencies: { vitest: '5.1.1' },
+  devDependencies: { vitest: '5.1.1', '@kubernetes/client-node': '2.0.1' },
 };
 
 // What each file imports, and the rule that the import breaks.
@@ -29,7 +29,15 @@ const VIOLATIONS = [
   ['src/service/nowhere.ts', "import './nowhere-at-all.ts';", 'resolvable'],
   ['src/service/ring-a.ts', "import type { b } from './ring-b.ts';", 'no-cycle'],
   ['src/transport/grpc/http.ts', "import { http } from '../http/http.ts';", 'transports-are-strangers'],
-  ['operator/plan.ts', "import { raft } from '#raft';", 'operator-is-a-client'],
+  ['operator/src/plan/a.ts', "import { raft } from '#raft';", 'operator-is-a-client'],
+  ['operator/src/plan/b.ts', "import '../../../test/support/a.ts';", 'operator-knows-no-outside'],
+  ['operator/src/plan/c.ts', "import '../kube/api.ts';", 'operator-door-only'],
+  [
+    'operator/src/plan/d.ts',
+    "import type { KubeConfig } from '@kubernetes/client-node';",
+    'home-of-@kubernetes/client-node',
+  ],
+  ['operator/src/kube/e.ts', "import type { Plan } from '../plan/index.ts';", 'operator-kube-is-below'],
 ] as const;
 
 const CLEAN = {
@@ -43,6 +51,11 @@ const CLEAN = {
   'src/transport/peer/index.ts': 'export const links = 1;',
   'src/main/core-worker.ts': "await import('#transport/peer');",
   'src/stray/a.ts': 'export {};',
+  'operator/src/kube/index.ts': "export { api } from './api.ts';",
+  'operator/src/kube/api.ts':
+    "import { messages } from '../../../src/transport/grpc/gen/a.ts'; export const api = messages;",
+  'operator/src/plan/index.ts': "import { api } from '../kube/index.ts'; export type Plan = typeof api;",
+  'src/transport/grpc/gen/a.ts': 'export const messages = 1;',
   'test/support/a.ts': 'export {};',
 };
 

@@ -5,8 +5,8 @@ import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { KubeConfig } from '@kubernetes/client-node';
 import { onTestFinished } from 'vitest';
-import { Authority } from '../support/certificates.ts';
-import { Api } from './api.ts';
+import { Api } from '../../../operator/src/kube/index.ts';
+import { Authority } from '../../support/certificates.ts';
 
 export interface Received {
   readonly method: string;

@@ -1,47 +1,19 @@
 /**
- * The API of Kubernetes in raw JSON: requests with typed errors, and a reflector that keeps a list up to date.
+ * Requests to the API of Kubernetes, in raw JSON.
  *
  * @kubernetes/client-node finds the server, its certificates and the credentials. Its typed serializers are not used:
- * they silently drop what their models do not know, and so would change what somebody else wrote. Its informer is not
- * used either: it stops on errors and knows neither bookmarks nor pages.
+ * they silently drop what their models do not know, and so would change what somebody else wrote.
  *
- * Invariants:
- *   A1  A request whose outcome is unknown is sent again only if it reads. One that the server answered with 429 was
+ * Invariant:
+ *   KM1  A request whose outcome is unknown is sent again only if it reads. One that the server answered with 429 was
  *       not carried out, and is always sent again, after the time that the server names.
- *   A2  A reflector ends with its signal and not before, whatever the server or a handler does.
- *   A3  After each list, handlers have seen every object of it as set, and every object that is gone as deleted.
- *   A4  A watch without any message for INACTIVE_MS is dead: a new one continues at the last version that was seen.
  */
 import type { IncomingMessage } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
-
-/** What a reflector reads of every object. */
-interface Versioned {
-  readonly metadata: { readonly namespace?: string; readonly name: string; readonly resourceVersion: string };
-}
-
-/** An answer of the server that is an error. */
-export class ApiError extends Error {
-  readonly code: number;
-  /** Such as `Conflict`. */
-  readonly reason: string;
-
-  constructor(what: string, code: number, text: string) {
-    const { message = text.slice(0, 300), reason = '' } = statusOf(text);
-    super(`${what}: ${code} ${message}`);
-    this.code = code;
-    this.reason = reason;
-  }
-}
-
-/** Takes these answers for success: for `catch`. */
-export function unless(...codes: readonly number[]): (error: unknown) => void {
-  return (error) => {
-    if (!(error instanceof ApiError) || !codes.includes(error.code)) throw error;
-  };
-}
+import { ApiError, type Status } from './api-error.ts';
+import { parseJson } from './json.ts';
 
 export type PatchKind = 'merge' | 'strategic' | 'apply';
 
@@ -61,8 +33,6 @@ const WATCH_SECONDS = 240;
 const WATCH_JITTER_SECONDS = 60;
 /** The server sends a bookmark about once a minute. */
 const INACTIVE_MS = 130_000;
-const BACKOFF_MS_MAX = 10_000;
-const GONE = 410;
 const TOO_MANY = 429;
 
 export class Api {
@@ -134,7 +104,7 @@ export class Api {
         timer.refresh();
         const lines = `${rest}${String(chunk)}`.split('\n');
         rest = lines.pop() ?? '';
-        for (const line of lines) yield JSON.parse(line);
+        for (const line of lines) yield parseJson<WatchMessage<Item>>(line);
       }
     } finally {
       clearTimeout(timer);
@@ -191,12 +161,6 @@ interface List<Item> {
   readonly metadata: { readonly continue?: string; readonly resourceVersion: string };
 }
 
-interface Status {
-  readonly code?: number;
-  readonly message?: string;
-  readonly reason?: string;
-}
-
 type WatchMessage<Item> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: Item }
   | { readonly type: 'ERROR'; readonly object: Status };
@@ -206,112 +170,5 @@ async function bodyOf<Answer>(what: string, response: IncomingMessage): Promise<
   for await (const chunk of response.setEncoding('utf8')) text += String(chunk);
   const { statusCode = 0 } = response;
   if (statusCode >= 400) throw new ApiError(what, statusCode, text);
-  const answer: Answer = JSON.parse(text);
-  return answer;
-}
-
-function statusOf(text: string): Status {
-  try {
-    const status: Status = JSON.parse(text);
-    return status;
-  } catch {
-    return {};
-  }
-}
-
-export interface Handlers<Item> {
-  /** The object is new or has changed; after a new list, each is set again. */
-  readonly onSet?: (object: Item) => void;
-  readonly onDelete?: (object: Item) => void;
-  /** Errors of the server and of handlers; the reflector continues. */
-  readonly onError: (error: unknown) => void;
-}
-
-/** A copy of all objects of a path, by namespace/name. */
-export class Reflector<Item extends Versioned> {
-  readonly items: Map<string, Item> = new Map();
-  readonly #api: Api;
-  readonly #path: string;
-  readonly #handlers: Handlers<Item>;
-  readonly #synced = Promise.withResolvers<void>();
-
-  constructor(api: Api, path: string, handlers: Handlers<Item>) {
-    this.#api = api;
-    this.#path = path;
-    this.#handlers = handlers;
-  }
-
-  /** Resolves when the first list is there. */
-  get synced(): Promise<void> {
-    return this.#synced.promise;
-  }
-
-  /** Lists and watches until `signal` is aborted. */
-  async run(signal: AbortSignal): Promise<void> {
-    for (let backoffMs = RETRY_MS; !signal.aborted; ) {
-      try {
-        let version: string | undefined = await this.#list();
-        this.#synced.resolve();
-        backoffMs = RETRY_MS;
-        while (version !== undefined && !signal.aborted) version = await this.#watchFrom(version, signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#handlers.onError(error);
-        await delay(backoffMs * (0.5 + Math.random()));
-        backoffMs = Math.min(backoffMs * 2, BACKOFF_MS_MAX);
-      }
-    }
-  }
-
-  async #list(): Promise<string> {
-    const { items, version } = await this.#api.list<Item>(this.#path);
-    const left = new Set(this.items.keys());
-    for (const item of items) {
-      left.delete(keyOf(item));
-      this.#set(item);
-    }
-    for (const key of left) this.#remove(key, this.items.get(key));
-    return version;
-  }
-
-  /** The version where the next watch continues; undefined when the server does not have it any more. */
-  async #watchFrom(from: string, signal: AbortSignal): Promise<string | undefined> {
-    let version = from;
-    try {
-      for await (const { type, object } of this.#api.watch<Item>(this.#path, version, signal)) {
-        if (type === 'ERROR') throw new ApiError(`watch ${this.#path}`, object.code ?? 0, JSON.stringify(object));
-        version = object.metadata.resourceVersion;
-        if (type === 'DELETED') this.#remove(keyOf(object), object);
-        else if (type !== 'BOOKMARK') this.#set(object);
-      }
-    } catch (error) {
-      if (error instanceof ApiError && error.code === GONE) return undefined;
-      if (error instanceof ApiError || signal.aborted) throw error;
-      // The connection was lost, or was dead.
-      await delay(RETRY_MS);
-    }
-    return version;
-  }
-
-  #set(item: Item): void {
-    this.items.set(keyOf(item), item);
-    this.#handle(this.#handlers.onSet, item);
-  }
-
-  #remove(key: string, item: Item | undefined): void {
-    this.items.delete(key);
-    if (item !== undefined) this.#handle(this.#handlers.onDelete, item);
-  }
-
-  #handle(handler: ((item: Item) => void) | undefined, item: Item): void {
-    try {
-      handler?.(item);
-    } catch (error) {
-      this.#handlers.onError(error);
-    }
-  }
-}
-
-function keyOf({ metadata: { namespace = '', name } }: Versioned): string {
-  return `${namespace}/${name}`;
+  return parseJson(text);
 }

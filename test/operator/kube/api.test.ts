@@ -1,7 +1,7 @@
-// Goal: the client of the Kubernetes API and its reflector do what api.ts says (A1 to A4) when the server or a handler
+// Goal: the client of the Kubernetes API and its reflector do what they say (KM1 to KM4) when the server or a handler
 // misbehaves. Method: a server of ours that answers as each test says.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ApiError, Reflector } from './api.ts';
+import { ApiError, Reflector } from '../../../operator/src/kube/index.ts';
 import { type Answer, reply, startApiServer, thing } from './api-server.ts';
 
 const PATH = '/api/v1/things';
@@ -36,7 +36,7 @@ describe('a request', () => {
     { method: 'GET', status: 404, times: 1 },
     { method: 'POST', status: 500, times: 1 },
     { method: 'POST', status: 429, times: 2 },
-  ])('is sent $times times when $method is first answered with $status (A1)', async ({ method, status, times }) => {
+  ])('is sent $times times when $method is first answered with $status (KM1)', async ({ method, status, times }) => {
     let count = 0;
     const api = await startApiServer((_received, response) => {
       count += 1;
@@ -74,7 +74,7 @@ describe('a request', () => {
 });
 
 describe('a reflector', () => {
-  it('lists again when the server has lost its version, and tells what is gone (A3)', async () => {
+  it('lists again when the server has lost its version, and tells what is gone (KM3)', async () => {
     let lists = 0;
     const { reflector, told } = await reflected(({ query }, response) => {
       if (query.has('watch')) return reply(response, { code: 410, reason: 'Expired' }, 410);
@@ -86,7 +86,7 @@ describe('a reflector', () => {
     expect([...reflector.items.keys()]).toEqual(['default/two']);
   });
 
-  it('continues at the last bookmark when a watch is silent (A4)', async () => {
+  it('continues at the last bookmark when a watch is silent (KM4)', async () => {
     const versions: unknown[] = [];
     await reflected(({ query }, response) => {
       if (!query.has('watch')) return reply(response, { items: [], metadata: { resourceVersion: '4' } });
@@ -98,7 +98,7 @@ describe('a reflector', () => {
     await expect.poll(() => versions.slice(0, 2), PATIENT).toEqual(['4', '9']);
   });
 
-  it('lives on when a handler throws, and when the server fails (A2)', async () => {
+  it('lives on when a handler throws, and when the server fails (KM2)', async () => {
     let requests = 0;
     const answer: Answer = ({ query }, response) => {
       requests += 1;
