@@ -55,14 +55,24 @@ interface Refused {
   readonly isLater: boolean;
 }
 
-/** The exit code. Load balancers find out meanwhile that the node takes no new clients, also where it is refused. */
+/**
+ * The exit code. Load balancers find out meanwhile that the node takes no new clients, also where it is refused. The
+ * only node of a cluster does not wait for that: it would be away for longer.
+ */
 export async function drainAndStay(asked: AskedDrain, ports: DrainPorts): Promise<number> {
   const { pause = sleep, monotonicMs = () => performance.now() } = ports;
   const endMs = monotonicMs() + asked.lingerMs;
   const code = await drainWithin(asked, ports);
+  if (code === EXIT_NO_QUORUM && (await isOnlyNode(asked, ports))) return code;
   const restMs = endMs - monotonicMs();
   if (restMs > 0) await pause(restMs);
   return code;
+}
+
+/** Whether load balancers have no other node to give clients to. */
+async function isOnlyNode({ at }: AskedDrain, { ask: put }: DrainPorts): Promise<boolean> {
+  const reply = await put(at, { order: { kind: 'describe' }, isPassedOn: false }, ANSWER_MS);
+  return reply.kind === 'described' && reply.cluster.nodes.filter(({ state }) => state !== 'removed').length === 1;
 }
 
 async function drainWithin(asked: AskedDrain, ports: DrainPorts): Promise<number> {

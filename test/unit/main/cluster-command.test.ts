@@ -286,6 +286,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
   const drainOf = (isDryRun: boolean): AdminRequest => {
     return { order: { kind: 'drain', node: toNodeId(2), isGranted: false, stays: true, isDryRun }, isPassedOn: false };
   };
+  const noQuorum: AdminReply = { kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' };
   const WHO: AdminRequest = { order: { kind: 'describe' }, isPassedOn: false };
 
   it('drain --stay drains the node that is asked, once, and ends when it has no leaderships left', async () => {
@@ -303,12 +304,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
   });
 
   it.each<[string, readonly AdminReply[], number, string]>([
-    [
-      'something would have no quorum',
-      [{ kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' }],
-      3,
-      'no quorum',
-    ],
+    ['something would have no quorum', [noQuorum], 3, 'no quorum'],
     ['there is no such node', [{ kind: 'faulty', code: 'not_found', reason: 'no node 2' }], 1, 'no node 2'],
     ['some are left when its time is over', [left(3)], 4, 'node 2 has 3 leaderships left after 30 s'],
     ['nobody answers until its time is over', [], 1, 'no answer from 127.0.0.1:50052 (nobody is there)'],
@@ -323,10 +319,17 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     expect({ code: ran.code, last: ran.err.split('\n').at(-2) }).toEqual({ code, last: `cairn cluster: ${why}` });
   });
 
+  const nodesAre = (...nodes: ClusterDescription['nodes']): AdminReply => {
+    return { kind: 'described', cluster: { ...CLUSTER, nodes } };
+  };
+
   it.each<[string, number, readonly AdminReply[]]>([
     ['0', 0, [left(0)]],
     ['5', 5_000, [left(0)]],
-    ['5', 5_000, [{ kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' }]],
+    ['5', 5_000, [noQuorum]],
+    ['5', 5_000, [noQuorum, nodesAre(nodeOf(2), nodeOf(3))]],
+    // No other node takes its clients.
+    ['5', 0, [noQuorum, nodesAre(nodeOf(2), nodeOf(3, 'removed'))]],
     ['1', 2_000, [...Array<AdminReply>(8).fill(left(1)), left(0)]],
   ])('drain --stay --linger %s ends after %i ms, when load balancers have noticed', async (linger, ms, replies) => {
     const { elapsedMs } = await run(`drain 2 --stay --linger ${linger}`, ...replies);
@@ -334,7 +337,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
   });
 
   it('a drain that would leave no quorum has the exit code 3 also where the node is to end', async () => {
-    const refused = await run('drain 2', { kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' });
+    const refused = await run('drain 2', noQuorum);
     expect(refused).toMatchObject({ code: 3, err: 'cairn cluster: no quorum\n' });
   });
 
