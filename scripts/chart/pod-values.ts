@@ -53,6 +53,11 @@ const ROLLING: Group['members'] = {
       80,
       'How long that may take. terminationGracePeriodSeconds must be at least 40 s more: the node then stops.',
     ),
+    lingerSeconds: value(
+      wholeNumber(0, 3600),
+      5,
+      'How long it takes at least: until Services and load balancers have noticed that the pod goes, so that no client meets a closed port. The only node of a cluster does not wait.',
+    ),
   }),
   podDisruptionBudget: group('How many pods may be away at a time, such as while Kubernetes nodes are drained.', {
     enabled: value(

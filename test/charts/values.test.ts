@@ -59,6 +59,7 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     [{ gateway: { httpRoute: { mcpPath: '/mcp' } }, mcp: { enabled: false } }, 'mcp.enabled is false'],
     [{ monitoring: { serviceMonitor: { enabled: true }, podMonitor: { enabled: true } } }, 'read twice'],
     [{ terminationGracePeriodSeconds: 119 }, 'at least 40 s more than drain.timeoutSeconds'],
+    [{ drain: { lingerSeconds: 81 } }, 'and drain.lingerSeconds'],
   ])('refuses %j', (values, message) => {
     const { status, errors } = helm('template', 'shop', CHART, ...withValues(values));
     expect(errors).toContain(message);

@@ -30,7 +30,13 @@ readinessProbe:
 lifecycle:
   preStop:
     exec:
-      command: [cairn, cluster, drain, --stay, --timeout, {{ .Values.drain.timeoutSeconds | quote }}]
+      command:
+        - cairn
+        - cluster
+        - drain
+        - --stay
+        - --timeout={{ .Values.drain.timeoutSeconds }}
+        - --linger={{ .Values.drain.lingerSeconds }}
 {{- end }}
 resources:
   {{- toYaml .Values.resources | nindent 2 }}
