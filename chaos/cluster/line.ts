@@ -2,6 +2,7 @@
  * A client's line to one node, over both of its interfaces. Replies whose bytes are what is proven (transactions with
  * their chain of hashes) are taken as they came; the others are decoded with the generated code of the wire.
  */
+import { createSecureContext } from 'node:tls';
 import { Client, credentials, InterceptingCall, type Interceptor, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
 import { RELAYED } from '../../src/transport/relay.ts';
@@ -12,8 +13,10 @@ import { GrpcFailure, TestClient } from '../../test/support/grpc-client.ts';
 export interface Address {
   /** host:port. */
   readonly grpc: string;
-  /** URL without a path. */
+  /** URL without a path. With https both ports speak TLS, by the authorities that this process trusts. */
   readonly http: string;
+  /** API key that every request shows. */
+  readonly key?: string;
 }
 
 export interface HttpReply {
@@ -58,14 +61,21 @@ export class Line implements Disposable {
   readonly grpc: TestClient;
   readonly #raw: Client;
   readonly #address: Address;
+  readonly #shown: Readonly<Record<string, string>>;
   readonly #onLeader: (name: string) => void;
 
   constructor(address: Address, { onLeader = (): void => undefined, isRelayed = true }: LineOptions = {}) {
     this.#address = address;
+    this.#shown = address.key === undefined ? {} : { 'x-api-key': address.key };
     this.#onLeader = onLeader;
-    const channel = isRelayed ? CHANNEL : { ...CHANNEL, interceptors: [asRelayed] };
-    this.grpc = new TestClient(address.grpc, channel);
-    this.#raw = new Client(address.grpc, credentials.createInsecure(), channel);
+    // What was relayed is not relayed again: the node answers by what it holds.
+    const metadata = isRelayed ? this.#shown : { ...this.#shown, [RELAYED]: 'chaos' };
+    const channel = { ...CHANNEL, interceptors: [showing(metadata)] };
+    const isSecure = address.http.startsWith('https:');
+    // With authorities of the process, which fetch trusts, too; gRPC alone may have others by its environment.
+    const by = isSecure ? credentials.createFromSecureContext(createSecureContext()) : credentials.createInsecure();
+    this.grpc = new TestClient(address.grpc, channel, by);
+    this.#raw = new Client(address.grpc, by, channel);
   }
 
   /** Takes notice of the trailers of a write. */
@@ -129,9 +139,8 @@ export class Line implements Disposable {
     deadlineMs: number,
   ): Promise<number> {
     if (typeof at === 'number') return at;
-    const headers = minRevision === undefined ? {} : { 'x-min-revision': String(minRevision) };
     const reply = await fetch(`${this.#address.http}/db/${name}/${at}`, {
-      headers,
+      headers: this.#headers(minRevision),
       redirect: 'manual',
       signal: AbortSignal.timeout(deadlineMs),
     });
@@ -143,7 +152,7 @@ export class Line implements Disposable {
   /** What is at a path, read as JSON. */
   async get(path: string, minRevision: number | undefined, deadlineMs: number): Promise<HttpReply> {
     const reply = await fetch(`${this.#address.http}${path}`, {
-      headers: minRevision === undefined ? {} : { 'x-min-revision': String(minRevision) },
+      headers: this.#headers(minRevision),
       signal: AbortSignal.timeout(deadlineMs),
     });
     const text = await reply.text();
@@ -156,20 +165,26 @@ export class Line implements Disposable {
     return { scope, body: JSON.parse(text) };
   }
 
+  #headers(minRevision: number | undefined): Readonly<Record<string, string>> {
+    return minRevision === undefined ? this.#shown : { ...this.#shown, 'x-min-revision': String(minRevision) };
+  }
+
   [Symbol.dispose](): void {
     this.#raw.close();
     void this.grpc[Symbol.asyncDispose]();
   }
 }
 
-/** What was relayed is not relayed again: the node answers by what it holds. */
-const asRelayed: Interceptor = (options, nextCall) =>
-  new InterceptingCall(nextCall(options), {
-    start: (metadata, listener, next) => {
-      metadata.set(RELAYED, 'chaos');
-      next(metadata, listener);
-    },
-  });
+/** Adds metadata to every call. */
+function showing(shown: Readonly<Record<string, string>>): Interceptor {
+  return (options, nextCall) =>
+    new InterceptingCall(nextCall(options), {
+      start: (metadata, listener, next) => {
+        for (const [name, text] of Object.entries(shown)) metadata.set(name, text);
+        next(metadata, listener);
+      },
+    });
+}
 
 function asItIs(bytes: Buffer): Buffer {
   return bytes;

@@ -15,7 +15,9 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))(
       'volume-lost',
       'first-volume-lost-with-all-down',
       'leader-cut-off',
+      'values-changed',
       'reinstalled',
+      'certificates-rotated',
     ] as const)('with %s', { timeout: 400_000 }, async (name) => {
       const { faults, failedWrites } = await runScenario(name);
       expect(faults).toEqual([]);

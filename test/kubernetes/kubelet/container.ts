@@ -97,7 +97,10 @@ export class Container {
     if (exited === undefined) return;
     const hook = this.spec.lifecycle?.preStop;
     const isOver = (): Promise<unknown> => Promise.race([exited, until(() => leftMs() <= 0)]);
-    if (hook !== undefined && leftMs() > 0) await Promise.race([act(hook, this.#target(leftMs())), isOver()]);
+    if (hook !== undefined && leftMs() > 0) {
+      const failure = await Promise.race([act(hook, this.#target(leftMs())), isOver()]);
+      if (typeof failure === 'string') this.#place.event('FailedPreStopHook', failure);
+    }
     // runc may not have come so far yet that there is somebody to tell.
     while (this.isRunning && leftMs() > 0 && !(await attempt('runc', 'kill', this.#id, 'TERM'))) await delay(POLL_MS);
     await isOver();

@@ -1,7 +1,7 @@
 /**
  * Clients of a Cairn cluster in Kubernetes, whose history is judged by the checks of the simulation, as that of chaos
  * is. Writers repeat a transaction under its id until it is recorded, and go to another pod when one does not answer;
- * readers ask now this pod and now that.
+ * readers ask now this pod and now that. One writer and one reader know the Service alone.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,9 +12,10 @@ import { Reflector } from '../../../operator/src/kube/index.ts';
 import { checkAll } from '../../simulation/checks/all.ts';
 import { Evidence } from '../../simulation/checks/evidence.ts';
 import { Rng } from '../../simulation/engine/random.ts';
-import { History, type Operation } from '../../simulation/history.ts';
+import { type AnyOperation, History, type Operation } from '../../simulation/history.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Pod } from '../objects.ts';
+import { firstKey, POD_HOSTS, SERVICE_HOST } from './install.ts';
 
 export interface ClientFigures {
   /** Transactions that were recorded. */
@@ -26,6 +27,8 @@ export interface ClientFigures {
   /** The same by what the client was told; `unknown`: nothing, or that nobody can say. */
   readonly failures: Readonly<Record<string, number>>;
   readonly requests: number;
+  /** Failures of those that were sent to the Service. */
+  readonly serviceFailures: Readonly<Record<string, number>>;
   readonly longestWriteGapMs: number;
   /** What a check of the history found, or what differs between replicas. */
   readonly faults: readonly string[];
@@ -40,34 +43,50 @@ const DEADLINE_MS = 2000;
 const GIVE_UP_MS = 180_000;
 const GRPC = 50_051;
 const HTTP = 3000;
+const AT_SERVICE = 'service-';
 
 export class Clients {
   readonly #history = new History();
+  readonly #cluster: Cluster;
+  readonly #scheme: string;
   readonly #servers: Servers;
+  readonly #service: Servers;
   readonly #processes: Processes;
   readonly #random: Rng;
   readonly #connections: Connection[] = [];
   #running: Promise<unknown> = Promise.resolve();
   #isOver = false;
+  #key = '';
   #recorded = 0;
   #failed = 0;
 
-  /** `pods` by their names in DNS, which begin with the name of the pod. */
-  constructor(cluster: Cluster, pods: readonly [string, ...string[]], seed: number) {
+  /** `isSecure`: whether the ports speak TLS, by authorities that this process trusts. */
+  constructor(cluster: Cluster, { seed, isSecure }: { readonly seed: number; readonly isSecure: boolean }) {
+    this.#cluster = cluster;
+    this.#scheme = isSecure ? 'https' : 'http';
     this.#processes = new Processes(cluster);
     this.#random = new Rng(seed, 'kubernetes');
-    const [first, ...others] = pods;
-    this.#servers = [this.#server(first), ...others.map((host) => this.#server(host))];
+    const [first, ...others] = POD_HOSTS;
+    this.#servers = [this.#pod(first), ...others.map((host) => this.#pod(host))];
+    // Another process may answer each time: no two answers are of one session.
+    this.#service = [this.#server('cairn', SERVICE_HOST, () => Number.NaN)];
   }
 
   async start(): Promise<void> {
-    await this.#processes.start();
+    await Promise.all([this.#processes.start(), this.readKey()]);
     using opener = this.#connect('opener');
     await open(opener, DATABASE);
     this.#running = Promise.all([
       ...Array.from({ length: WRITERS }, (_, place) => this.#write(this.#connect(`writer-${place + 1}`))),
       ...Array.from({ length: READERS }, (_, place) => this.#read(this.#connect(`reader-${place + 1}`))),
+      this.#write(this.#connect(`${AT_SERVICE}writer`, this.#service)),
+      this.#read(this.#connect(`${AT_SERVICE}reader`, this.#service)),
     ]);
+  }
+
+  /** Has connections that begin show the first key that there is now. */
+  async readKey(): Promise<void> {
+    this.#key = await firstKey(this.#cluster);
   }
 
   /** The pod that led the database at the last answer. */
@@ -97,8 +116,9 @@ export class Clients {
       writes: this.#recorded,
       failedWrites: this.#failed,
       failedRequests: failures.length,
-      failures: countsBy(failures, ({ outcome }) => (outcome.kind === 'error' ? outcome.code : outcome.kind)),
+      failures: countsByOutcome(failures),
       requests: operations.length,
+      serviceFailures: countsByOutcome(failures.filter(({ client }) => client.startsWith(AT_SERVICE))),
       longestWriteGapMs: silences(this.#history).reduce((longest, { ms }) => Math.max(longest, ms), 0),
       faults: await this.#faults(),
     };
@@ -113,22 +133,29 @@ export class Clients {
     }
   }
 
-  #server(host: string): Server {
-    const processes = this.#processes;
+  #pod(host: string): Server {
     const [name = host] = host.split('.');
+    return this.#server(name, host, () => this.#processes.incarnationOf(name));
+  }
+
+  #server(name: string, host: string, incarnation: () => number): Server {
+    const keyNow = (): string => this.#key;
+    const places = { grpc: `${host}:${GRPC}`, http: `${this.#scheme}://${host}:${HTTP}` };
     return {
       name,
-      address: { grpc: `${host}:${GRPC}`, http: `http://${host}:${HTTP}` },
+      get address() {
+        return { ...places, key: keyNow() };
+      },
       get incarnation() {
-        return processes.incarnationOf(name);
+        return incarnation();
       },
     };
   }
 
-  #connect(client: string): Connection {
+  #connect(client: string, servers: Servers = this.#servers): Connection {
     const connection = new Connection({
       client,
-      members: () => this.#servers,
+      members: () => servers,
       history: this.#history,
       random: this.#random.split(client),
       roamShare: 0.1,
@@ -166,8 +193,9 @@ export class Clients {
   }
 }
 
-function countsBy<Item>(items: readonly Item[], key: (item: Item) => string): Readonly<Record<string, number>> {
-  return Object.fromEntries([...Map.groupBy(items, key)].map(([name, each]) => [name, each.length]));
+function countsByOutcome(operations: readonly AnyOperation[]): Readonly<Record<string, number>> {
+  const kinds = Map.groupBy(operations, ({ outcome }) => (outcome.kind === 'error' ? outcome.code : outcome.kind));
+  return Object.fromEntries([...kinds].map(([kind, each]) => [kind, each.length]));
 }
 
 function wasRecorded({ outcome }: Operation<'transact'>): boolean {

@@ -1,22 +1,33 @@
 /** Installs Cairn by its chart with three pods, and asks it what an operator would. */
 import { resolve } from 'node:path';
 import { type Cluster, eventually } from '../cluster.ts';
+import type { Values } from '../objects.ts';
 
 const CHART = resolve(import.meta.dirname, '../../../charts/cairn');
 export const PODS: readonly string[] = ['cairn-0', 'cairn-1', 'cairn-2'];
+/** The domain of Services. */
+export const DOMAIN = 'default.svc.cluster.local';
 export const POD_HOSTS: readonly [string, ...string[]] = [
-  'cairn-0.cairn-headless',
-  'cairn-1.cairn-headless',
-  'cairn-2.cairn-headless',
+  `cairn-0.cairn-headless.${DOMAIN}`,
+  `cairn-1.cairn-headless.${DOMAIN}`,
+  `cairn-2.cairn-headless.${DOMAIN}`,
 ];
-/** The clients of chaos show no credentials. */
-const VALUES = ['auth.enabled=false', 'minReadySeconds=1'];
+/** By the Service for clients. */
+export const SERVICE_HOST: string = `cairn.${DOMAIN}`;
+/** Waits that only make tests longer are shorter: Services of the harness follow their pods at once. */
+const VALUES = ['minReadySeconds=1', 'drain.lingerSeconds=2'];
 
 /** Installs it, or upgrades it to other values. */
 export async function installCairn(cluster: Cluster, ...changed: readonly string[]): Promise<void> {
   const [repository = '', tag = ''] = cluster.image.split(':');
   const values = [`image.repository=${repository}`, `image.tag=${tag}`, ...VALUES, ...changed];
   await cluster.helm('upgrade', '--install', 'cairn', CHART, ...values.flatMap((value) => ['--set', value]));
+}
+
+/** The key of the first administrator, which the chart has made. */
+export async function firstKey({ api }: Cluster): Promise<string> {
+  const { data = {} } = await api.get<Values>('/api/v1/namespaces/default/secrets/cairn-auth');
+  return Buffer.from(data['bootstrap-key'] ?? '', 'base64').toString();
 }
 
 /** Volumes and their claims stay. */

@@ -1,0 +1,97 @@
+/**
+ * Certificates of a cluster in two Secrets: for the ports of clients, and for the port between nodes, each by an
+ * authority of its own. All pods share them.
+ */
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, setDefaultCACertificates } from 'node:tls';
+import { Authority, type Issued } from '../../support/certificates.ts';
+import { eventually } from '../cluster.ts';
+import { feed } from '../run.ts';
+import { DOMAIN, POD_HOSTS } from './install.ts';
+
+/** One for each Secret. */
+export type Authorities = Readonly<Record<Kind, Authority>>;
+
+type Kind = 'clients' | 'peers';
+type Port = readonly [port: number, protocol: string];
+
+const KINDS: readonly Kind[] = ['clients', 'peers'];
+const SECRETS: Readonly<Record<Kind, string>> = { clients: 'our-certificate', peers: 'our-peers' };
+/** Those that show the certificate. */
+const PORTS: Readonly<Record<Kind, readonly Port[]>> = {
+  clients: [
+    [50_051, 'h2'],
+    [3000, 'http/1.1'],
+    [9464, 'http/1.1'],
+  ],
+  peers: [[50_052, 'h2']],
+};
+const NAMES: readonly string[] = [`DNS:*.cairn-headless.${DOMAIN}`, `DNS:cairn.${DOMAIN}`];
+const CONNECT_MS = 5000;
+
+/** The values of the chart by which it uses the Secrets. */
+export const CERTIFICATE_VALUES: readonly string[] = [
+  `tls.security=tlsSecret,tls.existingSecret=${SECRETS.clients}`,
+  `peer.security=tlsSecret,peer.existingSecret=${SECRETS.peers}`,
+];
+
+/** Two authorities with the same name would be taken for one. */
+export function newAuthorities(name: string): Authorities {
+  return { clients: new Authority(`${name} of clients`), peers: new Authority(`${name} of nodes`) };
+}
+
+export class Certificates {
+  #signers = newAuthorities('the first authority');
+  #trusted: readonly Authorities[] = [this.#signers];
+  #issued: Readonly<Partial<Record<Kind, Issued>>> = {};
+
+  get signers(): Authorities {
+    return this.#signers;
+  }
+
+  /** Issues certificates anew and puts them into the Secrets, with the authorities that all sides trust from now on. */
+  async put(signers: Authorities = this.#signers, trusted: readonly Authorities[] = [signers]): Promise<void> {
+    this.#signers = signers;
+    this.#trusted = trusted;
+    // Clients are in this process.
+    setDefaultCACertificates(trusted.map(({ clients }) => clients.cert));
+    for (const kind of KINDS) {
+      const issued = signers[kind].issue({ cn: SECRETS[kind], names: NAMES });
+      this.#issued = { ...this.#issued, [kind]: issued };
+      const texts = { 'tls.crt': issued.cert, 'tls.key': issued.key, 'ca.crt': this.#authoritiesOf(kind) };
+      const data = Object.entries(texts).map(([name, text]) => [name, Buffer.from(text).toString('base64')]);
+      const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: SECRETS[kind] } };
+      const text = JSON.stringify({ ...secret, data: Object.fromEntries(data) });
+      await feed(text, 'kubectl', 'apply', '--server-side', '-f', '-');
+    }
+  }
+
+  /** Waits until every pod shows to new connections what was put last, at all of its ports. */
+  async untilShown(): Promise<void> {
+    await eventually('all pods to show the certificates', async () => {
+      const ports = KINDS.flatMap((kind) => PORTS[kind].map((port) => ({ kind, port })));
+      const shown = POD_HOSTS.flatMap((host) => ports.map(({ kind, port }) => this.#isShown(kind, host, port)));
+      return (await Promise.all(shown)).every(Boolean);
+    });
+  }
+
+  /** @throws Error when the one that is shown is of none of the authorities, or of another name. */
+  async #isShown(kind: Kind, host: string, [port, protocol]: Port): Promise<boolean> {
+    const issued = this.#issued[kind];
+    if (issued === undefined) return false;
+    const verified = { ca: this.#authoritiesOf(kind), ...issued, servername: host, ALPNProtocols: [protocol] };
+    const socket = connect({ host, port, ...verified });
+    try {
+      await once(socket, 'secureConnect', { signal: AbortSignal.timeout(CONNECT_MS) });
+      const { serialNumber } = socket.getPeerX509Certificate() ?? {};
+      return serialNumber === new X509Certificate(issued.cert).serialNumber;
+    } finally {
+      socket.on('error', () => undefined).destroy();
+    }
+  }
+
+  #authoritiesOf(kind: Kind): string {
+    return this.#trusted.map((each) => each[kind].cert).join('');
+  }
+}

@@ -1,0 +1,67 @@
+/** What a scenario is, and what several of them need. Scenarios of one theme are in a file of their own. */
+import { type Cluster, eventually } from '../cluster.ts';
+import type { Certificates } from './certificates.ts';
+import type { Clients } from './clients.ts';
+import { PODS } from './install.ts';
+
+export interface Scenario {
+  /** Whether clients and nodes speak TLS with certificates that the scenario has made. */
+  readonly hasCertificates?: boolean;
+  /** Runs between two hundred transactions, while clients write and read. @throws Error when something is wrong. */
+  readonly act: (run: ScenarioRun) => Promise<void>;
+}
+
+/** Scenarios by their names. */
+export type Scenarios<Name extends string> = Readonly<Record<Name, Scenario>>;
+
+export interface ScenarioRun {
+  readonly cluster: Cluster;
+  readonly clients: Clients;
+  readonly certificates: Certificates;
+  /** Installs the chart, or upgrades it, with the values of the scenario and others. */
+  readonly install: (...changed: readonly string[]) => Promise<void>;
+  /** Does something, and notes how long it took. */
+  readonly step: (name: string, action: () => Promise<unknown>) => Promise<void>;
+}
+
+/** Transactions before and after what is done. */
+export const SOME = 100;
+/** Selects the pods of Cairn. */
+export const ALL = '--selector=app.kubernetes.io/name=cairn';
+
+export function leaderOf({ leader }: Clients): string {
+  if (leader === undefined) throw new Error('no answer named the leader');
+  return leader;
+}
+
+/** @throws Error when a pod was replaced meanwhile, or a container was started again. */
+export async function withoutRestart(cluster: Cluster, action: () => Promise<void>): Promise<void> {
+  const before = await startsOf(cluster);
+  await action();
+  // Kubernetes replaces pods some time after it was told what has changed.
+  await untilObserved(cluster);
+  const after = await startsOf(cluster);
+  if (after !== before) throw new Error(`pods have restarted: they were\n${before}\nand are\n${after}`);
+}
+
+async function startsOf(cluster: Cluster): Promise<string> {
+  const pods = await Promise.all(PODS.map((name) => cluster.pod(name)));
+  const starts = pods.map(({ metadata: { name, uid, deletionTimestamp = '' }, status: { containerStatuses = [] } }) => {
+    return `${name} ${uid} ${deletionTimestamp} ${containerStatuses.map(({ restartCount }) => restartCount).join()}`;
+  });
+  return starts.join('\n');
+}
+
+interface StatefulSet {
+  readonly metadata: { readonly generation: number };
+  readonly status: { readonly observedGeneration?: number };
+}
+
+async function untilObserved(cluster: Cluster): Promise<void> {
+  await eventually('the StatefulSet to be looked at by its controller', async () => {
+    const { metadata, status } = await cluster.api.get<StatefulSet>(
+      '/apis/apps/v1/namespaces/default/statefulsets/cairn',
+    );
+    return status.observedGeneration === metadata.generation;
+  });
+}
