@@ -1,19 +1,16 @@
 /**
- * Requests to the API of Kubernetes, in raw JSON.
+ * Requests to the API of Kubernetes, in raw JSON: what a type of ours does not name survives a read and a write.
  *
- * @kubernetes/client-node finds the server, its certificates and the credentials. Its typed serializers are not used:
- * they silently drop what their models do not know, and so would change what somebody else wrote.
- *
- * Invariant:
+ * Invariants:
  *   KM1  A request whose outcome is unknown is sent again only if it reads. One that the server answered with 429 was
- *       not carried out, and is always sent again, after the time that the server names.
+ *        not carried out, and is always sent again, after the time that the server names.
+ *   KM2  Every request ends: with an answer, with its signal, or after REQUEST_MS. A watch ends after INACTIVE_MS
+ *        without a message, because its connection may be dead without a sign.
  */
-import type { IncomingMessage } from 'node:http';
-import { Agent, type RequestOptions, request } from 'node:https';
-import { setTimeout as delay } from 'node:timers/promises';
-import { KubeConfig } from '@kubernetes/client-node';
-import { ApiError, type Status } from './api-error.ts';
+import { ApiError, hasCode, retryAfterMs, type Status } from './api-error.ts';
 import { parseJson } from './json.ts';
+import { Backoff, deadline, delay, type Runtime, systemRuntime } from './runtime.ts';
+import { HttpsTransport, type Transport, type TransportRequest } from './transport.ts';
 
 export type PatchKind = 'merge' | 'strategic' | 'apply';
 
@@ -24,151 +21,163 @@ const PATCHES: Readonly<Record<PatchKind, string>> = {
 };
 
 const ATTEMPTS_MAX = 5;
-const RETRY_MS = 200;
+const RETRY = { firstMs: 200, maxMs: 5_000 };
 const REQUEST_MS = 30_000;
-/** A connection that is idle for longer may be one that the server is about to close. */
-const IDLE_MS = 30_000;
 const PAGE = 500;
 const WATCH_SECONDS = 240;
 const WATCH_JITTER_SECONDS = 60;
 /** The server sends a bookmark about once a minute. */
-const INACTIVE_MS = 130_000;
-const TOO_MANY = 429;
+const INACTIVE_MS = 90_000;
+/** etcd takes objects of 1.5 MB at most, which JSON may write longer. */
+const MESSAGE_LENGTH_MAX = 16 * 2 ** 20;
+const GONE = 410;
 
-export class Api {
-  readonly #config: KubeConfig;
-  readonly #server: string;
-  readonly #inactiveMs: number;
-  #agent: Agent | undefined;
-
-  constructor(config: KubeConfig, { inactiveMs = INACTIVE_MS }: { readonly inactiveMs?: number } = {}) {
-    const cluster = config.getCurrentCluster();
-    if (cluster === null) throw new Error('the configuration of Kubernetes names no current cluster');
-    this.#config = config;
-    this.#server = cluster.server;
-    this.#inactiveMs = inactiveMs;
-  }
-
-  static fromFile(path: string): Api {
-    const config = new KubeConfig();
-    config.loadFromFile(path);
-    return new Api(config);
-  }
-
-  get<Found>(path: string): Promise<Found> {
-    return this.#send('GET', path);
-  }
-
-  create<Made>(path: string, body: object): Promise<Made> {
-    return this.#send('POST', path, body);
-  }
-
-  patch<Patched>(path: string, body: object, kind: PatchKind = 'strategic'): Promise<Patched> {
-    return this.#send('PATCH', path, body, PATCHES[kind]);
-  }
-
-  /** Server-side apply: creates what is missing, and owns the fields of `body` as `manager`. */
-  apply<Applied>(path: string, body: object, manager: string): Promise<Applied> {
-    return this.patch(`${path}?fieldManager=${manager}&force=true`, body, 'apply');
-  }
-
-  delete(path: string, options: object = {}): Promise<unknown> {
-    return this.#send('DELETE', path, options);
-  }
-
-  /** A list, one page after the other, and the version that it is of. */
-  async list<Item>(path: string): Promise<Listed<Item>> {
-    const items: Item[] = [];
-    for (let token = ''; ; ) {
-      const query = `${path.includes('?') ? '&' : '?'}limit=${PAGE}${token}`;
-      const page = await this.get<List<Item>>(`${path}${query}`);
-      items.push(...page.items);
-      const { continue: next = '', resourceVersion: version } = page.metadata;
-      if (next === '') return { items, version };
-      token = `&continue=${encodeURIComponent(next)}`;
-    }
-  }
-
-  /** Messages of a watch, until the server ends it or `signal` is aborted. */
-  async *watch<Item>(path: string, version: string, signal: AbortSignal): AsyncGenerator<WatchMessage<Item>> {
-    const seconds = WATCH_SECONDS + Math.floor(Math.random() * WATCH_JITTER_SECONDS);
-    const query = `watch=1&allowWatchBookmarks=true&timeoutSeconds=${seconds}&resourceVersion=${version}`;
-    const inactive = new AbortController();
-    const timer = setTimeout(() => inactive.abort(new Error('the watch was inactive')), this.#inactiveMs);
-    try {
-      const either = AbortSignal.any([signal, inactive.signal]);
-      const response = await this.#open('GET', `${path}${path.includes('?') ? '&' : '?'}${query}`, { signal: either });
-      if (response.statusCode !== 200) await bodyOf(`GET ${path}`, response);
-      let rest = '';
-      for await (const chunk of response.setEncoding('utf8')) {
-        timer.refresh();
-        const lines = `${rest}${String(chunk)}`.split('\n');
-        rest = lines.pop() ?? '';
-        for (const line of lines) yield parseJson<WatchMessage<Item>>(line);
-      }
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  async #send<Answer>(method: string, path: string, body?: object, type = 'application/json'): Promise<Answer> {
-    const what = `${method} ${path}`;
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const signal = AbortSignal.timeout(REQUEST_MS);
-        const response = await this.#open(method, path, { body, type, signal });
-        const retryMs = Number(response.headers['retry-after'] ?? 0) * 1000;
-        if (response.statusCode !== TOO_MANY || attempt === ATTEMPTS_MAX) return await bodyOf(what, response);
-        response.resume();
-        await delay(Math.max(retryMs, RETRY_MS));
-      } catch (error) {
-        const isFinal = error instanceof ApiError && error.code < 500;
-        if (method !== 'GET' || isFinal || attempt === ATTEMPTS_MAX) throw error;
-        await delay(RETRY_MS * attempt);
-      }
-    }
-  }
-
-  async #open(method: string, path: string, { body, type, signal }: Sent): Promise<IncomingMessage> {
-    const options: RequestOptions = {};
-    // Tokens of files are read again when they are old.
-    await this.#config.applyToHTTPSOptions(options);
-    const { ca, cert, key, rejectUnauthorized, headers } = options;
-    this.#agent ??= new Agent({ keepAlive: true, timeout: IDLE_MS, ca, cert, key, rejectUnauthorized });
-    const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-    // Node sends the body of a DELETE without its length, and the server would take it for the next request.
-    const own = text === undefined ? {} : { 'content-type': type, 'content-length': text.length };
-    return new Promise((resolve, reject) => {
-      const sent = { method, agent: this.#agent, signal, headers: Object.assign({}, headers, own) };
-      request(new URL(path, this.#server), sent, resolve).on('error', reject).end(text);
-    });
-  }
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
 }
 
-interface Listed<Item> {
+export interface ListOptions extends RequestOptions {
+  /** The list is not older than this. Absent: it is what a quorum of the store has. */
+  readonly version?: string | undefined;
+}
+
+export interface Listed<Item> {
   readonly items: readonly Item[];
+  /** The version that the list is of. */
   readonly version: string;
 }
 
-interface Sent {
-  readonly body?: object | undefined;
-  readonly type?: string;
-  readonly signal: AbortSignal;
-}
-
-interface List<Item> {
-  readonly items: readonly Item[];
-  readonly metadata: { readonly continue?: string; readonly resourceVersion: string };
-}
-
-type WatchMessage<Item> =
+/** `OPEN` is ours: the server has accepted the watch. */
+export type WatchMessage<Item> =
+  | { readonly type: 'OPEN' }
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: Item }
   | { readonly type: 'ERROR'; readonly object: Status };
 
-async function bodyOf<Answer>(what: string, response: IncomingMessage): Promise<Answer> {
+interface Page<Item> {
+  /** Null for the lists of some kinds without objects. */
+  readonly items: readonly Item[] | null;
+  readonly metadata: { readonly continue?: string; readonly resourceVersion: string };
+}
+
+interface Sent extends RequestOptions {
+  readonly body?: object;
+  readonly type?: string;
+}
+
+export class Api {
+  readonly runtime: Runtime;
+  readonly #transport: Transport;
+
+  constructor(transport: Transport, runtime: Runtime = systemRuntime) {
+    this.#transport = transport;
+    this.runtime = runtime;
+  }
+
+  static fromFile(path: string): Api {
+    return new Api(HttpsTransport.fromFile(path));
+  }
+
+  get<Found>(path: string, options: RequestOptions = {}): Promise<Found> {
+    return this.#send('GET', path, options);
+  }
+
+  create<Made>(path: string, body: object, options: RequestOptions = {}): Promise<Made> {
+    return this.#send('POST', path, { ...options, body });
+  }
+
+  /** Fails with 409 when the object has another version than `body`. */
+  replace<Replaced>(path: string, body: object, options: RequestOptions = {}): Promise<Replaced> {
+    return this.#send('PUT', path, { ...options, body });
+  }
+
+  patch<Patched>(path: string, body: object, kind: PatchKind = 'strategic'): Promise<Patched> {
+    return this.#send('PATCH', path, { body, type: PATCHES[kind] });
+  }
+
+  /** `body` is of DeleteOptions: preconditions, grace period, propagation. */
+  delete(path: string, body: object = {}): Promise<unknown> {
+    return this.#send('DELETE', path, { body });
+  }
+
+  /** A list, one page after the other. When the server loses its place between two pages, the rest comes as a whole. */
+  async list<Item>(path: string, { version, signal }: ListOptions = {}): Promise<Listed<Item>> {
+    const first = version === undefined ? {} : { resourceVersion: version, resourceVersionMatch: 'NotOlderThan' };
+    const items: Item[] = [];
+    for (let at: Record<string, string> = { limit: String(PAGE), ...first }; ; ) {
+      const page = await this.get<Page<Item>>(withQuery(path, at), { signal }).catch((error: unknown) => {
+        if (at['continue'] !== undefined && hasCode(error, GONE)) return undefined;
+        throw error;
+      });
+      if (page === undefined) {
+        items.length = 0;
+        at = first;
+        continue;
+      }
+      items.push(...(page.items ?? []));
+      const { continue: token = '', resourceVersion } = page.metadata;
+      if (token === '') return { items, version: resourceVersion };
+      at = { limit: String(PAGE), continue: token };
+    }
+  }
+
+  /** Messages of a watch after a version, until the server ends it. Throws with its signal, and when it is dead. */
+  async *watch<Item>(path: string, version: string, signal: AbortSignal): AsyncGenerator<WatchMessage<Item>> {
+    const timeoutSeconds = String(WATCH_SECONDS + Math.floor(this.runtime.random() * WATCH_JITTER_SECONDS));
+    const query = { watch: '1', allowWatchBookmarks: 'true', timeoutSeconds, resourceVersion: version };
+    using inactive = deadline(this.runtime, INACTIVE_MS, { what: `no message of the watch of ${path}`, signal });
+    const sent = request('GET', withQuery(path, query), {}, inactive.signal);
+    const { status, retryAfter, body } = await this.#transport.send(sent);
+    if (status !== 200) throw new ApiError(`watch ${path}`, status, await textOf(body), retryAfter);
+    yield { type: 'OPEN' };
+    let rest = '';
+    for await (const chunk of body) {
+      inactive.refresh();
+      const lines = `${rest}${chunk}`.split('\n');
+      rest = lines.pop() ?? '';
+      if (rest.length > MESSAGE_LENGTH_MAX) throw new Error(`watch ${path}: a message is longer than 16 MiB`);
+      for (const line of lines) yield parseJson<WatchMessage<Item>>(line);
+    }
+  }
+
+  async #send<Answer>(method: string, path: string, { signal, ...sent }: Sent): Promise<Answer> {
+    const backoff = new Backoff(this.runtime, RETRY);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        using within = deadline(this.runtime, REQUEST_MS, { what: `${method} ${path}: no answer`, signal });
+        const response = await this.#transport.send(request(method, path, sent, within.signal));
+        const text = await textOf(response.body);
+        if (response.status < 400) return parseJson<Answer>(text);
+        throw new ApiError(`${method} ${path}`, response.status, text, response.retryAfter);
+      } catch (error) {
+        const isOver = signal?.aborted === true || attempt === ATTEMPTS_MAX;
+        if (isOver || !mayRepeat(method, error)) throw error;
+        await delay(this.runtime, Math.max(backoff.nextMs(), retryAfterMs(error)), signal);
+      }
+    }
+  }
+}
+
+/** Whether sending it again does no harm and may help. */
+function mayRepeat(method: string, error: unknown): boolean {
+  if (!(error instanceof ApiError)) return method === 'GET';
+  const isFault = error.code >= 500 && !error.isTerminal && !error.isVersionLost;
+  return error.isThrottled || (method === 'GET' && isFault);
+}
+
+function request(method: string, path: string, { body, type }: Sent, signal: AbortSignal): TransportRequest {
+  const accept = 'application/json';
+  if (body === undefined) return { method, path, headers: { accept }, signal };
+  const headers = { accept, 'content-type': type ?? accept };
+  return { method, path, headers, body: JSON.stringify(body), signal };
+}
+
+function withQuery(path: string, query: Readonly<Record<string, string>>): string {
+  const text = String(new URLSearchParams(query));
+  return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
+}
+
+async function textOf(body: AsyncIterable<string>): Promise<string> {
   let text = '';
-  for await (const chunk of response.setEncoding('utf8')) text += String(chunk);
-  const { statusCode = 0 } = response;
-  if (statusCode >= 400) throw new ApiError(what, statusCode, text);
-  return parseJson(text);
+  for await (const chunk of body) text += chunk;
+  return text;
 }

@@ -1,14 +1,42 @@
 /**
- * The machinery below every controller of the operator: how it reads and writes objects of Kubernetes.
+ * The machinery below every controller of the operator: how it reads and writes objects of Kubernetes, and when.
  *
- * For: requests with typed errors, and copies of lists that stay up to date. Objects are raw JSON: what a type of ours
- * does not name survives a read and a write.
+ * For: requests with typed errors, copies of collections that stay up to date, a queue of keys, the election of one
+ * operator of several, server-side apply, conditions, events, and the loop of a controller. Objects are raw JSON: what
+ * a type of ours does not name survives a read and a write.
  *
  * Not here: anything that knows what a cluster of Cairn is. Nothing of the server is imported; test/kubernetes uses
- * this code as well, for the kubelet of its Kubernetes nodes.
+ * this code as well, for the kubelet of its Kubernetes nodes. ../../DESIGN.md says why it is as it is.
  *
- * Invariants: KM1 (api.ts), KM2 to KM4 (reflector.ts).
+ * Invariants: KM1, KM2 (api.ts), KM3 to KM5 (reflector.ts), KM6 to KM8 (informer.ts), KM9 to KM12 (queue.ts), KM13,
+ * KM14 (lease.ts), KM15, KM16 (apply.ts), KM17 (conditions.ts), KM18, KM19 (events.ts), KM20, KM21 (controller.ts).
  */
 export { Api, type PatchKind } from './api.ts';
-export { ApiError, unless } from './api-error.ts';
-export { type Handlers, Reflector } from './reflector.ts';
+export { ApiError, hasCode, unless } from './api-error.ts';
+export { apply, applyStatus, type Owner, type Wanted, type WithStatus } from './apply.ts';
+export { type Condition, conditionsOf } from './conditions.ts';
+export {
+  type Controller,
+  ControllerLoop,
+  type ControllerOptions,
+  type Outcome,
+  type Pass,
+  type Source,
+  sourceOf,
+} from './controller.ts';
+export { EventRecorder, type EventText, type RecorderOptions } from './events.ts';
+export { type Handlers, Informer, type InformerOptions } from './informer.ts';
+export { Elector, type ElectorOptions, type Lease, type Term } from './lease.ts';
+export {
+  type Kind,
+  type KubeObject,
+  keyOf,
+  type Metadata,
+  microTimestamp,
+  type Place,
+  pathOf,
+  placeOf,
+} from './objects.ts';
+export { KeyedQueue, type QueueOptions, type Work } from './queue.ts';
+export { type Runtime, systemRuntime } from './runtime.ts';
+export { HttpsTransport, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';

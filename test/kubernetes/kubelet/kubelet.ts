@@ -9,7 +9,7 @@
  *   K3  A node without power neither renews its lease nor reports on its pods, and none of their processes runs.
  */
 import { join } from 'node:path';
-import { type Api, type Handlers, Reflector } from '../../../operator/src/kube/index.ts';
+import { type Api, type Handlers, Informer } from '../../../operator/src/kube/index.ts';
 import { type Claim, namespaceOf, type Pod, type Resource, type Values, type Volume } from '../objects.ts';
 import type { Image } from './images.ts';
 import { hasPower, type NodePlan, REPORT_MS, registerNode, reportNode } from './node.ts';
@@ -31,7 +31,7 @@ export class Kubelet {
   readonly #world: PodWorld;
   readonly #running = new Map<string, RunningPod>();
   readonly #powerless = new Set<string>();
-  #pods: Reflector<Pod> | undefined;
+  #pods: Informer<Pod> | undefined;
 
   constructor(plan: KubeletPlan) {
     this.#plan = plan;
@@ -75,15 +75,11 @@ export class Kubelet {
     return all.findLast(({ pod }) => pod.metadata.name === name && namespaceOf(pod) === namespace);
   }
 
-  #follow<Item extends Resource>(
-    path: string,
-    signal: AbortSignal,
-    handlers: Omit<Handlers<Item>, 'onError'>,
-  ): Reflector<Item> {
+  #follow<Item extends Resource>(path: string, signal: AbortSignal, handlers: Handlers<Item>): Informer<Item> {
     const onError = (error: unknown): void => this.#plan.log(`${path}: ${String(error)}`);
-    const reflector = new Reflector<Item>(this.#plan.api, path, { ...handlers, onError });
-    void reflector.run(signal);
-    return reflector;
+    const informer = new Informer<Item>(this.#plan.api, path, { ...handlers, onError });
+    void informer.run(signal);
+    return informer;
   }
 
   #keep(pod: Pod): void {

@@ -2,7 +2,7 @@
  * A Kubernetes node that the kubelet plays: its object, its status, and the lease by which the controllers see that it
  * is alive. With the label `power=off` it is a machine without power: no lease, no report, and its pods end at once.
  */
-import { type Api, unless } from '../../../operator/src/kube/index.ts';
+import { type Api, apply, type Kind, microTimestamp, unless } from '../../../operator/src/kube/index.ts';
 import type { Resource } from '../objects.ts';
 import { HOST } from '../world.ts';
 import { nowText } from './container.ts';
@@ -12,7 +12,8 @@ export interface NodePlan {
   readonly zone: string;
 }
 
-const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+const LEASE: Kind = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', plural: 'leases' };
+const OWNER = { manager: 'kubelet', force: true };
 const LEASE_SECONDS = 12;
 /** How often a node reports. */
 export const REPORT_MS = 4000;
@@ -50,17 +51,14 @@ export async function reportNode(api: Api, name: string): Promise<void> {
   };
   await api.patch(`/api/v1/nodes/${name}/status`, { status });
   const lease = {
-    apiVersion: 'coordination.k8s.io/v1',
-    kind: 'Lease',
-    metadata: { name },
-    // Times of leases have six digits.
+    metadata: { namespace: 'kube-node-lease', name },
     spec: {
       holderIdentity: name,
       leaseDurationSeconds: LEASE_SECONDS,
-      renewTime: new Date().toISOString().replace('Z', '000Z'),
+      renewTime: microTimestamp(Date.now()),
     },
   };
-  await api.apply(`${LEASES}/${name}`, lease, 'kubelet');
+  await apply(api, LEASE, lease, OWNER);
 }
 
 export function hasPower({ metadata: { labels } }: Resource): boolean {

@@ -1,6 +1,6 @@
 /** The network of a cluster: names, virtual addresses and policies, kept as the API server has them. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Api, Reflector } from '../../../operator/src/kube/index.ts';
+import { type Api, Informer } from '../../../operator/src/kube/index.ts';
 import type { NetworkPolicy, Pod, Resource } from '../objects.ts';
 import { feed } from '../run.ts';
 import { serveNames } from './dns.ts';
@@ -29,11 +29,11 @@ export async function startNetwork({ api, log }: NetworkPlan, signal: AbortSigna
     }),
   );
   const handlers = { onSet: () => policies.change(), onDelete: () => policies.change(), onError };
-  const followed = new Reflector<NetworkPolicy>(api, '/apis/networking.k8s.io/v1/networkpolicies', handlers);
-  const pods = new Reflector<Pod>(api, '/api/v1/pods', handlers);
-  const namespaces = new Reflector<Resource>(api, '/api/v1/namespaces', handlers);
+  const followed = new Informer<NetworkPolicy>(api, '/apis/networking.k8s.io/v1/networkpolicies', handlers);
+  const pods = new Informer<Pod>(api, '/api/v1/pods', handlers);
+  const namespaces = new Informer<Resource>(api, '/api/v1/namespaces', handlers);
   table.run(signal);
-  for (const reflector of [followed, pods, namespaces]) void reflector.run(signal);
+  for (const informer of [followed, pods, namespaces]) void informer.run(signal);
   await serveNames(table);
 }
 

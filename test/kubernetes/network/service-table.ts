@@ -1,5 +1,5 @@
 /** The Services of a cluster and the addresses behind them, as DNS and virtual addresses need them. */
-import { type Api, Reflector } from '../../../operator/src/kube/index.ts';
+import { type Api, Informer } from '../../../operator/src/kube/index.ts';
 import { type EndpointSlice, keyOf, namespaceOf, type Service } from '../objects.ts';
 
 export interface Endpoint {
@@ -11,14 +11,14 @@ export interface Endpoint {
 const SERVICE = 'kubernetes.io/service-name';
 
 export class ServiceTable {
-  readonly #services: Reflector<Service>;
-  readonly #slices: Reflector<EndpointSlice>;
+  readonly #services: Informer<Service>;
+  readonly #slices: Informer<EndpointSlice>;
 
   /** Calls `onChange` after every change. */
   constructor(api: Api, { onChange, onError }: { onChange: () => void; onError: (error: unknown) => void }) {
     const handlers = { onSet: onChange, onDelete: onChange, onError };
-    this.#services = new Reflector(api, '/api/v1/services', handlers);
-    this.#slices = new Reflector(api, '/apis/discovery.k8s.io/v1/endpointslices', handlers);
+    this.#services = new Informer(api, '/api/v1/services', handlers);
+    this.#slices = new Informer(api, '/apis/discovery.k8s.io/v1/endpointslices', handlers);
   }
 
   run(signal: AbortSignal): void {

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Connection, type Server, type Servers } from '../../../chaos/cluster/connection.ts';
 import { silences } from '../../../chaos/cluster/figures.ts';
 import { open, readCopies } from '../../../chaos/cluster/truth.ts';
-import { Reflector } from '../../../operator/src/kube/index.ts';
+import { Informer } from '../../../operator/src/kube/index.ts';
 import { checkAll } from '../../simulation/checks/all.ts';
 import { Evidence } from '../../simulation/checks/evidence.ts';
 import { Rng } from '../../simulation/engine/random.ts';
@@ -204,13 +204,13 @@ function wasRecorded({ outcome }: Operation<'transact'>): boolean {
 
 /** Counts the processes of each pod: what one shows never goes back, but the next one may be behind it. */
 class Processes {
-  readonly #pods: Reflector<Pod>;
+  readonly #pods: Informer<Pod>;
   readonly #seen = new Map<string, Set<string>>();
   readonly #over = new AbortController();
 
   constructor({ api }: Cluster) {
     const onError = (error: unknown): void => void process.stderr.write(`${String(error)}\n`);
-    this.#pods = new Reflector<Pod>(api, '/api/v1/namespaces/default/pods', {
+    this.#pods = new Informer<Pod>(api, '/api/v1/namespaces/default/pods', {
       onSet: (pod) => this.#see(pod),
       onError,
     });

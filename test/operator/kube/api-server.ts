@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { KubeConfig } from '@kubernetes/client-node';
 import { onTestFinished } from 'vitest';
-import { Api } from '../../../operator/src/kube/index.ts';
+import { Api, HttpsTransport } from '../../../operator/src/kube/index.ts';
 import { Authority } from '../../support/certificates.ts';
 
 export interface Received {
@@ -19,7 +19,7 @@ export interface Received {
 export type Answer = (received: Received, response: ServerResponse) => void;
 
 /** A client of a server that runs until the test is over. */
-export async function startApiServer(answer: Answer, options: { readonly inactiveMs?: number } = {}): Promise<Api> {
+export async function startApiServer(answer: Answer): Promise<Api> {
   const authority = new Authority();
   const server = createServer(authority.issue({ cn: 'api', names: ['IP:127.0.0.1'] }), (request, response) => {
     const { pathname: path, searchParams: query } = new URL(request.url ?? '/', 'https://api');
@@ -40,15 +40,10 @@ export async function startApiServer(answer: Answer, options: { readonly inactiv
     { name: 'test', server: `https://127.0.0.1:${address.port}`, caData, skipTLSVerify: false },
     { name: 'test', token: 'a-token' },
   );
-  return new Api(config, options);
+  return new Api(new HttpsTransport(config));
 }
 
 /** Answers with an object. */
 export function reply(response: ServerResponse, body: object, status = 200): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-}
-
-/** An object of some kind. */
-export function thing(name: string, version: number): { readonly metadata: Readonly<Record<string, string>> } {
-  return { metadata: { namespace: 'default', name, resourceVersion: String(version) } };
 }

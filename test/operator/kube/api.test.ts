@@ -1,58 +1,104 @@
-// Goal: the client of the Kubernetes API and its reflector do what they say (KM1 to KM4) when the server or a handler
-// misbehaves. Method: a server of ours that answers as each test says.
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { ApiError, Reflector } from '../../../operator/src/kube/index.ts';
-import { type Answer, reply, startApiServer, thing } from './api-server.ts';
+// Goal: every request ends, is repeated only when that does no harm, and reaches the server whole. Method: a transport
+// that answers as each test says, on time that the test moves; for HTTPS a server of ours.
+import { describe, expect, it } from 'vitest';
+import { Api, ApiError, type TransportRequest, unless } from '../../../operator/src/kube/index.ts';
+import { ManualRuntime } from '../../support/manual-runtime.ts';
+import { reply, startApiServer } from './api-server.ts';
 
 const PATH = '/api/v1/things';
-/** A busy machine takes longer than usual. */
-const PATIENT = { timeout: 20_000 };
 
-/** What a reflector tells its handlers, in order. */
-async function reflected(answer: Answer, onSet: (name: string) => void = () => undefined) {
-  const api = await startApiServer(answer, { inactiveMs: 200 });
-  const told: string[] = [];
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
-  const reflector = new Reflector<ReturnType<typeof thing> & { metadata: { name: string; resourceVersion: string } }>(
-    api,
-    PATH,
-    {
-      onSet: ({ metadata: { name, resourceVersion } }) => {
-        told.push(`set ${name} ${resourceVersion}`);
-        onSet(name);
-      },
-      onDelete: ({ metadata: { name } }) => told.push(`deleted ${name}`),
-      onError: (error) => told.push(`error ${error instanceof Error ? error.message : ''}`),
-    },
+type Answer = number | 'lost' | 'never';
+
+/** What becomes of a request when the server answers so, and 200 after that. */
+async function sent(method: 'GET' | 'POST', answers: readonly Answer[], text = { reason: 'Because', message: 'no' }) {
+  const runtime = new ManualRuntime();
+  const atMs: number[] = [];
+  const send = async ({ signal }: TransportRequest) => {
+    const answer = answers[atMs.length] ?? 200;
+    atMs.push(runtime.nowMs());
+    if (answer === 'lost') throw new Error('socket hang up');
+    if (answer === 'never') {
+      await new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => reject(new Error(String(signal.reason)))),
+      );
+    }
+    async function* body() {
+      yield JSON.stringify(text);
+    }
+    return { status: Number(answer), retryAfter: answer === 429 ? '7' : undefined, body: body() };
+  };
+  const api = new Api({ send }, runtime);
+  let outcome: unknown = 'open';
+  void (method === 'GET' ? api.get(PATH) : api.create(PATH, {})).then(
+    () => (outcome = 'done'),
+    (error: unknown) => (outcome = error),
   );
-  void reflector.run(over.signal);
-  return { reflector, told };
+  await runtime.advance(200_000);
+  return { atMs, outcome };
 }
 
 describe('a request', () => {
-  it.each([
-    { method: 'GET', status: 500, times: 2 },
-    { method: 'GET', status: 404, times: 1 },
-    { method: 'POST', status: 500, times: 1 },
-    { method: 'POST', status: 429, times: 2 },
-  ])('is sent $times times when $method is first answered with $status (KM1)', async ({ method, status, times }) => {
-    let count = 0;
-    const api = await startApiServer((_received, response) => {
-      count += 1;
-      reply(response, { reason: 'Because', message: 'no' }, count === 1 ? status : 200);
-    });
-    const sent = method === 'GET' ? api.get(PATH) : api.create(PATH, {});
-    const failure = await sent.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    expect(count).toBe(times);
-    expect(failure instanceof ApiError ? [failure.code, failure.reason] : failure).toEqual(
-      times === 1 ? [status, 'Because'] : undefined,
-    );
+  it.each<{ method: 'GET' | 'POST'; answers: Answer[]; times: number }>([
+    { method: 'GET', answers: [500], times: 2 },
+    { method: 'GET', answers: ['lost'], times: 2 },
+    { method: 'GET', answers: ['never', 503], times: 3 },
+    { method: 'POST', answers: [429], times: 2 },
+  ])('succeeds at attempt $times when $method is answered with $answers (KM1)', async ({ method, answers, times }) => {
+    const { atMs, outcome } = await sent(method, answers);
+    expect([atMs.length, outcome]).toEqual([times, 'done']);
   });
 
+  it.each<{ method: 'GET' | 'POST'; answer: Answer; times: number; says: string }>([
+    { method: 'GET', answer: 404, times: 1, says: '404 no' },
+    { method: 'GET', answer: 410, times: 1, says: '410 no' },
+    { method: 'GET', answer: 500, times: 5, says: '500 no' },
+    { method: 'POST', answer: 500, times: 1, says: '500 no' },
+    { method: 'POST', answer: 429, times: 5, says: '429 no' },
+    { method: 'POST', answer: 'lost', times: 1, says: 'socket hang up' },
+    { method: 'POST', answer: 'never', times: 1, says: 'no answer within 30000 ms' },
+  ])('fails after $times when $method is answered with $answer (KM1, KM2)', async ({ method, answer, times, says }) => {
+    const { atMs, outcome } = await sent(
+      method,
+      Array.from({ length: 9 }, () => answer),
+    );
+    expect(atMs).toHaveLength(times);
+    expect(String(outcome)).toContain(says);
+  });
+
+  it('is sent again after the time that the server names, and not before', async () => {
+    const { atMs } = await sent('GET', [429, 429]);
+    expect(atMs).toEqual([0, 7_000, 14_000]);
+  });
+
+  it.each([
+    { code: 422, reason: 'Invalid', message: 'spec.replicas: must be odd', isTerminal: true },
+    {
+      code: 500,
+      reason: '',
+      message: 'failed to create typed patch: .spec.x: field not declared in schema',
+      isTerminal: true,
+    },
+    { code: 500, reason: 'InternalError', message: 'etcdserver: leader changed', isTerminal: false },
+    { code: 409, reason: 'Conflict', message: 'Apply failed', isTerminal: false },
+  ])('is known to fail again or not when the server says $code $message', ({ code, isTerminal, ...status }) => {
+    const error = new ApiError('PATCH /x', code, JSON.stringify(status));
+    expect([error.isTerminal, error.reason, error.message]).toEqual([
+      isTerminal,
+      status.reason,
+      `PATCH /x: ${code} ${status.message}`,
+    ]);
+    expect(error.retryAfterMs).toBe(isTerminal ? 60_000 : 0);
+  });
+
+  it('may take an error for an answer, and no other error', async () => {
+    const error = new ApiError('GET /x', 404, 'not JSON', 'Wed, 21 Oct 2026 07:28:00 GMT');
+    await expect(Promise.reject(error).catch(unless(404, 409))).resolves.toBeUndefined();
+    await expect(Promise.reject(error).catch(unless(409))).rejects.toThrow('GET /x: 404 not JSON');
+    expect(error.retryAfterMs).toBe(0);
+  });
+});
+
+describe('HTTPS', () => {
   it('says the length of the body of a DELETE, and who asks', async () => {
     const headers: unknown[] = [];
     const api = await startApiServer((received, response) => {
@@ -63,56 +109,19 @@ describe('a request', () => {
     expect(headers).toEqual(['24', 'Bearer a-token', '{"gracePeriodSeconds":0}']);
   });
 
-  it('reads a list page by page', async () => {
-    const api = await startApiServer(({ query }, response) => {
-      const token = query.get('continue');
-      const page = token === null ? { continue: 'a&b' } : {};
-      reply(response, { items: [token ?? 'first'], metadata: { resourceVersion: '5', ...page } });
+  it('ends a watch with its signal, and closes its connection when nobody reads on', async () => {
+    const closed: Promise<unknown>[] = [];
+    const api = await startApiServer((_received, response) => {
+      closed.push(new Promise((resolve) => response.on('close', resolve)));
+      response.writeHead(200).write('{"type":"BOOKMARK","object":{}}\n');
     });
-    expect(await api.list(PATH)).toEqual({ items: ['first', 'a&b'], version: '5' });
-  });
-});
-
-describe('a reflector', () => {
-  it('lists again when the server has lost its version, and tells what is gone (KM3)', async () => {
-    let lists = 0;
-    const { reflector, told } = await reflected(({ query }, response) => {
-      if (query.has('watch')) return reply(response, { code: 410, reason: 'Expired' }, 410);
-      lists += 1;
-      const items = lists === 1 ? [thing('one', 1), thing('two', 2)] : [thing('two', 3)];
-      return reply(response, { items, metadata: { resourceVersion: '4' } });
-    });
-    await expect.poll(() => told.slice(0, 4), PATIENT).toEqual(['set one 1', 'set two 2', 'set two 3', 'deleted one']);
-    expect([...reflector.items.keys()]).toEqual(['default/two']);
-  });
-
-  it('continues at the last bookmark when a watch is silent (KM4)', async () => {
-    const versions: unknown[] = [];
-    await reflected(({ query }, response) => {
-      if (!query.has('watch')) return reply(response, { items: [], metadata: { resourceVersion: '4' } });
-      versions.push(query.get('resourceVersion'));
-      const bookmark = { type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } };
-      response.writeHead(200).write(versions.length === 1 ? `${JSON.stringify(bookmark)}\n` : '');
-      return undefined;
-    });
-    await expect.poll(() => versions.slice(0, 2), PATIENT).toEqual(['4', '9']);
-  });
-
-  it('lives on when a handler throws, and when the server fails (KM2)', async () => {
-    let requests = 0;
-    const answer: Answer = ({ query }, response) => {
-      requests += 1;
-      if (requests === 1) return reply(response, { message: 'not yet' }, 403);
-      if (!query.has('watch')) return reply(response, { items: [], metadata: { resourceVersion: '4' } });
-      const message = { type: 'ADDED', object: thing(`number-${requests}`, requests) };
-      response.writeHead(200).end(`${JSON.stringify(message)}\n`);
-      return undefined;
+    const over = new AbortController();
+    const read = async (): Promise<void> => {
+      for await (const { type } of api.watch(PATH, '1', over.signal))
+        if (type === 'BOOKMARK') over.abort(new Error('enough'));
     };
-    const { told } = await reflected(answer, (name) => {
-      if (name === 'number-3') throw new Error('the handler failed');
-    });
-    const expected = ['set number-3 3', 'error the handler failed', 'set number-4 4'];
-    await expect.poll(() => told.slice(1, 4), PATIENT).toEqual(expected);
-    expect(told[0]).toContain('403 not yet');
+    await expect(read()).rejects.toThrow('enough');
+    for await (const { type } of api.watch(PATH, '1', new AbortController().signal)) if (type === 'BOOKMARK') break;
+    expect(await Promise.all(closed)).toHaveLength(2);
   });
 });

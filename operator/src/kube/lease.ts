@@ -1,0 +1,202 @@
+/**
+ * Leader election by a Lease: of several operators one works, the others wait.
+ *
+ * ```
+ *   leader     renew at t                      may lead until t + renewMs
+ *              ├───────────────────────────────────┤
+ *   candidate    sees it at u >= t                            may take it from u + leaseMs on
+ *                ├───────────────────────────────────────────────┤
+ * ```
+ *
+ * Nobody compares its clock with a time that another has written: both measure by their own monotonic clock, the leader
+ * from before it sent its renewal, a candidate from when it saw the lease change.
+ *
+ * Who deletes the Lease lets another begin at once, before the leader notices at its next renewal.
+ *
+ * A lease is no fence: a request that was sent before the end may be carried out after it. What must not happen twice
+ * carries preconditions of its own.
+ *
+ * Invariants:
+ *   KM13  Two electors never lead at once, as long as the rates of their clocks differ by less than leaseMs / renewMs.
+ *   KM14  When a leader ends, its work has ended before the lease is released.
+ */
+import type { Api } from './api.ts';
+import { hasCode, unless } from './api-error.ts';
+import { type Kind, type Metadata, microTimestamp, pathOf, typeOf } from './objects.ts';
+import { deadline, delay } from './runtime.ts';
+
+export interface Lease {
+  readonly metadata: Partial<Metadata>;
+  readonly spec: {
+    /** Empty: it was released. */
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly acquireTime?: string;
+    readonly renewTime?: string;
+    readonly leaseTransitions?: number;
+  };
+}
+
+export interface ElectorOptions {
+  readonly namespace: string;
+  readonly name: string;
+  /** Of this process alone: a pod that is restarted has another one. */
+  readonly identity: string;
+  /** How long a candidate waits for the next renewal of a leader. */
+  readonly leaseMs?: number;
+  /** How long a leader leads after its last renewal. */
+  readonly renewMs?: number;
+  readonly retryMs?: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** One time of leading. */
+export interface Term {
+  /** Aborted when it is over. */
+  readonly signal: AbortSignal;
+  /** Also right when the event loop was blocked, and timers are late. To be asked before what cannot be undone. */
+  isHeld(): boolean;
+}
+
+interface Seen {
+  readonly lease: Lease;
+  readonly seenMs: number;
+}
+
+const LEASES: Kind = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', plural: 'leases' };
+
+export class Elector {
+  readonly #api: Api;
+  readonly #options: Required<ElectorOptions>;
+  /** The lease as it last changed, and when that was seen. */
+  #seen: Seen | undefined;
+
+  constructor(api: Api, options: ElectorOptions) {
+    this.#api = api;
+    this.#options = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2_000, ...options };
+    if (this.#options.renewMs >= this.#options.leaseMs) throw new Error('renewMs must be less than leaseMs');
+  }
+
+  /** Calls `lead` whenever this process has become the leader, until `signal` is aborted. `lead` ends with its term. */
+  async run(lead: (term: Term) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { runtime } = this.#api;
+    while (!signal.aborted) {
+      const sentMs = runtime.nowMs();
+      const isHeld = await this.#attempt((within) => this.#acquire(within), signal);
+      if (isHeld === true) await this.#lead(sentMs, lead, signal);
+      await delay(runtime, this.#options.retryMs * (0.9 + 0.2 * runtime.random()), signal);
+    }
+  }
+
+  async #lead(sentMs: number, lead: (term: Term) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { runtime } = this.#api;
+    const { renewMs, retryMs, onError } = this.#options;
+    let endMs = sentMs + renewMs;
+    using held = deadline(runtime, endMs - runtime.nowMs(), { what: 'the lease was not renewed', signal });
+    const term = { signal: held.signal, isHeld: () => !held.signal.aborted && runtime.nowMs() < endMs };
+    const work = lead(term)
+      .catch(onError)
+      .then(() => held.end('the work of the leader has ended'));
+    while (term.isHeld()) {
+      await delay(runtime, retryMs, held.signal);
+      const renewedMs = runtime.nowMs();
+      const isRenewed = term.isHeld() && (await this.#attempt((within) => this.#renew(within), held.signal));
+      if (isRenewed === false) break;
+      if (isRenewed === undefined || !term.isHeld()) continue;
+      endMs = renewedMs + renewMs;
+      held.refresh(endMs - runtime.nowMs());
+    }
+    held.end('the term is over');
+    await work;
+    await this.#attempt((within) => this.#release(within));
+  }
+
+  /** Whether the lease is ours now. */
+  async #acquire(signal: AbortSignal): Promise<boolean> {
+    const { name, identity } = this.#options;
+    const found = await this.#api.get<Lease>(this.#path(name), { signal }).catch(unless(404));
+    if (found === undefined) {
+      const lease = { ...typeOf(LEASES), metadata: { name }, spec: this.#spec({}) };
+      this.#see(await this.#api.create<Lease>(this.#path(), lease, { signal }));
+      return true;
+    }
+    const { holderIdentity: holder = '', leaseDurationSeconds = 0 } = found.spec;
+    const freeMs = this.#see(found) + Math.max(this.#options.leaseMs, leaseDurationSeconds * 1000);
+    const isFree = holder === '' || holder === identity || this.#api.runtime.nowMs() >= freeMs;
+    if (isFree) await this.#write(found, signal);
+    return isFree;
+  }
+
+  /**
+   * False when the lease is not ours any more. It is not read first: as long as nobody else writes it, the version that
+   * we wrote is the one to replace.
+   */
+  async #renew(signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#write(this.#seen?.lease, signal);
+      return true;
+    } catch (error) {
+      if (hasCode(error, 404)) return false;
+      if (!hasCode(error, 409)) throw error;
+    }
+    // Our last write may have been carried out although its answer was lost.
+    const found = await this.#api.get<Lease>(this.#path(this.#options.name), { signal });
+    this.#see(found);
+    if (found.spec.holderIdentity !== this.#options.identity) return false;
+    await this.#write(found, signal);
+    return true;
+  }
+
+  /** So that the next leader need not wait for the end of the lease. */
+  async #release(signal: AbortSignal): Promise<boolean> {
+    const lease = this.#seen?.lease;
+    if (lease?.spec.holderIdentity !== this.#options.identity) return false;
+    await this.#write(lease, signal, { ...lease.spec, holderIdentity: '', renewTime: this.#now() });
+    return true;
+  }
+
+  /** Fails with 409 when somebody else has written it since. */
+  async #write(before: Lease | undefined, signal: AbortSignal, spec = this.#spec(before?.spec ?? {})): Promise<void> {
+    const lease = { ...before, ...typeOf(LEASES), spec };
+    this.#see(await this.#api.replace<Lease>(this.#path(this.#options.name), lease, { signal }));
+  }
+
+  #spec({ holderIdentity, acquireTime, leaseTransitions = -1 }: Lease['spec']): Lease['spec'] {
+    const { identity, leaseMs } = this.#options;
+    const isOurs = holderIdentity === identity;
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(leaseMs / 1000),
+      acquireTime: isOurs && acquireTime !== undefined ? acquireTime : this.#now(),
+      renewTime: this.#now(),
+      leaseTransitions: leaseTransitions + (isOurs ? 0 : 1),
+    };
+  }
+
+  #see(lease: Lease): number {
+    const isNew = this.#seen?.lease.metadata.resourceVersion !== lease.metadata.resourceVersion;
+    if (isNew || this.#seen === undefined) this.#seen = { lease, seenMs: this.#api.runtime.nowMs() };
+    return this.#seen.seenMs;
+  }
+
+  #now(): string {
+    return microTimestamp(this.#api.runtime.wallMs());
+  }
+
+  #path(name?: string): string {
+    return pathOf(LEASES, { namespace: this.#options.namespace, name });
+  }
+
+  /** Undefined when nobody knows. It takes half of a leader's time at most, so that a second one may succeed. */
+  async #attempt(act: (within: AbortSignal) => Promise<boolean>, signal?: AbortSignal): Promise<boolean | undefined> {
+    const { renewMs, name, onError } = this.#options;
+    using within = deadline(this.#api.runtime, renewMs / 2, { what: `lease ${name}: no answer`, signal });
+    try {
+      return await act(within.signal);
+    } catch (error) {
+      // Another candidate was faster, or nobody wants to know.
+      if (!hasCode(error, 409) && signal?.aborted !== true) onError(error);
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,198 @@
+// Goal: what an informer has becomes what the server has, whatever lies between them, and its handlers see every change
+// once. Method: an API server in memory whose faults come by seed, and time that the test moves.
+import * as fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Api, Informer, type InformerOptions, type KubeObject, keyOf } from '../../../operator/src/kube/index.ts';
+import { EVERY_FAULT, type FaultRates } from '../../support/kube-api/faults.ts';
+import { MemoryApi } from '../../support/kube-api/memory-api.ts';
+import { ManualRuntime, settled } from '../../support/manual-runtime.ts';
+import { runs } from '../../support/runs.ts';
+
+const PATH = '/api/v1/things';
+const COLOURS = ['red', 'green', 'blue'];
+/** A dead watch is noticed after 90 s, and what follows it after a backoff of 15 s at most. */
+const CONVERGED_MS = 180_000;
+
+interface Thing extends KubeObject {
+  readonly spec: { readonly colour: string; readonly size: number };
+}
+
+interface Setting extends Partial<InformerOptions<Thing>> {
+  readonly rates?: FaultRates;
+  /** What the server has before the first list. */
+  readonly count?: number;
+}
+
+function world(seed: number, { rates, count = 0, ...options }: Setting = {}) {
+  const runtime = new ManualRuntime(seed);
+  const server = new MemoryApi(runtime, rates);
+  const body = { spec: { colour: 'red', size: 1 } };
+  for (let at = 0; at < count; at += 1) server.store.create(target(`thing-${at}`), body, 'test');
+  const over = new AbortController();
+  const errors: string[] = [];
+  const indexes = { colour: ({ spec }: Thing) => [spec.colour] };
+  const onError = (error: unknown): void => void errors.push(String(error));
+  const informer = new Informer<Thing>(new Api(server, runtime), PATH, { onError, indexes, ...options });
+  const ended = informer.run(over.signal);
+  onTestFinished(() => over.abort());
+  return { runtime, server, informer, errors, over, ended };
+}
+
+function target(name: string) {
+  return { collection: PATH, namespace: 'default', name, isStatus: false };
+}
+
+/** Creates, changes or deletes the thing. */
+function put({ store }: MemoryApi, name: string, spec: Thing['spec'] | undefined): void {
+  const known = store.list(PATH).some(({ metadata }) => metadata.name === name);
+  if (spec === undefined) return void (known && store.delete(target(name)));
+  store[known ? 'replace' : 'create'](target(name), { metadata: { name }, spec }, 'test');
+}
+
+/** `key@version` of each. */
+function versions(items: Iterable<KubeObject>): readonly string[] {
+  return [...items].map((item) => `${keyOf(item)}@${item.metadata.resourceVersion}`).toSorted();
+}
+
+/** What handlers are told, and whether that makes the copy of the informer (KM6). */
+class Mirror {
+  readonly items = new Map<string, Thing>();
+  readonly faults: string[] = [];
+
+  readonly onSet = (item: Thing, before?: Thing): void => {
+    const known = this.items.get(keyOf(item));
+    const [version, last] = [item, known].map((each) => Number(each?.metadata.resourceVersion ?? 0));
+    if (known !== before) this.faults.push(`${keyOf(item)}: not what was told before`);
+    if (version === undefined || last === undefined || version <= last) {
+      this.faults.push(`${keyOf(item)}: ${version} after ${last}`);
+    }
+    this.items.set(keyOf(item), item);
+  };
+
+  readonly onDelete = (item: Thing): void => {
+    if (!this.items.delete(keyOf(item))) this.faults.push(`${keyOf(item)}: deleted twice`);
+  };
+}
+
+it('an informer has what the server has once faults have ended, and an index that fits (KM3, KM4, KM6, KM8)', async () => {
+  const property = fc.asyncProperty(fc.nat(), async (seed) => {
+    const mirror = new Mirror();
+    const { onSet, onDelete } = mirror;
+    const { runtime, server, informer, over, ended } = world(seed, { rates: EVERY_FAULT, onSet, onDelete });
+    const { chance } = runtime;
+    for (let step = 0; step < 60; step += 1) {
+      const spec = (): Thing['spec'] => ({ colour: chance.pick(COLOURS), size: chance.below(9) });
+      for (let left = chance.below(6); left > 0; left -= 1) {
+        put(server, `thing-${chance.below(8)}`, chance.maybe(75, spec));
+      }
+      if (chance.chance(10)) server.compact();
+      if (chance.chance(5)) server.restart(chance.below(60_000));
+      await runtime.advance(chance.below(20_000));
+      expect(versions(informer.items.values())).toEqual(versions(mirror.items.values()));
+    }
+    server.faults.heal();
+    await runtime.advance(CONVERGED_MS);
+    expect(versions(informer.items.values())).toEqual(versions(server.store.list(PATH)));
+    expect(mirror.faults).toEqual([]);
+    for (const colour of COLOURS) {
+      const found = [...informer.items.values()].filter(({ spec }) => spec.colour === colour);
+      expect(versions(informer.by('colour', colour))).toEqual(versions(found));
+    }
+    over.abort();
+    await ended;
+  });
+  await fc.assert(property, { numRuns: runs(300), endOnFailure: true });
+});
+
+describe('an informer', () => {
+  it('notices a watch that is a black hole, and misses nothing (KM2)', async () => {
+    const { runtime, server, informer } = world(1, { rates: { requests: {}, messages: { 'black-hole': 100 } } });
+    await runtime.advance(1_000);
+    put(server, 'one', { colour: 'red', size: 1 });
+    await runtime.advance(60_000);
+    expect(versions(informer.items.values())).toEqual([]);
+    expect(informer.staleMs).toBeGreaterThan(59_000);
+    server.faults.heal();
+    await runtime.advance(31_000);
+    expect([...informer.items.keys()]).toEqual(['default/one']);
+  });
+
+  it('is never without a watch for long, however long nothing came of the ones before', async () => {
+    const { runtime, informer } = world(1, { rates: { requests: {}, messages: { 'black-hole': 100 } } });
+    let stalestMs = 0;
+    for (let second = 0; second < 1_800; second += 1) {
+      await runtime.advance(1_000);
+      stalestMs = Math.max(stalestMs, informer.staleMs);
+    }
+    expect(stalestMs).toBeLessThan(91_000);
+  });
+
+  it('asks little of a server where nothing happens: 15 watches and 6 lists in an hour', async () => {
+    const { runtime, server, informer, errors } = world(1);
+    await runtime.advance(3_600_000);
+    expect(server.requests.length).toBeLessThan(25);
+    expect(informer.staleMs).toBeLessThan(61_000);
+    expect(errors).toEqual([]);
+  });
+
+  it.each(['throttled', 'fails'])('sends a request in two seconds at most when every one %s', async (fault) => {
+    const { runtime, server } = world(1, { rates: { requests: { [fault]: 100 }, messages: {} } });
+    await runtime.advance(600_000);
+    expect(server.requests.length).toBeGreaterThan(30);
+    expect(server.requests.length).toBeLessThan(300);
+  });
+
+  it('makes up for a message that never came by its next list (KM5)', async () => {
+    const { runtime, server, informer } = world(1);
+    await runtime.advance(1_000);
+    const { onChange } = server.store;
+    server.store.onChange = () => undefined;
+    put(server, 'one', { colour: 'red', size: 1 });
+    server.store.onChange = onChange;
+    put(server, 'two', { colour: 'red', size: 1 });
+    await runtime.advance(1_000);
+    expect([...informer.items.keys()]).toEqual(['default/two']);
+    await runtime.advance(900_000);
+    expect([...informer.items.keys()].toSorted()).toEqual(['default/one', 'default/two']);
+  });
+
+  it('begins anew at a server that lost versions, as after a restore', async () => {
+    const { runtime, server, informer } = world(1);
+    for (const name of ['one', 'two']) put(server, name, { colour: 'red', size: 1 });
+    await runtime.advance(1_000);
+    server.store.log.pop();
+    server.store.version -= 1;
+    server.restart(1_000);
+    await runtime.advance(30_000);
+    expect([...informer.items.keys()]).toEqual(['default/one']);
+  });
+
+  it('reads long lists in pages, and as a whole when a page is lost', async () => {
+    const { runtime, server, informer, errors } = world(1, { count: 1_200 });
+    await runtime.advance(1);
+    expect([server.requests.length, informer.items.size]).toEqual([4, 1_200]);
+    const again = world(1, { count: 1_200 });
+    put(again.server, 'thing-0', { colour: 'blue', size: 1 });
+    again.server.compact();
+    await again.runtime.advance(1);
+    expect([again.server.requests.length, again.informer.items.size]).toEqual([4, 1_200]);
+    expect([...errors, ...again.errors]).toEqual([]);
+  });
+
+  it('tells other handlers when one throws, and those that come later of what is there (KM7)', async () => {
+    const onSet = (): void => {
+      throw new Error('the handler failed');
+    };
+    const { runtime, server, informer, errors } = world(1, { onSet });
+    const told: string[] = [];
+    const end = informer.subscribe({ onSet: (item) => void told.push(keyOf(item)) });
+    put(server, 'one', { colour: 'red', size: 1 });
+    await runtime.advance(1_000);
+    informer.subscribe({ onSet: (item) => void told.push(`late ${keyOf(item)}`) });
+    end();
+    put(server, 'one', { colour: 'blue', size: 1 });
+    await settled();
+    expect(told).toEqual(['default/one', 'late default/one', 'late default/one']);
+    expect(errors).toEqual(['Error: the handler failed', 'Error: the handler failed']);
+  });
+});

@@ -1,0 +1,26 @@
+// Goal: a real API server answers the machinery of the operator as the server in memory does. Method: a program in the
+// cluster of the harness, which reads, writes, elects and reports.
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runInCluster } from '../../kubernetes/run-scenario.ts';
+import { lacksTool } from '../../support/needed-tools.ts';
+
+describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a real API server', () => {
+  it('is read and written as a server in memory is', { timeout: 300_000 }, async () => {
+    expect(await runInCluster(join(import.meta.dirname, 'real-server.ts'))).toEqual({
+      conflict: [409, [{ field: '.data.size', manager: 'first' }]],
+      unknown: [500, true],
+      guarded: 409,
+      listed: 520,
+      told: ['undefined to 1', '1 to 2', 'gone'],
+      fresh: true,
+      ahead: [504, true],
+      held: [false, true],
+      leaders: 2,
+      writes: [true, false],
+      conditions: 1,
+      counts: [2],
+      errors: [],
+    });
+  });
+});

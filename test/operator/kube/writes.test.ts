@@ -1,0 +1,157 @@
+// Goal: what the operator writes (server-side apply, status, conditions, events) is what is needed and no more.
+// Method: an API server in memory; its own rules of server-side apply are those of Kubernetes.
+import { describe, expect, it } from 'vitest';
+import {
+  Api,
+  ApiError,
+  apply,
+  applyStatus,
+  type Condition,
+  conditionsOf,
+  EventRecorder,
+  type Kind,
+  type KubeObject,
+  type WithStatus,
+} from '../../../operator/src/kube/index.ts';
+import { MemoryApi } from '../../support/kube-api/memory-api.ts';
+import { ManualRuntime, settled } from '../../support/manual-runtime.ts';
+
+const THING: Kind = { apiVersion: 'example.dev/v1', kind: 'Thing', plural: 'things' };
+const COLLECTION = '/apis/example.dev/v1/things';
+const EVENTS = '/apis/events.k8s.io/v1/events';
+const PLACE = { namespace: 'default', name: 'one' };
+
+function world() {
+  const runtime = new ManualRuntime();
+  const server = new MemoryApi(runtime);
+  const errors: string[] = [];
+  const events = () => server.store.list(EVENTS);
+  return { runtime, server, api: new Api(server, runtime), errors, events };
+}
+
+function wanted(spec: object) {
+  return { metadata: PLACE, spec };
+}
+
+describe('server-side apply', () => {
+  it('creates, changes, and removes what its manager wanted before', async () => {
+    const { api, server } = world();
+    await apply(api, THING, wanted({ colour: 'red', size: 1 }), { manager: 'operator' });
+    await apply(api, THING, wanted({ size: 2 }), { manager: 'operator' });
+    const [thing] = server.store.list(COLLECTION);
+    expect(thing).toMatchObject({ apiVersion: 'example.dev/v1', kind: 'Thing', metadata: { ...PLACE, generation: 2 } });
+    expect(thing?.['spec']).toEqual({ size: 2 });
+  });
+
+  it('names the managers of the fields that it would take, and takes them only by force (KM15)', async () => {
+    const { api, server } = world();
+    await apply(api, THING, wanted({ replicas: 3 }), { manager: 'autoscaler' });
+    const refused = apply(api, THING, wanted({ replicas: 5 }), { manager: 'operator' });
+    const error = await refused.catch((failure: unknown) => failure);
+    expect(error instanceof ApiError && [error.code, error.conflicts]).toEqual([
+      409,
+      [{ field: '.spec.replicas', manager: 'autoscaler' }],
+    ]);
+    await apply(api, THING, wanted({ replicas: 5 }), { manager: 'operator', force: true });
+    expect(server.store.list(COLLECTION)[0]?.['spec']).toEqual({ replicas: 5 });
+  });
+});
+
+describe('a status', () => {
+  it('is written when it differs, and not otherwise (KM16)', async () => {
+    const { api, server } = world();
+    let object = await apply<WithStatus>(api, THING, wanted({}), { manager: 'operator' });
+    const write = (status: Readonly<Record<string, unknown>>) =>
+      applyStatus(api, { kind: THING, object }, status, { manager: 'operator-status' });
+    expect(await write({ ready: 1, version: undefined, zones: [{ name: 'a' }] })).toBe(true);
+    object = await api.get(`${COLLECTION.replace('/things', '/namespaces/default/things')}/one`);
+    const before = server.requests.length;
+    expect(await write({ zones: [{ name: 'a' }], ready: 1, version: undefined })).toBe(false);
+    expect(server.requests.length).toBe(before);
+    expect(await write({ ready: 2 })).toBe(true);
+    expect(server.store.list(COLLECTION)[0]?.['status']).toEqual({ ready: 2 });
+  });
+
+  it('has conditions whose time moves with their status alone, by type (KM17)', () => {
+    const found = (status: Condition['status'], message: string) => [
+      { type: 'Ready', status, reason: 'Because', message, observedGeneration: 1 },
+      { type: 'Progressing', status: 'False' as const, reason: 'Done', message: '', observedGeneration: 1 },
+    ];
+    const first = conditionsOf(undefined, found('False', 'one of three'), 1_000);
+    const second = conditionsOf(first, found('False', 'two of three'), 60_000);
+    const third = conditionsOf(second, found('True', ''), 120_000);
+    expect(first.map(({ type }) => type)).toEqual(['Progressing', 'Ready']);
+    expect([first, second, third].map(([, ready]) => ready?.lastTransitionTime)).toEqual([
+      '1970-01-01T00:00:01Z',
+      '1970-01-01T00:00:01Z',
+      '1970-01-01T00:02:00Z',
+    ]);
+    expect(second[1]?.message).toBe('two of three');
+    expect(conditionsOf(third, found('True', ''), 999_000)).toEqual(third);
+    expect(conditionsOf(third, [], 0)).toEqual([]);
+  });
+});
+
+describe('a recorder of events', () => {
+  const regarding: KubeObject = {
+    apiVersion: 'example.dev/v1',
+    kind: 'Thing',
+    metadata: { ...PLACE, uid: 'u1', resourceVersion: '1' },
+  };
+  const text = (note: string) => ({ type: 'Warning' as const, reason: 'Stuck', action: 'Roll', note });
+
+  function recorder() {
+    const { api, errors, ...rest } = world();
+    const onError = (error: unknown): void => void errors.push(String(error));
+    return { ...rest, errors, recorder: new EventRecorder(api, { controller: 'c', instance: 'pod-1', onError }) };
+  }
+
+  it('counts what happens again in one event, and writes the count once a minute (KM18)', async () => {
+    const { recorder: events, events: written, server, runtime, errors } = recorder();
+    for (let second = 0; second < 300; second += 1) {
+      events.record(regarding, text('node-1 is behind'));
+      await runtime.advance(1_000);
+    }
+    const [event, ...others] = written();
+    expect([others, errors]).toEqual([[], []]);
+    expect(event).toMatchObject({
+      regarding: { kind: 'Thing', name: 'one', namespace: 'default', uid: 'u1' },
+      reportingController: 'c',
+      eventTime: '2026-11-29T12:00:00.000000Z',
+      series: { count: 242 },
+    });
+    expect(server.requests.length).toBeLessThanOrEqual(7);
+    await runtime.advance(400_000);
+    events.record(regarding, text('node-1 is behind'));
+    await events.flush();
+    expect(written()).toHaveLength(2);
+  });
+
+  it('begins anew when the server has forgotten the event, and lives on when it fails', async () => {
+    const { recorder: events, events: written, server, errors } = recorder();
+    events.record(regarding, text('a'));
+    await events.flush();
+    const [{ metadata }] = written() as unknown as [KubeObject];
+    server.store.delete({ collection: EVENTS, namespace: 'default', name: metadata.name, isStatus: false });
+    for (let count = 0; count < 2; count += 1) {
+      events.record(regarding, text('a'));
+      await events.flush();
+    }
+    expect(written()).toHaveLength(1);
+    server.restart(1_000);
+    events.record(regarding, text('b'));
+    await events.flush();
+    expect(errors).toEqual(['Error: connection refused']);
+  });
+
+  it('drops what comes faster than one in ten seconds after a burst, and says how much (KM19)', async () => {
+    const { recorder: events, events: written, runtime } = recorder();
+    for (let count = 0; count < 1_000; count += 1) events.record(regarding, text(`note ${count}`));
+    await settled();
+    expect([written().length, events.dropped]).toEqual([25, 975]);
+    await runtime.advance(20_000);
+    for (let count = 0; count < 10; count += 1) events.record(regarding, text(`later ${count}`));
+    await settled();
+    expect([written().length, events.dropped]).toEqual([27, 983]);
+  });
+});

@@ -1,0 +1,232 @@
+// The objects of an API server in memory, with their versions and who owns which field. Every write is a change in a
+// log, from which older states and watches are read.
+import { isDeepStrictEqual } from 'node:util';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export interface Stored extends Json {
+  readonly metadata: Json & {
+    readonly namespace?: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly generation: number;
+  };
+}
+
+export interface Change {
+  readonly version: number;
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly collection: string;
+  readonly object: Stored;
+}
+
+/** What a request names. A collection is a path without namespace and name. */
+export interface Target {
+  readonly collection: string;
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly isStatus: boolean;
+}
+
+/** An answer that is an error. */
+export class Refusal extends Error {
+  readonly code: number;
+  readonly status: Json;
+
+  constructor(code: number, reason: string, message: string, causes: readonly Json[] = []) {
+    super(message);
+    this.code = code;
+    this.status = { kind: 'Status', status: 'Failure', code, reason, message, details: { causes } };
+  }
+}
+
+/** Paths of fields as JSON, and the managers that own them. */
+type Owners = Map<string, Set<string>>;
+
+export class Store {
+  /** Writes are told after they are done. */
+  onChange: (change: Change) => void = () => undefined;
+  version = 100;
+  /** Changes up to here are not served any more. */
+  compacted = 0;
+  readonly log: Change[] = [];
+  readonly #objects = new Map<string, Stored>();
+  readonly #owners = new Map<string, Owners>();
+
+  /** All objects of a collection, sorted; at an earlier version when one is given. */
+  list(collection: string, namespace?: string, at: number = this.version): readonly Stored[] {
+    const found = new Map<string, Stored>();
+    for (const change of this.log) {
+      if (change.version > at || change.collection !== collection) continue;
+      const key = nameOf(change.object);
+      if (change.type === 'DELETED') found.delete(key);
+      else found.set(key, change.object);
+    }
+    const isWithin = (object: Stored): boolean => namespace === undefined || object.metadata.namespace === namespace;
+    return [...found.keys()]
+      .toSorted()
+      .flatMap((key) => found.get(key) ?? [])
+      .filter(isWithin);
+  }
+
+  get(target: Target): Stored {
+    const found = this.#objects.get(keyOf(target));
+    if (found === undefined) throw new Refusal(404, 'NotFound', `${keyOf(target)} not found`);
+    return found;
+  }
+
+  create(target: Target, body: Json, manager: string): Stored {
+    if (this.#objects.has(keyOf(target))) throw new Refusal(409, 'AlreadyExists', `${keyOf(target)} already exists`);
+    const { status: _status, ...rest } = body;
+    const { namespace, name } = target;
+    const metadata = {
+      ...(rest['metadata'] as Json),
+      ...(namespace && { namespace }),
+      name,
+      uid: `uid-${this.version}`,
+    };
+    const made = { ...rest, metadata: { ...metadata, generation: 1, resourceVersion: '' } };
+    this.#owners.set(metadata.uid, new Map(leavesOf(made).map(([path]) => [path, new Set([manager])])));
+    return this.#write(target, 'ADDED', made);
+  }
+
+  /** Replaces the spec or the status. */
+  replace(target: Target, body: Json, manager: string): Stored {
+    const before = this.get(target);
+    const { resourceVersion = before.metadata.resourceVersion } = (body['metadata'] ?? {}) as Json;
+    if (resourceVersion !== before.metadata.resourceVersion) {
+      throw new Refusal(
+        409,
+        'Conflict',
+        'the object has been modified; please apply your changes to the latest version',
+      );
+    }
+    const { status: _status, ...rest } = target.isStatus ? before : body;
+    const { status } = target.isStatus ? body : before;
+    const next = this.#next(before, { ...rest, ...(status === undefined ? {} : { status }) });
+    for (const [path, value] of leavesOf(next)) {
+      if (!isDeepStrictEqual(value, valueAt(before, path))) this.#ownersOf(before).set(path, new Set([manager]));
+    }
+    return isDeepStrictEqual(next, before) ? before : this.#write(target, 'MODIFIED', next);
+  }
+
+  merge(target: Target, patch: Json, manager: string): Stored {
+    return this.replace(target, merged(this.get(target), patch), manager);
+  }
+
+  /** Server-side apply. Lists are owned as a whole. */
+  apply(target: Target, body: Json, { manager, force }: { manager: string; force: boolean }): Stored {
+    if (!this.#objects.has(keyOf(target))) return this.create(target, body, manager);
+    const before = this.get(target);
+    const owners = this.#ownersOf(before);
+    const wanted = leavesOf(body).filter(([path]) => isStatusPath(path) === target.isStatus);
+    const conflicts = wanted.flatMap(([path, value]) => {
+      if (isDeepStrictEqual(value, valueAt(before, path))) return [];
+      const others = [...(owners.get(path) ?? [])].filter((owner) => owner !== manager);
+      return others.map((owner) => ({
+        reason: 'FieldManagerConflict',
+        message: `conflict with "${owner}"`,
+        field: `.${(JSON.parse(path) as string[]).join('.')}`,
+      }));
+    });
+    if (conflicts.length > 0 && !force) throw new Refusal(409, 'Conflict', 'Apply failed with conflicts', conflicts);
+    const draft = structuredClone(before) as Record<string, unknown>;
+    const paths = new Set(wanted.map(([path]) => path));
+    for (const [path, owned] of owners) {
+      if (paths.has(path) || isStatusPath(path) !== target.isStatus || !owned.delete(manager) || owned.size > 0)
+        continue;
+      owners.delete(path);
+      setAt(draft, path, undefined);
+    }
+    for (const [path, value] of wanted) {
+      const isSame = isDeepStrictEqual(value, valueAt(before, path));
+      owners.set(path, isSame ? (owners.get(path) ?? new Set<string>()).add(manager) : new Set([manager]));
+      setAt(draft, path, value);
+    }
+    const next = this.#next(before, draft);
+    return isDeepStrictEqual(next, before) ? before : this.#write(target, 'MODIFIED', next);
+  }
+
+  delete(target: Target, preconditions: Json = {}): Stored {
+    const before = this.get(target);
+    for (const [field, value] of Object.entries(preconditions)) {
+      if (before.metadata[field] !== value)
+        throw new Refusal(409, 'Conflict', `the ${field} in the precondition differs`);
+    }
+    return this.#write(target, 'DELETED', before);
+  }
+
+  #next(before: Stored, { metadata, ...rest }: Json): Stored {
+    const { labels: _labels, annotations: _annotations, ...kept } = before.metadata;
+    const isSpecSame = isDeepStrictEqual(rest['spec'], before['spec']);
+    const generation = kept.generation + (isSpecSame ? 0 : 1);
+    return { ...rest, metadata: { ...(metadata as Json), ...kept, generation } };
+  }
+
+  #write(target: Target, type: Change['type'], object: Stored): Stored {
+    this.version += 1;
+    const written = { ...object, metadata: { ...object.metadata, resourceVersion: String(this.version) } };
+    if (type === 'DELETED') this.#objects.delete(keyOf(target));
+    else this.#objects.set(keyOf(target), written);
+    const change = { version: this.version, type, collection: target.collection, object: written };
+    this.log.push(change);
+    this.onChange(change);
+    return written;
+  }
+
+  #ownersOf({ metadata: { uid } }: Stored): Owners {
+    return this.#owners.get(uid) ?? new Map<string, Set<string>>();
+  }
+}
+
+function keyOf({ collection, namespace = '', name }: Target): string {
+  return `${collection} ${namespace}/${name}`;
+}
+
+function nameOf({ metadata: { namespace = '', name } }: Stored): string {
+  return `${namespace}/${name}`;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Paths and values of the fields that somebody can own. */
+function leavesOf(object: Json, at: readonly string[] = []): readonly (readonly [path: string, value: unknown])[] {
+  return Object.entries(object).flatMap(([field, value]) => {
+    const path = [...at, field];
+    if (at.length === 0 && (field === 'apiVersion' || field === 'kind')) return [];
+    if (at.length === 1 && at[0] === 'metadata' && field !== 'labels' && field !== 'annotations') return [];
+    return isObject(value) ? leavesOf(value, path) : [[JSON.stringify(path), value] as const];
+  });
+}
+
+function isStatusPath(path: string): boolean {
+  return path.startsWith('["status"');
+}
+
+function valueAt(object: Json, path: string): unknown {
+  return (JSON.parse(path) as string[]).reduce<unknown>(
+    (value, field) => (isObject(value) ? value[field] : undefined),
+    object,
+  );
+}
+
+function setAt(object: Record<string, unknown>, path: string, value: unknown): void {
+  const fields = JSON.parse(path) as string[];
+  const last = fields.pop() ?? '';
+  const parent = fields.reduce((within, field) => (within[field] ??= {}) as Record<string, unknown>, object);
+  if (value === undefined) delete parent[last];
+  else parent[last] = value;
+}
+
+function merged(object: Json, patch: Json): Json {
+  const next: Record<string, unknown> = { ...object };
+  for (const [field, value] of Object.entries(patch)) {
+    const before = next[field];
+    if (value === null) delete next[field];
+    else next[field] = isObject(value) ? merged(isObject(before) ? before : {}, value) : value;
+  }
+  return next;
+}

@@ -1,0 +1,86 @@
+/** A runtime of the operator whose time stands still unless a test moves it, and whose chance follows from a seed. */
+import type { Runtime } from '../../operator/src/kube/index.ts';
+import { Random } from '../model/generate/random.ts';
+
+interface Timer {
+  readonly dueMs: number;
+  readonly fire: () => void;
+}
+
+const BEGIN_MS = Date.UTC(2026, 10, 29, 12);
+const FRACTIONS = 2 ** 30;
+
+export class ManualRuntime implements Runtime {
+  readonly chance: Random;
+  readonly #timers = new Set<Timer>();
+  #nowMs = 0;
+
+  constructor(seed = 1) {
+    this.chance = new Random(seed);
+  }
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  wallMs(): number {
+    return BEGIN_MS + this.#nowMs;
+  }
+
+  random(): number {
+    return this.chance.below(FRACTIONS) / FRACTIONS;
+  }
+
+  after(ms: number, then: () => void): () => void {
+    const timer = { dueMs: this.#nowMs + Math.max(ms, 0), fire: then };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  /** Moves the time, timer by timer. What one begins runs up to its next wait for time before the next one comes. */
+  async advance(ms: number): Promise<void> {
+    const endMs = this.#nowMs + ms;
+    await settled();
+    for (let next = this.#next(endMs); next !== undefined; next = this.#next(endMs)) {
+      this.#timers.delete(next);
+      this.#nowMs = next.dueMs;
+      next.fire();
+      await settled();
+    }
+    this.#nowMs = endMs;
+  }
+
+  /** A clock of another process on the same time: its rate differs, and `stall` makes its timers late. */
+  skewed(rate: number): Runtime & { stall(ms: number): void } {
+    let stalledUntilMs = 0;
+    const after = (ms: number, then: () => void): (() => void) => {
+      let cancel = this.after(ms / rate, fire.bind(this));
+      return () => cancel();
+      function fire(this: ManualRuntime): void {
+        const lateMs = stalledUntilMs - this.nowMs();
+        if (lateMs <= 0) then();
+        else cancel = this.after(lateMs, then);
+      }
+    };
+    return {
+      nowMs: () => this.#nowMs * rate,
+      wallMs: () => this.wallMs(),
+      random: () => this.random(),
+      after,
+      stall: (ms) => {
+        stalledUntilMs = this.#nowMs + ms;
+      },
+    };
+  }
+
+  #next(endMs: number): Timer | undefined {
+    let next: Timer | undefined;
+    for (const timer of this.#timers) if (next === undefined || timer.dueMs < next.dueMs) next = timer;
+    return next !== undefined && next.dueMs <= endMs ? next : undefined;
+  }
+}
+
+/** Everything that waits for no time has run. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
