@@ -15,13 +15,20 @@ const NODE = ['--conditions=source'];
 export async function runScenario(name: 'kubelet'): Promise<KubeletFacts>;
 export async function runScenario(name: ScenarioName): Promise<Figures>;
 export async function runScenario(name: string): Promise<unknown> {
-  return runInCluster(join(import.meta.dirname, 'scenarios/main.ts'), name);
+  return runInCluster(join(import.meta.dirname, 'scenarios/main.ts'), { args: [name] });
+}
+
+interface Run {
+  /** Of the program. */
+  readonly args?: readonly string[];
+  /** Options of `npm run kube`, beside the image. */
+  readonly world?: readonly string[];
 }
 
 /** The line of JSON with which a program ends that runs in a cluster. @throws Error with what it has logged. */
-export async function runInCluster<Result>(program: string, ...args: readonly string[]): Promise<Result> {
+export async function runInCluster<Result>(program: string, { args = [], world: own = [] }: Run = {}): Promise<Result> {
   const command = [process.execPath, ...NODE, program, ...args];
-  const world = [join(import.meta.dirname, 'main.ts'), '--image', await imageArchive(), ...command];
+  const world = [join(import.meta.dirname, 'main.ts'), '--image', await imageArchive(), ...own, ...command];
   const child = spawn(process.execPath, [...NODE, ...world], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
   endWithTest(child);
   const [output, log, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);

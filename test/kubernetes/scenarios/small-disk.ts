@@ -1,0 +1,58 @@
+/**
+ * A volume that is a file system of its own, which the folders of other volumes are not: it can be full, and it grows
+ * with its claim, as with a driver of storage that expands volumes in use.
+ */
+import { statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Cluster, eventually } from '../cluster.ts';
+import type { Claim, Volume } from '../objects.ts';
+import { feed, run } from '../run.ts';
+
+const POLL_MS = 200;
+/** With so much a node appends to its log, and takes no writes of clients. */
+const LEFT_BYTES = 14 * 2 ** 20;
+
+export interface SmallDisk {
+  /** Something else than the node takes nearly all space. */
+  readonly fill: () => Promise<void>;
+}
+
+/** Makes a claim, and its volume on a Kubernetes node, before a pod uses it. */
+export async function makeSmallDisk(cluster: Cluster, name: string, node: string, storage: string): Promise<SmallDisk> {
+  const claim = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, annotations: { 'volume.kubernetes.io/selected-node': node } },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } },
+  };
+  await feed(JSON.stringify(claim), 'kubectl', 'apply', '--server-side', '-f', '-');
+  const claimNow = (): Promise<Claim> => cluster.api.get(`/api/v1/namespaces/default/persistentvolumeclaims/${name}`);
+  await eventually(`the claim ${name} to be bound`, async () => (await claimNow()).status.phase === 'Bound');
+  const { volumeName } = (await claimNow()).spec;
+  const volume = await cluster.api.get<Volume>(`/api/v1/persistentvolumes/${volumeName}`);
+  const { path } = volume.spec.hostPath;
+  await run('mount', '-t', 'tmpfs', '-o', `size=${sizeOf(storage)}`, name, path);
+  void grow(path, async () => (await claimNow()).spec.resources.requests.storage, storage);
+  return {
+    fill: async () => {
+      const { bavail, bsize } = statfsSync(path);
+      await run('fallocate', '--length', String(bavail * bsize - LEFT_BYTES), join(path, 'something-else'));
+    },
+  };
+}
+
+/** Gives a file system the size that is asked for, as long as the world is there. */
+async function grow(path: string, wanted: () => Promise<string>, storage: string): Promise<never> {
+  for (let size = storage; ; ) {
+    const next = await wanted();
+    if (next !== size) await run('mount', '-o', `remount,size=${sizeOf(next)}`, path);
+    size = next;
+    await delay(POLL_MS);
+  }
+}
+
+/** `512Mi` as `mount` has it. */
+function sizeOf(storage: string): string {
+  return storage.replace('i', '').toLowerCase();
+}
