@@ -123,7 +123,6 @@ export const DASHBOARDS: readonly Dashboard[] = [
       ],
       Store: [
         graph('Batch', 's', ...quantiles('cairn_store_commit_duration_seconds', 'pod')),
-        graph('Batches over 100 ms', 'ops', rate('cairn_raft_slow_apply_total', 'pod')),
         graph('Tables by level', 'short', level('cairn_store_tables', 'pod', 'level')),
         graph('Time in compaction', 'percentunit', rate('cairn_store_compaction_seconds_total', 'pod')),
         graph('Compaction', 'binBps', ...rates('cairn_store_compaction_{read,written}_bytes_total', 'pod')),

@@ -123,7 +123,6 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: NONE,
   },
   cairn_raft_leader_changes_total: { help: 'Leaders that groups on this node got.', labels: NONE },
-  cairn_raft_slow_apply_total: { help: 'Batches of applied entries that took over 100 ms to write.', labels: NONE },
   cairn_raft_proposals_committed_total: { help: 'Log entries committed.', labels: NONE },
   cairn_raft_proposals_applied_total: { help: 'Log entries applied.', labels: NONE },
   cairn_raft_proposals_failed_total: { help: 'Proposals refused, or whose outcome is unknown.', labels: NONE },

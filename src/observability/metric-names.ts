@@ -127,7 +127,6 @@ export interface CounterLabels {
   readonly cairn_raft_election_total: { readonly result: 'won' | 'lost' | 'timed_out' | 'not_held' };
   readonly cairn_raft_heartbeat_send_failures_total: NoLabels;
   readonly cairn_raft_leader_changes_total: NoLabels;
-  readonly cairn_raft_slow_apply_total: NoLabels;
   readonly cairn_raft_proposals_committed_total: NoLabels;
   readonly cairn_raft_proposals_applied_total: NoLabels;
   readonly cairn_raft_proposals_failed_total: NoLabels;

@@ -58,8 +58,6 @@ export interface CoreLevels extends RaftLevels {
 }
 
 const MS_PER_SECOND = 1000;
-/** etcd's bound of a slow apply. */
-const SLOW_APPLY_MS = 100;
 /** Refusals that say that the node is too full or too busy, by the names of refusals.ts. */
 const REJECTIONS = {
   Draining: 'draining',
@@ -161,7 +159,6 @@ export function observeFront(metrics: Metrics): FrontObserver {
 export function observeMeasures(metrics: Metrics): (measures: Measures) => void {
   const elections = metrics.counter('cairn_raft_election_total', { result: 'won' });
   const leaderChanges = metrics.counter('cairn_raft_leader_changes_total', {});
-  const slowApplies = metrics.counter('cairn_raft_slow_apply_total', {});
   const committed = metrics.counter('cairn_raft_proposals_committed_total', {});
   const applied = metrics.counter('cairn_raft_proposals_applied_total', {});
   const walBytes = metrics.counter('cairn_wal_write_bytes_total', {});
@@ -185,7 +182,6 @@ export function observeMeasures(metrics: Metrics): (measures: Measures) => void 
     for (const { entryCount, elapsedMs } of measures.writes) {
       applied.add(entryCount);
       writes.observe(elapsedMs / MS_PER_SECOND);
-      if (elapsedMs > SLOW_APPLY_MS) slowApplies.add();
     }
     const { levels } = measures;
     groups.set(levels.openGroups);
