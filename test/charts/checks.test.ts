@@ -7,8 +7,13 @@ import { parseObjects } from './objects.ts';
 
 const ALL = [
   ...['gateway', 'monitoring'].flatMap((name) => ['--values', valuesOf(name)]),
-  ...withValues({ auth: { grants: { a: ['admin'] } } }),
+  ...withValues({
+    auth: { grants: { a: ['admin'] } },
+    tls: { security: 'certManager', certManager: { issuerRef: { name: 'ours' } } },
+  }),
 ];
+
+const OF_OTHERS = 'kinds of other operators are as their definitions say';
 
 /** Of the check, of what in the text and of what instead. */
 const FAULTS: readonly (readonly [keyof typeof CHECKS, RegExp, string])[] = [
@@ -41,6 +46,15 @@ const FAULTS: readonly (readonly [keyof typeof CHECKS, RegExp, string])[] = [
   ['routes lead to Services', /(kind: TLSRoute[^]*?port: )50051/, '$13000000'],
   ['what is referred to is there', /secretName: shop-cairn-peer/, 'secretName: shop-cairn-other'],
   ['what is referred to is there', /name: shop-cairn-grants(?=\n {8}name)/, 'name: lost'],
+  [OF_OTHERS, /scrapeTimeout: 10s/, 'scrapeTimeouts: 10s'],
+  [OF_OTHERS, /interval: 30s/, 'interval: 30'],
+  [OF_OTHERS, /for: 1m/, 'for: a minute'],
+  [OF_OTHERS, /secretName: our-certificate\n {2}issuerRef/, 'issuerRef'],
+  [OF_OTHERS, /rotationPolicy: Always/, 'rotationPolicy: Daily'],
+  [OF_OTHERS, /(kind: GRPCRoute[^]*?port: )50051/, '$1"50051"'],
+  [OF_OTHERS, /type: PathPrefix/, 'type: Prefix'],
+  [OF_OTHERS, /(kind: TLSRoute[^]*?)hostnames/, '$1hosts'],
+  [OF_OTHERS, /kind: TLSRoute/, 'kind: TLSRoutes'],
   ['files of settings are mounted', /value: .etc.cairn.peer.peer-secret/, 'value: /etc/cairn/peer/other'],
   ['files of settings are mounted', /mountPath: .etc.cairn.grants/, 'mountPath: /etc/other'],
   ['a node starts with its settings', /name: CAIRN_GRPC_PORT/, 'name: CAIRN_GRPC_PORTS'],

@@ -12,6 +12,7 @@ import {
   parseObjects,
   podsOf,
 } from './objects.ts';
+import { faultsByDefinition } from './third-party-kinds.ts';
 
 export interface Render {
   readonly text: string;
@@ -34,6 +35,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   'ports are found by their names': portNames,
   'routes lead to Services': routes,
   'what is referred to is there': references,
+  'kinds of other operators are as their definitions say': ({ objects }) => faultsByDefinition(objects),
   'files of settings are mounted': settingFiles,
   'a node starts with its settings': settings,
 };

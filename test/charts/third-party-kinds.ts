@@ -1,0 +1,58 @@
+// Kinds of other operators that the chart renders, by their definitions (scripts/third-party-kinds.ts writes them).
+// An API server that has the definitions verifies more, such as rules in CEL: in-cluster.ts asks one.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Json } from '../../scripts/chart/value.ts';
+import { idOf, type KubeObject } from './objects.ts';
+
+interface Definition {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly group: string;
+    readonly names: { readonly kind: string };
+    readonly versions: readonly { readonly name: string; readonly schema: { readonly openAPIV3Schema: Json } }[];
+  };
+}
+
+/** What every cluster serves. */
+const BUILT_IN: readonly string[] = ['v1', 'apps/v1', 'policy/v1', 'networking.k8s.io/v1'];
+
+export const DEFINITIONS: readonly Definition[] = readFileSync(
+  join(import.meta.dirname, 'third-party-kinds.jsonl'),
+  'utf8',
+)
+  .trim()
+  .split('\n')
+  .map((line): Definition => JSON.parse(line));
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+const validators = new Map<string, ValidateFunction>();
+for (const { spec } of DEFINITIONS) {
+  for (const { name, schema } of spec.versions) {
+    const validate = ajv.compile(closed(schema.openAPIV3Schema) as object);
+    validators.set(`${spec.group}/${name} ${spec.names.kind}`, validate);
+  }
+}
+
+/** A schema that names all fields: an API server warns of others, and drops them. */
+function closed(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const members = Object.entries(schema).map(([key, value]) => [key, closed(value)]);
+  return { ...Object.fromEntries(members), ...('properties' in schema && { additionalProperties: false }) };
+}
+
+export function faultsByDefinition(objects: readonly KubeObject[]): readonly string[] {
+  return objects.flatMap((object) => {
+    const { apiVersion, kind } = object;
+    if (BUILT_IN.includes(apiVersion)) return [];
+    const validate = validators.get(`${apiVersion} ${kind}`);
+    if (validate === undefined) return [`${idOf(object)}: no definition of ${apiVersion} ${kind}`];
+    validate(object);
+    return (validate.errors ?? []).map(({ instancePath, message, params }) => {
+      const field = 'additionalProperty' in params ? ` ${params['additionalProperty']}` : '';
+      return `${idOf(object)}: ${instancePath}${field} ${message}`;
+    });
+  });
+}
