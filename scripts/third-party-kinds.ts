@@ -24,9 +24,11 @@ interface Version {
 
 /** Files by module. */
 const SOURCES: Readonly<Record<string, readonly string[]>> = {
-  'github.com/prometheus-operator/prometheus-operator@v0.85.0': ['servicemonitors', 'podmonitors', 'prometheusrules'].map(
-    (kind) => `example/prometheus-operator-crd/monitoring.coreos.com_${kind}.yaml`,
-  ),
+  'github.com/prometheus-operator/prometheus-operator@v0.85.0': [
+    'servicemonitors',
+    'podmonitors',
+    'prometheusrules',
+  ].map((kind) => `example/prometheus-operator-crd/monitoring.coreos.com_${kind}.yaml`),
   'github.com/cert-manager/cert-manager@v1.21.2': ['deploy/crds/cert-manager.io_certificates.yaml'],
   'sigs.k8s.io/gateway-api@v1.6.3': ['grpcroutes', 'httproutes', 'tlsroutes'].map(
     (kind) => `config/crd/standard/gateway.networking.k8s.io_${kind}.yaml`,
@@ -37,7 +39,10 @@ const VERSION = 'v1';
 
 const lines = Object.entries(SOURCES).flatMap(([module, files]) => {
   const dir = download(module);
-  return files.map((file) => JSON.stringify(short(parse(readFileSync(join(dir, file), 'utf8')))));
+  return files.map((file) => {
+    const definition: Definition = parse(readFileSync(join(dir, file), 'utf8'));
+    return JSON.stringify(short(definition));
+  });
 });
 writeFileSync(resolve(import.meta.dirname, '../test/charts/third-party-kinds.jsonl'), `${lines.join('\n')}\n`);
 

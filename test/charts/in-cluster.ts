@@ -71,7 +71,15 @@ async function facts(): Promise<ChartFacts> {
   await upgrade('--set', 'config.logLevel=debug');
   await cluster.kubectl('rollout', 'status', 'statefulset/cairn', '--timeout', '5m');
   const keptByRestart = await keptOf(first);
-  return { refused, caught, tested, kept, keptByOrphaning, keptByRestart, hasKeptSecrets: (await secretsOf()) === secrets };
+  return {
+    refused,
+    caught,
+    tested,
+    kept,
+    keptByOrphaning,
+    keptByRestart,
+    hasKeptSecrets: (await secretsOf()) === secrets,
+  };
 }
 
 function upgrade(...changes: readonly string[]): Promise<string> {
