@@ -305,7 +305,7 @@ export const ALERTS: readonly Alert[] = [
     severity: 'warning',
     for: '10m',
     expr: 'increase(cairn_peer_dropped_frames_total{reason=~"cluster|receiver|sender|stranger|handshake"}[10m]) > 10',
-    summary: 'Something that is not accepted as a peer dials a node: a misconfigured node, or an intruder.',
+    summary: 'A node may be kept out of its cluster, or an intruder tries the peer port: a node rejects what dials it.',
     description: `${NODE} rejected {{ $value | humanize }} connections or frames in 10 minutes: {{ $labels.reason }}.`,
   },
   {

@@ -26,6 +26,20 @@ function posts(code: number, values: string): string {
   return `http_server_request_duration_seconds_count{${labels}} ${values}`;
 }
 
+/** Certificates that expire in so many days; time begins at 0. */
+function expiring(clients: number, peer: number): readonly string[] {
+  const seconds = (days: number): string => `${days * 86_400}x30`;
+  return [
+    `cairn_tls_certificate_expiry_timestamp_seconds ${seconds(clients)}`,
+    `cairn_peer_tls_certificate_expiry_timestamp_seconds ${seconds(peer)}`,
+  ];
+}
+
+/** Writes of which so many fail, beside a thousand a minute that do not. */
+function failing(values: string): readonly string[] {
+  return [calls('OK', '0+1000x120'), calls('UNAVAILABLE', values), posts(200, '0x120')];
+}
+
 export const ALERT_CASES: Readonly<Record<string, readonly AlertCase[]>> = {
   NoLeader: [
     [
@@ -87,7 +101,7 @@ export const ALERT_CASES: Readonly<Record<string, readonly AlertCase[]>> = {
     ['25m', ['cairn_raft_leader_changes_total 0+1x40', 'cairn_raft_groups 4x40'], []],
   ],
   ProposalsStuck: [
-    ['8m', ['cairn_raft_proposals_pending 2x20', 'cairn_raft_proposals_applied_total 5x20'], [CRITICAL]],
+    ['8m', ['cairn_raft_proposals_pending 1x20', 'cairn_raft_proposals_applied_total 5x20'], [CRITICAL]],
     ['8m', ['cairn_raft_proposals_pending 2x20', 'cairn_raft_proposals_applied_total 0+1x20'], []],
     ['8m', ['cairn_raft_proposals_pending 0x20', 'cairn_raft_proposals_applied_total 5x20'], []],
   ],
@@ -120,6 +134,7 @@ export const ALERT_CASES: Readonly<Record<string, readonly AlertCase[]>> = {
     ['12m', slow('cairn_core_tick_delay_seconds', 0.7), [`${WARNING},thread="core"`]],
     ['12m', ['nodejs_eventloop_lag_p99_seconds 0.7x20', ...NODES], [`${WARNING},thread="clients"`]],
     ['12m', slow('cairn_core_tick_delay_seconds', 0.5), []],
+    ['12m', ['nodejs_eventloop_lag_p99_seconds 0.5x20', ...NODES], []],
     // Of another program.
     ['12m', ['nodejs_eventloop_lag_p99_seconds 0.7x20'], []],
   ],
@@ -133,7 +148,12 @@ export const ALERT_CASES: Readonly<Record<string, readonly AlertCase[]>> = {
       [calls('OK', '0+98x120'), calls('UNAVAILABLE', '0+2x120'), posts(200, '0x120')],
       ['severity="critical"', 'severity="warning"'],
     ],
-    ['90m', [calls('OK', '0x120'), posts(200, '0+99x120'), posts(503, '0+1x120')], ['severity="warning"']],
+    ['90m', [calls('OK', '0x120'), posts(200, '0+993x120'), posts(503, '0+7x120')], ['severity="warning"']],
+    // One of the two windows is above its bound, and the other is below: for a critical alert, and for a warning.
+    ['90m', failing('0+10x79 807+17x40'), ['severity="warning"']],
+    ['90m', failing('0+17x79 1354+11x40'), ['severity="warning"']],
+    ['90m', failing('0+4x44 183.5+7.5x60'), []],
+    ['90m', failing('0+10x44 445+5x60'), []],
     // Outcomes that are the client's concern.
     [
       '90m',
@@ -229,24 +249,12 @@ export const ALERT_CASES: Readonly<Record<string, readonly AlertCase[]>> = {
     ['20m', ['cairn_connections_closed_total 5x30'], []],
   ],
   CertExpiring: [
-    // Time begins at 0: in five days, and in twenty.
-    [
-      '20m',
-      [
-        'cairn_tls_certificate_expiry_timestamp_seconds 432000x30',
-        'cairn_peer_tls_certificate_expiry_timestamp_seconds 1728000x30',
-      ],
-      [`${WARNING},port="clients"`, `${CRITICAL},port="clients"`, `${WARNING},port="peer"`],
-    ],
-    // Without TLS, and in 22 days.
-    [
-      '20m',
-      [
-        'cairn_tls_certificate_expiry_timestamp_seconds 0x30',
-        'cairn_peer_tls_certificate_expiry_timestamp_seconds 1900800x30',
-      ],
-      [],
-    ],
+    ['20m', expiring(6, 20), [`${WARNING},port="clients"`, `${CRITICAL},port="clients"`, `${WARNING},port="peer"`]],
+    ['20m', expiring(20, 6), [`${WARNING},port="clients"`, `${WARNING},port="peer"`, `${CRITICAL},port="peer"`]],
+    ['20m', expiring(8, 22), [`${WARNING},port="clients"`]],
+    ['20m', expiring(22, 8), [`${WARNING},port="peer"`]],
+    // Without TLS.
+    ['20m', expiring(0, 0), []],
   ],
   CertReloadFailing: [
     ['9m', ['cairn_tls_reloads_total{result="failed"} 0x4 1x9'], [`${WARNING},port="clients",result="failed"`]],
@@ -274,13 +282,13 @@ export const ALERT_CASES: Readonly<Record<string, readonly AlertCase[]>> = {
     ],
   ],
   ComponentTrapping: [
-    ['20m', ['cairn_guest_faults_total{pool="views",code="Trap"} 0+2x30'], [`${WARNING},pool="views",code="Trap"`]],
+    ['20m', ['cairn_guest_faults_total{pool="views",code="Trap"} 0+1.2x30'], [`${WARNING},pool="views",code="Trap"`]],
     ['20m', ['cairn_guest_quarantined_components{pool="changes"} 1x30'], [`${WARNING},pool="changes"`]],
     [
       '20m',
       [
         'cairn_guest_faults_total{pool="views",code="Busy"} 0+99x30',
-        'cairn_guest_faults_total{pool="views",code="Trap"} 0+0.5x30',
+        'cairn_guest_faults_total{pool="views",code="Trap"} 0+0.8x30',
         'cairn_guest_quarantined_components{pool="changes"} 0x30',
       ],
       [],
@@ -299,6 +307,7 @@ export const ALERT_CASES: Readonly<Record<string, readonly AlertCase[]>> = {
       ],
       [WARNING, CRITICAL],
     ],
+    ['15m', ['cairn_clock_offset_seconds{peer="2"} -1.5x20'], [WARNING]],
     ['15m', ['cairn_clock_offset_seconds{peer="2"} -0.6x20'], [WARNING]],
     ['15m', ['cairn_clock_offset_seconds{peer="2"} -0.4x20'], []],
   ],

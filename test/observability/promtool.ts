@@ -4,8 +4,19 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kubeBinaries } from '../../scripts/kube/binaries.ts';
 
-export function promtool(...args: readonly string[]): object {
-  const { status, stdout, stderr } = spawnSync(join(kubeBinaries(), 'promtool'), args, { encoding: 'utf8' });
+const OUTPUT_BYTES_MAX = 16 << 20;
+
+export interface Ran {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export function promtool(...args: readonly string[]): Ran {
+  const { status, stdout, stderr } = spawnSync(join(kubeBinaries(), 'promtool'), args, {
+    encoding: 'utf8',
+    maxBuffer: OUTPUT_BYTES_MAX,
+  });
   return { status, stdout, stderr };
 }
 
