@@ -43,6 +43,22 @@ export const REACH: Group['members'] = {
     annotations: value(textMap, {}, 'Annotations.'),
     spec: value(anyObject, {}, 'Merged into the spec of each.'),
   }),
+  ingress: group('An Ingress to HTTP and MCP, where there is no Gateway. gRPC needs a Gateway or a Service.', {
+    enabled: value(flag, false, 'Whether there is one.'),
+    className: value(text, '', 'Its class. Empty: the default class of the cluster.'),
+    hostnames: value(texts, [], 'The host names of the HTTP API.'),
+    mcpHostnames: value(
+      texts,
+      [],
+      'The host names of the MCP endpoint. With an identity provider set config.mcpUrl, too.',
+    ),
+    tlsSecret: value(text, '', 'A Secret with a certificate for all of these names. Empty: no TLS at the Ingress.'),
+    annotations: value(
+      textMap,
+      {},
+      'Annotations of the controller. Where tls.security is not none, one of them has to say that the pods speak HTTPS.',
+    ),
+  }),
   gateway: group('Routes of the Gateway API.', {
     parentRefs: value(objects, [], 'The Gateways that the routes belong to.'),
     grpcRoute: route('A GRPCRoute to all nodes.'),

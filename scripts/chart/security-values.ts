@@ -1,7 +1,29 @@
 /** Values that say who may do what: credentials, certificates, the rights of the pods. */
-import { anyObject, flag, type Group, group, matching, objects, oneOf, text, textMap, texts, value } from './value.ts';
+import {
+  anyObject,
+  flag,
+  type Group,
+  group,
+  matching,
+  objects,
+  oneOf,
+  text,
+  textMap,
+  texts,
+  type Value,
+  value,
+} from './value.ts';
 
 const DURATION = matching('^([0-9]+(h|m|s))*$');
+
+/** Authorities that are not in the Secret of a certificate. */
+function caConfigMap(key: string): Value {
+  return value(
+    text,
+    '',
+    `A ConfigMap with authorities to trust instead of the one in the Secret, under ${key}: two of them while one replaces the other, such as a bundle of trust-manager. Changes in it restart no pod.`,
+  );
+}
 
 /** A certificate that cert-manager issues. */
 function certManager(issuer: string): Group {
@@ -52,6 +74,7 @@ export const SECURITY: Group['members'] = {
       'With security: secret a Secret with the shared secret; without it the chart makes one, and keeps it (see auth.existingSecret). With tlsSecret a Secret with tls.crt, tls.key and ca.crt for servers and clients.',
     ),
     secretKey: value(text, 'peer-secret', 'Where in the Secret the shared secret is.'),
+    caConfigMap: caConfigMap('ca.crt'),
     prefer: value(
       flag,
       false,
@@ -75,6 +98,7 @@ export const SECURITY: Group['members'] = {
       'ca.crt',
       'Where in that Secret the authority is, by which nodes know each other and Prometheus knows them. Empty: the authorities that Node comes with.',
     ),
+    caConfigMap: caConfigMap('caKey'),
     extraNames: value(
       texts,
       [],

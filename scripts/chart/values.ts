@@ -1,4 +1,5 @@
 /** Every value of the chart, in the order of values.yaml. */
+import { RUNBOOKS_PATH } from '../observability/rules-file.ts';
 import { POD } from './pod-values.ts';
 import { REACH } from './reach-values.ts';
 import { SECURITY } from './security-values.ts';
@@ -105,6 +106,11 @@ const MONITORING: Group['members'] = {
       enabled: value(autoOrFlag, 'auto', 'auto: when the cluster serves monitoring.coreos.com/v1.'),
       labels: value(textMap, {}, 'Labels by which your Prometheus selects it.'),
       disabled: value(texts, [], 'Names of alerts to leave out.'),
+      runbooks: value(
+        text,
+        `${RUNBOOKS_PATH}/`,
+        'Where the runbooks are: what comes before the name of the page in `runbook_url`, such as `https://wiki.example.com/cairn/`. By default it is their folder in the repository.',
+      ),
     }),
     dashboards: group('ConfigMaps with the dashboards of the chart (charts/cairn/dashboards), one for each.', {
       enabled: value(flag, false, 'Whether there are any.'),

@@ -15,7 +15,7 @@ export function runbookOf(name: string): string {
 export function rulesFile(): string {
   return [
     '# Generated from scripts/observability/alerts.ts by `npm run docs`.',
-    '# runbook_url is a path in the repository. If you publish the pages elsewhere, replace its beginning.',
+    '# runbook_url is a path in the repository; the chart replaces its beginning (monitoring.prometheusRule.runbooks).',
     'groups:',
     '  - name: cairn-service-levels',
     '    rules:',

@@ -9,6 +9,7 @@ const ALL = [
   ...['gateway', 'monitoring'].flatMap((name) => ['--values', valuesOf(name)]),
   ...withValues({
     auth: { grants: { a: ['admin'] } },
+    ingress: { enabled: true, hostnames: ['shop.example'] },
     tls: { security: 'certManager', certManager: { issuerRef: { name: 'ours' } } },
   }),
 ];
@@ -44,6 +45,7 @@ const FAULTS: readonly (readonly [keyof typeof CHECKS, RegExp, string])[] = [
   ['ports are found by their names', /port: metrics\n {12}scheme/, 'port: admin\n            scheme'],
   ['ports are found by their names', /- port: peer/, '- port: raft'],
   ['routes lead to Services', /(kind: TLSRoute[^]*?port: )50051/, '$13000000'],
+  ['routes lead to Services', /(kind: Ingress[^]*?port: {name: )http/, '$1web'],
   ['what is referred to is there', /secretName: shop-cairn-peer/, 'secretName: shop-cairn-other'],
   ['what is referred to is there', /name: shop-cairn-grants(?=\n {8}name)/, 'name: lost'],
   [OF_OTHERS, /scrapeTimeout: 10s/, 'scrapeTimeouts: 10s'],

@@ -202,10 +202,16 @@ function portNames({ objects }: Render): readonly string[] {
 
 function routes({ objects }: Render): readonly string[] {
   const services = ofKind(objects, 'Service');
-  return ofKind(objects, 'GRPCRoute', 'HTTPRoute', 'TLSRoute').flatMap((object) => {
-    const backends = object.spec?.rules?.flatMap(({ backendRefs }) => backendRefs) ?? [];
+  return ofKind(objects, 'GRPCRoute', 'HTTPRoute', 'TLSRoute', 'Ingress').flatMap((object) => {
+    const backends = (object.spec?.rules ?? []).flatMap(({ backendRefs = [], http: { paths = [] } = {} }) => [
+      ...backendRefs,
+      ...paths.map(({ backend: { service } }) => ({ name: service.name, port: service.port.name })),
+    ]);
     const isThere = ({ name, port }: (typeof backends)[number]): boolean =>
-      services.some(({ metadata, spec }) => metadata.name === name && spec?.ports?.some((each) => each.port === port));
+      services.some(
+        ({ metadata, spec }) =>
+          metadata.name === name && spec?.ports?.some((each) => each.port === port || each.name === port),
+      );
     const lost = backends.filter((backend) => !isThere(backend)).map(({ name, port }) => `${name}:${port}`);
     return (backends.length === 0 ? ['nothing'] : lost).map((what) => `${idOf(object)} leads to ${what}`);
   });

@@ -63,6 +63,11 @@ export interface Pod {
   readonly spec: PodSpec;
 }
 
+/** Of an Ingress. */
+interface Backend extends Named {
+  readonly port: Named;
+}
+
 /** The parts of a spec that are looked at, of all kinds. */
 export interface Spec extends Partial<PodSpec> {
   readonly replicas?: number;
@@ -75,7 +80,10 @@ export interface Spec extends Partial<PodSpec> {
   readonly endpoints?: readonly Port[];
   readonly podMetricsEndpoints?: readonly Port[];
   readonly ingress?: readonly { readonly from?: readonly object[]; readonly ports?: readonly Port[] }[];
-  readonly rules?: readonly { readonly backendRefs: readonly (Named & { readonly port: number })[] }[];
+  readonly rules?: readonly {
+    readonly backendRefs?: readonly (Named & { readonly port: number })[];
+    readonly http?: { readonly paths: readonly { readonly backend: { readonly service: Backend } }[] };
+  }[];
   readonly volumeClaimTemplates?: readonly { readonly metadata: Named }[];
 }
 

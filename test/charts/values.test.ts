@@ -56,6 +56,9 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     [{ perPod: { domain: 'a.example' }, config: { advertiseOutside: '*.a.example:1' } }, 'both set'],
     [ROUTE, 'each pod needs a Service and a name'],
     [{ ...ROUTE, perPod: { enabled: true, domain: 'c.example' } }, 'TLS ends at the nodes'],
+    [{ ingress: { enabled: true } }, 'no host name'],
+    [{ ingress: { enabled: true, mcpHostnames: ['a.example'] }, mcp: { enabled: false } }, 'mcp.enabled is false'],
+    [{ peer: { caConfigMap: 'a' } }, 'peer.security is secret'],
     [{ gateway: { httpRoute: { mcpPath: '/mcp' } }, mcp: { enabled: false } }, 'mcp.enabled is false'],
     [{ monitoring: { serviceMonitor: { enabled: true }, podMonitor: { enabled: true } } }, 'read twice'],
     [{ terminationGracePeriodSeconds: 119 }, 'at least 40 s more than drain.timeoutSeconds'],
@@ -70,7 +73,7 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     { replicas: 5 },
     { cluster: { bootstrap: 'never', join: ['a:1'] } },
     { service: { type: 'LoadBalancer', annotations: { a: 'b' } } },
-    { perPod: { enabled: true } },
+    { perPod: { enabled: true }, ingress: { enabled: true, hostnames: ['a.example'] } },
     { networkPolicy: { clients: [{ podSelector: {} }], egress: { restricted: true } } },
     { podDisruptionBudget: { maxUnavailable: 2 }, updateStrategy: { type: 'OnDelete' }, minReadySeconds: 60 },
     { monitoring: { podMonitor: { enabled: true }, serviceMonitor: { enabled: false } } },
@@ -185,6 +188,15 @@ describe.skipIf(lacksTool('kube'))('alerts and dashboards of the chart', () => {
     const found = kinds(objectsOf(chartWith(dir.path, {}), { dashboards: { enabled: true } }));
     expect(found).not.toContain('PrometheusRule');
     expect(found.filter((kind) => kind === 'ConfigMap')).toHaveLength(1);
+  });
+
+  it('name the pages of runbooks where they are published', () => {
+    const rulesWith = (prometheusRule: object): string =>
+      JSON.stringify(ofKind(objectsOf(CHART, { prometheusRule }), 'PrometheusRule')[0]?.spec);
+    const own = rulesWith({});
+    expect(own).toContain('"runbook_url":"docs/operations/runbooks/no-leader.md"');
+    const published = own.replaceAll('docs/operations/runbooks/', 'https://wiki.example/');
+    expect(rulesWith({ runbooks: 'https://wiki.example/' })).toBe(published);
   });
 
   it('are as in their files, without the alerts that are disabled', () => {

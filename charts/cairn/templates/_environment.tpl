@@ -53,14 +53,14 @@ CAIRN_PEER_SECRET_FILE: /etc/cairn/peer/{{ .Values.peer.secretKey }}
 {{- else }}
 CAIRN_PEER_TLS_CERT_FILE: /etc/cairn/peer/tls.crt
 CAIRN_PEER_TLS_KEY_FILE: /etc/cairn/peer/tls.key
-CAIRN_PEER_TLS_CA_FILE: /etc/cairn/peer/ca.crt
+CAIRN_PEER_TLS_CA_FILE: /etc/cairn/{{ empty .Values.peer.caConfigMap | ternary "peer" "peer-ca" }}/ca.crt
 {{- end }}
 {{- end }}
 {{- if ne .Values.tls.security "none" }}
 CAIRN_TLS_CERT_FILE: /etc/cairn/tls/tls.crt
 CAIRN_TLS_KEY_FILE: /etc/cairn/tls/tls.key
 {{- with .Values.tls.caKey }}
-CAIRN_TLS_CA_FILE: /etc/cairn/tls/{{ . }}
+CAIRN_TLS_CA_FILE: /etc/cairn/{{ empty $.Values.tls.caConfigMap | ternary "tls" "tls-ca" }}/{{ . }}
 {{- end }}
 {{- if ne .Values.tls.clientAuth "none" }}
 CAIRN_TLS_CLIENT_AUTH: {{ .Values.tls.clientAuth }}

@@ -10,7 +10,11 @@
     # Prometheus asks by the address of a pod; the certificate is of names.
     serverName: {{ include "cairn.host" .context }}
     {{- with .context.Values.tls.caKey }}
+    {{- if $.context.Values.tls.caConfigMap }}
+    ca: {configMap: {name: {{ $.context.Values.tls.caConfigMap }}, key: {{ . }}}}
+    {{- else }}
     ca: {secret: {name: {{ include "cairn.tlsSecret" $.context }}, key: {{ . }}}}
+    {{- end }}
     {{- end }}
   {{- end }}
   {{- with .monitor.relabelings }}

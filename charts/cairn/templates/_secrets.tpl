@@ -27,9 +27,15 @@
 {{- end }}
 {{- if ne .Values.peer.security "none" }}
 {{ include "cairn.secretVolume" (dict "name" "peer" "secret" (include "cairn.peerSecret" .)) }}
+{{- with .Values.peer.caConfigMap }}
+- {name: peer-ca, configMap: {name: {{ . }}}}
+{{- end }}
 {{- end }}
 {{- if ne .Values.tls.security "none" }}
 {{ include "cairn.secretVolume" (dict "name" "tls" "secret" (include "cairn.tlsSecret" .)) }}
+{{- with .Values.tls.caConfigMap }}
+- {name: tls-ca, configMap: {name: {{ . }}}}
+{{- end }}
 {{- if ne .Values.tls.clientAuth "none" }}
 {{ include "cairn.secretVolume" (dict "name" "client-ca" "secret" .Values.tls.clientCaSecret) }}
 {{- end }}
