@@ -8,16 +8,16 @@ A node answers Prometheus at \`/metrics\` on its metrics port. Beside the metric
 runtime and of the process (\`nodejs_*\`, \`process_*\`). Durations are in seconds, sizes in bytes. The port answers
 [probes](operations/probes.md) as well.
 
-Counters and histograms show 0 for what has not happened yet, so that \`rate\` sees the first time and \`absent\` means what it
-says: every series of those whose labels all have closed values, and of the others those that are known beforehand. These
-are each method of gRPC that this release serves, with OK and the codes that are the node's to answer for (UNAVAILABLE,
-DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL); each route of HTTP but probes with its success, and with 500 and
-503 once it was used.
+Counters and histograms show 0 before anything has happened, so that \`rate\` sees the first increase: all series whose
+labels have closed values, and of the others those that are known beforehand. These are each gRPC method with OK and the
+codes that the node is responsible for (UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL), and each HTTP route
+except probes with its success, and with 500 and 503 once it was used. A gauge without labels is 0 until it is set. A gauge
+of peers or databases has no series while there are none.
 
 A label with a bound names so many values. A counter or a histogram adds up the rest as \`other\`; a gauge leaves the rest
-out, because a level of several things means nothing. Only \`cairn_database_revision\` names databases: of those that exist
-the first by name, as many as its label may name. One that is deleted is gone at the next scrape, and another one has its
-place. A node that was removed from the cluster has no series any more; what it may still send counts as \`unknown\`.
+out, because a level of several things means nothing. A gauge with the label \`database\` has the first databases by name;
+one that is deleted is gone at the next scrape or measurement. A node that was removed from the cluster has no series; what
+it may still send counts as \`unknown\`.
 
 What is scraped is at most a second old: all who ask within a second get the same answer. It is some 1,800 lines of a fresh
 node; after one pass over the routes with requests that fail, too, 3,721 lines were measured (398 KB). It takes 5 ms of the

@@ -341,11 +341,11 @@ export const GAUGES: Table<GaugeLabels> = {
     labels: { database: 100 },
   },
   cairn_tls_certificate_expiry_timestamp_seconds: {
-    help: 'When the certificate of this node that is in use expires, in seconds since 1970. Absent without TLS.',
+    help: 'When the certificate of this node that is in use expires, in seconds since 1970. 0 without TLS.',
     labels: NONE,
   },
   cairn_peer_tls_certificate_expiry_timestamp_seconds: {
-    help: 'When the certificate that this node shows to other nodes expires, in seconds since 1970. Absent without TLS between nodes.',
+    help: 'When the certificate that this node shows to other nodes expires, in seconds since 1970. 0 without one, such as with a shared secret.',
     labels: NONE,
   },
   cairn_build_info: {
