@@ -1,0 +1,175 @@
+/**
+ * What a node takes, as the table of docs/operations/kubernetes.md ("Size") says it: memory and processors.
+ *
+ *   npm run build && node --conditions=source bench/sizing.ts [--databases 1000] [--seconds 30] [--clients 64]
+ *     [--components 4]
+ *
+ * Three nodes in processes of their own on loopback, each with a replica of every database, at rest and under load;
+ * figures are means of the nodes, or of one kind of them. Memory is the proportional set size of a node and of the
+ * processes that run components. Components are the example of a bank's balances, built of TypeScript, each with other
+ * bytes. Writers wait for each answer, on the machine of the nodes: what a row of writes says is processor time by
+ * events, and not how many a node can take. Run it on a machine that does nothing else.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readNumber, readOptions } from '../scripts/support/command-line.ts';
+import { builtComponent } from '../test/support/wasm/built.ts';
+import { appendRequests, CREATE_DATABASE, TRANSACT } from './peers/cairn.ts';
+import { CairnCluster } from './peers/cairn-cluster.ts';
+import { closedLoop } from './support/closed-loop.ts';
+import { grpcHeaders } from './support/http2-connection.ts';
+import { cpuSeconds, processTree, proportionalBytes } from './support/process-cpu.ts';
+import { bytesField } from './support/protobuf.ts';
+import { COUNTER_MARKER, RequestTemplate } from './support/request-template.ts';
+
+const NODES = 3;
+const SETTLE_MS = 10_000;
+const EVENT_BYTES = 256;
+const MEBIBYTE = 2 ** 20;
+const DATABASE = 'sizing';
+const PER = { databases: 1000, events: 10_000 };
+
+/** Of one node: bytes, and processors that it keeps busy. */
+interface Use {
+  readonly bytes: number;
+  readonly processors: number;
+}
+
+const options = readOptions({ databases: '1000', seconds: '30', clients: '64', components: '4' });
+const databases = readNumber('databases', options.databases, { min: 1, isWhole: true });
+const seconds = readNumber('seconds', options.seconds, { min: 1, isWhole: false });
+const clients = readNumber('clients', options.clients, { min: 1, isWhole: true });
+const components = readNumber('components', options.components, { min: 2, isWhole: true });
+
+const dir = mkdtempSync(join(tmpdir(), 'cairn-sizing-'));
+const cluster = await CairnCluster.start(dir, NODES);
+try {
+  process.stdout.write('| what | memory of a node | processors of a node |\n|---|---|---|\n');
+  const empty = mean(await atRest());
+  row('a node without databases', empty);
+  await forDatabases(empty);
+  await cluster.createDatabase(DATABASE);
+  for (const events of [1, 100]) await forWrites(events);
+  await forComponents();
+  process.stdout.write(
+    `\n${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; load average ${loadavg()[0]?.toFixed(1)}.\n`,
+  );
+} finally {
+  await cluster.stop();
+  rmSync(dir, { recursive: true, force: true });
+}
+
+async function forDatabases(empty: Use): Promise<void> {
+  const template = new RequestTemplate(bytesField(1, `idle-${COUNTER_MARKER}`), {
+    firstCounter: 0,
+    markersPerNumber: 1,
+  });
+  await load(CREATE_DATABASE, () => template.next(), { calls: databases });
+  const full = mean(await atRest());
+  row('each 1,000 databases that nobody uses', scaled(difference(full, empty), PER.databases / databases));
+}
+
+async function forWrites(events: number): Promise<void> {
+  const shape = { database: DATABASE, events, eventBytes: EVENT_BYTES, conditional: false };
+  const template = appendRequests(shape, events * 100_000_000);
+  const leader = await cluster.leaderOf(DATABASE);
+  const before = await atRest();
+  let perSecond = 0;
+  const busy = await during(async () => {
+    const { calls, failed, seconds: took } = await load(TRANSACT, () => template.next(), { at: leader });
+    perSecond = ((calls - failed) * events) / took;
+  });
+  const cost = busy.map(({ bytes, processors }, at) => {
+    const idle = before[at] ?? { bytes: 0, processors: 0 };
+    return { bytes, processors: ((processors - idle.processors) * PER.events) / perSecond };
+  });
+  const isLeader = (at: number): boolean => cluster.names[at] === leader;
+  const what = `10,000 events a second in transactions of ${events}`;
+  row(`${what}: the leader`, mean(cost.filter((_, at) => isLeader(at))), `at ${perSecond.toFixed(0)} a second`);
+  row(`${what}: a follower`, mean(cost.filter((_, at) => !isLeader(at))));
+}
+
+async function forComponents(): Promise<void> {
+  const built = await builtComponent('examples/bank/balances.ts');
+  const before = mean(await atRest());
+  await publish(0, built);
+  const first = mean(await atRest());
+  for (let number = 1; number < components; number++) await publish(number, built);
+  const all = mean(await atRest());
+  row('the first State View, with its processes', difference(first, before));
+  row('each further State View', scaled(difference(all, first), 1 / (components - 1)));
+}
+
+/** Publishes a State View and reads it on every node. */
+async function publish(number: number, component: Uint8Array): Promise<void> {
+  const form = new FormData();
+  const name = `view-${number}`;
+  const metadata = { state_view_name: name, content_type: 'application/json', query_temporality: 'revision' };
+  form.append('metadata', JSON.stringify({ ...metadata, event_selector: { stream: 'accounts' } }));
+  // A custom section with a name of one byte makes another component of it.
+  form.append('wasm', new Blob([new Uint8Array(component), Uint8Array.of(0, 3, 1, 120, number)]));
+  const [first = ''] = cluster.names;
+  await ok(`${cluster.node(first).http}/api/v1/db/${DATABASE}/state-views`, { method: 'POST', body: form });
+  for (const node of cluster.names) await ok(`${cluster.node(node).http}/databases/${DATABASE}/state-views/${name}`);
+}
+
+async function ok(url: string, init: RequestInit = {}): Promise<void> {
+  const reply = await fetch(url, init);
+  const text = await reply.text();
+  if (!reply.ok) throw new Error(`${url}: ${reply.status} ${text}`);
+}
+
+interface LoadShape {
+  /** The node that is asked; the first one unless given. */
+  readonly at?: string;
+  readonly calls?: number;
+}
+
+function load(method: string, request: () => Buffer, { at, calls }: LoadShape): ReturnType<typeof closedLoop> {
+  const { address } = cluster.node(at ?? cluster.names[0] ?? '');
+  const limit = calls === undefined ? {} : { calls };
+  return closedLoop({ address, headers: grpcHeaders(method), clients, seconds, request, ...limit });
+}
+
+async function atRest(): Promise<readonly Use[]> {
+  await delay(SETTLE_MS);
+  return during(() => delay(seconds * 1000));
+}
+
+/** Memory in the end. */
+async function during(work: () => Promise<unknown>): Promise<readonly Use[]> {
+  const used = (): readonly number[] => cluster.pids.map((pid) => cpuSeconds(processTree(pid)));
+  const before = used();
+  const began = performance.now();
+  await work();
+  const after = used();
+  const took = (performance.now() - began) / 1000;
+  return cluster.pids.map((pid, at) => ({
+    bytes: sum(processTree(pid).map(proportionalBytes)),
+    processors: ((after[at] ?? 0) - (before[at] ?? 0)) / took,
+  }));
+}
+
+function row(what: string, { bytes, processors }: Use, note = ''): void {
+  const cells = [what, `${(bytes / MEBIBYTE).toFixed(0)} MiB`, `${processors.toFixed(2)}${note && ` (${note})`}`];
+  process.stdout.write(`| ${cells.join(' | ')} |\n`);
+}
+
+function mean(uses: readonly Use[]): Use {
+  const total = { bytes: sum(uses.map(({ bytes }) => bytes)), processors: sum(uses.map((use) => use.processors)) };
+  return scaled(total, 1 / uses.length);
+}
+
+function difference(one: Use, other: Use): Use {
+  return { bytes: one.bytes - other.bytes, processors: one.processors - other.processors };
+}
+
+function scaled({ bytes, processors }: Use, by: number): Use {
+  return { bytes: bytes * by, processors: processors * by };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
