@@ -1,13 +1,12 @@
-/** The files of the chart that follow from its values: values.yaml, values.schema.json, and the table of its README. */
+/** The files of a chart that follow from its values: values.yaml, values.schema.json, and the table of its README. */
 import { stringify } from 'yaml';
 import type { Group, Json, Schema, Value } from './value.ts';
 import { OF_PARENT_CHARTS, VALUES } from './values.ts';
 
 const COLUMNS = 100;
 
-export function renderValuesFile(): string {
-  const head = '# Generated from scripts/chart by `npm run docs`.';
-  return `${head}\n${membersAsYaml(VALUES, '')}`;
+export function renderValuesFile(values: Group = VALUES, source = 'scripts/chart'): string {
+  return `# Generated from ${source} by \`npm run docs\`.\n${membersAsYaml(values, '')}`;
 }
 
 function membersAsYaml({ members }: Group, indent: string): string {
@@ -36,11 +35,11 @@ function wrapped(text: string, columns: number): readonly string[] {
   return lines;
 }
 
-export function renderSchema(): string {
+export function renderSchema(values: Group = VALUES, chart = 'cairn'): string {
   const schema: Schema = {
     $schema: 'http://json-schema.org/draft-07/schema#',
-    title: 'Values of the chart cairn',
-    ...groupSchema(VALUES, OF_PARENT_CHARTS),
+    title: `Values of the chart ${chart}`,
+    ...groupSchema(values, OF_PARENT_CHARTS),
   };
   return `${JSON.stringify(schema, undefined, 2)}\n`;
 }
@@ -58,8 +57,8 @@ function valueSchema({ doc, default: ownDefault, schema }: Value): Schema {
   return { description: doc, default: ownDefault, ...schema };
 }
 
-export function renderValuesTable(): string {
-  return `| value | default | meaning |\n|---|---|---|\n${rows(VALUES, '').join('\n')}`;
+export function renderValuesTable(values: Group = VALUES): string {
+  return `| value | default | meaning |\n|---|---|---|\n${rows(values, '').join('\n')}`;
 }
 
 function rows({ members }: Group, prefix: string): readonly string[] {

@@ -4,7 +4,7 @@ import { buildConfig, type Config } from '../../src/main/settings.ts';
 import type { Json, Schema } from './value.ts';
 
 /** What the chart sets from other values, or from the pod. */
-const SET_BY_CHART: readonly (keyof Config)[] = [
+export const SET_BY_CHART: readonly (keyof Config)[] = [
   'dataDir',
   'host',
   'grpcPort',

@@ -1,10 +1,14 @@
 /**
- * Every generated page of the docs and content of the chart, every generated part of a hand-written page, and what they
- * should contain now.
+ * Every generated page of the docs and content of the charts and the operator, every generated part of a hand-written
+ * page, and what they should contain now.
  */
 import { join } from 'node:path';
 import { renderConfigReference } from '../../src/main/config-reference.ts';
 import { renderSchema, renderValuesFile, renderValuesTable } from '../chart/render.ts';
+import { chartFiles } from '../crds/chart-files.ts';
+import { renderResourceReference } from '../crds/reference.ts';
+import { TYPES_PATH, typesFile } from '../crds/types-file.ts';
+import { CRD_VALUES } from '../crds/values.ts';
 import { dashboardFiles } from '../observability/dashboard-file.ts';
 import { RULES_PATH, RUNBOOKS_PATH, rulesFile, runbooksIndex } from '../observability/rules-file.ts';
 import { adrIndex } from './adr-index.ts';
@@ -31,6 +35,9 @@ export function generatedPages(): readonly GeneratedPage[] {
     { path: 'docs/metrics.md', content: renderMetricsReference() },
     { path: 'charts/cairn/values.yaml', content: renderValuesFile() },
     { path: 'charts/cairn/values.schema.json', content: renderSchema() },
+    ...chartFiles(),
+    { path: TYPES_PATH, content: typesFile() },
+    { path: 'docs/operations/resources.md', content: renderResourceReference() },
     { path: RULES_PATH, content: rulesFile() },
     { path: `${RUNBOOKS_PATH}/README.md`, content: runbooksIndex() },
     ...dashboardFiles(),
@@ -42,6 +49,7 @@ export function generatedParts(root: string): readonly GeneratedPart[] {
   return [
     { page: 'docs/security.md', block: 'permissions', content: permissionsTable() },
     { page: 'charts/cairn/README.md', block: 'values', content: renderValuesTable() },
+    { page: 'charts/cairn-crds/README.md', block: 'values', content: renderValuesTable(CRD_VALUES) },
     { page: 'docs/adr/README.md', block: 'adr-index', content: adrIndex(join(root, 'docs/adr')) },
   ];
 }

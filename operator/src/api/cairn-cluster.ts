@@ -1,0 +1,389 @@
+/** CairnCluster: nodes with a volume each, and how they are reached, placed, upgraded and repaired. */
+import {
+  API_VERSION,
+  CLUSTER_NAME,
+  CLUSTER_NAME_MAX,
+  commonStatus,
+  labels,
+  objectName,
+  RESOURCES,
+  reclaimPolicy,
+  size,
+} from './fragments.ts';
+import { NETWORK } from './network.ts';
+import { PLACEMENT } from './placement.ts';
+import {
+  anyObject,
+  choice,
+  flag,
+  list,
+  map,
+  numberOrText,
+  object,
+  optional,
+  type ResourceKind,
+  type Rule,
+  type Shape,
+  shape,
+  text,
+  wholeNumber,
+} from './schema.ts';
+import { AUTH, PEERS, TLS } from './security.ts';
+
+const VERSION = '^(0|[1-9][0-9]{0,3})\\.(0|[1-9][0-9]{0,3})\\.(0|[1-9][0-9]{0,3})(-[0-9A-Za-z.-]+)?$';
+const DAY_SECONDS = 86_400;
+
+/** Settings that follow from other fields, or from the pod. */
+export const SET_BY_OPERATOR: readonly string[] = [
+  'dataDir',
+  'host',
+  'grpcPort',
+  'httpPort',
+  'mcpPort',
+  'metricsPort',
+  'metricsHost',
+  'peerPort',
+  'peerHost',
+  'advertiseHost',
+  'bootstrap',
+  'join',
+  'zone',
+  'nodeName',
+  'auth',
+  'authBootstrapKeyFile',
+  'authGrantsFile',
+  'tlsCertFile',
+  'tlsKeyFile',
+  'tlsCaFile',
+  'tlsClientCaFile',
+  'tlsClientAuth',
+  'peerTlsCertFile',
+  'peerTlsKeyFile',
+  'peerTlsCaFile',
+  'peerSecretFile',
+  'peerTls',
+];
+
+/** From one release to the next minor one, or back; to the first minor release of the next major one, or back. */
+function versionRule(): Rule {
+  const part = (of: string, at: number): string => `int(${of}.split('.')[${at}])`;
+  const [major, oldMajor] = [part('self', 0), part('oldSelf', 0)];
+  const [minor, oldMinor] = [part('self', 1), part('oldSelf', 1)];
+  const sameMajor = `${minor} - ${oldMinor} <= 1 && ${oldMinor} - ${minor} <= 1`;
+  const nextMajor = `${major} - ${oldMajor} == 1 && ${minor} == 0`;
+  const lastMajor = `${oldMajor} - ${major} == 1 && ${oldMinor} == 0`;
+  return {
+    rule: `${major} == ${oldMajor} ? (${sameMajor}) : ((${nextMajor}) || (${lastMajor}))`,
+    message: 'an upgrade cannot skip a minor release: go to the next one first',
+  };
+}
+
+const IMAGE: Shape = shape('Image', {
+  repository: optional(
+    text(
+      'Repository, such as registry.example.com/team/cairn. The default is the repository that the operator was installed with.',
+      { max: 512, min: 1, pattern: '^[a-z0-9]([a-zA-Z0-9._/:-]*[a-z0-9])?$' },
+    ),
+  ),
+  digest: optional(
+    text('Digest of the image, used instead of the version as its tag. Change both together.', {
+      max: 71,
+      pattern: '^sha256:[0-9a-f]{64}$',
+    }),
+  ),
+  pullPolicy: choice('Pull policy of the image.', ['IfNotPresent', 'Always', 'Never'], { default: 'IfNotPresent' }),
+  pullSecretNames: optional(
+    list('Secrets for the registry.', objectName('The name of a Secret.'), { max: 16, merge: 'set' }),
+  ),
+});
+
+const GROWTH: Shape = shape('StorageGrowth', {
+  maxSize: size('Size up to which volumes are grown.'),
+  thresholdPercent: wholeNumber('Share of the volume that is in use when the operator grows it.', {
+    min: 50,
+    max: 95,
+    default: 80,
+  }),
+});
+
+const STORAGE: Shape = shape(
+  'Storage',
+  {
+    size: size('Size of the volume of each node. It can be raised at any time, and cannot be lowered.', {
+      default: '20Gi',
+    }),
+    storageClassName: optional(
+      objectName(
+        'Storage class; by default that of the Kubernetes cluster. Use local or block storage that allows expansion. A change applies to new volumes.',
+      ),
+    ),
+    autoGrow: optional(object('Automatic growth of volumes that are nearly full.', GROWTH)),
+  },
+  [
+    {
+      rule: 'quantity(self.size).compareTo(quantity(oldSelf.size)) >= 0',
+      message: 'volumes cannot shrink',
+    },
+    {
+      rule: '!has(self.autoGrow) || quantity(self.autoGrow.maxSize).compareTo(quantity(self.size)) >= 0',
+      message: 'autoGrow.maxSize must be at least size',
+    },
+  ],
+);
+
+const UPDATE: Shape = shape('Update', {
+  strategy: choice(
+    'Rolling: the operator replaces one pod after the other, and moves leaderships off each first. OnDelete: a pod is replaced when somebody deletes it.',
+    ['Rolling', 'OnDelete'],
+    { default: 'Rolling' },
+  ),
+  paused: flag('true: no further pod is replaced. The replacement of a pod that has begun is finished.', {
+    default: false,
+  }),
+  drainTimeoutSeconds: wholeNumber('Time that a pod has to transfer its leaderships before it stops.', {
+    min: 10,
+    max: 3600,
+    default: 80,
+  }),
+  stableSeconds: wholeNumber('Time that a replaced pod must be ready before the next one is replaced.', {
+    min: 0,
+    max: 3600,
+    default: 30,
+  }),
+  finalize: choice(
+    'Point at which an upgrade becomes final; the previous release cannot run afterwards. Automatic: finalizeAfterSeconds after all nodes run the new release. Manual: when you run cairn cluster finalize.',
+    ['Automatic', 'Manual'],
+    { default: 'Automatic' },
+  ),
+  finalizeAfterSeconds: wholeNumber('Time for which a rollback stays possible, with finalize: Automatic.', {
+    min: 0,
+    max: 30 * DAY_SECONDS,
+    default: 3600,
+  }),
+});
+
+const REPAIR: Shape = shape('Repair', {
+  policy: choice(
+    'Automatic: the operator replaces a node that has lost its volume or its Kubernetes node by one with an empty volume, as long as the other nodes have a quorum. Manual: the node stays as it is until you act.',
+    ['Automatic', 'Manual'],
+    { default: 'Automatic' },
+  ),
+  afterSeconds: wholeNumber('Time that a node must be lost before it is replaced.', {
+    min: 60,
+    max: 7 * DAY_SECONDS,
+    default: 600,
+  }),
+});
+
+const RECOVERY: Shape = shape(
+  'Recovery',
+  {
+    id: text('Any text. The operator recovers once for each id, and then sets status.recoveryID to it.', {
+      max: 63,
+      min: 1,
+    }),
+    survivor: text('Name of the pod whose data the cluster continues with.', { max: 63, min: 1 }),
+    acknowledgeDataLoss: flag('Must be true: transactions that only the lost nodes had are lost by the recovery.'),
+  },
+  [
+    {
+      rule: 'self.acknowledgeDataLoss',
+      message: 'set acknowledgeDataLoss to true: transactions that only the lost nodes had are lost by a recovery',
+    },
+  ],
+);
+
+const MONITORING: Shape = shape('Monitoring', {
+  mode: choice(
+    'Objects for the Prometheus operator: a monitor and alerts. Auto: only where the Kubernetes cluster serves its API.',
+    ['Auto', 'Always', 'Never'],
+    { default: 'Auto' },
+  ),
+  scrapeBy: choice('Kind of object by which Prometheus finds the metrics.', ['ServiceMonitor', 'PodMonitor'], {
+    default: 'ServiceMonitor',
+  }),
+  interval: text('Time between two scrapes of the metrics.', {
+    max: 16,
+    min: 2,
+    pattern: '^[0-9]+(ms|s|m)$',
+    default: '30s',
+  }),
+  labels: labels('Labels by which your Prometheus selects the objects, such as `release: prometheus`.'),
+  disabledAlerts: optional(
+    list('Names of alerts that are left out.', text('The name of an alert.', { max: 128, min: 1 }), {
+      max: 128,
+      merge: 'set',
+    }),
+  ),
+  dashboards: flag('true: ConfigMaps with dashboards for Grafana are created.', { default: false }),
+});
+
+const SPEC: Shape = shape('CairnClusterSpec', {
+  replicas: wholeNumber(
+    'Number of nodes. 3 nodes stay available when one fails, 5 when two fail, 7 when three fail; a single node is unavailable while its pod restarts. A change restarts no pod.',
+    {
+      min: 1,
+      max: 7,
+      default: 3,
+      rules: [
+        {
+          rule: 'self % 2 == 1',
+          message: 'replicas must be 1, 3, 5 or 7: an even number tolerates no more failures than one less',
+        },
+      ],
+    },
+  ),
+  version: text(
+    'Release of Cairn that the nodes run, such as 0.1.0. It is the tag of the image unless image.digest is set.',
+    {
+      max: 63,
+      min: 5,
+      pattern: VERSION,
+      rules: [versionRule()],
+    },
+  ),
+  image: object('The image of the nodes.', IMAGE, { default: {} }),
+  storage: object('The volume of each node.', STORAGE, { default: {} }),
+  resources: object(
+    'Resources of a node. Do not limit cpu: a throttled node misses heartbeats. A node sizes its memory by the limit.',
+    RESOURCES,
+    { default: { requests: { cpu: '250m', memory: '1Gi' }, limits: { memory: '1Gi' } } },
+  ),
+  tls: object(
+    'TLS at the ports for clients. By default the operator issues certificates by an authority of this cluster and renews them; status.caSecretName names the Secret with the authority.',
+    TLS,
+    { default: {} },
+  ),
+  peers: object(
+    'Authentication between the nodes. By default the nodes share a secret that the operator creates.',
+    PEERS,
+    { default: {} },
+  ),
+  auth: object('Authentication and authorization of clients.', AUTH, { default: {} }),
+  network: object('Services, names and access from the network.', NETWORK, { default: {} }),
+  placement: object('Placement of the pods on Kubernetes nodes.', PLACEMENT, { default: {} }),
+  config: optional(
+    map(
+      'Settings of the nodes by their names in docs/configuration.md, such as `rateLimitPerSecond: 100`. A change restarts the pods, one after the other. Write on, off and fractions in quotes.',
+      numberOrText('The value.', { max: 4096 }),
+      {
+        max: 64,
+        rules: [
+          {
+            rule: `!self.exists(name, name in ['${SET_BY_OPERATOR.join("', '")}'])`,
+            message: 'config has a setting that the operator derives from other fields, such as a port or a file',
+          },
+        ],
+      },
+    ),
+  ),
+  podTemplate: optional(
+    anyObject(
+      'Merged into the template of the pods, as kubectl patch does (strategic merge); the container is called cairn.',
+    ),
+  ),
+  monitoring: object('Objects for the Prometheus operator and for Grafana.', MONITORING, { default: {} }),
+  update: object('Replacement of pods by an upgrade or another change.', UPDATE, { default: {} }),
+  repair: object('Replacement of lost nodes.', REPAIR, { default: {} }),
+  restartKey: optional(text('Any text. A change restarts the pods, one after the other.', { max: 63, min: 1 })),
+  recovery: optional(object('Recovery with the data of one node, when most nodes are lost for good.', RECOVERY)),
+  reclaimPolicy: reclaimPolicy('Whether the volumes are kept or deleted when the CairnCluster is deleted.'),
+});
+
+const MEMBER: Shape = shape('Member', {
+  name: text('The name of the pod.', { max: 63 }),
+  id: optional(wholeNumber('Number of the node, as in cairn cluster status.', { min: 0, max: 4_294_967_295 })),
+  role: optional(choice('Part of the node in the Raft group of the catalog.', ['Voter', 'Learner', 'None'])),
+  version: optional(text('The release that the node runs.', { max: 63 })),
+  zone: optional(text('The zone that the node is in.', { max: 63 })),
+  ready: flag('true: the pod is ready.'),
+});
+
+const ENDPOINTS: Shape = shape('Endpoints', {
+  grpc: optional(text('Address of gRPC, as host:port.', { max: 512 })),
+  http: optional(text('URL of HTTP.', { max: 512 })),
+  mcp: optional(text('URL of MCP.', { max: 512 })),
+});
+
+const CONDITIONS = {
+  Ready: 'All nodes are ready, and the cluster takes writes.',
+  QuorumHealthy: 'A majority of the nodes answers, and no database lacks a quorum.',
+  Progressing: 'The operator is changing something: nodes, pods or volumes.',
+  VersionUniform: 'All nodes run spec.version, and the upgrade to it is final.',
+  TLSReady: 'Certificates are there and will be renewed in time.',
+  StorageHealthy: 'All volumes have the size that they should have, and room.',
+  ComponentsSynced: 'All components of all databases are compiled on all nodes.',
+  ConfigurationApplied: 'All pods run with what the spec says.',
+  Quiesced: 'The operator has nothing left to do for this generation.',
+  Stable: 'Ready, ConfigurationApplied, VersionUniform and Quiesced: what a pipeline waits for.',
+};
+
+const STATUS: Shape = shape('CairnClusterStatus', {
+  ...commonStatus(CONDITIONS),
+  replicas: optional(wholeNumber('Number of pods.', { min: 0, max: 100 })),
+  readyReplicas: optional(wholeNumber('Number of pods that are ready.', { min: 0, max: 100 })),
+  selector: optional(text('The labels of the pods, as a selector.', { max: 512 })),
+  version: optional(text('The release that all nodes run; the oldest one during an upgrade.', { max: 63 })),
+  targetVersion: optional(text('The release that the nodes are brought to.', { max: 63 })),
+  clusterID: optional(text('The id that the cluster was founded with.', { max: 64 })),
+  members: optional(
+    list('Nodes, in the order of their names.', object('One node.', MEMBER), {
+      max: 100,
+      merge: { keys: ['name'] },
+    }),
+  ),
+  endpoints: optional(object('Addresses of the Service for clients.', ENDPOINTS)),
+  adminSecretName: optional(
+    text('The Secret with the key of the first administrator, as bootstrap-key.', { max: 253 }),
+  ),
+  caSecretName: optional(text('The Secret with the authority of the certificates, as ca.crt.', { max: 253 })),
+  storageSize: optional(text('Size of the volumes. It exceeds spec.storage.size after automatic growth.', { max: 32 })),
+  recoveryID: optional(text('The id of the last recovery that was carried out.', { max: 63 })),
+});
+
+export const CAIRN_CLUSTER: ResourceKind = {
+  apiVersion: API_VERSION,
+  kind: 'CairnCluster',
+  plural: 'cairnclusters',
+  shortNames: ['ccl'],
+  doc: 'A cluster of Cairn: nodes that hold the same databases, each with a volume of its own.',
+  spec: SPEC,
+  specDoc: 'Desired state of the cluster.',
+  status: STATUS,
+  rules: [
+    {
+      rule: `self.metadata.name.size() <= ${CLUSTER_NAME_MAX} && self.metadata.name.matches('${CLUSTER_NAME}')`,
+      message: `the name of a CairnCluster is a letter, then up to ${CLUSTER_NAME_MAX - 1} lowercase letters, digits or hyphens`,
+    },
+  ],
+  conditions: CONDITIONS,
+  columns: [
+    { name: 'Ready', type: 'string', path: '.status.conditions[?(@.type=="Ready")].status', doc: CONDITIONS.Ready },
+    {
+      name: 'Reason',
+      type: 'string',
+      path: '.status.conditions[?(@.type=="Ready")].reason',
+      doc: 'Why the cluster is ready or not.',
+    },
+    { name: 'Version', type: 'string', path: '.status.version', doc: 'The release that all nodes run.' },
+    { name: 'Members', type: 'integer', path: '.status.readyReplicas', doc: 'Number of nodes that are ready.' },
+    {
+      name: 'Replicas',
+      type: 'integer',
+      path: '.spec.replicas',
+      doc: 'Number of nodes that there should be.',
+      isWide: true,
+    },
+    { name: 'Target', type: 'string', path: '.status.targetVersion', doc: 'The release to come.', isWide: true },
+    {
+      name: 'Stable',
+      type: 'string',
+      path: '.status.conditions[?(@.type=="Stable")].status',
+      doc: CONDITIONS.Stable,
+      isWide: true,
+    },
+    { name: 'Cluster ID', type: 'string', path: '.status.clusterID', doc: 'The id of the cluster.', isWide: true },
+    { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', doc: 'Time since the object was created.' },
+  ],
+  scale: { spec: '.spec.replicas', status: '.status.replicas', selector: '.status.selector' },
+};

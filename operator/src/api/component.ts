@@ -1,0 +1,249 @@
+/** What State Views, State Changes and presenters have in common: source, databases, rollout and status. */
+import {
+  API_VERSION,
+  commonStatus,
+  DATABASES,
+  dataKey,
+  LABEL_SELECTOR,
+  objectName,
+  reclaimPolicy,
+} from './fragments.ts';
+import {
+  atLeastOne,
+  type Column,
+  choice,
+  exactlyOne,
+  type Fields,
+  immutable,
+  list,
+  type NumberField,
+  object,
+  optional,
+  type ResourceKind,
+  type Rule,
+  type Shape,
+  shape,
+  type TextField,
+  text,
+  wholeNumber,
+} from './schema.ts';
+
+const NAME_MAX = 128;
+const NAME = '^[A-Za-z][A-Za-z0-9_.-]*$';
+const DAY_SECONDS = 86_400;
+const VERSION_MAX = Number.MAX_SAFE_INTEGER;
+const DATABASES_MAX = 1000;
+
+/** Names and values of events, in characters; the server counts bytes. */
+export const EVENT_TEXT_MAX = 255;
+
+export function componentName(doc: string): TextField {
+  return text(doc, { max: NAME_MAX, min: 1, pattern: NAME });
+}
+
+export function uri(doc: string): TextField {
+  return text(doc, { max: 2048, min: 1 });
+}
+
+export function contentType(doc: string): TextField {
+  return text(doc, { max: 255, min: 3, pattern: '^[^/;\\s]+/[^/;\\s]+(\\s*;.*)?$' });
+}
+
+export function versionNumber(doc: string): NumberField {
+  return wholeNumber(doc, { min: 1, max: VERSION_MAX });
+}
+
+const OCI: Shape = shape('OCISource', {
+  reference: text(
+    'The artifact, by a tag or a digest: registry.example.com/team/balances:1.2.0. A tag is resolved when the resource changes. Its single layer is the component, of the type application/wasm or application/octet-stream.',
+    {
+      max: 512,
+      min: 3,
+      pattern:
+        '^[a-z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)+(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$',
+    },
+  ),
+  pullSecretName: optional(
+    objectName('A Secret of the type kubernetes.io/dockerconfigjson with the credential for the registry.'),
+  ),
+});
+
+const KEY_OF = (what: string): Shape =>
+  shape(`${what}Source`, {
+    name: objectName(`The name of the ${what}, in the same namespace.`),
+    key: dataKey(`The key whose value is the component.`, { default: 'component.wasm' }),
+  });
+
+const SOURCE: Shape = shape(
+  'ComponentSource',
+  {
+    oci: optional(object('An artifact in an OCI registry.', OCI)),
+    configMap: optional(object('A key of binaryData of a ConfigMap; it has 1 MiB at most.', KEY_OF('ConfigMap'))),
+    secret: optional(object('A key of a Secret; it has 1 MiB at most.', KEY_OF('Secret'))),
+  },
+  [exactlyOne('oci', 'configMap', 'secret')],
+);
+
+const STEP: Shape = shape(
+  'RolloutStep',
+  {
+    selector: optional(object('The databases of this step, by labels of their EventDatabases.', LABEL_SELECTOR)),
+    percent: optional(
+      wholeNumber('Share of all databases that have the new version after this step.', { min: 1, max: 100 }),
+    ),
+    observeSeconds: wholeNumber('Time that the new version is observed before the next step.', {
+      min: 0,
+      max: 7 * DAY_SECONDS,
+      default: 300,
+    }),
+  },
+  [exactlyOne('selector', 'percent')],
+);
+
+const ANALYSIS: Shape = shape(
+  'RolloutAnalysis',
+  {
+    maxErrorPercent: optional(
+      wholeNumber('Share of calls that may fail. A command that the component refuses is not a failure.', {
+        min: 0,
+        max: 100,
+      }),
+    ),
+    maxTraps: optional(wholeNumber('Number of traps that a step may have.', { min: 0, max: 1_000_000 })),
+    maxFoldMilliseconds: optional(wholeNumber('Time within which 99 of 100 folds must end.', { min: 1, max: 600_000 })),
+    onFailure: choice(
+      'RollBack: the previous version becomes active again. Pause: the rollout stops until the spec changes.',
+      ['RollBack', 'Pause'],
+      { default: 'RollBack' },
+    ),
+  },
+  [atLeastOne('maxErrorPercent', 'maxTraps', 'maxFoldMilliseconds')],
+);
+
+const ROLLOUT: Shape = shape(
+  'Rollout',
+  {
+    strategy: choice('All: all databases at once. Canary: databases step by step, then the rest.', ['All', 'Canary'], {
+      default: 'All',
+    }),
+    steps: optional(list('The steps, in this order.', object('One step.', STEP), { max: 16, min: 1 })),
+    analysis: optional(
+      object('Limits that the new version must meet before the next step. Without them only time passes.', ANALYSIS),
+    ),
+    timeoutSeconds: wholeNumber('Time that the nodes have to compile a version before the rollout counts as stuck.', {
+      min: 30,
+      max: DAY_SECONDS,
+      default: 600,
+    }),
+  },
+  [
+    {
+      rule: "self.strategy == 'Canary' ? has(self.steps) : (!has(self.steps) && !has(self.analysis))",
+      message: 'steps and analysis belong to the strategy Canary, which needs steps',
+    },
+  ],
+);
+
+/** Before and after the fields of a kind of its own. */
+export function componentFields(own: Fields): Fields {
+  return {
+    databases: object('The databases that the component is published in.', DATABASES),
+    name: optional(componentName('The name of the component; without it metadata.name. It cannot be changed.')),
+    description: optional(text('Purpose of the component.', { max: 4096, min: 1 })),
+    sourceCodeURI: optional(uri('URI of the source code.')),
+    source: object('Origin of the WebAssembly component.', SOURCE),
+    ...own,
+    rollout: object('Order in which databases get a new version.', ROLLOUT, { default: {} }),
+    retainVersions: optional(
+      wholeNumber(
+        'Number of versions before the active one that are kept in each database; older ones are deleted. By default all are kept.',
+        { min: 0, max: 1000 },
+      ),
+    ),
+    reclaimPolicy: reclaimPolicy('Whether the component stays in the databases when the resource is deleted.'),
+  };
+}
+
+export const SPEC_RULES: readonly Rule[] = [immutable('name')];
+
+const DATABASE_STATUS: Shape = shape('ComponentDatabase', {
+  name: text('The name of the EventDatabase.', { max: 253 }),
+  version: optional(
+    wholeNumber('Active version. Each database numbers its versions itself.', { min: 1, max: VERSION_MAX }),
+  ),
+  digest: optional(text('The digest of that version.', { max: 71 })),
+  nodesReady: optional(wholeNumber('Number of nodes that have compiled it.', { min: 0, max: 100 })),
+  nodesTotal: optional(wholeNumber('Number of nodes.', { min: 0, max: 100 })),
+  message: optional(text('Error of the component in this database.', { max: 1024 })),
+});
+
+const CONDITIONS = {
+  Ready: 'The component of the source is active in all databases, and compiled on all nodes.',
+  SourceReady: 'The source was read, and its digest is status.digest.',
+  Published: 'All databases of the current step have the version.',
+  Distributed: 'All nodes have compiled the version.',
+  Progressing: 'A rollout is under way.',
+  Healthy: 'The analysis of the rollout has found no fault.',
+};
+
+function componentStatus(name: string): Shape {
+  return shape(name, {
+    ...commonStatus(CONDITIONS),
+    digest: optional(text('SHA-256 of the component of the source, as sha256: and 64 digits.', { max: 71 })),
+    shortDigest: optional(text('First 12 digits of the digest.', { max: 12 })),
+    previousDigest: optional(text('The SHA-256 of the component that a rollback activates.', { max: 71 })),
+    step: optional(wholeNumber('The step of the rollout, from 1 on; absent without a rollout.', { min: 1, max: 17 })),
+    databasesTotal: optional(wholeNumber('Number of databases that are selected.', { min: 0, max: DATABASES_MAX })),
+    databasesReady: optional(
+      wholeNumber('Number of databases in which the component of the source is active.', {
+        min: 0,
+        max: DATABASES_MAX,
+      }),
+    ),
+    databases: optional(
+      list('Databases, in the order of their names.', object('One database.', DATABASE_STATUS), {
+        max: DATABASES_MAX,
+        merge: { keys: ['name'] },
+      }),
+    ),
+  });
+}
+
+const COLUMNS: readonly Column[] = [
+  { name: 'Databases', type: 'integer', path: '.status.databasesTotal', doc: 'Number of databases that are selected.' },
+  {
+    name: 'Updated',
+    type: 'integer',
+    path: '.status.databasesReady',
+    doc: 'Number of databases in which this component is active.',
+  },
+  { name: 'Digest', type: 'string', path: '.status.shortDigest', doc: 'The first digits of the SHA-256.' },
+  { name: 'Ready', type: 'string', path: '.status.conditions[?(@.type=="Ready")].status', doc: CONDITIONS.Ready },
+  {
+    name: 'Reason',
+    type: 'string',
+    path: '.status.conditions[?(@.type=="Ready")].reason',
+    doc: 'Why the component is ready or not.',
+  },
+  { name: 'Step', type: 'integer', path: '.status.step', doc: 'The step of the rollout.', isWide: true },
+  { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', doc: 'Time since the object was created.' },
+];
+
+type Own = Pick<ResourceKind, 'kind' | 'plural' | 'shortNames' | 'doc' | 'spec' | 'specDoc'>;
+
+/** A kind of component, with what all of them have. */
+export function componentKind(own: Own): ResourceKind {
+  return {
+    apiVersion: API_VERSION,
+    ...own,
+    status: componentStatus(`${own.kind}Status`),
+    rules: [
+      {
+        rule: `has(self.spec.name) || (self.metadata.name.size() <= ${NAME_MAX} && self.metadata.name.matches('${NAME}'))`,
+        message: `metadata.name cannot be the name of a component: use a letter, then up to ${NAME_MAX - 1} letters, digits, dots or hyphens, or set spec.name`,
+      },
+    ],
+    conditions: CONDITIONS,
+    columns: COLUMNS,
+  };
+}

@@ -1,0 +1,125 @@
+/** EventAccess: an API key in a Secret, with roles on databases. */
+import {
+  API_VERSION,
+  annotations,
+  clusterRef,
+  commonStatus,
+  dataKey,
+  GRANTED_DATABASES,
+  labels,
+  objectName,
+  ROLES,
+} from './fragments.ts';
+import {
+  choice,
+  immutable,
+  list,
+  object,
+  optional,
+  type ResourceKind,
+  type Shape,
+  shape,
+  text,
+  time,
+  wholeNumber,
+} from './schema.ts';
+
+const SUBJECT_MAX = 128;
+
+const GRANT: Shape = shape('AccessGrant', {
+  role: choice(
+    'reader reads; writer also writes; deployer reads and publishes components; admin may do everything.',
+    ROLES,
+  ),
+  databases: object('The databases that the role is given on.', GRANTED_DATABASES),
+});
+
+const SECRET: Shape = shape(
+  'KeySecret',
+  {
+    name: optional(objectName('The name of the Secret; without it metadata.name. It cannot be changed.')),
+    key: dataKey('Key of the Secret that has the API key.', { default: 'api-key' }),
+    labels: labels('Labels of the Secret.'),
+    annotations: annotations('Annotations of the Secret.'),
+  },
+  [immutable('name')],
+);
+
+const ROTATION: Shape = shape('Rotation', {
+  everyDays: optional(
+    wholeNumber('Days after which the key is replaced. By default it is replaced only when rotateKey changes.', {
+      min: 1,
+      max: 3650,
+    }),
+  ),
+  overlapSeconds: wholeNumber('Time for which the previous key stays valid.', {
+    min: 0,
+    max: 2_592_000,
+    default: 86_400,
+  }),
+  rotateKey: optional(text('Any text. A change replaces the key.', { max: 63, min: 1 })),
+});
+
+const SPEC: Shape = shape(
+  'EventAccessSpec',
+  {
+    clusterRef,
+    subject: optional(
+      text('Name of the client in the audit log. The default is metadata.name.', {
+        max: SUBJECT_MAX,
+        min: 1,
+        pattern: '^[^\\s](.*[^\\s])?$',
+      }),
+    ),
+    grants: list('Roles that the key gives.', object('A role on databases.', GRANT), { max: 32, min: 1 }),
+    secret: object('The Secret that the key is written to, in the same namespace.', SECRET, { default: {} }),
+    rotation: object('Replacement of the key.', ROTATION, { default: {} }),
+    expiresAt: optional(time('Time at which the key expires. By default it does not expire.')),
+  },
+  [immutable('clusterRef')],
+);
+
+const CONDITIONS = {
+  Ready: 'The Secret has a key that is valid and has these grants.',
+  SecretReady: 'The Secret is there, and belongs to this EventAccess.',
+};
+
+const STATUS: Shape = shape('EventAccessStatus', {
+  ...commonStatus(CONDITIONS),
+  keyID: optional(text('Id of the key in the cluster.', { max: 64 })),
+  secretName: optional(text('The Secret that has the key.', { max: 253 })),
+  rotatedAt: optional(time('Time at which the key was last issued or replaced.')),
+  rotateKey: optional(text('The rotateKey that the key was last replaced for.', { max: 63 })),
+});
+
+export const EVENT_ACCESS: ResourceKind = {
+  apiVersion: API_VERSION,
+  kind: 'EventAccess',
+  plural: 'eventaccesses',
+  shortNames: ['eac'],
+  doc: 'An API key for a client of a cluster of Cairn, kept in a Secret. Deleting the EventAccess revokes the key.',
+  spec: SPEC,
+  specDoc: 'Desired key and its roles.',
+  status: STATUS,
+  rules: [
+    {
+      rule: `has(self.spec.subject) || self.metadata.name.size() <= ${SUBJECT_MAX}`,
+      message: `metadata.name is too long for a subject: use up to ${SUBJECT_MAX} characters, or set spec.subject`,
+    },
+  ],
+  conditions: CONDITIONS,
+  columns: [
+    { name: 'Cluster', type: 'string', path: '.spec.clusterRef.name', doc: 'The CairnCluster.' },
+    { name: 'Secret', type: 'string', path: '.status.secretName', doc: 'The Secret that has the key.' },
+    { name: 'Ready', type: 'string', path: '.status.conditions[?(@.type=="Ready")].status', doc: CONDITIONS.Ready },
+    {
+      name: 'Reason',
+      type: 'string',
+      path: '.status.conditions[?(@.type=="Ready")].reason',
+      doc: 'Why the key is ready or not.',
+    },
+    { name: 'Rotated', type: 'date', path: '.status.rotatedAt', doc: 'Time since the key was issued.' },
+    { name: 'Key', type: 'string', path: '.status.keyID', doc: 'The id of the key.', isWide: true },
+    { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', doc: 'Time since the object was created.' },
+  ],
+};

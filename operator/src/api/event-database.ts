@@ -1,0 +1,81 @@
+/** EventDatabase: a database of a cluster. */
+import { API_VERSION, clusterRef, commonStatus, reclaimPolicy } from './fragments.ts';
+import { choice, immutable, optional, type ResourceKind, type Shape, shape, text, time } from './schema.ts';
+
+const NAME_MAX = 63;
+const NAME = '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
+
+const SPEC: Shape = shape(
+  'EventDatabaseSpec',
+  {
+    clusterRef,
+    name: optional(
+      text('The name of the database; without it metadata.name. It cannot be changed.', {
+        max: NAME_MAX,
+        min: 1,
+        pattern: NAME,
+      }),
+    ),
+    adoptionPolicy: choice(
+      'Handling of a database that exists before the resource. Create: create the database, and report an error when it exists. Adopt: take over the database that exists. Either: adopt it when it exists, else create it.',
+      ['Create', 'Adopt', 'Either'],
+      { default: 'Create' },
+    ),
+    reclaimPolicy: reclaimPolicy(
+      'Whether the database is kept or deleted when the EventDatabase is deleted. Delete only deletes the database with the id in status.databaseID, never another one of the same name.',
+    ),
+  },
+  [immutable('clusterRef'), immutable('name')],
+);
+
+const CONDITIONS = {
+  Ready: 'The database exists and takes writes.',
+  Created: 'The database was created or adopted, and status.databaseID is its id.',
+};
+
+const STATUS: Shape = shape('EventDatabaseStatus', {
+  ...commonStatus(CONDITIONS),
+  databaseName: optional(text('The name of the database in the cluster.', { max: NAME_MAX })),
+  databaseID: optional(
+    text('The id of the database, which no other database has, also not one of the same name.', { max: 64 }),
+  ),
+  createdAt: optional(time('Time at which the database was created.')),
+});
+
+export const EVENT_DATABASE: ResourceKind = {
+  apiVersion: API_VERSION,
+  kind: 'EventDatabase',
+  plural: 'eventdatabases',
+  shortNames: ['edb'],
+  doc: 'A database of events in a cluster of Cairn.',
+  spec: SPEC,
+  specDoc: 'Desired state of the database.',
+  status: STATUS,
+  rules: [
+    {
+      rule: `has(self.spec.name) || (self.metadata.name.size() <= ${NAME_MAX} && self.metadata.name.matches('${NAME}'))`,
+      message: `metadata.name cannot be the name of a database: use 1 to ${NAME_MAX} lowercase letters, digits or hyphens, or set spec.name`,
+    },
+  ],
+  conditions: CONDITIONS,
+  columns: [
+    { name: 'Cluster', type: 'string', path: '.spec.clusterRef.name', doc: 'The CairnCluster.' },
+    { name: 'Database', type: 'string', path: '.status.databaseName', doc: 'The name of the database.' },
+    { name: 'Ready', type: 'string', path: '.status.conditions[?(@.type=="Ready")].status', doc: CONDITIONS.Ready },
+    {
+      name: 'Reason',
+      type: 'string',
+      path: '.status.conditions[?(@.type=="Ready")].reason',
+      doc: 'Why the database is ready or not.',
+    },
+    { name: 'ID', type: 'string', path: '.status.databaseID', doc: 'The id of the database.' },
+    {
+      name: 'Reclaim',
+      type: 'string',
+      path: '.spec.reclaimPolicy',
+      doc: 'Whether a deletion keeps the database.',
+      isWide: true,
+    },
+    { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', doc: 'Time since the object was created.' },
+  ],
+};

@@ -1,0 +1,242 @@
+/**
+ * The language in which the custom resources are declared. A kind is declared once; the CustomResourceDefinition, the
+ * TypeScript types of types.ts and the reference of the docs follow from it (scripts/crds).
+ *
+ * A field is required unless it is `optional` or has a default. Every field has a sentence of documentation, and every
+ * text, list and map has a limit: the API server bounds the cost of rules by them.
+ */
+
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+/** A rule in CEL that the API server checks. One that names `oldSelf` is checked on updates only. */
+export interface Rule {
+  readonly rule: string;
+  /** What the user reads when the rule is broken. */
+  readonly message: string;
+}
+
+interface Common {
+  readonly doc: string;
+  readonly isOptional?: boolean;
+  readonly default?: Json | undefined;
+  readonly rules?: readonly Rule[] | undefined;
+}
+
+export interface TextField extends Common {
+  readonly kind: 'text';
+  readonly max: number;
+  readonly min?: number | undefined;
+  readonly pattern?: string | undefined;
+}
+
+/** An instant, as RFC 3339 writes it. */
+export interface TimeField extends Common {
+  readonly kind: 'time';
+}
+
+export interface ChoiceField extends Common {
+  readonly kind: 'choice';
+  readonly choices: readonly string[];
+}
+
+export interface NumberField extends Common {
+  readonly kind: 'number';
+  readonly min: number;
+  readonly max: number;
+}
+
+export interface FlagField extends Common {
+  readonly kind: 'flag';
+}
+
+/** A whole number or a text, such as the quantities of Kubernetes: `2` and `250m`. */
+export interface NumberOrTextField extends Common {
+  readonly kind: 'number-or-text';
+  readonly max: number;
+  readonly pattern?: string | undefined;
+}
+
+export interface ListField extends Common {
+  readonly kind: 'list';
+  readonly items: Field;
+  readonly max: number;
+  readonly min?: number | undefined;
+  /** How server-side apply merges lists: as one value, as a set, or by keys of the items. */
+  readonly merge: 'atomic' | 'set' | { readonly keys: readonly string[] };
+}
+
+export interface MapField extends Common {
+  readonly kind: 'map';
+  readonly values: Field;
+  readonly max: number;
+}
+
+export interface ObjectField extends Common {
+  readonly kind: 'object';
+  readonly shape: Shape;
+}
+
+/** Any object: nothing of it is known here, and nothing is pruned. */
+export interface AnyField extends Common {
+  readonly kind: 'any';
+}
+
+export type Field =
+  | TextField
+  | TimeField
+  | ChoiceField
+  | NumberField
+  | FlagField
+  | NumberOrTextField
+  | ListField
+  | MapField
+  | ObjectField
+  | AnyField;
+
+export type Fields = Readonly<Record<string, Field>>;
+
+/** The fields of an object, under the name of its TypeScript type. */
+export interface Shape {
+  readonly name: string;
+  readonly fields: Fields;
+  readonly rules: readonly Rule[];
+  /** Whether Kubernetes defines it: the reference of the docs does not list its fields. */
+  readonly isOfKubernetes: boolean;
+}
+
+export interface Column {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date';
+  readonly path: string;
+  readonly doc: string;
+  /** Shown with `-o wide` only. */
+  readonly isWide?: boolean;
+}
+
+/** A custom resource. The machinery below knows it by the first three (operator/src/kube). */
+export interface ResourceKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortNames: readonly string[];
+  readonly doc: string;
+  readonly spec: Shape;
+  readonly specDoc: string;
+  readonly status: Shape;
+  /** Rules that read the name of the object, beside `self.spec`. */
+  readonly rules: readonly Rule[];
+  /** What each type of `status.conditions` means when it is `True`. */
+  readonly conditions: Readonly<Record<string, string>>;
+  readonly columns: readonly Column[];
+  readonly scale?: { readonly spec: string; readonly status: string; readonly selector: string };
+}
+
+interface Options {
+  readonly default?: Json;
+  readonly rules?: readonly Rule[];
+}
+
+interface TextOptions extends Options {
+  readonly max: number;
+  readonly min?: number;
+  readonly pattern?: string;
+}
+
+export function text(doc: string, options: TextOptions): TextField {
+  return { kind: 'text', doc, ...options };
+}
+
+export function time(doc: string): TimeField {
+  return { kind: 'time', doc };
+}
+
+export function choice(doc: string, choices: readonly string[], options: Options = {}): ChoiceField {
+  return { kind: 'choice', doc, choices, ...options };
+}
+
+export function wholeNumber(
+  doc: string,
+  options: Options & { readonly min: number; readonly max: number },
+): NumberField {
+  return { kind: 'number', doc, ...options };
+}
+
+export function flag(doc: string, options: Options = {}): FlagField {
+  return { kind: 'flag', doc, ...options };
+}
+
+export function numberOrText(
+  doc: string,
+  options: Options & { readonly max: number; readonly pattern?: string },
+): NumberOrTextField {
+  return { kind: 'number-or-text', doc, ...options };
+}
+
+interface ListOptions extends Options {
+  readonly max: number;
+  readonly min?: number;
+  readonly merge?: ListField['merge'];
+}
+
+export function list(doc: string, items: Field, { merge = 'atomic', ...options }: ListOptions): ListField {
+  return { kind: 'list', doc, items, merge, ...options };
+}
+
+export function map(doc: string, values: Field, options: Options & { readonly max: number }): MapField {
+  return { kind: 'map', doc, values, ...options };
+}
+
+export function object(doc: string, ofShape: Shape, options: Options = {}): ObjectField {
+  return { kind: 'object', doc, shape: ofShape, ...options };
+}
+
+export function anyObject(doc: string): AnyField {
+  return { kind: 'any', doc };
+}
+
+export function optional(field: Field): Field {
+  return { ...field, isOptional: true };
+}
+
+export function shape(name: string, fields: Fields, rules: readonly Rule[] = []): Shape {
+  return { name, fields, rules, isOfKubernetes: false };
+}
+
+/** What Kubernetes defines, as far as it is offered here. */
+export function shapeOfKubernetes(name: string, fields: Fields): Shape {
+  return { name, fields, rules: [], isOfKubernetes: true };
+}
+
+/** Whether the API server refuses an object without the field. */
+export function isRequired({ isOptional = false, default: ownDefault }: Field): boolean {
+  return !isOptional && ownDefault === undefined;
+}
+
+/** Exactly one of optional fields is there. */
+export function exactlyOne(...names: readonly string[]): Rule {
+  return { rule: `${countOf(names)} == 1`, message: `set exactly one of ${inWords(names, 'and')}` };
+}
+
+export function atLeastOne(...names: readonly string[]): Rule {
+  return { rule: `${countOf(names)} >= 1`, message: `set ${inWords(names, 'or')}` };
+}
+
+export function atMostOne(...names: readonly string[]): Rule {
+  return { rule: `${countOf(names)} <= 1`, message: `set at most one of ${inWords(names, 'and')}` };
+}
+
+/** A field of its own does not change once the object is there. It may be optional. */
+export function immutable(name: string): Rule {
+  return {
+    rule: `has(self.${name}) == has(oldSelf.${name}) && (!has(self.${name}) || self.${name} == oldSelf.${name})`,
+    message: `${name} cannot be changed`,
+  };
+}
+
+function countOf(names: readonly string[]): string {
+  return `[${names.map((name) => `has(self.${name})`).join(', ')}].filter(isSet, isSet).size()`;
+}
+
+function inWords(names: readonly string[], word: string): string {
+  return `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`;
+}

@@ -1,0 +1,106 @@
+/** Who may use a cluster, and how its nodes and clients know each other. */
+import { databasePattern, duration, objectName, ROLES } from './fragments.ts';
+import { hostNames } from './network.ts';
+import { atMostOne, choice, flag, list, object, optional, type Shape, shape, text } from './schema.ts';
+
+const ISSUER: Shape = shape('IssuerRef', {
+  name: objectName('The name of the issuer.'),
+  kind: text('Issuer, ClusterIssuer, or the kind of an external issuer.', { max: 63, min: 1, default: 'Issuer' }),
+  group: text('Its API group.', { max: 253, min: 1, default: 'cert-manager.io' }),
+});
+
+const CLIENT_CERTIFICATES: Shape = shape('ClientCertificates', {
+  mode: choice('Require: every client of gRPC shows a certificate. Request: a client may show one.', [
+    'Request',
+    'Require',
+  ]),
+  caSecretName: objectName('A Secret with the authorities of clients, as ca.crt. Those of the nodes are added.'),
+});
+
+export const TLS: Shape = shape(
+  'TLS',
+  {
+    issuerRef: optional(object('The issuer of cert-manager that signs the certificate.', ISSUER)),
+    secretName: optional(
+      objectName(
+        'An existing Secret with tls.crt, tls.key and ca.crt, for the names of the pods (*.NAME-headless.NAMESPACE.svc.DOMAIN) and of the Service. A renewed certificate is used within seconds.',
+      ),
+    ),
+    disabled: flag('true: keys and events travel unencrypted. TLS cannot be disabled once a cluster has it.', {
+      default: false,
+    }),
+    dnsNames: hostNames('Further names in the certificate, such as those that clients use outside.'),
+    duration: duration('Validity of a certificate.', { default: '2160h' }),
+    renewBefore: duration('Time before its end at which a certificate is renewed.', { default: '720h' }),
+    clientCertificates: optional(object('Certificates that clients of gRPC show.', CLIENT_CERTIFICATES)),
+  },
+  [
+    atMostOne('issuerRef', 'secretName'),
+    {
+      rule: '!self.disabled || (!has(self.issuerRef) && !has(self.secretName) && !has(self.clientCertificates))',
+      message: 'disabled is true: issuerRef, secretName and clientCertificates have no effect',
+    },
+    { rule: '!self.disabled || oldSelf.disabled', message: 'TLS cannot be disabled once a cluster has it' },
+    {
+      rule: 'duration(self.renewBefore) < duration(self.duration)',
+      message: 'renewBefore must be shorter than duration',
+    },
+  ],
+);
+
+export const PEERS: Shape = shape(
+  'Peers',
+  {
+    issuerRef: optional(
+      object('The issuer of cert-manager that signs certificates for the nodes of this cluster alone.', ISSUER),
+    ),
+    secretName: optional(objectName('An existing Secret with tls.crt, tls.key and ca.crt for servers and clients.')),
+  },
+  [
+    atMostOne('issuerRef', 'secretName'),
+    {
+      rule: '(has(self.issuerRef) || has(self.secretName)) == (has(oldSelf.issuerRef) || has(oldSelf.secretName))',
+      message: 'a running cluster cannot change between a shared secret and certificates',
+    },
+  ],
+);
+
+const PROVIDER_GRANT: Shape = shape('ProviderGrant', {
+  role: choice('The role of Cairn (docs/security.md).', ROLES),
+  databases: databasePattern('Names of databases, where * stands for any characters.', { default: '*' }),
+});
+
+const PROVIDER_ROLE: Shape = shape('ProviderRole', {
+  name: text('The role, as the identity provider names it.', { max: 255, min: 1 }),
+  grants: list('Roles of Cairn that it has.', object('A role of Cairn on databases.', PROVIDER_GRANT), {
+    max: 32,
+    min: 1,
+  }),
+});
+
+export const AUTH: Shape = shape(
+  'Auth',
+  {
+    enabled: flag('true: requests need a credential. false: everybody who reaches a port may do everything.', {
+      default: true,
+    }),
+    adminSecretName: optional(
+      objectName(
+        'An existing Secret with the key of the first administrator, as bootstrap-key. Without it the operator makes a random key, in the Secret that status.adminSecretName names.',
+      ),
+    ),
+    roles: optional(
+      list(
+        'Roles of your identity provider and their permissions. A change restarts the pods.',
+        object('One role.', PROVIDER_ROLE),
+        { max: 64, merge: { keys: ['name'] } },
+      ),
+    ),
+  },
+  [
+    {
+      rule: 'self.enabled || (!has(self.roles) && !has(self.adminSecretName))',
+      message: 'enabled is false: roles and adminSecretName have no effect',
+    },
+  ],
+);

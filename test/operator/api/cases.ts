@@ -1,0 +1,290 @@
+// For each rule of the custom resources an object that meets it and one that breaks it; and the smallest objects.
+import type { KINDS } from '../../../operator/src/api/index.ts';
+
+type Spec = Readonly<Record<string, unknown>>;
+type KindName = (typeof KINDS)[number]['kind'];
+
+const VIEW_SOURCE = { oci: { reference: 'registry.example.com/team/balances:1.2.0' } };
+const COMPONENT = { databases: { names: ['shop'] }, source: VIEW_SOURCE };
+
+/** What each kind needs at least. */
+export const SMALLEST: Readonly<Record<KindName, Spec>> = {
+  CairnCluster: { version: '0.2.0' },
+  EventDatabase: { clusterRef: { name: 'events' } },
+  StateView: { ...COMPONENT, contentType: 'application/json', events: [{ stream: 'accounts' }] },
+  StateChange: COMPONENT,
+  Presenter: { ...COMPONENT, offers: [{ contentType: 'text/csv' }] },
+  EventAccess: { clusterRef: { name: 'events' }, grants: [{ role: 'reader', databases: { pattern: '*' } }] },
+};
+
+export interface Case {
+  readonly kind: KindName;
+  readonly message: string;
+  /** Merged into the smallest spec. */
+  readonly passes: Spec;
+  readonly breaks: Spec;
+  /** For rules of updates: merged into the smallest spec before; `passes` and `breaks` are then merged into that. */
+  readonly from?: Spec;
+  /** Names of the objects, for rules that read them. */
+  readonly names?: { readonly passes: string; readonly breaks: string };
+}
+
+const LONG = 'a'.repeat(129);
+const SELECTOR = { matchLabels: { stage: 'canary' } };
+const ISSUER = { name: 'our-clients' };
+
+const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
+  {
+    message: 'the name of a CairnCluster is a letter, then up to 47 lowercase letters, digits or hyphens',
+    passes: {},
+    breaks: {},
+    names: { passes: 'a'.repeat(48), breaks: 'a'.repeat(49) },
+  },
+  {
+    message: 'the name of a CairnCluster is a letter, then up to 47 lowercase letters, digits or hyphens',
+    passes: {},
+    breaks: {},
+    names: { passes: 'events-2', breaks: 'events.2' },
+  },
+  ...[1, 5, 7].map((replicas) => ({
+    message: 'replicas must be 1, 3, 5 or 7: an even number tolerates no more failures than one less',
+    passes: { replicas },
+    breaks: { replicas: replicas === 7 ? 6 : replicas + 1 },
+  })),
+  ...(
+    [
+      ['0.2.0', '0.3.0', '0.4.0'],
+      ['0.2.0', '0.2.7', '1.1.0'],
+      ['0.9.3', '1.0.0', '1.1.0'],
+      ['1.0.0', '0.9.3', '2.1.0'],
+      ['1.1.0', '1.0.0', '0.9.0'],
+      ['0.5.0', '0.4.1', '0.3.9'],
+      ['0.5.0-rc.1', '0.6.0-rc.1', '0.7.0'],
+    ] as const
+  ).map(([from, passes, breaks]) => ({
+    message: 'an upgrade cannot skip a minor release: go to the next one first',
+    from: { version: from },
+    passes: { version: passes },
+    breaks: { version: breaks },
+  })),
+  {
+    message: 'volumes cannot shrink',
+    from: { storage: { size: '20Gi' } },
+    passes: { storage: { size: '21000Mi' } },
+    breaks: { storage: { size: '20G' } },
+  },
+  {
+    message: 'autoGrow.maxSize must be at least size',
+    passes: { storage: { size: '1Ti', autoGrow: { maxSize: '1024Gi' } } },
+    breaks: { storage: { size: '1Ti', autoGrow: { maxSize: '1T' } } },
+  },
+  {
+    message: 'set at most one of issuerRef and secretName',
+    passes: { tls: { issuerRef: ISSUER } },
+    breaks: { tls: { issuerRef: ISSUER, secretName: 'ours' } },
+  },
+  {
+    message: 'disabled is true: issuerRef, secretName and clientCertificates have no effect',
+    passes: { tls: { disabled: true } },
+    breaks: { tls: { disabled: true, clientCertificates: { mode: 'Require', caSecretName: 'clients' } } },
+  },
+  {
+    message: 'TLS cannot be disabled once a cluster has it',
+    passes: { tls: { issuerRef: ISSUER } },
+    breaks: { tls: { disabled: true } },
+    from: {},
+  },
+  {
+    message: 'renewBefore must be shorter than duration',
+    passes: { tls: { duration: '48h', renewBefore: '47h59m' } },
+    breaks: { tls: { duration: '48h', renewBefore: '48h' } },
+  },
+  {
+    message: 'a running cluster cannot change between a shared secret and certificates',
+    from: { peers: { issuerRef: ISSUER } },
+    passes: { peers: { issuerRef: null, secretName: 'ours' } },
+    breaks: { peers: { issuerRef: null } },
+  },
+  {
+    message: 'enabled is false: roles and adminSecretName have no effect',
+    passes: { auth: { enabled: false } },
+    breaks: { auth: { enabled: false, adminSecretName: 'ours' } },
+  },
+  {
+    message: 'gateway.passthrough needs a name for each pod: set external.domain',
+    passes: {
+      network: {
+        gateway: { parentRefs: [{ name: 'g' }], passthrough: true },
+        external: { domain: 'events.example.com' },
+      },
+    },
+    breaks: { network: { gateway: { parentRefs: [{ name: 'g' }], passthrough: true } } },
+  },
+  {
+    message: 'gateway.mcpPath is set, but mcp is false',
+    passes: { network: { gateway: { parentRefs: [{ name: 'g' }], httpHostnames: ['a.example'], mcpPath: '/mcp' } } },
+    breaks: {
+      network: { mcp: false, gateway: { parentRefs: [{ name: 'g' }], httpHostnames: ['a.example'], mcpPath: '/mcp' } },
+    },
+  },
+  {
+    message: 'set grpcHostnames, httpHostnames or passthrough: a Gateway without a route does nothing',
+    passes: { network: { gateway: { parentRefs: [{ name: 'g' }], grpcHostnames: ['*.example.com'] } } },
+    breaks: { network: { gateway: { parentRefs: [{ name: 'g' }] } } },
+  },
+  {
+    message: 'mcpPath is a path of the HTTPRoute: set httpHostnames',
+    passes: { network: { gateway: { parentRefs: [{ name: 'g' }], httpHostnames: ['a.example'], mcpPath: '/mcp' } } },
+    breaks: { network: { gateway: { parentRefs: [{ name: 'g' }], grpcHostnames: ['a.example'], mcpPath: '/mcp' } } },
+  },
+  {
+    message: 'clusterDomain cannot be changed',
+    from: {},
+    passes: { network: { clusterDomain: 'cluster.local' } },
+    breaks: { network: { clusterDomain: 'k8s.example' } },
+  },
+  {
+    message: 'config has a setting that the operator derives from other fields, such as a port or a file',
+    passes: { config: { rateLimitPerSecond: 100, logLevel: 'debug' } },
+    breaks: { config: { rateLimitPerSecond: 100, peerPort: 1 } },
+  },
+  {
+    message: 'set acknowledgeDataLoss to true: transactions that only the lost nodes had are lost by a recovery',
+    passes: { recovery: { id: '1', survivor: 'events-0', acknowledgeDataLoss: true } },
+    breaks: { recovery: { id: '1', survivor: 'events-0', acknowledgeDataLoss: false } },
+  },
+];
+
+const OF_DATABASES: readonly Omit<Case, 'kind'>[] = [
+  {
+    message:
+      'metadata.name cannot be the name of a database: use 1 to 63 lowercase letters, digits or hyphens, or set spec.name',
+    passes: {},
+    breaks: {},
+    names: { passes: 'a'.repeat(63), breaks: 'shop.eu' },
+  },
+  {
+    message: 'clusterRef cannot be changed',
+    from: {},
+    passes: { reclaimPolicy: 'Delete' },
+    breaks: { clusterRef: { name: 'others' } },
+  },
+  { message: 'name cannot be changed', from: { name: 'shop' }, passes: { name: 'shop' }, breaks: { name: 'store' } },
+  { message: 'name cannot be changed', from: {}, passes: {}, breaks: { name: 'store' } },
+];
+
+/** Rules that all kinds of components have. */
+const OF_COMPONENTS: readonly Omit<Case, 'kind'>[] = [
+  {
+    message:
+      'metadata.name cannot be the name of a component: use a letter, then up to 127 letters, digits, dots or hyphens, or set spec.name',
+    passes: {},
+    breaks: {},
+    names: { passes: 'a'.repeat(128), breaks: '7-days' },
+  },
+  { message: 'name cannot be changed', from: { name: 'a' }, passes: { description: 'b' }, breaks: { name: null } },
+  {
+    message: 'set exactly one of names and selector',
+    passes: { databases: { names: null, selector: SELECTOR } },
+    breaks: { databases: { selector: SELECTOR } },
+  },
+  {
+    message: 'set exactly one of oci, configMap and secret',
+    passes: { source: { oci: null, configMap: { name: 'a' } } },
+    breaks: { source: { oci: null } },
+  },
+  {
+    message: 'steps and analysis belong to the strategy Canary, which needs steps',
+    passes: { rollout: { strategy: 'Canary', steps: [{ percent: 10 }], analysis: { maxTraps: 0 } } },
+    breaks: { rollout: { strategy: 'Canary' } },
+  },
+  {
+    message: 'steps and analysis belong to the strategy Canary, which needs steps',
+    passes: { rollout: { timeoutSeconds: 60 } },
+    breaks: { rollout: { analysis: { maxTraps: 0 } } },
+  },
+  {
+    message: 'set exactly one of selector and percent',
+    passes: { rollout: { strategy: 'Canary', steps: [{ selector: SELECTOR }, { percent: 50 }] } },
+    breaks: { rollout: { strategy: 'Canary', steps: [{ selector: SELECTOR }, { observeSeconds: 5 }] } },
+  },
+  {
+    message: 'set maxErrorPercent, maxTraps or maxFoldMilliseconds',
+    passes: { rollout: { strategy: 'Canary', steps: [{ percent: 10 }], analysis: { maxErrorPercent: 0 } } },
+    breaks: { rollout: { strategy: 'Canary', steps: [{ percent: 10 }], analysis: { onFailure: 'Pause' } } },
+  },
+];
+
+const OF_VIEWS: readonly Omit<Case, 'kind'>[] = [
+  { message: 'set events or eventTypes', passes: { events: null, eventTypes: ['a'] }, breaks: { events: null } },
+  {
+    message: 'set exactly one of uri and json',
+    passes: { contentSchema: { json: '{"type":"array"}' } },
+    breaks: { contentSchema: { json: '{}', uri: 'https://example.com/a' } },
+  },
+];
+
+const OF_ACCESS: readonly Omit<Case, 'kind'>[] = [
+  {
+    message: 'metadata.name is too long for a subject: use up to 128 characters, or set spec.subject',
+    passes: { subject: 'order service' },
+    breaks: {},
+    names: { passes: LONG, breaks: LONG },
+  },
+  {
+    message: 'clusterRef cannot be changed',
+    from: {},
+    passes: { rotation: { everyDays: 30 } },
+    breaks: { clusterRef: { name: 'others' } },
+  },
+  {
+    message: 'set exactly one of names, selector and pattern',
+    passes: { grants: [{ role: 'writer', databases: { selector: {} } }] },
+    breaks: { grants: [{ role: 'writer', databases: {} }] },
+  },
+  { message: 'name cannot be changed', from: {}, passes: { secret: { key: 'k' } }, breaks: { secret: { name: 'a' } } },
+];
+
+function of(kind: KindName, cases: readonly Omit<Case, 'kind'>[]): readonly Case[] {
+  return cases.map((each) => ({ kind, ...each }));
+}
+
+export const CASES: readonly Case[] = [
+  ...of('CairnCluster', OF_CLUSTERS),
+  ...of('CairnCluster', [
+    {
+      message: 'set at most one of issuerRef and secretName',
+      passes: { peers: { secretName: 'ours' } },
+      breaks: { peers: { secretName: 'ours', issuerRef: ISSUER } },
+    },
+  ]),
+  ...of('EventDatabase', OF_DATABASES),
+  ...['StateView', 'StateChange', 'Presenter'].flatMap((kind) => of(kind, OF_COMPONENTS)),
+  ...of('StateView', OF_VIEWS),
+  ...of('EventAccess', OF_ACCESS),
+];
+
+/** Fields that a schema alone refuses, and a part of what the API server says. */
+export const REFUSED: readonly (readonly [KindName, Spec, string])[] = [
+  ['CairnCluster', { replica: 3 }, 'unknown field "spec.replica"'],
+  ['CairnCluster', { storage: { sise: '1Gi' } }, 'unknown field "spec.storage.sise"'],
+  ['CairnCluster', { version: null }, 'spec.version: Required value'],
+  ['CairnCluster', { version: 'latest' }, 'spec.version: Invalid value'],
+  ['CairnCluster', { replicas: 9 }, 'should be less than or equal to 7'],
+  ['CairnCluster', { reclaimPolicy: 'delete' }, 'supported values: "Retain", "Delete"'],
+  ['CairnCluster', { storage: { size: '20 GB' } }, 'spec.storage.size'],
+  ['CairnCluster', { resources: { limits: { memory: 'much' } } }, 'spec.resources.limits.memory'],
+  ['CairnCluster', { config: { logLevel: false } }, 'spec.config.logLevel'],
+  ['CairnCluster', { placement: { tolerations: [{ effekt: 'NoExecute' }] } }, 'spec.placement.tolerations[0].effekt'],
+  ['CairnCluster', { tls: { dnsNames: ['a.example', 'a.example'] } }, 'Duplicate value: "a.example"'],
+  ['EventDatabase', { name: 'Shop' }, 'spec.name'],
+  ['StateView', { temporality: 'Time' }, 'supported values: "Revision", "EffectiveTime"'],
+  ['StateView', { events: [] }, 'spec.events'],
+  ['StateView', { contentType: 'json' }, 'spec.contentType'],
+  ['StateView', { source: { oci: { reference: 'balances' } } }, 'spec.source.oci.reference'],
+  ['StateView', { offers: [{ contentType: 'a/b' }] }, 'unknown field "spec.offers"'],
+  ['Presenter', { offers: [] }, 'spec.offers'],
+  ['Presenter', { offers: [{ contentType: 'a/b' }, { contentType: 'a/b' }] }, 'Duplicate value'],
+  ['EventAccess', { grants: [] }, 'spec.grants'],
+  ['EventAccess', { expiresAt: 'tomorrow' }, 'spec.expiresAt'],
+];

@@ -1,0 +1,105 @@
+// An API server of Kubernetes with its etcd, as real as it gets, on loopback and without anything else of a cluster.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { vi } from 'vitest';
+import { Api } from '../../../operator/src/kube/index.ts';
+import { findKubeBinaries } from '../../../scripts/kube/binaries.ts';
+import { Authority } from '../../support/certificates.ts';
+import { freePorts } from '../../support/free-ports.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { endWithFile } from '../../support/test-scope.ts';
+
+const execute = promisify(execFile);
+const OUTPUT_BYTES_MAX = 64 << 20;
+
+export interface RealServer {
+  readonly api: Api;
+  /** What kubectl writes. @throws Error with what it says on standard error. */
+  readonly kubectl: (...args: readonly string[]) => Promise<string>;
+}
+
+/** Starts both, and waits until the server answers; they end with the file of tests. */
+export async function startRealServer(): Promise<RealServer> {
+  const bin = findKubeBinaries() ?? '';
+  const dir = tempDir();
+  endWithFile(() => dir[Symbol.dispose]());
+  const [port = 0, client = 0, peer = 0] = await freePorts(3);
+  const kubeconfig = writeFiles(dir.path, port);
+  const start = (program: string, flags: readonly string[]): void =>
+    endProcessWithFile(spawn(join(bin, program), flags, { cwd: dir.path, stdio: 'ignore' }));
+  const etcd = [`http://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`] as const;
+  start('etcd', [
+    '--data-dir=etcd',
+    '--unsafe-no-fsync',
+    `--listen-client-urls=${etcd[0]}`,
+    `--advertise-client-urls=${etcd[0]}`,
+    `--listen-peer-urls=${etcd[1]}`,
+    `--initial-advertise-peer-urls=${etcd[1]}`,
+    `--initial-cluster=default=${etcd[1]}`,
+  ]);
+  start('kube-apiserver', [
+    `--etcd-servers=${etcd[0]}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    '--endpoint-reconciler-type=none',
+    `--secure-port=${port}`,
+    '--tls-cert-file=server.crt',
+    '--tls-private-key-file=server.key',
+    '--token-auth-file=tokens.csv',
+    '--authorization-mode=RBAC',
+    '--service-account-key-file=server.crt',
+    '--service-account-signing-key-file=server.key',
+    '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
+    '--service-cluster-ip-range=10.96.0.0/16',
+  ]);
+  const api = Api.fromFile(kubeconfig);
+  await vi.waitFor(() => api.get('/api/v1/namespaces/default'), { timeout: 90_000, interval: 100 });
+  const kubectl = async (...args: readonly string[]): Promise<string> => {
+    const { stdout } = await execute(join(bin, 'kubectl'), ['--kubeconfig', kubeconfig, ...args], {
+      maxBuffer: OUTPUT_BYTES_MAX,
+      env: { ...process.env, HOME: dir.path },
+    });
+    return stdout;
+  };
+  return { api, kubectl };
+}
+
+function endProcessWithFile(child: ChildProcess): void {
+  const gone = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve()).once('error', () => resolve());
+  });
+  endWithFile(() => {
+    child.kill('SIGKILL');
+    return gone;
+  });
+}
+
+/** Certificates and a token, and the configuration by which they are used; its path. */
+function writeFiles(dir: string, port: number): string {
+  const write = (name: string, text: string): string => {
+    writeFileSync(join(dir, name), text, { mode: 0o600 });
+    return join(dir, name);
+  };
+  const authority = new Authority('authority of the API server');
+  const { cert, key } = authority.issue({ cn: 'kube-apiserver', names: ['IP:127.0.0.1'] });
+  const token = randomBytes(16).toString('hex');
+  write('server.crt', cert);
+  write('server.key', key);
+  write('tokens.csv', `${token},admin,admin,system:masters\n`);
+  const cluster = {
+    server: `https://127.0.0.1:${port}`,
+    'certificate-authority': write('ca.crt', authority.cert),
+  };
+  const configuration = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'kube',
+    contexts: [{ name: 'kube', context: { cluster: 'kube', user: 'admin' } }],
+    clusters: [{ name: 'kube', cluster }],
+    users: [{ name: 'admin', user: { token } }],
+  };
+  return write('kubeconfig', JSON.stringify(configuration));
+}
