@@ -12,7 +12,7 @@ interface Blob {
 }
 
 interface Index {
-  readonly manifests: readonly Blob[];
+  readonly manifests: readonly (Blob & { readonly annotations: Readonly<Record<string, string>> })[];
 }
 
 interface Manifest {
@@ -26,16 +26,21 @@ interface Configuration {
 }
 
 export interface UnpackedImage {
+  /** As pods name it, which leave out what containerd adds. */
+  readonly name: string;
   /** The folder of the root file system. */
   readonly rootfs: string;
   readonly config: ContainerConfig;
 }
 
+/** Where an archive names its image. */
+const NAME = 'io.containerd.image.name';
+
 /** Unpacks the archive below the folder. */
 export function unpackImage(archive: string, folder: string): UnpackedImage {
   const layout = join(folder, 'layout');
   const rootfs = join(folder, 'rootfs');
-  for (const made of [layout, rootfs]) mkdirSync(made);
+  for (const made of [layout, rootfs]) mkdirSync(made, { recursive: true });
   execFileSync('tar', ['-xf', archive, '-C', layout]);
   const index: Index = JSON.parse(readFileSync(join(layout, 'index.json'), 'utf8'));
   const [described] = index.manifests;
@@ -47,7 +52,7 @@ export function unpackImage(archive: string, folder: string): UnpackedImage {
     if (digestOf(bytes) !== root.diff_ids[at]) throw new Error(`layer ${at} is another one than the config names`);
     execFileSync('tar', ['-xp', '--numeric-owner', '-C', rootfs], { input: bytes });
   }
-  return { rootfs, config };
+  return { name: (described.annotations[NAME] ?? '').replace('docker.io/library/', ''), rootfs, config };
 }
 
 function blobOf(layout: string, { digest, size }: Blob): Buffer {

@@ -10,7 +10,6 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('the kubelet of the
       GREETING: 'hello',
       KEY: 'hush',
       BOTH: 'hello and hush',
-      MEMORY: '128',
       isOwn: true,
       prepared: 'yes',
     };

@@ -1,4 +1,4 @@
-/** The objects of Kubernetes that the harness reads, as the API server writes them in JSON. */
+/** The objects of Kubernetes that the harness reads, as the API server writes them in JSON, and how it follows them. */
 import type {
   V1EndpointSlice,
   V1NetworkPolicySpec,
@@ -6,47 +6,35 @@ import type {
   V1PodStatus,
   V1ServiceSpec,
 } from '@kubernetes/client-node';
-
-export interface Metadata {
-  readonly name: string;
-  /** Absent: the object belongs to no namespace. */
-  readonly namespace?: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly deletionTimestamp?: string;
-  readonly deletionGracePeriodSeconds?: number;
-}
+import { type Api, type Handlers, Informer } from '../../operator/src/kube/index.ts';
 
 export interface Resource {
-  readonly metadata: Metadata;
+  readonly metadata: {
+    readonly name: string;
+    /** Of objects that belong to one. */
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+    readonly deletionGracePeriodSeconds?: number;
+  };
 }
 
-export interface Pod extends Resource {
-  readonly spec: V1PodSpec;
-  readonly status: V1PodStatus;
-}
-
-export interface Service extends Resource {
-  readonly spec: V1ServiceSpec;
-}
-
-export interface EndpointSlice extends Resource {
+export type Pod = Resource & { readonly spec: V1PodSpec; readonly status: V1PodStatus };
+export type Service = Resource & { readonly spec: V1ServiceSpec };
+export type NetworkPolicy = Resource & { readonly spec: V1NetworkPolicySpec };
+export type EndpointSlice = Resource & {
   readonly endpoints?: V1EndpointSlice['endpoints'] | null;
   readonly ports?: V1EndpointSlice['ports'];
-}
+};
 
-export interface NetworkPolicy extends Resource {
-  readonly spec: V1NetworkPolicySpec;
-}
+/** A ConfigMap, or a Secret, whose values are in base64. */
+export type Values = Resource & { readonly data?: Readonly<Record<string, string>> };
 
-/** A ConfigMap or a Secret, whose values are in base64. */
-export interface Values extends Resource {
-  readonly data?: Readonly<Record<string, string>>;
-}
-
-export interface Claim extends Resource {
+/** A PersistentVolumeClaim. */
+export type Claim = Resource & {
   readonly spec: {
     readonly storageClassName?: string;
     readonly volumeName?: string;
@@ -54,23 +42,25 @@ export interface Claim extends Resource {
     readonly resources: { readonly requests: { readonly storage: string } };
   };
   readonly status: { readonly phase?: string; readonly capacity?: { readonly storage: string } };
+};
+
+/** A PersistentVolume. */
+export type Volume = Resource & { readonly spec: { readonly hostPath: { readonly path: string } } };
+
+/** Access to the API server, and a log. */
+export interface Harness {
+  readonly api: Api;
+  readonly log: (line: string) => void;
 }
 
-export interface Volume extends Resource {
-  readonly spec: { readonly hostPath: { readonly path: string }; readonly persistentVolumeReclaimPolicy: string };
-  readonly status?: { readonly phase?: string };
-}
-
-/** `namespace/name`, by which an object is found among those of its kind. */
-export function keyOf({ metadata: { namespace = '', name } }: Resource): string {
-  return `${namespace}/${name}`;
-}
-
-export function namespaceOf({ metadata: { namespace = 'default' } }: Resource): string {
-  return namespace;
-}
-
-/** The path of a pod in the API. */
-export function podPath({ metadata: { namespace = '', name } }: Resource): string {
-  return `/api/v1/namespaces/${namespace}/pods/${name}`;
+/** Follows the objects of a path until the process ends; the copy of them, by namespace/name. */
+export function follow<Item extends Resource>(
+  { api, log }: Harness,
+  path: string,
+  handlers: Handlers<Item>,
+): ReadonlyMap<string, Item> {
+  const onError = (error: unknown): void => log(`${path}: ${String(error)}`);
+  const informer = new Informer<Item>(api, path, { ...handlers, onError });
+  void informer.run(new AbortController().signal);
+  return informer.items;
 }

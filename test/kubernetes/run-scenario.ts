@@ -1,15 +1,20 @@
 // Runs a scenario in a cluster of its own, as `npm run kube` does; the world ends with the test.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { endWithTest } from '../support/test-scope.ts';
-import { imageArchive } from './image.ts';
+import { PRODUCT_VARIABLE } from '../../chaos/support/product.ts';
+import { writeArchive } from '../../scripts/image/archive.ts';
+import { imageOf } from '../../scripts/image/image.ts';
+import { endWithTest, testDir } from '../support/test-scope.ts';
 import type { KubeletFacts } from './scenarios/kubelet.ts';
 import type { Figures, ScenarioName } from './scenarios/scenarios.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const NODE = ['--conditions=source'];
+const DIST = dirname(process.env[PRODUCT_VARIABLE] ?? join(ROOT, 'dist/main.js'));
+/** Hardly any, which would take most of the time. */
+const COMPRESSION = 1;
 
 /** What came of it, which is also printed. @throws Error with the logs when it did not come to its end. */
 export async function runScenario(name: 'kubelet'): Promise<KubeletFacts>;
@@ -38,4 +43,12 @@ export async function runInCluster<Result>(program: string, { args = [], world: 
   process.stderr.write(`${what}: ${line}\n`);
   const result: Result = JSON.parse(line);
   return result;
+}
+
+/** Writes the image of the bundle that the tests run, as an archive of the test; its path. */
+export async function imageArchive(): Promise<string> {
+  const archive = join(testDir(), 'cairn.tar');
+  const { layers, config } = imageOf(ROOT, { dist: DIST });
+  await writeArchive(archive, layers, config, COMPRESSION);
+  return archive;
 }

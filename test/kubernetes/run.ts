@@ -1,4 +1,4 @@
-/** Commands of the system. */
+/** Commands of the system, and work that is asked for again and again. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
@@ -6,9 +6,8 @@ const execute = promisify(execFile);
 const OUTPUT_BYTES_MAX = 64 << 20;
 
 /** Runs a command to its end and answers its standard output. @throws Error with what it wrote to standard error. */
-export async function run(command: string, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await execute(command, [...args], { maxBuffer: OUTPUT_BYTES_MAX });
-  return stdout;
+export function run(command: string, ...args: readonly string[]): Promise<string> {
+  return feed('', command, ...args);
 }
 
 /** The same, with `input` at its standard input. */
@@ -19,10 +18,26 @@ export async function feed(input: string, command: string, ...args: readonly str
   return (await running).stdout;
 }
 
-/** For what may be gone already; whether it succeeded. */
-export function attempt(command: string, ...args: readonly string[]): Promise<boolean> {
-  return run(command, ...args).then(
-    () => true,
-    () => false,
-  );
+/** The same, for what may be gone already. */
+export async function attempt(command: string, ...args: readonly string[]): Promise<void> {
+  await run(command, ...args).catch(() => undefined);
+}
+
+/** Runs `action` after each call, and never twice at a time: calls that come meanwhile are answered by one more run. */
+export function coalesced(action: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let isStale = false;
+  const repeat = async (): Promise<void> => {
+    while (isStale) {
+      isStale = false;
+      await action();
+    }
+  };
+  return () => {
+    isStale = true;
+    running ??= repeat().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
 }

@@ -1,12 +1,11 @@
 // Goal: the files of a ConfigMap in a pod change all at once, and only when they have changed. Method: a server of ours
 // has the ConfigMap; the folder of the volume is read as a container reads it.
-import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { reply, startApiServer } from '../operator/kube/api-server.ts';
 import { testDir } from '../support/test-scope.ts';
-import { Projector } from './kubelet/projected.ts';
-import { PodVolumes } from './kubelet/volumes.ts';
+import { mountVolumes } from './kubelet/volumes.ts';
 import type { Pod } from './objects.ts';
 
 const POD: Pod = {
@@ -36,23 +35,20 @@ it('a projected volume is replaced as a whole when an object has changed', async
     else reply(response, { message: 'not found' }, 404);
   });
   const dir = testDir();
-  const volumes = new PodVolumes(api, new Projector(api), dir);
-  await volumes.mount(POD);
-  const root = volumes.pathOf('all');
+  const referrer = { api, pod: POD };
+  const volumes = await mountVolumes(referrer, dir);
+  const root = volumes.get('all') ?? '';
   const before = readlinkSync(join(root, '..data'));
   expect(readdirSync(root).filter((name) => !name.startsWith('..'))).toEqual(['level', 'old', 'pod']);
   expect(readFileSync(join(root, 'pod/zone'), 'utf8')).toBe('a');
 
-  await volumes.refresh(POD);
+  await mountVolumes(referrer, dir);
   expect(readlinkSync(join(root, '..data'))).toBe(before);
 
   data = { level: 'debug' };
-  await volumes.refresh(POD);
+  await mountVolumes(referrer, dir);
   expect(readlinkSync(join(root, '..data'))).not.toBe(before);
   expect(readFileSync(join(root, 'level'), 'utf8')).toBe('debug');
   expect(readdirSync(root).filter((name) => !name.startsWith('..'))).toEqual(['level', 'pod']);
   expect(readdirSync(root)).not.toContain(before);
-  mkdirSync(join(dir, 'unmounted-next'));
-  await volumes.unmount();
-  expect(readdirSync(dir)).toEqual(['unmounted-next']);
 });

@@ -1,19 +1,33 @@
 /** The bundle of a container as runc takes it: a root file system, and config.json of the OCI runtime specification. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { V1Container } from '@kubernetes/client-node';
+import type { V1Container, V1PodSecurityContext, V1SecurityContext } from '@kubernetes/client-node';
+import type { ContainerConfig } from '../../../scripts/image/archive.ts';
+import type { UnpackedImage } from '../../image/archive.ts';
 import { attempt, run } from '../run.ts';
-import { HOST, worldCgroup } from '../world.ts';
-import { environmentOf, expand } from './environment.ts';
-import type { Image } from './images.ts';
-import type { PodPlace } from './pod-place.ts';
-import { amountOf } from './quantity.ts';
+import { worldCgroup } from '../world.ts';
+import { environmentOf, expand, type Referrer } from './projected.ts';
 
-/** What a container has that names no capabilities. */
-const CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'KILL', 'SETGID', 'SETUID', 'NET_BIND_SERVICE'];
+/** A pod, as its containers see it. */
+export interface Sandbox extends Referrer {
+  /** Names its network namespace and its containers. */
+  readonly id: string;
+  readonly dir: string;
+  readonly address: string;
+  /** The folder of each volume, by its name. */
+  readonly volumes: ReadonlyMap<string, string>;
+  /** By the name that pods give. */
+  readonly images: ReadonlyMap<string, UnpackedImage>;
+  /** Nothing is started any more. */
+  readonly isStopping: boolean;
+  /** Tells the API server how the containers are. */
+  report(): Promise<void>;
+  event(reason: string, message: string): void;
+}
+
 const CPU_PERIOD_US = 100_000;
 const SHARES_OF_A_CPU = 1024;
-const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const READ_ONLY = ['nosuid', 'noexec', 'nodev', 'ro'];
 const SYSTEM_MOUNTS = [
   { destination: '/proc', type: 'proc', source: 'proc' },
@@ -24,97 +38,85 @@ const SYSTEM_MOUNTS = [
   { destination: '/sys/fs/cgroup', type: 'cgroup', source: 'cgroup', options: READ_ONLY },
 ];
 
-/** Writes the bundle of a container to `dir`. @throws Error with what a kubelet calls CreateContainerConfigError. */
+/** Writes the bundle of a container. @throws Error with what a kubelet calls CreateContainerConfigError. */
 export async function writeBundle(
-  dir: string,
-  { id, container, image, place }: { id: string; container: V1Container; image: Image; place: PodPlace },
+  bundle: string,
+  { id, spec: container, pod }: { readonly id: string; readonly spec: V1Container; readonly pod: Sandbox },
+  { rootfs, config: image }: { readonly rootfs: string; readonly config: Partial<ContainerConfig> },
 ): Promise<void> {
-  const { pod, projector, address, network } = place;
-  const { spec, metadata } = pod();
-  const security: Security = Object.assign({}, spec.securityContext, container.securityContext);
-  const imageEnv = [`PATH=${PATH}`, ...(image.config.Env ?? [])];
-  const env = await environmentOf(container, { pod: pod(), projector, imageEnv, podIP: address, hostIP: HOST });
-  const command = container.command ?? image.config.Entrypoint ?? [];
-  // A command of the pod takes the place of both.
-  const args = container.args ?? (container.command === undefined ? image.config.Cmd : undefined) ?? [];
-  const root = await mountRoot(dir, image);
-  const capabilities = capabilitiesOf(security.capabilities);
+  const { spec, metadata } = pod.pod;
+  const security = Object.assign({}, spec.securityContext, container.securityContext);
+  const env = await environmentOf(container, pod, [PATH, ...(image.Env ?? [])]);
+  const words = [...(container.command ?? image.Entrypoint ?? []), ...(container.args ?? [])];
+  const path = `/run/netns/${pod.id}`;
   const config = {
     ociVersion: '1.0.2',
     hostname: spec.hostname ?? metadata.name,
-    root: { path: root, readonly: security.readOnlyRootFilesystem ?? false },
+    root: { path: await mountRoot(bundle, rootfs), readonly: security.readOnlyRootFilesystem ?? false },
     process: {
-      terminal: false,
-      cwd: container.workingDir ?? image.config.WorkingDir ?? '/',
+      cwd: container.workingDir ?? image.WorkingDir ?? '/',
       env: [...env].map(([name, value]) => `${name}=${value}`),
-      args: [...command, ...args].map((text) => expand(text, env)),
-      noNewPrivileges: security.allowPrivilegeEscalation === false,
-      user: userOf(image, security),
-      capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
+      args: words.map((text) => expand(text, env)),
+      // As the standard "restricted" of Pod Security has it, whatever the pod says.
+      noNewPrivileges: true,
+      capabilities: {},
+      user: userOf(image.User ?? '0:0', security),
     },
-    mounts: [...SYSTEM_MOUNTS, ...mountsOf(container, place)],
+    mounts: [...SYSTEM_MOUNTS, ...mountsOf(container, pod)],
     linux: {
       cgroupsPath: `/${worldCgroup()}/${id}`,
       resources: resourcesOf(container),
-      namespaces: [...['pid', 'ipc', 'uts', 'mount'].map((type) => ({ type })), { type: 'network', path: network }],
+      namespaces: [{ type: 'network', path }, ...['pid', 'ipc', 'uts', 'mount'].map((type) => ({ type }))],
     },
   };
-  writeFileSync(join(dir, 'config.json'), JSON.stringify(config));
+  writeFileSync(join(bundle, 'config.json'), JSON.stringify(config));
 }
 
 /** Removes a bundle, and what its processes have written to their root. */
-export async function removeBundle(dir: string): Promise<void> {
-  await attempt('umount', join(dir, 'rootfs'));
-  rmSync(dir, { recursive: true, force: true });
+export async function removeBundle(bundle: string): Promise<void> {
+  await attempt('umount', join(bundle, 'root'));
+  rmSync(bundle, { recursive: true, force: true });
 }
 
-async function mountRoot(dir: string, { layers }: Image): Promise<string> {
-  for (const name of ['rootfs', 'upper', 'work']) mkdirSync(join(dir, name), { recursive: true });
-  const options = `lowerdir=${layers.join(':')},upperdir=${join(dir, 'upper')},workdir=${join(dir, 'work')}`;
-  await run('mount', '-t', 'overlay', 'overlay', '-o', options, join(dir, 'rootfs'));
-  return join(dir, 'rootfs');
+/** Mounts a root whose changes are kept beside the image. */
+async function mountRoot(bundle: string, image: string): Promise<string> {
+  for (const name of ['root', 'upper', 'work']) mkdirSync(join(bundle, name));
+  const options = `lowerdir=${image},upperdir=${join(bundle, 'upper')},workdir=${join(bundle, 'work')}`;
+  await run('mount', '-t', 'overlay', 'overlay', '-o', options, join(bundle, 'root'));
+  return join(bundle, 'root');
 }
 
-interface Security {
-  readonly capabilities?: { readonly add?: string[]; readonly drop?: string[] };
-  readonly readOnlyRootFilesystem?: boolean;
-  readonly allowPrivilegeEscalation?: boolean;
-  readonly runAsUser?: number;
-  readonly runAsGroup?: number;
-  readonly runAsNonRoot?: boolean;
-  readonly fsGroup?: number;
-  readonly supplementalGroups?: readonly number[];
-}
-
-function userOf({ config }: Image, security: Security): object {
-  const [imageUser = 0, imageGroup = 0] = (config.User ?? '0:0').split(':').map(Number);
-  const { runAsUser: uid = imageUser, runAsGroup: gid = imageGroup, fsGroup, supplementalGroups = [] } = security;
-  if (Number.isNaN(uid)) throw new Error(`the image has a user by name (${config.User}), and runAsUser is not set`);
+function userOf(imageUser: string, security: V1SecurityContext & V1PodSecurityContext): object {
+  const [ofImage = 0, groupOfImage = 0] = imageUser.split(':').map(Number);
+  const { runAsUser: uid = ofImage, runAsGroup: gid = groupOfImage, fsGroup } = security;
+  if (Number.isNaN(uid)) throw new Error(`the image has a user by name (${imageUser}), and runAsUser is not set`);
   if (security.runAsNonRoot === true && uid === 0) throw new Error('container has runAsNonRoot and would run as root');
-  return { uid, gid, additionalGids: [...supplementalGroups, ...(fsGroup === undefined ? [] : [fsGroup])] };
+  return { uid, gid, additionalGids: fsGroup === undefined ? [] : [fsGroup] };
 }
 
-function capabilitiesOf(changed: { add?: string[]; drop?: string[] } = {}): readonly string[] {
-  const { add = [], drop = [] } = changed;
-  const kept = drop.includes('ALL') ? [] : CAPABILITIES.filter((name) => !drop.includes(name));
-  return [...kept, ...add].map((name) => `CAP_${name}`);
-}
-
-function mountsOf(container: V1Container, { dir, volumes }: PodPlace): readonly object[] {
-  const bind = (source: string, destination: string, isReadOnly: boolean): object => {
+function mountsOf({ volumeMounts = [] }: V1Container, { dir, volumes }: Sandbox): readonly object[] {
+  const bind = (source: string, destination: string, isReadOnly = false): object => {
     return { source, destination, type: 'bind', options: ['rbind', isReadOnly ? 'ro' : 'rw'] };
   };
-  const files = ['hosts', 'resolv.conf'].map((name) => bind(join(dir, name), `/etc/${name}`, false));
-  const mounts = (container.volumeMounts ?? []).map(({ name, subPath = '', mountPath, readOnly }) =>
-    bind(join(volumes.pathOf(name), subPath), mountPath, readOnly === true),
-  );
-  return [...files, ...mounts];
+  return [
+    ...['hosts', 'resolv.conf'].map((name) => bind(join(dir, name), `/etc/${name}`)),
+    ...volumeMounts.map(({ name, subPath = '', mountPath, readOnly }) =>
+      bind(join(volumes.get(name) ?? '', subPath), mountPath, readOnly),
+    ),
+  ];
 }
 
+/** Without a limit it is 0, which is none to runc either. */
 function resourcesOf({ resources: { limits = {}, requests = {} } = {} }: V1Container): object {
-  const memory = amountOf(limits['memory']);
-  const cpu = amountOf(limits['cpu']);
-  const shares = Math.max(2, Math.round(amountOf(requests['cpu'] ?? limits['cpu']) * SHARES_OF_A_CPU));
-  const quota = cpu === 0 ? {} : { quota: Math.round(cpu * CPU_PERIOD_US), period: CPU_PERIOD_US };
-  return { cpu: { shares, ...quota }, ...(memory === 0 ? {} : { memory: { limit: memory } }) };
+  const shares = Math.max(2, Math.round(amountOf(requests['cpu']) * SHARES_OF_A_CPU));
+  const quota = Math.round(amountOf(limits['cpu']) * CPU_PERIOD_US);
+  return { cpu: { shares, quota, period: CPU_PERIOD_US }, memory: { limit: amountOf(limits['memory']) } };
+}
+
+/** The number that a quantity such as `512Mi` or `250m` stands for. */
+function amountOf(quantity = '0'): number {
+  const [, digits, unit = '', binary] = /^([\d.]+)([mkKMGT]?)(i?)$/.exec(quantity) ?? [];
+  if (digits === undefined) throw new Error(`the quantity ${quantity} is not understood`);
+  const exponent = ['m', '', 'k', 'M', 'G', 'T'].indexOf(unit.replace('K', 'k')) - 1;
+  return Number(digits) * (binary === 'i' ? 1024 : 1000) ** exponent;
 }

@@ -1,165 +1,138 @@
 /**
- * One container of a pod and its processes, one after the other. A process is a child `runc run`, whose exit code is
- * that of the container.
+ * One container of a pod and its processes, one after the other. A process is a child `runc run`, which passes signals
+ * on, and whose exit code is that of the container.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { V1Container } from '@kubernetes/client-node';
+import { aborted } from 'node:util';
+import type { V1Container, V1ContainerStatus } from '@kubernetes/client-node';
 import { attempt } from '../run.ts';
-import { removeBundle, writeBundle } from './bundle.ts';
-import type { PodPlace } from './pod-place.ts';
-import { act, watchHealth } from './probes.ts';
-
-export interface Terminated {
-  readonly exitCode: number;
-  readonly reason: string;
-  readonly startedAt: string;
-  readonly finishedAt: string;
-  readonly containerID: string;
-}
-
-export type ContainerState =
-  | { readonly waiting: { readonly reason: string; readonly message?: string } }
-  | { readonly running: { readonly startedAt: string } }
-  | { readonly terminated: Terminated };
-
-/** As the status of a pod has it. */
-export interface ContainerStatus {
-  readonly name: string;
-  readonly image: string;
-  readonly imageID: string;
-  ready: boolean;
-  started: boolean;
-  restartCount: number;
-  containerID?: string;
-  state: ContainerState;
-  lastState: ContainerState | Record<string, never>;
-}
+import { removeBundle, type Sandbox, writeBundle } from './bundle.ts';
+import { act, verdicts } from './probes.ts';
 
 const KILLED = 137;
-const POLL_MS = 50;
-const NO_IMAGE = { waiting: { reason: 'ErrImageNeverPull', message: 'the harness has no image of this name' } };
 
 export class Container {
   readonly spec: V1Container;
-  readonly status: ContainerStatus;
-  readonly #place: PodPlace;
-  #exited: Promise<number> | undefined;
-  #id = '';
+  readonly pod: Sandbox;
+  readonly status: V1ContainerStatus;
+  /** What has the exit code of the process that runs. */
+  child: ChildProcess | undefined;
+  #exited = Promise.resolve(0);
+  #starts = 0;
 
-  constructor(place: PodPlace, spec: V1Container) {
-    const { name, image = '' } = spec;
-    this.#place = place;
+  constructor(pod: Sandbox, spec: V1Container) {
+    this.pod = pod;
     this.spec = spec;
+    const { name, image = '' } = spec;
     const state = { waiting: { reason: 'PodInitializing' } };
-    this.status = { name, image, imageID: image, ready: false, started: false, restartCount: 0, state, lastState: {} };
-  }
-
-  get isRunning(): boolean {
-    return this.#exited !== undefined;
+    this.status = { name, image, imageID: image, ready: false, started: false, restartCount: 0, state };
   }
 
   /** As runc knows the process that runs. */
   get id(): string {
-    return this.#id;
+    return `${this.pod.id}-${this.spec.name}-${this.status.restartCount}`;
   }
 
-  /** The log of a process; of the last one, or of the one before. */
-  logPath(isPrevious: boolean): string {
-    return join(this.#place.dir, `${this.status.name}-${this.status.restartCount - (isPrevious ? 1 : 0)}.log`);
+  /** The log of a process: 0 is the last one, 1 the one before. */
+  logPath(before: number): string {
+    return join(this.pod.dir, `${this.spec.name}-${this.status.restartCount - before}.log`);
   }
 
   /** Runs one process to its end, and answers its exit code; undefined when it could not begin. */
-  async run(restartCount: number): Promise<number | undefined> {
-    const { status, spec } = this;
-    const image = this.#place.images.get(status.image);
-    if (image === undefined) return this.#wait(NO_IMAGE);
-    status.restartCount = restartCount;
-    this.#id = `${this.#place.id}-${status.name}-${restartCount}`;
-    const bundle = join(this.#place.dir, `${status.name}-${restartCount}`);
+  async run(): Promise<number | undefined> {
+    const { status, pod } = this;
+    const image = pod.images.get(status.image);
+    if (image === undefined) return this.wait('ErrImageNeverPull', `the harness has no image ${status.image}`);
+    status.restartCount = this.#starts;
+    const bundle = join(pod.dir, this.id);
     mkdirSync(bundle, { recursive: true });
     try {
-      await writeBundle(bundle, { id: this.#id, container: spec, image, place: this.#place });
+      await writeBundle(bundle, this, image);
+      return pod.isStopping ? undefined : await this.#runBundle(bundle);
     } catch (error) {
+      return this.wait('CreateContainerConfigError', String(error));
+    } finally {
       await removeBundle(bundle);
-      return this.#wait({ waiting: { reason: 'CreateContainerConfigError', message: String(error) } });
     }
-    const code = this.#place.isStopping() ? undefined : await this.#runBundle(bundle);
-    await removeBundle(bundle);
-    return code;
   }
 
-  /** preStop, SIGTERM, and SIGKILL when the grace period is over. `leftMs` is asked again and again. */
-  async stop(leftMs: () => number): Promise<void> {
-    const exited = this.#exited;
-    if (exited === undefined) return;
+  /** preStop, SIGTERM, and SIGKILL at the deadline. */
+  async stop(deadline: AbortSignal): Promise<void> {
+    const { child } = this;
+    if (child === undefined) return;
+    const over = Promise.race([this.#exited, aborted(deadline, child)]);
     const hook = this.spec.lifecycle?.preStop;
-    const isOver = (): Promise<unknown> => Promise.race([exited, until(() => leftMs() <= 0)]);
-    if (hook !== undefined && leftMs() > 0) {
-      const failure = await Promise.race([act(hook, this.#target(leftMs())), isOver()]);
-      if (typeof failure === 'string') this.#place.event('FailedPreStopHook', failure);
-    }
-    // runc may not have come so far yet that there is somebody to tell.
-    while (this.isRunning && leftMs() > 0 && !(await attempt('runc', 'kill', this.#id, 'TERM'))) await delay(POLL_MS);
-    await isOver();
-    if (this.isRunning) await this.kill();
+    const failure = hook && !deadline.aborted && (await Promise.race([act(hook, this, deadline), over]));
+    if (typeof failure === 'string') this.pod.event('FailedPreStopHook', failure);
+    child.kill('SIGTERM');
+    await over;
+    child.kill('SIGKILL');
+    await this.#exited;
   }
 
-  /** Ends it at once. */
-  async kill(): Promise<void> {
-    while (this.isRunning) {
-      await attempt('runc', 'kill', this.#id, 'KILL');
-      await Promise.race([this.#exited, delay(POLL_MS)]);
-    }
+  /** Is not started now, for a reason. */
+  wait(reason: string, message: string): undefined {
+    this.#report({ state: { waiting: { reason, message } } });
   }
 
-  /** Waits between two starts. */
-  backOff(reason: string, message: string): void {
-    this.#wait({ waiting: { reason, message } });
-  }
-
-  #wait(state: ContainerState): undefined {
-    this.status.state = state;
-    this.#place.report();
-  }
-
-  #target(timeoutMs: number): Parameters<typeof act>[1] {
-    return { address: this.#place.address, container: this.spec, runcId: this.#id, timeoutMs };
+  #report(change: Partial<V1ContainerStatus>): void {
+    Object.assign(this.status, change);
+    void this.pod.report();
   }
 
   async #runBundle(bundle: string): Promise<number> {
-    const { status } = this;
-    const log = openSync(this.logPath(false), 'a');
-    const child = spawn('runc', ['run', '--bundle', bundle, this.#id], { stdio: ['ignore', log, log] });
-    this.#exited = new Promise((resolve) => {
-      child.on('error', () => resolve(KILLED)).on('exit', (code) => resolve(code ?? KILLED));
-    });
-    const startedAt = nowText();
-    status.containerID = `runc://${this.#id}`;
-    status.state = { running: { startedAt } };
-    this.#place.report();
-    const probing = new AbortController();
-    void watchHealth(this, { target: (ms) => this.#target(ms), place: this.#place, signal: probing.signal });
-    const exitCode = await this.#exited;
-    this.#exited = undefined;
-    probing.abort();
+    const { id } = this;
+    const log = openSync(this.logPath(0), 'a');
+    const child = spawn('runc', ['run', '--bundle', bundle, id], { stdio: ['ignore', log, log] });
     closeSync(log);
-    await attempt('runc', 'delete', '--force', this.#id);
+    this.child = child;
+    this.#exited = untilGone(child, id);
+    this.#starts += 1;
+    const startedAt = new Date();
+    const containerID = `runc://${id}`;
+    this.#report({ containerID, state: { running: { startedAt } } });
+    const probing = new AbortController();
+    void this.#watch(probing.signal);
+    const exitCode = await this.#exited;
+    this.child = undefined;
+    probing.abort();
     const reason = exitCode === 0 ? 'Completed' : 'Error';
-    const terminated = { exitCode, reason, startedAt, finishedAt: nowText(), containerID: status.containerID };
-    Object.assign(status, { ready: false, started: false, state: { terminated }, lastState: { terminated } });
-    this.#place.report();
+    const state = { terminated: { exitCode, reason, startedAt, finishedAt: new Date(), containerID } };
+    this.#report({ ready: false, started: false, state, lastState: state });
     return exitCode;
+  }
+
+  /** Probes it until the signal: says whether it is ready, and ends it when it is not alive. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { startupProbe, livenessProbe, readinessProbe } = this.spec;
+    for await (const isGood of verdicts('startup', startupProbe, this, signal)) {
+      if (!isGood) return this.#fail('startup');
+      break;
+    }
+    if (signal.aborted) return;
+    this.#report({ started: true });
+    const watchLife = async (): Promise<void> => {
+      for await (const isAlive of verdicts('liveness', livenessProbe, this, signal))
+        if (!isAlive) return this.#fail('liveness');
+    };
+    void watchLife();
+    for await (const ready of verdicts('readiness', readinessProbe, this, signal))
+      if (this.status.ready !== ready) this.#report({ ready });
+  }
+
+  #fail(kind: string): void {
+    this.pod.event('Killing', `Container ${this.spec.name} failed ${kind} probe, will be restarted`);
+    const { terminationGracePeriodSeconds: graceSeconds = 30 } = this.pod.pod.spec;
+    void this.stop(AbortSignal.timeout(graceSeconds * 1000));
   }
 }
 
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await delay(POLL_MS);
-}
-
-/** The time as the API server writes it. */
-export function nowText(): string {
-  return new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+async function untilGone(child: ChildProcess, id: string): Promise<number> {
+  const [code]: (number | null)[] = await once(child, 'exit');
+  // What killed runc has not ended its container.
+  if (code === null) await attempt('runc', 'delete', '--force', id);
+  return code ?? KILLED;
 }

@@ -18,28 +18,31 @@ export function nextAddress(): string {
   return `10.244.${1 + Math.floor(addressCount / 250)}.${1 + (addressCount % 250)}`;
 }
 
-/** Makes the namespace named `id`, whose link is named `link`. */
-export async function attachNetwork(id: string, link: string, address: string): Promise<void> {
+/** Makes the namespace named `id`. */
+export async function attachNetwork(id: string, address: string): Promise<void> {
   // A start that failed may have left it.
-  await detachNetwork(id, link);
+  await detachNetwork(id);
   await run('ip', 'netns', 'add', id);
-  const outside = [
-    `link add ${link} address ${GATEWAY_MAC} type veth peer name eth0 netns ${id}`,
-    `link set ${link} up`,
-    `route add ${address}/32 dev ${link}`,
-  ];
-  await feed(outside.join('\n'), 'ip', '-batch', '-');
-  const inside = [
-    'link set lo up',
-    `addr add ${address}/32 dev eth0`,
-    'link set eth0 up',
-    `route add ${GATEWAY} dev eth0`,
-    `route add default via ${GATEWAY}`,
-    `neigh add ${GATEWAY} lladdr ${GATEWAY_MAC} dev eth0 nud permanent`,
-  ];
-  await feed(inside.join('\n'), 'ip', '-n', id, '-batch', '-');
+  const outside = `
+    link add ${linkOf(id)} address ${GATEWAY_MAC} type veth peer name eth0 netns ${id}
+    link set ${linkOf(id)} up
+    route add ${address}/32 dev ${linkOf(id)}`;
+  await feed(outside, 'ip', '-batch', '-');
+  const inside = `
+    link set lo up
+    addr add ${address}/32 dev eth0
+    link set eth0 up
+    route add ${GATEWAY} dev eth0
+    route add default via ${GATEWAY}
+    neigh add ${GATEWAY} lladdr ${GATEWAY_MAC} dev eth0 nud permanent`;
+  await feed(inside, 'ip', '-n', id, '-batch', '-');
 }
 
-export async function detachNetwork(id: string, link: string): Promise<void> {
-  await Promise.all([attempt('ip', 'netns', 'delete', id), attempt('ip', 'link', 'delete', link)]);
+export async function detachNetwork(id: string): Promise<void> {
+  await Promise.all([attempt('ip', 'netns', 'delete', id), attempt('ip', 'link', 'delete', linkOf(id))]);
+}
+
+/** The uid of the pod, with which its id ends. */
+function linkOf(id: string): string {
+  return `v${id.slice(-8)}`;
 }

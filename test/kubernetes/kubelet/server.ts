@@ -1,69 +1,80 @@
-/** What the API server asks a node for: logs of containers (--follow, --previous, --tail), and commands in them. */
+/**
+ * What the API server asks a node for: logs of containers, and commands in them (`kubectl exec`). Those come as a
+ * WebSocket with the subprotocol v5.channel.k8s.io: the first byte of each message names a channel, and how the command
+ * ended is a Status in the last one. There are no terminals.
+ */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type FileHandle, open } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
+import { existsSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import { setTimeout as delay } from 'node:timers/promises';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { HOST } from '../world.ts';
 import type { Container } from './container.ts';
-import { execute } from './exec-server.ts';
 import type { Kubelet } from './kubelet.ts';
 import { KUBELET_PORT } from './node.ts';
 
-const FOLLOW_MS = 200;
+const PROTOCOL = 'v5.channel.k8s.io';
+const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, close: 255 };
+const NORMAL_CLOSURE = 1000;
 
 export async function serveKubelet(
   kubelet: Kubelet,
   tls: { readonly cert: string; readonly key: string },
 ): Promise<void> {
+  /** /VERB/NAMESPACE/POD/CONTAINER?OPTIONS */
+  const read = ({ url = '/' }: IncomingMessage) => {
+    const { pathname, searchParams: options } = new URL(url, `https://${HOST}`);
+    const [, verb, namespace = '', pod = '', name = ''] = pathname.split('/');
+    return { verb, container: kubelet.find(namespace, pod)?.container(name), options };
+  };
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => PROTOCOL });
   const server = createServer(tls, (request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', `https://${HOST}`);
-    const [, verb, namespace = '', name = '', containerName = ''] = pathname.split('/');
-    const container = kubelet.find(namespace, name)?.container(containerName);
-    if (verb !== 'containerLogs' || container === undefined) response.writeHead(404).end('not found\n');
-    else void sendLog(container, searchParams, response).catch((error: unknown) => response.end(`${String(error)}\n`));
+    const { verb, container, options } = read(request);
+    if (verb === 'containerLogs' && container !== undefined) sendLog(container, options, response);
+    else response.writeHead(404).end('not found\n');
   });
-  server.on('upgrade', (request, socket) => {
-    const [, verb, namespace = '', name = '', containerName = ''] = new URL(
-      request.url ?? '/',
-      `https://${HOST}`,
-    ).pathname.split('/');
-    const container = kubelet.find(namespace, name)?.container(containerName);
-    if (verb === 'exec' && container?.isRunning === true) void execute(request, socket, container.id);
-    else socket.end('HTTP/1.1 404 Not Found\r\n\r\n');
+  server.on('upgrade', (request, socket, head) => {
+    const { verb, container, options } = read(request);
+    if (verb !== 'exec' || container?.child === undefined) socket.end('HTTP/1.1 404 Not Found\r\n\r\n');
+    else sockets.handleUpgrade(request, socket, head, (client) => void execute(client, container.id, options));
   });
   await once(server.listen(KUBELET_PORT, HOST), 'listening');
 }
 
-async function sendLog(container: Container, options: URLSearchParams, response: ServerResponse): Promise<void> {
-  await using file = await open(container.logPath(options.get('previous') === 'true'));
+/** Ends with the process of the container when it follows that. */
+function sendLog(container: Container, options: URLSearchParams, response: ServerResponse): void {
+  const path = container.logPath(options.get('previous') === 'true' ? 1 : 0);
+  if (!existsSync(path)) return void response.writeHead(404).end(`${container.id} has no such log\n`);
+  const isFollowed = options.get('follow') === 'true' && container.child !== undefined;
+  const follow = isFollowed ? ['--follow', '--sleep-interval=0.2', `--pid=${container.child?.pid}`] : [];
+  const args = [`--lines=${options.get('tailLines') ?? '+1'}`, ...follow, path];
+  const tail = spawn('tail', args, { stdio: ['ignore', 'pipe', 'ignore'] });
   response.writeHead(200, { 'content-type': 'text/plain' }).flushHeaders();
-  const tail = options.get('tailLines');
-  let { bytesRead, text } = await readOn(file, 0);
-  response.write(
-    tail === null
-      ? text
-      : text
-          .split('\n')
-          .slice(-1 - Number(tail))
-          .join('\n'),
-  );
-  while (options.get('follow') === 'true' && container.isRunning && !response.destroyed) {
-    await delay(FOLLOW_MS);
-    const more = await readOn(file, bytesRead);
-    ({ text } = more);
-    bytesRead += more.bytesRead;
-    response.write(text);
-  }
-  response.end();
+  tail.stdout.pipe(response).on('close', () => tail.kill());
 }
 
-async function readOn(
-  file: FileHandle,
-  position: number,
-): Promise<{ readonly bytesRead: number; readonly text: string }> {
-  const { size } = await file.stat();
-  const buffer = Buffer.alloc(Math.max(0, size - position));
-  const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
-  return { bytesRead, text: buffer.toString('utf8', 0, bytesRead) };
+/** Runs a command in a container until it ends. */
+async function execute(client: WebSocket, id: string, options: URLSearchParams): Promise<void> {
+  const child = spawn('runc', ['exec', id, ...options.getAll('command')]);
+  const sendTo = (channel: number) => (data: Uint8Array) => client.send(Buffer.concat([Buffer.of(channel), data]));
+  child.stdout.on('data', sendTo(CHANNELS.stdout));
+  child.stderr.on('data', sendTo(CHANNELS.stderr));
+  child.stdin.on('error', () => undefined);
+  if (!options.has('input') && !options.has('stdin')) child.stdin.end();
+  client.on('message', (data: Buffer) => {
+    if (data[0] === CHANNELS.stdin) child.stdin.write(data.subarray(1));
+    if (data[0] === CHANNELS.close) child.stdin.end();
+  });
+  client.on('error', () => child.kill()).on('close', () => child.kill());
+  const [code]: (number | null)[] = await once(child, 'close');
+  sendTo(CHANNELS.error)(Buffer.from(JSON.stringify(statusOf(code ?? 1))));
+  client.close(NORMAL_CLOSURE);
+}
+
+function statusOf(code: number): object {
+  if (code === 0) return { metadata: {}, status: 'Success' };
+  const causes = [{ reason: 'ExitCode', message: String(code) }];
+  const message = `command terminated with non-zero exit code: exit status ${code}`;
+  return { metadata: {}, status: 'Failure', reason: 'NonZeroExitCode', message, details: { causes } };
 }

@@ -1,13 +1,14 @@
 /**
- * The name server of the cluster: A records of Services and of pods behind headless ones, from the service table. It
- * knows no other names and forwards nothing.
+ * The name server of the cluster: A records of Services and of pods behind headless ones. It knows no other names and
+ * forwards nothing.
  */
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import { HOST } from '../world.ts';
-import type { ServiceTable } from './service-table.ts';
+import { endpointsOf, type Services } from './services.ts';
 
-const DOMAIN = ['svc', 'cluster', 'local'];
+/** HOSTNAME.SERVICE.NAMESPACE.svc.cluster.local, or without the first one. */
+const NAME = /^(?:([^.]+)\.)?([^.]+)\.([^.]+)\.svc\.cluster\.local$/;
 const HEADER_BYTES = 12;
 const TYPE_A = 1;
 const TTL_SECONDS = 1;
@@ -16,44 +17,41 @@ const FOUND = 0x8580;
 const NO_NAME = 0x8583;
 
 /** Serves names at port 53 of the machine. */
-export async function serveNames(table: ServiceTable): Promise<void> {
+export async function serveNames(cluster: Services): Promise<void> {
   const socket = dgram.createSocket('udp4');
-  socket.on('message', (query, from) => socket.send(answer(query, table), from.port, from.address));
+  socket.on('message', (query, from) => socket.send(answer(query, cluster), from.port, from.address));
   socket.bind(53, HOST);
   await once(socket, 'listening');
 }
 
 /** The addresses that a name stands for; undefined when there is no such name. */
-function resolveName(name: string, table: ServiceTable): readonly string[] | undefined {
-  const labels = name.toLowerCase().split('.');
-  const own = labels.slice(0, -DOMAIN.length);
-  const [namespace, serviceName, hostname] = own.toReversed();
-  if (labels.slice(-DOMAIN.length).join('.') !== DOMAIN.join('.') || own.length > 3) return undefined;
-  const service = table.find(namespace ?? '', serviceName ?? '');
+function resolveName(name: string, cluster: Services): readonly string[] | undefined {
+  const [, hostname, serviceName, namespace] = NAME.exec(name.toLowerCase()) ?? [];
+  const service = cluster.services.get(`${namespace}/${serviceName}`);
   if (service === undefined) return undefined;
   const { clusterIP = 'None' } = service.spec;
   if (clusterIP !== 'None' && hostname === undefined) return [clusterIP];
-  const endpoints = table.endpointsOf(service).filter((each) => hostname === undefined || each.hostname === hostname);
+  const all = endpointsOf(service, cluster);
+  const endpoints = all.filter((endpoint) => hostname === undefined || endpoint.hostname === hostname);
   if (hostname !== undefined && endpoints.length === 0) return undefined;
   return [...new Set(endpoints.map(({ address }) => address))];
 }
 
-function answer(query: Buffer, table: ServiceTable): Buffer {
+function answer(query: Buffer, cluster: Services): Buffer {
   const labels: string[] = [];
   let at = HEADER_BYTES;
   for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
     labels.push(query.toString('latin1', at + 1, at + 1 + length));
     at += length + 1;
   }
-  const question = query.subarray(HEADER_BYTES, at + 5);
-  const found = resolveName(labels.join('.'), table);
+  const found = resolveName(labels.join('.'), cluster);
   const addresses = query.readUInt16BE(at + 1) === TYPE_A ? (found ?? []) : [];
   const header = Buffer.alloc(HEADER_BYTES);
   query.copy(header, 0, 0, 2);
   header.writeUInt16BE(found === undefined ? NO_NAME : FOUND, 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(addresses.length, 6);
-  return Buffer.concat([header, question, ...addresses.map(record)]);
+  return Buffer.concat([header, query.subarray(HEADER_BYTES, at + 5), ...addresses.map(record)]);
 }
 
 /** An A record, whose name is the one of the question. */

@@ -1,70 +1,52 @@
 /** The network of a cluster: names, virtual addresses and policies, kept as the API server has them. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Api, Informer } from '../../../operator/src/kube/index.ts';
-import type { NetworkPolicy, Pod, Resource } from '../objects.ts';
-import { feed } from '../run.ts';
+import {
+  type EndpointSlice,
+  follow,
+  type Harness,
+  type NetworkPolicy,
+  type Pod,
+  type Resource,
+  type Service,
+} from '../objects.ts';
+import { coalesced, feed } from '../run.ts';
 import { serveNames } from './dns.ts';
 import { policyTable } from './policies.ts';
-import { proxyTable } from './proxy.ts';
-import { ServiceTable } from './service-table.ts';
+import { serviceTable } from './services.ts';
 
 /** Changes that come within this time are one. */
 const GATHER_MS = 30;
 
-export interface NetworkPlan {
-  readonly api: Api;
-  readonly log: (line: string) => void;
-}
-
-/** Serves it until the signal. */
-export async function startNetwork({ api, log }: NetworkPlan, signal: AbortSignal): Promise<void> {
-  const onError = (error: unknown): void => log(`network: ${String(error)}`);
-  const services = new Table(onError, () => proxyTable(table));
-  const table = new ServiceTable(api, { onChange: () => services.change(), onError });
-  const policies = new Table(onError, () =>
-    policyTable({
-      policies: [...followed.items.values()],
-      pods: [...pods.items.values()],
-      namespaces: [...namespaces.items.values()],
-    }),
+/** Serves it until the process ends. */
+export async function startNetwork(harness: Harness): Promise<void> {
+  const watch = <Item extends Resource>(path: string, onChange: () => void): ReadonlyMap<string, Item> =>
+    follow<Item>(harness, path, { onSet: onChange, onDelete: onChange });
+  const proxy = kept(harness, () => serviceTable(cluster));
+  const cluster = {
+    services: watch<Service>('/api/v1/services', proxy),
+    slices: watch<EndpointSlice>('/apis/discovery.k8s.io/v1/endpointslices', proxy),
+  };
+  const filter = kept(harness, () =>
+    policyTable({ policies: [...policies.values()], pods: [...pods.values()], namespaces: [...namespaces.values()] }),
   );
-  const handlers = { onSet: () => policies.change(), onDelete: () => policies.change(), onError };
-  const followed = new Informer<NetworkPolicy>(api, '/apis/networking.k8s.io/v1/networkpolicies', handlers);
-  const pods = new Informer<Pod>(api, '/api/v1/pods', handlers);
-  const namespaces = new Informer<Resource>(api, '/api/v1/namespaces', handlers);
-  table.run(signal);
-  for (const informer of [followed, pods, namespaces]) void informer.run(signal);
-  await serveNames(table);
+  const policies = watch<NetworkPolicy>('/apis/networking.k8s.io/v1/networkpolicies', filter);
+  const pods = watch<Pod>('/api/v1/pods', filter);
+  const namespaces = watch('/api/v1/namespaces', filter);
+  await serveNames(cluster);
 }
 
-/** An nft table that is written anew when what it is made from changes. */
-class Table {
-  readonly #onError: (error: unknown) => void;
-  readonly #make: () => string;
-  #written = '';
-  #isStale = false;
-  #isWriting = false;
-
-  constructor(onError: (error: unknown) => void, make: () => string) {
-    this.#onError = onError;
-    this.#make = make;
-  }
-
-  change(): void {
-    this.#isStale = true;
-    if (!this.#isWriting) void this.#write();
-  }
-
-  async #write(): Promise<void> {
-    this.#isWriting = true;
-    while (this.#isStale) {
-      await delay(GATHER_MS);
-      this.#isStale = false;
-      const text = this.#make();
-      if (text === this.#written) continue;
-      this.#written = text;
-      await feed(text, 'nft', '-f', '-').catch(this.#onError);
+/** Loads a table of nft anew whenever what it is made from has changed. */
+function kept({ log }: Harness, table: () => string): () => void {
+  let loaded = '';
+  const load = coalesced(async () => {
+    await delay(GATHER_MS);
+    try {
+      const text = table();
+      if (text !== loaded) await feed(text, 'nft', '-f', '-');
+      loaded = text;
+    } catch (error) {
+      log(`network: ${String(error)}`);
     }
-    this.#isWriting = false;
-  }
+  });
+  return () => void load();
 }

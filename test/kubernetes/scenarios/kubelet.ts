@@ -32,7 +32,11 @@ export async function kubeletFacts(cluster: Cluster): Promise<KubeletFacts> {
   await cluster.kubectl('patch', 'configmap', 'settings', '--patch', '{"data":{"greeting":"good day"}}');
   await eventually('the file to change', async () => (await greet()).file === 'good day');
   await eventually('two crashes', async () => (await stateOf(cluster, 'crashing')).restarts >= 2);
-  await eventually('the back-off', async () => (await stateOf(cluster, 'crashing')).reason !== undefined);
+  let reason: string | undefined;
+  await eventually('the back-off', async () => {
+    ({ reason } = await stateOf(cluster, 'crashing'));
+    return reason !== undefined;
+  });
   const jobs = ['friend', 'stranger'];
   await eventually('both Jobs to end', async () => {
     const ends = await Promise.all(jobs.map((job) => conditionsOf(cluster, job)));
@@ -49,7 +53,7 @@ export async function kubeletFacts(cluster: Cluster): Promise<KubeletFacts> {
     },
     crashed: {
       log: await cluster.kubectl('logs', 'crashing', '--previous'),
-      reason: (await stateOf(cluster, 'crashing')).reason,
+      reason,
     },
     unknownImage: (await stateOf(cluster, 'unknown-image')).reason,
     reached: { friend: friend.includes('Complete'), stranger: stranger.includes('Complete') },
