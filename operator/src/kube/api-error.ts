@@ -1,7 +1,7 @@
-/** Errors that the API server answers with, and what they mean for whoever sends the request again. */
+/** Error responses of the API server, and what each means for a retry. */
 import { parseJson } from './json.ts';
 
-/** What the server says about an error. */
+/** Body of an error response. */
 export interface Status {
   readonly code?: number;
   readonly message?: string;
@@ -15,7 +15,7 @@ interface Cause {
   readonly field?: string;
 }
 
-/** A field that a server-side apply would have taken from another field manager. */
+/** A field that another field manager owns, for which a server-side apply was rejected. */
 export interface FieldConflict {
   readonly field: string;
   readonly manager: string;
@@ -24,11 +24,11 @@ export interface FieldConflict {
 const GONE = 410;
 const TOO_MANY = 429;
 const INVALID: readonly number[] = [400, 422];
-/** Server-side apply answers 500 for a field that the schema does not have. */
+/** Server-side apply returns 500 for a field that is not in the schema. */
 const UNKNOWN_FIELD = 'field not declared in schema';
-/** Wait after an error that stays until somebody changes something: an event tells of that earlier. */
+/** Wait after a terminal error. A change of the object arrives earlier, through its watch. */
 const TERMINAL_RETRY_MS = 60_000;
-/** Longest time that a server may ask for. */
+/** Upper limit for the Retry-After of a server. */
 const RETRY_AFTER_MS_MAX = 60_000;
 
 export class ApiError extends Error {
@@ -48,27 +48,27 @@ export class ApiError extends Error {
     this.#serverRetryMs = Number.isFinite(seconds) ? Math.min(seconds * 1000, RETRY_AFTER_MS_MAX) : 0;
   }
 
-  /** The request was not carried out, because the server has too much to do. */
+  /** The server did not execute the request, because it is overloaded. */
   get isThrottled(): boolean {
     return this.code === TOO_MANY;
   }
 
-  /** The server does not have the version of the request: it is too old, or one that it never reached. */
+  /** The server does not have the requested version: it was compacted, or the server has not reached it. */
   get isVersionLost(): boolean {
     return this.code === GONE || this.#causes.some(({ reason }) => reason === 'ResourceVersionTooLarge');
   }
 
-  /** The same request fails again until somebody changes the request, the schema or the object. */
+  /** The same request fails again until the request, the schema or the object changes. */
   get isTerminal(): boolean {
     return INVALID.includes(this.code) || (this.code === 500 && this.message.includes(UNKNOWN_FIELD));
   }
 
-  /** Least time before the request is worth sending again. */
+  /** Minimum wait before a retry. */
   get retryAfterMs(): number {
     return this.isTerminal ? TERMINAL_RETRY_MS : this.#serverRetryMs;
   }
 
-  /** Who owns the fields that a server-side apply was refused for. */
+  /** The fields for which a server-side apply was rejected, and their owners. */
   get conflicts(): readonly FieldConflict[] {
     return this.#causes
       .filter(({ reason }) => reason === 'FieldManagerConflict')
@@ -76,7 +76,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Takes these answers for success: for `catch`. */
+/** Handler for `catch` that treats these codes as success. */
 export function unless(...codes: readonly number[]): (error: unknown) => undefined {
   return (error) => {
     if (!hasCode(error, ...codes)) throw error;
@@ -88,7 +88,7 @@ export function hasCode(error: unknown, ...codes: readonly number[]): error is A
   return error instanceof ApiError && codes.includes(error.code);
 }
 
-/** Least time that an error asks for before another attempt. */
+/** Minimum wait before a retry after any error. */
 export function retryAfterMs(error: unknown): number {
   return error instanceof ApiError ? error.retryAfterMs : 0;
 }

@@ -1,11 +1,11 @@
 /**
- * Requests to the API of Kubernetes, in raw JSON: what a type of ours does not name survives a read and a write.
+ * Requests to the Kubernetes API in raw JSON, so that fields which our types do not name survive a read and a write.
  *
  * Invariants:
- *   KM1  A request whose outcome is unknown is sent again only if it reads. One that the server answered with 429 was
- *        not carried out, and is always sent again, after the time that the server names.
- *   KM2  Every request ends: with an answer, with its signal, or after REQUEST_MS. A watch ends after INACTIVE_MS
- *        without a message, because its connection may be dead without a sign.
+ *   KM1  A request with an unknown outcome is retried only if it reads. A request that the server rejected with 429 was
+ *        not executed; it is retried after the time that the server names.
+ *   KM2  Every request ends: with a response, with its signal, or after REQUEST_MS. A watch ends after INACTIVE_MS
+ *        without a message, because a dead connection gives no other sign.
  */
 import { ApiError, hasCode, retryAfterMs, type Status } from './api-error.ts';
 import { parseJson } from './json.ts';
@@ -28,7 +28,7 @@ const WATCH_SECONDS = 240;
 const WATCH_JITTER_SECONDS = 60;
 /** The server sends a bookmark about once a minute. */
 const INACTIVE_MS = 90_000;
-/** etcd takes objects of 1.5 MB at most, which JSON may write longer. */
+/** etcd limits objects to 1.5 MB; their JSON may be longer. */
 const MESSAGE_LENGTH_MAX = 16 * 2 ** 20;
 const GONE = 410;
 
@@ -37,24 +37,24 @@ export interface RequestOptions {
 }
 
 export interface ListOptions extends RequestOptions {
-  /** The list is not older than this. Absent: it is what a quorum of the store has. */
+  /** Lower bound for the version of the list. Absent: the list is read from a quorum of etcd. */
   readonly version?: string | undefined;
 }
 
 export interface Listed<Item> {
   readonly items: readonly Item[];
-  /** The version that the list is of. */
+  /** Version of the list. */
   readonly version: string;
 }
 
-/** `OPEN` is ours: the server has accepted the watch. */
+/** `OPEN` does not come from the server: it says that the server accepted the watch. */
 export type WatchMessage<Item> =
   | { readonly type: 'OPEN' }
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: Item }
   | { readonly type: 'ERROR'; readonly object: Status };
 
 interface Page<Item> {
-  /** Null for the lists of some kinds without objects. */
+  /** Null in empty lists of some kinds. */
   readonly items: readonly Item[] | null;
   readonly metadata: { readonly continue?: string; readonly resourceVersion: string };
 }
@@ -85,7 +85,7 @@ export class Api {
     return this.#send('POST', path, { ...options, body });
   }
 
-  /** Fails with 409 when the object has another version than `body`. */
+  /** Fails with 409 when the version of the object is not that of `body`. */
   replace<Replaced>(path: string, body: object, options: RequestOptions = {}): Promise<Replaced> {
     return this.#send('PUT', path, { ...options, body });
   }
@@ -94,12 +94,12 @@ export class Api {
     return this.#send('PATCH', path, { body, type: PATCHES[kind] });
   }
 
-  /** `body` is of DeleteOptions: preconditions, grace period, propagation. */
+  /** `body` holds DeleteOptions: preconditions, grace period, propagation. */
   delete(path: string, body: object = {}): Promise<unknown> {
     return this.#send('DELETE', path, { body });
   }
 
-  /** A list, one page after the other. When the server loses its place between two pages, the rest comes as a whole. */
+  /** Reads a list in pages. When the token of the next page has expired, reads the whole list in one response. */
   async list<Item>(path: string, { version, signal }: ListOptions = {}): Promise<Listed<Item>> {
     const first = version === undefined ? {} : { resourceVersion: version, resourceVersionMatch: 'NotOlderThan' };
     const items: Item[] = [];
@@ -120,7 +120,7 @@ export class Api {
     }
   }
 
-  /** Messages of a watch after a version, until the server ends it. Throws with its signal, and when it is dead. */
+  /** Messages after a version, until the server ends the watch. Throws when `signal` aborts or the watch is dead. */
   async *watch<Item>(path: string, version: string, signal: AbortSignal): AsyncGenerator<WatchMessage<Item>> {
     const timeoutSeconds = String(WATCH_SECONDS + Math.floor(this.runtime.random() * WATCH_JITTER_SECONDS));
     const query = { watch: '1', allowWatchBookmarks: 'true', timeoutSeconds, resourceVersion: version };
@@ -143,7 +143,7 @@ export class Api {
     const backoff = new Backoff(this.runtime, RETRY);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        using within = deadline(this.runtime, REQUEST_MS, { what: `${method} ${path}: no answer`, signal });
+        using within = deadline(this.runtime, REQUEST_MS, { what: `${method} ${path}: no response`, signal });
         const response = await this.#transport.send(request(method, path, sent, within.signal));
         const text = await textOf(response.body);
         if (response.status < 400) return parseJson<Answer>(text);
@@ -157,7 +157,7 @@ export class Api {
   }
 }
 
-/** Whether sending it again does no harm and may help. */
+/** Whether a retry is safe and may succeed. */
 function mayRepeat(method: string, error: unknown): boolean {
   if (!(error instanceof ApiError)) return method === 'GET';
   const isFault = error.code >= 500 && !error.isTerminal && !error.isVersionLost;

@@ -1,11 +1,11 @@
 /**
- * Server-side apply: an owner says which fields it wants. What it wanted before and wants no more, the server removes.
+ * Server-side apply: a field manager sends the fields that it wants. The server removes those that it no longer sends.
  *
  * Invariants:
- *   KM15  Fields of others are taken over only with `force`. Without it the refusal names their managers
+ *   KM15  Fields of other managers are overwritten only with `force`. Without it the error names their managers
  *         (`ApiError.conflicts`).
- *   KM16  A status is written only when it differs from what the server has: a status that is as it should be costs no
- *         request and wakes no watch.
+ *   KM16  A status is written only when it differs from the observed one. An unchanged status costs no request and
+ *         causes no message of a watch.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Api } from './api.ts';
@@ -13,35 +13,35 @@ import { parseJson } from './json.ts';
 import { type Kind, type KubeObject, type Place, pathOf, typeOf } from './objects.ts';
 
 export interface Owner {
-  /** The name of the field manager: one for each controller, and another for its status. */
+  /** Name of the field manager: one for each controller, and another one for its status. */
   readonly manager: string;
   readonly force?: boolean;
 }
 
-/** An object as an owner wants it: the fields that it owns, and nothing else. */
+/** The fields that a manager owns of an object, and no others. */
 export interface Wanted {
   readonly metadata: Place & { readonly name: string };
   readonly [field: string]: unknown;
 }
 
-/** Creates or changes an object, and answers with it. */
+/** Creates or changes an object, and returns it. */
 export function apply<Item extends KubeObject>(api: Api, kind: Kind, wanted: Wanted, owner: Owner): Promise<Item> {
   return api.patch(`${pathOf(kind, wanted.metadata)}?${query(owner)}`, { ...typeOf(kind), ...wanted }, 'apply');
 }
 
-/** What `applyStatus` compares: an object as an informer has it. */
+/** The observed object, with which `applyStatus` compares. */
 export interface WithStatus extends KubeObject {
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
-/** Writes the fields of `status`, when one of them differs. Whether it wrote. */
+/** Writes the fields of `status` when one of them differs. Returns whether it wrote. */
 export async function applyStatus(
   api: Api,
   { kind, object }: { readonly kind: Kind; readonly object: WithStatus },
   status: Readonly<Record<string, unknown>>,
   { manager }: Owner,
 ): Promise<boolean> {
-  // As the server would have it: without what is undefined.
+  // As the server stores it: without undefined fields.
   const wanted: Readonly<Record<string, unknown>> = parseJson(JSON.stringify(status));
   const found = object.status ?? {};
   if (Object.entries(wanted).every(([field, value]) => isDeepStrictEqual(value, found[field]))) return false;

@@ -1,25 +1,25 @@
-/** Status conditions: what is true of an object, of which generation of it, and since when. */
+/** Status conditions of an object, with the generation that they describe and the time of their last transition. */
 import { timestamp } from './objects.ts';
 
 export interface Condition {
-  /** Such as `Ready`: true is good. */
+  /** Such as `Ready`. True is the healthy state. */
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
-  /** In CamelCase, for programs. */
+  /** CamelCase, for programs. */
   readonly reason: string;
   /** For people. */
   readonly message: string;
-  /** The generation of the object that this was found for. */
+  /** Generation of the object that the controller observed. */
   readonly observedGeneration: number;
-  /** When `status` last changed, and only that. */
+  /** Time of the last change of `status` alone. */
   readonly lastTransitionTime: string;
 }
 
 /**
- * The conditions that are true now, by type, given those that the object has. Those that are not named any more go.
+ * Returns the conditions of `found`, sorted by type, with the times of those in `before` whose status is the same.
  *
  * Invariant:
- *   KM17  The same findings make the same conditions at any time: only a status that changes moves its time.
+ *   KM17  Equal findings give equal conditions at any time: `lastTransitionTime` changes only with `status`.
  */
 export function conditionsOf(
   before: readonly Condition[] | undefined,

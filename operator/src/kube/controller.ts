@@ -1,5 +1,5 @@
 /**
- * A controller makes the world as objects want it: it observes, plans, acts, and reports, one object at a time.
+ * A controller reconciles objects one at a time: it observes, plans, acts and reports the status.
  *
  * ```
  *   change of an object ──> queue ──> observe ──> plan (pure) ──> act ... ──> report the status
@@ -8,33 +8,33 @@
  * ```
  *
  * Invariants:
- *   KM20  At most one irreversible action is carried out between two observations. Without `mayAct` nothing is written.
- *   KM21  A pass whose plan is empty does nothing but report. Its object is looked at again after recheckMs.
+ *   KM20  At most one irreversible action is executed between two observations. Nothing is written without `mayAct`.
+ *   KM21  A pass with an empty plan only reports. Its object is observed again after recheckMs.
  */
 import { asError } from './api-error.ts';
 import type { Informer } from './informer.ts';
 import { type KubeObject, keyOf } from './objects.ts';
 import { KeyedQueue, type QueueOptions } from './queue.ts';
 
-/** What a pass came to. */
+/** Result of a pass. */
 export interface Outcome<Action> {
   readonly plan: readonly Action[];
-  /** How many actions of the plan were carried out. */
+  /** Number of executed actions of the plan. */
   readonly done: number;
   readonly failure?: Error;
 }
 
 export interface Controller<Observed, Action> {
   readonly name: string;
-  /** Everything that the plan depends on; undefined when there is nothing to do any more. */
+  /** Returns everything that the plan depends on; undefined when the object is gone. */
   observe(key: string, signal: AbortSignal): Promise<Observed | undefined>;
-  /** Pure. What is still to be done, in this order; empty when the world is as it should be. */
+  /** Pure. Returns the remaining actions in order; none when the world is converged. */
   plan(observed: Observed): readonly Action[];
-  /** Carries out one action: it may be repeated, or names what it presupposes, such as a uid. */
+  /** Executes one action. It is idempotent, or guarded by preconditions such as a uid. */
   act(action: Action, signal: AbortSignal): Promise<void>;
-  /** What may only be done when everything before it was seen to be done. */
+  /** Whether the next action needs a new observation first. */
   isIrreversible(action: Action): boolean;
-  /** Writes the status, when it differs (`applyStatus`), and events. */
+  /** Writes the status if it differs (`applyStatus`), and events. */
   report(observed: Observed, outcome: Outcome<Action>): Promise<void>;
 }
 
@@ -48,24 +48,24 @@ export interface Pass {
 }
 
 export interface ControllerOptions extends Omit<QueueOptions, 'onError'> {
-  /** Whether this process still leads. */
+  /** Whether this process is still the leader. */
   readonly mayAct: () => boolean;
   readonly onPass: (pass: Pass) => void;
   readonly recheckMs?: number;
 }
 
-/** What tells a controller of keys. */
+/** Where a controller gets its keys from. */
 export interface Source {
   readonly synced: Promise<void>;
-  /** The result ends it. */
+  /** The returned function unsubscribes. */
   subscribe(add: (key: string) => void): () => void;
 }
 
-/** Between an action and the next look: a message of a watch usually comes first. */
+/** Wait after an action before the next pass, unless a message of a watch triggers it earlier. */
 const AGAIN_MS = 1_000;
 const RECHECK_MS = 300_000;
 
-/** The keys that an object of an informer matters for; its own, unless `keysOf` says otherwise. */
+/** The objects of an informer as a source. By default each object has its own key. */
 export function sourceOf<Item extends KubeObject>(
   informer: Informer<Item>,
   keysOf: (object: Item) => readonly string[] = (object) => [keyOf(object)],
@@ -80,7 +80,7 @@ export function sourceOf<Item extends KubeObject>(
   };
 }
 
-/** For one term of leading: a loop that has ended does not begin again. */
+/** The loop of a controller for one term of leadership. It cannot be restarted. */
 export class ControllerLoop<Observed, Action> {
   readonly queue: KeyedQueue;
   readonly #controller: Controller<Observed, Action>;
@@ -89,11 +89,11 @@ export class ControllerLoop<Observed, Action> {
   constructor(controller: Controller<Observed, Action>, options: ControllerOptions) {
     this.#controller = controller;
     this.#options = options;
-    // `#pass` has told of the failure.
+    // `#pass` reports failures through `onPass`.
     this.queue = new KeyedQueue((key, signal) => this.#pass(key, signal), { ...options, onError: () => undefined });
   }
 
-  /** Works until `signal` is aborted and the last pass has ended. It begins when every source is complete. */
+  /** Runs from the sync of all sources until `signal` is aborted and the last pass has ended. */
   async run(sources: readonly Source[], signal: AbortSignal): Promise<void> {
     const aborted = Promise.withResolvers<void>();
     signal.addEventListener('abort', () => aborted.resolve());

@@ -1,12 +1,12 @@
 /**
- * Events of Kubernetes (`events.k8s.io`): what happened to an object, for `kubectl describe`.
+ * Kubernetes events (`events.k8s.io`): what happened to an object, as `kubectl describe` shows it.
  *
- * Nothing depends on them: they are written in the background, and lost rather than waited for.
+ * No controller depends on events. They are written in the background; a failed write is reported and not retried.
  *
  * Invariants:
- *   KM18  What happens again within SERIES_MS is one event with a count, and its count is written once per WRITE_MS.
- *   KM19  Events are bounded: in the memory that they take, in those that wait, and in new ones per time. What does not
- *         fit is dropped and counted.
+ *   KM18  Equal events within SERIES_MS are one series with a count, which is written once per WRITE_MS.
+ *   KM19  The number of series, of pending writes and of new events per time is bounded. Events above a bound are
+ *         dropped and counted.
  */
 import type { Api } from './api.ts';
 import { hasCode } from './api-error.ts';
@@ -14,9 +14,9 @@ import { type Kind, type KubeObject, microTimestamp, pathOf, typeOf } from './ob
 
 export interface EventText {
   readonly type: 'Normal' | 'Warning';
-  /** Why, in CamelCase: the same word as in conditions. */
+  /** CamelCase: the same reasons as in conditions. */
   readonly reason: string;
-  /** What was done or tried, in CamelCase. */
+  /** CamelCase: what the controller did or tried. */
   readonly action: string;
   /** For people. */
   readonly note: string;
@@ -44,13 +44,13 @@ const SERIES_MAX = 512;
 const PENDING_MAX = 100;
 const BURST = 25;
 const REFILL_MS = 10_000;
-/** What the server takes. */
+/** Limit of the API server. */
 const NOTE_LENGTH_MAX = 1024;
 
 export class EventRecorder {
   readonly #api: Api;
   readonly #options: RecorderOptions;
-  /** In the order of their last event. */
+  /** Ordered by their last event. */
   readonly #series = new Map<string, Series>();
   #written: Promise<void> = Promise.resolve();
   #pending = 0;
@@ -64,7 +64,7 @@ export class EventRecorder {
     this.#refilledMs = api.runtime.nowMs();
   }
 
-  /** Events that did not fit. */
+  /** Number of dropped events. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -86,14 +86,14 @@ export class EventRecorder {
     const counted = { series: { count: series.count, lastObservedTime: this.#now() } };
     this.#write(async () => {
       await this.#api.patch(series.path, counted, 'merge').catch((error: unknown) => {
-        // The server keeps an event for an hour. The next one begins anew.
+        // The server deletes events after an hour. The next occurrence creates a new one.
         if (!hasCode(error, 404)) throw error;
         this.#series.delete(key);
       });
     });
   }
 
-  /** Resolves when everything so far is written or lost. */
+  /** Resolves when all writes so far have ended. */
   flush(): Promise<void> {
     return this.#written;
   }

@@ -1,12 +1,12 @@
 /**
- * The machinery below every controller of the operator: how it reads and writes objects of Kubernetes, and when.
+ * The machinery below the controllers of the operator: it reads and writes Kubernetes objects, and schedules the work.
  *
- * For: requests with typed errors, copies of collections that stay up to date, a queue of keys, the election of one
- * operator of several, server-side apply, conditions, events, and the loop of a controller. Objects are raw JSON: what
- * a type of ours does not name survives a read and a write.
+ * For: requests with typed errors, informers, a queue of keys, leader election, server-side apply, conditions, events,
+ * and the loop of a controller. Objects are raw JSON, so that fields which our types do not name survive a read and a
+ * write.
  *
- * Not here: anything that knows what a cluster of Cairn is. Nothing of the server is imported; test/kubernetes uses
- * this code as well, for the kubelet of its Kubernetes nodes. ../../DESIGN.md says why it is as it is.
+ * Not here: knowledge of Cairn. It imports nothing of the server. The harness of test/kubernetes uses it, too. The
+ * reasons for its design are in ../../DESIGN.md.
  *
  * Invariants: KM1, KM2 (api.ts), KM3 to KM5 (reflector.ts), KM6 to KM8 (informer.ts), KM9 to KM12 (queue.ts), KM13,
  * KM14 (lease.ts), KM15, KM16 (apply.ts), KM17 (conditions.ts), KM18, KM19 (events.ts), KM20, KM21 (controller.ts).

@@ -1,20 +1,20 @@
 /**
- * An informer is a copy of a collection by key, with indexes, which tells handlers what changes in it.
+ * An informer keeps a copy of a collection by key, with indexes, and passes changes to handlers.
  *
- * Objects are shared by all who read them: nobody may change them.
+ * Objects are shared by all readers and must not be modified.
  *
  * Invariants:
- *   KM6  Handlers see every difference between two states of the copy once, and the copy before they do. An object whose
- *        version they have seen is not told again, whether it comes by a message or by a list.
- *   KM7  A handler that throws stops neither the other handlers nor the reflector.
- *   KM8  An index has exactly the objects of the copy.
+ *   KM6  Handlers receive every difference between two states of the copy once, after the copy has changed. An object
+ *        whose version they have received is not passed again, whether it arrives by a message or in a list.
+ *   KM7  An exception in a handler stops neither other handlers nor the reflector.
+ *   KM8  An index contains exactly the objects of the copy.
  */
 import type { Api } from './api.ts';
 import { type KubeObject, keyOf } from './objects.ts';
 import { Reflector, type Sink } from './reflector.ts';
 
 export interface Handlers<Item> {
-  /** The object is new, then `before` is absent, or has changed. */
+  /** The object has changed, or is new: then `before` is absent. */
   readonly onSet?: (object: Item, before?: Item) => void;
   readonly onDelete?: (object: Item) => void;
 }
@@ -22,15 +22,15 @@ export interface Handlers<Item> {
 export interface InformerOptions<Item> extends Handlers<Item> {
   /** Errors of the server and of handlers; the informer continues. */
   readonly onError: (error: unknown) => void;
-  /** Values under which `by` finds an object, by the name of the index. */
+  /** Functions that return the values of an object, by name of the index. */
   readonly indexes?: Readonly<Record<string, (object: Item) => readonly string[]>>;
   readonly relistMs?: number;
 }
 
 export class Informer<Item extends KubeObject> {
   readonly #items = new Map<string, Item>();
-  /** Keys of objects, by index and value. */
-  readonly #indexes = new Map<string, Map<string, Set<string>>>();
+  /** Keys of objects by index and value (`termOf`). */
+  readonly #keys = new Map<string, Set<string>>();
   readonly #options: InformerOptions<Item>;
   readonly #handlers: Set<Handlers<Item>>;
   readonly #reflector: Reflector<Item>;
@@ -39,7 +39,6 @@ export class Informer<Item extends KubeObject> {
   constructor(api: Api, path: string, options: InformerOptions<Item>) {
     this.#options = options;
     this.#handlers = new Set([options]);
-    for (const index of Object.keys(options.indexes ?? {})) this.#indexes.set(index, new Map());
     const sink: Sink<Item> = {
       replace: (items) => this.#replace(items),
       set: (item) => this.#set(item),
@@ -54,23 +53,23 @@ export class Informer<Item extends KubeObject> {
     return this.#items;
   }
 
-  /** Resolves when the first list is there. */
+  /** Resolves after the first list. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
 
-  /** Milliseconds since the server was last heard of. */
+  /** Milliseconds since the last contact with the server. */
   get staleMs(): number {
     return this.#reflector.staleMs;
   }
 
-  /** The objects that an index has under a value. */
+  /** Objects with a value in an index. */
   by(index: string, value: string): readonly Item[] {
-    const keys = this.#indexes.get(index)?.get(value) ?? [];
+    const keys = this.#keys.get(termOf(index, value)) ?? [];
     return [...keys].flatMap((key) => this.#items.get(key) ?? []);
   }
 
-  /** Tells further handlers, at first of every object that is there. The result ends that. */
+  /** Adds handlers, which first receive all present objects. The returned function removes them. */
   subscribe(handlers: Handlers<Item>): () => void {
     this.#handlers.add(handlers);
     for (const item of this.#items.values()) this.#guard(() => handlers.onSet?.(item));
@@ -98,11 +97,11 @@ export class Informer<Item extends KubeObject> {
     if (before?.metadata.resourceVersion === item.metadata.resourceVersion) return;
     this.#unindex(key, before);
     this.#items.set(key, item);
-    for (const [values, value] of this.#entriesOf(item)) values.set(value, (values.get(value) ?? new Set()).add(key));
+    for (const term of this.#termsOf(item)) this.#keys.set(term, (this.#keys.get(term) ?? new Set()).add(key));
     for (const { onSet } of this.#handlers) this.#guard(() => onSet?.(item, before));
   }
 
-  /** `last` is the object as the server had it last, as far as it is known. */
+  /** `last` is the last known state of the object. */
   #remove(key: string, last: Item | undefined): void {
     const before = this.#items.get(key);
     if (before === undefined || last === undefined) return;
@@ -113,19 +112,16 @@ export class Informer<Item extends KubeObject> {
 
   #unindex(key: string, item: Item | undefined): void {
     if (item === undefined) return;
-    for (const [values, value] of this.#entriesOf(item)) {
-      const keys = values.get(value);
+    for (const term of this.#termsOf(item)) {
+      const keys = this.#keys.get(term);
       keys?.delete(key);
-      if (keys?.size === 0) values.delete(value);
+      if (keys?.size === 0) this.#keys.delete(term);
     }
   }
 
-  *#entriesOf(item: Item): Generator<[values: Map<string, Set<string>>, value: string]> {
-    for (const [index, valuesOf] of Object.entries(this.#options.indexes ?? {})) {
-      const values = this.#indexes.get(index);
-      if (values === undefined) continue;
-      for (const value of valuesOf(item)) yield [values, value];
-    }
+  #termsOf(item: Item): readonly string[] {
+    const indexes = Object.entries(this.#options.indexes ?? {});
+    return indexes.flatMap(([index, valuesOf]) => valuesOf(item).map((value) => termOf(index, value)));
   }
 
   #guard(handle: () => void): void {
@@ -135,4 +131,8 @@ export class Informer<Item extends KubeObject> {
       this.#options.onError(error);
     }
   }
+}
+
+function termOf(index: string, value: string): string {
+  return `${index}=${value}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Leader election by a Lease: of several operators one works, the others wait.
+ * Leader election by a Lease: one of several operators acts, the others stand by.
  *
  * ```
  *   leader     renew at t                      may lead until t + renewMs
@@ -8,17 +8,17 @@
  *                ├───────────────────────────────────────────────┤
  * ```
  *
- * Nobody compares its clock with a time that another has written: both measure by their own monotonic clock, the leader
- * from before it sent its renewal, a candidate from when it saw the lease change.
+ * No elector compares its clock with a timestamp of another one. Each measures by its own monotonic clock: the leader
+ * from before it sends its renewal, a candidate from when it observes a change of the lease.
  *
- * Who deletes the Lease lets another begin at once, before the leader notices at its next renewal.
+ * When the Lease is deleted, a candidate leads at once, and the old leader until its next renewal.
  *
- * A lease is no fence: a request that was sent before the end may be carried out after it. What must not happen twice
- * carries preconditions of its own.
+ * A lease is not a fence: the server may execute a request of the old leader later. Actions that must not happen twice
+ * need preconditions.
  *
  * Invariants:
- *   KM13  Two electors never lead at once, as long as the rates of their clocks differ by less than leaseMs / renewMs.
- *   KM14  When a leader ends, its work has ended before the lease is released.
+ *   KM13  Two electors never lead at once while the rates of their clocks differ by a factor below leaseMs / renewMs.
+ *   KM14  A leader releases its lease only after its work has ended.
  */
 import type { Api } from './api.ts';
 import { hasCode, unless } from './api-error.ts';
@@ -28,7 +28,7 @@ import { deadline, delay } from './runtime.ts';
 export interface Lease {
   readonly metadata: Partial<Metadata>;
   readonly spec: {
-    /** Empty: it was released. */
+    /** Empty: the lease was released. */
     readonly holderIdentity?: string;
     readonly leaseDurationSeconds?: number;
     readonly acquireTime?: string;
@@ -40,9 +40,9 @@ export interface Lease {
 export interface ElectorOptions {
   readonly namespace: string;
   readonly name: string;
-  /** Of this process alone: a pod that is restarted has another one. */
+  /** Unique for each process: a restarted pod has another one. */
   readonly identity: string;
-  /** How long a candidate waits for the next renewal of a leader. */
+  /** How long a candidate waits for the next renewal. */
   readonly leaseMs?: number;
   /** How long a leader leads after its last renewal. */
   readonly renewMs?: number;
@@ -50,11 +50,11 @@ export interface ElectorOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** One time of leading. */
+/** A period of leadership. */
 export interface Term {
   /** Aborted when it is over. */
   readonly signal: AbortSignal;
-  /** Also right when the event loop was blocked, and timers are late. To be asked before what cannot be undone. */
+  /** Also correct when a blocked event loop delays timers. Check it before each irreversible action. */
   isHeld(): boolean;
 }
 
@@ -68,7 +68,7 @@ const LEASES: Kind = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', plur
 export class Elector {
   readonly #api: Api;
   readonly #options: Required<ElectorOptions>;
-  /** The lease as it last changed, and when that was seen. */
+  /** The last observed state of the lease, and when it was first observed. */
   #seen: Seen | undefined;
 
   constructor(api: Api, options: ElectorOptions) {
@@ -77,7 +77,7 @@ export class Elector {
     if (this.#options.renewMs >= this.#options.leaseMs) throw new Error('renewMs must be less than leaseMs');
   }
 
-  /** Calls `lead` whenever this process has become the leader, until `signal` is aborted. `lead` ends with its term. */
+  /** Calls `lead` for each term of this process, until `signal` is aborted. `lead` returns when its term ends. */
   async run(lead: (term: Term) => Promise<void>, signal: AbortSignal): Promise<void> {
     const { runtime } = this.#api;
     while (!signal.aborted) {
@@ -111,7 +111,7 @@ export class Elector {
     await this.#attempt((within) => this.#release(within));
   }
 
-  /** Whether the lease is ours now. */
+  /** Returns whether this process holds the lease now. */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     const { name, identity } = this.#options;
     const found = await this.#api.get<Lease>(this.#path(name), { signal }).catch(unless(404));
@@ -128,8 +128,8 @@ export class Elector {
   }
 
   /**
-   * False when the lease is not ours any more. It is not read first: as long as nobody else writes it, the version that
-   * we wrote is the one to replace.
+   * Returns false when another process holds the lease. It replaces the version that this process wrote last, without
+   * a read, which fails with 409 only after a write of another process.
    */
   async #renew(signal: AbortSignal): Promise<boolean> {
     try {
@@ -139,7 +139,7 @@ export class Elector {
       if (hasCode(error, 404)) return false;
       if (!hasCode(error, 409)) throw error;
     }
-    // Our last write may have been carried out although its answer was lost.
+    // The server may have executed our last write although its response was lost.
     const found = await this.#api.get<Lease>(this.#path(this.#options.name), { signal });
     this.#see(found);
     if (found.spec.holderIdentity !== this.#options.identity) return false;
@@ -147,7 +147,7 @@ export class Elector {
     return true;
   }
 
-  /** So that the next leader need not wait for the end of the lease. */
+  /** Lets a candidate lead without waiting for the end of the lease. */
   async #release(signal: AbortSignal): Promise<boolean> {
     const lease = this.#seen?.lease;
     if (lease?.spec.holderIdentity !== this.#options.identity) return false;
@@ -155,7 +155,7 @@ export class Elector {
     return true;
   }
 
-  /** Fails with 409 when somebody else has written it since. */
+  /** Fails with 409 when another process has written the lease since. */
   async #write(before: Lease | undefined, signal: AbortSignal, spec = this.#spec(before?.spec ?? {})): Promise<void> {
     const lease = { ...before, ...typeOf(LEASES), spec };
     this.#see(await this.#api.replace<Lease>(this.#path(this.#options.name), lease, { signal }));
@@ -187,14 +187,14 @@ export class Elector {
     return pathOf(LEASES, { namespace: this.#options.namespace, name });
   }
 
-  /** Undefined when nobody knows. It takes half of a leader's time at most, so that a second one may succeed. */
+  /** Undefined: the outcome is unknown. An attempt ends after half of renewMs, so that a second one can succeed. */
   async #attempt(act: (within: AbortSignal) => Promise<boolean>, signal?: AbortSignal): Promise<boolean | undefined> {
     const { renewMs, name, onError } = this.#options;
-    using within = deadline(this.#api.runtime, renewMs / 2, { what: `lease ${name}: no answer`, signal });
+    using within = deadline(this.#api.runtime, renewMs / 2, { what: `lease ${name}: no response`, signal });
     try {
       return await act(within.signal);
     } catch (error) {
-      // Another candidate was faster, or nobody wants to know.
+      // A conflict means that another candidate was faster.
       if (!hasCode(error, 409) && signal?.aborted !== true) onError(error);
       return undefined;
     }

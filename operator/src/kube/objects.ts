@@ -1,18 +1,18 @@
-/** Objects of Kubernetes as the machinery sees them, and the paths where the API server has them. */
+/** Kubernetes objects as far as the machinery reads them, their paths, keys and timestamps. */
 
 export interface Metadata {
-  /** Absent: the object belongs to no namespace. */
+  /** Absent in cluster-scoped objects. */
   readonly namespace?: string;
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Changes with the spec. */
+  /** Increases with each change of the spec. */
   readonly generation?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** What the API server has. Items of a list say neither apiVersion nor kind. */
+/** An object of the API server. Items of lists have neither apiVersion nor kind. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -31,35 +31,35 @@ export interface Place {
   readonly name?: string | undefined;
 }
 
-/** The path of an object; without a name of all objects in a namespace, without a namespace of all there are. */
+/** Path of an object. Without a name: of all objects in the namespace; without a namespace: of all objects. */
 export function pathOf({ apiVersion, plural }: Kind, { namespace, name }: Place = {}): string {
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const within = namespace === undefined ? '' : `/namespaces/${namespace}`;
   return `${root}${within}/${plural}${name === undefined ? '' : `/${name}`}`;
 }
 
-/** What an object of the kind says about itself. */
+/** The fields that name the kind in an object. */
 export function typeOf({ apiVersion, kind }: Kind): { readonly apiVersion: string; readonly kind: string } {
   return { apiVersion, kind };
 }
 
-/** `namespace/name`, by which stores and queues know an object. */
+/** Key of an object in stores and queues: `namespace/name`. */
 export function keyOf({ metadata: { namespace = '', name } }: { readonly metadata: Place }): string {
   return `${namespace}/${name ?? ''}`;
 }
 
-/** The place that a key stands for. */
+/** Parses a key. */
 export function placeOf(key: string): { readonly namespace: string | undefined; readonly name: string } {
   const [namespace = '', name = ''] = key.split('/');
   return { namespace: namespace === '' ? undefined : namespace, name };
 }
 
-/** A time as Kubernetes writes it into most fields. */
+/** Format of most timestamps. */
 export function timestamp(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d+/, '');
 }
 
-/** A time as leases and events have it. */
+/** Format of the timestamps of leases and events. */
 export function microTimestamp(wallMs: number): string {
   return new Date(wallMs).toISOString().replace('Z', '000Z');
 }

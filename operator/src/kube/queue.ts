@@ -1,5 +1,5 @@
 /**
- * A queue of keys that are worked through: a key says that something about an object may have changed, not what.
+ * A queue of keys to be worked on. A key says that something about an object may have changed, but not what.
  *
  * ```
  *            add                          a worker is free
@@ -10,16 +10,16 @@
  * ```
  *
  * Invariants:
- *   KM9   A key is never worked by two at once. One that is added while it is worked is worked again afterwards.
- *   KM10  Keys are worked in the order in which they were added: none is passed by another that came later.
- *   KM11  A key that fails is worked again after waits that grow up to a maximum. An `add` shortens such a wait, but not
- *         below its least: a key whose work fails, and changes what it looks at, does not spin.
- *   KM12  After `close` no work begins, and `close` resolves when none is left.
+ *   KM9   A key has one worker at a time. A key that is added during its work is worked on again afterwards.
+ *   KM10  Work begins in the order of adds: a key never overtakes one that was added earlier.
+ *   KM11  A failed key is retried after exponentially growing waits up to a maximum. An `add` shortens the wait to its
+ *         minimum, not to zero: a key whose work fails and triggers its own `add` does not spin.
+ *   KM12  After `close` no work begins. `close` resolves when the running work has ended.
  */
 import { retryAfterMs } from './api-error.ts';
 import { Backoff, type BackoffLimits, type Runtime } from './runtime.ts';
 
-/** Resolves with the milliseconds after which the key is to be worked again; undefined when only an `add` says so. */
+/** Resolves with the milliseconds until the next work on the key; undefined: the next `add` triggers it. */
 export type Work = (key: string, signal: AbortSignal) => Promise<number | undefined>;
 
 export interface QueueOptions {
@@ -43,7 +43,7 @@ export class KeyedQueue {
   readonly #waiting = new Set<string>();
   readonly #delayed = new Map<string, Delayed>();
   readonly #working = new Set<string>();
-  /** Those of them that were added meanwhile. */
+  /** Keys in work that were added again. */
   readonly #again = new Set<string>();
   readonly #failing = new Map<string, Backoff>();
   readonly #closing = new AbortController();
@@ -54,12 +54,12 @@ export class KeyedQueue {
     this.#options = { workersMax: WORKERS_MAX, backoff: BACKOFF, ...options };
   }
 
-  /** Keys that wait for a worker. */
+  /** Number of keys that wait for a worker. */
   get depth(): number {
     return this.#waiting.size;
   }
 
-  /** Keys whose last work failed. */
+  /** Number of keys whose last work failed. */
   get failing(): number {
     return this.#failing.size;
   }
@@ -70,7 +70,7 @@ export class KeyedQueue {
     else this.#admit(key);
   }
 
-  /** Adds the key later; the earliest of several times counts. */
+  /** Adds the key later. The earliest of several times wins. */
   addAfter(key: string, ms: number): void {
     if (this.#closing.signal.aborted) return;
     const dueMs = this.#options.runtime.nowMs() + ms;
@@ -84,7 +84,7 @@ export class KeyedQueue {
     this.#delayed.set(key, { dueMs, cancel: this.#options.runtime.after(ms, then) });
   }
 
-  /** Drops what waits, tells what works by its signal, and resolves when that has ended. */
+  /** Drops waiting keys, aborts the signal of running work, and resolves when that has ended. */
   close(): Promise<void> {
     this.#closing.abort(new Error('the queue is closed'));
     this.#waiting.clear();
@@ -97,7 +97,7 @@ export class KeyedQueue {
   #admit(key: string): void {
     if (this.#working.has(key)) this.#again.add(key);
     else this.#waiting.add(key);
-    // What adds one key, such as a list, adds others in the same turn.
+    // A list adds many keys in one event-loop turn; work begins after all of them.
     queueMicrotask(() => this.#fill());
   }
 
@@ -111,7 +111,7 @@ export class KeyedQueue {
   }
 
   async #run(key: string): Promise<void> {
-    // What is asked for again, this work will say.
+    // This work determines when the next one is due.
     this.#delayed.get(key)?.cancel();
     this.#delayed.delete(key);
     const afterMs = await this.#outcomeOf(key);

@@ -1,37 +1,37 @@
 /**
- * A reflector follows a collection of the API server: it lists, then watches, and tells a sink what it sees.
+ * A reflector follows a collection of the API server: it lists, then watches, and passes objects to a sink.
  *
  * ```
  *         ┌────────── version lost (410), refused (4xx), or relistMs since the last list ──────────┐
  *         v                                                                                       │
- *   list, not older than what was seen ──> watch after that version ──> ended, cut, dead, 429, 5xx ┤
+ *   list, not older than the last version ──> watch from there ──> ended, cut, dead, 429, 5xx ─────┤
  *                                             ^                                                   │
  *                                             └──────── the same version, after a backoff ────────┘
  * ```
  *
  * Invariants:
- *   KM3  A reflector ends with its signal and not before, whatever the server or a sink does.
- *   KM4  What the sink sees never goes back: a list is not older than what was seen before, and a message of a watch
- *        that is not newer is dropped. Only a server that has lost versions, as after a restore, begins anew.
- *   KM5  A lost message of a watch is made up for by the next list, which comes after every expiry and every relistMs.
+ *   KM3  A reflector ends only with its signal, whatever the server or the sink does.
+ *   KM4  The sink never receives an older state: a list is at least as new as the last version, and a message that is
+ *        not newer is dropped. Only when the server has lost versions, as after a restore, a list may be older.
+ *   KM5  A list repairs the loss of a message. Lists follow every lost version, and every relistMs.
  */
 import type { Api } from './api.ts';
 import { ApiError, retryAfterMs } from './api-error.ts';
 import type { KubeObject } from './objects.ts';
 import { Backoff, delay } from './runtime.ts';
 
-/** What becomes of the objects. */
+/** Receives the objects. */
 export interface Sink<Item> {
-  /** These are all there are. */
+  /** `items` is the whole collection. */
   replace(items: readonly Item[]): void;
   set(item: Item): void;
   remove(item: Item): void;
-  /** The reflector continues. */
+  /** Receives errors, after which the reflector continues. */
   fail(error: unknown): void;
 }
 
 const BACKOFF = { firstMs: 200, maxMs: 10_000 };
-/** A watch that was open for so long was in order, also when nothing happened. */
+/** A watch that was open for so long counts as success, also without a message. */
 const SETTLED_MS = 30_000;
 const RELIST_MS = 600_000;
 const FAULT = 500;
@@ -42,7 +42,7 @@ export class Reflector<Item extends KubeObject> {
   readonly #sink: Sink<Item>;
   readonly #relistMs: number;
   readonly #backoff: Backoff;
-  /** The newest version that was seen; undefined: whatever the server has. */
+  /** The last version; undefined: the next list is read from a quorum. */
   #version: string | undefined;
   #contactMs: number;
 
@@ -55,7 +55,7 @@ export class Reflector<Item extends KubeObject> {
     this.#contactMs = api.runtime.nowMs();
   }
 
-  /** Milliseconds since the server was last heard of. In a quiet collection a bookmark comes about once a minute. */
+  /** Milliseconds since the last contact with the server, which sends a bookmark about once a minute. */
   get staleMs(): number {
     return this.#api.runtime.nowMs() - this.#contactMs;
   }
@@ -80,7 +80,7 @@ export class Reflector<Item extends KubeObject> {
     this.#sink.replace(items);
   }
 
-  /** Watches, one connection after the other, until it is time for a list. Throws when only a list helps. */
+  /** Watches until the next list is due, with a new connection after each end. Throws when a list is needed earlier. */
   async #follow(signal: AbortSignal): Promise<void> {
     const { runtime } = this.#api;
     const relistAtMs = runtime.nowMs() + this.#relistMs;
@@ -129,12 +129,12 @@ export class Reflector<Item extends KubeObject> {
   }
 }
 
-/** Whether a watch at the same version would fail again. */
+/** Whether a new watch from the same version would fail, too. */
 function needsList({ code, isThrottled, isVersionLost }: ApiError): boolean {
   return isVersionLost || (code < FAULT && !isThrottled);
 }
 
-/** Versions are decimal numbers of any length, which Kubernetes promises since 1.35. */
+/** Versions are decimal numbers of any length (guaranteed since Kubernetes 1.35). */
 function isNewer(version: string, than: string): boolean {
   return version.length === than.length ? version > than : version.length > than.length;
 }

@@ -1,19 +1,18 @@
 /**
- * Time and chance as the machinery receives them, so that tests hand in their own, and what is built on them alone:
- * waiting, deadlines, and the growing waits between attempts.
+ * Clock, timers and randomness as a port, which tests replace; and delays, deadlines and backoff built on it.
  *
- * Not here: a date. Only what is written into objects (events, conditions, leases) reads the wall clock.
+ * Only timestamps that are written into objects (events, conditions, leases) use the wall clock.
  */
 
-/** What the machinery takes from the machine. Two implementations: the system, and a clock that a test moves. */
+/** Two implementations: the system, and a manual clock of the tests. */
 export interface Runtime {
-  /** Milliseconds of a clock that never goes back. Every wait and deadline is measured by it. */
+  /** Milliseconds of a monotonic clock, for waits and deadlines. */
   nowMs(): number;
-  /** Milliseconds since 1970, for timestamps. */
+  /** Milliseconds since the Unix epoch, for timestamps. */
   wallMs(): number;
-  /** Calls `then` once, after `ms`. The result cancels that. */
+  /** Calls `then` once after `ms`. The returned function cancels the timer. */
   after(ms: number, then: () => void): () => void;
-  /** From 0 up to, and without, 1. */
+  /** In [0, 1). */
   random(): number;
 }
 
@@ -27,7 +26,7 @@ export const systemRuntime: Runtime = {
   random: () => Math.random(),
 };
 
-/** Waits `ms`, or until `signal` is aborted. It never rejects. */
+/** Waits `ms`, or until `signal` is aborted. Never rejects. */
 export function delay(runtime: Runtime, ms: number, signal?: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal?.aborted === true) return Promise.resolve();
@@ -41,15 +40,15 @@ export function delay(runtime: Runtime, ms: number, signal?: AbortSignal): Promi
   return promise;
 }
 
-/** A signal that is aborted after a time without `refresh`, by `end`, or with an outer signal. */
+/** A signal that is aborted when the time has passed, by `end`, or with an outer signal. */
 export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
-  /** The time begins anew. */
+  /** Restarts the time. */
   refresh(ms?: number): void;
   end(why: string): void;
 }
 
-/** `what` becomes the message of the error, as in "no answer". */
+/** `what` begins the message of the error, as in "no response". */
 export function deadline(
   runtime: Runtime,
   ms: number,
@@ -81,7 +80,7 @@ export interface BackoffLimits {
   readonly maxMs: number;
 }
 
-/** Waits between attempts: each is twice the one before up to a maximum, times 0.5 to 1.5 by chance. */
+/** Exponential backoff: waits double up to a maximum, times a random factor of 0.5 to 1.5. */
 export class Backoff {
   readonly #runtime: Runtime;
   readonly #limits: BackoffLimits;

@@ -1,8 +1,7 @@
 /**
- * How a request reaches the API server: a port, and its implementation by HTTPS. Tests implement it in memory.
+ * The transport of requests as a port, and its implementation by HTTPS. Tests implement it in memory.
  *
- * @kubernetes/client-node finds the server, its certificates and the credentials; nothing else of it is used (DESIGN.md
- * says why).
+ * @kubernetes/client-node provides the address, certificates and credentials. Nothing else of it is used (DESIGN.md).
  */
 import type { IncomingMessage } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
@@ -11,28 +10,28 @@ import { asError } from './api-error.ts';
 
 export interface TransportRequest {
   readonly method: string;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Ends the request, and the body of its response, with an error. */
+  /** Aborts the request, and the body of its response. */
   readonly signal: AbortSignal;
 }
 
 export interface TransportResponse {
   readonly status: number;
-  /** Seconds, when the server says after which time it may be asked again. */
+  /** The header, in seconds. */
   readonly retryAfter?: string | undefined;
-  /** Rejects when the connection is lost. Whoever stops to read closes the connection. */
+  /** Rejects when the connection is lost. A reader that stops early closes the connection. */
   readonly body: AsyncIterable<string>;
 }
 
 export interface Transport {
-  /** Rejects when there is no response. */
+  /** Rejects without a response. */
   send(request: TransportRequest): Promise<TransportResponse>;
 }
 
-/** A connection that is idle for longer may be one that the server is about to close. */
+/** The server may be about to close a connection that is idle for longer. */
 const IDLE_MS = 30_000;
 
 export class HttpsTransport implements Transport {
@@ -44,10 +43,11 @@ export class HttpsTransport implements Transport {
     const cluster = config.getCurrentCluster();
     if (cluster === null) throw new Error('the configuration of Kubernetes names no current cluster');
     this.#config = config;
-    this.#server = cluster.server;
+    // The address of a proxy may have a path.
+    this.#server = cluster.server.replace(/\/$/, '');
   }
 
-  /** From a file as kubectl reads it; without one from KUBECONFIG, ~/.kube/config or the service account of the pod. */
+  /** Reads a kubeconfig file; without `path`: KUBECONFIG, ~/.kube/config or the service account of the pod. */
   static fromFile(path?: string): HttpsTransport {
     const config = new KubeConfig();
     if (path === undefined) config.loadFromDefault();
@@ -57,15 +57,16 @@ export class HttpsTransport implements Transport {
 
   async send({ method, path, headers, body, signal }: TransportRequest): Promise<TransportResponse> {
     const options: RequestOptions = {};
-    // Tokens of files are read again when they are old.
+    // Reads the file of a token again when it has expired.
     await this.#config.applyToHTTPSOptions(options);
-    const { ca, cert, key, rejectUnauthorized, headers: credentials } = options;
-    this.#agent ??= new Agent({ keepAlive: true, timeout: IDLE_MS, ca, cert, key, rejectUnauthorized });
-    // Node sends the body of a DELETE without its length, and the server would take it for the next request.
+    const { ca, cert, key, rejectUnauthorized, servername, headers: credentials } = options;
+    const tls = { ca, cert, key, rejectUnauthorized, ...(servername !== undefined && { servername }) };
+    this.#agent ??= new Agent({ keepAlive: true, timeout: IDLE_MS, ...tls });
+    // Node sends the body of a DELETE without a length. The server would read it as the next request.
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
     const sent = { method, agent: this.#agent, signal, headers: Object.assign({}, credentials, headers, length) };
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    request(new URL(path, this.#server), sent, resolve)
+    request(`${this.#server}${path}`, sent, resolve)
       .on('error', (error) => reject(explained(error, signal)))
       .end(body);
     const response = await promise;
@@ -82,7 +83,7 @@ async function* bodyOf(response: IncomingMessage, signal: AbortSignal): AsyncGen
   }
 }
 
-/** Node says only that the operation was aborted. */
+/** Prefers the reason of the signal to Node's message, which says only that the operation was aborted. */
 function explained(error: unknown, { reason }: AbortSignal): Error {
   return asError(reason ?? error);
 }

@@ -16,12 +16,23 @@ export interface Received {
   readonly body: string;
 }
 
+interface ServerPlan {
+  /** A path before that of the API. */
+  readonly behind?: string;
+  /** In its certificate. */
+  readonly name?: string;
+  readonly tlsServerName?: string;
+}
+
 export type Answer = (received: Received, response: ServerResponse) => void;
 
 /** A client of a server that runs until the test is over. */
-export async function startApiServer(answer: Answer): Promise<Api> {
+export async function startApiServer(
+  answer: Answer,
+  { behind = '', name = 'IP:127.0.0.1', tlsServerName = '' }: ServerPlan = {},
+): Promise<Api> {
   const authority = new Authority();
-  const server = createServer(authority.issue({ cn: 'api', names: ['IP:127.0.0.1'] }), (request, response) => {
+  const server = createServer(authority.issue({ cn: 'api', names: [name] }), (request, response) => {
     const { pathname: path, searchParams: query } = new URL(request.url ?? '/', 'https://api');
     void text(request).then((body) =>
       answer({ method: request.method ?? '', path, query, headers: request.headers, body }, response),
@@ -37,7 +48,13 @@ export async function startApiServer(answer: Answer): Promise<Api> {
   const config = new KubeConfig();
   const caData = Buffer.from(authority.cert).toString('base64');
   config.loadFromClusterAndUser(
-    { name: 'test', server: `https://127.0.0.1:${address.port}`, caData, skipTLSVerify: false },
+    {
+      name: 'test',
+      server: `https://127.0.0.1:${address.port}${behind}`,
+      caData,
+      skipTLSVerify: false,
+      ...(tlsServerName !== '' && { tlsServerName }),
+    },
     { name: 'test', token: 'a-token' },
   );
   return new Api(new HttpsTransport(config));

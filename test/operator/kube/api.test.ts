@@ -55,7 +55,7 @@ describe('a request', () => {
     { method: 'POST', answer: 500, times: 1, says: '500 no' },
     { method: 'POST', answer: 429, times: 5, says: '429 no' },
     { method: 'POST', answer: 'lost', times: 1, says: 'socket hang up' },
-    { method: 'POST', answer: 'never', times: 1, says: 'no answer within 30000 ms' },
+    { method: 'POST', answer: 'never', times: 1, says: 'no response within 30000 ms' },
   ])('fails after $times when $method is answered with $answer (KM1, KM2)', async ({ method, answer, times, says }) => {
     const { atMs, outcome } = await sent(
       method,
@@ -107,6 +107,12 @@ describe('HTTPS', () => {
     });
     await api.delete(PATH, { gracePeriodSeconds: 0 });
     expect(headers).toEqual(['24', 'Bearer a-token', '{"gracePeriodSeconds":0}']);
+  });
+
+  it('reaches a server behind a path of a proxy, by the name of its certificate', async () => {
+    const plan = { behind: '/clusters/one/', name: 'DNS:kubernetes.example', tlsServerName: 'kubernetes.example' };
+    const api = await startApiServer(({ path }, response) => reply(response, { path }), plan);
+    expect(await api.get(PATH)).toEqual({ path: `/clusters/one${PATH}` });
   });
 
   it('ends a watch with its signal, and closes its connection when nobody reads on', async () => {

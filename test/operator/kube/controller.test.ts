@@ -166,7 +166,7 @@ it('a controller brings every world to what is wanted, killed at any time, and t
       await runtime.advance(chance.below(15_000));
       expect(operator.mostAtOnce).toBeLessThanOrEqual(1);
     }
-    server.faults.heal();
+    server.faults.set();
     await runtime.advance(900_000);
     for (const [wanted, made, reported, left] of counts(server)) {
       expect([made, reported, left]).toEqual([wanted, wanted, 0]);

@@ -78,7 +78,8 @@ it('an informer has what the server has once faults have ended, and an index tha
   const property = fc.asyncProperty(fc.nat(), async (seed) => {
     const mirror = new Mirror();
     const { onSet, onDelete } = mirror;
-    const { runtime, server, informer, over, ended } = world(seed, { rates: EVERY_FAULT, onSet, onDelete });
+    const setting = { rates: EVERY_FAULT, relistMs: 20_000, onSet, onDelete };
+    const { runtime, server, informer, over, ended } = world(seed, setting);
     const { chance } = runtime;
     for (let step = 0; step < 60; step += 1) {
       const spec = (): Thing['spec'] => ({ colour: chance.pick(COLOURS), size: chance.below(9) });
@@ -90,7 +91,7 @@ it('an informer has what the server has once faults have ended, and an index tha
       await runtime.advance(chance.below(20_000));
       expect(versions(informer.items.values())).toEqual(versions(mirror.items.values()));
     }
-    server.faults.heal();
+    server.faults.set();
     await runtime.advance(CONVERGED_MS);
     expect(versions(informer.items.values())).toEqual(versions(server.store.list(PATH)));
     expect(mirror.faults).toEqual([]);
@@ -112,7 +113,7 @@ describe('an informer', () => {
     await runtime.advance(60_000);
     expect(versions(informer.items.values())).toEqual([]);
     expect(informer.staleMs).toBeGreaterThan(59_000);
-    server.faults.heal();
+    server.faults.set();
     await runtime.advance(31_000);
     expect([...informer.items.keys()]).toEqual(['default/one']);
   });

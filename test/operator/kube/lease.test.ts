@@ -24,6 +24,8 @@ class Candidate {
   readonly ended: Promise<void>;
   terms = 0;
   isWorking = false;
+  /** How long its work takes to end. */
+  lingerMs = 0;
   #term: Term | undefined;
 
   constructor(runtime: ManualRuntime, server: MemoryApi, options: Partial<ElectorOptions> & { rate?: number } = {}) {
@@ -46,7 +48,7 @@ class Candidate {
     this.isWorking = true;
     await new Promise<void>((resolve) => {
       if (term.signal.aborted) resolve();
-      else term.signal.addEventListener('abort', () => resolve());
+      else term.signal.addEventListener('abort', () => void this.clock.after(this.lingerMs, resolve));
     });
     this.isWorking = false;
   }
@@ -78,7 +80,7 @@ it('never do two electors lead at once, and one does when faults have ended (KM1
       if (chance.chance(15)) chance.pick(candidates).clock.stall(chance.below(25_000));
       expect(await watched(runtime, candidates, chance.below(10_000))).toBeLessThanOrEqual(1);
     }
-    server.faults.heal();
+    server.faults.set();
     expect(await watched(runtime, candidates, 60_000)).toBe(1);
     expect(leaders(candidates)).toBe(1);
     candidates.forEach(({ over }) => over.abort());
@@ -95,8 +97,11 @@ describe('an elector', () => {
     const second = new Candidate(runtime, server);
     await runtime.advance(5_000);
     expect([first.isLeader, second.isLeader]).toEqual([true, false]);
+    first.lingerMs = 4_000;
     first.over.abort();
-    await first.ended;
+    await runtime.advance(3_900);
+    expect([first.isWorking, first.isLeader, second.isLeader]).toEqual([true, false, false]);
+    await runtime.advance(100);
     const { spec } = server.store.get(LEASE) as unknown as Lease;
     expect([first.isWorking, spec.holderIdentity]).toEqual([false, '']);
     await runtime.advance(2_300);
@@ -116,6 +121,18 @@ describe('an elector', () => {
     expect([first.isLeader, first.isWorking]).toEqual([false, false]);
     await runtime.advance(10_000);
     expect([first.isLeader, first.terms]).toEqual([true, 2]);
+  });
+
+  it('keeps its term when a renewal is never answered and the next one is', async () => {
+    const runtime = new ManualRuntime();
+    const server = new MemoryApi(runtime);
+    const candidate = new Candidate(runtime, server);
+    await runtime.advance(1_000);
+    server.faults.set({ requests: { hangs: 100 }, messages: {} });
+    await runtime.advance(1_500);
+    server.faults.set();
+    await runtime.advance(60_000);
+    expect([candidate.isLeader, candidate.terms]).toEqual([true, 1]);
   });
 
   it('follows a leader that is gone within 15 s and a retry', async () => {

@@ -1,8 +1,8 @@
 // What goes wrong between a client and an API server in memory, and in the server, by chance.
 import type { Random } from '../../model/generate/random.ts';
 
-/** Of a request: it never arrives, is never answered, is carried out without an answer, or takes its time. */
-export type RequestFault = 'none' | 'refused' | 'hangs' | 'lost' | 'slow' | 'throttled' | 'fails';
+/** Of a request: it never arrives, is never answered, its answer is lost, it takes its time, or its answer does. */
+export type RequestFault = 'none' | 'refused' | 'hangs' | 'lost' | 'slow' | 'late' | 'throttled' | 'fails';
 
 /** Of a message of a watch: the last ones come again, half of it comes, or it and everything behind it never come. */
 export type MessageFault = 'none' | 'replayed' | 'cut' | 'black-hole';
@@ -16,7 +16,7 @@ export interface FaultRates {
 }
 
 export const EVERY_FAULT: FaultRates = {
-  requests: { refused: 4, hangs: 3, lost: 4, slow: 10, throttled: 4, fails: 4 },
+  requests: { refused: 4, hangs: 3, lost: 4, slow: 6, late: 6, throttled: 4, fails: 4 },
   messages: { replayed: 10, cut: 6, 'black-hole': 4 },
   stale: 50,
 };
@@ -30,9 +30,9 @@ export class Faults {
     this.#rates = rates;
   }
 
-  /** From now on everything works, but for watches that are black holes already. */
-  heal(): void {
-    this.#rates = { requests: {}, messages: {} };
+  /** Without rates everything works, except watches that are black holes already. */
+  set(rates: FaultRates = { requests: {}, messages: {} }): void {
+    this.#rates = rates;
   }
 
   request(): RequestFault {

@@ -64,6 +64,7 @@ export class MemoryApi implements Transport {
     };
     try {
       const response = this.#answer({ ...received, body: JSON.parse(body ?? '{}') }, signal);
+      if (fault === 'late') await this.#wait(this.faults.slowMs(), signal);
       if (fault === 'lost' && !received.query.has('watch')) throw new Error('socket hang up');
       return response;
     } catch (error) {
