@@ -249,6 +249,8 @@ class Opening {
       const bytes = Buffer.concat(this.#pieces);
       this.#letGo();
       socket.off('error', IGNORE);
+      // The client has closed meanwhile. Bytes cannot be put back behind the end.
+      if (socket.readableEnded) socket.destroy();
       if (socket.destroyed) return;
       if (bytes.length > 0) socket.unshift(bytes);
       onOpen(socket);

@@ -1,6 +1,10 @@
 // A client receives how many streams it may open before anything else, and is served when it knows; until then it holds
 // little, and not for long.
+import { once } from 'node:events';
+import { connect, createServer, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { announceSettings, NO_HPACK_TABLE } from '../../../../src/transport/opening.ts';
+import { Authority } from '../../../support/certificates.ts';
 import { eventually } from '../../../support/eventually.ts';
 import {
   ACKNOWLEDGEMENT,
@@ -134,4 +138,23 @@ describe('a connection', () => {
     await eventually(() => expect(frames.isClosed).toBe(true));
     expect(frames.goAway).toBeGreaterThan(0);
   });
+});
+
+it('a connection of TLS that its client closes right behind the acknowledgement is closed and not served', async () => {
+  let served = 0;
+  const closed = Promise.withResolvers<void>();
+  const serve = (socket: TLSSocket): void => {
+    socket.once('close', closed.resolve);
+    const onOpen = (): void => void (served += 1);
+    announceSettings({ socket, streams: STREAMS, own: NO_HPACK_TABLE, withinMs: 60_000, onOpen });
+  };
+  await using server = createServer(new Authority().issue({ cn: 'server' }), serve).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const client = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  client.on('error', () => undefined).resume();
+  client.end(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT]));
+  await closed.promise;
+  expect(served).toBe(0);
 });
