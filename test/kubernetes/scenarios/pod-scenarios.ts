@@ -24,13 +24,8 @@ export const POD_SCENARIOS: Scenarios<
       await step('rolling restart', () => cluster.kubectl('rollout', 'status', 'statefulset/cairn', '--timeout=180s'));
       await step('helm test', () => cluster.helm('test', 'cairn', '--timeout=60s'));
       await cluster.untilReady(PODS, before);
-      const failed = await cluster.kubectl(
-        'get',
-        'events',
-        '--field-selector=reason=FailedPreStopHook',
-        '--output=name',
-      );
-      if (failed !== '') throw new Error(await cluster.kubectl('describe', 'pods', ALL));
+      const failedHooks = await messagesOf(cluster, 'FailedPreStopHook');
+      if (failedHooks !== '') throw new Error(failedHooks);
     },
   },
 
@@ -78,6 +73,11 @@ export const POD_SCENARIOS: Scenarios<
     },
   },
 };
+
+/** Of events. */
+function messagesOf(cluster: Cluster, reason: string): Promise<string> {
+  return cluster.kubectl('get', 'events', `--field-selector=reason=${reason}`, '--output=jsonpath={.items[*].message}');
+}
 
 async function nodeOf(cluster: Cluster, pod: string): Promise<string> {
   return (await cluster.pod(pod)).spec.nodeName ?? '';
