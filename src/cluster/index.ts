@@ -83,7 +83,7 @@ export {
   type TransactOutcome,
 } from './outcome.ts';
 export { type Administer, type Administered, type Asker, actIn, refusalIn } from './peer/administered.ts';
-export type { AdminReply, AdminRequest, AskAdmin } from './peer/administration.ts';
+export type { Administers, AdminReply, AdminRequest, AskAdmin } from './peer/administration.ts';
 export type { AskBelonging, Belonging, Newcomer, NoAnswer } from './peer/belonging.ts';
 export type { Envelope } from './peer/envelope.ts';
 export type { ForwardItem } from './peer/forward.ts';

@@ -1,6 +1,6 @@
 /** Opens the node beneath the interfaces, with what the settings say of it. */
 import { hostname } from 'node:os';
-import { type Administered, type Node, startNode } from '#cluster';
+import { type Administered, type Administers, type Node, startNode } from '#cluster';
 import type { Logger, Metrics, Tracing } from '#observability';
 import type { AuditRecord } from '#service';
 import { recordOf } from './administered.ts';
@@ -39,7 +39,7 @@ export interface NodeParts {
 }
 
 /** Does not resolve for a node that was removed. @throws DatabaseError when the node refuses to start. */
-export async function openNode(parts: NodeParts): Promise<Node> {
+export async function openNode(parts: NodeParts): Promise<Node & Administers> {
   const { dataDir } = parts.config;
   try {
     const node = await start(parts);
@@ -56,7 +56,7 @@ export async function openNode(parts: NodeParts): Promise<Node> {
 
 const REJOIN = 'Run cairn rejoin to set its data directory aside, and restart it, to have it join as a new node';
 
-function start(parts: NodeParts): Promise<Node> {
+function start(parts: NodeParts): Promise<Node & Administers> {
   const { config, logger, metrics, note, shares, peerTls, tracing, onToldToStop, onWaiting, onRecovering } = parts;
   const { peerPort } = config;
   const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;

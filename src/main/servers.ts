@@ -7,7 +7,16 @@
  */
 import { join } from 'node:path';
 import { formatAddress } from '#base';
-import { type Node, nativeCrc32, nativeRandom, nativeSha256, stopProcess, type Unfinished, wallClock } from '#cluster';
+import {
+  type Administers,
+  type Node,
+  nativeCrc32,
+  nativeRandom,
+  nativeSha256,
+  stopProcess,
+  type Unfinished,
+  wallClock,
+} from '#cluster';
 import {
   createMetrics,
   type Logger,
@@ -44,7 +53,7 @@ import { memoryShare } from './memory-limit.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { advertisedHost, type NodeParts, openNode } from './open-node.ts';
 import { outsideAddresses } from './outside-addresses.ts';
-import { type NodePeerTls, openPeerTls } from './peer-tls.ts';
+import { openPeerTls } from './peer-tls.ts';
 import { NodeProbes } from './probes.ts';
 import { rateLimitsOf } from './rate-limits.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
@@ -119,7 +128,7 @@ export async function startServers(
   const lists = new transport.HolderLists(config.nodeName, dial, rateLimits);
   starting.defer(() => lists.close());
   const guests = starting.use(guestsOf(config, { node, metrics, logger }));
-  const service = serviceOf(config, { node, metrics, lists, guests, peerTls });
+  const service = serviceOf(config, { node, metrics, lists, guests });
   const budgets = budgetsOf(config, transport, metrics);
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory: config.dataDir }, 'front', failure);
   const relay = new transport.Relay({ service, name: config.nodeName, dial, metrics, logger });
@@ -279,14 +288,13 @@ function addressesOf({ config, grpc, http, mcp, scrape, node }: Listening): Addr
 }
 
 interface ServiceUnderneath {
-  readonly node: Node;
+  readonly node: Node & Administers;
   readonly metrics: Metrics;
   readonly lists: HolderLists;
   readonly guests: Guests;
-  readonly peerTls: NodePeerTls | undefined;
 }
 
-function serviceOf({ readWaitMs }: Config, { node, metrics, lists, guests, peerTls }: ServiceUnderneath): Service {
+function serviceOf({ readWaitMs }: Config, { node, metrics, lists, guests }: ServiceUnderneath): Service {
   return createService({
     node,
     digests: { crc32: nativeCrc32, sha256: nativeSha256 },
@@ -294,8 +302,7 @@ function serviceOf({ readWaitMs }: Config, { node, metrics, lists, guests, peerT
     release: RELEASE,
     limits: { readWaitMs },
     listAt: lists.ask.bind(lists),
-    // Loaded with the first question.
-    askAdmin: async (...question) => (await import('#transport/peer')).askAdmin(...question, peerTls?.tls),
+    administer: node.administer,
     components: () => guests.open(),
     clock: wallClock,
     random: nativeRandom,

@@ -1,5 +1,5 @@
 /** What operators ask of the cluster, by whatever port: carried out by the core of this node, or passed on by it. */
-import { DatabaseError, parseAddress } from '#base';
+import { DatabaseError } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription } from '#cluster';
 import type { Traced } from '#observability';
 import type { ServiceContext } from './context.ts';
@@ -12,19 +12,14 @@ export interface AdministerClusterRequest extends DescribeClusterRequest {
   readonly order: AdminRequest['order'];
 }
 
-/** Longer than a node takes to ask others. */
-const ANSWER_MS = 15_000;
-
-/** Asked at this node's own peer address, where the core answers. */
 export async function administerCluster(
-  { node, askAdmin }: ServiceContext,
+  { administer }: ServiceContext,
   { order, signal }: AdministerClusterRequest,
 ): Promise<AdminReply> {
-  const address = node.peerAddress === undefined ? undefined : parseAddress(node.peerAddress);
-  if (askAdmin === undefined || address === undefined) {
+  if (administer === undefined) {
     throw new DatabaseError('not_found', 'This node has no peer port: it is alone, and there is no cluster to tell of');
   }
-  const reply = await askAdmin(address, { order, isPassedOn: false }, ANSWER_MS);
+  const reply = await administer(order);
   signal.throwIfAborted();
   return reply;
 }

@@ -1,6 +1,6 @@
 /** What every operation works with; made once by `createService`. */
 import type { Clock, Random } from '#base';
-import type { AskAdmin, Node } from '#cluster';
+import type { Administers, Node } from '#cluster';
 import type { OpenComponents } from './components/components.ts';
 import type { ServiceLimits } from './limits.ts';
 import type { ServiceMeters } from './meters.ts';
@@ -23,8 +23,8 @@ export interface ServiceContext {
   readonly meters: ServiceMeters;
   /** Absent: no other node can be asked. */
   readonly listAt: ListAt | undefined;
-  /** Asks a node what operators ask; absent: none can be asked. */
-  readonly askAdmin: AskAdmin | undefined;
+  /** Absent: there is no cluster to administer. */
+  readonly administer: Administers['administer'];
   /** Absent: this node runs none. */
   readonly components: OpenComponents | undefined;
   readonly release: string;

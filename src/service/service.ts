@@ -1,6 +1,6 @@
 /** Binds every operation to a node. */
 import type { Clock, Random } from '#base';
-import type { AskAdmin, Node } from '#cluster';
+import type { Administers, Node } from '#cluster';
 import type { Metrics } from '#observability';
 import { findApiKey, issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './access/api-keys.ts';
 import { findToken, issueToken, listTokens, revokeToken } from './access/tokens.ts';
@@ -53,8 +53,8 @@ export interface ServiceParts {
   readonly limits?: Partial<ServiceLimits>;
   /** Asks another node what it holds; absent: none can be asked. */
   readonly listAt?: ListAt;
-  /** Asks a node what operators ask; absent: none can be asked. */
-  readonly askAdmin?: AskAdmin;
+  /** Absent: there is no cluster to administer. */
+  readonly administer?: Administers['administer'];
   /** Absent: this node runs no components. */
   readonly components?: OpenComponents | undefined;
   /** Real time unless a test decides. */
@@ -76,7 +76,7 @@ export function createService(parts: ServiceParts): Service {
     tails: new TailFeeds(limits),
     meters: new ServiceMeters(parts.metrics),
     listAt: parts.listAt,
-    askAdmin: parts.askAdmin,
+    administer: parts.administer,
     components: parts.components,
     release: parts.release,
     startedAtMs: timers.monotonicMs(),

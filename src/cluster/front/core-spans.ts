@@ -2,6 +2,7 @@
 import { CATALOG_GROUP, type GroupId } from '#base';
 import type { PastSpan, SpanAttributes, Traced } from '#observability';
 import type { LiveCatalog } from '../catalog/catalog-mirror.ts';
+import type { WriteOptions } from '../node.ts';
 import type { TraceContext } from '../peer/trace-context.ts';
 import type { SpanFact } from '../thread/link.ts';
 
@@ -21,6 +22,11 @@ export function traceOf(asked: Traced | undefined): { readonly trace: TraceConte
   const { traceparent, tracestate } = span.headers();
   if (traceparent === undefined) return undefined;
   return { trace: tracestate === undefined ? { traceparent } : { traceparent, tracestate } };
+}
+
+/** What a write asks of the core beside its payload. */
+export function asksOf(options: WriteOptions): { readonly staysHere: boolean; readonly trace?: TraceContext } {
+  return { staysHere: options.requireLeader ?? false, ...traceOf(options) };
 }
 
 export function pastSpan(fact: SpanFact, catalog: Names): PastSpan {

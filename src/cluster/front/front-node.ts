@@ -50,6 +50,7 @@ import type {
   KeyOutcome,
   TransactOutcome,
 } from '../outcome.ts';
+import type { Administers } from '../peer/administration.ts';
 import {
   CATALOG_TITLE,
   definitionUnreadable,
@@ -61,7 +62,7 @@ import {
   titleOf,
 } from '../requests/refusals.ts';
 import type { CoreLink, HistoryNote, ReadRequest, Report, Settlement, SpanFact, Token } from '../thread/link.ts';
-import { pastSpan, traceOf } from './core-spans.ts';
+import { asksOf, pastSpan, traceOf } from './core-spans.ts';
 import { DivergedReplicas } from './diverged-replicas.ts';
 import { leadsWithOthers } from './leads-with-others.ts';
 import type { FrontObserver } from './observer.ts';
@@ -76,7 +77,7 @@ import {
 } from './settled.ts';
 import { type Asked, type Pending, Turn } from './turn.ts';
 
-export interface FrontPorts {
+export interface FrontPorts extends Partial<Pick<Node, 'peerAddress'> & Administers> {
   readonly link: CoreLink;
   readonly reader: KvReader;
   readonly identity: NodeIdentity;
@@ -104,15 +105,13 @@ export interface FrontPorts {
   readonly refusal?: () => DatabaseError | undefined;
   /** Says to other nodes where clients reach this one. */
   readonly announce?: (clients: ClientAddresses) => void;
-  /** Where other nodes reach this one: host:port; undefined when they cannot. */
-  readonly peerAddress?: string | undefined;
   /** Closes what the node opened beside the core. */
   readonly close: () => Promise<void>;
 }
 
 const NO_OPTIONS: TransactOptions = {};
 
-export class FrontNode implements Node {
+export class FrontNode implements Node, Administers {
   readonly #ports: FrontPorts;
   readonly #catalog: LiveCatalog;
   readonly #lease: CatalogLease;
@@ -194,21 +193,23 @@ export class FrontNode implements Node {
     return new DatabaseError(code, message, { details: { ...details, leader } });
   }
 
+  get administer(): Administers['administer'] {
+    return this.#ports.administer;
+  }
+
   advertise(clients: ClientAddresses): void {
     this.#address = clients.grpc;
     this.#ports.announce?.(clients);
   }
 
   createDatabase(name: string, options: WriteOptions = {}): Promise<CreateOutcome> {
-    const { requireLeader: staysHere = false } = options;
-    const asked = { name, staysHere, ...traceOf(options) };
+    const asked = { name, ...asksOf(options) };
     const add = (token: Token): unknown => this.#turn.creates.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: createOutcome });
   }
 
   deleteDatabase(name: string, databaseId?: DatabaseId, options: WriteOptions = {}): Promise<DeleteOutcome> {
-    const { requireLeader: staysHere = false } = options;
-    const asked = { name, databaseId, staysHere, ...traceOf(options) };
+    const asked = { name, databaseId, ...asksOf(options) };
     const add = (token: Token): unknown => this.#turn.deletes.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: deleteOutcome });
   }
@@ -220,8 +221,8 @@ export class FrontNode implements Node {
     const refusal = this.#overQuota(group);
     if (refusal !== undefined) return this.#refuse('proposal', refusal);
     const answer = (settlement: Settlement): TransactOutcome => this.#answer(group, transactOutcome(settlement));
-    const { onAdmitted, requireLeader: staysHere = false } = options;
-    const asked = { group, payload, tellsAdmission: onAdmitted !== undefined, staysHere, ...traceOf(options) };
+    const { onAdmitted } = options;
+    const asked = { group, payload, tellsAdmission: onAdmitted !== undefined, ...asksOf(options) };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
     return this.#ask('proposal', { add, answer, onAdmitted });
   }
@@ -231,8 +232,7 @@ export class FrontNode implements Node {
     if (decodeDefinitionEntry(payload) === undefined) return this.#refuse('proposal', definitionUnreadable());
     const refusal = this.#overQuota(group);
     if (refusal !== undefined) return this.#refuse('proposal', refusal);
-    const { requireLeader: staysHere = false } = options;
-    const asked = { group, payload, tellsAdmission: false, staysHere, ...traceOf(options) };
+    const asked = { group, payload, tellsAdmission: false, ...asksOf(options) };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: definitionOutcome });
   }

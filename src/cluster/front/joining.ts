@@ -75,10 +75,11 @@ export class Joining {
   }
 
   /** What the front needs to tell others where this node is. */
-  reachable(storeId: string, port: number): Pick<FrontPorts, 'announce' | 'peerAddress'> {
+  reachable(storeId: string, port: number): Pick<FrontPorts, 'administer' | 'announce' | 'peerAddress'> {
     const registration = this.#registration(storeId, port);
     return {
       peerAddress: formatAddress(registration.peer),
+      administer: (order) => this.#core.administer(order),
       announce: (clients) => this.#core.announce({ ...registration, ...clients }),
     };
   }

@@ -22,6 +22,7 @@ import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from '../native.ts
 import type { CatalogMirror, Node } from '../node.ts';
 import type { RegisteredNode } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
+import type { Administers } from '../peer/administration.ts';
 import { PeerMetrics } from '../peer/peer-measures.ts';
 import { nodeRemoved } from '../requests/refusals.ts';
 import { logRecoveries } from '../rescue/recovery-log.ts';
@@ -92,7 +93,7 @@ export interface NodeOptions {
  * another process, store and log do not belong together, or one of them is damaged.
  * Once it has started, whatever cannot go on ends the process (see fatal.ts).
  */
-export async function startNode(options: NodeOptions): Promise<Node> {
+export async function startNode(options: NodeOptions): Promise<Node & Administers> {
   const { dataDirectory, logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory }, 'core', failure);
   const peers = new PeerMetrics(metrics, logger);

@@ -101,7 +101,7 @@ export interface DescribedDivergence {
   readonly reason: string;
 }
 
-/** A node that another cluster dials as its own, or whose seeds belong to another cluster. */
+/** A node that nodes of another cluster dial as one of theirs. */
 interface DescribedOtherCluster {
   readonly node: NodeId;
   readonly reason: string;

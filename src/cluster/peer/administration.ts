@@ -43,6 +43,12 @@ export type AdminReply =
 /** Asks one node. Whoever cannot be reached, or does not answer in time, is `later`. */
 export type AskAdmin = (address: DialledAddress, request: AdminRequest, timeoutMs: number) => Promise<AdminReply>;
 
+/** A node, as far as operators ask something of its cluster. */
+export interface Administers {
+  /** Answers as the peer port does, and leaves the audit record to the caller. Undefined: there is no peer port. */
+  readonly administer: ((order: AdminRequest['order']) => Promise<AdminReply>) | undefined;
+}
+
 export interface AdministrationPorts {
   /** The core of this node; undefined while it starts. */
   readonly core: () => AdministeredCore | undefined;

@@ -42,6 +42,8 @@ const NODES_MAX = 256;
 const NOTES_MAX = 100;
 const MS_PER_SECOND = 1000;
 const UNKNOWN = 'unknown';
+/** A node dials again every 3 s. */
+const DIALLED_MS = 30_000;
 
 /** Gathers in the core's isolate. */
 export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
@@ -54,8 +56,7 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   #drops = new Map<DropReason, number>();
   #stops = 0;
   #hasNews = false;
-  /** A node of another cluster has dialled this one; the words name both clusters. */
-  onOtherCluster: ((node: NodeId | undefined, words: string) => void) | undefined;
+  #dialled: { readonly why: string; readonly untilMs: number } | undefined;
 
   sent(node: NodeId, bytes: number): void {
     this.#of(node).sentBytes += bytes;
@@ -71,7 +72,10 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   }
 
   receiveFailed(node: NodeId | undefined, { kind, words }: FrameFault): void {
-    if (kind === 'cluster') this.onOtherCluster?.(node, words);
+    if (kind === 'cluster') {
+      const why = `Node ${node ?? 'unknown'} of another cluster dials the address of this node: ${words}`;
+      this.#dialled = { why, untilMs: performance.now() + DIALLED_MS };
+    }
     this.#of(node).receivedFailures += 1;
     this.#drops.set(kind, (this.#drops.get(kind) ?? 0) + 1);
   }
@@ -108,6 +112,12 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   membersBehind(count: number): void {
     this.#membersBehind = count;
     this.#hasNews = true;
+  }
+
+  /** A sentence with both cluster ids; undefined when no node of another cluster dialled this one within 30 s. */
+  get otherCluster(): string | undefined {
+    const { why, untilMs } = this.#dialled ?? { why: undefined, untilMs: 0 };
+    return performance.now() < untilMs ? why : undefined;
   }
 
   /** Everything gathered since the last call; undefined when that is nothing. */

@@ -12,7 +12,7 @@ import { type Peers, peersOf } from '../peers.ts';
 import { FOUNDERS } from '../placement/placement.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
 import { type Administered, noting, notingJoins } from './administered.ts';
-import { type AskAdmin, administration } from './administration.ts';
+import { type AdminReply, type AdminRequest, type AskAdmin, administration } from './administration.ts';
 import { Announcer } from './announcer.ts';
 import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest } from './join.ts';
 import type { OpenPeerLinks, Peer, PeerLinksOptions } from './links.ts';
@@ -42,6 +42,8 @@ export interface Reach {
   readonly mail: Peers;
   readonly port: number;
   readonly announcer: Announcer;
+  /** Answers an admin request of a client of this node, who has a record of it. Absent without `askAdmin`. */
+  readonly administer: ((request: AdminRequest) => Promise<AdminReply>) | undefined;
   /** Hears and dials from now on. */
   begin(core: CoreRuntime): void;
   close(): Promise<void>;
@@ -78,10 +80,8 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   };
   const isNode = (store: string): boolean => core?.catalog.nodes.some((each) => each.storeId === store) === true;
   links.onJoin(notingJoins(join, isNode, onAdministered ?? unnoted));
-  if (askAdmin !== undefined) {
-    const administer = administration({ core: () => core, ask: askAdmin, otherCluster }, clusterId);
-    links.onAdmin?.(noting(administer, onAdministered ?? unnoted));
-  }
+  const administer = askAdmin && administration({ core: () => core, ask: askAdmin, otherCluster }, clusterId);
+  if (administer !== undefined) links.onAdmin?.(noting(administer, onAdministered ?? unnoted));
   const shown = (): RegisteredNode | undefined =>
     core?.catalog.nodes.find((each) => each.storeId === storeId && isThere(each));
   const announcer = new Announcer({
@@ -109,6 +109,7 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
     },
     port: links.port,
     announcer,
+    administer,
     begin: (opened) => {
       core = opened;
       mail.open(opened);

@@ -1,5 +1,5 @@
 /**
- * What the core's thread is told when it starts and while it runs, and what it says itself. Commands and reports are
+ * Messages to the core's thread when it starts and while it runs, and its own messages. Commands and reports are
  * those of command-message.ts and report-message.ts.
  */
 import { type Address, DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
@@ -11,6 +11,7 @@ import type { CoreLimits } from '../limits.ts';
 import type { NodeIdentity } from '../node.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
+import type { AdminReply, AdminRequest } from '../peer/administration.ts';
 import type { Founder, Joined, JoinRequest } from '../peer/join.ts';
 import type { Peer, PeerPortOptions } from '../peer/links.ts';
 import type { PeerMeasures } from '../peer/peer-measures.ts';
@@ -26,13 +27,13 @@ export interface CoreOrder {
   readonly limits: CoreLimits;
   readonly store: LevelStoreOptions;
   readonly walSegmentBytes: number;
-  /** Of each database, if there are so many nodes. */
+  /** Replicas of each database, if there are so many nodes. */
   readonly copies: number;
-  /** A node that was not heard of for so long is replaced, if another one is free; undefined: never. */
+  /** A node that has been silent for so long is replaced, if another one is free; undefined: never. */
   readonly replaceAfterMs: number | undefined;
   /** Whether spans go anywhere. */
   readonly isTraced: boolean;
-  /** Without it nothing that links need is loaded, and nobody reaches this node. */
+  /** Without it nothing that links need is loaded, and no node reaches this one. */
   readonly links: LinksOrder | undefined;
   /** One 32-bit number, 1 while the core is alone: the front sees it change before any message that follows (C32). */
   readonly alone: SharedArrayBuffer;
@@ -43,11 +44,11 @@ export interface LinksOrder {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
-  /** What others are told to dial; by default `host`. */
+  /** The host that others dial; by default `host`. */
   readonly advertisedHost?: string | undefined;
   /** Until the catalog says who there is. */
   readonly peers: readonly Peer[];
-  /** Where others may be, if nobody who is known answers. */
+  /** Where others may be, if no known node answers. */
   readonly seeds?: readonly Address[];
   readonly release?: string;
   /** As of `PeerLinksOptions`. */
@@ -77,6 +78,8 @@ export type ToCore =
   | { readonly kind: 'runs'; readonly digest: string }
   /** Where this node is, for the catalog. */
   | { readonly kind: 'announce'; readonly registration: NodeRegistration }
+  /** An admin request of a client; the answer has the same token. */
+  | { readonly kind: 'administer'; readonly token: number; readonly order: AdminRequest['order'] }
   /** Hands over what the node leads, for so long at most. */
   | { readonly kind: 'leave'; readonly withinMs: number }
   | { readonly kind: 'drain' };
@@ -94,7 +97,8 @@ export type FromCore =
   | { readonly kind: 'peers'; readonly measures: PeerMeasures }
   | { readonly kind: 'standing'; readonly standing: StandingMessage }
   | ReportMessage
-  /** An operator has ordered something. */
+  | { readonly kind: 'answered'; readonly token: number; readonly reply: AdminReply }
+  /** The peer port received an admin request or a join. */
   | { readonly kind: 'administered'; readonly administered: Administered }
   /** An operator wants the node to end. */
   | { readonly kind: 'told-to-stop' }

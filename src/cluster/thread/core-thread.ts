@@ -2,7 +2,7 @@
  * The link to a core on a thread of its own, as the front holds it. See core-worker.ts for the other side.
  */
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { assert, unreachable } from '#base';
+import { assert, Slots, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
 import type { CatalogState } from '../catalog/catalog-mirror.ts';
 import type { DrainNote } from '../core/drain.ts';
@@ -10,6 +10,7 @@ import type { StandingMessage } from '../core/standing.ts';
 import type { Measures } from '../front/observer.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
+import type { AdminReply, AdminRequest } from '../peer/administration.ts';
 import type { Founder, Joined } from '../peer/join.ts';
 import type { PeerMeasures } from '../peer/peer-measures.ts';
 import { commandTransfers, packCommands } from './command-message.ts';
@@ -26,7 +27,7 @@ import type { Commands, CoreLink, Report } from './link.ts';
 import { type ReportMessage, unpackReport } from './report-message.ts';
 
 export interface CoreThreadListeners {
-  /** The core, or its log, can go on no more; called once, after `open` has resolved. */
+  /** The core, or its log, has failed; called once, after `open` has resolved. */
   readonly onFatal: (failure: Error) => void;
   /** An operator has told the node to end; called once. */
   readonly onToldToStop: () => void;
@@ -38,7 +39,7 @@ export interface CoreThreadListeners {
   readonly onStanding: (standing: StandingMessage, messagesSent: number) => void;
 }
 
-/** For the file that the thread runs, from whoever has composed it: nothing of it is looked at here. */
+/** For the file that the thread runs, from the composition root: nothing of it is looked at here. */
 export interface CoreData {
   readonly value: unknown;
   readonly transfers: readonly MessagePort[];
@@ -66,6 +67,8 @@ export class CoreThread implements CoreLink {
   #onWaiting: (why: string) => void = () => undefined;
   #left: (() => void) | undefined;
   #drained: (() => void) | undefined;
+  /** Admin requests without an answer. */
+  readonly #asked = new Slots<(reply: AdminReply) => void>();
   /** Who waits for what comes before `open`. */
   #preparing: Preparing | undefined;
   /** Messages to the core since it was asked to open. */
@@ -83,6 +86,7 @@ export class CoreThread implements CoreLink {
     this.#exited = new Promise((resolve) => {
       worker.on('exit', (code) => {
         this.#fail(new Error(`The thread of the core ended by itself, with exit code ${code}`));
+        for (const answer of this.#asked.values()) answer({ kind: 'later', reason: 'the node has ended' });
         resolve();
       });
     });
@@ -156,6 +160,12 @@ export class CoreThread implements CoreLink {
     this.#post({ kind: 'runs', digest });
   }
 
+  administer(order: AdminRequest['order']): Promise<AdminReply> {
+    const { promise, resolve } = Promise.withResolvers<AdminReply>();
+    this.#post({ kind: 'administer', token: this.#asked.add(resolve), order });
+    return promise;
+  }
+
   async leave(withinMs: number): Promise<void> {
     assert(this.#left === undefined, 'A core leaves once');
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -196,6 +206,9 @@ export class CoreThread implements CoreLink {
       case 'administered':
         this.#listeners.onAdministered(message.administered);
         break;
+      case 'answered':
+        this.#asked.remove(message.token)?.(message.reply);
+        break;
       case 'told-to-stop':
         this.#listeners.onToldToStop();
         break;
@@ -219,7 +232,7 @@ export class CoreThread implements CoreLink {
 
   #report(message: ReportMessage): void {
     const { report, measures } = unpackReport(message);
-    // Whoever waits for an answer gets it first.
+    // Requests that wait for an answer get it first.
     this.#onReport(report);
     this.#listeners.onMeasures(measures);
   }

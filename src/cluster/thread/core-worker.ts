@@ -20,12 +20,11 @@ import { unobservedSnapshots } from '../front/snapshot-observer.ts';
 import { nativeRandom, wallClock } from '../native.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
-import type { AskAdmin } from '../peer/administration.ts';
+import type { AdminReply, AdminRequest, AskAdmin } from '../peer/administration.ts';
 import type { AskBelonging, Newcomer } from '../peer/belonging.ts';
 import { judgeFounding } from '../peer/founding.ts';
 import { type AskToJoin, type DialledAddress, type Founder, type Joined, joinCluster } from '../peer/join.ts';
 import type { OpenPeerLinks, PeerLinksOptions, PeerPort, PeerPortOptions } from '../peer/links.ts';
-import { OtherClusterWatch } from '../peer/other-cluster.ts';
 import { PeerMeasureGatherer } from '../peer/peer-measures.ts';
 import { openReach, type Reach } from '../peer/reach.ts';
 import { noPeers } from '../peers.ts';
@@ -50,7 +49,7 @@ const TICK_MS = 50;
 /** How often what links have counted goes to the front. */
 const PEERS_TOLD_MS = 1_000;
 
-/** How often the front is told how the core is. */
+/** How often the front receives how the core is. */
 const STANDING_TOLD_MS = 1_000;
 
 /** What #cluster does not know how to make. */
@@ -113,12 +112,10 @@ async function start(
   order: CoreOrder,
   parts: CoreParts & { readonly log: LogThread; readonly peerPort: PeerPort | undefined },
 ): Promise<void> {
-  const { identity, limits, walSegmentBytes } = order;
+  const { identity, limits } = order;
   const store = await openLevelStore(order.storeDirectory, order.store);
-  const recovered = await parts.log.open(order.logDirectory, {
-    identity: walIdentity(identity),
-    segmentBytes: walSegmentBytes,
-  });
+  const wal = { identity: walIdentity(identity), segmentBytes: order.walSegmentBytes };
+  const recovered = await parts.log.open(order.logDirectory, wal);
   const gatherer = new MeasureGatherer();
   const reach = await reachOthers(port, { ...parts, store }, order);
   const ports: CorePorts = {
@@ -147,7 +144,7 @@ async function start(
   showWhetherAlone(core, new Int32Array(order.alone));
   if (reach !== undefined) keep(beginReach(reach, core));
   showReports(core, port, gatherer);
-  const teller = new Teller(port, core, { gatherer, others: reach?.others });
+  const teller = new Teller(port, core, { gatherer, peers: reach?.observer });
   const ticking = setInterval(() => {
     teller.ticks();
     core.tick();
@@ -158,6 +155,7 @@ async function start(
     else if (message.kind === 'disk') core.reportDisk(message.level);
     else if (message.kind === 'runs') core.runs(message.digest);
     else if (message.kind === 'announce') keep(announce(reach, message.registration));
+    else if (message.kind === 'administer') keep(administer(port, reach, message));
     else keep(message.kind === 'leave' ? leave(port, core, message.withinMs) : drain());
   });
   post(port, { kind: 'opened', catalog: core.catalog, peerPort: reach?.port });
@@ -196,7 +194,7 @@ function showReports(core: CoreRuntime, port: MessagePort, gatherer: MeasureGath
   core.onReport((report) => post(port, packReport(dated(report), gatherer.take(core.levels))));
 }
 
-/** The front's clock has another beginning: times of spans are told as they are since 1970. */
+/** The front's clock has another beginning: times of spans are sent as milliseconds since 1970. */
 function dated(report: Report): Report {
   const { spans } = report;
   if (spans === undefined) return report;
@@ -212,20 +210,29 @@ function dated(report: Report): Report {
   };
 }
 
-/** Fails when the node hears that it was removed. */
+/** Rejects when the node learns that it was removed. */
 async function beginReach(reach: OwnReach, core: CoreRuntime): Promise<void> {
   reach.begin(core);
-  await Promise.all([reach.announcer.watch(), reach.others.watchSeeds()]);
+  await reach.announcer.watch();
 }
 
-/** What else there is where this thread composes it. */
 interface OwnReach extends Reach {
   readonly observer: PeerMeasureGatherer;
-  readonly others: OtherClusterWatch;
 }
 
 async function announce(reach: Reach | undefined, registration: NodeRegistration): Promise<void> {
   await reach?.announcer.announce(registration);
+}
+
+async function administer(
+  port: MessagePort,
+  reach: Reach | undefined,
+  { token, order }: { readonly token: number; readonly order: AdminRequest['order'] },
+): Promise<void> {
+  assert(reach?.administer !== undefined, 'Only a node with a peer port is administered');
+  const answer = reach.administer({ order, isPassedOn: false });
+  const reply = await answer.catch((error: Error): AdminReply => ({ kind: 'later', reason: error.message }));
+  post(port, { kind: 'answered', token, reply });
 }
 
 async function leave(port: MessagePort, core: CoreRuntime, withinMs: number): Promise<void> {
@@ -235,7 +242,7 @@ async function leave(port: MessagePort, core: CoreRuntime, withinMs: number): Pr
 
 interface TellerParts {
   readonly gatherer: MeasureGatherer;
-  readonly others: OtherClusterWatch | undefined;
+  readonly peers: PeerMeasureGatherer | undefined;
 }
 
 /** Counts what is seen here alone, and tells the front how the core is. */
@@ -245,9 +252,9 @@ class Teller {
   #tickedMs: number | undefined;
   #messagesTaken = 0;
 
-  constructor(port: MessagePort, core: CoreRuntime, { gatherer, others }: TellerParts) {
+  constructor(port: MessagePort, core: CoreRuntime, { gatherer, peers }: TellerParts) {
     const tell = (): void => {
-      const seen = { lostCampaigns: gatherer.takeLostCampaigns(), otherCluster: others?.sign };
+      const seen = { lostCampaigns: gatherer.takeLostCampaigns(), otherCluster: peers?.otherCluster };
       const standing = { ...core.standing, ...this.#counts(), ...seen };
       post(port, { kind: 'standing', standing });
     };
@@ -290,15 +297,7 @@ async function reachOthers(
   const noteEnd = (): Promise<void> => noteRemoved(parts.store, identity);
   const onAdministered = (administered: Administered): void => post(port, { kind: 'administered', administered });
   const openLinks = async (options: PeerLinksOptions): Promise<OpenPeerLinks> => peerPort.openLinks(options);
-  const others = new OtherClusterWatch({
-    clusterId: identity.clusterId,
-    seeds: order.seeds ?? [],
-    ask: parts.askBelonging,
-    sleep,
-    monotonicMs: () => performance.now(),
-  });
-  observer.onOtherCluster = (node, words) => others.dialledBy(node, words);
-  const seen = { observer, onAdministered, otherCluster: () => others.sign };
+  const seen = { observer, onAdministered, otherCluster: () => observer.otherCluster };
   const ports = { ...parts, ...seen, openLinks, random: nativeRandom, sleep, noteRemoved: noteEnd };
   const reach = await openReach(ports, identity, order);
   const tell = (): void => {
@@ -308,11 +307,10 @@ async function reachOthers(
   const telling = setInterval(tell, PEERS_TOLD_MS);
   const close = async (): Promise<void> => {
     clearInterval(telling);
-    others.close();
     await reach.close();
     tell();
   };
-  return { ...reach, observer, others, close };
+  return { ...reach, observer, close };
 }
 
 /** The front ends the process when it hears of it. Nothing that was not reported is acknowledged. */

@@ -5,8 +5,7 @@
  *   V19  Every act has one record on the node that decided it, also one that was refused, with who did it and what came
  *        of it. A request that another node answers is noted there. No record has a secret.
  *
- * Orders at the port of peers do not come by here: the node that was asked notes them (ADR 0147). Those at a port of
- * clients have both records, for the node carries them out by asking at its own peer port.
+ * Admin requests at the peer port do not pass here: the node that received one notes it (ADR 0147).
  */
 import { DatabaseError } from '#base';
 import { actIn, refusalIn as refusalInReply } from '#cluster';
@@ -62,7 +61,7 @@ export function auditService(service: Service, actor: Actor, write: (record: Aud
   return { ...service, ...others, ...clusterActs };
 }
 
-/** An order that is refused has a reply that says so. The node has another record of what comes to its peer port. */
+/** An order that is refused has a reply that says so. */
 function notingOrders(
   service: Service,
   { id, name }: Actor,

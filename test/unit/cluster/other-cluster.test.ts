@@ -1,55 +1,24 @@
-// Goal: another cluster is noticed by who dials and by the seeds; only a node without data stops serving for it (K1).
-// Method: the watch and the decision, with answers and a clock of the test.
-import { describe, expect, it } from 'vitest';
+// Goal: a node of another cluster that dials is noticed; only a node without data stops serving for it (K1).
+// Method: what the links report, with a clock of the test, and the decision about it.
+import { afterEach, expect, it, vi } from 'vitest';
 import { toNodeId } from '#base';
 import { silentLogger } from '#observability';
 import { OtherClusters } from '../../../src/cluster/front/other-clusters.ts';
-import type { Belonging } from '../../../src/cluster/peer/belonging.ts';
-import { OtherClusterWatch } from '../../../src/cluster/peer/other-cluster.ts';
+import { PeerMeasureGatherer } from '../../../src/cluster/peer/peer-measures.ts';
 
-const SEEDS = ['n2', 'n3'].map((host) => ({ host, port: 50_052 }));
+afterEach(() => void vi.useRealTimers());
 
-function watchOf(answers: readonly Belonging[] = []) {
-  const left = [...answers];
-  const time = { nowMs: 0, asked: 0 };
-  const watch = new OtherClusterWatch({
-    clusterId: 'mine',
-    seeds: answers.length === 0 ? [] : SEEDS,
-    ask: async () => {
-      time.asked += 1;
-      return left.shift() ?? { kind: 'no-answer', reason: 'it is down' };
-    },
-    sleep: () => Promise.resolve(),
-    monotonicMs: () => time.nowMs,
-  });
-  return { watch, time };
-}
-
-describe('a watch for other clusters', () => {
-  it('names the node that dials, with both clusters, for 30 s after it dialled last', () => {
-    const { watch, time } = watchOf();
-    expect(watch.sign).toBeUndefined();
-    watch.dialledBy(toNodeId(3), 'the sender belongs to the cluster theirs');
-    const sign = 'Node 3 of another cluster dials the address of this node: the sender belongs to the cluster theirs';
-    expect(watch.sign).toBe(sign);
-    time.nowMs = 29_999;
-    expect(watch.sign).toBe(sign);
-    time.nowMs = 30_000;
-    expect(watch.sign).toBeUndefined();
-  });
-
-  it('asks each seed until it belongs to a cluster, and names the one of another cluster', async () => {
-    const { watch, time } = watchOf([
-      { kind: 'starting' },
-      { kind: 'member', clusterId: 'mine' },
-      { kind: 'member', clusterId: 'theirs' },
-    ]);
-    await watch.watchSeeds();
-    expect(time.asked).toBe(3);
-    expect(watch.sign).toBe(
-      'n2:50052, which --join names, belongs to the cluster theirs; this node belongs to the cluster mine',
-    );
-  });
+it('names the node of another cluster that dials, with both clusters, for 30 s after it dialled last', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const gatherer = new PeerMeasureGatherer();
+  gatherer.receiveFailed(toNodeId(2), { kind: 'sender', words: 'node 2 has another store' });
+  expect(gatherer.otherCluster).toBeUndefined();
+  gatherer.receiveFailed(toNodeId(3), { kind: 'cluster', words: 'the sender belongs to the cluster theirs' });
+  const sign = 'Node 3 of another cluster dials the address of this node: the sender belongs to the cluster theirs';
+  vi.advanceTimersByTime(29_999);
+  expect(gatherer.otherCluster).toBe(sign);
+  vi.advanceTimersByTime(1);
+  expect(gatherer.otherCluster).toBeUndefined();
 });
 
 it.each([
