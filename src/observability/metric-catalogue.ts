@@ -90,8 +90,8 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: { result: ['read', 'failed'] },
   },
   cairn_grpc_connections_ended_total: {
-    help: 'Connections of gRPC ended because of what their clients sent. flood: far more calls in a turn of the event loop than they may begin; headers: a request with far too many of them; pieces: requests in far too many small pieces.',
-    labels: { reason: ['flood', 'headers', 'pieces'] },
+    help: 'Connections of gRPC ended because of what their clients sent. flood: far more calls in a turn of the event loop than they may begin; frames: far more frames than those of their requests; headers: a request with far too many of them; pieces: requests in far too many small pieces.',
+    labels: { reason: ['flood', 'frames', 'headers', 'pieces'] },
   },
   cairn_relayed_requests_total: {
     help: 'Requests passed on to other nodes: for databases of which this node holds no copy, and of sessions of MCP that another node has.',

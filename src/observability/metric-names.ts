@@ -117,7 +117,7 @@ export interface CounterLabels {
   readonly cairn_tls_reloads_total: { readonly result: 'loaded' | 'failed' };
   readonly cairn_peer_tls_reloads_total: { readonly result: 'loaded' | 'failed' };
   readonly cairn_identity_keys_reads_total: { readonly result: 'read' | 'failed' };
-  readonly cairn_grpc_connections_ended_total: { readonly reason: 'flood' | 'headers' | 'pieces' };
+  readonly cairn_grpc_connections_ended_total: { readonly reason: 'flood' | 'frames' | 'headers' | 'pieces' };
   readonly cairn_relayed_requests_total: { readonly protocol: RelayProtocol; readonly result: RelayResult };
   readonly cairn_mcp_requests_total: { readonly method: McpMethod };
   readonly cairn_mcp_sessions_begun_total: NoLabels;

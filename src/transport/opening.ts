@@ -10,8 +10,8 @@
  *
  * node:http2 refuses streams beyond what it has announced, and counts those that the client has reset until the turn of
  * the event loop is over: of a client that uses all that it may, and begins others in their place, it refuses what is
- * allowed. What it has not announced it does not count; whoever has more open than was announced here is found by
- * StreamLimits (T12).
+ * allowed. It does not count what it has not announced; StreamLimits (T12) finds a client that has more open than was
+ * announced here.
  *
  * One byte of a header block may refer to an entry of 4 KiB in the table of HPACK, which nghttp2 checks again each
  * time, before anybody can decide about the stream. So there is no table: its size is announced as 0. nghttp2 enforces
@@ -36,7 +36,7 @@ export interface OpeningOptions {
   readonly withinMs: number;
   /** Counts the bytes that arrive before the acknowledgement; without it there may be 4 KiB. */
   readonly requests?: ByteBudget;
-  /** Reading the socket is up to whoever takes it; what has been read can be read again. */
+  /** The receiver reads the socket; what has been read can be read again. */
   readonly onOpen: (socket: Socket) => void;
 }
 
@@ -74,7 +74,7 @@ export const INVALID_FRAMES_MAX = 100;
 /** For options of node:http2. */
 export const NO_BOUND: number = 2 ** 31;
 
-/** Of header blocks before the acknowledgement, for which there still is a table of HPACK. */
+/** Bytes of header blocks before the acknowledgement, for which there still is a table of HPACK. */
 const HEADER_BYTES_MAX = 32 * 1024;
 
 /** What a piece of it holds beside its bytes. */
@@ -83,7 +83,7 @@ const PIECE_BYTES = 256;
 /** Bytes that a connection holds without a budget; the limit on connections bounds their sum. */
 const UNCOUNTED_BYTES = 4 * 1024;
 
-/** How long what a client still sends is read, so that it hears why its connection ends. */
+/** How long what a client still sends is read, so that it receives why its connection ends. */
 const FAREWELL_MS = 1_000;
 
 const NOTHING = Buffer.alloc(0);
@@ -121,7 +121,7 @@ type Place = 'here' | 'missing' | 'broken' | 'flood';
 
 /** Looks for the first acknowledgement of settings in what a client sends, which comes in pieces. */
 class Acknowledgement {
-  /** Of the preface, or of the header of a frame, as much as has come. */
+  /** What has come of the preface, or of the header of a frame. */
   #head: Buffer = NOTHING;
   #isPreface = true;
   /** Bytes of a frame that are still to come. */
@@ -215,7 +215,7 @@ class Opening {
     else if (place === 'flood' || this.#bytes > HELD_BYTES_MAX || !this.#hasRoom()) this.#leave();
   }
 
-  /** Nobody makes way for it sooner than for others: a client need not send anything before it knows the settings. */
+  /** It evicts others no sooner than others do: a client need not send anything before it knows the settings. */
   #hasRoom(): boolean {
     if (this.#bytes <= UNCOUNTED_BYTES) return true;
     const { requests } = this.#options;
@@ -243,8 +243,8 @@ class Opening {
     const hidden = FRAME_HEADER_BYTES + SETTING_BYTES * Object.keys(own).length;
     socket.off('data', this.#onData);
     socket.pause();
-    // Whether reading goes on is decided when this piece has been taken, by what is then there to be read; and a socket
-    // of TLS takes nothing from node:http2 before it has sent what was written to it.
+    // Whether reading continues is decided when this piece has been taken, by what is then there; and a socket of TLS
+    // takes nothing from node:http2 before it has sent what was written to it.
     socket.write(place === 'here' ? frameHeader(IGNORED, hidden) : NOTHING, () => {
       const bytes = Buffer.concat(this.#pieces);
       this.#letGo();

@@ -1,20 +1,20 @@
 /**
- * What was ordered at the port of peers, and what came of it, for whoever keeps a record of it. Descriptions and dry
- * runs change nothing, and are none.
+ * Admin requests and joins at the peer port, with their outcomes, for the audit log. Descriptions and dry runs change
+ * nothing, and are not noted.
  */
 import { formatAddress, unreachable } from '#base';
 import type { AdminReply, AdminRequest } from './administration.ts';
 import type { JoinReply, JoinRequest } from './join.ts';
 
-/** Who has asked, as the connection shows him. */
+/** The client, as its connection shows it. */
 export interface Asker {
   /** Host and port. */
   readonly address: string;
-  /** The common name in his certificate; absent without TLS. */
+  /** The common name in its certificate; absent without TLS. */
   readonly certificate?: string;
 }
 
-/** Answers an operator, or a node that passes his order on. Never rejects. */
+/** Answers an operator, or a node that passes an order on. Never rejects. */
 export type Administer = (request: AdminRequest, asker: Asker) => Promise<AdminReply>;
 
 /** A store that is no node of the cluster yet has asked to become one. */
@@ -31,7 +31,7 @@ export interface Administered {
   readonly asker: Asker;
   /** By another node, which has a record of its own. */
   readonly isPassedOn: boolean;
-  /** Why it was not done; `unavailable`: it may be asked again, and nobody knows whether it was done. */
+  /** Why it was not done; `unavailable`: it may be asked again, and may have been done. */
   readonly refusal?: { readonly code: 'not_found' | 'failed_precondition' | 'unavailable'; readonly reason: string };
 }
 

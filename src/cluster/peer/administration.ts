@@ -30,7 +30,7 @@ export type AdminReply =
   | Exclude<OrderAnswer | FinalizeAnswer | RecoveryAnswer, { readonly kind: 'elsewhere' }>
   /** That node does not let this one ask. */
   | { readonly kind: 'faulty'; readonly code: 'refused'; readonly reason: string }
-  /** Of a drain: the node as it is now. */
+  /** After a drain: the node as it is now. */
   | { readonly kind: 'done'; readonly node: DescribedNode }
   | { readonly kind: 'described'; readonly cluster: ClusterDescription }
   | {
@@ -40,7 +40,7 @@ export type AdminReply =
       readonly copy: HeldCopy | undefined;
     };
 
-/** Asks one node. Whoever cannot be reached, or does not answer in time, is `later`. */
+/** Asks one node. One that cannot be reached, or does not answer in time, is `later`. */
 export type AskAdmin = (address: DialledAddress, request: AdminRequest, timeoutMs: number) => Promise<AdminReply>;
 
 /** A node, as far as operators ask something of its cluster. */
@@ -114,7 +114,7 @@ function described(core: AdministeredCore, ports: AdministrationPorts, clusterId
   return { ...known, clusterId, otherClusters: reason === undefined ? [] : [{ node: known.node, reason }] };
 }
 
-/** Whoever leads the catalog decides, by what all nodes say that answer. */
+/** The leader of the catalog decides, by what all nodes say that answer. */
 async function recover(
   administered: AdministeredCore,
   order: RecoveryOrder,
@@ -136,7 +136,7 @@ async function recover(
   return recoveries.recover({ ...order, copies });
 }
 
-/** Whoever leads the catalog decides, and asks the node. */
+/** The leader of the catalog decides, and asks the node. */
 async function drainNode(
   ports: AdministrationPorts,
   order: DrainOrder,
@@ -172,7 +172,7 @@ function drainHere(administered: AdministeredCore, { node, stays }: DrainOrder):
   });
 }
 
-/** Nobody needs to look: it takes nothing from the others. */
+/** No check is needed: it takes nothing from the others. */
 async function undrainNode(
   administered: AdministeredCore,
   order: UndrainOrder,
@@ -206,7 +206,7 @@ function failed(reason: string): AdminReply {
   return { kind: 'faulty', code: 'failed_precondition', reason };
 }
 
-/** Whoever was heard may know of nodes that this one has never met: they are asked, too. */
+/** The nodes that answered may know of others that this one does not: these are asked, too. */
 async function fromAll(own: ClusterDescription, ask: AskAdmin): Promise<ClusterDescription> {
   const asked = new Set([own.node]);
   const heard: ClusterDescription[] = [];

@@ -1,13 +1,13 @@
 /**
  * Sees to it that the catalog says of this node where it is: asks its own core, then the node that leads the catalog,
- * then whoever else is known, until it is so. Clients and other nodes find it by what the catalog says.
+ * then the other known nodes, until it is so. Clients and other nodes find it by what the catalog says.
  *
  * It may not stay so: what an earlier process of this node has asked for may become an entry later than what this one
  * asks for, and was perhaps what the catalog said when this one asked. So whenever the catalog here says something
  * else, it is said again.
  *
- * Whoever was away while it was removed is told by nobody: the others do not listen to it any more, and its own catalog
- * says what it has always said. So a node that hears of nobody who leads the catalog asks the others.
+ * A node that was away while it was removed receives no word of that: the others do not listen to it any more, and its
+ * own catalog is as it was. So a node that learns of no leader of the catalog asks the others.
  *
  *   C39  Who was removed ends when anybody who knows it can be asked, also if it was away when it happened; and nobody
  *        else does: only a catalog in which the store is removed says so, which it is for good (D17).
@@ -31,9 +31,9 @@ export interface AnnouncerPorts {
   readonly isLed: () => boolean;
   /** Has the next process of the node know that it was removed. */
   readonly noteRemoved: () => Promise<void>;
-  /** Of the cluster, as the catalog here has it: what it can say of a node. */
+  /** Feature level of the cluster, as the catalog here has it: what it can say of a node. */
   readonly level: () => number;
-  /** Of nodes that may know who leads. */
+  /** Addresses of nodes that may know who leads. */
   readonly others: () => readonly Address[];
   readonly sleep: (ms: number) => Promise<void>;
 }
@@ -95,12 +95,12 @@ export class Announcer {
     for (let silent = 0; !this.#isClosed; ) {
       await sleep(LOOK_MS);
       silent = isLed() ? 0 : silent + 1;
-      // Whoever announces asks the same.
+      // An announcement asks the same.
       if (silent >= SILENT_LOOKS && !this.#isRunning && (await this.#hearsOfRemoval())) await this.#end();
     }
   }
 
-  /** Of all, for some may not have heard of it themselves. */
+  /** Asks all of them, for some may not have learned of it themselves. */
   async #hearsOfRemoval(): Promise<boolean> {
     const { clusterId, release, ask, others } = this.#ports;
     const registration = this.#said;

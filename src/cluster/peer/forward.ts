@@ -1,9 +1,9 @@
 /**
  * What a node that does not lead a group says to the one that does, about requests of its own clients; and what that
- * one answers. Requests are numbered by whoever asks; an answer carries the number of its request.
+ * one answers. The asking node numbers its requests; an answer carries the number of its request.
  *
- * The answer is not the outcome: whoever asked holds a replica too, applies the entry itself, and finds the outcome
- * there.
+ * The answer is not the outcome: the node that asked holds a replica too, applies the entry itself, and finds the
+ * outcome there.
  */
 import type { DatabaseError, GroupId, LogIndex, ReplicaId, Term } from '#base';
 import type { EntryId } from '#raft';
@@ -25,12 +25,12 @@ export interface FenceItem {
 }
 
 /**
- * Whoever says it is to lead nothing that others could: `leaving`, it is about to end, and takes no copies either;
- * `full`, it refuses writes for want of room on its disk, or for its clock.
+ * The node that says it is to lead nothing that others could: `leaving`, it is about to end, and takes no copies
+ * either; `full`, it refuses writes for want of room on its disk, or for its clock.
  */
 export type DepartureItem = { readonly kind: 'leaving' } | { readonly kind: 'full' };
 
-/** How late it is at another node: asked and answered with the monotonic time of whoever asks (peer-clocks.ts). */
+/** How late it is at another node: asked and answered with the monotonic time of the asking node (peer-clocks.ts). */
 export type ClockItem =
   | { readonly kind: 'clock-ask'; readonly askedMs: number }
   | { readonly kind: 'clock-told'; readonly askedMs: number; readonly wallMs: number };

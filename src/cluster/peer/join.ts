@@ -19,7 +19,7 @@ export interface JoinRequest {
   /** The cluster that the store belongs to; undefined when it belongs to none yet. */
   readonly clusterId: string | undefined;
   readonly registration: NodeRegistration;
-  /** Of the software of whoever asks. */
+  /** Release that the asking node runs. */
   readonly release: string;
 }
 
@@ -29,7 +29,7 @@ export interface Joined {
   readonly node: NodeId;
   /** The voters that the group of the catalog began with. */
   readonly founders: readonly ReplicaId[];
-  /** Everybody that can be reached, as far as whoever answers knows. */
+  /** All nodes that can be reached, as far as the answering node knows. */
   readonly nodes: readonly Peer[];
 }
 
@@ -37,21 +37,21 @@ export type JoinReply =
   | Joined
   /** Ask there: it leads the catalog. */
   | { readonly kind: 'elsewhere'; readonly leader: Address }
-  /** Nobody can answer now; ask again. */
+  /** No node can answer now; ask again. */
   | { readonly kind: 'later'; readonly reason: string }
   /** Asking again is of no use. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** The store was this node, and is none any more. Said by whose catalog has that applied, and by nobody else. */
+  /** The store was this node, and is none any more. Only a node whose catalog has applied that says so. */
   | { readonly kind: 'removed'; readonly node: NodeId };
 
-/** Asks one node. Whoever cannot be reached, or does not answer in time, is `later`. */
+/** Asks one node. One that cannot be reached, or does not answer in time, is `later`. */
 export type AskToJoin = (address: Address, request: JoinRequest, timeoutMs: number) => Promise<JoinReply>;
 
 /** Answers those who ask a node. */
 export type Register = (request: JoinRequest) => Promise<JoinReply>;
 
 /**
- * How a node answers itself, and whoever asks it over the wire. Nobody but the node itself says where its store is:
+ * How a node answers itself, and others that ask it over the wire. Only the node itself says where its store is:
  * over the wire that is refused, unless it is what the node has said itself (a seed may be the node's own address).
  */
 export function forOwnAndOthers(
@@ -136,7 +136,7 @@ export async function joinCluster(
   }
 }
 
-/** Asks at an address, and then wherever whoever answers says. */
+/** Asks at an address, and then where the answer points. */
 export async function askThrough(
   ask: AskToJoin,
   first: Address,

@@ -25,7 +25,7 @@ export interface PeerLinks {
    * wait in it waits already. What was taken may still be lost.
    */
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean;
-  /** Who is where, all of them; called again whenever that changes. Closes links to whoever is not named any more. */
+  /** All nodes and their addresses; called again when these change. Closes links to nodes that are not among them. */
   setPeers(peers: readonly Peer[]): void;
   /**
    * One listener, set before the first `setPeers`. The frame is the listener's own. Its header has been held against
@@ -51,10 +51,10 @@ export interface PeerLinksOptions {
   /** Where this node listens for the others; port 0 picks a free one. */
   readonly host: string;
   readonly port: number;
-  /** What others are told to dial; by default `host`, unless that means every address of this machine. */
+  /** The host that others dial; by default `host`, unless that means every address of this machine. */
   readonly advertisedHost?: string | undefined;
   readonly observer: PeerObserver;
-  /** Connections to this node at a time, whoever dials; one more is closed as it comes. Absent: as many as come. */
+  /** Connections to this node at a time; one more is closed as it comes. Absent: as many as come. */
   readonly connectionsMax?: number | undefined;
 }
 
@@ -95,7 +95,7 @@ const LANE_OF: Readonly<Record<Envelope['message']['kind'], Lane>> = {
   'read-reply': 'beats',
   'timeout-now': 'beats',
   'term-notice': 'beats',
-  // Whoever is behind reads no more appends, and must hear what others have of its own all the same (ADR 0144).
+  // A lagging node reads no more appends, and must receive what others have of its own all the same (ADR 0144).
   'append-ack': 'beats',
   'append-reject': 'beats',
   append: 'appends',

@@ -303,11 +303,11 @@ export function membershipIn(reader: ByteReader, bytes: Uint8Array): Membership 
   const membership = decodeMembership(bytes);
   if (typeof membership !== 'string' && everybody(membership).every(hasNode)) return membership;
   fail(reader);
-  return NOBODY;
+  return NO_MEMBERS;
 }
 
 /** Stands where there is no membership, with `failed`. */
-const NOBODY: Membership = { voters: { incoming: [], outgoing: [] }, learners: [], learnersNext: [] };
+const NO_MEMBERS: Membership = { voters: { incoming: [], outgoing: [] }, learners: [], learnersNext: [] };
 
 export function writeId(writer: ByteWriter, { index, term }: EntryId): void {
   writer.varint(index);
@@ -330,7 +330,7 @@ export function readTerm(reader: ByteReader): Term {
   return NO_TERM;
 }
 
-/** No group has had so many elections; whoever believed it would soon have no next term to ask for the lead in. */
+/** No group has had so many elections; a replica that believed it would soon have no next term to campaign in. */
 function isReachable(term: number): term is Term {
   return isTerm(term) && term <= TERM_MAX;
 }

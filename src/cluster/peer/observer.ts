@@ -5,7 +5,7 @@ import type { NodeId } from './place.ts';
 
 /**
  * Why a frame of another node was dropped, or a stream of them refused: bytes that are no frame; of another cluster;
- * for another node or store; from somebody else than has opened the stream, or with another store; with what another
+ * for another node or store; from another node than has opened the stream, or with another store; with what another
  * lane carries; from a node that the catalog does not name, about anything but the catalog; from one that was removed;
  * one stream too many; to a node that is closing; a connection that was not let in, for want of TLS or a certificate.
  */
@@ -21,7 +21,7 @@ export type DropReason =
   | 'closing'
   | 'handshake';
 
-/** What is wrong with a frame, for whoever counts it and for whoever reads of it. */
+/** What is wrong with a frame, for the counters and for the log. */
 export interface FrameFault {
   readonly kind: DropReason;
   readonly words: string;

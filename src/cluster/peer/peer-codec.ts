@@ -81,7 +81,7 @@ export interface IncomingFrame {
   readonly forwards: readonly ForwardItem[];
   /** A frame with a letter of a snapshot's transfer has nothing else. */
   readonly letter: SnapshotLetter | undefined;
-  /** Of requests in the frames behind; a frame with these has nothing else. */
+  /** Trace contexts of requests in the frames after it; a frame with these has nothing else. */
   readonly contexts?: readonly SentContext[];
 }
 
@@ -187,7 +187,7 @@ export class PeerCodec {
 
   /**
    * Requests for another node, and answers to its own, in their order. They take the lane of the appends, so that
-   * whoever asked knows the place of an entry before the entry comes.
+   * the node that asked knows the place of an entry before the entry comes.
    */
   encodeForwards(to: NodePlace, items: readonly ForwardItem[]): readonly OutgoingFrame[] {
     const writer = this.#writer;

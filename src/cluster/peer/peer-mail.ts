@@ -46,16 +46,16 @@ const STRANGERS_MAX = 64;
 
 export class PeerMail implements Peers {
   readonly #parts: PeerMailParts;
-  /** Whoever is known. */
+  /** The known nodes. */
   readonly #places = new Map<NodeId, NodePlace>();
-  /** Whoever has written and is not known, the last of them: they are answered. */
+  /** Unknown nodes that have written, the last of them: they are answered. */
   readonly #strangers = new Map<NodeId, NodePlace>();
 
   constructor(parts: PeerMailParts) {
     this.#parts = parts;
   }
 
-  /** Nothing is heard before. */
+  /** Frames are dropped before. */
   open(receiver: PeerReceiver): void {
     const { links, codec } = this.#parts;
     links.onFrame((frame, lane) => this.#take(frame, lane, receiver));

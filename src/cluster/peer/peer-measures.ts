@@ -7,22 +7,22 @@ import type { SnapshotEnding, SnapshotFacts, SnapshotObserver, SnapshotWay } fro
 import type { DropReason, FrameFault, PeerNote, PeerObserver } from './observer.ts';
 import type { NodeId } from './place.ts';
 
-/** Of one node, since the last time. */
+/** Measures of one node since the last time. */
 interface NodeMeasures {
   sentBytes: number;
   sentFailures: number;
   receivedBytes: number;
   receivedFailures: number;
-  /** As it is now; undefined when nobody has said. */
+  /** As it is now; undefined when it is not known. */
   isActive: boolean | undefined;
-  /** Of snapshots, without what frames add. */
+  /** Bytes of snapshots, without what frames add. */
   readonly snapshotBytes: Record<SnapshotWay, number>;
   readonly roundTripsMs: number[];
 }
 
 /** A message to the front. */
 export interface PeerMeasures {
-  /** Undefined: of nodes that did not say who they are, or of more than are told apart. */
+  /** Undefined: nodes that did not say who they are, or more than are told apart. */
   readonly nodes: ReadonlyMap<NodeId | undefined, Readonly<NodeMeasures>>;
   readonly notes: readonly PeerNote[];
   /** Transfers of snapshots that began. */
@@ -164,8 +164,8 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
 }
 
 /**
- * Shows in the front what was gathered. A node that was removed is shown no more; what it still sends, as of nobody
- * known.
+ * Shows in the front what was gathered. A node that was removed is shown no more; what it still sends is shown as of an
+ * unknown node.
  */
 export class PeerMetrics {
   readonly #metrics: Metrics;

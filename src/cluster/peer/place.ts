@@ -6,7 +6,7 @@
  */
 import { assert, type Brand, type NodeId, parseUuid } from '#base';
 
-// Whoever speaks of places finds the numbers of nodes beside them.
+// Code that uses places finds the numbers of nodes beside them.
 export { isNodeId, type NodeId, toNodeId } from '#base';
 
 /** Identity of a store: a UUID in lowercase canonical form, minted when its directory is made. */

@@ -1,6 +1,6 @@
 /**
  * What this node says to another one at every regular time until it is taken back: the beats of groups at rest, or the
- * answers to such beats. It is said as a whole, so that nobody has to look at each of thousands of rows to say them
+ * answers to such beats. It is said as a whole, so that no node has to look at each of thousands of rows to say them
  * once more; who writes it down looks only at what has changed since the last time.
  */
 import type { GroupId } from '#base';

@@ -38,7 +38,7 @@ export interface RowShape<M extends Repeated> {
   isSame(one: M, other: M): boolean;
 }
 
-/** The name of a table; session 0 is nobody's. */
+/** The name of a table; no session has the number 0. */
 export interface TableName {
   readonly session: number;
   readonly seq: number;
@@ -112,7 +112,7 @@ export class TableWriter<M extends Repeated> {
 
   /** Makes these, and the refrain, the next table and writes it. Returns what has no place in it. */
   write(writer: ByteWriter, { envelopes, refrain = this.#refrain }: Said<M>, ends: Ends): readonly Envelope<M>[] {
-    // Of another refrain it is not known what has changed.
+    // It is not known what has changed since another refrain.
     const isDifference = this.#seq > 0 && this.#confirmed === this.#seq && refrain === this.#refrain;
     this.#refrain = refrain;
     this.#seq += 1;
@@ -220,7 +220,7 @@ export class TableReader<M extends Repeated> {
     this.#shape = shape;
   }
 
-  /** What the other end is told, so that it may send differences. */
+  /** Sent to the other end, so that it may send differences. */
   get held(): TableName {
     return this.#held;
   }

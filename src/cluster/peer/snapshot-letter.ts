@@ -54,7 +54,7 @@ export interface SnapshotPart {
   readonly round: number;
   /** Counts the parts of the round from 0. */
   readonly seq: number;
-  /** Where in the log whoever has taken this part over stands. */
+  /** Log position of a replica that has installed this part. */
   readonly last: EntryId;
   readonly isLast: boolean;
   /** As of the end of the whole, or later. */

@@ -1,7 +1,7 @@
 /**
  * In which span something was sent to another node (W3C Trace Context): said in a frame of its own, before the frame
- * with the request. So frames with requests are the same with a trace and without one, and whoever does not know this
- * kind of frame drops nothing else.
+ * with the request. So frames with requests are the same with a trace and without one, and a node that does not know
+ * this kind of frame drops nothing else.
  *
  * ```
  * content   := context*
@@ -26,7 +26,7 @@ export type SentContext =
 /** Contexts of one frame; of more requests nothing is said. */
 export const CONTEXTS_MAX = 64;
 
-/** By W3C nobody has to carry more. */
+/** W3C requires no more to be carried. */
 const STATE_LENGTH_MAX = 512;
 
 const TAGS = { forward: 1, read: 2 } as const;

@@ -1,7 +1,6 @@
 /** Tells operators of connections that were ended because of what their clients sent, in a metric and in the log. */
-import type { Http2Session } from 'node:http2';
 import type { Logger, Metrics } from '#observability';
-import type { EndReason } from './wire/peer-streams.ts';
+import type { EndedConnection, EndReason } from './wire/peer-streams.ts';
 
 /** Each connection has a line of its own; a crowd that comes again and again has so many in a minute. */
 const LINES_MAX = 10;
@@ -9,14 +8,18 @@ const MINUTE_MS = 60_000;
 
 const WORDS: Readonly<Record<EndReason, string>> = {
   flood: 'The client goes on to begin and cancel more calls than a connection may in a turn of the event loop',
+  frames: 'The client sends far more frames than those of its requests, such as WINDOW_UPDATE',
   headers: 'The client sends a request with far too many headers',
   pieces: 'The client sends its requests in far too many small pieces',
 };
 
-export function endedConnections(logger: Logger, metrics: Metrics): (why: EndReason, session: Http2Session) => void {
+export function endedConnections(
+  logger: Logger,
+  metrics: Metrics,
+): (why: EndReason, connection: EndedConnection) => void {
   let minuteMs = Number.NEGATIVE_INFINITY;
   let lines = 0;
-  return (why, session) => {
+  return (why, connection) => {
     metrics.counter('cairn_grpc_connections_ended_total', { reason: why }).add();
     const nowMs = performance.now();
     if (nowMs - minuteMs >= MINUTE_MS) {
@@ -25,12 +28,12 @@ export function endedConnections(logger: Logger, metrics: Metrics): (why: EndRea
     }
     lines += 1;
     if (lines <= LINES_MAX)
-      logger.warn('grpc-connection-ended', { reason: why, peer: peerOf(session), message: WORDS[why] });
+      logger.warn('grpc-connection-ended', { reason: why, peer: peerOf(connection), message: WORDS[why] });
   };
 }
 
 /** Empty when its socket has gone already. */
-function peerOf({ destroyed, socket }: Http2Session): string {
+function peerOf({ destroyed, socket }: EndedConnection): string {
   if (destroyed) return '';
   const { remoteAddress = '', remotePort } = socket;
   return `${remoteAddress.includes(':') ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`;

@@ -32,7 +32,7 @@ export function askerOf(call: Pick<ServerUnaryCall<unknown, unknown>, 'getPeer' 
   return name === undefined ? { address } : { address, certificate: [name].flat().join(', ') };
 }
 
-/** What somebody has answered. */
+/** The answer of a node, or why there is none. */
 export function replyOf(
   error: Pick<ServiceError, 'code' | 'details'> | null,
   reply: AdminReply | undefined,

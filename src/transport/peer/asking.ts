@@ -31,7 +31,7 @@ const OPTIONS: ClientOptions = {
   'grpc.service_config_disable_resolution': 1,
   'grpc.enable_channelz': 0,
 };
-/** What the library says when nobody has heard the question; the last that it has seen is what an operator needs. */
+/** The library's message when the question was not delivered; the last error in it is what an operator needs. */
 const NOT_CONNECTED = /^No connection established/;
 const LAST_ERROR = /Last error: (?:Error: )?(.+?)\. Resolution note/;
 
@@ -46,11 +46,11 @@ interface Question<Request, Reply> {
 interface Answer<Reply> {
   readonly reply: Reply | undefined;
   readonly error: Pick<ServiceError, 'code' | 'details'> | null;
-  /** Whoever is there will not be asked by this side, and why. */
+  /** Why this side will not ask the node there. */
   readonly refusal?: string;
 }
 
-/** Whoever cannot be reached, or answers too late, is `later`. */
+/** A node that cannot be reached, or answers too late, is `later`. */
 export async function askToJoin(
   address: DialledAddress,
   request: JoinRequest,
@@ -62,7 +62,7 @@ export async function askToJoin(
   return reply ?? { kind: 'later', reason: refusal ?? error?.details ?? 'it has not answered' };
 }
 
-/** Asks a node what operators ask. Whoever cannot be reached, or answers too late, is `later`. */
+/** Sends an admin request to a node. One that cannot be reached, or answers too late, is `later`. */
 export async function askAdmin(
   address: DialledAddress,
   request: AdminRequest,
@@ -94,7 +94,7 @@ const DENIED: Readonly<Partial<Record<status, ErrorCode>>> = {
 };
 
 /**
- * Asks as a client, at the gRPC port of a node. Whoever cannot be reached, or answers too late, is `later`.
+ * Asks as a client, at the gRPC port of a node. A node that cannot be reached, or answers too late, is `later`.
  * @throws DatabaseError when the client is not let in, or the files of TLS are no such files
  */
 export async function askAdminAsClient(

@@ -23,7 +23,7 @@ export function targetOf(address: Address): string {
 export const NOTHING: Nothing = {};
 export const writeNothing = (): Buffer => Buffer.alloc(0);
 export const readNothing = (): Nothing => NOTHING;
-/** A PingReply: the cluster of whoever answers, or what it says of itself when it belongs to none. */
+/** A PingReply: the cluster of the answering node, or what it says of itself when it belongs to none. */
 export function writePong(belonging: Belonging): Buffer {
   const writer = new ByteWriter();
   if (belonging.kind === 'member') writeTextField(writer, PONG.CLUSTER_ID, belonging.clusterId);
@@ -56,7 +56,7 @@ export function readPong(message: Buffer): Belonging {
 
 /**
  * Gives a call up that was not answered in time. A deadline of gRPC is a time of the wall clock, which may be set while
- * the call is under way; a timer goes by the clock that only goes on.
+ * the call is under way; a timer goes by the monotonic clock.
  */
 export function endAfter(call: { cancel(): void }, timeoutMs: number, answered: Promise<unknown>): void {
   const timer = setTimeout(() => call.cancel(), timeoutMs);

@@ -8,23 +8,22 @@
  *        the connection of the lane.
  *   TP2  What waits for a node is bounded for each lane, and a lane waits for no other: a frame more is refused.
  *   TP3  What comes from another cluster, is for another node or store, or from a node with another store than is
- *        known, is dropped and counted; nobody else is taken for a node that is reached.
+ *        known, is dropped and counted; no other node is taken for one that is reached.
  *   TP4  A node that was reached and is not any more, by any lane, is reported once, as soon as the connections break
  *        or do not answer a ping.
- *   TP5  Whoever may send to this node is answered: a sender that is not known is dialled where it says that it
+ *   TP5  A node that may send to this one is answered: an unknown sender is dialled where it says that it
  *        listens, as long as it sends.
  *   TP6  Whatever stands for the place of a node, making its link throws nothing: it is a node that is not reached.
- *   TP7  The frames of a stream are of whoever has opened it, and hold what its lane carries; others are dropped and
+ *   TP7  The frames of a stream are of the node that opened it, and hold what its lane carries; others are dropped and
  *        counted by what is wrong with them.
- *   TP8  Whoever takes frames may have the next ones wait: then they are not read, and what is on its way is bounded by
+ *   TP8  The receiver of frames may have the next ones wait: then they are not read, and what is on its way is bounded by
  *        what its sender may have waiting (TP2) and by the sockets.
- *   TP9  Of each node and lane one stream is heard, the last that was opened; of nodes that nobody has named, those of
- *        a few. So however often connections break, and whoever connects, there is a stream for each node that is named.
+ *   TP9  Each node has one stream here for each lane, the last that it opened; few nodes outside the catalog have any.
+ *        So each node of the catalog has its streams, however often connections break and others connect.
  *   TP10 Damage on the way costs the frame that it hits, or the connection, at once: a greeting, an answer or the head
  *        of a record that is damaged is not believed.
- *   TP11 Where TLS is required, nothing is read of, and nothing but a refusal is said to, whoever has not shown a
- *        certificate of the authority of peers that is valid; and whoever says nothing takes no place of those who are
- *        served.
+ *   TP11 Where TLS is required, a client without a valid certificate of the authority of peers gets only a refusal, and
+ *        nothing of it is read. A silent client takes no place of those that are served.
  */
 
 export type { ClientAccess } from './asking.ts';

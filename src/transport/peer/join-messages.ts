@@ -78,7 +78,7 @@ export function writeJoinRequest({ clusterId, registration, release }: JoinReque
   return Buffer.from(writer.view());
 }
 
-/** The ids in lowercase. What else is said of the node is looked at by whoever registers it. */
+/** The ids in lowercase. The node that registers it checks what else is said of it. */
 export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
   const reader = new ProtoReader(message);
   const texts = new Map<number, string>();
@@ -133,7 +133,7 @@ export function writeJoinReply(reply: JoinReply): Buffer {
       writeTextField(writer, REPLY.REFUSED, reply.reason);
       break;
     case 'removed':
-      // For whoever does not know the other field.
+      // For nodes that do not know the other field.
       writeTextField(writer, REPLY.REFUSED, `node ${reply.node} was removed`);
       writeVarintField(writer, REPLY.REMOVED, reply.node);
       break;
@@ -143,7 +143,7 @@ export function writeJoinReply(reply: JoinReply): Buffer {
   return Buffer.from(writer.view());
 }
 
-/** What makes no sense is `later`: whoever answers may be of another release. */
+/** What makes no sense is `later`: the answering node may be of another release. */
 export function readJoinReply(message: Buffer): JoinReply {
   const reader = new ProtoReader(message);
   const texts = new Map<number, string>();

@@ -1,10 +1,10 @@
 /**
- * The side of the lanes that listens: takes frames from whoever means this node, and says who it is.
+ * The side of the lanes that listens: takes frames that are for this node, and says who it is.
  *
  * Every stream begins with a greeting, and every frame has a header; both must name this cluster, this node and this
- * store, and a sender that is not known to have another store (TP3). What follows a greeting is of whoever has greeted,
- * and is what its lane carries. A node that is not known at all is heard: it may have joined while this one was away,
- * and what it sends may be what tells of it; what is listened to of it, the core decides.
+ * store, and a sender that is not known to have another store (TP3). What follows a greeting is of that node,
+ * and is what its lane carries. An unknown node is accepted: it may have joined while this one was away, and what it
+ * sends may be what tells of it; what is listened to of it, the core decides.
  */
 import type { Address } from '#base';
 import {

@@ -47,7 +47,7 @@ export interface LaneLinkOptions {
 interface Attempt {
   readonly wire: Wire;
   isOpen: boolean;
-  /** Of the answer, until it is there. */
+  /** Bytes of the answer, until it is complete. */
   said: Uint8Array;
   heardMs: number;
   /** When it was asked last. */
@@ -145,7 +145,7 @@ export class LaneLink {
 
   /** The system has taken a frame, or never will. */
   #left(attempt: Attempt, { length }: Uint8Array, failure: Error | null | undefined): void {
-    // What waits on a connection that breaks is told so, and has been counted as dropped by then.
+    // What waits on a connection that breaks is notified, and has been counted as dropped by then.
     if (attempt !== this.#attempt) return;
     attempt.handedBytes -= length;
     attempt.waitingBytes -= length;
@@ -220,7 +220,7 @@ export class LaneLink {
     this.#options.listeners.answered(attempt.heardMs - attempt.askedMs);
   }
 
-  /** Somebody answers at that address: is it who is meant? */
+  /** A node answers at that address: is it the one that is meant? */
   #faultIn({ header: { clusterId, from } }: Extract<LaneAnswer, { kind: 'accepted' }>): string | undefined {
     const { to, clusterId: ours } = this.#options.header;
     if (clusterId !== ours) return `it belongs to the cluster ${clusterId}`;
@@ -238,12 +238,12 @@ export class LaneLink {
     attempt.wire.write(ASK);
     attempt.deadline = world.after(limits.pingTimeoutMs, () => {
       attempt.deadline = undefined;
-      // After this thread stood still, what has arrived is heard before time counts.
+      // After this thread stood still, what has arrived is read before time counts.
       world.afterArrivals(() => this.#judge(attempt));
     });
   }
 
-  /** Gives up on whoever has said nothing, and taken nothing of what was in the way, since it was asked. */
+  /** Gives up on a node that has sent nothing, and taken nothing of what was in the way, since it was asked. */
   #judge(attempt: Attempt): void {
     const { wire, askedMs, heardMs, wasFull, movedMs } = attempt;
     if (heardMs >= askedMs || (wasFull && movedMs >= askedMs)) return;

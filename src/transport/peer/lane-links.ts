@@ -83,7 +83,7 @@ export class LaneLinks implements PeerLinks {
     this.#door.serve(connection, first);
   }
 
-  /** Tells of somebody who was not let in, or of a frame that was dropped. */
+  /** Notes a client that was refused, or a frame that was dropped. */
   refused(node: NodeId | undefined, fault: FrameFault): void {
     this.#options.observer.receiveFailed(node, fault);
     this.#note({ event: 'peer-refused', node, reason: fault.words });
@@ -132,8 +132,8 @@ export class LaneLinks implements PeerLinks {
 
   /**
    * Makes a link. A place that cannot even be tried (a row of the catalog may hold any text) is noted, and its node is
-   * not reached; the others are (TP6). Once the links are being closed, which takes a moment, nobody is dialled any
-   * more: nobody would close what was opened then.
+   * not reached; the others are (TP6). Once the links are being closed, which takes a moment, no node is dialled any
+   * more: nothing would close what was opened then.
    */
   #dial(peer: Peer): void {
     if (this.#isClosed) return;
@@ -189,7 +189,7 @@ export class LaneLinks implements PeerLinks {
   }
 
   /**
-   * Somebody sends. Whoever is not named is dialled where it says that it listens, for as long as it sends (TP5): it
+   * A node sends. One outside the catalog is dialled where it says that it listens, for as long as it sends (TP5): it
    * may have joined while this node was away, and this node learns of it only from what it sends and is answered.
    */
   #hear(caller: NodePlace, address: Address | undefined): () => void {
@@ -226,7 +226,7 @@ export class LaneLinks implements PeerLinks {
     this.#onUnreachable(node);
   }
 
-  /** Closes the lanes; whoever is still named gets others. */
+  /** Closes the lanes; a node that is still in the catalog gets others. */
   #drop(link: Link): void {
     this.#links.delete(link.peer.node);
     if (link.isReached) this.#options.observer.active(link.peer.node, false);
@@ -235,7 +235,7 @@ export class LaneLinks implements PeerLinks {
     void closing.finally(() => this.#closing.delete(closing));
   }
 
-  /** Of the same kind and node, one in a while. */
+  /** One of the same kind and node in a while. */
   #note(note: PeerNote): void {
     const kind = `${note.event} ${note.node ?? ''}`;
     const nowMs = this.#world.nowMs();

@@ -1,8 +1,8 @@
 /**
- * The side of a lane that was dialled: hears a hello, answers it, and hands on the frames that follow.
+ * The dialled side of a lane: reads a hello, answers it, and hands on the frames that follow.
  *
  * As long as a frame is being taken nothing more is read. So it says by itself from time to time that it is here:
- * whoever asks on a connection that is not being read gets no answer. It says so twice in the time that an answer may
+ * a ping on a connection that is not being read gets no answer. It says so twice in the time that an answer may
  * take, for both sides count from the moment in which they met.
  */
 import { concatBytes } from '#base';

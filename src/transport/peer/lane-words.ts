@@ -1,5 +1,5 @@
 /**
- * What is said on the connection of a lane. Whoever dials says what it wants, is answered, and then sends records; the
+ * What is said on the connection of a lane. The dialling node says what it wants, is answered, and sends records; the
  * other side says single words.
  *
  * ```
@@ -35,7 +35,7 @@ import { beginFrame, type FrameHeader, LANES, type Lane, nativeCrc32, readFrameH
 export interface Hello {
   readonly header: FrameHeader;
   readonly lane: Lane;
-  /** Where whoever greets listens for other nodes; undefined when it is not said. */
+  /** Where the greeting node listens for other nodes; undefined when it does not say. */
   readonly address: Address | undefined;
 }
 
@@ -57,7 +57,7 @@ const CRC_BYTES = 4;
 
 /** The first byte of a hello; a connection of HTTP/2 begins with another. */
 export const HELLO_BEGINS: number = MAGIC[0] ?? 0;
-/** Of a record: its length, twice. */
+/** Bytes before a record: its length, twice. */
 export const RECORD_HEAD_BYTES = 8;
 export const ASK: Uint8Array = recordHead(0);
 export const ECHO_BYTE = 2;

@@ -1,40 +1,25 @@
 /** What asks other nodes, loaded with the first question. */
-import type { Address } from '#base';
-import type { AdminReply, JoinReply } from '#cluster';
 import type * as Asking from './asking.ts';
-import type { PeerTls } from './peer-tls.ts';
+import type * as Refusals from './refusals.ts';
 
-export async function askToJoin(...question: Parameters<typeof Asking.askToJoin>): Promise<JoinReply> {
-  const asking = await import('./asking.ts');
-  return asking.askToJoin(...question);
-}
+const asking = (): Promise<typeof Asking> => import('./asking.ts');
 
-export async function askAdmin(...question: Parameters<typeof Asking.askAdmin>): Promise<AdminReply> {
-  const asking = await import('./asking.ts');
-  return asking.askAdmin(...question);
-}
+export const askToJoin: typeof Asking.askToJoin = async (...question) => (await asking()).askToJoin(...question);
 
-export async function askAdminAsClient(...question: Parameters<typeof Asking.askAdminAsClient>): Promise<AdminReply> {
-  const asking = await import('./asking.ts');
-  return asking.askAdminAsClient(...question);
-}
+export const askAdmin: typeof Asking.askAdmin = async (...question) => (await asking()).askAdmin(...question);
 
-/** What the node at an address belongs to; without an answer in time, why there is none. */
-export async function askBelonging(
-  ...question: Parameters<typeof Asking.askBelonging>
-): ReturnType<typeof Asking.askBelonging> {
-  const asking = await import('./asking.ts');
-  return asking.askBelonging(...question);
-}
+export const askAdminAsClient: typeof Asking.askAdminAsClient = async (...question) =>
+  (await asking()).askAdminAsClient(...question);
+
+export const askBelonging: typeof Asking.askBelonging = async (...question) =>
+  (await asking()).askBelonging(...question);
 
 /** The cluster of the node at an address; undefined when it belongs to none, or there is no answer in time. */
-export async function askForCluster(...question: Parameters<typeof Asking.askBelonging>): Promise<string | undefined> {
+export async function askForCluster(...question: Parameters<typeof askBelonging>): Promise<string | undefined> {
   const answer = await askBelonging(...question);
   return answer.kind === 'member' ? answer.clusterId : undefined;
 }
 
-/** Why whoever is there does not let this side ask; undefined when nobody is, or it says nothing of that kind. */
-export async function refusalAt(address: Address, tls?: PeerTls): Promise<string | undefined> {
-  const refusals = await import('./refusals.ts');
-  return refusals.refusalAt(address, tls);
-}
+/** Why the node there does not let this side ask; undefined when none is there, or it says nothing of that kind. */
+export const refusalAt: typeof Refusals.refusalAt = async (...place) =>
+  (await import('./refusals.ts')).refusalAt(...place);

@@ -41,7 +41,7 @@ export async function openPeerPort(options: PortOptions): Promise<PeerPort> {
   return port;
 }
 
-/** The same of a node that is known: dials nobody before `setPeers`. */
+/** The same of a node that is known: dials no node before `setPeers`. */
 export async function openPeerLinks(options: LinksOptions): Promise<OpenPeerLinks> {
   return (await openPeerPort(options)).openLinks(options);
 }
@@ -49,12 +49,12 @@ export async function openPeerLinks(options: LinksOptions): Promise<OpenPeerLink
 class LazyPeerLinks implements OpenPeerLinks, PeerPort {
   readonly #options: PortOptions;
   readonly #server: Server;
-  /** Accepted, and nobody is there yet to serve them. */
+  /** Accepted before what serves them was loaded. */
   readonly #waiting = new Set<Socket>();
   #port = 0;
   #loading: Promise<void> | undefined;
   #belonging: Belonging = { kind: 'starting' };
-  /** Of the node, once it is known. */
+  /** Options of the node, once it is known. */
   #own: PeerLinksOptions | undefined;
   #links: LaneLinks | undefined;
   #served: PeerServer | undefined;

@@ -7,7 +7,7 @@ export interface PeerLimits {
   /** Every connection is pinged so often, and given up when it does not answer for so long. */
   readonly pingEveryMs: number;
   readonly pingTimeoutMs: number;
-  /** A connection on which nothing was heard by then is given up. */
+  /** A connection on which nothing has arrived by then is closed. */
   readonly silentMs: number;
   /** A handshake of TLS that is not over by then is given up; so many are under way, and begin in a second. */
   readonly handshakeMs: number;
@@ -20,9 +20,9 @@ export interface PeerLimits {
   readonly flushMs: number;
   /** Streams that others may have open to this node at a time. */
   readonly streamsMax: number;
-  /** Nodes that nobody has named, of which streams are heard at a time, and that are dialled. */
+  /** Nodes outside the catalog that may have streams here at a time, and that are dialled. */
   readonly guestsMax: number;
-  /** Of the same kind about the same node, one note in this time. */
+  /** Time between two notes of the same kind about the same node. */
   readonly noteEveryMs: number;
 }
 

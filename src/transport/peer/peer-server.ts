@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import { type handleUnaryCall, Server, ServerCredentials, setLogger, status } from '@grpc/grpc-js';
 import type { Result } from '#base';
 import type { Administer, AdminReply, Asker, Belonging, FrameFault, JoinReply, JoinRequest } from '#cluster';
+import { FrameFloods, headBytes } from '../frame-floods.ts';
 import { announceSettings, HEADER_PAIRS_MAX, NO_HPACK_TABLE, setHttp2Options } from '../opening.ts';
 import { addAdminMethods, askerOf } from './admin-methods.ts';
 import { JOIN, type Nothing, PING, readNothing, writePong } from './exchange.ts';
@@ -22,7 +23,7 @@ import type { Wire } from './wire.ts';
 export interface PeerServerOptions {
   readonly belonging: () => Belonging;
   readonly limits: PeerLimits;
-  /** Somebody has opened a lane, and said this. */
+  /** A node has opened a lane, and said this first. */
   readonly onLane: (connection: Wire, first: Uint8Array) => void;
   /** A connection is none that is served here. */
   readonly onRefused: (fault: FrameFault) => void;
@@ -33,9 +34,9 @@ export interface PeerServerOptions {
 }
 
 const IS_NEW = 'the node belongs to no cluster itself yet';
-/** Of one connection that asks. */
+/** Streams of one connection that asks. */
 const STREAMS_PER_CONNECTION = 16;
-/** Unlike at the port of clients nghttp2 enforces the number of streams itself: nobody needs more at once. */
+/** Unlike at the port of clients nghttp2 enforces the number of streams itself: no client needs more at once. */
 const SETTINGS = { ...NO_HPACK_TABLE, maxConcurrentStreams: STREAMS_PER_CONNECTION };
 /** Bytes of a request to join, or of an order. */
 const REQUEST_BYTES_MAX = 64 * 1024;
@@ -57,10 +58,12 @@ export class PeerServer {
     if (stream.session !== undefined) this.#watchHeaders(stream.session);
   };
   readonly #watched = new WeakSet<Http2Session>();
+  readonly #floods: FrameFloods;
   #isClosed = false;
 
   constructor(options: PeerServerOptions) {
     this.#options = options;
+    this.#floods = new FrameFloods((socket) => this.#refuse(socket, 'far more frames than those of requests'));
     subscribe(STREAM_CREATED, this.#onStream);
     // One for the thread. By default grpc-js writes to stderr, such as about headers that it cannot read (O2).
     setLogger({ error: (...parts) => options.onRefused({ kind: 'handshake', words: parts.join(' ') }) });
@@ -81,7 +84,7 @@ export class PeerServer {
     });
   }
 
-  /** Serves a connection that somebody has accepted. */
+  /** Serves an accepted connection. */
   take(connection: Socket): void {
     const { limits, onLane } = this.#options;
     const silence = setTimeout(() => connection.destroy(), limits.silentMs);
@@ -101,6 +104,7 @@ export class PeerServer {
       }
       const onOpen = (): void => {
         served();
+        this.#floods.watch(connection);
         this.#injector.injectConnection(connection);
         connection.off('error', broken);
       };
@@ -120,15 +124,25 @@ export class PeerServer {
     this.#server.forceShutdown();
   }
 
+  #refuse({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>, what: string): string {
+    const words = `${remoteAddress}:${remotePort}: ${what}`;
+    this.#options.onRefused({ kind: 'malformed', words });
+    return words;
+  }
+
   /** Ends the session at the first request of too many headers: decoding them costs more than anything that follows. */
   #watchHeaders(session: Http2Session): void {
     if (this.#watched.has(session)) return;
     this.#watched.add(session);
-    session.prependListener('stream', (_stream: object, _headers: object, _flags: unknown, raw: readonly string[]) => {
+    const requests = this.#floods.requestsOf(session.socket);
+    session.prependListener('stream', (stream: ServerHttp2Stream, _headers: object, _flags: unknown, raw: string[]) => {
+      requests.count += headBytes(raw);
+      // Not `on`, which would make the stream flow before grpc-js listens.
+      stream.prependListener('data', (piece: Uint8Array) => {
+        requests.count += piece.length;
+      });
       if (raw.length <= 2 * HEADER_PAIRS_MAX || session.destroyed) return;
-      const { remoteAddress, remotePort } = session.socket;
-      const words = `${remoteAddress}:${remotePort}: a request has ${raw.length / 2} headers`;
-      this.#options.onRefused({ kind: 'malformed', words });
+      const words = this.#refuse(session.socket, `a request has ${raw.length / 2} headers`);
       session.destroy(new Error(words), constants.NGHTTP2_ENHANCE_YOUR_CALM);
     });
   }

@@ -1,8 +1,8 @@
 /**
  * TLS between nodes: what this side shows, whom it takes for a peer, and why two do not come together.
  *
- * Both sides show a certificate of the authority of peers, and whoever dials checks that it is for the host that was
- * dialled. That says that somebody may be a peer, and not which node it is: that is said, and checked, in frames (TP3).
+ * Both sides show a certificate of the authority of peers, and the dialling side checks that it is for the host that it
+ * dialled. That shows that the other side may be a peer, and not which node it is: frames say that (TP3).
  */
 import { connect, isIP, type Socket } from 'node:net';
 import type { SecureContext, SecureContextOptions, TLSSocket, TlsOptions } from 'node:tls';
@@ -28,8 +28,8 @@ export interface PeerCertificates {
 }
 
 /**
- * require: nothing but TLS. prefer: whoever speaks none is answered, too, and dialled without it, as long as a cluster
- * is changed from the one to the other.
+ * require: nothing but TLS. prefer: a node that speaks none is answered, too, and dialled without it, as long as a
+ * cluster is changed from the one to the other.
  */
 export type PeerTlsMode = 'require' | 'prefer';
 
@@ -40,7 +40,7 @@ export const SPEAKS_NO_TLS: string =
   'that port speaks no TLS; start its node with --peer-tls-cert-file, --peer-tls-key-file and --peer-tls-ca-file, or ' +
   '--peer-secret-file, or leave them out here';
 
-/** Where nobody has spoken TLS is dialled without it for so long (prefer). */
+/** How long a node that did not speak TLS is dialled without it (prefer). */
 const PLAIN_MS = 2_000;
 /** Addresses that are remembered; strangers could name any. */
 const PLAIN_MAX = 1_000;
@@ -96,7 +96,7 @@ export class PeerTls {
     return this.isPlain(target) ? socket : this.secured(socket, target.host);
   }
 
-  /** Whether nobody has spoken TLS there just now, and may do so. */
+  /** Whether the node there did not speak TLS just now, and may do so. */
   isPlain(target: Address): boolean {
     return (this.#plainUntilMs.get(formatAddress(target)) ?? 0) > performance.now();
   }
@@ -121,7 +121,7 @@ const PSK_IDENTITY = 'cairn';
 /** Node takes a secret that is shared beforehand with TLS 1.2 alone. */
 const PSK_OPTIONS = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
 
-/** Nothing older is spoken, and nobody comes back without showing a certificate again: it may have expired. */
+/** Nothing older is spoken, and each connection shows a certificate again: it may have expired. */
 export function contextOf(material: PeerTlsMaterial): SecureContextOptions {
   const { SSL_OP_NO_TICKET: secureOptions } = process.getBuiltinModule('node:crypto').constants;
   if (isSecret(material)) return { ...PSK_OPTIONS, secureOptions };

@@ -1,6 +1,6 @@
 /**
  * Why a node that is there does not let this side ask: what gRPC has no words for, the port says to a lane. It is
- * dialled once more for that, and only behind a question that nobody has heard.
+ * dialled once more for that, and only after a question that did not reach it.
  */
 import { connect } from 'node:net';
 import { concatBytes, NO_BYTES } from '#base';
@@ -8,11 +8,11 @@ import type { DialledAddress } from '#cluster';
 import { answerLength, HELLO_BEGINS, readAnswer } from './lane-words.ts';
 import type { PeerTls } from './peer-tls.ts';
 
-/** Whoever refuses does so when a connection has begun. */
+/** A node refuses as soon as a connection has begun. */
 const ANSWER_MS = 1_000;
 
-/** Undefined: nobody is there, or it says nothing of that kind. */
-export function refusalAt(address: DialledAddress, tls: PeerTls | undefined): Promise<string | undefined> {
+/** Undefined: no node is there, or it says nothing of that kind. */
+export function refusalAt(address: DialledAddress, tls?: PeerTls): Promise<string | undefined> {
   const { host, port, ip = host } = address;
   const socket = tls?.dial(address) ?? connect({ host: ip, port, noDelay: true });
   return new Promise((resolve) => {

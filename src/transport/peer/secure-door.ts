@@ -4,11 +4,11 @@
  * ```
  *   accepted ── its first byte ── is of TLS ── shakes hands ── shows a certificate of the authority ──> served
  *      │              │                            │                     └── none, or another ──> told why, and closed
- *      │              └── is another ──> a lane is told why; closed. Where TLS is preferred: served
+ *      │              └── is another ──> a lane receives why; closed. Where TLS is preferred: served
  *      └── silent or slow, or the oldest of too many that are ──> closed
  * ```
- * Nothing that is said here is looked at before it is over. Whoever says nothing has a place that is taken from him by
- * the next who comes, so that a node, which is quick, always finds one; and places of those that are served are others.
+ * No byte of a lane or a request is read before the handshake is over. A silent connection is evicted by the next one,
+ * so that a node, which is quick, always finds a place; connections that are served have places of their own.
  */
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
@@ -30,7 +30,7 @@ export interface SecureDoorOptions {
 
 /** The first byte of a record of TLS in which hands are shaken. */
 export const TLS_BEGINS = 0x16;
-/** Of the connections that there may be, what those have that are not served yet. */
+/** Share of the connections that those may have that are not served yet. */
 const SHAKING_PART = 1 / 4;
 const SECOND_MS = 1_000;
 /** A greeting, or what HTTP/2 begins with. */
@@ -112,7 +112,7 @@ export class SecureDoor {
   #shaken(socket: TLSSocket): void {
     const shaking = this.#shaking.get(originOf(socket));
     if (shaking === undefined) return void socket.destroy();
-    // Nobody without the secret comes so far.
+    // A client without the secret does not come so far.
     if (socket.authorized || isSecret(this.#shown)) return this.#serve(shaking, socket);
     const shown = socket.getPeerX509Certificate();
     const why = `${socket.authorizationError}`;
@@ -137,7 +137,7 @@ export class SecureDoor {
     this.#options.onConnection(socket);
   }
 
-  /** Says why, in the words of a lane, and goes on to bound the time that this takes. */
+  /** Says why, in the words of a lane, within a bounded time. */
   #refuse({ from }: Shaking, socket: Socket, words: string): void {
     this.#options.onRefused({ kind: 'handshake', words: `${from}: ${words}` });
     socket.on('error', () => undefined);
@@ -169,12 +169,12 @@ export class SecureDoor {
   }
 }
 
-/** Of the two sockets of a connection, the one beneath and the one above, the same. */
+/** The same for both sockets of a connection, the one beneath and the one above. */
 function originOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
   return `${remoteAddress}:${remotePort}`;
 }
 
-/** Of OpenSSL the words in the middle alone: around them are addresses in its source. */
+/** Only the middle of OpenSSL's message: around it are addresses in its source. */
 function reasonOf({ message }: Error): string {
   return /SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;
 }

@@ -28,7 +28,7 @@ export interface Wire {
 }
 
 export interface LaneWorld {
-  /** Dials at once; the connection closes by itself when nobody answers. */
+  /** Dials at once; the connection closes by itself without an answer. */
   connect(target: Address): Wire;
   /** Why the next connection would fail as one has; undefined, and absent: it may be different in a moment. */
   refusalIn?(failure: Error, target: Address): string | undefined;
@@ -37,7 +37,7 @@ export interface LaneWorld {
   /** What is returned stops it, like that of `every`. */
   after(delayMs: number, run: () => void): () => void;
   every(intervalMs: number, run: () => void): () => void;
-  /** When everything that has arrived by now was heard. */
+  /** When everything that has arrived by now was read. */
   afterArrivals(run: () => void): void;
 }
 

@@ -5,6 +5,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { ConnectionPlaces, type Place, type Waiting } from '../../connection-places.ts';
+import type { FrameFloods } from '../../frame-floods.ts';
 import { type HeldPort, listenOptions } from '../../held-port.ts';
 import { announceSettings, NO_HPACK_TABLE } from '../../opening.ts';
 import type { SecurePorts } from '../../secure.ts';
@@ -19,6 +20,7 @@ export interface ConnectionsOptions {
   readonly openingMs: number;
   readonly requests: ByteBudget;
   readonly reading: ReadingTurns;
+  readonly floods: FrameFloods;
   readonly onOpen: (socket: Socket) => void;
   /** Absent: there is no TLS. */
   readonly secure?: SecurePorts | undefined;
@@ -37,7 +39,7 @@ export interface ListenPlace {
 interface Held {
   readonly place: Place;
   open: number;
-  /** Of them, those of which the request has not come whole. */
+  /** Those of them whose request is incomplete. */
   arriving: number;
   /** Tells its client which calls were not looked at. */
   end: (() => void) | undefined;
@@ -82,7 +84,7 @@ export class Connections {
     this.#change(handle, { open: 1, arriving: 1, end });
   }
 
-  /** The request of a stream is whole, or nobody reads on. */
+  /** The request of a stream is complete, or is not read any more. */
   streamIsWhole(handle: ReadHandle): void {
     this.#change(handle, { open: 0, arriving: -1 });
   }
@@ -112,7 +114,7 @@ export class Connections {
     held.end ??= end;
     if (held.open === 0) held.place.waits('idle');
     else if (held.arriving < held.open) held.place.works();
-    // Whoever begins another one has not waited for less long.
+    // A client that begins another one has not waited for less long.
     else if (held.open === open || arriving < 0) held.place.waits('body');
   }
 
@@ -129,7 +131,7 @@ export class Connections {
       socket.destroy();
     };
     socket.once('close', () => place.leave());
-    const { streamsAtFirst: streams, openingMs: withinMs, requests, reading, onOpen } = this.#options;
+    const { streamsAtFirst: streams, openingMs: withinMs, requests, reading, floods, onOpen } = this.#options;
     this.#sockets.add(socket);
     this.#opening.add(socket);
     socket.once('close', () => {
@@ -140,12 +142,13 @@ export class Connections {
       this.#opening.delete(socket);
       const handle = readHandleOf(socket);
       reading.opened(handle);
+      floods.watch(socket);
       socket.once('close', () => reading.closed(handle));
       this.#held.set(handle, held);
       place.waits('idle');
       onOpen(socket);
     };
-    // One that is closed as it comes, for want of file descriptors, is told nothing: that is decided in this turn.
+    // One that is closed as it comes, for want of file descriptors, receives nothing: that is decided in this turn.
     process.nextTick(() => {
       if (!socket.destroyed)
         announceSettings({ socket, streams, own: NO_HPACK_TABLE, withinMs, requests, onOpen: opened });

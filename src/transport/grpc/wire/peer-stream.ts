@@ -14,6 +14,7 @@ import { Readable } from 'node:stream';
 import { Link } from '#base';
 import type { Claim } from '../../allowance.ts';
 import type { ByteBudget, Hold } from '../../byte-budget.ts';
+import type { RequestBytes } from '../../frame-floods.ts';
 import type { CallStream } from './call-stream.ts';
 import { type FrameFault, isPacking, type Packing } from './frame-faults.ts';
 import { type FrameRules, FrameWalk } from './frame-walk.ts';
@@ -80,6 +81,8 @@ const IGNORE = (): void => undefined;
 
 export interface PeerStreamParts {
   readonly sender: Sender;
+  /** Of its connection. */
+  readonly requests: RequestBytes;
   /** Called once: no more of the request is awaited. */
   readonly cameWhole: () => void;
   readonly rules: FrameRules;
@@ -97,6 +100,7 @@ export class PeerStream implements StandingRequest {
   readonly #stream: ServerHttp2Stream;
   readonly #options: PeerStreamOptions;
   readonly #sender: Sender;
+  readonly #requests: RequestBytes;
   /** What is held for it until it is gone. */
   readonly #unsent: Room[] = [];
   readonly #frames: FrameWalk;
@@ -122,6 +126,7 @@ export class PeerStream implements StandingRequest {
   constructor(stream: ServerHttp2Stream, options: PeerStreamOptions, parts: PeerStreamParts) {
     const { rules, claim, own } = parts;
     this.#sender = parts.sender;
+    this.#requests = parts.requests;
     this.#cameWhole = parts.cameWhole;
     this.#stream = stream;
     this.#options = options;
@@ -313,6 +318,7 @@ export class PeerStream implements StandingRequest {
 
   /** Whether there is room for the next piece of the request, and nothing wrong with it. */
   #isFine(piece: Uint8Array): boolean {
+    this.#requests.count += piece.length;
     if (this.#stream.closed) return false;
     this.#received += piece.length;
     this.#pieces += 1;

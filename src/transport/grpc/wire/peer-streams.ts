@@ -11,6 +11,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { assert, Slots } from '#base';
 import type { Allowance, Claim } from '../../allowance.ts';
+import { type FrameFloods, headBytes } from '../../frame-floods.ts';
 import { CallStream } from './call-stream.ts';
 import { certificateOf } from './client-certificate.ts';
 import type { Connections } from './connections.ts';
@@ -34,7 +35,7 @@ export interface MessageRule {
 export interface Opening {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Of its client; undefined when that has gone. */
+  /** Address of its client; undefined when that has gone. */
   readonly address: string | undefined;
   /** Certificate of the client; undefined when it presented none. */
   readonly certificate: () => X509Certificate | undefined;
@@ -47,6 +48,7 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingReq
   /** What streams may hold by standing open, and of their requests the first bytes. */
   readonly standing: Allowance;
   readonly reading: ReadingTurns;
+  readonly floods: FrameFloods;
   /** Told of the streams of each. */
   readonly connections: Pick<Connections, 'streamCame' | 'streamIsWhole' | 'streamClosed'>;
   /** Streams at a time, those included that still carry a reply away. */
@@ -57,20 +59,24 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingReq
   readonly isProbe: (path: string) => boolean;
   /** How many streams a connection may have. */
   readonly perConnection: StreamLimits;
-  /** The answer to a call by its headers alone; undefined: it may go on. */
+  /** The answer to a call by its headers alone; undefined: it continues. */
   readonly refusalOf?: RefusalOf | undefined;
   /** Told before a connection ends because of what its client sends. */
-  readonly onEnded: (why: EndReason, session: Http2Session) => void;
+  readonly onEnded: (why: EndReason, connection: EndedConnection) => void;
   /** For a call whose time is over, by its `grpc-timeout`. */
   readonly expired: (timeout: string) => CallStatus;
 }
 
 /**
  * `flood`: more streams than were allowed; `pieces`: requests in too many small ones; `headers`: far too many of one
- * request. What nghttp2 refuses is neither logged nor counted: it refuses the GOAWAY of last stream 2^31-1 by which
- * grpc-go closes connections, and Node does not say which frame it was.
+ * request; `frames`: far more frames than those of its requests. What nghttp2 refuses is neither logged nor counted: it
+ * refuses the GOAWAY of last stream 2^31-1 by which grpc-go closes connections, and Node does not say which frame it
+ * was.
  */
-export type EndReason = 'flood' | 'pieces' | 'headers';
+export type EndReason = 'flood' | 'pieces' | 'headers' | 'frames';
+
+/** A connection that ends, as far as it can be named. */
+export type EndedConnection = Pick<Http2Session, 'destroyed' | 'socket'>;
 
 /** The header that carries the mark; whatever a client sends under this name is written over. */
 const MARK = 'x-cairn-stream';
@@ -81,6 +87,9 @@ const CREATED = 'http2.server.stream.created';
 
 /** Probes at a time that need no room. */
 const FREE_PROBES_MAX = 100;
+
+/** What a client may send on a stream before it learns that the stream is refused. */
+const WINDOW_BYTES = 64 * 1024;
 
 /** Nothing of its messages is looked at. */
 const NO_METHOD = { messages: undefined, bytesMax: 0 };
@@ -149,7 +158,9 @@ export class PeerStreams {
     const isFree = this.#freeProbes < FREE_PROBES_MAX && this.#options.isProbe(path);
     const claim = isFree ? undefined : this.#options.standing.of(session);
     const sender = this.#senders.of(session);
+    const requests = this.#options.floods.requestsOf(session.socket);
     if (this.#streams.size >= this.#options.streamsMax || !this.#hasRoom(claim, sender)) {
+      requests.count += WINDOW_BYTES;
       this.#refuse(stream, headers);
       return;
     }
@@ -157,7 +168,8 @@ export class PeerStreams {
     const { connections } = this.#options;
     connections.streamCame(handle, () => session.destroy());
     stream.once('close', () => connections.streamClosed(handle));
-    const peer = this.#peerOf(stream, headers, { claim, sender, cameWhole: () => connections.streamIsWhole(handle) });
+    const cameWhole = (): void => connections.streamIsWhole(handle);
+    const peer = this.#peerOf(stream, headers, { claim, sender, requests, cameWhole });
     const mark = this.#streams.add(peer);
     headers[MARK] = peer.isOwn ? KEPT : String(mark);
     stream.on('close', () => {
@@ -187,7 +199,7 @@ export class PeerStreams {
     session.destroy(new Error(`The connection has ended: ${why}`), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
-  /** For another stream; whoever stands still may have to make way for it. */
+  /** Whether there is room for another stream; a stalled one may be evicted for it. */
   #hasRoom(claim: Claim | undefined, sender: Sender): boolean {
     return claim === undefined || this.#options.standingRequests.tryAdd(claim, STREAM_BYTES, sender);
   }
@@ -214,12 +226,14 @@ export class PeerStreams {
     return handle;
   }
 
-  /** Of what node:http2 hands on, grpc-js gets the streams that are not kept from it. */
+  /** Hands grpc-js the streams that are not kept from it. */
   #divert(session: Http2Session): void {
+    const requests = this.#options.floods.requestsOf(session.socket);
     const [handOn, ...others] = session.listeners('stream');
     assert(handOn !== undefined && others.length === 0, 'Streams are handed on by one listener', others.length);
     session.removeAllListeners('stream');
     session.on('stream', (stream: object, headers: IncomingHttpHeaders, flags: unknown, raw: readonly string[]) => {
+      requests.count += headBytes(raw);
       if (raw.length > 2 * HEAD_LIMITS.headerPairsMax) {
         this.#endConnection(session, 'headers');
         return;
@@ -235,7 +249,7 @@ export class PeerStreams {
   #peerOf(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    shared: Pick<PeerStreamParts, 'claim' | 'sender' | 'cameWhole'>,
+    shared: Pick<PeerStreamParts, 'claim' | 'sender' | 'requests' | 'cameWhole'>,
   ): PeerStream {
     const { methods, expired, refusalOf } = this.#options;
     const path = headers[':path'] ?? '';

@@ -9,13 +9,13 @@
  * that take many messages; others are read and answered without it (call-stream.ts, ADR 0056, 0091). Requests that
  * break the protocol are found before anybody else sees them, and answered in words of ours (frame-faults.ts).
  */
-import type { Http2Session } from 'node:http2';
 import { type Metadata, Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
 import { assert, cannotListen, Slots } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { Waiting as ConnectionWaiting } from '../../connection-places.ts';
 import type { FairBudget } from '../../fair-budget.ts';
+import { FrameFloods } from '../../frame-floods.ts';
 import { NO_BOUND, NO_HPACK_TABLE, setHttp2Options } from '../../opening.ts';
 import type { SecurePorts } from '../../secure.ts';
 import { Lines } from '../../turns-by-line.ts';
@@ -27,7 +27,7 @@ import type { Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
 import type { PeerStream } from './peer-stream.ts';
-import { type EndReason, type MessageRule, PeerStreams, type RefusalOf } from './peer-streams.ts';
+import { type EndedConnection, type EndReason, type MessageRule, PeerStreams, type RefusalOf } from './peer-streams.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { Rounds, type Waiting } from './rounds.ts';
 import { type Place, Shares } from './shares.ts';
@@ -115,7 +115,7 @@ export interface WireServerParts {
   /** Told of every call that is refused before its handler sees it. */
   readonly onRefused: (why: 'overload' | 'draining' | 'malformed' | 'too_large') => void;
   /** Told before a connection ends because of what its client sends. */
-  readonly onConnectionEnded: (why: EndReason, session: Http2Session) => void;
+  readonly onConnectionEnded: (why: EndReason, connection: EndedConnection) => void;
   /** Told of a connection that was closed for one that came. */
   readonly onDisplaced?: (waiting: ConnectionWaiting) => void;
   /** Messages of replies that are so long are compressed for clients that accept it; undefined: none is. */
@@ -190,6 +190,7 @@ export class WireServer {
     const injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
     const { streamsAtFirst, openingMs, connectionsMax } = parts.limits;
     const turns = new ReadingTurns();
+    const floods = new FrameFloods((socket) => parts.onConnectionEnded('frames', { destroyed: false, socket }));
     this.#connections = new Connections({
       streamsAtFirst,
       openingMs,
@@ -197,6 +198,7 @@ export class WireServer {
       onDisplaced: (waiting) => parts.onDisplaced?.(waiting),
       requests: parts.requests,
       reading: turns,
+      floods,
       onOpen: (socket) => injector.injectConnection(socket),
       secure: parts.secure,
     });
@@ -212,16 +214,10 @@ export class WireServer {
     };
     const { waiting, reading, working } = parts.limits.callsMax;
     this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading), working: new Shares(working) };
-    const { requestBytesMax } = parts.limits;
-    const methods = new Map<string, MessageRule>();
-    for (const method of parts.methods) {
-      const bytesMax = method.messageBytesMax === undefined ? requestBytesMax : largest(method.messageBytesMax, parts);
-      methods.set(pathOf(method), { messages: 'one', bytesMax });
-    }
-    for (const path of parts.extension?.paths ?? []) methods.set(path, { messages: 'many', bytesMax: requestBytesMax });
     const probes = new Set(parts.methods.filter(({ isProbe = false }) => isProbe).map(pathOf));
     this.#peers = new PeerStreams({
       reading: turns,
+      floods,
       connections: this.#connections,
       requests: parts.requests,
       standing: parts.streams,
@@ -234,7 +230,7 @@ export class WireServer {
       }),
       receiveMs: parts.limits.receiveMs,
       lingerMs: parts.limits.lingerMs,
-      methods,
+      methods: rulesOf(parts),
       onRequest: (request, peer) => this.#arrived(request, peer),
       isProbe: (path) => probes.has(path),
       refusalOf: parts.refusalOf,
@@ -457,6 +453,18 @@ function mayLast({ method }: Call): boolean {
 
 function pathOf({ service, name }: MethodTraits): string {
   return `/${service}/${name}`;
+}
+
+/** What is read of the requests of each method, by path. */
+function rulesOf(parts: WireServerParts): ReadonlyMap<string, MessageRule> {
+  const { requestBytesMax } = parts.limits;
+  const rules = new Map<string, MessageRule>();
+  for (const method of parts.methods) {
+    const bytesMax = method.messageBytesMax === undefined ? requestBytesMax : largest(method.messageBytesMax, parts);
+    rules.set(pathOf(method), { messages: 'one', bytesMax });
+  }
+  for (const path of parts.extension?.paths ?? []) rules.set(path, { messages: 'many', bytesMax: requestBytesMax });
+  return rules;
 }
 
 /** What waits for its end and what it is put together to are held at once, and there is to be room for others. */

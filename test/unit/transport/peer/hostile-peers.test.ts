@@ -278,6 +278,14 @@ describe('a connection of HTTP/2 to the peer port', () => {
     expect(south.observed.drops).toEqual(['malformed']);
   });
 
+  it('is closed when it floods with WINDOW_UPDATE frames, which is noted', async () => {
+    const south = await openSouth();
+    const frames = await openFrames(south.links.port);
+    frames.write(Buffer.alloc(13 * 300_000, frameOf({ type: 8, flags: 0, stream: 0, payload: Buffer.of(0, 0, 0, 1) })));
+    await closed(frames);
+    expect(south.observed.drops).toEqual(['malformed']);
+  });
+
   const block = grpcHeadersWithTable(PING, Buffer.alloc(0));
   it.each([
     ['whatever it is', frameOf({ type: 0xee, flags: 0, stream: 0, payload: Buffer.alloc(4_100) })],
