@@ -22,13 +22,13 @@ import {
   type Outcome,
   unobservedSnapshots,
 } from '#cluster';
-import { memoryKv } from '#kv';
 import { membershipOf } from '#raft';
 import type { BatchId, LogWriter, PersistedFacts } from '#storage';
 import { MeasureGatherer } from '../src/cluster/front/observer.ts';
 import type { MachineEntry } from '../src/cluster/machine.ts';
 import { packCommands, unpackCommands } from '../src/cluster/thread/command-message.ts';
 import { packReport } from '../src/cluster/thread/report-message.ts';
+import { memoryKv } from '../test/support/memory-kv.ts';
 
 const { values } = parseArgs({
   options: {

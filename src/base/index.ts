@@ -105,4 +105,4 @@ export { type Failure, failure, type Ok, ok, type Result } from './result.ts';
 export { Slots } from './slots.ts';
 export { decodeUtf8, encodeUtf8, encodeUtf8Into } from './utf8.ts';
 export { codePointAt, indexOfIllFormed, sequenceLength, utf8Length } from './utf8-scan.ts';
-export { formatUuid, parseUuid, uuidv7, uuidv7Bytes, uuidv7TimeMs } from './uuid.ts';
+export { formatUuid, parseUuid, uuidv7, uuidv7Bytes } from './uuid.ts';

@@ -72,10 +72,3 @@ export function uuidv7Bytes(nowMs: number, random: Uint8Array): Uint8Array {
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
   return bytes;
 }
-
-/** The Unix millisecond in a UUIDv7. */
-export function uuidv7TimeMs(text: string): number {
-  const bytes = parseUuid(text);
-  assert(bytes !== undefined, 'A UUIDv7 is a UUID', text);
-  return bytes.subarray(0, 6).reduce((time, byte) => time * 256 + byte, 0);
-}

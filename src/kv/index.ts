@@ -1,8 +1,8 @@
 /**
  * #kv: the ordered store of rows that everything durable and applied is kept in, as the pure layers see it.
  *
- * For: the port (`KvReader` for whoever reads, `KvStore` for the one writer), keys whose bytes sort as their parts
- * do, and the implementation in memory. The one on disk is in #storage.
+ * For: the port (`KvReader` for readers, `KvStore` for the one writer), and keys whose bytes sort as their parts do.
+ * The implementation on disk is in #storage, the one in memory in test/support/memory-kv.ts.
  *
  * Not here: what the rows mean (#database), checksums (whoever writes a value adds its own), and files.
  *
@@ -28,7 +28,6 @@ export {
   writeU32,
   writeU64,
 } from './keys.ts';
-export { memoryKv } from './memory-kv.ts';
 export {
   CHUNK_BYTES_DEFAULT,
   type KvBatch,

@@ -37,14 +37,7 @@ interface Draft {
   payload: { readonly tag: number; readonly bytes: Uint8Array } | undefined;
 }
 
-/** The event in `[from, to)`, or undefined with faults added. */
-export function eventFromCloudEvent(bytes: Uint8Array, from: number, to: number, place: EventPlace): Event | undefined {
-  const countBefore = place.faults.count;
-  const event = draftFrom(bytes, from, to, place);
-  return place.faults.count === countBefore ? event : undefined;
-}
-
-/** The canonical bytes of an acceptable event; otherwise undefined with all its faults added. */
+/** The canonical bytes of an acceptable event in `[from, to)`; otherwise undefined with all its faults added. */
 export function acceptCloudEvent(
   bytes: Uint8Array,
   from: number,

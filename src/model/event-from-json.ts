@@ -24,14 +24,10 @@ const NOT_EMPTY = {
   source: 'must be a URI-reference (RFC 3986)',
 } as const;
 
-/** The event that the node says, or undefined with faults added. The body was parsed with `raw: RAW_DATA`. */
-export function eventFromJson(node: JsonNode, place: EventPlace): Event | undefined {
-  const countBefore = place.faults.count;
-  const event = draftFrom(node, place);
-  return place.faults.count === countBefore ? event : undefined;
-}
-
-/** The canonical bytes of an acceptable event; otherwise undefined with all its faults added. */
+/**
+ * The canonical bytes of an acceptable event; otherwise undefined with all its faults added. The body was parsed with
+ * `raw: RAW_DATA`.
+ */
 export function acceptJsonEvent(node: JsonNode, place: EventPlace): Uint8Array | undefined {
   const countBefore = place.faults.count;
   const draft = draftFrom(node, place);

@@ -52,7 +52,7 @@ export {
   writeApiKey,
   writeKeyId,
 } from './api-key.ts';
-export { acceptCloudEvent, acceptCloudEventParts, type CloudEventParts, eventFromCloudEvent } from './cloud-event.ts';
+export { acceptCloudEvent, acceptCloudEventParts, type CloudEventParts } from './cloud-event.ts';
 export { type AskedCommand, type Command, commandFrom, type Pairs } from './command.ts';
 export {
   asAsked,
@@ -129,7 +129,7 @@ export {
 } from './event.ts';
 export { decodeEvent, readEvent } from './event-decode.ts';
 export { encodeEvent } from './event-encode.ts';
-export { acceptJsonEvent, eventFromJson } from './event-from-json.ts';
+export { acceptJsonEvent } from './event-from-json.ts';
 export { EventJsonBytes } from './event-json-bytes.ts';
 export { eventFacts } from './event-layout.ts';
 export { eventParts } from './event-parts.ts';
@@ -203,14 +203,12 @@ export { isJsonType, isTextType } from './media-type.ts';
 export {
   type ComponentName,
   type DatabaseName,
-  type EventId,
   type EventType,
   isComponentName,
   isDatabaseName,
   isSubject,
   parseComponentName,
   parseDatabaseName,
-  parseEventId,
   parseEventType,
   parseNamePrefix,
   parseStreamName,

@@ -16,7 +16,6 @@ export type ComponentName = Brand<string, 'ComponentName'>;
 export type StreamName = Brand<string, 'StreamName'>;
 export type EventType = Brand<string, 'EventType'>;
 export type Subject = Brand<string, 'Subject'>;
-export type EventId = Brand<string, 'EventId'>;
 /** Lowercase text of a UUID of any version. */
 export type TransactionId = Brand<string, 'TransactionId'>;
 
@@ -69,14 +68,6 @@ export function parseSubject(text: string, field: string, faults: Faults): Subje
 export function parseNamePrefix(text: string, field: string, faults: Faults): string | undefined {
   const fault = ruleBroken(text);
   return fault === undefined || fault === 'empty' || fault === 'blank' ? text : addNameFault(text, field, faults);
-}
-
-function isEventId(text: string): text is EventId {
-  return ruleBroken(text) === undefined;
-}
-
-export function parseEventId(text: string, field: string, faults: Faults): EventId | undefined {
-  return isEventId(text) ? text : addNameFault(text, field, faults);
 }
 
 /** What a library writes for an id that was not set: under it different transactions would be repeats of each other. */

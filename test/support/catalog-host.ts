@@ -7,8 +7,9 @@ import {
   encodeCatalogEntry,
   type NodeRegistration,
 } from '#database';
-import { type KvStore, memoryKv } from '#kv';
+import type { KvStore } from '#kv';
 import { sourceOf } from './database-host.ts';
+import { memoryKv } from './memory-kv.ts';
 
 export function idOf(n: number): DatabaseId {
   return toDatabaseId(`0198c0de-0000-7000-8000-${n.toString(16).padStart(12, '0')}`);

@@ -13,8 +13,9 @@ import {
   type MachineOptions,
   type TransactOutcome,
 } from '#database';
-import { type KvBatch, type KvStore, memoryKv } from '#kv';
+import type { KvBatch, KvStore } from '#kv';
 import { DEFINITION_FORMAT } from '#model';
+import { memoryKv } from './memory-kv.ts';
 
 export const sha256: Sha256 = (parts) => {
   const hash = createHash('sha256');

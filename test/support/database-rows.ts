@@ -1,13 +1,14 @@
 /** All rows of a group, and what of them must be the same on every replica. */
 import { type GroupId, toHex } from '#base';
 import { HEAD_KIND, type HeadKind, inlineEntries, RowKeys } from '#database';
-import { type KvReader, type KvRow, type KvStore, memoryKv } from '#kv';
+import type { KvReader, KvRow, KvStore } from '#kv';
 import { readAppliedRow } from '../../src/database/applied.ts';
 import { readChunk, readHead } from '../../src/database/head.ts';
 import { headTerm, readTimeKey, tableOfKey } from '../../src/database/keys.ts';
 import type { PostingBlock } from '../../src/database/posting.ts';
 import { readEventIdRow, readTimeRow, readTransactionRow } from '../../src/database/small-rows.ts';
 import { sourceOf } from './database-host.ts';
+import { memoryKv } from './memory-kv.ts';
 
 async function rowsOf(kv: KvReader, group: GroupId = sourceOf(memoryKv()).group): Promise<readonly KvRow[]> {
   const range = kv.range(new RowKeys(group).all());

@@ -20,7 +20,6 @@ import {
   StateViews,
 } from '#components';
 import type { TransactOutcome } from '#database';
-import { memoryKv } from '#kv';
 import {
   and,
   comparePositions,
@@ -61,6 +60,7 @@ import {
   KnownDatabase,
   type KnownEvent,
 } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import { runs } from '../../support/runs.ts';
 import { arbSelectable, arbSelector, naivelyMatches } from '../../support/selectors.ts';
 import { tempDir } from '../../support/temp-dir.ts';

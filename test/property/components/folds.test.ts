@@ -15,10 +15,10 @@ import {
   StateViews,
   type ViewRead,
 } from '#components';
-import { memoryKv } from '#kv';
 import { comparePositions, type Selector } from '#model';
 import { MortalExecutors, naiveState, runnableView } from '../../support/components/views.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import { runs } from '../../support/runs.ts';
 import { arbSelectable, arbSelector, naivelyMatches } from '../../support/selectors.ts';
 import { tempDir } from '../../support/temp-dir.ts';

@@ -4,10 +4,10 @@
 import * as fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { assert } from '#base';
-import { memoryKv } from '#kv';
 import { ALL, and, type EventQuery, type Position, term } from '#model';
 import { EventTail, queryEvents, type StoredEvent, scanLogEvents, visitEvents } from '#query';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 const RUNS = 2_000;
 /** Revisions of the databases: none; one page; lists of several chunks and many pages. */

@@ -2,11 +2,11 @@
 // Method: a database whose lists are short, long, inline, chunked, nested in one another and strangers to one another;
 // every term, every And and Or of two terms and of an And with a third, in both directions, against a naive filter.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { memoryKv } from '#kv';
 import { and, type Direction, type EventQuery, NO_SUBJECT, or, type Selector, term } from '#model';
 import { queryEvents, type StoredEvent } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 const TRANSACTIONS = 500;
 

@@ -5,13 +5,13 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, HEAD_KIND, type HeadContent } from '#database';
-import { memoryKv } from '#kv';
 import type { Direction } from '#model';
 import { type Hits, settled } from '../../../src/query/hits.ts';
 import { listHits } from '../../../src/query/list-hits.ts';
 import { END_RANK, rankOf, rankRange } from '../../../src/query/rank.ts';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import { runs } from '../../support/runs.ts';
 
 const TRANSACTIONS = 1_200;

@@ -4,13 +4,13 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, type StoredEvent } from '#database';
-import { memoryKv } from '#kv';
 import { and, comparePositions, type Direction, NO_SUBJECT, or, type Selector, term } from '#model';
 import { pulled, queryEvents } from '#query';
 import { boundsOf } from '../../../src/query/bounds.ts';
 import { pageEvents } from '../../../src/query/page-events.ts';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type KvStore, memoryKv } from '#kv';
+import type { KvStore } from '#kv';
 import { ALL, type EventQuery, term } from '#model';
 import { pulled, queryEvents, type StoredEvent, visitEvents } from '#query';
 import { openLevelStore } from '#storage';
@@ -14,6 +14,7 @@ import { CountingReader } from '../../support/counting-reader.ts';
 import { arbHistory, arbQuery, grow } from '../../support/histories.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import { runs } from '../../support/runs.ts';
 import { TightPace } from '../../support/tight-pace.ts';
 

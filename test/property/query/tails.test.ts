@@ -3,12 +3,12 @@
 // that grow between advances that are cut short at random, against the naive answer; a reader that counts.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memoryKv } from '#kv';
 import { ALL, and, NO_SUBJECT, type Position, term } from '#model';
 import { EventTail, pulled, type StoredEvent } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { arbHistory, grow } from '../../support/histories.ts';
 import { CREATED_AT_MS, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
 

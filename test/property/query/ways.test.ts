@@ -5,7 +5,6 @@ import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';
 import { DatabaseReader, HEAD_KIND, type HeadKind, type PostingEntry, type StoredEvent } from '#database';
-import { memoryKv } from '#kv';
 import { type Direction, streamOfSource } from '#model';
 import { type ListedName, type Listing, pulled } from '#query';
 import { boundsOf, isEmpty } from '../../../src/query/bounds.ts';
@@ -15,6 +14,7 @@ import { timeEvents } from '../../../src/query/time-events.ts';
 import { compareTimePlaces, Selection } from '../../../src/query/time-place.ts';
 import { arbHistory, arbQuery, grow, type Question } from '../../support/histories.ts';
 import { CREATED_AT_MS, KnownDatabase, type KnownEvent, naiveAnswer } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import { runs } from '../../support/runs.ts';
 
 interface Room {

@@ -10,7 +10,8 @@
 // Writes go one after the other, each with its own delay, and become visible a moment before they are acknowledged.
 // It outlives the process of its node; each thread has its own handle, whose waiting is the thread's own.
 import { assert, DatabaseError } from '#base';
-import { type KvBatch, type KvRange, type KvRow, type KvStore, type KvWriteOptions, memoryKv } from '#kv';
+import type { KvBatch, KvRange, KvRow, KvStore, KvWriteOptions } from '#kv';
+import { memoryKv } from '../../support/memory-kv.ts';
 import { type Operation, RecordedBatch, replay } from '../../support/recorded-batch.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';

@@ -1,7 +1,8 @@
 // A store in memory that loses what was not synced, batch by batch and in any combination: LevelDB's worst after a
 // power failure (a synced batch may survive while an earlier unsynced one does not).
 import { assert } from '#base';
-import { type KvBatch, type KvRange, type KvRangeOptions, type KvStore, type KvWriteOptions, memoryKv } from '#kv';
+import type { KvBatch, KvRange, KvRangeOptions, KvStore, KvWriteOptions } from '#kv';
+import { memoryKv } from '../memory-kv.ts';
 import { type Operation, RecordedBatch, replay } from '../recorded-batch.ts';
 
 export class LossyKv implements KvStore {

@@ -10,10 +10,10 @@ import {
   StateViews,
   type ViewRead,
 } from '#components';
-import { memoryKv } from '#kv';
 import { ALL } from '#model';
 import type { ExecutorSettings, Executors } from '#wasm';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../known-database.ts';
+import { memoryKv } from '../memory-kv.ts';
 import { tempDir } from '../temp-dir.ts';
 import { executors } from '../wasm/executors.ts';
 

@@ -1,13 +1,13 @@
 // Goal: batches that are made on the loop take the memory of those before them, and none that anybody looks at (F9).
 // Method: folds at once over one memory, each looking at a batch while its next one is made, as a view does.
 import { expect, it } from 'vitest';
-import { memoryKv } from '#kv';
 import { ALL } from '#model';
 import { BatchMemory } from '../../../src/components/batch-memory.ts';
 import { memoryOf } from '../../../src/components/batch-messages.ts';
 import { READ_HERE } from '../../../src/components/batch-thread.ts';
 import type { BatchedQuery } from '../../../src/components/event-batches.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 const FOLDS = 6;
 const EVENTS = 60;

@@ -14,12 +14,12 @@ import {
   StateViews,
   viewTitle,
 } from '#components';
-import { memoryKv } from '#kv';
 import { and, parameter, type TransactPayload, term } from '#model';
 import { isList, isRecord, tagged, type Value } from '#wasm';
 import { askOn, commandOf, decidingArtifact, decidingBy, readable } from '../../support/components/deciding.ts';
 import { textArtifact } from '../../support/components/views.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { executors } from '../../support/wasm/executors.ts';
 import { sdkViewText } from '../../support/wasm/sdk-shaped.ts';

@@ -5,11 +5,11 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { formatInstant, instantFromMs } from '#base';
 import { DEFAULT_STATE_VIEWS, type RunnableArtifact, type ViewAnswer, type ViewTitle } from '#components';
-import { memoryKv } from '#kv';
 import { DATA_KIND } from '#model';
 import { databaseOf, readOf, ViewWorld } from '../../support/components/view-world.ts';
 import { textArtifact } from '../../support/components/views.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase, type KnownEvent } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import {
   type NaiveAttribute,
   type NaiveEvent,

@@ -16,7 +16,6 @@ import {
   StateChanges,
   StateViews,
 } from '#components';
-import { memoryKv } from '#kv';
 import { eventToJson, ORIGIN, type TransactPayload, term } from '#model';
 import { eventsOf } from '#query';
 import { changeText, ONE_EVENT } from '../../support/components/change-text.ts';
@@ -24,6 +23,7 @@ import { askOn, commandOf, idOf, readable } from '../../support/components/decid
 import { linesView } from '../../support/components/lines-view.ts';
 import { artifactOfBytes, builtArtifact, textArtifact } from '../../support/components/views.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { executors } from '../../support/wasm/executors.ts';
 

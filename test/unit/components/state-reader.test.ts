@@ -3,13 +3,13 @@
 // views of which some cannot be rendered.
 import { describe, expect, it } from 'vitest';
 import type { RunnableArtifact, ViewAnswer, ViewRead } from '#components';
-import { memoryKv } from '#kv';
 import { and, CONSTRAINTS_MAX, parameter, type Selector, term } from '#model';
 import { isList, isRecord, tagged, type Value } from '#wasm';
 import { ReadRecord } from '../../../src/components/read-record.ts';
 import { StateReader } from '../../../src/components/state-reader.ts';
 import { askOn, commandOf, readable } from '../../support/components/deciding.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 const READER = 'cairn:component/state-reader@0.1.0';
 const BINDING = { main: { name: 'decide', shape: '' }, shape: 'own', batch: undefined, query: undefined } as const;

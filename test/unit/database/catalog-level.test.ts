@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, toNodeId } from '#base';
 import { type CatalogOutcome, RowKeys, readLevel } from '#database';
-import { memoryKv } from '#kv';
 import { CatalogHost } from '../../support/catalog-host.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 const KEY = new RowKeys(CATALOG_GROUP).level();
 

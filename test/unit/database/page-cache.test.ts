@@ -2,10 +2,10 @@
 // at it (D12), and never one of another owner (D18). Method: a store whose values are spoilt when they are released.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, PageCache } from '#database';
-import { memoryKv } from '#kv';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 /** More pages than the cache has places. */
 const TRANSACTIONS = 400;

@@ -3,12 +3,13 @@
 // rows.
 import { expect, it } from 'vitest';
 import type { TransactOutcome } from '#database';
-import { type KvStore, memoryKv } from '#kv';
+import type { KvStore } from '#kv';
 import { and, type Constraint, or, type Selector, term } from '#model';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, DatabaseHost } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
 import { payloadOf } from '../../support/database-requests.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 /** More than a transaction may look at: of subjects, and of the events after theirs. */
 const SUBJECTS = 2400;

@@ -1,8 +1,9 @@
 // Goal: the store in memory is a store like any other, and stays quick when it is large. Method: the conformance
 // suite of the port, and a count of the steps that a large store takes.
 import { expect, it } from 'vitest';
-import { KeyWriter, memoryKv } from '#kv';
+import { KeyWriter } from '#kv';
 import { drain, kvConformance } from '../../support/kv-conformance.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 kvConformance('the store in memory', () => {
   const store = memoryKv();

@@ -11,7 +11,7 @@ import {
   writeTextField,
   writeVarintField,
 } from '#base';
-import { acceptCloudEvent, DATA_KIND, type Event, encodeEvent, eventFromCloudEvent, Faults } from '#model';
+import { acceptCloudEvent, DATA_KIND, decodeEvent, type Event, Faults } from '#model';
 import { anEvent } from '../../support/events.ts';
 
 const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
@@ -59,11 +59,8 @@ function read(bytes: Uint8Array): { readonly event: Event | undefined; readonly 
   const faults = new Faults();
   const place = { faults, list: 'events', index: 0, shape: 'io.cloudevents.v1.CloudEvent' } as const;
   const accepted = acceptCloudEvent(bytes, 0, bytes.length, place);
-  const event = eventFromCloudEvent(bytes, 0, bytes.length, { ...place, faults: new Faults() });
-  const differs = accepted !== undefined && event !== undefined && Buffer.compare(encodeEvent(event), accepted) !== 0;
-  expect(differs).toBe(false);
   return {
-    event: accepted && event,
+    event: accepted && decodeEvent(accepted, 0, accepted.length, { faults: new Faults(), list: 'stored', index: 0 }),
     faults: faults.violations.map(({ field, description }) => `${field} ${description}`),
   };
 }

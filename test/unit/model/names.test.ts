@@ -6,7 +6,6 @@ import {
   isTextType,
   parseComponentName,
   parseDatabaseName,
-  parseEventId,
   parseEventType,
   parseNamePrefix,
   parseStreamName,
@@ -34,7 +33,6 @@ describe.each<[string, (text: string, field: string, faults: Faults) => string |
   ['stream', parseStreamName, ['a', 'é', ' a ', LONGEST], ['', ' ', 'a\u0000', 'a\u009f', '\ud800', LONGER]],
   ['event type', parseEventType, ['a', 'é', LONGEST], ['', ' ', 'a\u0000', '\ud800', LONGER]],
   ['subject', parseSubject, ['a', 'é', LONGEST], ['', ' ', 'a\u0000', '\ud800', LONGER]],
-  ['event id', parseEventId, ['a', 'é', LONGEST], ['', ' ', 'a\u0000', '\ud800', LONGER]],
   ['prefix of names', parseNamePrefix, ['', ' ', 'a', 'order.', 'é'.repeat(127)], ['a\0', '\u0080', '\ud800', LONGER]],
   ['transaction id', parseTransactionId, [ID], ['', 'abc', ID.slice(1), `{${ID}}`]],
 ])('a %s (M2)', (_what, parse, good, bad) => {

@@ -2,11 +2,11 @@
 // nothing in common, where the order that is asked for is not that of the log, and at revisions long ago (Q4), and the
 // answer is that of looking at every event (Q1). Method: 40,000 events out of every order, a reader that counts rows.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { memoryKv } from '#kv';
 import { type EventQuery, type Selector } from '#model';
 import { type ListedName, type Listing, listSubjects, queryEvents } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { type KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import {
   NEVER_BOTH,
   ONCE_BOTH,

@@ -1,7 +1,6 @@
 // Goal: names are listed in order as of a revision, and single answers are those of the log. Method: a small database
 // whose names begin one another; every prefix and page size against a sorted list.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { memoryKv } from '#kv';
 import {
   eventAt,
   eventById,
@@ -13,6 +12,7 @@ import {
   transactionById,
 } from '#query';
 import { CREATED_AT_MS, KnownDatabase, transactionIdOf } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 const NAMES = ['b', 'a', 'a-b', 'ab', 'a/b', 'é', 'z', '\u{1f600}', '\uffff'];
 const database = new KnownDatabase(memoryKv());

@@ -1,9 +1,9 @@
 // Goal: the number of an event among all events of its database, and the way back. Method: transactions of several
 // sizes, some of them in one page, beside a count by a loop.
 import { expect, it } from 'vitest';
-import { memoryKv } from '#kv';
 import { EventOrdinals } from '#query';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 async function database(): Promise<KnownDatabase> {
   const made = new KnownDatabase(memoryKv());

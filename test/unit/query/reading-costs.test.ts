@@ -1,11 +1,11 @@
 // Goal: what a read takes from the store grows with what it returns, not with what the database holds (Q4), each page
 // of a scan is read once (Q6), and a slice is bounded (Q8). Method: 20,000 events, a reader that counts.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { memoryKv } from '#kv';
 import { ALL, and, type EventQuery, or, type Selector, term } from '#model';
 import { pulled, queryEvents, type StoredEvent, scanLogBatches } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { CREATED_AT_MS, type EventSketch, KnownDatabase } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 const TRANSACTIONS = 2_000;
 const PER_TRANSACTION = 10;

@@ -2,12 +2,13 @@
 // events (Q6), and stops at a hole. Method: a database of pages of all sizes; LogBatch decoded by the generated code.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader } from '#database';
-import { type KvStore, memoryKv } from '#kv';
+import type { KvStore } from '#kv';
 import type { Direction } from '#model';
 import { type LogScan, pulled, scanLogBatches, scanLogEvents } from '#query';
-import { LogBatch } from '../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { LogBatch } from '../../../proto/gen/cairn/v1/transaction.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 
 const TRANSACTIONS = 120;
 const store: KvStore = memoryKv();

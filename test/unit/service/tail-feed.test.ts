@@ -3,11 +3,11 @@
 // Method: random histories, followers and interleavings over a real database in memory, against the plain list.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { memoryKv } from '#kv';
 import { matcherOf, type Position, type Selector } from '#model';
 import { pulled, Slice } from '#query';
 import { endOf, TailFeed } from '../../../src/service/tail-feed.ts';
 import { CREATED_AT_MS, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+import { memoryKv } from '../../support/memory-kv.ts';
 import { arbSelectable, arbSelector } from '../../support/selectors.ts';
 
 const SKETCH = { source: 'a', type: 't' };

@@ -3,9 +3,9 @@
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, toGroupId } from '#base';
 import { RowKeys } from '#database';
-import { memoryKv } from '#kv';
 import { createMetrics, silentLogger } from '#observability';
 import { DatabaseQuotas } from '../../../../src/cluster/front/database-quotas.ts';
+import { memoryKv } from '../../../support/memory-kv.ts';
 
 it('a database is refused when it takes as much as its quota, its own or that of all', async () => {
   const kv = memoryKv();

@@ -1,5 +1,5 @@
 /**
- * The store in memory: for tests, for the simulation, and as the second opinion beside the one on disk.
+ * The store in memory, for tests and the simulation: the second implementation beside the one on disk.
  *
  * Rows lie in sorted leaves of at most LEAF_ROWS_MAX rows, so that a put moves one leaf and not the whole store. A
  * range takes the leaves of its moment (K3): it starts a new epoch, and whoever changes a leaf or the list of leaves
@@ -8,14 +8,7 @@
  * It keeps nothing after `close` and knows no files: `sync` has no meaning here.
  */
 import { assert, compareBytes } from '#base';
-import {
-  CHUNK_BYTES_DEFAULT,
-  type KvBatch,
-  type KvRange,
-  type KvRangeOptions,
-  type KvRow,
-  type KvStore,
-} from './port.ts';
+import { CHUNK_BYTES_DEFAULT, type KvBatch, type KvRange, type KvRangeOptions, type KvRow, type KvStore } from '#kv';
 
 const LEAF_ROWS_MAX = 128;
 const NO_BYTES: Uint8Array = new Uint8Array(0);
