@@ -1,10 +1,10 @@
 /** Each call of a client (test/simulation/history.ts) as requests to a real node, and what the node answered. */
 
 import { instantFromMs } from '#base';
-import type { Database } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-import type { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
-import type { Timestamp } from '../../src/transport/grpc/gen/google/protobuf/timestamp.ts';
+import type { Database } from '../../proto/gen/cairn/v1/database.ts';
+import type { Event } from '../../proto/gen/cairn/v1/event.ts';
+import { TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
+import type { Timestamp } from '../../proto/gen/google/protobuf/timestamp.ts';
 import type { CallKind, Calls, EventSeen, ReadRequest, Scope } from '../../test/simulation/history.ts';
 import { messagesOf, sketchOf, transactionSeen, transactionsOf } from '../../test/simulation/workload/decode.ts';
 import { GrpcFailure } from '../../test/support/grpc-client.ts';

@@ -1,9 +1,9 @@
 /** What clients make up (test/simulation/workload/sketches.ts) in the messages of the gRPC interface. */
 import { instantFromMs, nearestRevision } from '#base';
 import type { Constraint, EventQuery, Selector, TermKind } from '#model';
-import type { EventQuery as EventQueryMessage } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { DataKind, Direction, Event, type EventSelector } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import type { Constraint as ConstraintMessage } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import type { EventQuery as EventQueryMessage } from '../../proto/gen/cairn/v1/event.ts';
+import { DataKind, Direction, Event, type EventSelector } from '../../proto/gen/cairn/v1/event.ts';
+import type { Constraint as ConstraintMessage } from '../../proto/gen/cairn/v1/transaction.ts';
 import type { EventSketch } from '../../test/simulation/history.ts';
 
 type SelectorKind = NonNullable<EventSelector['kind']>;

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Metadata } from '@grpc/grpc-js';
 import type { Position, Selector } from '#model';
-import type { SubscribeEventsReply } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import type { SubscribeEventsReply } from '../../proto/gen/cairn/v1/database.ts';
 import type { Rng } from '../../test/simulation/engine/random.ts';
 import type { FollowItem, History, Scope, Subscription } from '../../test/simulation/history.ts';
 import { GrpcFailure, iterate } from '../../test/support/grpc-client.ts';

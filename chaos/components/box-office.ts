@@ -2,10 +2,7 @@
  * One node, as clients of the seats see it: a command or a State View over gRPC or HTTP, and what was answered. What a
  * fault explains is no answer; everything else that is none of the expected answers is strange.
  */
-import {
-  ExecuteStateChangeRequest,
-  FetchStateViewAtRevisionRequest,
-} from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { ExecuteStateChangeRequest, FetchStateViewAtRevisionRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { GrpcFailure } from '../../test/support/grpc-client.ts';
 import { type Address, Line } from '../cluster/line.ts';
 import { isLostFetch } from '../support/lost-fetch.ts';

@@ -9,8 +9,8 @@ import {
   MaintenanceMode,
   PublishStateChangeRequest,
   PublishStateViewRequest,
-} from '../../src/transport/grpc/gen/cairn/v1/component.ts';
-import { ParameterTerm } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+} from '../../proto/gen/cairn/v1/component.ts';
+import { ParameterTerm } from '../../proto/gen/cairn/v1/event.ts';
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { hashingView } from '../../test/support/components/views.ts';
 import { GrpcFailure, TestClient } from '../../test/support/grpc-client.ts';

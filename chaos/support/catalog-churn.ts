@@ -3,8 +3,8 @@
  * holds: a created database is there with its id and its transaction, a deleted one is gone.
  */
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import type { Database } from '../../proto/gen/cairn/v1/database.ts';
+import { Event } from '../../proto/gen/cairn/v1/event.ts';
 import { StoreClient } from './store-client.ts';
 
 interface Churned {

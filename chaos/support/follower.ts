@@ -3,8 +3,8 @@
  * last event that it has got, and proves that it got every event once, in order, and none that is not in the log.
  */
 
-import type { SubscribeEventsReply } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { type Position } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import type { SubscribeEventsReply } from '../../proto/gen/cairn/v1/database.ts';
+import { type Position } from '../../proto/gen/cairn/v1/event.ts';
 import { StoreClient } from './store-client.ts';
 
 export class Follower {

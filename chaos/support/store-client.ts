@@ -1,12 +1,8 @@
 /** The gRPC API with promises, for programs whose server may go at any time: no call is tried again by itself. */
 import { type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import type {
-  Database,
-  SubscribeEventsReply,
-  SubscribeEventsRequest,
-} from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { EventStoreClient } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
-import type { TransactReply, TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import type { Database, SubscribeEventsReply, SubscribeEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
+import { EventStoreClient } from '../../proto/gen/cairn/v1/event_store.ts';
+import type { TransactReply, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 
 const DEADLINE_MS = 20_000;
 /** What a client is told when the node has gone or goes; the request may have been carried out or not. */

@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServiceError } from '@grpc/grpc-js';
-import { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import type { TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { Event } from '../../proto/gen/cairn/v1/event.ts';
+import type { TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 import { StoreClient } from './store-client.ts';
 
 /** What is known of one transaction. */

@@ -2,23 +2,19 @@
  * Cairn's gRPC API for this example: the generated messages, and promises and iterators around the generated client.
  */
 import { type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import type { QueryEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-import type { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { EventStoreClient } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
-import type {
-  LoggedTransaction,
-  TransactReply,
-  TransactRequest,
-} from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import type { QueryEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
+import type { Event } from '../../proto/gen/cairn/v1/event.ts';
+import { Direction } from '../../proto/gen/cairn/v1/event.ts';
+import { EventStoreClient } from '../../proto/gen/cairn/v1/event_store.ts';
+import type { LoggedTransaction, TransactReply, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 
-export type { QueryEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-export { Direction, Event, type EventQuery } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+export type { QueryEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
+export { Direction, Event, type EventQuery } from '../../proto/gen/cairn/v1/event.ts';
 export type {
   LoggedTransaction,
   TransactReply,
   TransactRequest,
-} from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+} from '../../proto/gen/cairn/v1/transaction.ts';
 
 export class Api implements Disposable {
   readonly #client: EventStoreClient;

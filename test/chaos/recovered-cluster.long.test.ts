@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { productArgs } from '../../chaos/support/product.ts';
-import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { Direction } from '../../proto/gen/cairn/v1/event.ts';
 import { describedAt } from '../support/cluster-command.ts';
 import { type Member, startMember, writeAt } from '../support/cluster-member.ts';
 import { testDir } from '../support/test-scope.ts';

@@ -3,7 +3,7 @@
 // turns up after all serves nothing old (C24, C25). Method: real processes on loopback, killed, and the command of an
 // operator.
 import { expect, it } from 'vitest';
-import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { Direction } from '../../proto/gen/cairn/v1/event.ts';
 import { clusterCommandAt, describedAt } from '../support/cluster-command.ts';
 import { type Member, startMember, writeAt } from '../support/cluster-member.ts';
 import { testDir } from '../support/test-scope.ts';

@@ -3,7 +3,7 @@
 // servers. Over gRPC an event travels in the protobuf format, every attribute in its own type; what that format cannot
 // say is left out there, and named.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DataKind, Event as WireEvent } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { DataKind, Event as WireEvent } from '../../proto/gen/cairn/v1/event.ts';
 import type { Api, JsonEvent } from '../support/api/api.ts';
 import { GrpcApi } from '../support/api/grpc-api.ts';
 import { VALID_CASES } from '../support/cloudevents.ts';

@@ -3,8 +3,8 @@
 // over HTTP; and every read of each after a deletion. What both interfaces share is in evidentdb.test.ts.
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { SubscribeEventsReply } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { Direction, type Position } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import type { SubscribeEventsReply } from '../../proto/gen/cairn/v1/database.ts';
+import { Direction, type Position } from '../../proto/gen/cairn/v1/event.ts';
 import { GrpcApi } from '../support/api/grpc-api.ts';
 import { FIRST, newDatabase, SECOND, THIRD } from '../support/evidentdb.ts';
 import { iterate } from '../support/grpc-client.ts';

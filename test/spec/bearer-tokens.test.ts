@@ -3,7 +3,7 @@
 // Method: a real node, a provider on loopback, and tokens that are wrong in one way each.
 import { exportJWK, exportSPKI, generateKeyPair, importJWK } from 'jose';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { SubscribeEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { outcomeOf } from '../support/grpc-client.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';

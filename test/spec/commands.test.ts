@@ -9,7 +9,7 @@ import {
   ProcessStateChangeRequest,
   PublishStateChangeRequest,
   PublishStateViewRequest,
-} from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+} from '../../proto/gen/cairn/v1/component.ts';
 import { changeText, NO_EVENT } from '../support/components/change-text.ts';
 import { hashingView } from '../support/components/views.ts';
 import { failureOf, type GrpcFailure, type Reply } from '../support/grpc-client.ts';

@@ -1,7 +1,7 @@
 // Goal: a command that cannot be decided is answered by its code over both interfaces, and nothing is committed.
 // Method: real nodes; State Changes as text that misbehave.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ProcessStateChangeRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { ProcessStateChangeRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { changeText, ONE_EVENT } from '../support/components/change-text.ts';
 import { Commands, JSON_TYPE, SLOW } from '../support/components/commands.ts';
 import { uniqueName } from '../support/grpc-requests.ts';

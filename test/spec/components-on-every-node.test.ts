@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAddress } from '#base';
 import { askAdmin } from '#transport/peer';
-import { PublishStateChangeRequest, PublishStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { PublishStateChangeRequest, PublishStateViewRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';
 import { cloudEvent, errorOf, HttpClient, jsonOf } from '../support/http-client.ts';

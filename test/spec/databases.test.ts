@@ -1,8 +1,8 @@
 // Goal: a database is what the specification says, whichever interface looks at it: its fields, its name, its instance.
 // Method: a real node, asked over gRPC and over HTTP; both must say the same.
 import { describe, expect, it } from 'vitest';
-import { type Database } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { Timestamp } from '../../src/transport/grpc/gen/google/protobuf/timestamp.ts';
+import { type Database } from '../../proto/gen/cairn/v1/database.ts';
+import { Timestamp } from '../../proto/gen/google/protobuf/timestamp.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, uniqueName } from '../support/http-client.ts';

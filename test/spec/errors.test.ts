@@ -1,8 +1,8 @@
 // Goal: each code of the specification answers what it stands for, with the same cause over gRPC and over HTTP.
 // Method: a real node; the same fault over both interfaces; and a node that is shut down while a call waits.
 import { describe, expect, it } from 'vitest';
-import { AwaitDatabaseRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import { AwaitDatabaseRequest } from '../../proto/gen/cairn/v1/database.ts';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, maxRevision, transaction } from '../support/grpc-requests.ts';
 import { type Answer, cloudEvent, errorOf, uniqueName } from '../support/http-client.ts';

@@ -2,8 +2,8 @@
 // its stream, its position, its two times. Method: a real node; what one interface writes the other reads; and a node
 // whose clock the test sets.
 import { describe, expect, it } from 'vitest';
-import type { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { EventQuery } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import type { Event } from '../../proto/gen/cairn/v1/event.ts';
+import { EventQuery } from '../../proto/gen/cairn/v1/event.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, q, uniqueName } from '../support/http-client.ts';

@@ -15,8 +15,8 @@ import {
   PublishStateViewRequest,
   QueryTemporality,
   type State,
-} from '../../src/transport/grpc/gen/cairn/v1/component.ts';
-import { ParameterTerm } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+} from '../../proto/gen/cairn/v1/component.ts';
+import { ParameterTerm } from '../../proto/gen/cairn/v1/event.ts';
 import { changeText, NO_EVENT } from '../support/components/change-text.ts';
 import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';

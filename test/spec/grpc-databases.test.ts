@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { parseUuid } from '#base';
-import type { Database } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import type { Database } from '../../proto/gen/cairn/v1/database.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { sharedServer } from '../support/shared-servers.ts';

@@ -6,12 +6,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '#observability';
 import { createByteBudgets, startGrpcServer } from '#transport';
-import { AwaitDatabaseRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
-import {
-  HealthClient,
-  HealthCheckResponse_ServingStatus as Serving,
-} from '../../src/transport/grpc/gen/grpc/health/v1/health.ts';
+import { AwaitDatabaseRequest } from '../../proto/gen/cairn/v1/database.ts';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
+import { HealthClient, HealthCheckResponse_ServingStatus as Serving } from '../../proto/gen/grpc/health/v1/health.ts';
 import { eventually } from '../support/eventually.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';

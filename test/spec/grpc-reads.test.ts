@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ProtoReader, parseUuid } from '#base';
-import { type Direction, type Event, EventQuery } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { LogBatch } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { type Direction, type Event, EventQuery } from '../../proto/gen/cairn/v1/event.ts';
+import { LogBatch } from '../../proto/gen/cairn/v1/transaction.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { RawGrpc } from '../support/raw-grpc.ts';

@@ -4,13 +4,13 @@ import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { type Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { loadFileDescriptorSetFromBuffer } from '@grpc/proto-loader';
 import { afterAll, describe, expect, it } from 'vitest';
-import { FILE_DESCRIPTORS } from '../../src/transport/grpc/gen/descriptors.ts';
 import {
   ServerReflectionClient,
   ServerReflectionRequest,
   ServerReflectionResponse,
-} from '../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
-import { ServerReflectionClient as AlphaClient } from '../../src/transport/grpc/gen/grpc/reflection/v1alpha/reflection.ts';
+} from '../../proto/gen/grpc/reflection/v1/reflection.ts';
+import { ServerReflectionClient as AlphaClient } from '../../proto/gen/grpc/reflection/v1alpha/reflection.ts';
+import { FILE_DESCRIPTORS } from '../../src/transport/grpc/gen/descriptors.ts';
 import { framed, prefix } from '../support/raw-grpc.ts';
 import { sharedGrpcNode } from '../support/shared-servers.ts';
 

@@ -3,7 +3,7 @@
 // Method: real nodes, a client of HTTP/2 that sends a header as often as it is told, and frames in one piece.
 import { connect } from 'node:http2';
 import { describe, expect, it } from 'vitest';
-import { CreateDatabaseRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { CreateDatabaseRequest } from '../../proto/gen/cairn/v1/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
 import { uniqueName } from '../support/http-client.ts';

@@ -15,7 +15,7 @@ import {
   PublishPresenterRequest,
   PublishStateChangeRequest,
   PublishStateViewRequest,
-} from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+} from '../../proto/gen/cairn/v1/component.ts';
 import { changeText } from '../support/components/change-text.ts';
 import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';

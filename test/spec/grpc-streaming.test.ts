@@ -2,8 +2,8 @@
 // stops it. Method: a real node, readers that take one message of megabytes and then wait, and its metrics.
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { QueryEventsRequest, ScanDatabaseLogRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { Direction } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { QueryEventsRequest, ScanDatabaseLogRequest } from '../../proto/gen/cairn/v1/database.ts';
+import { Direction } from '../../proto/gen/cairn/v1/event.ts';
 import { eventually } from '../support/eventually.ts';
 import { iterate, type StreamName } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';

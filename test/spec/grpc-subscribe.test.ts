@@ -2,7 +2,7 @@
 // its reader is slow. Method: a real node; what a reader got, compared with what was committed.
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import { type SubscribeEventsReply, SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { type SubscribeEventsReply, SubscribeEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
 import { failureOf, iterate } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { sharedServer } from '../support/shared-servers.ts';

@@ -1,7 +1,7 @@
 // Goal: a transaction over gRPC is judged, committed and answered as the specification says, in both request shapes.
 // Method: a real node; each test on a database of its own.
 import { describe, expect, it } from 'vitest';
-import { type TransactReply, TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { type TransactReply, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, maxRevision, minRevision, selector, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { sharedServer } from '../support/shared-servers.ts';

@@ -14,8 +14,8 @@ import {
   FetchTransactionRequest,
   QueryEventsRequest,
   ScanDatabaseLogRequest,
-} from '../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+} from '../../proto/gen/cairn/v1/database.ts';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { RELAYED } from '../../src/transport/relay.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
 import { cloudEvent } from '../support/http-client.ts';

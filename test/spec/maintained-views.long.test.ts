@@ -7,7 +7,7 @@ import {
   ActivateStateViewRequest,
   MaintenanceMode,
   PublishStateViewRequest,
-} from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+} from '../../proto/gen/cairn/v1/component.ts';
 import { hashingView } from '../support/components/views.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
 import { cloudEvent, HttpClient } from '../support/http-client.ts';

@@ -2,7 +2,7 @@
 // which to ask again, over HTTP and gRPC, and longer each time; others are answered meanwhile. Method: a real node with
 // little time for components, and ones as text that never end.
 import { expect, it } from 'vitest';
-import { FetchStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { FetchStateViewRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { until } from '../support/budget-time.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { cloudEvent, uniqueName } from '../support/http-client.ts';

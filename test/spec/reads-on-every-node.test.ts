@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { toGroupId } from '#base';
 import { RowKeys } from '#database';
 import { openLevelStore } from '#storage';
-import { EventQuery } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { EventQuery } from '../../proto/gen/cairn/v1/event.ts';
 import { eventually } from '../support/eventually.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction } from '../support/grpc-requests.ts';

@@ -5,11 +5,11 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { toNodeId } from '#base';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { WAYS } from '../../scripts/support/permissions-reference.ts';
 import { ROLES } from '../../src/model/access.ts';
 import { OPERATIONS, type Operation } from '../../src/service/access/permissions.ts';
 import { ADMIN_METHODS, writeAdminRequest } from '../../src/transport/admin-messages.ts';
-import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { outcomeOf, type StreamName, type UnaryName } from '../support/grpc-client.ts';
 import { AS_FIRST, issueKey } from '../support/guarded-node.ts';

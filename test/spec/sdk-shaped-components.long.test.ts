@@ -3,7 +3,7 @@
 // node that goes on. Method: a real node and components that componentize-js makes of the SDK's worlds; each test in a
 // database of its own.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ExecuteStateChangeRequest, FetchStateViewRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
+import { ExecuteStateChangeRequest, FetchStateViewRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { type Answer, cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
 import { type TestServer } from '../support/server.ts';

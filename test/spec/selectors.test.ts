@@ -1,7 +1,7 @@
 // Goal: every kind of selector selects the same events in every place that takes one: queries over gRPC and in both
 // route families of HTTP, and constraints over both. Method: a real node with one history; each kind once.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Direction, EventQuery, EventSelector } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { Direction, EventQuery, EventSelector } from '../../proto/gen/cairn/v1/event.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, maxRevision, transaction } from '../support/grpc-requests.ts';
 import { cloudEvent, errorOf, FAILED_PRECONDITION, INVALID_ARGUMENT, q, uniqueName } from '../support/http-client.ts';

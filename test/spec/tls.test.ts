@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { PROBE_PATHS } from '#observability';
 import { productArgs } from '../../chaos/support/product.ts';
-import { SubscribeEventsRequest } from '../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { SubscribeEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
 import { Authority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { GrpcFailure, TestClient } from '../support/grpc-client.ts';

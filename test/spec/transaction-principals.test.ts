@@ -2,8 +2,8 @@
 // sender cannot say that it was somebody else.
 // Method: a real node, a provider on loopback, a State Change that is published, and senders who try.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ExecuteStateChangeRequest } from '../../src/transport/grpc/gen/cairn/v1/component.ts';
-import { TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { ExecuteStateChangeRequest } from '../../proto/gen/cairn/v1/component.ts';
+import { TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 import { event } from '../support/grpc-requests.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import { cloudEvent, errorOf, jsonOf } from '../support/http-client.ts';

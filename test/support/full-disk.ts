@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { expect, onTestFinished, vi } from 'vitest';
 import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
 import { SmallDisk } from '../../chaos/support/small-disk.ts';
-import { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { Event } from '../../proto/gen/cairn/v1/event.ts';
 import type { TestClient } from './grpc-client.ts';
 import { endWithTest } from './test-scope.ts';
 

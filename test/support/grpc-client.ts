@@ -11,14 +11,9 @@ import {
   type ServiceError,
   status as STATUS,
 } from '@grpc/grpc-js';
-import { EventStoreService } from '../../src/transport/grpc/gen/cairn/v1/event_store.ts';
-import {
-  BadRequest,
-  ErrorInfo,
-  PreconditionFailure,
-  RetryInfo,
-} from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
-import { Status } from '../../src/transport/grpc/gen/google/rpc/status.ts';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
+import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from '../../proto/gen/google/rpc/error_details.ts';
+import { Status } from '../../proto/gen/google/rpc/status.ts';
 
 type Definitions = typeof EventStoreService;
 type MethodOf<Stream extends boolean> = {

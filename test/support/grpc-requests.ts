@@ -1,7 +1,7 @@
 /** Requests for tests of the gRPC interface, each with as little as it needs. */
-import type { Event } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { Event as EventMessage, EventSelector } from '../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { Constraint, TransactRequest } from '../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import type { Event } from '../../proto/gen/cairn/v1/event.ts';
+import { Event as EventMessage, EventSelector } from '../../proto/gen/cairn/v1/event.ts';
+import { Constraint, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 
 let databaseCount = 0;
 

@@ -1,7 +1,7 @@
 // A gRPC client that sends exactly the bytes it is told to, also wrong ones, and shows exactly what came back.
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from 'node:http2';
-import { ErrorInfo } from '../../src/transport/grpc/gen/google/rpc/error_details.ts';
-import { Status } from '../../src/transport/grpc/gen/google/rpc/status.ts';
+import { ErrorInfo } from '../../proto/gen/google/rpc/error_details.ts';
+import { Status } from '../../proto/gen/google/rpc/status.ts';
 
 export interface RawReply {
   readonly headers: IncomingHttpHeaders;

@@ -14,8 +14,7 @@ import {
   FetchCatalogReply,
   FetchLatestDatabaseRequest,
 } from './gen/cairn/v1/database.ts';
-import { Empty } from './gen/google/protobuf/empty.ts';
-import { decoding } from './messages.ts';
+import { decoding, EMPTY } from './messages.ts';
 import { floorOf, floorsOf, refuseRelayed, requiresLeader } from './metadata.ts';
 import { sentInstant } from './sent-instant.ts';
 import { type Answer, unary } from './unary.ts';
@@ -44,7 +43,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
       {
         name: 'DeleteDatabase',
         parse: decoding(DeleteDatabaseRequest, 'DeleteDatabaseRequest'),
-        reply: Empty,
+        reply: EMPTY,
         traits: { mustAnswer: true },
       },
       async ({ databaseName, databaseId }, call) => {
@@ -63,7 +62,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
       },
     ),
     unary(
-      { name: 'FetchCatalog', parse: decoding(Empty, 'Empty'), reply: FetchCatalogReply },
+      { name: 'FetchCatalog', parse: decoding(EMPTY, 'Empty'), reply: FetchCatalogReply },
       async (_request, call) => {
         const heldOnly = call.header(RELAYED) !== undefined;
         const databases = await service.listDatabases({ signal: call.signal, heldOnly, ...tracedAs(call) });

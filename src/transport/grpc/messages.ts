@@ -4,7 +4,7 @@
  * The generated decoder would replace what is not UTF-8; here that is invalid_argument, like any other bytes that are
  * not the message (T7). It would pass over fields that the message does not have; they are refused (ADR 0071).
  */
-import { BinaryReader, type BinaryWriter } from '@bufbuild/protobuf/wire';
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import { DatabaseError, decodeUtf8, ProtoReader } from '#base';
 import { Faults, MESSAGE_FIELDS_MAX, refuseField, showBytes } from '#model';
 import { frame } from './wire/framing.ts';
@@ -45,6 +45,9 @@ export interface MessageType<Message> {
   decode(input: BinaryReader): Message;
   encode(message: Message): BinaryWriter;
 }
+
+/** google.protobuf.Empty. */
+export const EMPTY: MessageType<object> = { decode: () => ({}), encode: () => new BinaryWriter() };
 
 /** Throws invalid_argument unless the bytes are a message of the type. */
 export function decodeRequest<Message>(

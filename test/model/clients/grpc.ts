@@ -2,8 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import { Client, credentials, Metadata, type ServiceError, status as STATUS } from '@grpc/grpc-js';
 import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
-import { ErrorInfo, PreconditionFailure } from '../../../src/transport/grpc/gen/google/rpc/error_details.ts';
-import { Status } from '../../../src/transport/grpc/gen/google/rpc/status.ts';
+import { ErrorInfo, PreconditionFailure } from '../../../proto/gen/google/rpc/error_details.ts';
+import { Status } from '../../../proto/gen/google/rpc/status.ts';
 import type { Answer, Sent } from '../model/vocabulary.ts';
 import { answerOf } from './grpc-answers.ts';
 import { callOf, type Message } from './grpc-messages.ts';

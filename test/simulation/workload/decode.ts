@@ -1,8 +1,8 @@
 // Answers as a client sees them. Events and transactions are read with the generated code of the wire, which shares
 // nothing with the readers of the node.
 import type { StoredEvent, TransactReply } from '#service';
-import { Event } from '../../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { LoggedTransaction } from '../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { Event } from '../../../proto/gen/cairn/v1/event.ts';
+import { LoggedTransaction } from '../../../proto/gen/cairn/v1/transaction.ts';
 import type { Calls, EventSeen, EventSketch, TransactionSeen } from '../history.ts';
 
 const TRANSACTIONS_FIELD = 1;

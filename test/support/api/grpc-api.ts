@@ -3,13 +3,9 @@
 import type {
   CloudEvent_CloudEventAttributeValue as Attribute,
   CloudEvent,
-} from '../../../src/transport/grpc/gen/cairn/cloudevents/v1/cloudevents.ts';
-import {
-  Direction,
-  type EventSelector,
-  type Event as WireEvent,
-} from '../../../src/transport/grpc/gen/cairn/v1/event.ts';
-import type { Constraint } from '../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+} from '../../../proto/gen/cairn/cloudevents/v1/cloudevents.ts';
+import { Direction, type EventSelector, type Event as WireEvent } from '../../../proto/gen/cairn/v1/event.ts';
+import type { Constraint } from '../../../proto/gen/cairn/v1/transaction.ts';
 import { GrpcFailure, TestClient } from '../grpc-client.ts';
 import type {
   Api,

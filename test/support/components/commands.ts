@@ -4,7 +4,7 @@ import {
   type CommandRequest,
   ExecuteStateChangeRequest,
   PublishStateChangeRequest,
-} from '../../../src/transport/grpc/gen/cairn/v1/component.ts';
+} from '../../../proto/gen/cairn/v1/component.ts';
 import { type CallOptions, failureOf, type TestClient } from '../grpc-client.ts';
 import type { RunningServer } from '../server.ts';
 

@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
-import { Event } from '../../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { Event } from '../../../proto/gen/cairn/v1/event.ts';
 import { TestClient } from '../../support/grpc-client.ts';
 import { endWithTest, testDir } from '../../support/test-scope.ts';
 

@@ -52,10 +52,9 @@ const CLEAN = {
   'src/main/core-worker.ts': "await import('#transport/peer');",
   'src/stray/a.ts': 'export {};',
   'operator/src/kube/index.ts': "export { api } from './api.ts';",
-  'operator/src/kube/api.ts':
-    "import { messages } from '../../../src/transport/grpc/gen/a.ts'; export const api = messages;",
+  'operator/src/kube/api.ts': "import { messages } from '../../../proto/gen/a.ts'; export const api = messages;",
   'operator/src/plan/index.ts': "import { api } from '../kube/index.ts'; export type Plan = typeof api;",
-  'src/transport/grpc/gen/a.ts': 'export const messages = 1;',
+  'proto/gen/a.ts': 'export const messages = 1;',
   'test/support/a.ts': 'export {};',
 };
 

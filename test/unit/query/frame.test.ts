@@ -4,8 +4,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EventFrames, type Framing, type StoredEvent } from '#query';
-import { SubscribeEventsReply } from '../../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { Event, EventBatch } from '../../../src/transport/grpc/gen/cairn/v1/event.ts';
+import { SubscribeEventsReply } from '../../../proto/gen/cairn/v1/database.ts';
+import { Event, EventBatch } from '../../../proto/gen/cairn/v1/event.ts';
 
 interface Written {
   readonly wire: Event;

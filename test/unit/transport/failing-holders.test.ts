@@ -5,7 +5,7 @@ import { DatabaseError, toDatabaseId, toGroupId } from '#base';
 import { silentLogger } from '#observability';
 import type { Holder, Service } from '#service';
 import { createByteBudgets, Relay, startGrpcServer, startHttpServer } from '#transport';
-import { SubscribeEventsReply } from '../../../src/transport/grpc/gen/cairn/v1/database.ts';
+import { SubscribeEventsReply } from '../../../proto/gen/cairn/v1/database.ts';
 import { frame } from '../../../src/transport/grpc/wire/framing.ts';
 import { errorReply } from '../../../src/transport/http/errors.ts';
 import { errorPage } from '../../../src/transport/http/rendering/error-page.ts';

@@ -2,9 +2,9 @@
 // and reads no faster than its reader: two real nodes in this process.
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FetchCatalogReply, SubscribeEventsRequest } from '../../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { Direction } from '../../../src/transport/grpc/gen/cairn/v1/event.ts';
-import { EventStoreService } from '../../../src/transport/grpc/gen/cairn/v1/event_store.ts';
+import { FetchCatalogReply, SubscribeEventsRequest } from '../../../proto/gen/cairn/v1/database.ts';
+import { Direction } from '../../../proto/gen/cairn/v1/event.ts';
+import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
 import { frame } from '../../../src/transport/grpc/wire/framing.ts';
 import { RELAYED } from '../../../src/transport/relay.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -1,14 +1,14 @@
 // Every error of Cairn has its status, and its details are read by the standard messages (T5).
 import { describe, expect, it } from 'vitest';
 import { BrokenInvariant, DatabaseError, ERROR_CODES, type ErrorCode } from '#base';
-import { type FailureListeners, statusOfError, statusOfFailure } from '../../../../src/transport/grpc/error-status.ts';
 import {
   BadRequest,
   ErrorInfo,
   PreconditionFailure,
   RetryInfo,
-} from '../../../../src/transport/grpc/gen/google/rpc/error_details.ts';
-import { Status } from '../../../../src/transport/grpc/gen/google/rpc/status.ts';
+} from '../../../../proto/gen/google/rpc/error_details.ts';
+import { Status } from '../../../../proto/gen/google/rpc/status.ts';
+import { type FailureListeners, statusOfError, statusOfFailure } from '../../../../src/transport/grpc/error-status.ts';
 import { trailersOf } from '../../../../src/transport/grpc/wire/status.ts';
 
 const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => unknown>> = {

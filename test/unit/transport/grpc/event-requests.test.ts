@@ -3,13 +3,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { ALL } from '#model';
+import { DeleteDatabaseRequest } from '../../../../proto/gen/cairn/v1/database.ts';
 import { AtRevision, AtTimestamp } from '../../../../src/transport/grpc/asked-requests.ts';
 import {
   parseQueryRequest,
   parseScanRequest,
   parseSubscriptionRequest,
 } from '../../../../src/transport/grpc/event-requests.ts';
-import { DeleteDatabaseRequest } from '../../../../src/transport/grpc/gen/cairn/v1/database.ts';
 import { decodeRequest } from '../../../../src/transport/grpc/messages.ts';
 
 it('parseScanRequest refuses a direction that does not exist', () => {

@@ -5,8 +5,8 @@ import {
   HealthCheckRequest,
   HealthCheckResponse,
   HealthCheckResponse_ServingStatus as Serving,
-} from '../../../../src/transport/grpc/gen/grpc/health/v1/health.ts';
-import { ServerReflectionRequest } from '../../../../src/transport/grpc/gen/grpc/reflection/v1/reflection.ts';
+} from '../../../../proto/gen/grpc/health/v1/health.ts';
+import { ServerReflectionRequest } from '../../../../proto/gen/grpc/reflection/v1/reflection.ts';
 import { REFLECTION_LIMITS } from '../../../../src/transport/grpc/reflection.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { until } from '../../../support/budget-time.ts';

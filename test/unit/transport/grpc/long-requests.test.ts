@@ -1,8 +1,8 @@
 // A request that is long and says little costs little: made of the shortest fields there are, as many as fit.
 import { expect, it } from 'vitest';
+import { FetchStateViewRequest } from '../../../../proto/gen/cairn/v1/component.ts';
 import { parseExecute } from '../../../../src/transport/grpc/command-requests.ts';
 import { parseQueryRequest } from '../../../../src/transport/grpc/event-requests.ts';
-import { FetchStateViewRequest } from '../../../../src/transport/grpc/gen/cairn/v1/component.ts';
 import { decodeRequest } from '../../../../src/transport/grpc/messages.ts';
 import {
   parseDefineStateChange,

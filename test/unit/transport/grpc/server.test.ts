@@ -3,12 +3,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { type LogFields, silentLogger } from '#observability';
 import type { Service, TransactRequest as ServiceRequest } from '#service';
+import { ScanDatabaseLogRequest, SubscribeEventsRequest } from '../../../../proto/gen/cairn/v1/database.ts';
+import { TransactReply, TransactRequest } from '../../../../proto/gen/cairn/v1/transaction.ts';
 import { createByteBudgets } from '../../../../src/transport/byte-budgets.ts';
-import {
-  ScanDatabaseLogRequest,
-  SubscribeEventsRequest,
-} from '../../../../src/transport/grpc/gen/cairn/v1/database.ts';
-import { TransactReply, TransactRequest } from '../../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
 import { type GrpcServerOptions, startGrpcServer } from '../../../../src/transport/grpc/server.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { eventually } from '../../../support/eventually.ts';

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { toDatabaseId, toRevision } from '#base';
 import type { RecordedTransaction } from '#service';
-import { TransactReply } from '../../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { TransactReply } from '../../../../proto/gen/cairn/v1/transaction.ts';
 import { encodeTransactReply } from '../../../../src/transport/grpc/transact-reply.ts';
 import { FRAME_HEADER_BYTES } from '../../../../src/transport/grpc/wire/framing.ts';
 import { eventBytes } from '../../../support/events.ts';

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { encodeEvent } from '#model';
-import { TransactRequest } from '../../../../src/transport/grpc/gen/cairn/v1/transaction.ts';
+import { TransactRequest } from '../../../../proto/gen/cairn/v1/transaction.ts';
 import { parseTransactRequest } from '../../../../src/transport/grpc/transact-request.ts';
 import { arbEvent } from '../../../support/events.ts';
 

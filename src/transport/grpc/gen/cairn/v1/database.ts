@@ -4,8 +4,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
-import { Direction, Event, EventQuery, EventSelection, Position } from "./event.ts";
-import { EventIdMapping, LoggedTransaction } from "./transaction.ts";
+import { Event, Position } from "./event.ts";
 
 export const protobufPackage = "cairn.v1";
 
@@ -56,41 +55,6 @@ export interface FetchTransactionRequest {
   readonly transactionId: string;
 }
 
-export interface FetchTransactionReply {
-  readonly transaction: LoggedTransaction | undefined;
-  readonly basis: number;
-  readonly eventIdMappings: readonly EventIdMapping[];
-}
-
-export interface QueryEventsRequest {
-  readonly databaseName: string;
-  readonly query:
-    | EventQuery
-    | undefined;
-  /** The revision to read at. Absent: the latest. Beyond the latest, up to UINT64_MAX: NOT_FOUND. */
-  readonly atRevision?: number | undefined;
-}
-
-export interface ScanDatabaseLogRequest {
-  readonly databaseName: string;
-  /** 0: from the first in the direction. */
-  readonly startRevision: number;
-  readonly direction: Direction;
-  /** Events at most (ScanLogBatches: transactions); 0: no limit. */
-  readonly limit: number;
-}
-
-/** Catches up from `after` (absent: from the first event), then follows. */
-export interface SubscribeEventsRequest {
-  readonly databaseName: string;
-  readonly eventSelection: EventSelection | undefined;
-  readonly after:
-    | Position
-    | undefined;
-  /** Milliseconds between heartbeats while nothing is delivered; 0: 1,000. 100 to 60,000. */
-  readonly heartbeatMs: number;
-}
-
 export interface SubscribeEventsReply {
   readonly message: { readonly $case: "event"; readonly value: Event } | //
   /** Everything up to `position.revision` was delivered; resume from here. */
@@ -107,23 +71,6 @@ export interface Heartbeat {
 
 export interface FetchLatestDatabaseRequest {
   readonly databaseName: string;
-}
-
-export interface FetchDatabaseAtRevisionRequest {
-  readonly databaseName: string;
-  /** Beyond the latest, up to UINT64_MAX: NOT_FOUND with the reason RevisionNotFound. */
-  readonly revision: number;
-}
-
-export interface DatabaseEffectiveAtTimestampRequest {
-  readonly databaseName: string;
-  readonly atTimestamp: Timestamp | undefined;
-}
-
-/** Answers as soon as the revision exists, waiting until the deadline. */
-export interface AwaitDatabaseRequest {
-  readonly databaseName: string;
-  readonly atRevision: number;
 }
 
 export interface DatabaseReply {
@@ -272,27 +219,6 @@ export const Database: MessageFns<Database> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<Database>): Database {
-    return Database.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Database>): Database {
-    const message = createBaseDatabase() as any;
-    message.name = object.name ?? "";
-    message.latestRevision = object.latestRevision ?? 0;
-    message.databaseId = object.databaseId ?? "";
-    message.createdAt = (object.createdAt !== undefined && object.createdAt !== null)
-      ? Timestamp.fromPartial(object.createdAt)
-      : undefined;
-    message.revision = object.revision ?? 0;
-    message.basis = object.basis ?? 0;
-    message.revisionTimestamp = (object.revisionTimestamp !== undefined && object.revisionTimestamp !== null)
-      ? Timestamp.fromPartial(object.revisionTimestamp)
-      : undefined;
-    message.eventCount = object.eventCount ?? 0;
-    message.chainHash = object.chainHash ?? Buffer.alloc(0);
-    return message;
-  },
 };
 
 function createBaseCreateDatabaseRequest(): CreateDatabaseRequest {
@@ -339,15 +265,6 @@ export const CreateDatabaseRequest: MessageFns<CreateDatabaseRequest> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<CreateDatabaseRequest>): CreateDatabaseRequest {
-    return CreateDatabaseRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CreateDatabaseRequest>): CreateDatabaseRequest {
-    const message = createBaseCreateDatabaseRequest() as any;
-    message.databaseName = object.databaseName ?? "";
-    return message;
-  },
 };
 
 function createBaseCreateDatabaseReply(): CreateDatabaseReply {
@@ -393,17 +310,6 @@ export const CreateDatabaseReply: MessageFns<CreateDatabaseReply> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<CreateDatabaseReply>): CreateDatabaseReply {
-    return CreateDatabaseReply.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CreateDatabaseReply>): CreateDatabaseReply {
-    const message = createBaseCreateDatabaseReply() as any;
-    message.database = (object.database !== undefined && object.database !== null)
-      ? Database.fromPartial(object.database)
-      : undefined;
-    return message;
   },
 };
 
@@ -462,16 +368,6 @@ export const DeleteDatabaseRequest: MessageFns<DeleteDatabaseRequest> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<DeleteDatabaseRequest>): DeleteDatabaseRequest {
-    return DeleteDatabaseRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DeleteDatabaseRequest>): DeleteDatabaseRequest {
-    const message = createBaseDeleteDatabaseRequest() as any;
-    message.databaseName = object.databaseName ?? "";
-    message.databaseId = object.databaseId ?? undefined;
-    return message;
-  },
 };
 
 function createBaseFetchCatalogReply(): FetchCatalogReply {
@@ -517,15 +413,6 @@ export const FetchCatalogReply: MessageFns<FetchCatalogReply> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<FetchCatalogReply>): FetchCatalogReply {
-    return FetchCatalogReply.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FetchCatalogReply>): FetchCatalogReply {
-    const message = createBaseFetchCatalogReply() as any;
-    message.databases = object.databases?.map((e) => Database.fromPartial(e)) || [];
-    return message;
   },
 };
 
@@ -583,364 +470,6 @@ export const FetchTransactionRequest: MessageFns<FetchTransactionRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<FetchTransactionRequest>): FetchTransactionRequest {
-    return FetchTransactionRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FetchTransactionRequest>): FetchTransactionRequest {
-    const message = createBaseFetchTransactionRequest() as any;
-    message.databaseName = object.databaseName ?? "";
-    message.transactionId = object.transactionId ?? "";
-    return message;
-  },
-};
-
-function createBaseFetchTransactionReply(): FetchTransactionReply {
-  return { transaction: undefined, basis: 0, eventIdMappings: [] };
-}
-
-export const FetchTransactionReply: MessageFns<FetchTransactionReply> = {
-  encode(message: FetchTransactionReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.transaction !== undefined) {
-      LoggedTransaction.encode(message.transaction, writer.uint32(10).fork()).join();
-    }
-    if (message.basis !== 0) {
-      writer.uint32(16).uint64(message.basis);
-    }
-    for (const v of message.eventIdMappings) {
-      EventIdMapping.encode(v!, writer.uint32(26).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): FetchTransactionReply {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFetchTransactionReply() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.transaction = LoggedTransaction.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.basis = longToNumber(reader.uint64());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.eventIdMappings.push(EventIdMapping.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<FetchTransactionReply>): FetchTransactionReply {
-    return FetchTransactionReply.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FetchTransactionReply>): FetchTransactionReply {
-    const message = createBaseFetchTransactionReply() as any;
-    message.transaction = (object.transaction !== undefined && object.transaction !== null)
-      ? LoggedTransaction.fromPartial(object.transaction)
-      : undefined;
-    message.basis = object.basis ?? 0;
-    message.eventIdMappings = object.eventIdMappings?.map((e) => EventIdMapping.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseQueryEventsRequest(): QueryEventsRequest {
-  return { databaseName: "", query: undefined, atRevision: undefined };
-}
-
-export const QueryEventsRequest: MessageFns<QueryEventsRequest> = {
-  encode(message: QueryEventsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.databaseName !== "") {
-      writer.uint32(10).string(message.databaseName);
-    }
-    if (message.query !== undefined) {
-      EventQuery.encode(message.query, writer.uint32(18).fork()).join();
-    }
-    if (message.atRevision !== undefined) {
-      writer.uint32(24).uint64(message.atRevision);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): QueryEventsRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseQueryEventsRequest() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.databaseName = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.query = EventQuery.decode(reader, reader.uint32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.atRevision = longToNumber(reader.uint64());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<QueryEventsRequest>): QueryEventsRequest {
-    return QueryEventsRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<QueryEventsRequest>): QueryEventsRequest {
-    const message = createBaseQueryEventsRequest() as any;
-    message.databaseName = object.databaseName ?? "";
-    message.query = (object.query !== undefined && object.query !== null)
-      ? EventQuery.fromPartial(object.query)
-      : undefined;
-    message.atRevision = object.atRevision ?? undefined;
-    return message;
-  },
-};
-
-function createBaseScanDatabaseLogRequest(): ScanDatabaseLogRequest {
-  return { databaseName: "", startRevision: 0, direction: 0, limit: 0 };
-}
-
-export const ScanDatabaseLogRequest: MessageFns<ScanDatabaseLogRequest> = {
-  encode(message: ScanDatabaseLogRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.databaseName !== "") {
-      writer.uint32(10).string(message.databaseName);
-    }
-    if (message.startRevision !== 0) {
-      writer.uint32(16).uint64(message.startRevision);
-    }
-    if (message.direction !== 0) {
-      writer.uint32(24).int32(message.direction);
-    }
-    if (message.limit !== 0) {
-      writer.uint32(32).uint32(message.limit);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ScanDatabaseLogRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseScanDatabaseLogRequest() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.databaseName = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.startRevision = longToNumber(reader.uint64());
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.direction = reader.int32() as any;
-            continue;
-          }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
-
-            message.limit = reader.uint32();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<ScanDatabaseLogRequest>): ScanDatabaseLogRequest {
-    return ScanDatabaseLogRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ScanDatabaseLogRequest>): ScanDatabaseLogRequest {
-    const message = createBaseScanDatabaseLogRequest() as any;
-    message.databaseName = object.databaseName ?? "";
-    message.startRevision = object.startRevision ?? 0;
-    message.direction = object.direction ?? 0;
-    message.limit = object.limit ?? 0;
-    return message;
-  },
-};
-
-function createBaseSubscribeEventsRequest(): SubscribeEventsRequest {
-  return { databaseName: "", eventSelection: undefined, after: undefined, heartbeatMs: 0 };
-}
-
-export const SubscribeEventsRequest: MessageFns<SubscribeEventsRequest> = {
-  encode(message: SubscribeEventsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.databaseName !== "") {
-      writer.uint32(10).string(message.databaseName);
-    }
-    if (message.eventSelection !== undefined) {
-      EventSelection.encode(message.eventSelection, writer.uint32(18).fork()).join();
-    }
-    if (message.after !== undefined) {
-      Position.encode(message.after, writer.uint32(26).fork()).join();
-    }
-    if (message.heartbeatMs !== 0) {
-      writer.uint32(32).uint32(message.heartbeatMs);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): SubscribeEventsRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSubscribeEventsRequest() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.databaseName = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.eventSelection = EventSelection.decode(reader, reader.uint32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.after = Position.decode(reader, reader.uint32());
-            continue;
-          }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
-
-            message.heartbeatMs = reader.uint32();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<SubscribeEventsRequest>): SubscribeEventsRequest {
-    return SubscribeEventsRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SubscribeEventsRequest>): SubscribeEventsRequest {
-    const message = createBaseSubscribeEventsRequest() as any;
-    message.databaseName = object.databaseName ?? "";
-    message.eventSelection = (object.eventSelection !== undefined && object.eventSelection !== null)
-      ? EventSelection.fromPartial(object.eventSelection)
-      : undefined;
-    message.after = (object.after !== undefined && object.after !== null)
-      ? Position.fromPartial(object.after)
-      : undefined;
-    message.heartbeatMs = object.heartbeatMs ?? 0;
-    return message;
   },
 };
 
@@ -1001,28 +530,6 @@ export const SubscribeEventsReply: MessageFns<SubscribeEventsReply> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<SubscribeEventsReply>): SubscribeEventsReply {
-    return SubscribeEventsReply.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SubscribeEventsReply>): SubscribeEventsReply {
-    const message = createBaseSubscribeEventsReply() as any;
-    switch (object.message?.$case) {
-      case "event": {
-        if (object.message?.value !== undefined && object.message?.value !== null) {
-          message.message = { $case: "event", value: Event.fromPartial(object.message.value) };
-        }
-        break;
-      }
-      case "heartbeat": {
-        if (object.message?.value !== undefined && object.message?.value !== null) {
-          message.message = { $case: "heartbeat", value: Heartbeat.fromPartial(object.message.value) };
-        }
-        break;
-      }
-    }
-    return message;
-  },
 };
 
 function createBaseHeartbeat(): Heartbeat {
@@ -1080,18 +587,6 @@ export const Heartbeat: MessageFns<Heartbeat> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<Heartbeat>): Heartbeat {
-    return Heartbeat.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Heartbeat>): Heartbeat {
-    const message = createBaseHeartbeat() as any;
-    message.position = (object.position !== undefined && object.position !== null)
-      ? Position.fromPartial(object.position)
-      : undefined;
-    message.revision = object.revision ?? 0;
-    return message;
-  },
 };
 
 function createBaseFetchLatestDatabaseRequest(): FetchLatestDatabaseRequest {
@@ -1137,218 +632,6 @@ export const FetchLatestDatabaseRequest: MessageFns<FetchLatestDatabaseRequest> 
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<FetchLatestDatabaseRequest>): FetchLatestDatabaseRequest {
-    return FetchLatestDatabaseRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FetchLatestDatabaseRequest>): FetchLatestDatabaseRequest {
-    const message = createBaseFetchLatestDatabaseRequest() as any;
-    message.databaseName = object.databaseName ?? "";
-    return message;
-  },
-};
-
-function createBaseFetchDatabaseAtRevisionRequest(): FetchDatabaseAtRevisionRequest {
-  return { databaseName: "", revision: 0 };
-}
-
-export const FetchDatabaseAtRevisionRequest: MessageFns<FetchDatabaseAtRevisionRequest> = {
-  encode(message: FetchDatabaseAtRevisionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.databaseName !== "") {
-      writer.uint32(10).string(message.databaseName);
-    }
-    if (message.revision !== 0) {
-      writer.uint32(16).uint64(message.revision);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): FetchDatabaseAtRevisionRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFetchDatabaseAtRevisionRequest() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.databaseName = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.revision = longToNumber(reader.uint64());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<FetchDatabaseAtRevisionRequest>): FetchDatabaseAtRevisionRequest {
-    return FetchDatabaseAtRevisionRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FetchDatabaseAtRevisionRequest>): FetchDatabaseAtRevisionRequest {
-    const message = createBaseFetchDatabaseAtRevisionRequest() as any;
-    message.databaseName = object.databaseName ?? "";
-    message.revision = object.revision ?? 0;
-    return message;
-  },
-};
-
-function createBaseDatabaseEffectiveAtTimestampRequest(): DatabaseEffectiveAtTimestampRequest {
-  return { databaseName: "", atTimestamp: undefined };
-}
-
-export const DatabaseEffectiveAtTimestampRequest: MessageFns<DatabaseEffectiveAtTimestampRequest> = {
-  encode(message: DatabaseEffectiveAtTimestampRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.databaseName !== "") {
-      writer.uint32(10).string(message.databaseName);
-    }
-    if (message.atTimestamp !== undefined) {
-      Timestamp.encode(message.atTimestamp, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DatabaseEffectiveAtTimestampRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDatabaseEffectiveAtTimestampRequest() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.databaseName = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.atTimestamp = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<DatabaseEffectiveAtTimestampRequest>): DatabaseEffectiveAtTimestampRequest {
-    return DatabaseEffectiveAtTimestampRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DatabaseEffectiveAtTimestampRequest>): DatabaseEffectiveAtTimestampRequest {
-    const message = createBaseDatabaseEffectiveAtTimestampRequest() as any;
-    message.databaseName = object.databaseName ?? "";
-    message.atTimestamp = (object.atTimestamp !== undefined && object.atTimestamp !== null)
-      ? Timestamp.fromPartial(object.atTimestamp)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseAwaitDatabaseRequest(): AwaitDatabaseRequest {
-  return { databaseName: "", atRevision: 0 };
-}
-
-export const AwaitDatabaseRequest: MessageFns<AwaitDatabaseRequest> = {
-  encode(message: AwaitDatabaseRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.databaseName !== "") {
-      writer.uint32(10).string(message.databaseName);
-    }
-    if (message.atRevision !== 0) {
-      writer.uint32(16).uint64(message.atRevision);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): AwaitDatabaseRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseAwaitDatabaseRequest() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.databaseName = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.atRevision = longToNumber(reader.uint64());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<AwaitDatabaseRequest>): AwaitDatabaseRequest {
-    return AwaitDatabaseRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<AwaitDatabaseRequest>): AwaitDatabaseRequest {
-    const message = createBaseAwaitDatabaseRequest() as any;
-    message.databaseName = object.databaseName ?? "";
-    message.atRevision = object.atRevision ?? 0;
-    return message;
   },
 };
 
@@ -1396,28 +679,7 @@ export const DatabaseReply: MessageFns<DatabaseReply> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<DatabaseReply>): DatabaseReply {
-    return DatabaseReply.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DatabaseReply>): DatabaseReply {
-    const message = createBaseDatabaseReply() as any;
-    message.database = (object.database !== undefined && object.database !== null)
-      ? Database.fromPartial(object.database)
-      : undefined;
-    return message;
-  },
 };
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
-
-export type DeepPartial<T> = T extends Builtin ? T
-  : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { readonly $case: string; value: unknown }
-    ? { readonly $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
 
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());
@@ -1433,6 +695,4 @@ function longToNumber(int64: { toString(): string }): number {
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
 }

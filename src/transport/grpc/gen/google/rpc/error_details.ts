@@ -125,25 +125,6 @@ export const ErrorInfo: MessageFns<ErrorInfo> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<ErrorInfo>): ErrorInfo {
-    return ErrorInfo.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ErrorInfo>): ErrorInfo {
-    const message = createBaseErrorInfo() as any;
-    message.reason = object.reason ?? "";
-    message.domain = object.domain ?? "";
-    message.metadata = (globalThis.Object.entries(object.metadata ?? {}) as [string, string][]).reduce(
-      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
-        if (value !== undefined) {
-          acc[key] = globalThis.String(value);
-        }
-        return acc;
-      },
-      {},
-    );
-    return message;
-  },
 };
 
 function createBaseErrorInfo_MetadataEntry(): ErrorInfo_MetadataEntry {
@@ -201,16 +182,6 @@ export const ErrorInfo_MetadataEntry: MessageFns<ErrorInfo_MetadataEntry> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<ErrorInfo_MetadataEntry>): ErrorInfo_MetadataEntry {
-    return ErrorInfo_MetadataEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ErrorInfo_MetadataEntry>): ErrorInfo_MetadataEntry {
-    const message = createBaseErrorInfo_MetadataEntry() as any;
-    message.key = object.key ?? "";
-    message.value = object.value ?? "";
-    return message;
-  },
 };
 
 function createBaseBadRequest(): BadRequest {
@@ -256,15 +227,6 @@ export const BadRequest: MessageFns<BadRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<BadRequest>): BadRequest {
-    return BadRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<BadRequest>): BadRequest {
-    const message = createBaseBadRequest() as any;
-    message.fieldViolations = object.fieldViolations?.map((e) => BadRequest_FieldViolation.fromPartial(e)) || [];
-    return message;
   },
 };
 
@@ -323,16 +285,6 @@ export const BadRequest_FieldViolation: MessageFns<BadRequest_FieldViolation> = 
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<BadRequest_FieldViolation>): BadRequest_FieldViolation {
-    return BadRequest_FieldViolation.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<BadRequest_FieldViolation>): BadRequest_FieldViolation {
-    const message = createBaseBadRequest_FieldViolation() as any;
-    message.field = object.field ?? "";
-    message.description = object.description ?? "";
-    return message;
-  },
 };
 
 function createBasePreconditionFailure(): PreconditionFailure {
@@ -378,15 +330,6 @@ export const PreconditionFailure: MessageFns<PreconditionFailure> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<PreconditionFailure>): PreconditionFailure {
-    return PreconditionFailure.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<PreconditionFailure>): PreconditionFailure {
-    const message = createBasePreconditionFailure() as any;
-    message.violations = object.violations?.map((e) => PreconditionFailure_Violation.fromPartial(e)) || [];
-    return message;
   },
 };
 
@@ -456,17 +399,6 @@ export const PreconditionFailure_Violation: MessageFns<PreconditionFailure_Viola
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<PreconditionFailure_Violation>): PreconditionFailure_Violation {
-    return PreconditionFailure_Violation.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<PreconditionFailure_Violation>): PreconditionFailure_Violation {
-    const message = createBasePreconditionFailure_Violation() as any;
-    message.type = object.type ?? "";
-    message.subject = object.subject ?? "";
-    message.description = object.description ?? "";
-    return message;
-  },
 };
 
 function createBaseRetryInfo(): RetryInfo {
@@ -513,32 +445,9 @@ export const RetryInfo: MessageFns<RetryInfo> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<RetryInfo>): RetryInfo {
-    return RetryInfo.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RetryInfo>): RetryInfo {
-    const message = createBaseRetryInfo() as any;
-    message.retryDelay = (object.retryDelay !== undefined && object.retryDelay !== null)
-      ? Duration.fromPartial(object.retryDelay)
-      : undefined;
-    return message;
-  },
 };
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
-
-export type DeepPartial<T> = T extends Builtin ? T
-  : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { readonly $case: string; value: unknown }
-    ? { readonly $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
 
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
 }

@@ -3,7 +3,6 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import { Any } from "../../../google/protobuf/any.ts";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 
 export const protobufPackage = "io.cloudevents.v1";
@@ -16,22 +15,6 @@ export const protobufFileName = "cairn/cloudevents/v1/cloudevents.proto";
  */
 
 export interface CloudEvent {
-  readonly id: string;
-  readonly source: string;
-  readonly specVersion: string;
-  readonly type: string;
-  /** subject, time, datacontenttype, dataschema and every extension. */
-  readonly attributes: { [key: string]: CloudEvent_CloudEventAttributeValue };
-  readonly data:
-    | { readonly $case: "binaryData"; readonly value: Buffer }
-    | { readonly $case: "textData"; readonly value: string }
-    | { readonly $case: "protoData"; readonly value: Any }
-    | undefined;
-}
-
-export interface CloudEvent_AttributesEntry {
-  readonly key: string;
-  readonly value: CloudEvent_CloudEventAttributeValue | undefined;
 }
 
 export interface CloudEvent_CloudEventAttributeValue {
@@ -47,39 +30,11 @@ export interface CloudEvent_CloudEventAttributeValue {
 }
 
 function createBaseCloudEvent(): CloudEvent {
-  return { id: "", source: "", specVersion: "", type: "", attributes: {}, data: undefined };
+  return {};
 }
 
 export const CloudEvent: MessageFns<CloudEvent> = {
-  encode(message: CloudEvent, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.id !== "") {
-      writer.uint32(10).string(message.id);
-    }
-    if (message.source !== "") {
-      writer.uint32(18).string(message.source);
-    }
-    if (message.specVersion !== "") {
-      writer.uint32(26).string(message.specVersion);
-    }
-    if (message.type !== "") {
-      writer.uint32(34).string(message.type);
-    }
-    globalThis.Object.entries(message.attributes).forEach(
-      ([key, value]: [string, CloudEvent_CloudEventAttributeValue]) => {
-        CloudEvent_AttributesEntry.encode({ key: key as any, value }, writer.uint32(42).fork()).join();
-      },
-    );
-    switch (message.data?.$case) {
-      case "binaryData":
-        writer.uint32(50).bytes(message.data.value);
-        break;
-      case "textData":
-        writer.uint32(58).string(message.data.value);
-        break;
-      case "protoData":
-        Any.encode(message.data.value, writer.uint32(66).fork()).join();
-        break;
-    }
+  encode(_: CloudEvent, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
 
@@ -96,73 +51,6 @@ export const CloudEvent: MessageFns<CloudEvent> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.id = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.source = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.specVersion = reader.string();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.type = reader.string();
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            const entry5 = CloudEvent_AttributesEntry.decode(reader, reader.uint32());
-            if (entry5.value !== undefined) {
-              message.attributes[entry5.key] = entry5.value;
-            }
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.data = { $case: "binaryData", value: Buffer.from(reader.bytes()) };
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
-
-            message.data = { $case: "textData", value: reader.string() };
-            continue;
-          }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
-
-            message.data = { $case: "protoData", value: Any.decode(reader, reader.uint32()) };
-            continue;
-          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -173,120 +61,6 @@ export const CloudEvent: MessageFns<CloudEvent> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<CloudEvent>): CloudEvent {
-    return CloudEvent.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CloudEvent>): CloudEvent {
-    const message = createBaseCloudEvent() as any;
-    message.id = object.id ?? "";
-    message.source = object.source ?? "";
-    message.specVersion = object.specVersion ?? "";
-    message.type = object.type ?? "";
-    message.attributes =
-      (globalThis.Object.entries(object.attributes ?? {}) as [string, CloudEvent_CloudEventAttributeValue][]).reduce(
-        (
-          acc: { [key: string]: CloudEvent_CloudEventAttributeValue },
-          [key, value]: [string, CloudEvent_CloudEventAttributeValue],
-        ) => {
-          if (value !== undefined) {
-            acc[key] = CloudEvent_CloudEventAttributeValue.fromPartial(value);
-          }
-          return acc;
-        },
-        {},
-      );
-    switch (object.data?.$case) {
-      case "binaryData": {
-        if (object.data?.value !== undefined && object.data?.value !== null) {
-          message.data = { $case: "binaryData", value: object.data.value };
-        }
-        break;
-      }
-      case "textData": {
-        if (object.data?.value !== undefined && object.data?.value !== null) {
-          message.data = { $case: "textData", value: object.data.value };
-        }
-        break;
-      }
-      case "protoData": {
-        if (object.data?.value !== undefined && object.data?.value !== null) {
-          message.data = { $case: "protoData", value: Any.fromPartial(object.data.value) };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-function createBaseCloudEvent_AttributesEntry(): CloudEvent_AttributesEntry {
-  return { key: "", value: undefined };
-}
-
-export const CloudEvent_AttributesEntry: MessageFns<CloudEvent_AttributesEntry> = {
-  encode(message: CloudEvent_AttributesEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== undefined) {
-      CloudEvent_CloudEventAttributeValue.encode(message.value, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CloudEvent_AttributesEntry {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCloudEvent_AttributesEntry() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.key = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.value = CloudEvent_CloudEventAttributeValue.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<CloudEvent_AttributesEntry>): CloudEvent_AttributesEntry {
-    return CloudEvent_AttributesEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CloudEvent_AttributesEntry>): CloudEvent_AttributesEntry {
-    const message = createBaseCloudEvent_AttributesEntry() as any;
-    message.key = object.key ?? "";
-    message.value = (object.value !== undefined && object.value !== null)
-      ? CloudEvent_CloudEventAttributeValue.fromPartial(object.value)
-      : undefined;
-    return message;
   },
 };
 
@@ -402,73 +176,9 @@ export const CloudEvent_CloudEventAttributeValue: MessageFns<CloudEvent_CloudEve
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<CloudEvent_CloudEventAttributeValue>): CloudEvent_CloudEventAttributeValue {
-    return CloudEvent_CloudEventAttributeValue.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CloudEvent_CloudEventAttributeValue>): CloudEvent_CloudEventAttributeValue {
-    const message = createBaseCloudEvent_CloudEventAttributeValue() as any;
-    switch (object.attr?.$case) {
-      case "ceBoolean": {
-        if (object.attr?.value !== undefined && object.attr?.value !== null) {
-          message.attr = { $case: "ceBoolean", value: object.attr.value };
-        }
-        break;
-      }
-      case "ceInteger": {
-        if (object.attr?.value !== undefined && object.attr?.value !== null) {
-          message.attr = { $case: "ceInteger", value: object.attr.value };
-        }
-        break;
-      }
-      case "ceString": {
-        if (object.attr?.value !== undefined && object.attr?.value !== null) {
-          message.attr = { $case: "ceString", value: object.attr.value };
-        }
-        break;
-      }
-      case "ceBytes": {
-        if (object.attr?.value !== undefined && object.attr?.value !== null) {
-          message.attr = { $case: "ceBytes", value: object.attr.value };
-        }
-        break;
-      }
-      case "ceUri": {
-        if (object.attr?.value !== undefined && object.attr?.value !== null) {
-          message.attr = { $case: "ceUri", value: object.attr.value };
-        }
-        break;
-      }
-      case "ceUriRef": {
-        if (object.attr?.value !== undefined && object.attr?.value !== null) {
-          message.attr = { $case: "ceUriRef", value: object.attr.value };
-        }
-        break;
-      }
-      case "ceTimestamp": {
-        if (object.attr?.value !== undefined && object.attr?.value !== null) {
-          message.attr = { $case: "ceTimestamp", value: Timestamp.fromPartial(object.attr.value) };
-        }
-        break;
-      }
-    }
-    return message;
-  },
 };
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
-
-export type DeepPartial<T> = T extends Builtin ? T
-  : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { readonly $case: string; value: unknown }
-    ? { readonly $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
 
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
 }

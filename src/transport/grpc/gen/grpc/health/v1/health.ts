@@ -3,31 +3,12 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientReadableStream,
-  type ClientUnaryCall,
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 
 export const protobufPackage = "grpc.health.v1";
 
 export const protobufFileName = "grpc/health/v1/health.proto";
 
 /** The health checking protocol of gRPC: names and field numbers as the gRPC project publishes them. */
-
-export interface HealthCheckRequest {
-  /** "": the node answers at all; "write": writes can commit; "read": reads are answered; "cairn.v1.EventStore". */
-  readonly service: string;
-}
 
 export interface HealthCheckResponse {
   readonly status: HealthCheckResponse_ServingStatus;
@@ -51,9 +32,6 @@ export namespace HealthCheckResponse_ServingStatus {
   export type SERVICE_UNKNOWN = typeof HealthCheckResponse_ServingStatus.SERVICE_UNKNOWN;
 }
 
-export interface HealthListRequest {
-}
-
 export interface HealthListResponse {
   readonly statuses: { [key: string]: HealthCheckResponse };
 }
@@ -62,61 +40,6 @@ export interface HealthListResponse_StatusesEntry {
   readonly key: string;
   readonly value: HealthCheckResponse | undefined;
 }
-
-function createBaseHealthCheckRequest(): HealthCheckRequest {
-  return { service: "" };
-}
-
-export const HealthCheckRequest: MessageFns<HealthCheckRequest> = {
-  encode(message: HealthCheckRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.service !== "") {
-      writer.uint32(10).string(message.service);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HealthCheckRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHealthCheckRequest() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.service = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<HealthCheckRequest>): HealthCheckRequest {
-    return HealthCheckRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HealthCheckRequest>): HealthCheckRequest {
-    const message = createBaseHealthCheckRequest() as any;
-    message.service = object.service ?? "";
-    return message;
-  },
-};
 
 function createBaseHealthCheckResponse(): HealthCheckResponse {
   return { status: 0 };
@@ -161,58 +84,6 @@ export const HealthCheckResponse: MessageFns<HealthCheckResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<HealthCheckResponse>): HealthCheckResponse {
-    return HealthCheckResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HealthCheckResponse>): HealthCheckResponse {
-    const message = createBaseHealthCheckResponse() as any;
-    message.status = object.status ?? 0;
-    return message;
-  },
-};
-
-function createBaseHealthListRequest(): HealthListRequest {
-  return {};
-}
-
-export const HealthListRequest: MessageFns<HealthListRequest> = {
-  encode(_: HealthListRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HealthListRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHealthListRequest() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<HealthListRequest>): HealthListRequest {
-    return HealthListRequest.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<HealthListRequest>): HealthListRequest {
-    const message = createBaseHealthListRequest() as any;
-    return message;
   },
 };
 
@@ -262,23 +133,6 @@ export const HealthListResponse: MessageFns<HealthListResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<HealthListResponse>): HealthListResponse {
-    return HealthListResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HealthListResponse>): HealthListResponse {
-    const message = createBaseHealthListResponse() as any;
-    message.statuses = (globalThis.Object.entries(object.statuses ?? {}) as [string, HealthCheckResponse][]).reduce(
-      (acc: { [key: string]: HealthCheckResponse }, [key, value]: [string, HealthCheckResponse]) => {
-        if (value !== undefined) {
-          acc[key] = HealthCheckResponse.fromPartial(value);
-        }
-        return acc;
-      },
-      {},
-    );
-    return message;
   },
 };
 
@@ -337,118 +191,9 @@ export const HealthListResponse_StatusesEntry: MessageFns<HealthListResponse_Sta
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<HealthListResponse_StatusesEntry>): HealthListResponse_StatusesEntry {
-    return HealthListResponse_StatusesEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HealthListResponse_StatusesEntry>): HealthListResponse_StatusesEntry {
-    const message = createBaseHealthListResponse_StatusesEntry() as any;
-    message.key = object.key ?? "";
-    message.value = (object.value !== undefined && object.value !== null)
-      ? HealthCheckResponse.fromPartial(object.value)
-      : undefined;
-    return message;
-  },
 };
-
-export type HealthService = typeof HealthService;
-export const HealthService = {
-  check: {
-    path: "/grpc.health.v1.Health/Check" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: HealthCheckRequest): Buffer => Buffer.from(HealthCheckRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): HealthCheckRequest => HealthCheckRequest.decode(value),
-    responseSerialize: (value: HealthCheckResponse): Buffer => Buffer.from(HealthCheckResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): HealthCheckResponse => HealthCheckResponse.decode(value),
-  },
-  list: {
-    path: "/grpc.health.v1.Health/List" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: HealthListRequest): Buffer => Buffer.from(HealthListRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): HealthListRequest => HealthListRequest.decode(value),
-    responseSerialize: (value: HealthListResponse): Buffer => Buffer.from(HealthListResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): HealthListResponse => HealthListResponse.decode(value),
-  },
-  /** The status now, and again whenever it changes. */
-  watch: {
-    path: "/grpc.health.v1.Health/Watch" as const,
-    requestStream: false as const,
-    responseStream: true as const,
-    requestSerialize: (value: HealthCheckRequest): Buffer => Buffer.from(HealthCheckRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): HealthCheckRequest => HealthCheckRequest.decode(value),
-    responseSerialize: (value: HealthCheckResponse): Buffer => Buffer.from(HealthCheckResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): HealthCheckResponse => HealthCheckResponse.decode(value),
-  },
-} as const;
-
-export interface HealthServer extends UntypedServiceImplementation {
-  check: handleUnaryCall<HealthCheckRequest, HealthCheckResponse>;
-  list: handleUnaryCall<HealthListRequest, HealthListResponse>;
-  /** The status now, and again whenever it changes. */
-  watch: handleServerStreamingCall<HealthCheckRequest, HealthCheckResponse>;
-}
-
-export interface HealthClient extends Client {
-  check(
-    request: HealthCheckRequest,
-    callback: (error: ServiceError | null, response: HealthCheckResponse) => void,
-  ): ClientUnaryCall;
-  check(
-    request: HealthCheckRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: HealthCheckResponse) => void,
-  ): ClientUnaryCall;
-  check(
-    request: HealthCheckRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: HealthCheckResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: HealthListRequest,
-    callback: (error: ServiceError | null, response: HealthListResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: HealthListRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: HealthListResponse) => void,
-  ): ClientUnaryCall;
-  list(
-    request: HealthListRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: HealthListResponse) => void,
-  ): ClientUnaryCall;
-  /** The status now, and again whenever it changes. */
-  watch(request: HealthCheckRequest, options?: Partial<CallOptions>): ClientReadableStream<HealthCheckResponse>;
-  watch(
-    request: HealthCheckRequest,
-    metadata?: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientReadableStream<HealthCheckResponse>;
-}
-
-export const HealthClient = makeGenericClientConstructor(HealthService, "grpc.health.v1.Health") as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): HealthClient;
-  service: typeof HealthService;
-  serviceName: string;
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
-
-export type DeepPartial<T> = T extends Builtin ? T
-  : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { readonly $case: string; value: unknown }
-    ? { readonly $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
 
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
 }
