@@ -76,7 +76,8 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   const join = async (request: JoinRequest): Promise<JoinReply> => {
     // Stores of the cluster that this one began with are removed here, and may be nodes there.
     const isStranger = request.clusterId !== undefined && request.clusterId !== clusterId;
-    return isStranger ? { kind: 'refused', reason: `this is the cluster ${clusterId}` } : answering.others(request);
+    // Not `refused`, which would end the process of a member whose seed belongs to another cluster by now (K1).
+    return isStranger ? { kind: 'later', reason: `this is the cluster ${clusterId}` } : answering.others(request);
   };
   const isNode = (store: string): boolean => core?.catalog.nodes.some((each) => each.storeId === store) === true;
   links.onJoin(notingJoins(join, isNode, onAdministered ?? unnoted));

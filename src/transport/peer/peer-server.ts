@@ -164,7 +164,7 @@ export class PeerServer {
     if (own.kind !== 'member') return { kind: 'later', reason: own.kind === 'new' ? IS_NEW : 'the node is starting' };
     const { clusterId } = request.value;
     if (clusterId === undefined || clusterId === own.clusterId) return onJoin(request.value, asker);
-    return { kind: 'refused', reason: `it belongs to the cluster ${own.clusterId}, and not to ${clusterId}` };
+    return { kind: 'later', reason: `it belongs to the cluster ${own.clusterId}, and not to ${clusterId}` };
   }
 }
 

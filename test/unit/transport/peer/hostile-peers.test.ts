@@ -312,6 +312,15 @@ describe('a connection of HTTP/2 to the peer port', () => {
   });
 });
 
+it('a member of another cluster gets no refusal, which would end its process (K1)', async () => {
+  const { port } = (await openSouth()).links;
+  const request = { ...JOIN_REQUEST, clusterId: OTHER_CLUSTER };
+  expect(await askToJoin({ host: '127.0.0.1', port }, request, 5_000)).toEqual({
+    kind: 'later',
+    reason: `it belongs to the cluster ${CLUSTER}, and not to ${OTHER_CLUSTER}`,
+  });
+});
+
 it('a place that nobody can dial keeps its node from being reached, and no other one (TP6)', async () => {
   const south = await openSouth();
   const north = await LinkedNode.open(NORTH);
