@@ -98,7 +98,8 @@ export class RunningPod implements Sandbox {
   }
 
   event(reason: string, message: string): void {
-    this.#log(`${this.id}: ${reason}: ${message}`);
+    // Probes fail all the time while a container starts.
+    if (reason !== 'Unhealthy') this.#log(`${this.id}: ${reason}: ${message}`);
     if (this.#isSilent) return;
     const regarding = { apiVersion: 'v1', kind: 'Pod', metadata: this.pod.metadata };
     this.#events.record(regarding, { type: 'Warning', reason, action: 'Run', note: message });
