@@ -105,6 +105,8 @@ export class HeldPorts implements Disposable {
     session.on('error', () => socket.destroy());
     session.on('stream', (stream) => {
       stream.on('error', () => undefined);
+      // A request that its client has cancelled in the same packet is gone by now.
+      if (stream.destroyed || stream.closed) return;
       stream.respond(
         {
           ':status': 200,
