@@ -123,7 +123,7 @@ export const POD: Group['members'] = {
     node: value(
       oneOf('DoNotSchedule', 'ScheduleAnyway'),
       'DoNotSchedule',
-      'Over Kubernetes nodes. DoNotSchedule: a pod waits rather than share one. On a test cluster with one: ScheduleAnyway.',
+      'Over Kubernetes nodes. DoNotSchedule: no Kubernetes node has two pods more than another one, also where that one is cordoned; a pod waits until then. ScheduleAnyway: only where possible.',
     ),
     zone: value(oneOf('DoNotSchedule', 'ScheduleAnyway'), 'ScheduleAnyway', 'Over zones.'),
   }),
