@@ -5,10 +5,10 @@
  *     [--components 4]
  *
  * Three nodes in processes of their own on loopback, each with a replica of every database, at rest and under load;
- * figures are means of the nodes, or of one kind of them. Memory is the proportional set size of a node and of the
- * processes that run components. Components are the example of a bank's balances, built of TypeScript, each with other
- * bytes. Writers wait for each answer, on the machine of the nodes: what a row of writes says is processor time by
- * events, and not how many a node can take. Run it on a machine that does nothing else.
+ * figures are means of the nodes, or of one kind of them. Memory is what is resident of a node, and what those of its
+ * processes that run components have for themselves. Components are the example of a bank's balances, built of
+ * TypeScript, each with other bytes. Writers wait for each answer, on the machine of the nodes: a row of writes says
+ * processor time by events, and not how many a node can take. Run it on a machine that does nothing else.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
@@ -20,11 +20,12 @@ import { appendRequests, CREATE_DATABASE, TRANSACT } from './peers/cairn.ts';
 import { CairnCluster } from './peers/cairn-cluster.ts';
 import { closedLoop } from './support/closed-loop.ts';
 import { grpcHeaders } from './support/http2-connection.ts';
-import { cpuSeconds, processTree, proportionalBytes } from './support/process-cpu.ts';
+import { cpuSeconds, processTree, residentMemory } from './support/process-cpu.ts';
 import { bytesField } from './support/protobuf.ts';
 import { COUNTER_MARKER, RequestTemplate } from './support/request-template.ts';
 
 const NODES = 3;
+const CREATORS = 32;
 const SETTLE_MS = 10_000;
 const EVENT_BYTES = 256;
 const MEBIBYTE = 2 ** 20;
@@ -66,7 +67,7 @@ async function forDatabases(empty: Use): Promise<void> {
     firstCounter: 0,
     markersPerNumber: 1,
   });
-  await load(CREATE_DATABASE, () => template.next(), { calls: databases });
+  await load(CREATE_DATABASE, () => template.next(), { calls: databases, clients: CREATORS });
   const full = mean(await atRest());
   row('each 1,000 databases that nobody uses', scaled(difference(full, empty), PER.databases / databases));
 }
@@ -125,12 +126,12 @@ interface LoadShape {
   /** The node that is asked; the first one unless given. */
   readonly at?: string;
   readonly calls?: number;
+  readonly clients?: number;
 }
 
-function load(method: string, request: () => Buffer, { at, calls }: LoadShape): ReturnType<typeof closedLoop> {
+function load(method: string, request: () => Buffer, { at, ...shape }: LoadShape): ReturnType<typeof closedLoop> {
   const { address } = cluster.node(at ?? cluster.names[0] ?? '');
-  const limit = calls === undefined ? {} : { calls };
-  return closedLoop({ address, headers: grpcHeaders(method), clients, seconds, request, ...limit });
+  return closedLoop({ address, headers: grpcHeaders(method), clients, seconds, request, ...shape });
 }
 
 async function atRest(): Promise<readonly Use[]> {
@@ -147,9 +148,15 @@ async function during(work: () => Promise<unknown>): Promise<readonly Use[]> {
   const after = used();
   const took = (performance.now() - began) / 1000;
   return cluster.pids.map((pid, at) => ({
-    bytes: sum(processTree(pid).map(proportionalBytes)),
+    bytes: memoryOf(pid),
     processors: ((after[at] ?? 0) - (before[at] ?? 0)) / took,
   }));
+}
+
+/** The program and its libraries are in memory once for a node and its processes. */
+function memoryOf(pid: number): number {
+  const [, ...children] = processTree(pid);
+  return residentMemory(pid).total + sum(children.map((child) => residentMemory(child).anonymous));
 }
 
 function row(what: string, { bytes, processors }: Use, note = ''): void {
