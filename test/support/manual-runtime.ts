@@ -1,4 +1,4 @@
-/** A runtime of the operator whose time stands still unless a test moves it, and whose chance follows from a seed. */
+/** A runtime of the operator with a manual clock and seeded randomness. */
 import type { Runtime } from '../../operator/src/kube/index.ts';
 import { Random } from '../model/generate/random.ts';
 
@@ -37,7 +37,7 @@ export class ManualRuntime implements Runtime {
     return () => this.#timers.delete(timer);
   }
 
-  /** Moves the time, timer by timer. What one begins runs up to its next wait for time before the next one comes. */
+  /** Advances the clock timer by timer. All promises settle before the next timer fires. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     await settled();
@@ -50,7 +50,7 @@ export class ManualRuntime implements Runtime {
     this.#nowMs = endMs;
   }
 
-  /** A clock of another process on the same time: its rate differs, and `stall` makes its timers late. */
+  /** The runtime of a process whose clock has another rate. `stall` delays its timers, like a blocked event loop. */
   skewed(rate: number): Runtime & { stall(ms: number): void } {
     let stalledUntilMs = 0;
     const after = (ms: number, then: () => void): (() => void) => {
@@ -80,7 +80,7 @@ export class ManualRuntime implements Runtime {
   }
 }
 
-/** Everything that waits for no time has run. */
+/** Resolves when all promises have settled that do not wait for a timer. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

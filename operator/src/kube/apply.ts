@@ -31,20 +31,20 @@ export function apply<Item extends KubeObject>(api: Api, kind: Kind, wanted: Wan
 
 /** The observed object, with which `applyStatus` compares. */
 export interface WithStatus extends KubeObject {
-  readonly status?: Readonly<Record<string, unknown>>;
+  readonly status?: object;
 }
 
 /** Writes the fields of `status` when one of them differs. Returns whether it wrote. */
 export async function applyStatus(
   api: Api,
   { kind, object }: { readonly kind: Kind; readonly object: WithStatus },
-  status: Readonly<Record<string, unknown>>,
+  status: object,
   { manager }: Owner,
 ): Promise<boolean> {
   // As the server stores it: without undefined fields.
   const wanted: Readonly<Record<string, unknown>> = parseJson(JSON.stringify(status));
-  const found = object.status ?? {};
-  if (Object.entries(wanted).every(([field, value]) => isDeepStrictEqual(value, found[field]))) return false;
+  const found = new Map<string, unknown>(Object.entries(object.status ?? {}));
+  if (Object.entries(wanted).every(([field, value]) => isDeepStrictEqual(value, found.get(field)))) return false;
   const { namespace, name } = object.metadata;
   const body = { ...typeOf(kind), metadata: { namespace, name }, status: wanted };
   await api.patch(`${pathOf(kind, { namespace, name })}/status?${query({ manager, force: true })}`, body, 'apply');

@@ -1,4 +1,4 @@
-// An API server of a test: it answers each request as the test says, and keeps what it was sent.
+// An API server by HTTPS for a test, which answers each request.
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -17,16 +17,16 @@ export interface Received {
 }
 
 interface ServerPlan {
-  /** A path before that of the API. */
+  /** Path of a proxy before that of the API. */
   readonly behind?: string;
-  /** In its certificate. */
+  /** Alternative name in its certificate. */
   readonly name?: string;
   readonly tlsServerName?: string;
 }
 
 export type Answer = (received: Received, response: ServerResponse) => void;
 
-/** A client of a server that runs until the test is over. */
+/** Returns a client of a server that runs until the test ends. */
 export async function startApiServer(
   answer: Answer,
   { behind = '', name = 'IP:127.0.0.1', tlsServerName = '' }: ServerPlan = {},
@@ -60,7 +60,7 @@ export async function startApiServer(
   return new Api(new HttpsTransport(config));
 }
 
-/** Answers with an object. */
+/** Responds with an object. */
 export function reply(response: ServerResponse, body: object, status = 200): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }

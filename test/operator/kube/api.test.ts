@@ -1,5 +1,5 @@
-// Goal: every request ends, is repeated only when that does no harm, and reaches the server whole. Method: a transport
-// that answers as each test says, on time that the test moves; for HTTPS a server of ours.
+// Goal: every request ends, is retried only when that is safe, and arrives complete. Method: a transport with scripted
+// responses and a manual clock; for HTTPS a real server.
 import { describe, expect, it } from 'vitest';
 import { Api, ApiError, type TransportRequest, unless } from '../../../operator/src/kube/index.ts';
 import { ManualRuntime } from '../../support/manual-runtime.ts';
@@ -9,7 +9,7 @@ const PATH = '/api/v1/things';
 
 type Answer = number | 'lost' | 'never';
 
-/** What becomes of a request when the server answers so, and 200 after that. */
+/** Sends a request to a server that responds with `answers`, then with 200. */
 async function sent(method: 'GET' | 'POST', answers: readonly Answer[], text = { reason: 'Because', message: 'no' }) {
   const runtime = new ManualRuntime();
   const atMs: number[] = [];
@@ -43,7 +43,7 @@ describe('a request', () => {
     { method: 'GET', answers: ['lost'], times: 2 },
     { method: 'GET', answers: ['never', 503], times: 3 },
     { method: 'POST', answers: [429], times: 2 },
-  ])('succeeds at attempt $times when $method is answered with $answers (KM1)', async ({ method, answers, times }) => {
+  ])('succeeds at attempt $times when $method receives $answers (KM1)', async ({ method, answers, times }) => {
     const { atMs, outcome } = await sent(method, answers);
     expect([atMs.length, outcome]).toEqual([times, 'done']);
   });
@@ -56,16 +56,19 @@ describe('a request', () => {
     { method: 'POST', answer: 429, times: 5, says: '429 no' },
     { method: 'POST', answer: 'lost', times: 1, says: 'socket hang up' },
     { method: 'POST', answer: 'never', times: 1, says: 'no response within 30000 ms' },
-  ])('fails after $times when $method is answered with $answer (KM1, KM2)', async ({ method, answer, times, says }) => {
-    const { atMs, outcome } = await sent(
-      method,
-      Array.from({ length: 9 }, () => answer),
-    );
-    expect(atMs).toHaveLength(times);
-    expect(String(outcome)).toContain(says);
-  });
+  ])(
+    'fails at attempt $times when $method always receives $answer (KM1, KM2)',
+    async ({ method, answer, times, says }) => {
+      const { atMs, outcome } = await sent(
+        method,
+        Array.from({ length: 9 }, () => answer),
+      );
+      expect(atMs).toHaveLength(times);
+      expect(String(outcome)).toContain(says);
+    },
+  );
 
-  it('is sent again after the time that the server names, and not before', async () => {
+  it('is retried after the Retry-After of the server', async () => {
     const { atMs } = await sent('GET', [429, 429]);
     expect(atMs).toEqual([0, 7_000, 14_000]);
   });
@@ -80,7 +83,7 @@ describe('a request', () => {
     },
     { code: 500, reason: 'InternalError', message: 'etcdserver: leader changed', isTerminal: false },
     { code: 409, reason: 'Conflict', message: 'Apply failed', isTerminal: false },
-  ])('is known to fail again or not when the server says $code $message', ({ code, isTerminal, ...status }) => {
+  ])('has a terminal error or not when the server returns $code $message', ({ code, isTerminal, ...status }) => {
     const error = new ApiError('PATCH /x', code, JSON.stringify(status));
     expect([error.isTerminal, error.reason, error.message]).toEqual([
       isTerminal,
@@ -90,7 +93,7 @@ describe('a request', () => {
     expect(error.retryAfterMs).toBe(isTerminal ? 60_000 : 0);
   });
 
-  it('may take an error for an answer, and no other error', async () => {
+  it('treats only the named codes as success', async () => {
     const error = new ApiError('GET /x', 404, 'not JSON', 'Wed, 21 Oct 2026 07:28:00 GMT');
     await expect(Promise.reject(error).catch(unless(404, 409))).resolves.toBeUndefined();
     await expect(Promise.reject(error).catch(unless(409))).rejects.toThrow('GET /x: 404 not JSON');
@@ -99,7 +102,7 @@ describe('a request', () => {
 });
 
 describe('HTTPS', () => {
-  it('says the length of the body of a DELETE, and who asks', async () => {
+  it('sends the length of the body of a DELETE, and credentials', async () => {
     const headers: unknown[] = [];
     const api = await startApiServer((received, response) => {
       headers.push(received.headers['content-length'], received.headers.authorization, received.body);
@@ -109,13 +112,13 @@ describe('HTTPS', () => {
     expect(headers).toEqual(['24', 'Bearer a-token', '{"gracePeriodSeconds":0}']);
   });
 
-  it('reaches a server behind a path of a proxy, by the name of its certificate', async () => {
+  it('reaches a server behind the path of a proxy, by the name in its certificate', async () => {
     const plan = { behind: '/clusters/one/', name: 'DNS:kubernetes.example', tlsServerName: 'kubernetes.example' };
     const api = await startApiServer(({ path }, response) => reply(response, { path }), plan);
     expect(await api.get(PATH)).toEqual({ path: `/clusters/one${PATH}` });
   });
 
-  it('ends a watch with its signal, and closes its connection when nobody reads on', async () => {
+  it('ends a watch with its signal, and closes the connection when the reader stops', async () => {
     const closed: Promise<unknown>[] = [];
     const api = await startApiServer((_received, response) => {
       closed.push(new Promise((resolve) => response.on('close', resolve)));

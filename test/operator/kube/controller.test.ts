@@ -1,12 +1,13 @@
-// Goal: a controller makes the world as its objects want it, whatever happens to the API server and to the controller,
-// and does nothing in a world that is so. Method: things that want a number of parts, a controller that makes and
-// removes parts one by one, an API server in memory with faults by seed, and an operator that is killed at any time.
+// Goal: a controller converges under faults of the API server and kills of the operator, and then writes nothing.
+// Method: things that want a number of parts, a controller that creates and deletes parts one by one, an API server in
+// memory with seeded faults, and an operator that is killed at random times.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
   Api,
   apply,
   applyStatus,
+  type Condition,
   type Controller,
   ControllerLoop,
   conditionsOf,
@@ -31,6 +32,7 @@ const OWNER = { manager: 'things', force: true };
 
 interface Thing extends WithStatus {
   readonly spec: { readonly parts: number };
+  readonly status?: { readonly parts?: number; readonly conditions?: readonly Condition[] };
 }
 
 interface Part extends KubeObject {
@@ -46,11 +48,11 @@ type Action =
   | { readonly kind: 'add'; readonly name: string; readonly key: string }
   | { readonly kind: 'remove'; readonly part: Part };
 
-/** One life of an operator. */
+/** One process of the operator. */
 class Operator {
   readonly over = new AbortController();
   readonly passes: Pass[] = [];
-  /** The most actions for a key between two observations. */
+  /** Maximum of actions for a key between two observations. */
   mostAtOnce = 0;
   isLeader = true;
   readonly #api: Api;
@@ -109,8 +111,7 @@ class Operator {
     const { generation: observedGeneration = 0 } = thing.metadata;
     const status = failure === undefined ? ('True' as const) : ('False' as const);
     const found = [{ type: 'Working', status, reason: 'Because', message: '', observedGeneration }];
-    const before = thing.status?.['conditions'] as Parameters<typeof conditionsOf>[0];
-    const conditions = conditionsOf(before, found, this.#api.runtime.wallMs());
+    const conditions = conditionsOf(thing.status?.conditions, found, this.#api.runtime.wallMs());
     await applyStatus(this.#api, { kind: THING, object: thing }, { parts, conditions }, { manager: 'things-status' });
   }
 }
@@ -135,7 +136,7 @@ function world(seed: number, rates?: FaultRates) {
   return { runtime, server };
 }
 
-/** What is there of each thing: wanted, made, and reported. */
+/** Wanted, existing and reported parts of each thing, and the remaining actions. */
 function counts({
   store,
 }: MemoryApi): readonly (readonly [wanted: number, made: number, reported: unknown, left: number])[] {
@@ -143,11 +144,11 @@ function counts({
     const parts = (store.list(pathOf(PART)) as unknown as readonly Part[]).filter(
       ({ spec }) => spec.thing === keyOf(thing),
     );
-    return [thing.spec.parts, parts.length, thing.status?.['parts'], plan({ thing, parts }).length] as const;
+    return [thing.spec.parts, parts.length, thing.status?.parts, plan({ thing, parts }).length] as const;
   });
 }
 
-it('a controller brings every world to what is wanted, killed at any time, and then is still (KM20, KM21)', async () => {
+it('a controller converges under faults and kills, and then writes nothing (KM20, KM21)', async () => {
   const property = fc.asyncProperty(fc.nat(), async (seed) => {
     const { runtime, server } = world(seed, EVERY_FAULT);
     const { chance } = runtime;
@@ -179,7 +180,7 @@ it('a controller brings every world to what is wanted, killed at any time, and t
   await fc.assert(property, { numRuns: runs(60), endOnFailure: true });
 });
 
-it('a controller does nothing when it does not lead, and looks at each object every five minutes (KM20)', async () => {
+it('a controller writes nothing when it does not lead, and observes each object every five minutes (KM20, KM21)', async () => {
   const { runtime, server } = world(1);
   const operator = new Operator(runtime, server);
   operator.isLeader = false;
@@ -197,7 +198,7 @@ it('a controller does nothing when it does not lead, and looks at each object ev
   operator.over.abort();
 });
 
-it('a pass that fails is told, reported in the status, and tried again', async () => {
+it('a failed pass is counted, reported in the status, and retried', async () => {
   const { runtime, server } = world(1);
   server.store.merge(ONE, { spec: { parts: 3 } }, 'user');
   const applied = server.store.apply.bind(server.store);

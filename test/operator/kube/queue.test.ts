@@ -1,5 +1,5 @@
-// Goal: a queue works every key that is added, one at a time, in order, and not without pause. Method: random keys,
-// times and failures by seed, held against what was added; and short stories.
+// Goal: a queue works on every added key, with one worker for each, in order, and with backoff. Method: seeded keys,
+// delays and failures, compared with the adds; and examples.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { KeyedQueue, type QueueOptions, type Work } from '../../../operator/src/kube/index.ts';
@@ -12,7 +12,7 @@ function queueOf(work: Work, { seed = 1, ...options }: Partial<QueueOptions> & {
   return { runtime, queue };
 }
 
-it('a queue works each key after its last add, never twice at once, and ends when it is closed (KM9, KM12)', async () => {
+it('a queue works on each key after its last add, with one worker, until it is closed (KM9, KM12)', async () => {
   const property = fc.asyncProperty(fc.nat(), async (seed) => {
     const working = new Set<string>();
     const [added, begun] = [new Map<string, number>(), new Map<string, number>()];
@@ -38,7 +38,7 @@ it('a queue works each key after its last add, never twice at once, and ends whe
       added.set(key, step);
       await runtime.advance(chance.below(2_000));
     }
-    // Longer than the longest work, wait and backoff of what is added.
+    // Longer than all work, delays and waits of added keys.
     await runtime.advance(60_000);
     expect([...added.keys()]).toEqual([]);
     queue.add('last');
@@ -54,7 +54,7 @@ it('a queue works each key after its last add, never twice at once, and ends whe
 });
 
 describe('a queue', () => {
-  it('passes no key by, also when one is added again and again (KM10)', async () => {
+  it('starves no key when another one is added repeatedly (KM10)', async () => {
     const order: string[] = [];
     const { runtime, queue } = queueOf(
       async (key) => {
@@ -69,7 +69,7 @@ describe('a queue', () => {
     expect(order.slice(0, 5)).toEqual(['busy', 'one', 'two', 'busy', 'busy']);
   });
 
-  it('tries what fails at growing intervals up to the longest, and at once when it was mended (KM11)', async () => {
+  it('retries a failing key with exponential backoff, and after an add within its minimum (KM11)', async () => {
     const begunMs: number[] = [];
     let isBroken = true;
     const { runtime, queue } = queueOf(async () => {
@@ -97,7 +97,7 @@ describe('a queue', () => {
     expect(begunMs.filter((ms) => ms === addedMs + 500)).toHaveLength(2);
   });
 
-  it('does not spin on a key whose failing work adds it again (KM11)', async () => {
+  it('does not spin when failing work adds its own key (KM11)', async () => {
     let count = 0;
     const { runtime, queue } = queueOf(async (key) => {
       count += 1;
@@ -110,7 +110,7 @@ describe('a queue', () => {
     expect(count).toBeLessThan(125);
   });
 
-  it('works a key at the earliest of its times, and once', async () => {
+  it('works on a key once, at the earliest of several times', async () => {
     const begunMs: number[] = [];
     const { runtime, queue } = queueOf(async () => {
       begunMs.push(runtime.nowMs());

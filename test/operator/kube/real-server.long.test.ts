@@ -1,12 +1,12 @@
-// Goal: a real API server answers the machinery of the operator as the server in memory does. Method: a program in the
-// cluster of the harness, which reads, writes, elects and reports.
+// Goal: a real API server behaves as the server in memory does. Method: a program in the cluster of the harness reads,
+// writes, elects a leader and records events.
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runInCluster } from '../../kubernetes/run-scenario.ts';
 import { lacksTool } from '../../support/needed-tools.ts';
 
 describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a real API server', () => {
-  it('is read and written as a server in memory is', { timeout: 300_000 }, async () => {
+  it('behaves as the server in memory', { timeout: 300_000 }, async () => {
     expect(await runInCluster(join(import.meta.dirname, 'real-server.ts'))).toEqual({
       conflict: [409, [{ field: '.data.size', manager: 'first' }]],
       unknown: [500, true],

@@ -1,5 +1,5 @@
-// A program that runs in the cluster of `npm run kube`: what a real API server answers to the machinery of the
-// operator, as a line of JSON. The server in memory answers alike in the tests beside this file.
+// A program in the cluster of `npm run kube`: it uses the machinery of the operator with a real API server, and prints
+// the results as a line of JSON. The tests beside this file expect the same of the server in memory.
 import {
   type Api,
   ApiError,
@@ -105,7 +105,7 @@ async function reported() {
   const { lastTransitionTime, type, status, reason, message } = conditionsOf(undefined, found, Date.now())[0] ?? {};
   const wanted = { conditions: [{ type, status, reason, message, lastTransitionTime }], collisionCount: 3 };
   const writes = [await applyStatus(api, { kind: DEPLOYMENT, object }, wanted, { manager: 'status' })];
-  const written = await api.get<WithStatus>(pathOf(DEPLOYMENT, metadata));
+  const written = await api.get<Reported>(pathOf(DEPLOYMENT, metadata));
   writes.push(
     await applyStatus(api, { kind: DEPLOYMENT, object: written }, { collisionCount: 3 }, { manager: 'status' }),
   );
@@ -124,9 +124,12 @@ interface Recorded extends KubeObject {
   readonly series?: { readonly count: number };
 }
 
-function ownConditions({ status }: WithStatus): unknown {
-  const conditions = status?.['conditions'];
-  return Array.isArray(conditions) ? conditions.filter(({ type }) => type === 'Cairn').length : conditions;
+interface Reported extends WithStatus {
+  readonly status?: { readonly conditions?: readonly { readonly type: string }[] };
+}
+
+function ownConditions({ status }: Reported): number {
+  return status?.conditions?.filter(({ type }) => type === 'Cairn').length ?? 0;
 }
 
 async function failureOf(request: ReturnType<Api['delete']>): Promise<ApiError> {

@@ -1,5 +1,5 @@
-// Goal: what the operator writes (server-side apply, status, conditions, events) is what is needed and no more.
-// Method: an API server in memory; its own rules of server-side apply are those of Kubernetes.
+// Goal: applies, statuses and events are written correctly, and only when something has changed. Method: an API server
+// in memory that implements server-side apply.
 import { describe, expect, it } from 'vitest';
 import {
   Api,
@@ -34,7 +34,7 @@ function wanted(spec: object) {
 }
 
 describe('server-side apply', () => {
-  it('creates, changes, and removes what its manager wanted before', async () => {
+  it('creates an object, changes it, and removes fields that are no longer applied', async () => {
     const { api, server } = world();
     await apply(api, THING, wanted({ colour: 'red', size: 1 }), { manager: 'operator' });
     await apply(api, THING, wanted({ size: 2 }), { manager: 'operator' });
@@ -43,7 +43,7 @@ describe('server-side apply', () => {
     expect(thing?.['spec']).toEqual({ size: 2 });
   });
 
-  it('names the managers of the fields that it would take, and takes them only by force (KM15)', async () => {
+  it('names the managers of conflicting fields, and overwrites them only by force (KM15)', async () => {
     const { api, server } = world();
     await apply(api, THING, wanted({ replicas: 3 }), { manager: 'autoscaler' });
     const refused = apply(api, THING, wanted({ replicas: 5 }), { manager: 'operator' });
@@ -58,7 +58,7 @@ describe('server-side apply', () => {
 });
 
 describe('a status', () => {
-  it('is written when it differs, and not otherwise (KM16)', async () => {
+  it('is written only when it differs (KM16)', async () => {
     const { api, server } = world();
     let object = await apply<WithStatus>(api, THING, wanted({}), { manager: 'operator' });
     const write = (status: Readonly<Record<string, unknown>>) =>
@@ -72,7 +72,7 @@ describe('a status', () => {
     expect(server.store.list(COLLECTION)[0]?.['status']).toEqual({ ready: 2 });
   });
 
-  it('has conditions whose time moves with their status alone, by type (KM17)', () => {
+  it('has sorted conditions whose transition time changes only with their status (KM17)', () => {
     const found = (status: Condition['status'], message: string) => [
       { type: 'Ready', status, reason: 'Because', message, observedGeneration: 1 },
       { type: 'Progressing', status: 'False' as const, reason: 'Done', message: '', observedGeneration: 1 },
@@ -106,7 +106,7 @@ describe('a recorder of events', () => {
     return { ...rest, errors, recorder: new EventRecorder(api, { controller: 'c', instance: 'pod-1', onError }) };
   }
 
-  it('counts what happens again in one event, and writes the count once a minute (KM18)', async () => {
+  it('counts repeated events in a series, and writes the count once a minute (KM18)', async () => {
     const { recorder: events, events: written, server, runtime, errors } = recorder();
     for (let second = 0; second < 300; second += 1) {
       events.record(regarding, text('node-1 is behind'));
@@ -127,7 +127,7 @@ describe('a recorder of events', () => {
     expect(written()).toHaveLength(2);
   });
 
-  it('begins anew when the server has forgotten the event, and lives on when it fails', async () => {
+  it('creates a new event when the server has deleted the old one, and continues after a failed write', async () => {
     const { recorder: events, events: written, server, errors } = recorder();
     events.record(regarding, text('a'));
     await events.flush();
@@ -144,7 +144,7 @@ describe('a recorder of events', () => {
     expect(errors).toEqual(['Error: connection refused']);
   });
 
-  it('drops what comes faster than one in ten seconds after a burst, and says how much (KM19)', async () => {
+  it('drops and counts events above a burst and one in ten seconds (KM19)', async () => {
     const { recorder: events, events: written, runtime } = recorder();
     for (let count = 0; count < 1_000; count += 1) events.record(regarding, text(`note ${count}`));
     await settled();

@@ -1,22 +1,22 @@
-// What goes wrong between a client and an API server in memory, and in the server, by chance.
+// Seeded faults of an API server in memory and of the connections to it.
 import type { Random } from '../../model/generate/random.ts';
 
-/** Of a request: it never arrives, is never answered, its answer is lost, it takes its time, or its answer does. */
-export type RequestFault = 'none' | 'refused' | 'hangs' | 'lost' | 'slow' | 'late' | 'throttled' | 'fails';
+/** A request is refused, gets no response, or its response is lost; it is slow, or its response is; or it fails. */
+export type RequestFault = 'none' | 'refused' | 'hangs' | 'lost' | 'slow' | 'late' | 'throttles' | 'fails';
 
-/** Of a message of a watch: the last ones come again, half of it comes, or it and everything behind it never come. */
+/** The last messages arrive again, half of the message arrives, or it and all later messages are lost silently. */
 export type MessageFault = 'none' | 'replayed' | 'cut' | 'black-hole';
 
-/** In percent: of requests, and of messages. */
+/** Percentages of requests and of messages. */
 export interface FaultRates {
   readonly requests: Partial<Record<Exclude<RequestFault, 'none'>, number>>;
   readonly messages: Partial<Record<Exclude<MessageFault, 'none'>, number>>;
-  /** Of lists that may be older than now: how many are. */
+  /** Percentage of stale lists, among those that may be stale. */
   readonly stale?: number;
 }
 
 export const EVERY_FAULT: FaultRates = {
-  requests: { refused: 4, hangs: 3, lost: 4, slow: 6, late: 6, throttled: 4, fails: 4 },
+  requests: { refused: 4, hangs: 3, lost: 4, slow: 6, late: 6, throttles: 4, fails: 4 },
   messages: { replayed: 10, cut: 6, 'black-hole': 4 },
   stale: 50,
 };
@@ -30,7 +30,7 @@ export class Faults {
     this.#rates = rates;
   }
 
-  /** Without rates everything works, except watches that are black holes already. */
+  /** Without rates everything works, except watches that are black-holed already. */
   set(rates: FaultRates = { requests: {}, messages: {} }): void {
     this.#rates = rates;
   }
@@ -43,7 +43,7 @@ export class Faults {
     return this.#draw(this.#rates.messages) ?? 'none';
   }
 
-  /** A version from `least` up to `newest`. */
+  /** Version of a list, in [least, newest]. */
   listed(least: number, newest: number): number {
     return this.#random.chance(this.#rates.stale ?? 0) ? least + this.#random.below(newest - least + 1) : newest;
   }

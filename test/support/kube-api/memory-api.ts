@@ -1,7 +1,7 @@
-// An API server in memory, as a transport: requests, lists in pages and at versions, watches with bookmarks, status,
-// server-side apply, preconditions. It waits for nothing but the runtime, whose time a test moves; faults come by seed.
+// An API server in memory, as a transport: lists in pages and at versions, watches with bookmarks, the status
+// subresource, server-side apply, preconditions, and seeded faults. It waits only on the manual clock.
 //
-// It knows no schema, no admission and no finalizers, and collects no garbage.
+// It has no schemas, admission, finalizers or garbage collection.
 import type { Transport, TransportRequest, TransportResponse } from '../../../operator/src/kube/index.ts';
 import type { ManualRuntime } from '../manual-runtime.ts';
 import { type FaultRates, Faults } from './faults.ts';
@@ -12,7 +12,7 @@ interface Received extends Target {
   readonly method: string;
   readonly query: URLSearchParams;
   readonly body: Json;
-  /** Of the patch. */
+  /** Content type. */
   readonly type: string;
 }
 
@@ -23,7 +23,7 @@ const RETRY_AFTER = '3';
 export class MemoryApi implements Transport {
   readonly store: Store = new Store();
   readonly faults: Faults;
-  /** Methods and paths, without queries, of all requests that arrived. */
+  /** Methods and paths, without queries, of all received requests. */
   readonly requests: string[] = [];
   readonly #runtime: ManualRuntime;
   readonly #watches = new Set<WatchStream>();
@@ -35,13 +35,13 @@ export class MemoryApi implements Transport {
     this.store.onChange = (change) => this.#watches.forEach((watch) => tell(watch, change));
   }
 
-  /** Cuts every connection, and takes none for a while. What was written stays. */
+  /** Closes every connection, and refuses new ones for `downMs`. Keeps all objects and versions. */
   restart(downMs: number): void {
     this.#downUntilMs = this.#runtime.nowMs() + downMs;
     for (const watch of this.#watches) watch.fail(new Error('socket hang up'));
   }
 
-  /** Forgets older versions: watches and pages of them end with 410. */
+  /** Drops older versions: watches and pages at them fail with 410. */
   compact(): void {
     this.store.compacted = this.store.version;
   }
@@ -54,7 +54,7 @@ export class MemoryApi implements Transport {
     if (fault === 'slow') await this.#wait(this.faults.slowMs(), signal);
     const url = new URL(path, 'https://kubernetes');
     this.requests.push(`${method} ${url.pathname}`);
-    if (fault === 'throttled') return { ...answerOf(429, { reason: 'TooManyRequests' }), retryAfter: RETRY_AFTER };
+    if (fault === 'throttles') return { ...answerOf(429, { reason: 'TooManyRequests' }), retryAfter: RETRY_AFTER };
     if (fault === 'fails') return answerOf(500, { reason: 'InternalError', message: 'etcdserver: leader changed' });
     const received = {
       method,
@@ -144,7 +144,7 @@ function targetOf(path: string): Target {
   return { collection: `${root}/${plural}`, namespace, name, isStatus: status !== undefined };
 }
 
-/** The object that a body makes. */
+/** The target of a POST. */
 function named({ body, ...target }: Received): Target {
   return { ...target, name: (body as Stored).metadata.name };
 }

@@ -1,5 +1,5 @@
-// The objects of an API server in memory, with their versions and who owns which field. Every write is a change in a
-// log, from which older states and watches are read.
+// The objects of an API server in memory, with versions and owners of fields. Every write is a change in a log, which
+// serves older states and watches.
 import { isDeepStrictEqual } from 'node:util';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ export interface Change {
   readonly object: Stored;
 }
 
-/** What a request names. A collection is a path without namespace and name. */
+/** The object of a request. A collection is a path without namespace and name. */
 export interface Target {
   readonly collection: string;
   readonly namespace: string | undefined;
@@ -29,7 +29,7 @@ export interface Target {
   readonly isStatus: boolean;
 }
 
-/** An answer that is an error. */
+/** An error response. */
 export class Refusal extends Error {
   readonly code: number;
   readonly status: Json;
@@ -41,20 +41,20 @@ export class Refusal extends Error {
   }
 }
 
-/** Paths of fields as JSON, and the managers that own them. */
+/** Managers by the path of their field, as JSON. */
 type Owners = Map<string, Set<string>>;
 
 export class Store {
-  /** Writes are told after they are done. */
+  /** Called after every write. */
   onChange: (change: Change) => void = () => undefined;
   version = 100;
-  /** Changes up to here are not served any more. */
+  /** Changes up to this version were dropped. */
   compacted = 0;
   readonly log: Change[] = [];
   readonly #objects = new Map<string, Stored>();
   readonly #owners = new Map<string, Owners>();
 
-  /** All objects of a collection, sorted; at an earlier version when one is given. */
+  /** Objects of a collection at a version, sorted by key. */
   list(collection: string, namespace?: string, at: number = this.version): readonly Stored[] {
     const found = new Map<string, Stored>();
     for (const change of this.log) {
@@ -192,7 +192,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Paths and values of the fields that somebody can own. */
+/** Paths and values of the fields that have owners. */
 function leavesOf(object: Json, at: readonly string[] = []): readonly (readonly [path: string, value: unknown])[] {
   return Object.entries(object).flatMap(([field, value]) => {
     const path = [...at, field];

@@ -1,4 +1,4 @@
-// The body of a watch: messages as lines, each in two pieces, until one of its faults comes true.
+// The body of a watch: messages as lines, each in two chunks, with seeded faults.
 import type { MessageFault } from './faults.ts';
 import type { Json } from './store.ts';
 
@@ -44,7 +44,7 @@ export class WatchStream {
     if (!this.#isBlackHole) this.#close({ kind: 'ended' });
   }
 
-  /** A black hole does not even say that the connection is lost. */
+  /** A black-holed connection does not even report its loss. */
   fail(error: Error): void {
     if (!this.#isBlackHole) this.#close({ kind: 'failed', error });
   }
