@@ -17,8 +17,9 @@ const OUTPUT_BYTES_MAX = 64 << 20;
 
 export interface RealServer {
   readonly api: Api;
-  /** What kubectl writes. @throws Error with what it says on standard error. */
+  /** What kubectl and helm write. @throws Error with what they say on standard error. */
   readonly kubectl: (...args: readonly string[]) => Promise<string>;
+  readonly helm: (...args: readonly string[]) => Promise<string>;
 }
 
 /** Starts both, and waits until the server answers; they end with the file of tests. */
@@ -57,14 +58,14 @@ export async function startRealServer(): Promise<RealServer> {
   ]);
   const api = Api.fromFile(kubeconfig);
   await vi.waitFor(() => api.get('/api/v1/namespaces/default'), { timeout: 90_000, interval: 100 });
-  const kubectl = async (...args: readonly string[]): Promise<string> => {
-    const { stdout } = await execute(join(bin, 'kubectl'), ['--kubeconfig', kubeconfig, ...args], {
+  const run = async (program: string, args: readonly string[]): Promise<string> => {
+    const { stdout } = await execute(join(bin, program), ['--kubeconfig', kubeconfig, ...args], {
       maxBuffer: OUTPUT_BYTES_MAX,
       env: { ...process.env, HOME: dir.path },
     });
     return stdout;
   };
-  return { api, kubectl };
+  return { api, kubectl: (...args) => run('kubectl', args), helm: (...args) => run('helm', args) };
 }
 
 function endProcessWithFile(child: ChildProcess): void {
