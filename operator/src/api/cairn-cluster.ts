@@ -215,80 +215,92 @@ const MONITORING: Shape = shape('Monitoring', {
       merge: 'set',
     }),
   ),
+  runbooksURL: optional(
+    text('Prefix of the pages that alerts link to, such as https://wiki.example.com/cairn/.', { max: 1024, min: 1 }),
+  ),
   dashboards: flag('true: ConfigMaps with dashboards for Grafana are created.', { default: false }),
 });
 
-const SPEC: Shape = shape('CairnClusterSpec', {
-  replicas: wholeNumber(
-    'Number of nodes. 3 nodes stay available when one fails, 5 when two fail, 7 when three fail; a single node is unavailable while its pod restarts. A change restarts no pod.',
-    {
-      min: 1,
-      max: 7,
-      default: 3,
-      rules: [
-        {
-          rule: 'self % 2 == 1',
-          message: 'replicas must be 1, 3, 5 or 7: an even number tolerates no more failures than one less',
-        },
-      ],
-    },
-  ),
-  version: text(
-    'Release of Cairn that the nodes run, such as 0.1.0. It is the tag of the image unless image.digest is set.',
-    {
-      max: 63,
-      min: 5,
-      pattern: VERSION,
-      rules: [versionRule()],
-    },
-  ),
-  image: object('The image of the nodes.', IMAGE, { default: {} }),
-  storage: object('The volume of each node.', STORAGE, { default: {} }),
-  resources: object(
-    'Resources of a node. Do not limit cpu: a throttled node misses heartbeats. A node sizes its memory by the limit.',
-    RESOURCES,
-    { default: { requests: { cpu: '250m', memory: '1Gi' }, limits: { memory: '1Gi' } } },
-  ),
-  tls: object(
-    'TLS at the ports for clients. By default the operator issues certificates by an authority of this cluster and renews them; status.caSecretName names the Secret with the authority.',
-    TLS,
-    { default: {} },
-  ),
-  peers: object(
-    'Authentication between the nodes. By default the nodes share a secret that the operator creates.',
-    PEERS,
-    { default: {} },
-  ),
-  auth: object('Authentication and authorization of clients.', AUTH, { default: {} }),
-  network: object('Services, names and access from the network.', NETWORK, { default: {} }),
-  placement: object('Placement of the pods on Kubernetes nodes.', PLACEMENT, { default: {} }),
-  config: optional(
-    map(
-      'Settings of the nodes by their names in docs/configuration.md, such as `rateLimitPerSecond: 100`. A change restarts the pods, one after the other. Write on, off and fractions in quotes.',
-      numberOrText('The value.', { max: 4096 }),
+const SPEC: Shape = shape(
+  'CairnClusterSpec',
+  {
+    replicas: wholeNumber(
+      'Number of nodes. 3 nodes stay available when one fails, 5 when two fail, 7 when three fail; a single node is unavailable while its pod restarts. A change restarts no pod.',
       {
-        max: 64,
+        min: 1,
+        max: 7,
+        default: 3,
         rules: [
           {
-            rule: `!self.exists(name, name in ['${SET_BY_OPERATOR.join("', '")}'])`,
-            message: 'config has a setting that the operator derives from other fields, such as a port or a file',
+            rule: 'self % 2 == 1',
+            message: 'replicas must be 1, 3, 5 or 7: an even number tolerates no more failures than one less',
           },
         ],
       },
     ),
-  ),
-  podTemplate: optional(
-    anyObject(
-      'Merged into the template of the pods, as kubectl patch does (strategic merge); the container is called cairn.',
+    version: text(
+      'Release of Cairn that the nodes run, such as 0.1.0. It is the tag of the image unless image.digest is set.',
+      {
+        max: 63,
+        min: 5,
+        pattern: VERSION,
+        rules: [versionRule()],
+      },
     ),
-  ),
-  monitoring: object('Objects for the Prometheus operator and for Grafana.', MONITORING, { default: {} }),
-  update: object('Replacement of pods by an upgrade or another change.', UPDATE, { default: {} }),
-  repair: object('Replacement of lost nodes.', REPAIR, { default: {} }),
-  restartKey: optional(text('Any text. A change restarts the pods, one after the other.', { max: 63, min: 1 })),
-  recovery: optional(object('Recovery with the data of one node, when most nodes are lost for good.', RECOVERY)),
-  reclaimPolicy: reclaimPolicy('Whether the volumes are kept or deleted when the CairnCluster is deleted.'),
-});
+    image: object('The image of the nodes.', IMAGE, { default: {} }),
+    storage: object('The volume of each node.', STORAGE, { default: {} }),
+    resources: object(
+      'Resources of a node. Do not limit cpu: a throttled node misses heartbeats. A node sizes its memory by the limit.',
+      RESOURCES,
+      { default: { requests: { cpu: '250m', memory: '1Gi' }, limits: { memory: '1Gi' } } },
+    ),
+    tls: object(
+      'TLS at the ports for clients. By default the operator issues certificates by an authority of this cluster and renews them; status.caSecretName names the Secret with the authority.',
+      TLS,
+      { default: {} },
+    ),
+    peers: object(
+      'Authentication between the nodes. By default the nodes share a secret that the operator creates.',
+      PEERS,
+      { default: {} },
+    ),
+    auth: object('Authentication and authorization of clients.', AUTH, { default: {} }),
+    network: object('Services, names and access from the network.', NETWORK, { default: {} }),
+    placement: object('Placement of the pods on Kubernetes nodes.', PLACEMENT, { default: {} }),
+    config: optional(
+      map(
+        'Settings of the nodes by their names in docs/configuration.md, such as `rateLimitPerSecond: 100`. A change restarts the pods, one after the other. Write on, off and fractions in quotes.',
+        numberOrText('The value.', { max: 4096 }),
+        {
+          max: 64,
+          rules: [
+            {
+              rule: `!self.exists(name, name in ['${SET_BY_OPERATOR.join("', '")}'])`,
+              message: 'config has a setting that the operator derives from other fields, such as a port or a file',
+            },
+          ],
+        },
+      ),
+    ),
+    podTemplate: optional(
+      anyObject(
+        'Merged into the template of the pods, as kubectl patch does (strategic merge); the container is called cairn.',
+      ),
+    ),
+    monitoring: object('Objects for the Prometheus operator and for Grafana.', MONITORING, { default: {} }),
+    update: object('Replacement of pods by an upgrade or another change.', UPDATE, { default: {} }),
+    repair: object('Replacement of lost nodes.', REPAIR, { default: {} }),
+    restartKey: optional(text('Any text. A change restarts the pods, one after the other.', { max: 63, min: 1 })),
+    recovery: optional(object('Recovery with the data of one node, when most nodes are lost for good.', RECOVERY)),
+    reclaimPolicy: reclaimPolicy('Whether the volumes are kept or deleted when the CairnCluster is deleted.'),
+  },
+  [
+    {
+      rule: "!has(self.network.external) || !has(self.config) || !('advertiseOutside' in self.config)",
+      message: 'network.external says where clients find each node: leave config.advertiseOutside out',
+    },
+  ],
+);
 
 const MEMBER: Shape = shape('Member', {
   name: text('The name of the pod.', { max: 63 }),

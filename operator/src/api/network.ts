@@ -1,6 +1,7 @@
 /** By which names clients reach a cluster, and who may. */
 import { annotations, LABEL_SELECTOR, objectName } from './fragments.ts';
 import {
+  atLeastOne,
   choice,
   type Field,
   flag,
@@ -62,6 +63,18 @@ const PARENT_REF: Shape = shape('GatewayRef', {
   namespace: optional(text('Its namespace; without it that of the cluster.', { max: 63, min: 1 })),
   sectionName: optional(text('The listener of the Gateway; without it all that fit.', { max: 253, min: 1 })),
 });
+
+const INGRESS: Shape = shape(
+  'IngressRoutes',
+  {
+    className: optional(text('Class of the Ingress; by default that of the Kubernetes cluster.', { max: 253, min: 1 })),
+    hostnames: hostNames('Host names of the HTTP API.'),
+    mcpHostnames: hostNames('Host names of the MCP endpoint. With an identity provider set config.mcpUrl, too.'),
+    tlsSecretName: optional(objectName('A Secret with a certificate for all of these names; without it no TLS there.')),
+    annotations: annotations('Annotations for the controller. With TLS at the nodes, one of them must say HTTPS.'),
+  },
+  [atLeastOne('hostnames', 'mcpHostnames')],
+);
 
 const GATEWAY: Shape = shape(
   'GatewayRoutes',
@@ -140,6 +153,9 @@ export const NETWORK: Shape = shape(
       object('A Service and a name for each pod, so that clients outside reach the leader of a database.', EXTERNAL),
     ),
     gateway: optional(object('Routes of the Gateway API.', GATEWAY)),
+    ingress: optional(
+      object('An Ingress to HTTP and MCP, where there is no Gateway. gRPC needs a Gateway or a Service.', INGRESS),
+    ),
     policy: object('Access to the pods. It needs a network that enforces NetworkPolicies.', POLICY, { default: {} }),
     mcp: flag('true: the nodes serve the Model Context Protocol.', { default: true }),
     ipFamily: choice(
@@ -163,6 +179,10 @@ export const NETWORK: Shape = shape(
     {
       rule: '!has(self.gateway) || !has(self.gateway.mcpPath) || self.mcp',
       message: 'gateway.mcpPath is set, but mcp is false',
+    },
+    {
+      rule: '!has(self.ingress) || !has(self.ingress.mcpHostnames) || self.mcp',
+      message: 'ingress.mcpHostnames is set, but mcp is false',
     },
   ],
 );

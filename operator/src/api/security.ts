@@ -1,7 +1,7 @@
 /** Who may use a cluster, and how its nodes and clients know each other. */
 import { databasePattern, duration, objectName, ROLES } from './fragments.ts';
 import { hostNames } from './network.ts';
-import { atMostOne, choice, flag, list, object, optional, type Shape, shape, text } from './schema.ts';
+import { atMostOne, choice, flag, list, object, optional, type Rule, type Shape, shape, text } from './schema.ts';
 
 const ISSUER: Shape = shape('IssuerRef', {
   name: objectName('The name of the issuer.'),
@@ -17,6 +17,15 @@ const CLIENT_CERTIFICATES: Shape = shape('ClientCertificates', {
   caSecretName: objectName('A Secret with the authorities of clients, as ca.crt. Those of the nodes are added.'),
 });
 
+const AUTHORITIES =
+  'A ConfigMap with authorities as ca.crt, which are trusted instead of the one in the Secret: two of them while one replaces the other. Changes in it restart no pod.';
+
+/** An authority of the operator's own is replaced by the operator. */
+const AUTHORITIES_RULE: Rule = {
+  rule: '!has(self.caConfigMapName) || has(self.issuerRef) || has(self.secretName)',
+  message: 'caConfigMapName belongs to certificates of issuerRef or secretName',
+};
+
 export const TLS: Shape = shape(
   'TLS',
   {
@@ -26,6 +35,7 @@ export const TLS: Shape = shape(
         'An existing Secret with tls.crt, tls.key and ca.crt, for the names of the pods (*.NAME-headless.NAMESPACE.svc.DOMAIN) and of the Service. A renewed certificate is used within seconds.',
       ),
     ),
+    caConfigMapName: optional(objectName(AUTHORITIES)),
     disabled: flag('true: keys and events travel unencrypted. TLS cannot be disabled once a cluster has it.', {
       default: false,
     }),
@@ -37,9 +47,10 @@ export const TLS: Shape = shape(
   [
     atMostOne('issuerRef', 'secretName'),
     {
-      rule: '!self.disabled || (!has(self.issuerRef) && !has(self.secretName) && !has(self.clientCertificates))',
+      rule: '!self.disabled || !(has(self.issuerRef) || has(self.secretName) || has(self.clientCertificates))',
       message: 'disabled is true: issuerRef, secretName and clientCertificates have no effect',
     },
+    AUTHORITIES_RULE,
     { rule: '!self.disabled || oldSelf.disabled', message: 'TLS cannot be disabled once a cluster has it' },
     {
       rule: 'duration(self.renewBefore) < duration(self.duration)',
@@ -55,9 +66,11 @@ export const PEERS: Shape = shape(
       object('The issuer of cert-manager that signs certificates for the nodes of this cluster alone.', ISSUER),
     ),
     secretName: optional(objectName('An existing Secret with tls.crt, tls.key and ca.crt for servers and clients.')),
+    caConfigMapName: optional(objectName(AUTHORITIES)),
   },
   [
     atMostOne('issuerRef', 'secretName'),
+    AUTHORITIES_RULE,
     {
       rule: '(has(self.issuerRef) || has(self.secretName)) == (has(oldSelf.issuerRef) || has(oldSelf.secretName))',
       message: 'a running cluster cannot change between a shared secret and certificates',

@@ -89,6 +89,16 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     breaks: { tls: { disabled: true, clientCertificates: { mode: 'Require', caSecretName: 'clients' } } },
   },
   {
+    message: 'caConfigMapName belongs to certificates of issuerRef or secretName',
+    passes: { tls: { issuerRef: ISSUER, caConfigMapName: 'bundle' }, peers: { secretName: 'a', caConfigMapName: 'b' } },
+    breaks: { tls: { caConfigMapName: 'bundle' } },
+  },
+  {
+    message: 'caConfigMapName belongs to certificates of issuerRef or secretName',
+    passes: {},
+    breaks: { peers: { caConfigMapName: 'bundle' } },
+  },
+  {
     message: 'TLS cannot be disabled once a cluster has it',
     passes: { tls: { issuerRef: ISSUER } },
     breaks: { tls: { disabled: true } },
@@ -128,6 +138,16 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     },
   },
   {
+    message: 'set hostnames or mcpHostnames',
+    passes: { network: { ingress: { hostnames: ['events.example.com'] } } },
+    breaks: { network: { ingress: { className: 'nginx' } } },
+  },
+  {
+    message: 'ingress.mcpHostnames is set, but mcp is false',
+    passes: { network: { ingress: { mcpHostnames: ['events.example.com'] } } },
+    breaks: { network: { mcp: false, ingress: { mcpHostnames: ['events.example.com'] } } },
+  },
+  {
     message: 'set grpcHostnames, httpHostnames or passthrough: a Gateway without a route does nothing',
     passes: { network: { gateway: { parentRefs: [{ name: 'g' }], grpcHostnames: ['*.example.com'] } } },
     breaks: { network: { gateway: { parentRefs: [{ name: 'g' }] } } },
@@ -147,6 +167,11 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     message: 'config has a setting that the operator derives from other fields, such as a port or a file',
     passes: { config: { rateLimitPerSecond: 100, logLevel: 'debug' } },
     breaks: { config: { rateLimitPerSecond: 100, peerPort: 1 } },
+  },
+  {
+    message: 'network.external says where clients find each node: leave config.advertiseOutside out',
+    passes: { config: { advertiseOutside: '*.a.example:443' } },
+    breaks: { config: { advertiseOutside: '*.a.example:443' }, network: { external: { domain: 'a.example' } } },
   },
   {
     message: 'set acknowledgeDataLoss to true: transactions that only the lost nodes had are lost by a recovery',

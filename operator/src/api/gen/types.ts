@@ -81,6 +81,11 @@ export interface TLS {
    * (*.NAME-headless.NAMESPACE.svc.DOMAIN) and of the Service. A renewed certificate is used within seconds.
    */
   readonly secretName?: string;
+  /**
+   * A ConfigMap with authorities as ca.crt, which are trusted instead of the one in the Secret: two of them while one
+   * replaces the other. Changes in it restart no pod.
+   */
+  readonly caConfigMapName?: string;
   /** true: keys and events travel unencrypted. TLS cannot be disabled once a cluster has it. */
   readonly disabled: boolean;
   /** Further names in the certificate, such as those that clients use outside. */
@@ -98,6 +103,11 @@ export interface Peers {
   readonly issuerRef?: IssuerRef;
   /** An existing Secret with tls.crt, tls.key and ca.crt for servers and clients. */
   readonly secretName?: string;
+  /**
+   * A ConfigMap with authorities as ca.crt, which are trusted instead of the one in the Secret: two of them while one
+   * replaces the other. Changes in it restart no pod.
+   */
+  readonly caConfigMapName?: string;
 }
 
 export interface ProviderGrant {
@@ -178,6 +188,19 @@ export interface GatewayRoutes {
   readonly passthrough: boolean;
 }
 
+export interface IngressRoutes {
+  /** Class of the Ingress; by default that of the Kubernetes cluster. */
+  readonly className?: string;
+  /** Host names of the HTTP API. */
+  readonly hostnames?: readonly string[];
+  /** Host names of the MCP endpoint. With an identity provider set config.mcpUrl, too. */
+  readonly mcpHostnames?: readonly string[];
+  /** A Secret with a certificate for all of these names; without it no TLS there. */
+  readonly tlsSecretName?: string;
+  /** Annotations for the controller. With TLS at the nodes, one of them must say HTTPS. */
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
 export interface LabelRequirement {
   /** The label. */
   readonly key: string;
@@ -226,6 +249,8 @@ export interface Network {
   readonly external?: ExternalAccess;
   /** Routes of the Gateway API. */
   readonly gateway?: GatewayRoutes;
+  /** An Ingress to HTTP and MCP, where there is no Gateway. gRPC needs a Gateway or a Service. */
+  readonly ingress?: IngressRoutes;
   /** Access to the pods. It needs a network that enforces NetworkPolicies. */
   readonly policy: NetworkAccess;
   /** true: the nodes serve the Model Context Protocol. */
@@ -375,6 +400,8 @@ export interface Monitoring {
   readonly labels?: Readonly<Record<string, string>>;
   /** Names of alerts that are left out. */
   readonly disabledAlerts?: readonly string[];
+  /** Prefix of the pages that alerts link to, such as https://wiki.example.com/cairn/. */
+  readonly runbooksURL?: string;
   /** true: ConfigMaps with dashboards for Grafana are created. */
   readonly dashboards: boolean;
 }
