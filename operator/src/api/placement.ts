@@ -119,7 +119,7 @@ const WHEN_UNSATISFIABLE = ['DoNotSchedule', 'ScheduleAnyway'];
 
 const SPREAD: Shape = shape('Spread', {
   node: choice(
-    'Over Kubernetes nodes. DoNotSchedule: a pod waits rather than share a Kubernetes node with another one. On a test cluster with one Kubernetes node use ScheduleAnyway.',
+    'Over Kubernetes nodes. DoNotSchedule: no Kubernetes node has two pods more than another one, also where that one is cordoned; a pod waits until then. ScheduleAnyway: only where possible.',
     WHEN_UNSATISFIABLE,
     { default: 'DoNotSchedule' },
   ),

@@ -263,8 +263,8 @@ export interface Network {
 
 export interface Spread {
   /**
-   * Over Kubernetes nodes. DoNotSchedule: a pod waits rather than share a Kubernetes node with another one. On a test
-   * cluster with one Kubernetes node use ScheduleAnyway.
+   * Over Kubernetes nodes. DoNotSchedule: no Kubernetes node has two pods more than another one, also where that one is
+   * cordoned; a pod waits until then. ScheduleAnyway: only where possible.
    */
   readonly node: 'DoNotSchedule' | 'ScheduleAnyway';
   /** Over zones. */
