@@ -86,16 +86,16 @@ describe('a connection goes on that', () => {
     expect(at.endings).toEqual([]);
   });
 
-  it('reads 12 MiB, and updates its windows after every 160 bytes', async () => {
+  it('reads 12 MiB, and updates its windows after every KiB', async () => {
     await using frames = await openFrames(at.port);
     const windows = [of(SETTINGS, 0, 0, 4, 0x40, 0, 0, 0), of(WINDOW_UPDATE, 0, 0x40, 0, 0, 0)];
     const head = frameOf({ type: HEADERS, flags: 4, stream: 1, payload: grpcHeaders('/test.Service/Fill') });
     frames.write(Buffer.concat([...windows, head, frameOf({ type: DATA, flags: 1, stream: 1, payload: HELLO })]));
-    const update = Buffer.concat([of(WINDOW_UPDATE, 0, 0, 0, 0, 160), of(WINDOW_UPDATE, 1, 0, 0, 0, 160)]);
+    const update = Buffer.concat([of(WINDOW_UPDATE, 0, 0, 0, 4, 0), of(WINDOW_UPDATE, 1, 0, 0, 4, 0)]);
     let updates = 0;
     await eventually(() => {
       const bytes = frames.received.reduce((sum, { type, payload }) => sum + (type === DATA ? payload.length : 0), 0);
-      const due = Math.floor(bytes / 160) - updates;
+      const due = Math.floor(bytes / 1024) - updates;
       if (due > 0) frames.write(Buffer.alloc(due * update.length, update));
       updates += due;
       expect(bytes).toBe(FILL_CHUNKS * frame(FILL_CHUNK).length);
