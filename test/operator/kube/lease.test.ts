@@ -123,6 +123,21 @@ describe('an elector', () => {
     expect([first.isLeader, first.terms]).toEqual([true, 2]);
   });
 
+  it('counts its term from before it sends a renewal, also when the response is late', async () => {
+    const runtime = new ManualRuntime();
+    const server = new MemoryApi(runtime);
+    const candidate = new Candidate(runtime, server);
+    await runtime.advance(1_000);
+    server.faults.slowMs = () => 4_000;
+    server.faults.set({ requests: { late: 100 }, messages: {} });
+    await runtime.advance(5_500);
+    server.faults.set({ requests: { refused: 100 }, messages: {} });
+    await runtime.advance(5_400);
+    expect(candidate.isLeader).toBe(true);
+    await runtime.advance(200);
+    expect(candidate.isLeader).toBe(false);
+  });
+
   it('keeps its term when one renewal gets no response', async () => {
     const runtime = new ManualRuntime();
     const server = new MemoryApi(runtime);
