@@ -18,9 +18,9 @@ const COMPRESSION = 1;
 
 /** What came of it, which is also printed. @throws Error with the logs when it did not come to its end. */
 export async function runScenario(name: 'kubelet'): Promise<KubeletFacts>;
-export async function runScenario(name: ScenarioName): Promise<Figures>;
-export async function runScenario(name: string): Promise<unknown> {
-  return runInCluster(join(import.meta.dirname, 'scenarios/main.ts'), { args: [name] });
+export async function runScenario(name: ScenarioName, world?: readonly string[]): Promise<Figures>;
+export async function runScenario(name: string, world: readonly string[] = []): Promise<unknown> {
+  return runInCluster(join(import.meta.dirname, 'scenarios/main.ts'), { args: [name], world });
 }
 
 interface Run {
@@ -45,10 +45,10 @@ export async function runInCluster<Result>(program: string, { args = [], world: 
   return result;
 }
 
-/** Writes the image of the bundle that the tests run, as an archive of the test; its path. */
-export async function imageArchive(): Promise<string> {
+/** Writes the image of a bundle, that of the tests unless given, as an archive of the test; its path. */
+export async function imageArchive(dist: string = DIST, tag?: string): Promise<string> {
   const archive = join(testDir(), 'cairn.tar');
-  const { layers, config } = imageOf(ROOT, { dist: DIST });
-  await writeArchive(archive, layers, config, COMPRESSION);
+  const { layers, config } = imageOf(ROOT, { dist });
+  await writeArchive(archive, layers, { ...config, version: tag ?? config.version }, COMPRESSION);
   return archive;
 }

@@ -12,7 +12,6 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))(
       'all-deleted',
       'node-drained',
       'node-lost',
-      'volume-lost',
       'first-volume-lost-with-all-down',
       'leader-cut-off',
       'values-changed',

@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 import { Authority } from '../../support/certificates.ts';
 import { Cluster, eventually } from '../cluster.ts';
 import { feed } from '../run.ts';
-import { installCairn, PODS } from './install.ts';
+import { firstKey, installCairn, PODS } from './install.ts';
 import { type Alert, activeAlerts, scrapedPods, startPrometheus } from './prometheus.ts';
 import { follow } from './runbook.ts';
 import { makeSmallDisk } from './small-disk.ts';
@@ -80,6 +80,7 @@ await installCairn(
   'peer.security=tlsSecret',
   `peer.existingSecret=${PEER_SECRET}`,
 );
+const key = await firstKey(cluster);
 await startPrometheus(cluster);
 await cluster.untilReady(PODS);
 await eventually('all pods to be read', async () => (await scrapedPods()).toSorted().join() === PODS.join());
@@ -127,7 +128,7 @@ async function writeAtEach(): Promise<void> {
     const post = async (path: string, body: object): Promise<Response> =>
       fetch(`${url}${path}`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', 'x-api-key': key },
         body: JSON.stringify(body),
       });
     const event = { specversion: '1.0', id: crypto.randomUUID(), source: '/drills', type: 'written', subject: pod };

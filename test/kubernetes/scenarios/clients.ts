@@ -34,6 +34,14 @@ export interface ClientFigures {
   readonly faults: readonly string[];
 }
 
+interface ClientOptions {
+  readonly seed: number;
+  /** Whether the ports speak TLS, by authorities that this process trusts. */
+  readonly isSecure: boolean;
+  /** The first so many pods are asked by their names, and hold everything in the end. */
+  readonly replicas: number;
+}
+
 const DATABASE = 'orders';
 const WRITERS = 3;
 const READERS = 2;
@@ -60,14 +68,13 @@ export class Clients {
   #recorded = 0;
   #failed = 0;
 
-  /** `isSecure`: whether the ports speak TLS, by authorities that this process trusts. */
-  constructor(cluster: Cluster, { seed, isSecure }: { readonly seed: number; readonly isSecure: boolean }) {
+  constructor(cluster: Cluster, { seed, isSecure, replicas }: ClientOptions) {
     this.#cluster = cluster;
     this.#scheme = isSecure ? 'https' : 'http';
     this.#processes = new Processes(cluster);
     this.#random = new Rng(seed, 'kubernetes');
     const [first, ...others] = POD_HOSTS;
-    this.#servers = [this.#pod(first), ...others.map((host) => this.#pod(host))];
+    this.#servers = [this.#pod(first), ...others.slice(0, replicas - 1).map((host) => this.#pod(host))];
     // Another process may answer each time: no two answers are of one session.
     this.#service = [this.#server('cairn', SERVICE_HOST, () => Number.NaN)];
   }

@@ -35,12 +35,20 @@ export async function uninstallCairn(cluster: Cluster): Promise<void> {
   await cluster.helm('uninstall', 'cairn', '--wait');
 }
 
+/** A part of what `cairn cluster status --json` prints. */
 interface ClusterStatus {
+  /** The feature level. */
+  readonly level: number;
   readonly nodes: readonly {
     readonly node: number;
     readonly name: string;
     readonly state: string;
     readonly answers: boolean;
+    readonly catalogRole: string;
+  }[];
+  readonly databases: readonly {
+    readonly isSettled: boolean;
+    readonly members: readonly { readonly node: number; readonly lag: number }[];
   }[];
 }
 

@@ -1,21 +1,12 @@
 /** Volumes that are lost, and a pod that is cut off. */
-import { type Cluster, eventually } from '../cluster.ts';
+import { eventually } from '../cluster.ts';
 import { feed } from '../run.ts';
 import { clusterStatus, PODS, replaceLostNode } from './install.ts';
 import { ALL, leaderOf, type Scenarios, SOME } from './scenario.ts';
 
 const POLICY = 'cut';
 
-export const LOSS_SCENARIOS: Scenarios<'volume-lost' | 'first-volume-lost-with-all-down' | 'leader-cut-off'> = {
-  'volume-lost': {
-    act: async ({ cluster, clients, step }) => {
-      const pod = leaderOf(clients);
-      await loseVolume(cluster, pod);
-      await step('until a node without data has joined', () => cluster.untilReady(PODS));
-      await step('replace the lost one', () => replaceLostNode(cluster, pod));
-    },
-  },
-
+export const LOSS_SCENARIOS: Scenarios<'first-volume-lost-with-all-down' | 'leader-cut-off'> = {
   'first-volume-lost-with-all-down': {
     act: async ({ cluster, step }) => {
       const pod = PODS[0] ?? '';
@@ -46,11 +37,3 @@ export const LOSS_SCENARIOS: Scenarios<'volume-lost' | 'first-volume-lost-with-a
     },
   },
 };
-
-/** Deletes a claim and its pod, so that the next pod of this name has an empty volume. */
-async function loseVolume(cluster: Cluster, pod: string): Promise<void> {
-  const before = await cluster.uidsOf([pod]);
-  await cluster.kubectl('delete', 'persistentvolumeclaim', `data-${pod}`, '--wait=false');
-  await cluster.kubectl('delete', 'pod', pod, '--wait=false');
-  await eventually('the next pod', async () => !before.has((await cluster.pod(pod)).metadata.uid));
-}

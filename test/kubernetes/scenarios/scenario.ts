@@ -5,6 +5,10 @@ import type { Clients } from './clients.ts';
 import { PODS } from './install.ts';
 
 export interface Scenario {
+  /** How many pods there are in the beginning and in the end; all three unless given. */
+  readonly replicas?: number;
+  /** Of the chart. */
+  readonly values?: readonly string[];
   /** Whether clients and nodes speak TLS with certificates that the scenario has made. */
   readonly hasCertificates?: boolean;
   /** Runs between two hundred transactions, while clients write and read. @throws Error when something is wrong. */

@@ -4,6 +4,7 @@ import { CERTIFICATE_SCENARIOS } from './certificate-scenarios.ts';
 import { CERTIFICATE_VALUES, Certificates } from './certificates.ts';
 import { type ClientFigures, Clients } from './clients.ts';
 import { installCairn, PODS } from './install.ts';
+import { LIFE_SCENARIOS } from './life-scenarios.ts';
 import { LOSS_SCENARIOS } from './loss-scenarios.ts';
 import { POD_SCENARIOS } from './pod-scenarios.ts';
 import { RELEASE_SCENARIOS } from './release-scenarios.ts';
@@ -18,6 +19,7 @@ export type ScenarioName =
   | keyof typeof POD_SCENARIOS
   | keyof typeof LOSS_SCENARIOS
   | keyof typeof RELEASE_SCENARIOS
+  | keyof typeof LIFE_SCENARIOS
   | keyof typeof CERTIFICATE_SCENARIOS;
 
 const SEED = 7;
@@ -25,14 +27,16 @@ const SCENARIOS: Scenarios<ScenarioName> = {
   ...POD_SCENARIOS,
   ...LOSS_SCENARIOS,
   ...RELEASE_SCENARIOS,
+  ...LIFE_SCENARIOS,
   ...CERTIFICATE_SCENARIOS,
 };
 
-/** Installs three pods, lets clients write, does something, lets them write more, and judges. */
+/** Installs the pods, lets clients write, does something, lets them write more, and judges. */
 export async function runIn(cluster: Cluster, name: string): Promise<Figures> {
   const scenario: Scenario | undefined = Object.entries(SCENARIOS).find(([key]) => key === name)?.[1];
   if (scenario === undefined) throw new Error(`there is no scenario ${name}, but ${Object.keys(SCENARIOS).join(', ')}`);
-  const { hasCertificates = false, act } = scenario;
+  const { hasCertificates = false, replicas = PODS.length, values = [], act } = scenario;
+  const own = [`replicas=${replicas}`, ...(hasCertificates ? CERTIFICATE_VALUES : []), ...values];
   const steps: Record<string, number> = {};
   const step: ScenarioRun['step'] = async (what, action) => {
     const fromMs = performance.now();
@@ -40,14 +44,13 @@ export async function runIn(cluster: Cluster, name: string): Promise<Figures> {
     steps[what] = Math.round(performance.now() - fromMs);
   };
   const certificates = new Certificates();
-  const install: ScenarioRun['install'] = (...changed) =>
-    installCairn(cluster, ...(hasCertificates ? CERTIFICATE_VALUES : []), ...changed);
+  const install: ScenarioRun['install'] = (...changed) => installCairn(cluster, ...own, ...changed);
   if (hasCertificates) await certificates.put();
   await step('install, and until ready', async () => {
     await install();
-    await cluster.untilReady(PODS);
+    await cluster.untilReady(PODS.slice(0, replicas));
   });
-  const clients = new Clients(cluster, { seed: SEED, isSecure: hasCertificates });
+  const clients = new Clients(cluster, { seed: SEED, isSecure: hasCertificates, replicas });
   await clients.start();
   await clients.untilMore(SOME);
   await act({ cluster, clients, certificates, install, step });

@@ -1,0 +1,30 @@
+// Goal: what operators do with a cluster over its life costs no acknowledged write. Method: as in
+// leader-deleted.test.ts; the release before is an image of its own.
+import { describe, expect, it } from 'vitest';
+import { lacksTool } from '../support/needed-tools.ts';
+import { earlierRelease } from './earlier-release.ts';
+import { imageArchive, runScenario } from './run-scenario.ts';
+import { BEFORE } from './scenarios/life-scenarios.ts';
+
+const NOTHING_LOST = { faults: [], failedWrites: 0 };
+
+describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster in Kubernetes', () => {
+  it('keeps every acknowledged write with one replica, and when there are three for a while', {
+    timeout: 600_000,
+  }, async () => {
+    expect(await runScenario('one-replica')).toMatchObject(NOTHING_LOST);
+  });
+
+  it('gives the copies and votes of a lost volume to the pod that comes back without it', {
+    timeout: 600_000,
+  }, async () => {
+    expect(await runScenario('volume-lost')).toMatchObject(NOTHING_LOST);
+  });
+
+  it('is upgraded, taken back, and not taken back any more once the upgrade is final', {
+    timeout: 900_000,
+  }, async () => {
+    const earlier = await imageArchive(earlierRelease(), BEFORE);
+    expect(await runScenario('upgraded-and-back', ['--image', earlier])).toMatchObject(NOTHING_LOST);
+  });
+});
