@@ -80,7 +80,7 @@ await installCairn(
   'peer.security=tlsSecret',
   `peer.existingSecret=${PEER_SECRET}`,
 );
-const key = await firstKey(cluster);
+const adminKey = await firstKey(cluster);
 await startPrometheus(cluster);
 await cluster.untilReady(PODS);
 await eventually('all pods to be read', async () => (await scrapedPods()).toSorted().join() === PODS.join());
@@ -128,7 +128,7 @@ async function writeAtEach(): Promise<void> {
     const post = async (path: string, body: object): Promise<Response> =>
       fetch(`${url}${path}`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-api-key': key },
+        headers: { 'content-type': 'application/json', 'x-api-key': adminKey },
         body: JSON.stringify(body),
       });
     const event = { specversion: '1.0', id: crypto.randomUUID(), source: '/drills', type: 'written', subject: pod };
