@@ -132,6 +132,13 @@ export class ClusterWork {
     return !this.#hasCompany;
   }
 
+  /** Whether nothing was decided in the catalog yet, not even at which level its cluster begins. */
+  get isFounding(): boolean {
+    const { catalog, levels = LEVELS } = this.#ports;
+    const { level, applied } = catalog();
+    return applied.revision === 0 && level < levels.max;
+  }
+
   /** Calls the listener once, before anything is told to another node or taken from it. */
   onCompany(listener: () => void): void {
     this.#onCompany = listener;
@@ -353,13 +360,12 @@ export class ClusterWork {
 
   /** Whoever begins a cluster begins it at the highest level: nobody has to read it who does not know that one. */
   #found(): void {
-    const { catalog, lifecycle, machines, levels = LEVELS, step } = this.#ports;
+    const { lifecycle, machines, levels = LEVELS, step } = this.#ports;
     const group = this.#isFounded ? undefined : lifecycle.find(CATALOG_GROUP);
     if (group?.isReady !== true) return;
     this.#isFounded = true;
-    const { level, applied } = catalog();
-    if (applied.revision > 0 || level >= levels.max) return;
-    // Nobody waits for this entry; if it is lost, the operator raises the level.
+    if (!this.isFounding) return;
+    // The start of a founder waits for this entry; when its process ends before, the next one proposes it again.
     group.proposals.offer([]);
     step(group, { kind: 'propose', payloads: [machines.encodeRaise({ level: levels.max })] });
   }

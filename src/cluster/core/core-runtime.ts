@@ -396,6 +396,7 @@ export class CoreRuntime implements CoreLink {
       trash,
       feed,
       catalog,
+      isFounding: () => cluster.isFounding,
       note: (binding) => cluster.known(binding),
       turn: (work) => this.#turns.run(work),
       until: (isDone) => this.#turns.until(isDone),

@@ -31,6 +31,8 @@ export interface StartupPorts extends RecoveryPorts {
   readonly trash: Trash;
   readonly feed: LogFeed;
   readonly monotonicMs: () => number;
+  /** Whether the cluster has just begun and is not at its level yet. */
+  readonly isFounding: () => boolean;
   /** Takes note of a database of the catalog as the store has it. */
   readonly note: (binding: Binding) => void;
   /** Does the work, and what follows from it. */
@@ -50,9 +52,11 @@ export async function startUp(ports: StartupPorts): Promise<void> {
     hosting.admit(binding, recovered.groups.has(binding.group));
   }
   const catalog = openAll(ports, () => [lifecycle.openCatalog(machine)]);
-  await ports.until(() => catalog.every(({ isSettled }) => isSettled));
+  // Below its level a new cluster would refuse API keys and definitions to its first clients.
+  const isSettled = (group: Group): boolean => group.isSettled && !(group.isAlone && ports.isFounding());
+  await ports.until(() => catalog.every(isSettled));
   const behind = openAll(ports, await mendDatabases(ports, unended));
-  await ports.until(() => behind.every(({ isSettled }) => isSettled));
+  await ports.until(() => behind.every((group) => group.isSettled));
   if (lifecycle.awaited.length > 0) await beginAwaited(ports);
   ports.turn(() => hosting.recoveries.start());
 }

@@ -43,6 +43,33 @@ describe('recovery (C2, C7)', () => {
     expect(world.node.catalog.apiKey(key.id)).toMatchObject({ name: 'k' });
   });
 
+  it('serves a new cluster at its level, however long its disk takes', async () => {
+    const world = new CoreWorld();
+    world.log.isAutomatic = false;
+    const levels: number[] = [];
+    const starting = world.start().then(() => levels.push(world.node.catalog.level));
+    for (let syncs = 0; levels.length === 0 && syncs < 10; syncs++) {
+      await settle();
+      world.log.sync();
+    }
+    await starting;
+    expect(levels).toEqual([LEVELS.max]);
+  });
+
+  it.each([0, 1, 2, 3, 4])('serves a new cluster at its level, also after a crash behind %i syncs', async (syncs) => {
+    const world = new CoreWorld();
+    world.log.isAutomatic = false;
+    // It waits for syncs that never come.
+    void world.start();
+    for (let done = 0; done < syncs; done++) {
+      await settle();
+      world.log.sync();
+    }
+    await settle();
+    await world.crash();
+    expect(world.node.catalog.level).toBe(LEVELS.max);
+  });
+
   it('makes the checkpoint of a group that nobody touches any more, so that its segments can go (W12)', async () => {
     const { world, group } = await written();
     const checkpoints = (): readonly number[] =>
