@@ -175,8 +175,8 @@ export interface Node {
   /** Calls the listener after each applied batch of the group; with undefined, once, when the group is gone. */
   onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void;
 
-  /** This process can run the component with this digest; operators see it. */
-  runs(digest: string): void;
+  /** This process can run the component with this digest or, with a fault, cannot; operators see it. */
+  runs(digest: string, fault?: string): void;
   health(): NodeHealth;
   readonly unfinished: Unfinished;
   /**

@@ -141,7 +141,7 @@ export async function startServers(
   probed.listens();
   if (scrape !== undefined) bound?.name(scrape.address.port, 'metrics');
   advertise(node, config, { grpc, http, mcp });
-  const kept = keepingViews(config, { service, guests, logger, onFatal });
+  const looking = lookingAfter(config, { service, guests, logger, onFatal });
   starting.move();
   return {
     addresses: addressesOf({ config, grpc, http, mcp, scrape, node }),
@@ -152,7 +152,7 @@ export async function startServers(
     drain: async () => {
       grpc.announceDrain();
       probed.drains();
-      kept[Symbol.dispose]();
+      looking[Symbol.dispose]();
       const graceMs = await handOver(node, config, logger);
       // Both fronts at once: a client of one must not wait for the clients of the other.
       await Promise.all([grpc.drain(graceMs), mcp?.close(graceMs), http.close(graceMs)]);
@@ -330,7 +330,16 @@ interface KeepingParts {
   readonly onFatal: (failure: unknown) => void;
 }
 
-/** State Views are kept up until it is disposed of. */
+/** State Views are kept up, and components compiled before they are used, until it is disposed of. */
+function lookingAfter(config: Config, parts: KeepingParts): Disposable {
+  const both = [compilingAhead(parts), keepingViews(config, parts)];
+  return {
+    [Symbol.dispose]: () => {
+      for (const each of both) each[Symbol.dispose]();
+    },
+  };
+}
+
 function keepingViews(config: Config, { service, guests, logger, onFatal }: KeepingParts): Disposable {
   if (config.maintenanceFolds === 0) return { [Symbol.dispose]: () => undefined };
   const looking = service.keepViews({
@@ -343,6 +352,15 @@ function keepingViews(config: Config, { service, guests, logger, onFatal }: Keep
       guests.stopMaintenance();
     },
   };
+}
+
+function compilingAhead({ service, logger, onFatal }: KeepingParts): Disposable {
+  return service.compileAhead({
+    onFatal,
+    onFailure: ({ name: database }, error) => logger.error('components-not-looked-at', { database, error }),
+    onRefused: ({ name: database }, { definition: { kind, name }, version, component: { digest } }, fault) =>
+      logger.warn('component-not-compiled', { database, kind, component: `${name} v${version}`, digest, fault }),
+  });
 }
 
 /** Whoever asks when all the time has gone into handing over has so much left. */

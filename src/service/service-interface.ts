@@ -20,6 +20,7 @@ import type {
   ExecuteCommandRequest,
 } from './commands/operations.ts';
 import type { OpenedStateView, OpenStateViewRequest } from './components/operations.ts';
+import type { CompileAheadListeners } from './maintenance/compile-ahead.ts';
 import type { KeepViewsListeners } from './maintenance/keep-views.ts';
 import type {
   AwaitDatabaseRequest,
@@ -100,6 +101,8 @@ export interface Service {
   openStateView(request: OpenStateViewRequest): Promise<OpenedStateView>;
   /** Keeps State Views up whose versions say so, from now on until it is disposed of (ADR 0113). */
   keepViews(listeners: KeepViewsListeners): Disposable;
+  /** Compiles the components of active versions, from now on until it is disposed of. */
+  compileAhead(listeners: CompileAheadListeners): Disposable;
   health(): HealthReply;
   /** @throws DatabaseError not_found: this node is alone; unavailable: nobody has answered. */
   describeCluster(request: DescribeClusterRequest): Promise<ClusterDescription>;

@@ -22,6 +22,7 @@ import { leaderOf } from './instance.ts';
 import { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 import { listDatabases } from './list-databases.ts';
 import { nameListings } from './list-names.ts';
+import { compileAhead } from './maintenance/compile-ahead.ts';
 import { keepViews } from './maintenance/keep-views.ts';
 import { ServiceMeters } from './meters.ts';
 import { OpenStreams } from './open-streams.ts';
@@ -117,6 +118,7 @@ export function createService(parts: ServiceParts): Service {
     revokeToken: traced('revoke_token', context, revokeToken),
     openStateView: traced('open_state_view', context, openStateView),
     keepViews: (listeners) => keepViews(context, listeners),
+    compileAhead: (listeners) => compileAhead(context, listeners),
     health: () => health(context),
     describeCluster: traced('describe_cluster', context, describeCluster),
     administerCluster: traced('administer_cluster', context, administerCluster),

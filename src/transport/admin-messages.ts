@@ -193,6 +193,12 @@ function writeNode(writer: ByteWriter, node: DescribedNode): void {
     writeVarintField(writer, 2, own.catalogIndex);
     writeVarintField(writer, 3, own.unapplied);
     for (const digest of own.components) writeTextField(writer, 4, digest);
+    for (const { digest, fault } of own.refused) {
+      writeMessage(writer, 5, () => {
+        writeTextField(writer, 1, digest);
+        writeTextField(writer, 2, fault);
+      });
+    }
   });
 }
 
@@ -248,7 +254,11 @@ function ownIn([bytes]: readonly Uint8Array[]): Pick<DescribedNode, 'own'> {
   const catalogIndex = fields?.number(2) ?? 0;
   if (fields === undefined || !isLogIndex(catalogIndex)) return {};
   const components = fields.messages(4).map((digest) => decodeUtf8(digest) ?? '');
-  return { own: { release: fields.text(1), catalogIndex, unapplied: fields.number(3), components } };
+  const refused = fields.messages(5).map((each) => {
+    const component = readFields(each);
+    return { digest: component?.text(1) ?? '', fault: component?.text(2) ?? '' };
+  });
+  return { own: { release: fields.text(1), catalogIndex, unapplied: fields.number(3), components, refused } };
 }
 
 function writeDatabase(writer: ByteWriter, database: DescribedDatabase): void {

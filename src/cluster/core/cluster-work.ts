@@ -262,7 +262,7 @@ export class ClusterWork {
   }
 
   /** What this node knows of the cluster. */
-  describe(own: Pick<OwnDescription, 'unapplied' | 'components'>): Omit<CoreDescription, 'diverged'> {
+  describe(own: Omit<OwnDescription, 'release' | 'catalogIndex'>): Omit<CoreDescription, 'diverged'> {
     const { node, catalog, lifecycle, monotonicMs, clock, release = '' } = this.#ports;
     return describeHere({
       node,

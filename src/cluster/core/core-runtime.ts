@@ -17,7 +17,7 @@ import { checkLevels, type FinalizeAnswer, type FinalizeOrder } from '../catalog
 import type { Registration } from '../catalog/registrar.ts';
 import type { CoreLevels } from '../front/observer.ts';
 import type { NodeOrder } from '../orders/decommission.ts';
-import type { CoreDescription } from '../orders/describe.ts';
+import type { CoreDescription, DescribedComponents } from '../orders/describe.ts';
 import type { OrderAnswer } from '../orders/node-orders.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Envelope } from '../peer/envelope.ts';
@@ -47,7 +47,8 @@ export class CoreRuntime implements CoreLink {
   /** Pending while other nodes are not to send entries. */
   #room: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
-  readonly #components = new Set<string>();
+  /** By digest: why its process cannot run the component; undefined: it can. */
+  readonly #components = new Map<string, string | undefined>();
   #onToldToStop: () => void = () => undefined;
   #onDrain: (note: DrainNote) => void = () => undefined;
   /** The drain that was begun last, unless it was taken back. */
@@ -281,7 +282,7 @@ export class CoreRuntime implements CoreLink {
   describe(): CoreDescription {
     const { cluster, totals } = this.#parts;
     const { committedIndex, appliedIndex } = totals.levels;
-    const own = { unapplied: committedIndex - appliedIndex, components: [...this.#components].toSorted() };
+    const own = { unapplied: committedIndex - appliedIndex, ...describeComponents(this.#components) };
     return { ...cluster.describe(own), diverged: this.#parts.describeDiverged() };
   }
 
@@ -342,10 +343,10 @@ export class CoreRuntime implements CoreLink {
   }
 
   /** The latest are described; a node that has used more has no use for a list of them. */
-  runs(digest: string): void {
+  runs(digest: string, fault?: string): void {
     this.#components.delete(digest);
-    this.#components.add(digest);
-    for (const oldest of this.#components) {
+    this.#components.set(digest, fault);
+    for (const oldest of this.#components.keys()) {
       if (this.#components.size <= COMPONENTS_MAX) break;
       this.#components.delete(oldest);
     }
@@ -436,6 +437,17 @@ export class CoreRuntime implements CoreLink {
     const warming = warmer.begin();
     if (warming !== undefined) this.#turns.keep(warming);
   }
+}
+
+function describeComponents(known: ReadonlyMap<string, string | undefined>): DescribedComponents {
+  const digests = [...known.keys()].toSorted();
+  return {
+    components: digests.filter((digest) => known.get(digest) === undefined),
+    refused: digests.flatMap((digest) => {
+      const fault = known.get(digest);
+      return fault === undefined ? [] : [{ digest, fault }];
+    }),
+  };
 }
 
 function isOfCatalog({ group }: { readonly group: GroupId }): boolean {

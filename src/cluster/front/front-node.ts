@@ -293,8 +293,8 @@ export class FrontNode implements Node, Administers {
     return () => undefined;
   }
 
-  runs(digest: string): void {
-    if (this.#draining === undefined) this.#ports.link.runs(digest);
+  runs(digest: string, fault?: string): void {
+    if (this.#draining === undefined) this.#ports.link.runs(digest, fault);
   }
 
   health(): NodeHealth {

@@ -42,16 +42,20 @@ export interface DescribedNode extends RegisteredNode {
   readonly own?: OwnDescription;
 }
 
+/** The components that a process has compiled, or loaded as they were compiled before, and those that it cannot run. */
+export interface DescribedComponents {
+  readonly components: readonly string[];
+  readonly refused: readonly { readonly digest: string; readonly fault: string }[];
+}
+
 /** What a node says of itself alone. */
-export interface OwnDescription {
+export interface OwnDescription extends DescribedComponents {
   /** That its process runs; empty: unknown. */
   readonly release: string;
   /** The entry of the catalog's log that it has applied. */
   readonly catalogIndex: LogIndex;
   /** Committed entries of its replicas that it has not applied. */
   readonly unapplied: number;
-  /** Digests of the components that its process has compiled, or loaded as they were compiled before. */
-  readonly components: readonly string[];
 }
 
 /** A member of a group as its leader sees it. */

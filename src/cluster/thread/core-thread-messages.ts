@@ -75,7 +75,7 @@ export type Preparation = BindOrder | JoinOrder;
 export type ToCore =
   | CommandMessage
   | { readonly kind: 'disk'; readonly level: DiskLevel }
-  | { readonly kind: 'runs'; readonly digest: string }
+  | { readonly kind: 'runs'; readonly digest: string; readonly fault: string | undefined }
   /** Where this node is, for the catalog. */
   | { readonly kind: 'announce'; readonly registration: NodeRegistration }
   /** An admin request of a client; the answer has the same token. */

@@ -156,8 +156,8 @@ export class CoreThread implements CoreLink {
     this.#post({ kind: 'disk', level });
   }
 
-  runs(digest: string): void {
-    this.#post({ kind: 'runs', digest });
+  runs(digest: string, fault?: string): void {
+    this.#post({ kind: 'runs', digest, fault });
   }
 
   administer(order: AdminRequest['order']): Promise<AdminReply> {

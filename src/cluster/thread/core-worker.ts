@@ -153,7 +153,7 @@ async function start(
     teller.takes();
     if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
     else if (message.kind === 'disk') core.reportDisk(message.level);
-    else if (message.kind === 'runs') core.runs(message.digest);
+    else if (message.kind === 'runs') core.runs(message.digest, message.fault);
     else if (message.kind === 'announce') keep(announce(reach, message.registration));
     else if (message.kind === 'administer') keep(administer(port, reach, message));
     else keep(message.kind === 'leave' ? leave(port, core, message.withinMs) : drain());

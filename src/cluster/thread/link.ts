@@ -157,8 +157,8 @@ export interface CoreLink {
   onReport(listener: (report: Report) => void): void;
   /** Says what the disk allows from now on; everything until told otherwise. */
   reportDisk(level: DiskLevel): void;
-  /** This process can run the component with this digest. */
-  runs(digest: string): void;
+  /** This process can run the component with this digest; with a fault, it cannot. */
+  runs(digest: string, fault?: string): void;
   /** Hands over whatever the node leads, for so long at most, while everything else goes on; comes before `drain`. */
   leave(withinMs: number): Promise<void>;
   /** Finishes what was sent, makes it durable and closes everything. Nothing is sent afterwards. */

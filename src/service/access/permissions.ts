@@ -6,7 +6,7 @@ import type { Right } from '#model';
 import type { Service } from '../service-interface.ts';
 
 /** What of the service nobody asks for by itself: it answers about the node, or is done for it. */
-type OfTheNode = 'health' | 'keepViews' | 'leader' | 'elsewhere' | 'shown' | 'show';
+type OfTheNode = 'health' | 'keepViews' | 'compileAhead' | 'leader' | 'elsewhere' | 'shown' | 'show';
 
 export type Operation = Exclude<keyof Service, OfTheNode>;
 

@@ -4,7 +4,7 @@
  *   V14 What runs was made from the bytes that the database holds under the digest of the definition, and was never
  *       called for another database.
  */
-import type { ArtifactStore, NoArtifact, RunnableArtifact } from '#components';
+import type { ArtifactStore, ComponentSource, NoArtifact, RunnableArtifact } from '#components';
 import { type DefinedVersion, type Definition, REDUCE_FUNCTION } from '#model';
 import { componentBytes } from '#query';
 import type { ServiceContext } from '../context.ts';
@@ -13,12 +13,23 @@ import { type ReadView, scopeOf } from '../instance.ts';
 
 /** @throws DatabaseError internal: nothing that runs can be made of it here; not_found: it was deleted meanwhile */
 export async function loadedArtifact(
-  { reads }: ServiceContext,
+  context: ServiceContext,
   artifacts: Pick<ArtifactStore, 'artifact'>,
   { view, version }: { readonly view: ReadView; readonly version: DefinedVersion },
 ): Promise<RunnableArtifact> {
+  const made = await artifacts.artifact(componentOf(context, { view, version }));
+  // One database learns nothing of another by what a component keeps, which it must not.
+  if (made.kind === 'ok') return { ...made.value, pool: `${made.value.key} ${view.binding.databaseId}` };
+  throw componentNotRun(scopeOf(view), version, reasonOf(made.reason));
+}
+
+/** The component of a version, as its database has it. */
+export function componentOf(
+  { reads }: ServiceContext,
+  { view, version }: { readonly view: ReadView; readonly version: DefinedVersion },
+): ComponentSource {
   const { definition, component } = version;
-  const made = await artifacts.artifact({
+  return {
     kind: definition.kind,
     digest: component.digest,
     functionName: functionOf(definition),
@@ -27,10 +38,7 @@ export async function loadedArtifact(
       if (bytes === undefined) throw componentDeleted(scopeOf(view), version);
       return bytes;
     },
-  });
-  // One database learns nothing of another by what a component keeps, which it must not.
-  if (made.kind === 'ok') return { ...made.value, pool: `${made.value.key} ${view.binding.databaseId}` };
-  throw componentNotRun(scopeOf(view), version, reasonOf(made.reason));
+  };
 }
 
 /** The function that its publisher names, where that is another one than the kind's. */
@@ -39,6 +47,6 @@ export function functionOf(definition: Definition): string | undefined {
   return isOwn ? definition.reduceFunction : undefined;
 }
 
-function reasonOf(none: NoArtifact): string {
+export function reasonOf(none: NoArtifact): string {
   return none.kind === 'refused' ? `${none.refusal.code}: ${none.refusal.message}` : none.message;
 }

@@ -107,7 +107,7 @@ class Looks implements Disposable {
 }
 
 /** The next so many, going round. */
-function turn<Item>(
+export function turn<Item>(
   all: readonly Item[],
   from: number,
   count: number,

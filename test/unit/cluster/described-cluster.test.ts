@@ -64,7 +64,7 @@ function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescriptio
       leads: 0,
       catalogRole: 'voter',
       ...(each === number && {
-        own: { release: `0.${each}.0`, catalogIndex: toLogIndex(index), unapplied: each, components: [] },
+        own: { release: `0.${each}.0`, catalogIndex: toLogIndex(index), unapplied: each, components: [], refused: [] },
       }),
     })),
     databases: databasesOf(number, leader),
@@ -130,9 +130,9 @@ describe('a node that is asked for the cluster', () => {
     const known = { nodes: [1, 2, 3], index: 9, leader: 1 };
     const { cluster } = await describedBy(2, { 1: known, 2: known, 3: { ...known, index: 4 } }, [1, 3]);
     expect(cluster.nodes.map(({ lag, own }) => ({ lag, own }))).toEqual([
-      { lag: 0, own: { release: '0.1.0', catalogIndex: 9, unapplied: 1, components: [] } },
-      { lag: 0, own: { release: '0.2.0', catalogIndex: 9, unapplied: 2, components: [] } },
-      { lag: 14, own: { release: '0.3.0', catalogIndex: 4, unapplied: 3, components: [] } },
+      { lag: 0, own: { release: '0.1.0', catalogIndex: 9, unapplied: 1, components: [], refused: [] } },
+      { lag: 0, own: { release: '0.2.0', catalogIndex: 9, unapplied: 2, components: [], refused: [] } },
+      { lag: 14, own: { release: '0.3.0', catalogIndex: 4, unapplied: 3, components: [], refused: [] } },
     ]);
     const without = await describedBy(2, { 1: known, 2: known, 3: known }, [1]);
     expect(without.cluster.nodes[2]).toMatchObject({ answers: false, lag: 14 });

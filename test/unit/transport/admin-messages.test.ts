@@ -43,6 +43,7 @@ const NODE: ClusterDescription['nodes'][number] = {
     catalogIndex: toLogIndex(2 ** 40),
     unapplied: 12,
     components: ['ab'.repeat(32), 'cd'.repeat(32)],
+    refused: [{ digest: 'ef'.repeat(32), fault: 'NotPublished: why' }],
   },
   catalogRole: 'learner',
   clockAheadMs: -4000,
@@ -197,6 +198,7 @@ describe('an AdminReply', () => {
       catalogIndex: 2 ** 40,
       unapplied: 12,
       components: ['ab'.repeat(32), 'cd'.repeat(32)],
+      refused: [{ digest: 'ef'.repeat(32), fault: 'NotPublished: why' }],
     };
     const removed = { state: 'NODE_STATE_REMOVED', answers: false, catalogRole: 'CATALOG_ROLE_NONE' };
     const members = [

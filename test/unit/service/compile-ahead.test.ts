@@ -1,0 +1,118 @@
+// Goal: a node compiles the components of active versions by itself, each once and one at a time, and says which of them
+// it cannot run. Method: the service over a node in one thread, whose looks the test lets happen; what compiles is told
+// by the test what to answer.
+import { beforeEach, expect, it } from 'vitest';
+import { CATALOG_GROUP, DatabaseError } from '#base';
+import type { ComponentSource, NoArtifact } from '#components';
+import { encodeDefinitionEntry, toVersionNumber } from '#model';
+import { SERVICE_LIMITS } from '#service';
+import type { Components } from '../../../src/service/components/components.ts';
+import { registrationOf } from '../../support/cluster/kept-world.ts';
+import { componentName } from '../../support/definitions.ts';
+import { definingPayloads, viewOf } from '../../support/published.ts';
+import { ServiceWorld, settle } from '../../support/service-world.ts';
+
+type Prepared = Awaited<ReturnType<Components['artifacts']['prepare']>>;
+
+const OK: Prepared = { kind: 'ok', value: { key: 'k' } };
+const REFUSED: NoArtifact = { kind: 'refused', refusal: { code: 'TooLarge', message: 'it is', offset: 0 } };
+
+let world: ServiceWorld;
+let asked: { readonly digest: string; readonly bytes: number }[];
+let answer: (component: ComponentSource) => Promise<Prepared>;
+let told: unknown[];
+let stop: Disposable;
+
+beforeEach(async () => {
+  [asked, told, answer] = [[], [], async () => OK];
+  const prepare = async (component: ComponentSource): Promise<Prepared> => {
+    asked.push({ digest: component.digest, bytes: (await component.bytes()).length });
+    return answer(component);
+  };
+  const components: object = { artifacts: { prepare } };
+  world = await new ServiceWorld({}, async () => components as Components).start();
+  await world.core.core.register(registrationOf(1), true);
+  await world.core.node.latest(CATALOG_GROUP);
+  const fail = (...failure: readonly unknown[]): never => {
+    throw new Error('Nothing fails here', { cause: failure });
+  };
+  stop = world.service.compileAhead({
+    onFatal: fail,
+    onFailure: (_binding, failure) => void told.push(failure),
+    onRefused: ({ name }, { definition, version }, fault) => void told.push([name, definition.name, version, fault]),
+  });
+});
+
+async function define(databaseName: string, ...payloads: readonly Uint8Array[]): Promise<void> {
+  const binding = world.core.node.catalog.lookup(databaseName);
+  if (binding === undefined) throw new Error(`there is no ${databaseName}`);
+  for (const payload of payloads) await world.core.node.define(binding.group, payload);
+}
+
+const publish = (databaseName: string, name: string, bytes: number): Promise<void> =>
+  define(databaseName, ...definingPayloads(viewOf({ state_view_name: name, events: ['t'] }), new Uint8Array(bytes)));
+
+async function looks(count = 3): Promise<void> {
+  for (let done = 0; done < count; done++) {
+    world.timers.pass(SERVICE_LIMITS.viewLookMs);
+    for (let turns = 0; turns < 10; turns++) await settle();
+  }
+}
+
+it('compiles what is defined, by the bytes that the database holds, once for all databases', async () => {
+  for (const name of ['shop', 'bank', 'empty']) await world.database(name, 1);
+  await publish('shop', 'one', 10);
+  await looks();
+  expect(asked.map(({ bytes }) => bytes)).toEqual([10]);
+  await publish('shop', 'two', 20);
+  await publish('bank', 'one', 10);
+  await looks();
+  expect(asked.map(({ bytes }) => bytes)).toEqual([10, 20]);
+});
+
+it('compiles one at a time, and no version that is not active', async () => {
+  const held = Promise.withResolvers<Prepared>();
+  answer = () => held.promise;
+  await world.database('shop', 1);
+  for (const bytes of [1, 2, 3]) await publish('shop', `view-${bytes}`, bytes);
+  const [component, name, version] = ['state-view' as const, componentName('view-2'), toVersionNumber(1)];
+  const status = { active: false, mode: 'lazy' } as const;
+  await define('shop', encodeDefinitionEntry({ kind: 'set-status', component, name, version, status }));
+  await looks();
+  expect(asked.length).toBe(1);
+  held.resolve(OK);
+  await looks();
+  expect(new Set(asked.map(({ bytes }) => bytes))).toEqual(new Set([1, 3]));
+});
+
+it('says once which it cannot run, and goes on with the others', async () => {
+  answer = async ({ digest }) => (digest === asked[0]?.digest ? { kind: 'failure', reason: REFUSED } : OK);
+  await world.database('shop', 1);
+  await publish('shop', 'bad', 1);
+  await publish('shop', 'good', 2);
+  await looks();
+  await publish('shop', 'later', 3);
+  await looks();
+  expect(asked.map(({ bytes }) => bytes)).toEqual([1, 2, 3]);
+  expect(told).toEqual([['shop', 'bad', 1, 'TooLarge: it is']]);
+  const [own] = world.core.core.describe().nodes;
+  expect(own?.own?.refused).toEqual([{ digest: asked[0]?.digest, fault: 'TooLarge: it is' }]);
+});
+
+it('tries again where others publish, and begins nothing when it is stopped', async () => {
+  answer = async () => {
+    throw new DatabaseError('busy', 'others publish', { details: { reason: 'Busy' } });
+  };
+  await world.database('shop', 1);
+  await publish('shop', 'one', 1);
+  await publish('shop', 'two', 2);
+  await looks(2);
+  expect([asked.length, told]).toEqual([2, []]);
+  const held = Promise.withResolvers<Prepared>();
+  answer = () => held.promise;
+  await looks(1);
+  stop[Symbol.dispose]();
+  held.resolve({ kind: 'failure', reason: REFUSED });
+  await looks();
+  expect([asked.length, told, world.timers.count]).toEqual([3, [], 0]);
+});
