@@ -17,9 +17,10 @@ export interface LevelRange {
  * 3   API keys (ADR 0126); where MCP is of a node (ADR 0138)
  * 4   transactions whose refusals are kept (ADR 0142)
  * 5   replicas compare their histories (ADR 0170), and nodes their clocks
+ * 6   grants that bound how many databases there are (ADR 0180)
  * ```
  */
-export const LEVELS: LevelRange = { min: 1, max: 5 };
+export const LEVELS: LevelRange = { min: 1, max: 6 };
 
 /** Of everything that says nothing else. */
 export const LEVEL_FIRST = 1;

@@ -2,7 +2,7 @@
  * The payloads of the catalog's log entries (docs/formats/entries.md); those of databases are in #model.
  *
  * ```
- * u8 format = 1, 3 of API keys and of a registration with mcp | u8 kind | …
+ * u8 format = 1, 3 of API keys and of a registration with mcp, 6 of a key that bounds databases | u8 kind | …
  * kind 16  create database:  16 bytes database_id | u64 LE created_at ms | varint count, each varint replica
  *                            | varint length | name
  * kind 17  delete database:  u8 has id | [16 bytes database_id] | varint length | name
@@ -35,7 +35,7 @@ import {
   parseUuid,
   type ReplicaId,
 } from '#base';
-import { type ApiKey, PAYLOAD_FORMAT, readApiKey, readKeyId, writeApiKey, writeKeyId } from '#model';
+import { type ApiKey, boundsDatabases, PAYLOAD_FORMAT, readApiKey, readKeyId, writeApiKey, writeKeyId } from '#model';
 import {
   type NodeRegistration,
   type NodeState,
@@ -61,6 +61,8 @@ const ENTRY_KIND = {
 } as const;
 /** Of what speaks of API keys, or of where MCP is: releases that know level 2 at most do not know it. */
 const LATER_FORMAT = 3;
+/** Of an API key whose grants bound databases. */
+const BOUNDED_FORMAT = 6;
 const UUID_BYTES = 16;
 
 export type CatalogEntry =
@@ -127,7 +129,7 @@ export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
 }
 
 function writeKeyEntry(payload: ByteWriter, entry: KeyEntry): void {
-  payload.u8(LATER_FORMAT);
+  payload.u8(entry.kind === 'keep-key' && boundsDatabases(entry.key) ? BOUNDED_FORMAT : LATER_FORMAT);
   payload.u8(entry.kind === 'keep-key' ? ENTRY_KIND.KEEP_KEY : ENTRY_KIND.REMOVE_KEY);
   if (entry.kind === 'keep-key') writeApiKey(payload, entry.key);
   else writeKeyId(payload, entry.id);
@@ -161,6 +163,7 @@ function writePlacement(payload: ByteWriter, entry: PlacementEntry): void {
 /** Throws for a payload that is not a catalog entry of this format. */
 export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
   if (payload[0] === LATER_FORMAT) return readLaterEntry(new ByteReader(payload, 1));
+  if (payload[0] === BOUNDED_FORMAT) return readBoundedKey(new ByteReader(payload, 1));
   const reader = openEntry(payload);
   const kind = reader.u8();
   if (kind === ENTRY_KIND.REGISTER_NODE) return readRegister(reader, { hasMcp: false });
@@ -207,9 +210,15 @@ function readLaterEntry(reader: ByteReader): CatalogEntry {
   const key = kind === ENTRY_KIND.KEEP_KEY ? readApiKey(reader) : undefined;
   const id = kind === ENTRY_KIND.REMOVE_KEY ? readKeyId(reader) : undefined;
   if (reader.failed || reader.left !== 0) throw unknownEntry('it is cut short or malformed');
-  if (key !== undefined) return { kind: 'keep-key', key };
+  if (key !== undefined && !boundsDatabases(key)) return { kind: 'keep-key', key };
   if (id !== undefined) return { kind: 'remove-key', id };
   throw unknownEntry(`kind ${kind} is none of format ${LATER_FORMAT}, or it is malformed`);
+}
+
+function readBoundedKey(reader: ByteReader): CatalogEntry {
+  const key = reader.u8() === ENTRY_KIND.KEEP_KEY ? readApiKey(reader) : undefined;
+  if (key !== undefined && boundsDatabases(key) && reader.left === 0) return { kind: 'keep-key', key };
+  throw unknownEntry(`it is no API key of format ${BOUNDED_FORMAT}, or it is malformed`);
 }
 
 function readRegister(reader: ByteReader, form: { readonly hasMcp: boolean }): CatalogEntry {

@@ -29,7 +29,8 @@ const AUTH_HELP = `Usage: cairn auth key | token COMMAND --key-file FILE [--url 
 cairn auth key, for administrators of all databases:
   create --name NAME --roles ROLES [--expires-in TIME]
                                     Issues a key and prints it, once. ROLES are reader, writer, deployer or admin, each for
-                                    all databases, or for those of a pattern: reader:shop-*,writer:shop.
+                                    all databases, or for those of a pattern: reader:shop-*,writer:shop. With
+                                    admin:shop-*:10 it creates databases while there are fewer than 10 of these.
   list                              Shows all keys, without their secrets.
   rotate ID [--overlap TIME]        Gives a key another secret and prints it; the one before counts on for so long, 1d
                                     unless it is given, 0s: not at all.

@@ -349,7 +349,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   databaseBytesMax: {
     type: databaseQuotas,
     default: [],
-    help: 'What a database may take of the disk of a node: one size for all, and others by name. Writes to one that takes more are refused; reads go on, and it can be deleted. It is measured every 2 s, without what is still in the write buffer. The same on every node. off: as much as there is.',
+    help: 'What a database may take of the disk of a node: one size for all, and others by name or pattern. The name counts first, then the longest pattern. Writes to one that takes more are refused; reads go on, and it can be deleted. It is measured every 2 s, without what is still in the write buffer. The same on every node. off: as much as there is.',
   },
   guestExecutors: {
     type: wordOr('auto', wholeNumber({ min: 1, max: 64, unit: 'processes' })),

@@ -10,6 +10,7 @@
  * ```
  * A grant is written as `role` or `role:pattern`; the pattern is a name of a database in which `*` stands for any
  * characters, and `*` alone, which is also what is meant without one, for all databases there are or will be.
+ * `admin:pattern:10` creates a database while fewer than 10 have the pattern, no matter who created them.
  */
 
 /** What an operation needs. */
@@ -30,16 +31,30 @@ export const RIGHTS_OF_ROLE: Readonly<Record<Role, readonly Right[]>> = {
 export interface Grant {
   readonly role: Role;
   readonly databases: string;
+  /** Of the role admin: databases that may have the pattern for it to create another one; absent: any number. */
+  readonly databasesMax?: number | undefined;
 }
+
+/** The only role that creates databases. */
+const BOUNDED_ROLE = 'admin';
+const DATABASES_MAX_MAX = 1_000_000;
 
 export const ALL_DATABASES = '*';
 
 /** Of names, and `*`; longer than any name with a `*` between its characters would be of no use. */
 const PATTERN = /^[a-z0-9*-]{1,127}$/;
 
+const COUNT = /^[1-9]\d{0,6}$/;
+
 /** Of the names of databases. */
 export function isPattern(text: string): boolean {
   return PATTERN.test(text);
+}
+
+/** Whether the parts of a grant go together. */
+export function isGrant({ role, databases, databasesMax }: Grant): boolean {
+  if (databasesMax === undefined) return isPattern(databases);
+  return isPattern(databases) && role === BOUNDED_ROLE && databasesMax >= 1 && databasesMax <= DATABASES_MAX_MAX;
 }
 
 export function isRole(text: string): text is Role {
@@ -48,24 +63,39 @@ export function isRole(text: string): text is Role {
 
 /** Undefined when it is no grant. */
 export function parseGrant(text: string): Grant | undefined {
-  const colon = text.indexOf(':');
-  const role = colon < 0 ? text : text.slice(0, colon);
-  const databases = colon < 0 ? ALL_DATABASES : text.slice(colon + 1);
-  return isRole(role) && isPattern(databases) ? { role, databases } : undefined;
+  const [role = '', databases = ALL_DATABASES, count, ...more] = text.split(':');
+  if (!isRole(role) || more.length > 0 || (count !== undefined && !COUNT.test(count))) return undefined;
+  const grant = { role, databases, ...(count !== undefined && { databasesMax: Number(count) }) };
+  return isGrant(grant) ? grant : undefined;
 }
 
-export function formatGrant({ role, databases }: Grant): string {
+export function formatGrant({ role, databases, databasesMax }: Grant): string {
+  if (databasesMax !== undefined) return `${role}:${databases}:${databasesMax}`;
   return databases === ALL_DATABASES ? role : `${role}:${databases}`;
 }
 
 /** Whether any of the grants gives the right on the database of that name. */
 export function hasRight(grants: readonly Grant[], right: Right, database: string): boolean {
-  return grants.some(({ role, databases }) => RIGHTS_OF_ROLE[role].includes(right) && isOf(databases, database));
+  return grants.some(({ role, databases }) => RIGHTS_OF_ROLE[role].includes(right) && isNamedBy(databases, database));
 }
 
-/** The same on all databases, also those that there are not yet. */
+/**
+ * The same on all databases, also those that there are not yet. A grant that bounds them does not administer them all:
+ * it could issue keys without the bound.
+ */
 export function hasRightOnAll(grants: readonly Grant[], right: Right): boolean {
-  return grants.some(({ role, databases }) => databases === ALL_DATABASES && RIGHTS_OF_ROLE[role].includes(right));
+  return grants.some(
+    ({ role, databases, databasesMax }) =>
+      databases === ALL_DATABASES &&
+      RIGHTS_OF_ROLE[role].includes(right) &&
+      (right !== 'administer' || databasesMax === undefined),
+  );
+}
+
+/** The grants that may create the database, if each of them bounds how many there are; otherwise none. */
+export function boundsOf(grants: readonly Grant[], database: string): readonly Grant[] {
+  const creating = grants.filter((grant) => hasRight([grant], 'administer', database));
+  return creating.some(({ databasesMax }) => databasesMax === undefined) ? [] : creating;
 }
 
 /** The same on any, whether it is there or not. */
@@ -74,7 +104,7 @@ export function hasRightOnAny(grants: readonly Grant[], right: Right): boolean {
 }
 
 /** In time that is linear in the name for each `*`: the parts between them are looked for one after the other. */
-function isOf(pattern: string, name: string): boolean {
+export function isNamedBy(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();
   if (last === undefined) return name === first;

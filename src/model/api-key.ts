@@ -4,8 +4,8 @@
  *
  * ```
  * key     8 bytes id | varint version | text name | text created by | u64 LE created ms | u64 LE expires ms, 0: never
- *         | u8 kind | of kind 2 alone: 8 bytes id of a key | varint count, each u8 role, text databases
- *         | varint count, each secret
+ *         | u8 kind | of kind 2 alone: 8 bytes id of a key | varint count, each grant | varint count, each secret
+ * grant   u8 role | text databases | with 16 added to the role: varint databases that there may be
  * kind    0 a key | 1 a token | 2 a token that a key has issued
  * secret  32 bytes SHA-256 | u64 LE created ms | u64 LE expires ms, 0: with its key
  * text    varint length | UTF-8
@@ -13,8 +13,8 @@
  *
  *   M13 A key has one form in bytes, and no other bytes are read as one.
  */
-import { type ByteReader, type ByteWriter, encodeUtf8, toHex } from '#base';
-import { type Grant, isPattern, ROLES } from './access.ts';
+import { type ByteReader, ByteWriter, compareBytes, encodeUtf8, toHex } from '#base';
+import { type Grant, isGrant, ROLES } from './access.ts';
 
 export interface KeySecret {
   /** SHA-256. */
@@ -55,6 +55,8 @@ export const CREATED_BY_LENGTH_MAX = 512;
 const ID_BYTES = 8;
 const KIND = { KEY: 0, TOKEN: 1, TOKEN_OF_KEY: 2 } as const;
 const HASH_BYTES = 32;
+/** Added to the role of a grant that bounds databases. */
+const BOUNDED = 16;
 const ID = /^[\da-f]{16}$/;
 /** One line of text, with neither blank at its ends. */
 const NAME = /^(?! )[^\p{Cc}\p{Zl}\p{Zp}]{1,128}(?<! )$/u;
@@ -78,6 +80,11 @@ export function isStillIssued(
   return issuer?.secrets.some((secret) => secret.createdAtMs <= createdAtMs && counts(secret)) === true;
 }
 
+/** Whether a release that knows level 5 at most cannot read the key. */
+export function boundsDatabases({ grants }: Pick<ApiKey, 'grants'>): boolean {
+  return grants.some(({ databasesMax }) => databasesMax !== undefined);
+}
+
 export function isKeyId(text: string): boolean {
   return ID.test(text);
 }
@@ -98,9 +105,10 @@ export function writeApiKey(into: ByteWriter, key: ApiKey): void {
   into.u64le(key.expiresAtMs ?? 0);
   writeOrigin(into, key.token);
   into.varint(key.grants.length);
-  for (const { role, databases } of key.grants) {
-    into.u8(ROLES.indexOf(role));
+  for (const { role, databases, databasesMax } of key.grants) {
+    into.u8(ROLES.indexOf(role) + (databasesMax === undefined ? 0 : BOUNDED));
     writeText(into, databases);
+    if (databasesMax !== undefined) into.varint(databasesMax);
   }
   into.varint(key.secrets.length);
   for (const { hash, createdAtMs, expiresAtMs } of key.secrets) {
@@ -110,8 +118,17 @@ export function writeApiKey(into: ByteWriter, key: ApiKey): void {
   }
 }
 
-/** Undefined when something else stands there. */
+/** Undefined when something else stands there, or a key in other bytes: numbers can be written too long. */
 export function readApiKey(reader: ByteReader): ApiKey | undefined {
+  const from = reader.at;
+  const key = readFields(reader);
+  if (key === undefined) return undefined;
+  const written = new ByteWriter();
+  writeApiKey(written, key);
+  return compareBytes(written.view(), reader.source.subarray(from, reader.at)) === 0 ? key : undefined;
+}
+
+function readFields(reader: ByteReader): ApiKey | undefined {
   const id = readKeyId(reader);
   const version = reader.varint();
   const name = readText(reader);
@@ -162,10 +179,14 @@ function readGrants(reader: ByteReader): readonly Grant[] | undefined {
   if (count > KEY_GRANTS_MAX) return undefined;
   const grants: Grant[] = [];
   while (grants.length < count) {
-    const role = ROLES[reader.u8()];
+    const first = reader.u8();
+    const isBounded = first >= BOUNDED;
+    const role = ROLES[isBounded ? first - BOUNDED : first];
     const databases = readText(reader);
-    if (role === undefined || !isPattern(databases)) return undefined;
-    grants.push({ role, databases });
+    if (role === undefined) return undefined;
+    const grant = { role, databases, ...(isBounded && { databasesMax: reader.varint() }) };
+    if (!isGrant(grant)) return undefined;
+    grants.push(grant);
   }
   return grants;
 }

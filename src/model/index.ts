@@ -25,11 +25,14 @@
  */
 export {
   ALL_DATABASES,
+  boundsOf,
   formatGrant,
   type Grant,
   hasRight,
   hasRightOnAll,
   hasRightOnAny,
+  isNamedBy,
+  isPattern,
   isRole,
   parseGrant,
   RIGHTS_OF_ROLE,
@@ -39,6 +42,7 @@ export {
 } from './access.ts';
 export {
   type ApiKey,
+  boundsDatabases,
   CREATED_BY_LENGTH_MAX,
   faultInKeyName,
   isKeyId,

@@ -1,12 +1,19 @@
-import { toRevision } from '#base';
-import { Faults, parseDatabaseName } from '#model';
+import { CATALOG_GROUP, DatabaseError, quote, toRevision } from '#base';
+import { Faults, formatGrant, type Grant, isNamedBy, parseDatabaseName } from '#model';
 import type { ServiceContext } from './context.ts';
 import { databaseExists } from './errors.ts';
 import type { CreateDatabaseRequest, DatabaseDescription } from './operations.ts';
 
 const ZERO = toRevision(0);
+/** Ends of the last creation within bounds on each node. */
+const ENDS = new WeakMap<ServiceContext, Promise<unknown>>();
 
-/** Binds the name to a new instance at revision 0; already_exists when it is bound. */
+/**
+ * Binds the name to a new instance at revision 0; already_exists when it is bound.
+ *
+ *   V22  A node creates databases within bounds one after the other, and counts what is there in a catalog that the
+ *        leader has confirmed. So of a grant there are at most as many as it says, and one for each further node.
+ */
 export async function createDatabase(
   context: ServiceContext,
   request: CreateDatabaseRequest,
@@ -14,7 +21,42 @@ export async function createDatabase(
   const faults = new Faults();
   parseDatabaseName(request.databaseName, 'database_name', faults);
   faults.throwIfAny('The database name is malformed');
+  const { bounds = [] } = request;
+  if (bounds.length === 0) return create(context, request);
+  const created = (ENDS.get(context) ?? Promise.resolve()).then(() => createWithin(context, request, bounds));
+  ENDS.set(
+    context,
+    created.catch(() => undefined),
+  );
+  return created;
+}
+
+async function createWithin(
+  context: ServiceContext,
+  request: CreateDatabaseRequest,
+  bounds: readonly Grant[],
+): Promise<DatabaseDescription> {
+  const { catalog } = context.node;
+  await context.node.latest(CATALOG_GROUP, request);
+  // A name that is taken is said to be, whatever the bounds.
+  if (catalog.lookup(request.databaseName) === undefined) refuseBeyond(bounds, catalog.list());
+  return create(context, request);
+}
+
+async function create(context: ServiceContext, request: CreateDatabaseRequest): Promise<DatabaseDescription> {
   const outcome = await context.node.createDatabase(request.databaseName, request);
   if (outcome.kind === 'exists') throw databaseExists(request.databaseName);
   return context.reads.describe(outcome.binding, ZERO);
+}
+
+function refuseBeyond(bounds: readonly Grant[], databases: readonly { readonly name: string }[]): void {
+  const counts = bounds.map(
+    ({ databases: pattern }) => databases.filter(({ name }) => isNamedBy(pattern, name)).length,
+  );
+  if (bounds.some(({ databasesMax = Infinity }, at) => (counts[at] ?? 0) < databasesMax)) return;
+  const full = bounds.map(
+    (grant, at) => `${counts[at]} are named by ${quote(grant.databases)} (${formatGrant(grant)})`,
+  );
+  const message = `No more databases may be created with this credential: ${full.join(', ')}. Delete one, or have the number in the grant raised`;
+  throw new DatabaseError('storage_full', message, { details: { reason: 'DatabaseCountQuota' } });
 }

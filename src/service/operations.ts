@@ -14,6 +14,7 @@ import type {
   Direction,
   EventQuery,
   Faults,
+  Grant,
   Origin,
   Position,
   Selector,
@@ -79,6 +80,8 @@ export interface WriteRequest extends Traced {
 
 export interface CreateDatabaseRequest extends WriteRequest {
   readonly databaseName: string;
+  /** Grants of which one must leave room for another database; the guard writes them. None: there is no bound. */
+  readonly bounds?: readonly Grant[] | undefined;
 }
 
 export interface DeleteDatabaseRequest extends WriteRequest {

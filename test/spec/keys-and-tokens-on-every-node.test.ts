@@ -81,6 +81,24 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
     expect(await statusOf(headers)).toBe(401);
   });
 
+  it('a key that bounds databases creates so many, through every node, and goes on with what it has', async () => {
+    const { id, headers } = await keyWith('admin:acme-*:1');
+    expect(jsonOf(await here.get(`${KEYS}/${id}`, AS_FIRST))).toMatchObject({ roles: ['admin:acme-*:1'] });
+    const create = (at: HttpClient, name: string): Promise<Answer> => at.post(`/api/v1/databases/${name}`, {}, headers);
+    expect((await create(here, 'acme-1')).status).toBe(201);
+    const full = errorOf(await create(there, 'acme-2'), { status: 507, code: 'RESOURCE_EXHAUSTED' });
+    expect([full.details?.reason, full.message]).toEqual([
+      'DatabaseCountQuota',
+      expect.stringContaining('admin:acme-*:1'),
+    ]);
+    const byGrpc = other.client.send('createDatabase', { databaseName: 'acme-2' }, { metadata: headers });
+    await expect(byGrpc).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+    expect((await there.post('/databases/acme-1/events', { events: [cloudEvent('a')] }, headers)).status).toBe(200);
+    expect((await there.send('/databases/acme-1', { method: 'DELETE', headers })).status).toBeLessThan(300);
+    expect((await create(there, 'acme-2')).status).toBe(201);
+    expect((await there.send(`${KEYS}/${id}`, { method: 'DELETE', headers: AS_FIRST })).status).toBe(204);
+  });
+
   it('a key is there when its node is started again, and one that was revoked is not', async () => {
     const data = tempDir();
     const issued = await (async () => {

@@ -4,20 +4,20 @@
  *
  * The measure is LevelDB's estimate, every two seconds, so a database may exceed its quota by what is written in that
  * time and by what is in the write buffer. Every node with a replica refuses for itself. Reads, and the deletion of the
- * database, need no quota.
+ * database, need no quota. Of several patterns that name a database, the name itself counts, or else the longest.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError, type GroupId } from '#base';
 import { RowKeys } from '#database';
 import type { KvStore } from '#kv';
+import { isNamedBy } from '#model';
 import type { Logger, Metrics } from '#observability';
 import type { Binding } from '../outcome.ts';
 import { titleOf } from '../requests/refusals.ts';
 
-/** Bytes that a database may take on each node. */
+/** Bytes that each database may take on each node whose name has the pattern, as in grants. */
 export interface DatabaseQuota {
-  /** Undefined: every database that has no quota by name. */
-  readonly name: string | undefined;
+  readonly pattern: string;
   readonly bytes: number;
 }
 
@@ -33,22 +33,27 @@ type Names = { list(): readonly Pick<Binding, 'group' | 'name'>[] };
 
 const MEASURE_EVERY_MS = 2_000;
 const MIB = 2 ** 20;
+/** Patterns are shorter. */
+const RANK_OF_NAMES = 128;
 
 export class DatabaseQuotas {
   readonly #ports: QuotaPorts;
-  readonly #bytesByName: ReadonlyMap<string | undefined, number>;
+  /** The one that counts first. */
+  readonly #quotas: readonly DatabaseQuota[];
+  /** Of names that were looked for since the last measurement. */
+  readonly #bytesByName = new Map<string, number | undefined>();
   readonly #closing = new AbortController();
   #sizes: ReadonlyMap<GroupId, number> = new Map();
   #watching: Promise<void> = Promise.resolve();
 
   constructor(ports: QuotaPorts) {
     this.#ports = ports;
-    this.#bytesByName = new Map(ports.quotas.map(({ name, bytes }) => [name, bytes]));
+    this.#quotas = ports.quotas.toSorted((one, other) => rankOf(other) - rankOf(one));
   }
 
   /** Measures again and again, if there is any quota. */
   watch(catalog: Names): void {
-    if (this.#bytesByName.size > 0) this.#watching = this.#measureAlways(catalog);
+    if (this.#quotas.length > 0) this.#watching = this.#measureAlways(catalog);
   }
 
   async close(): Promise<void> {
@@ -67,6 +72,7 @@ export class DatabaseQuotas {
   async measure(catalog: Names): Promise<void> {
     const { store, logger, metrics } = this.#ports;
     const sizes = new Map<GroupId, number>();
+    this.#bytesByName.clear();
     for (const { group, name } of catalog.list()) {
       if (this.#closing.signal.aborted) return;
       const { gte, lt } = new RowKeys(group).all();
@@ -106,9 +112,17 @@ export class DatabaseQuotas {
     }
   }
 
-  #quotaOf(name: string | undefined): number | undefined {
-    return this.#bytesByName.get(name) ?? this.#bytesByName.get(undefined);
+  #quotaOf(name = ''): number | undefined {
+    const known = this.#bytesByName.get(name);
+    if (known !== undefined || this.#bytesByName.has(name)) return known;
+    const bytes = this.#quotas.find(({ pattern }) => isNamedBy(pattern, name))?.bytes;
+    this.#bytesByName.set(name, bytes);
+    return bytes;
   }
+}
+
+function rankOf({ pattern }: DatabaseQuota): number {
+  return pattern.includes('*') ? pattern.length : RANK_OF_NAMES;
 }
 
 function quotaExceeded(name: string | undefined, bytes: number, quotaBytes: number): DatabaseError {

@@ -8,6 +8,7 @@ import { CATALOG_GROUP, DatabaseError, quote } from '#base';
 import type { KeyOutcome } from '#cluster';
 import {
   type ApiKey,
+  boundsDatabases,
   CREATED_BY_LENGTH_MAX,
   Faults,
   faultInKeyName,
@@ -24,8 +25,9 @@ import type {
   RotateApiKeyRequest,
 } from './operations.ts';
 
-/** From which on a cluster keeps keys. */
+/** From which on a cluster keeps keys, and keys that bound databases. */
 const LEVEL = 3;
+const BOUNDING_LEVEL = 6;
 /** Of changes that another has overtaken. */
 const ATTEMPTS_MAX = 5;
 /** What an issuer is called that nobody has identified. */
@@ -35,7 +37,7 @@ export async function issueApiKey(context: ServiceContext, request: IssueApiKeyR
   const { clock, random, node } = context;
   const nowMs = clock.nowMs();
   refuseFaults(request, nowMs);
-  refuseBelowLevel(context);
+  await refuseBelowLevel(context, request, 'API keys');
   const { name, grants, expiresAtMs, issuedBy = NOBODY } = request;
   const { id, hash, text } = issueKey((bytes) => random.bytes(bytes));
   const secrets = [{ hash, createdAtMs: nowMs, expiresAtMs: undefined }];
@@ -76,7 +78,7 @@ export async function rotateApiKey(context: ServiceContext, request: RotateApiKe
 export async function revokeApiKey(context: ServiceContext, request: NamedKeyRequest): Promise<void> {
   const { node } = context;
   const { id } = request;
-  refuseBelowLevel(context);
+  await refuseBelowLevel(context, request, 'API keys');
   const known = await node.latest(CATALOG_GROUP, request).then(() => node.catalog.apiKey(id));
   const outcome: KeyOutcome | undefined = known && isKey(known) ? await node.removeApiKey(id, request) : undefined;
   if (outcome?.kind !== 'key-removed') throw keyNotFound(id);
@@ -119,10 +121,20 @@ function refuseFaults(request: IssueApiKeyRequest, nowMs: number): void {
   faults.throwIfAny('The API key is malformed');
 }
 
-export function refuseBelowLevel({ node }: ServiceContext, what = 'API keys'): void {
+/** Refuses what the cluster does not keep yet. A node that has just joined learns the level with the catalog. */
+export async function refuseBelowLevel(
+  { node }: ServiceContext,
+  request: ApiKeysRequest & Partial<Pick<ApiKey, 'grants'>>,
+  what: string,
+): Promise<void> {
+  const isBounding = boundsDatabases({ grants: request.grants ?? [] });
+  const wanted = isBounding ? BOUNDING_LEVEL : LEVEL;
+  if (node.catalog.level >= wanted) return;
+  await node.latest(CATALOG_GROUP, request);
   const { level } = node.catalog;
-  if (level >= LEVEL) return;
-  const message = `${what} are kept from feature level ${LEVEL} on, and this cluster is at ${level}: run cairn cluster finalize when all nodes have the new release`;
+  if (level >= wanted) return;
+  const kept = isBounding ? `${what} that bound databases` : what;
+  const message = `${kept} are kept from feature level ${wanted} on, and this cluster is at ${level}: run cairn cluster finalize when all nodes have the new release`;
   throw new DatabaseError('unavailable', message, { details: { reason: 'LevelNotReached' } });
 }
 

@@ -8,7 +8,17 @@
  */
 import type { Principal } from '#auth';
 import { DatabaseError, quote } from '#base';
-import { ALL_DATABASES, type Grant, hasRight, hasRightOnAll, hasRightOnAny, RIGHTS_OF_ROLE, type Right } from '#model';
+import {
+  ALL_DATABASES,
+  boundsOf,
+  formatGrant,
+  type Grant,
+  hasRight,
+  hasRightOnAll,
+  hasRightOnAny,
+  RIGHTS_OF_ROLE,
+  type Right,
+} from '#model';
 import type { DatabaseDescription, ListDatabasesRequest } from '../operations.ts';
 import type { Service } from '../service-interface.ts';
 import { type Operation, PERMISSIONS } from './permissions.ts';
@@ -20,7 +30,9 @@ export function guardService(service: Service, principal: Principal): Service {
   const signed = signing(principal);
   return {
     ...service,
-    createDatabase: allow('createDatabase', (request) => service.createDatabase(request)),
+    createDatabase: allow('createDatabase', (request) =>
+      service.createDatabase({ ...request, bounds: boundsOf(principal.grants, request.databaseName) }),
+    ),
     deleteDatabase: allow('deleteDatabase', (request) => service.deleteDatabase(request)),
     listDatabases: (request) => listed(service, principal, request),
     databaseAt: allow('databaseAt', (request) => service.databaseAt(request)),
@@ -145,16 +157,23 @@ function tokens(service: Service, principal: Principal): TokenOperations {
   };
 }
 
-function refuseBeyond({ id, name, grants }: Principal, { role, databases }: Grant): void {
-  const lacking = RIGHTS_OF_ROLE[role].find((right) => !covers(grants, right, databases));
+function refuseBeyond({ id, name, grants }: Principal, grant: Grant): void {
+  const { role, databases } = grant;
+  const lacking = RIGHTS_OF_ROLE[role].find((right) => !covers(grants, right, grant));
   if (lacking === undefined) return;
   const what = `the right to ${lacking} on ${databases === ALL_DATABASES ? 'all databases' : quote(databases)}`;
-  const message = `${quote(name)} (${id}) lacks ${what}, so its tokens cannot have it`;
+  const message = `${quote(name)} (${id}) lacks ${what} as ${formatGrant(grant)} gives it, so its tokens cannot have it`;
   throw new DatabaseError('permission_denied', message, { details: { reason: 'RightLacking' } });
 }
 
-/** A pattern is within another one that takes it for a name: nothing but a `*` takes its `*`. */
-function covers(grants: readonly Grant[], right: Right, databases: string): boolean {
+/**
+ * A pattern is within another one that takes it for a name: nothing but a `*` takes its `*`. How many databases there may
+ * be is within the same or a larger number for the same pattern alone: others count others.
+ */
+function covers(own: readonly Grant[], right: Right, { databases, databasesMax = Infinity }: Grant): boolean {
+  const isWithin = (grant: Grant): boolean =>
+    grant.databasesMax === undefined || (grant.databases === databases && databasesMax <= grant.databasesMax);
+  const grants = right === 'administer' ? own.filter(isWithin) : own;
   return databases === ALL_DATABASES ? hasRightOnAll(grants, right) : hasRight(grants, right, databases);
 }
 

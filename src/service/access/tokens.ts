@@ -27,7 +27,7 @@ export async function issueToken(context: ServiceContext, request: IssueTokenReq
   const nowMs = clock.nowMs();
   const { name, grants, lifeSeconds, issuer } = request;
   refuseFaults(request);
-  refuseBelowLevel(context, 'Tokens');
+  await refuseBelowLevel(context, request, 'Tokens');
   await node.latest(CATALOG_GROUP, request);
   const tokens = node.catalog.apiKeys().filter(isToken);
   const by = issuer?.id ?? NOBODY;

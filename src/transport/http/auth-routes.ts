@@ -159,7 +159,7 @@ function grantFrom(node: Parameters<typeof textFrom>[0], place: JsonPlace): Gran
   const text = textFrom(node, place);
   const grant = text === undefined ? undefined : parseGrant(text);
   if (text === undefined || grant !== undefined) return grant;
-  const rule = `must be one of ${ROLES.join(', ')}, and for some databases alone a pattern behind it, such as reader:shop-*`;
+  const rule = `must be one of ${ROLES.join(', ')}, and for some databases alone a pattern behind it, such as reader:shop-*; behind that of an admin, how many such databases there may be for it to create another one, such as admin:shop-*:10`;
   return place.faults.add(place.field, rule, text);
 }
 

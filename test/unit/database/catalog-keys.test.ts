@@ -128,13 +128,28 @@ describe('API keys of the catalog', () => {
   });
 });
 
+it('a key that bounds databases is an entry of level 6, and kept as other keys are', async () => {
+  const key = keyOf(1, { grants: [{ role: 'admin', databases: 'acme-*', databasesMax: 10 }] });
+  const payload = encodeCatalogEntry(keep(key));
+  expect([payload[0], faultInForwardedEntry(payload)]).toEqual([6, undefined]);
+  const host = new CatalogHost();
+  expect(host.applyPayload(payload)).toEqual({ kind: 'key-kept', key });
+  await host.flush();
+  expect(host.open().apiKeys()).toEqual([key]);
+  // Each key has one form: no other level takes it, and this level takes no other.
+  const others = [payload.with(0, 3), encodeCatalogEntry(keep(keyOf(1))).with(0, 6), Uint8Array.of(...payload, 0)];
+  for (const other of others) expect(faultInForwardedEntry(other)).toMatch(/malformed/);
+});
+
 describe('the bytes of a key (M13)', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'ß', '-', '€'), minLength: 1, maxLength: 20 });
   const time = fc.nat(2_000_000_000_000).map((ms) => ms || 1);
-  const grant: fc.Arbitrary<Grant> = fc.record({
-    role: fc.constantFrom(...ROLES),
-    databases: fc.string({ unit: fc.constantFrom('a', '*', '-', '7'), minLength: 1, maxLength: 20 }),
-  });
+  const databases = fc.string({ unit: fc.constantFrom('a', '*', '-', '7'), minLength: 1, maxLength: 20 });
+  const databasesMax = fc.integer({ min: 1, max: 1_000_000 });
+  const grant: fc.Arbitrary<Grant> = fc.oneof(
+    fc.record({ role: fc.constantFrom(...ROLES), databases }),
+    fc.record({ role: fc.constant('admin' as const), databases, databasesMax }),
+  );
   const secret = fc.record({
     hash: fc.uint8Array({ minLength: 32, maxLength: 32 }),
     createdAtMs: time,
@@ -186,6 +201,8 @@ describe('the bytes of a key (M13)', () => {
     ['three secrets', { secrets: [1, 2, 3].flatMap((byte) => keyOf(byte).secrets) }],
     ['a time behind the year 9999', { createdAtMs: 253_402_300_800_000 }],
     ['a pattern that is none', { grants: [{ role: 'reader', databases: 'Shop' }] as const }],
+    ['a reader that bounds databases', { grants: [{ role: 'reader', databases: '*', databasesMax: 1 }] as const }],
+    ['a bound of no database', { grants: [{ role: 'admin', databases: '*', databasesMax: 0 }] as const }],
     ['33 grants', { grants: Array.from({ length: 33 }, () => ({ role: 'reader', databases: '*' }) as const) }],
   ])('are not read with %s', (_what, more) => {
     expect(readApiKey(new ByteReader(bytesOf(keyOf(1, more))))).toBeUndefined();

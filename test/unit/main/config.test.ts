@@ -31,14 +31,15 @@ test.each<[string, Environment, object]>([
   ['', {}, { join: [], peerPort: 'off' }],
   // Kubernetes fills a variable from a label, and leaves it empty where a pod has none.
   ['', { CAIRN_ZONE: '' }, { zone: 'default' }],
-  ['--database-bytes-max=1GiB', {}, { databaseBytesMax: [{ name: undefined, bytes: 2 ** 30 }] }],
+  ['--database-bytes-max=1GiB', {}, { databaseBytesMax: [{ pattern: '*', bytes: 2 ** 30 }] }],
   [
-    '--database-bytes-max=*=10MiB,shop=2GiB',
+    '--database-bytes-max=*=10MiB,shop=2GiB,acme-*=1MiB',
     {},
     {
       databaseBytesMax: [
-        { name: undefined, bytes: 10 * 2 ** 20 },
-        { name: 'shop', bytes: 2 ** 31 },
+        { pattern: '*', bytes: 10 * 2 ** 20 },
+        { pattern: 'shop', bytes: 2 ** 31 },
+        { pattern: 'acme-*', bytes: 2 ** 20 },
       ],
     },
   ],
@@ -120,7 +121,7 @@ test.each([
   ['--wal-segment-bytes=08MiB', 'in bytes or with KiB, MiB or GiB, without a leading zero.'],
   ['--wal-segment-bytes=0x8MiB', 'in bytes or with KiB, MiB or GiB.'],
   ['--disk-soft-bytes=1099511627777', 'from 0 to 1024GiB'],
-  ...['shop', 'Shop!=1GiB', '1KiB', '1GiB,*=2GiB', 'shop=1GiB,'].map((text): [string, string] => [
+  ...['shop', 'Shop!=1GiB', 'Shop-*=1GiB', '1KiB', '1GiB,*=2GiB', 'shop=1GiB,'].map((text): [string, string] => [
     `--database-bytes-max=${text}`,
     'it must be off, or sizes from 1MiB to 1024GiB',
   ]),

@@ -2,7 +2,7 @@
 // Method: tables; patterns against a regular expression that says the same.
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { formatGrant, hasRight, hasRightOnAll, hasRightOnAny, parseGrant, type Right, ROLES } from '#model';
+import { boundsOf, formatGrant, hasRight, hasRightOnAll, hasRightOnAny, parseGrant, type Right, ROLES } from '#model';
 import { runs } from '../../support/runs.ts';
 
 const RIGHTS: readonly Right[] = ['read', 'write', 'deploy', 'administer'];
@@ -26,17 +26,42 @@ describe('a grant', () => {
     ['writer:shop', { role: 'writer', databases: 'shop' }, 'writer:shop'],
     ['admin:*', { role: 'admin', databases: '*' }, 'admin'],
     ['deployer:eu-*-shop*', { role: 'deployer', databases: 'eu-*-shop*' }, 'deployer:eu-*-shop*'],
+    ['admin:eu-*:10', { role: 'admin', databases: 'eu-*', databasesMax: 10 }, 'admin:eu-*:10'],
+    ['admin:*:1000000', { role: 'admin', databases: '*', databasesMax: 1_000_000 }, 'admin:*:1000000'],
   ])('%s is read and written', (text, grant, written) => {
     expect(parseGrant(text)).toEqual(grant);
     expect(formatGrant(grant as never)).toBe(written);
   });
 
-  it.each(['', 'root', 'Reader', 'reader:', 'reader:Shop', 'reader:a:b', 'reader: shop', ' reader', 'reader:%2a'])(
-    '%j is none',
-    (text) => {
-      expect(parseGrant(text)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    'root',
+    'Reader',
+    'reader:',
+    'reader:Shop',
+    'reader:a:b',
+    'reader: shop',
+    ' reader',
+    'reader:%2a',
+    'reader:a:1',
+    'admin:a:',
+    'admin:a:0',
+    'admin:a:01',
+    'admin:a:-1',
+    'admin:a:1000001',
+    'admin:a:1:1',
+    'admin::1',
+  ])('%j is none', (text) => {
+    expect(parseGrant(text)).toBeUndefined();
+  });
+
+  it('with a number bounds what it creates, and does not administer all databases', () => {
+    const grants = ['admin:*:10', 'admin:eu-*:2', 'reader'].flatMap((text) => parseGrant(text) ?? []);
+    expect(boundsOf(grants, 'eu-shop').map(formatGrant)).toEqual(['admin:*:10', 'admin:eu-*:2']);
+    expect(boundsOf(grants, 'shop').map(formatGrant)).toEqual(['admin:*:10']);
+    expect(boundsOf([...grants, { role: 'admin', databases: 'shop' }], 'shop')).toEqual([]);
+    expect(RIGHTS.filter((right) => hasRightOnAll(grants, right))).toEqual(['read', 'write', 'deploy']);
+  });
 
   it('counts on the databases of its pattern alone', () => {
     const grants = [

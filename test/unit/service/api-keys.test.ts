@@ -18,15 +18,20 @@ interface World {
 
 function world({
   level = LEVELS.max,
+  levelAtLeader = undefined as number | undefined,
   outcomes = [] as readonly KeyOutcome[],
   known = undefined as ApiKey | undefined,
 } = {}): World {
   const kept: ApiKey[] = [];
   const left = [...outcomes];
   let current = known;
+  const catalog = { level, apiKey: (id: string) => (id === current?.id ? current : undefined) };
   const node = {
-    catalog: { level, apiKey: (id: string) => (id === current?.id ? current : undefined) },
-    latest: async () => 0,
+    catalog,
+    latest: async () => {
+      catalog.level = levelAtLeader ?? level;
+      return 0;
+    },
     keepApiKey: async (key: ApiKey): Promise<KeyOutcome> => {
       kept.push(key);
       const outcome = left.shift() ?? { kind: 'key-kept', key };
@@ -73,6 +78,21 @@ test('a cluster that is not finalized keeps no keys, and says what to do', async
   await expect(issuing).rejects.toThrow(/feature level 3 on, and this cluster is at 2: run cairn cluster finalize/);
   expect(await reasonOf(revokeApiKey(context, { id: ID, signal }))).toBe('unavailable LevelNotReached');
   expect(kept).toEqual([]);
+});
+
+test('keys that bound databases are kept from level 6 on, and others before', async () => {
+  const { context, kept } = world({ level: 5 });
+  const grants = [{ role: 'admin', databases: 'acme-*', databasesMax: 10 }] as const;
+  const issuing = issueApiKey(context, { name: 'x', grants, signal });
+  await expect(issuing).rejects.toThrow(/API keys that bound databases are kept from feature level 6 on/);
+  await issueApiKey(context, { name: 'x', grants: GRANTS, signal });
+  expect(kept.map((key) => key.grants)).toEqual([GRANTS]);
+});
+
+test('a node that has not applied the level yet asks for it before it refuses', async () => {
+  const { context, kept } = world({ level: 2, levelAtLeader: LEVELS.max });
+  await issueApiKey(context, { name: 'x', grants: GRANTS, signal });
+  expect(kept.length).toBe(1);
 });
 
 test('a rotation keeps the secret of before for as long as it is asked, and none that has expired', async () => {

@@ -46,7 +46,7 @@ const isOnAny = (operation: Operation): boolean => operation === 'listDatabases'
 
 test('keys are administered by who administers all databases (V16)', async () => {
   for (const operation of OPERATIONS.filter(isOnAll)) {
-    const grants = ['shop', 'bank', 's*', '*-*', '**'].map((databases) => ({ role: 'admin', databases }) as const);
+    const grants = ['shop', 'bank', 's*', '*-*', '**', '*:10'].flatMap((each) => parseGrant(`admin:${each}`) ?? []);
     expect([operation, await outcome(grants, operation, 'shop')]).toEqual([operation, 'permission_denied']);
   }
 });
@@ -81,6 +81,13 @@ test.each<[own: readonly string[], asked: string, isGiven: boolean]>([
   [['writer:shop', 'deployer:bank'], 'deployer:shop', false],
   [['reader:shop', 'reader:bank'], 'reader:*', false],
   [['reader'], 'writer', false],
+  [['admin'], 'admin:shop-*:10', true],
+  [['admin:shop-*:10'], 'admin:shop-*:10', true],
+  [['admin:shop-*:10'], 'writer:shop-eu', true],
+  [['admin:shop-*:10'], 'admin:shop-*:11', false],
+  [['admin:shop-*:10'], 'admin:shop-*', false],
+  // It would count others.
+  [['admin:shop-*:10'], 'admin:shop-eu-*:10', false],
   // Which are no grants on all databases either.
   [['admin:**'], 'admin', false],
   [['admin:*-*', 'admin:*a', 'admin:a*'], 'admin', false],

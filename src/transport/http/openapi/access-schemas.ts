@@ -1,10 +1,12 @@
 /** Schemas of API keys and tokens. */
 import { answer, count, list, ref, request, type Schema, TIME, text } from './schema.ts';
 
-const ROLES = list(text('A role, and for some databases alone a pattern behind it, such as reader:shop-*.'), {
-  minItems: 1,
-  maxItems: 32,
-});
+const ROLES = list(
+  text(
+    'A role, and for some databases alone a pattern behind it, such as reader:shop-*; behind that of an admin, how many such databases there may be for it to create another one, such as admin:shop-*:10.',
+  ),
+  { minItems: 1, maxItems: 32 },
+);
 const SECRETS = list(answer({ created_at: TIME }, { expires_at: TIME }), { minItems: 1, maxItems: 2 });
 const SHOWN = { id: text(), name: text(), roles: ROLES, created_at: TIME, created_by: text() };
 const KEY = { ...SHOWN, secrets: SECRETS };

@@ -32,8 +32,8 @@ it('a database is refused when it takes as much as its quota, its own or that of
   const metrics = createMetrics({ runtime: false });
   const quotas = new DatabaseQuotas({
     quotas: [
-      { name: undefined, bytes: 2_097_152 },
-      { name: 'large', bytes: 4_194_304 },
+      { pattern: '*', bytes: 2_097_152 },
+      { pattern: 'large', bytes: 4_194_304 },
     ],
     store: kv,
     logger,
@@ -55,4 +55,21 @@ it('a database is refused when it takes as much as its quota, its own or that of
   expect(body).toMatch(/^cairn_database_size_bytes\{database="shop"\} 30\d{5}$/m);
   expect(body).toContain('cairn_database_quota_bytes{database="shop"} 2097152\n');
   expect(body).toContain('cairn_database_quota_bytes{database="large"} 4194304\n');
+});
+
+it('a database has the quota of its name, or else that of the longest pattern, or none', async () => {
+  const names = ['acme', 'acme-1', 'acme-eu-1', 'shop'];
+  const catalog = { list: () => names.map((name, at) => ({ name, group: toGroupId(at + 1) })) };
+  const metrics = createMetrics({ runtime: false });
+  const patterns = ['a*', 'acme-*', 'acme-1', '*-eu-*', 'acme-eu*'];
+  const quotas = new DatabaseQuotas({
+    quotas: patterns.map((pattern, at) => ({ pattern, bytes: at + 1 })),
+    store: memoryKv(),
+    logger: silentLogger,
+    metrics,
+  });
+  await quotas.measure(catalog);
+  const { body } = await metrics.render();
+  const shown = body.split('\n').filter((line) => line.startsWith('cairn_database_quota_bytes'));
+  expect(shown.map((line) => line.replace(/^.*="(.*)"\} /, '$1 '))).toEqual(['acme 1', 'acme-1 3', 'acme-eu-1 5']);
 });
