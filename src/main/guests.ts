@@ -6,9 +6,9 @@
  *   <data>/guests/artifacts    components as executors run them     \ either may be removed while the node is stopped
  *   <data>/guests/states       folded states to go on from          /
  * ```
- * Nothing of it exists before the first component is compiled or used: a node without components has no process more, and
- * its start reads no folder more. A decision waits in its executor for the State Views that it reads, and a presenter for
- * its reader, so each kind has executors of its own and nobody waits for himself.
+ * Nothing of it exists before the first component is compiled or used: a node without components has no process more,
+ * and its start reads no folder more. A decision waits in its executor for the State Views that it reads, and a
+ * presenter for its reader, so each kind has executors of its own and nobody waits for himself.
  */
 import { join } from 'node:path';
 import { storeDirectoryOf } from '#cluster';

@@ -167,8 +167,8 @@ function refuseBeyond({ id, name, grants }: Principal, grant: Grant): void {
 }
 
 /**
- * A pattern is within another one that takes it for a name: nothing but a `*` takes its `*`. How many databases there may
- * be is within the same or a larger number for the same pattern alone: others count others.
+ * A pattern is within another one that takes it for a name: nothing but a `*` takes its `*`. How many databases there
+ * may be is within the same or a larger number for the same pattern alone: others count others.
  */
 function covers(own: readonly Grant[], right: Right, { databases, databasesMax = Infinity }: Grant): boolean {
   const isWithin = (grant: Grant): boolean =>
