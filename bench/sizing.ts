@@ -69,7 +69,7 @@ async function forDatabases(empty: Use): Promise<void> {
   });
   await load(CREATE_DATABASE, () => template.next(), { calls: databases, clients: CREATORS });
   const full = mean(await atRest());
-  row('each 1,000 databases that nobody uses', scaled(difference(full, empty), PER.databases / databases));
+  row('each 1,000 idle databases', scaled(difference(full, empty), PER.databases / databases));
 }
 
 async function forWrites(events: number): Promise<void> {

@@ -37,7 +37,7 @@ const ROLLING: Group['members'] = {
     type: value(
       oneOf('RollingUpdate', 'OnDelete'),
       'RollingUpdate',
-      'RollingUpdate: Kubernetes replaces one pod after the other, each when the last one is ready. OnDelete: pods are replaced when somebody deletes them; for operators that choose the order.',
+      'RollingUpdate: Kubernetes replaces one pod after the other, each when the last one is ready. OnDelete: a pod is replaced after it has been deleted; for operators that choose the order.',
     ),
   }),
   minReadySeconds: value(wholeNumber(0, 3600), 5, 'How long a pod must be ready before the next one is replaced.'),

@@ -3,7 +3,7 @@ import { flag, type Group, group, textMap, value } from '../chart/value.ts';
 
 export const CRD_VALUES: Group = group('', {
   crds: group('The CustomResourceDefinitions.', {
-    enabled: value(flag, true, 'Whether the release has them. false: somebody else installs them.'),
+    enabled: value(flag, true, 'Whether the release has them. false: they are installed in another way.'),
     keep: value(
       flag,
       true,

@@ -81,7 +81,7 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
     expect(await statusOf(headers)).toBe(401);
   });
 
-  it('a key that bounds databases creates so many, through every node, and goes on with what it has', async () => {
+  it('a key that bounds databases creates so many, through every node, and can still use those it has', async () => {
     const { id, headers } = await keyWith('admin:acme-*:1');
     expect(jsonOf(await here.get(`${KEYS}/${id}`, AS_FIRST))).toMatchObject({ roles: ['admin:acme-*:1'] });
     const create = (at: HttpClient, name: string): Promise<Answer> => at.post(`/api/v1/databases/${name}`, {}, headers);

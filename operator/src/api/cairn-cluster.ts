@@ -133,7 +133,7 @@ const STORAGE: Shape = shape(
 
 const UPDATE: Shape = shape('Update', {
   strategy: choice(
-    'Rolling: the operator replaces one pod after the other, and moves leaderships off each first. OnDelete: a pod is replaced when somebody deletes it.',
+    'Rolling: the operator replaces one pod after the other, and moves leaderships off each first. OnDelete: a pod is replaced after it has been deleted.',
     ['Rolling', 'OnDelete'],
     { default: 'Rolling' },
   ),

@@ -1,11 +1,11 @@
 /**
- * Compiles the components of active versions before somebody uses them: then the first use on a node takes as long as
+ * Compiles the components of active versions before they are used: then the first use on a node takes as long as
  * the next one, and operators see on which nodes a component is ready.
  *
- * It looks at the databases of this node as keep-views.ts does, again and again: a follower learns of a definition
- * by its log, and nobody tells it here. One component is compiled at a time, in the process that publishes, and kept
- * in its file until it is used. Each is tried once: one that cannot be compiled is reported, and a process that
- * begins anew tries it again, or somebody who uses it.
+ * It looks at the databases of this node at intervals, as keep-views.ts does, because a follower learns of a definition
+ * from its log, which calls no listener here. One component is compiled at a time, in the process that publishes, and
+ * kept in its file until it is used. Each is tried once: one that cannot be compiled is reported, and tried again by
+ * the next process, or when it is used.
  */
 import { DatabaseError } from '#base';
 import type { Binding } from '#cluster';

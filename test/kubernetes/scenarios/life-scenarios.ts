@@ -44,7 +44,7 @@ async function restartGrowAndShrink({ cluster, clients, install, step }: Scenari
   if (![...kept].every((uid) => now.has(uid))) throw new Error(`${FIRST} restarted with the number of replicas`);
 }
 
-/** Nobody replaces the node whose volume is lost: the one that joins from there gets its place by itself. */
+/** No operator replaces the node whose volume is lost: the one that joins from there gets its place by itself. */
 async function loseVolume({ cluster, clients, step }: ScenarioRun): Promise<void> {
   const pod = leaderOf(clients);
   const witness = PODS.find((name) => name !== pod) ?? FIRST;

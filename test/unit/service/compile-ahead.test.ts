@@ -85,7 +85,7 @@ it('compiles one at a time, and no version that is not active', async () => {
   expect(new Set(asked.map(({ bytes }) => bytes))).toEqual(new Set([1, 3]));
 });
 
-it('says once which it cannot run, and goes on with the others', async () => {
+it('says once which it cannot run, and compiles the others', async () => {
   answer = async ({ digest }) => (digest === asked[0]?.digest ? { kind: 'failure', reason: REFUSED } : OK);
   await world.database('shop', 1);
   await publish('shop', 'bad', 1);

@@ -409,7 +409,7 @@ export interface Monitoring {
 export interface Update {
   /**
    * Rolling: the operator replaces one pod after the other, and moves leaderships off each first. OnDelete: a pod is
-   * replaced when somebody deletes it.
+   * replaced after it has been deleted.
    */
   readonly strategy: 'Rolling' | 'OnDelete';
   /** true: no further pod is replaced. The replacement of a pod that has begun is finished. */

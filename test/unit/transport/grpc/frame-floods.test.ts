@@ -58,7 +58,7 @@ describe('a connection is closed that floods with', () => {
   });
 });
 
-describe('a connection goes on that', () => {
+describe('a connection stays open that', () => {
   it('sends 8 MiB of requests', async () => {
     const message = frame(new Uint8Array(64 * 1024));
     for (let round = 0; round < 8; round++) {
