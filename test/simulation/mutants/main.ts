@@ -57,7 +57,7 @@ function refuseStrangers(option: string, names: readonly string[]): void {
 async function work(): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), 'cairn-mutants-'));
   try {
-    for (const part of ['src', 'test', 'scripts', 'package.json', 'tsconfig.json']) {
+    for (const part of ['src', 'proto', 'test', 'scripts', 'package.json', 'tsconfig.json']) {
       cpSync(join(root, part), join(copy, part), { recursive: true });
     }
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
@@ -111,8 +111,9 @@ async function simulate(mutant: Mutant, copy: string): Promise<Verdict> {
   // What ends the simulation itself is noticed, too, but not a text that is no program.
   const failure = lines.find((line) => line.includes('Error') && !line.startsWith('SyntaxError'));
   const how = seed === undefined ? failure : `seed ${seed}: ${found}`;
-  // A name that is not there is a mistake of the catalogue, and says nothing of the simulation.
-  if (how?.includes('ReferenceError') === true) return { mutant, isKilled: false, how: `not applied: ${how}`, seconds };
+  // A name or a module that is not there is a mistake of the catalogue or the copy, and tells nothing of the checks.
+  if (how !== undefined && /ReferenceError|ERR_MODULE_NOT_FOUND/.test(how))
+    return { mutant, isKilled: false, how: `not applied: ${how}`, seconds };
   if (how === undefined) return { mutant, isKilled: false, how: `no verdict, exit code ${status}`, seconds };
   return { mutant, isKilled: true, how: how.slice(0, SHOWN_MAX), seconds };
 }
