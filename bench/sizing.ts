@@ -1,5 +1,5 @@
 /**
- * What a node takes, as the table of docs/operations/kubernetes.md ("Size") says it: memory and processors.
+ * Measures the memory and the processor time of a node, for the table "Size" of docs/operations/kubernetes.md.
  *
  *   npm run build && node --conditions=source bench/sizing.ts [--databases 1000] [--seconds 30] [--clients 64]
  *     [--components 4]
@@ -32,7 +32,7 @@ const MEBIBYTE = 2 ** 20;
 const DATABASE = 'sizing';
 const PER = { databases: 1000, events: 10_000 };
 
-/** Of one node: bytes, and processors that it keeps busy. */
+/** Resources of one node: resident bytes, and the mean number of busy processors. */
 interface Use {
   readonly bytes: number;
   readonly processors: number;

@@ -68,11 +68,11 @@ export class Line implements Disposable {
     this.#address = address;
     this.#shown = address.key === undefined ? {} : { 'x-api-key': address.key };
     this.#onLeader = onLeader;
-    // What was relayed is not relayed again: the node answers by what it holds.
+    // A node does not relay a relayed request again: it answers from its own replicas.
     const metadata = isRelayed ? this.#shown : { ...this.#shown, [RELAYED]: 'chaos' };
     const channel = { ...CHANNEL, interceptors: [showing(metadata)] };
     const isSecure = address.http.startsWith('https:');
-    // With authorities of the process, which fetch trusts, too; gRPC alone may have others by its environment.
+    // Trusts the authorities of the process, as fetch does; gRPC by itself may take others from its environment.
     const by = isSecure ? credentials.createFromSecureContext(createSecureContext()) : credentials.createInsecure();
     this.grpc = new TestClient(address.grpc, channel, by);
     this.#raw = new Client(address.grpc, by, channel);

@@ -104,7 +104,7 @@ function schemaOf(field: Field): Schema {
   return { description: doc, ...inner, ...defined({ default: wholeDefault(field) }), ...validations(all) };
 }
 
-/** With the defaults inside: the API server checks the rules of an object against its default as it is. */
+/** Default of a field with all inner defaults: the API server checks rules against the default as written. */
 function wholeDefault(field: Field): Json | undefined {
   const { default: own } = field;
   if (field.kind !== 'object' || !isRecord(own)) return own;

@@ -96,7 +96,7 @@ function valueOf(field: Field): string {
   }
 }
 
-/** What rules say, with the place where they stand. */
+/** Messages of the rules of a shape and of its fields, each with its path. */
 function rulesOf(shape: Shape, path: string): readonly string[] {
   const place = path === '' ? '' : `\`${path}\`: `;
   const own = shape.rules.map(({ message }) => `- ${place}${message}.`);

@@ -58,7 +58,7 @@ function onePackage(root: string, path: string, { version, license, integrity }:
   const at = `${PROGRAM_FOLDER.slice(1)}/${path}`;
   const entries = entriesOf(join(root, path), at, isShipped).map((entry) => ({ ...entry, isProgram: false }));
   const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
-  // Of what it contains, too, such as the store in the machine code of a package.
+  // Also the licences of bundled code, such as LevelDB in the native module of classic-level.
   const licenseFiles = entries.filter((entry) => LICENSE_FILE.test(entry.path.slice(at.length)));
   const [alg, content = ''] = (integrity ?? '').split('-');
   return {

@@ -6,7 +6,7 @@ export interface Software {
   readonly version: string;
   /** An expression of SPDX. */
   readonly license: string;
-  /** In the image; none where the expression is all that the package has. */
+  /** Paths in the image; empty when the package has no licence file, only the expression. */
   readonly licenseFiles: readonly string[];
   /** The address of the package (purl). */
   readonly purl: string;

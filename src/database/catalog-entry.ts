@@ -61,7 +61,7 @@ const ENTRY_KIND = {
 } as const;
 /** Of what speaks of API keys, or of where MCP is: releases that know level 2 at most do not know it. */
 const LATER_FORMAT = 3;
-/** Of an API key whose grants bound databases. */
+/** Format of an API key whose grants limit the number of databases. */
 const BOUNDED_FORMAT = 6;
 const UUID_BYTES = 16;
 

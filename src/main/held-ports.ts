@@ -92,7 +92,7 @@ export class HeldPorts implements Disposable {
     response.end(JSON.stringify({ error }));
   }
 
-  /** What serves clients is loaded while the core recovers, and not by this module. */
+  /** Imports #transport with the first connection: it is loaded while the core recovers, not at start. */
   async #openGrpc(socket: Socket): Promise<void> {
     socket.on('error', () => socket.destroy());
     const { announceSettings, NO_HPACK_TABLE: own } = await import('#transport');

@@ -31,7 +31,7 @@ export const RIGHTS_OF_ROLE: Readonly<Record<Role, readonly Right[]>> = {
 export interface Grant {
   readonly role: Role;
   readonly databases: string;
-  /** Of the role admin: databases that may have the pattern for it to create another one; absent: any number. */
+  /** For the role admin: creations are refused once so many databases match the pattern. Absent: no limit. */
   readonly databasesMax?: number | undefined;
 }
 
@@ -80,8 +80,8 @@ export function hasRight(grants: readonly Grant[], right: Right, database: strin
 }
 
 /**
- * The same on all databases, also those that there are not yet. A grant that bounds them does not administer them all:
- * it could issue keys without the bound.
+ * Whether the grants give a right on all present and future databases. A grant that limits their number does not
+ * give the right to administer them all, because its holder could issue keys without the limit.
  */
 export function hasRightOnAll(grants: readonly Grant[], right: Right): boolean {
   return grants.some(

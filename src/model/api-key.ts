@@ -118,7 +118,7 @@ export function writeApiKey(into: ByteWriter, key: ApiKey): void {
   }
 }
 
-/** Undefined when something else stands there, or a key in other bytes: numbers can be written too long. */
+/** Returns undefined unless the bytes are the canonical encoding of a key; over-long varints are refused. */
 export function readApiKey(reader: ByteReader): ApiKey | undefined {
   const from = reader.at;
   const key = readFields(reader);

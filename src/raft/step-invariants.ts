@@ -144,7 +144,7 @@ function checkEffect(before: RaftState, after: RaftState, effect: Effect): void 
   }
 }
 
-/** Of a leader's own read, or of that of the follower `from`. */
+/** Checks the release of a read, requested by the leader itself or by the follower `from`. */
 function checkRelease(
   before: RaftState,
   { role, config, membership }: RaftState,

@@ -35,7 +35,7 @@ const AROUND_REQUEST_BYTES = 64;
 const AROUND_HEADER_BYTES = 4;
 
 export class FrameFloods {
-  /** By what is underneath a socket: node:http2 shows another object in its place. */
+  /** Watched connections by native handle, because node:http2 replaces the socket object with a proxy. */
   readonly #watched = new Map<unknown, Watched>();
   readonly #onFlood: (socket: Socket) => void;
   #looking: NodeJS.Timeout | undefined;
@@ -86,7 +86,7 @@ export function headBytes(raw: readonly string[]): number {
   return raw.reduce((sum, text) => sum + text.length + AROUND_HEADER_BYTES, AROUND_REQUEST_BYTES);
 }
 
-/** Undefined, or null, when the socket is closed. */
+/** Native handle of a socket; undefined or null when it is closed. */
 function handleOf(socket: object): unknown {
   return Reflect.get(socket, '_handle');
 }

@@ -83,7 +83,7 @@ const PIECE_BYTES = 256;
 /** Bytes that a connection holds without a budget; the limit on connections bounds their sum. */
 const UNCOUNTED_BYTES = 4 * 1024;
 
-/** How long what a client still sends is read, so that it receives why its connection ends. */
+/** Time for which input is still read after a refusal, so that a TCP reset does not destroy the reason. */
 const FAREWELL_MS = 1_000;
 
 const NOTHING = Buffer.alloc(0);
@@ -121,7 +121,7 @@ type Place = 'here' | 'missing' | 'broken' | 'flood';
 
 /** Looks for the first acknowledgement of settings in what a client sends, which comes in pieces. */
 class Acknowledgement {
-  /** What has come of the preface, or of the header of a frame. */
+  /** Received bytes of an incomplete preface or frame header. */
   #head: Buffer = NOTHING;
   #isPreface = true;
   /** Bytes of a frame that are still to come. */

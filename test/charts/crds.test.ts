@@ -24,7 +24,7 @@ interface Definition {
 function definitions(crds: object = {}): readonly Definition[] {
   const { output, errors } = helm('template', 'crds', CHART, ...withValues({ crds }));
   expect(errors).toBe('');
-  // As the API server reads it.
+  // YAML 1.1, as the API server reads it.
   return parseAllDocuments(output, { version: '1.1' }).map((document) => {
     const definition: Definition = document.toJS();
     return definition;

@@ -11,19 +11,19 @@ import { parseObjects } from './objects.ts';
 import { DEFINITIONS } from './third-party-kinds.ts';
 
 export interface ChartFacts {
-  /** What the API server says of renders that it does not take as they are. */
+  /** Errors of the API server for renders that it refuses. */
   readonly refused: readonly string[];
-  /** How many of FAULTS it refuses. */
+  /** Number of FAULTS that it refuses. */
   readonly caught: number;
   /** The log of `helm test`. */
   readonly tested: string;
   /** The number of pods, out of three, that are the same after values changed that restart nothing. */
   readonly kept: number;
-  /** The same after a setting of the node has changed. */
+  /** Number of pods that a changed node setting did not replace. */
   readonly keptByRestart: number;
   /** Whether the second release of the chart has the secrets of the first. */
   readonly hasKeptSecrets: boolean;
-  /** The same pods after their StatefulSet was made anew for larger volumes. */
+  /** Number of pods that survived the re-creation of their StatefulSet for larger volumes. */
   readonly keptByOrphaning: number;
 }
 

@@ -63,7 +63,7 @@ export interface Pod {
   readonly spec: PodSpec;
 }
 
-/** Of an Ingress. */
+/** Backend of an Ingress rule. */
 interface Backend extends Named {
   readonly port: Named;
 }

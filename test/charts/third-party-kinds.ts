@@ -15,7 +15,7 @@ interface Definition {
   };
 }
 
-/** What every cluster serves. */
+/** API groups that every Kubernetes cluster serves. */
 const BUILT_IN: readonly string[] = ['v1', 'apps/v1', 'policy/v1', 'networking.k8s.io/v1'];
 
 export const DEFINITIONS: readonly Definition[] = readFileSync(

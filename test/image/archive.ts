@@ -26,7 +26,7 @@ interface Configuration {
 }
 
 export interface UnpackedImage {
-  /** As pods name it, which leave out what containerd adds. */
+  /** Name as pods use it, without the registry prefix that containerd adds. */
   readonly name: string;
   /** The folder of the root file system. */
   readonly rootfs: string;

@@ -1,6 +1,6 @@
 // The bundle of a release that knows one feature level less: that of the same sources, with another range of levels.
-// What differs between two levels is written by the level of the cluster alone (ADR 0047), so this release writes what
-// one before would have written, and refuses what that one could not read.
+// The level of the cluster alone decides what is written (ADR 0047). This release, built with a lower maximum, writes
+// what an earlier release would have written, and refuses what that one could not read.
 import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -31,7 +31,7 @@ const OPTIONS = {
 
 const words = process.argv.slice(2);
 const { tokens } = parseArgs({ options: OPTIONS, strict: false, allowPositionals: true, tokens: true });
-// What follows the first word that is no option belongs to the command.
+// The command begins with the first word that is not an option.
 const optionCount = tokens.find(({ kind }) => kind !== 'option')?.index ?? words.length;
 const { values } = parseArgs({ args: words.slice(0, optionCount), options: OPTIONS });
 const command = words.slice(words[optionCount] === '--' ? optionCount + 1 : optionCount);

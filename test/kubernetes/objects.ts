@@ -11,7 +11,7 @@ import { type Api, type Handlers, Informer } from '../../operator/src/kube/index
 export interface Resource {
   readonly metadata: {
     readonly name: string;
-    /** Of objects that belong to one. */
+    /** Namespace of a namespaced object. */
     readonly namespace: string;
     readonly uid: string;
     readonly resourceVersion: string;

@@ -24,7 +24,7 @@ export async function runScenario(name: string, world: readonly string[] = []): 
 }
 
 interface Run {
-  /** Of the program. */
+  /** Arguments of the program. */
   readonly args?: readonly string[];
   /** Options of `npm run kube`, beside the image. */
   readonly world?: readonly string[];

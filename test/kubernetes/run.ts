@@ -18,7 +18,7 @@ export async function feed(input: string, command: string, ...args: readonly str
   return (await running).stdout;
 }
 
-/** The same, for what may be gone already. */
+/** Runs a command and ignores its failure, for clean-up of objects that may not exist. */
 export async function attempt(command: string, ...args: readonly string[]): Promise<void> {
   await run(command, ...args).catch(() => undefined);
 }

@@ -21,7 +21,7 @@ interface Case {
 
 const SHORT_MINUTES = 45;
 
-/** What promtool says: a failure names the alert. The files are in `directory`. */
+/** Output of promtool, run in `directory`; a failure names the alert. */
 export function evaluate(directory: string, rulesPath: string, alerts: readonly Evaluated[]): Ran {
   // Evaluations take the time. Cases of hours need fewer of them.
   const files = [
@@ -49,7 +49,7 @@ function testFile(path: string, { rulesPath, alerts, interval, isShort }: TestFi
     promql_expr_test: alerts.flatMap((alert) => chosen(alert.cases).map((each) => question(alert, each))),
   };
   const rules = { rule_files: [rulesPath], evaluation_interval: interval };
-  // By default promtool draws the order, and an alert then misses what is recorded after it.
+  // promtool evaluates groups in random order by default; an alert then misses rules that are recorded after it.
   const order = { group_eval_order: ['cairn-service-levels', 'cairn-alerts'] };
   writeFileSync(path, JSON.stringify({ ...rules, ...order, tests: [test] }));
   return path;

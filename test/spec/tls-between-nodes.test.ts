@@ -89,7 +89,7 @@ describe('SPEC-TLS-RELAY', { timeout: 60_000 }, () => {
     const serving = files.settings;
     const nodes = await cluster([...serving, `--tls-ca-file=${caFile}`], [...serving, `--tls-ca-file=${others}`]);
     await eventually(async () => expect(await readAt(nodes.second, serving)).toEqual(UNREACHED));
-    // Of a node whose address for MCP is not known yet there are no sessions.
+    // No MCP session is found before the MCP address of its node is known.
     const unreached = [404, expect.stringContaining('is not reached')];
     await eventually(async () => expect(await passedOn(nodes)).toEqual(unreached));
   });

@@ -44,7 +44,7 @@ export class FileNames<Inode> {
     return inode;
   }
 
-  /** What a power failure leaves under the name. */
+  /** File that the name refers to after a power failure. */
   durable(path: string): Inode | undefined {
     return this.#durable.get(path);
   }

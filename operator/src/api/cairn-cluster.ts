@@ -64,7 +64,7 @@ export const SET_BY_OPERATOR: readonly string[] = [
   'peerTls',
 ];
 
-/** From one release to the next minor one, or back; to the first minor release of the next major one, or back. */
+/** Allows one minor release up or down, and the step between a major release and the first minor of the next. */
 function versionRule(): Rule {
   const part = (of: string, at: number): string => `int(${of}.split('.')[${at}])`;
   const [major, oldMajor] = [part('self', 0), part('oldSelf', 0)];

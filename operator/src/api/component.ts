@@ -1,4 +1,4 @@
-/** What State Views, State Changes and presenters have in common: source, databases, rollout and status. */
+/** Fields that State Views, State Changes and presenters share: source, databases, rollout and status. */
 import {
   API_VERSION,
   commonStatus,

@@ -24,7 +24,7 @@ export const GROUP = 'cairn.dev';
 export const VERSION = 'v1alpha1';
 export const API_VERSION: string = `${GROUP}/${VERSION}`;
 
-/** Of an object of Kubernetes, such as a Secret. */
+/** Longest name of a Kubernetes object, in bytes (RFC 1123 subdomain). */
 const OBJECT_NAME_MAX = 253;
 const OBJECT_NAME = '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$';
 /** Names of objects that are made of it must fit, such as NAME-headless. */
@@ -52,12 +52,12 @@ export function labels(doc: string): Field {
   return optional(map(doc, text('The value.', { max: LABEL_MAX }), { max: 64 }));
 }
 
-/** As Kubernetes writes sizes. */
+/** A field for a Kubernetes quantity of bytes, such as 10Gi. */
 export function size(doc: string, options: { readonly default?: string } = {}): TextField {
   return text(doc, { max: 32, min: 1, pattern: '^[0-9]+(\\.[0-9]+)?(k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?$', ...options });
 }
 
-/** As Go writes durations. */
+/** A field for a duration in Go's notation, such as 1h30m. */
 export function duration(doc: string, options: { readonly default?: string } = {}): TextField {
   return text(doc, { max: 32, min: 2, pattern: '^([0-9]+(h|m|s))+$', ...options });
 }
@@ -158,7 +158,7 @@ export const GRANTED_DATABASES: Shape = shape(
 
 export const ROLES: readonly string[] = ['reader', 'writer', 'deployer', 'admin'];
 
-/** What becomes of what a resource describes when the resource is deleted. */
+/** A field that chooses whether deleting the custom resource also deletes the object that it manages. */
 export function reclaimPolicy(doc: string): Field {
   return choice(doc, ['Retain', 'Delete'], { default: 'Retain' });
 }

@@ -52,7 +52,7 @@ export type {
   StateViewStatus,
 } from './gen/types.ts';
 
-/** In the order in which a user meets them. */
+/** All kinds, in the order of the documentation. */
 export const KINDS: readonly ResourceKind[] = [
   CAIRN_CLUSTER,
   EVENT_DATABASE,

@@ -1,4 +1,4 @@
-/** By which names clients reach a cluster, and who may. */
+/** Network settings of a cluster: Services, routes, addresses for clients, and network policies. */
 import { annotations, LABEL_SELECTOR, objectName } from './fragments.ts';
 import {
   atLeastOne,

@@ -11,7 +11,7 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 /** A rule in CEL that the API server checks. One that names `oldSelf` is checked on updates only. */
 export interface Rule {
   readonly rule: string;
-  /** What the user reads when the rule is broken. */
+  /** Error message of the API server when an object breaks the rule. */
   readonly message: string;
 }
 
@@ -61,7 +61,7 @@ export interface ListField extends Common {
   readonly items: Field;
   readonly max: number;
   readonly min?: number | undefined;
-  /** How server-side apply merges lists: as one value, as a set, or by keys of the items. */
+  /** Merge strategy of server-side apply: the list as one value, as a set, or by keys of its items. */
   readonly merge: 'atomic' | 'set' | { readonly keys: readonly string[] };
 }
 
@@ -125,7 +125,7 @@ export interface ResourceKind {
   readonly status: Shape;
   /** Rules that read the name of the object, beside `self.spec`. */
   readonly rules: readonly Rule[];
-  /** What each type of `status.conditions` means when it is `True`. */
+  /** Condition types of `status.conditions`, each with the meaning of the value `True`. */
   readonly conditions: Readonly<Record<string, string>>;
   readonly columns: readonly Column[];
   readonly scale?: { readonly spec: string; readonly status: string; readonly selector: string };
@@ -202,7 +202,7 @@ export function shape(name: string, fields: Fields, rules: readonly Rule[] = [])
   return { name, fields, rules, isOfKubernetes: false };
 }
 
-/** What Kubernetes defines, as far as it is offered here. */
+/** Declares a subset of a type of the Kubernetes API, such as a toleration. */
 export function shapeOfKubernetes(name: string, fields: Fields): Shape {
   return { name, fields, rules: [], isOfKubernetes: true };
 }

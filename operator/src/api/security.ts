@@ -1,4 +1,4 @@
-/** Who may use a cluster, and how its nodes and clients know each other. */
+/** Security settings of a cluster: authentication, authorization, and TLS for clients and between nodes. */
 import { databasePattern, duration, objectName, ROLES } from './fragments.ts';
 import { hostNames } from './network.ts';
 import { atMostOne, choice, flag, list, object, optional, type Rule, type Shape, shape, text } from './schema.ts';

@@ -58,7 +58,7 @@ export class ApiError extends Error {
     return this.code === GONE || this.#causes.some(({ reason }) => reason === 'ResourceVersionTooLarge');
   }
 
-  /** The same request fails again until the request, the schema or the object changes. */
+  /** Whether a retry is useless until the request, the schema or the object changes. */
   get isTerminal(): boolean {
     return INVALID.includes(this.code) || (this.code === 500 && this.message.includes(UNKNOWN_FIELD));
   }

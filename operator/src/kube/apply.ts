@@ -41,7 +41,7 @@ export async function applyStatus(
   status: object,
   { manager }: Owner,
 ): Promise<boolean> {
-  // As the server stores it: without undefined fields.
+  // JSON drops undefined fields, as the server does.
   const wanted: Readonly<Record<string, unknown>> = parseJson(JSON.stringify(status));
   const found = new Map<string, unknown>(Object.entries(object.status ?? {}));
   if (Object.entries(wanted).every(([field, value]) => isDeepStrictEqual(value, found.get(field)))) return false;

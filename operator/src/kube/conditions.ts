@@ -7,7 +7,7 @@ export interface Condition {
   readonly status: 'True' | 'False' | 'Unknown';
   /** CamelCase, for programs. */
   readonly reason: string;
-  /** For people. */
+  /** Explanation for people; programs read `reason`. */
   readonly message: string;
   /** Generation of the object that the controller observed. */
   readonly observedGeneration: number;

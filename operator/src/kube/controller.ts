@@ -38,7 +38,7 @@ export interface Controller<Observed, Action> {
   report(observed: Observed, outcome: Outcome<Action>): Promise<void>;
 }
 
-/** For metrics. */
+/** Outcome of one reconcile, for metrics. */
 export interface Pass {
   readonly controller: string;
   readonly key: string;

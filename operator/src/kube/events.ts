@@ -18,7 +18,7 @@ export interface EventText {
   readonly reason: string;
   /** CamelCase: what the controller did or tried. */
   readonly action: string;
-  /** For people. */
+  /** Explanation for people; programs read `reason`. */
   readonly note: string;
 }
 

@@ -42,9 +42,9 @@ export interface ElectorOptions {
   readonly name: string;
   /** Unique for each process: a restarted pod has another one. */
   readonly identity: string;
-  /** How long a candidate waits for the next renewal. */
+  /** Time without a renewal after which a candidate takes the Lease. */
   readonly leaseMs?: number;
-  /** How long a leader leads after its last renewal. */
+  /** Time after its last renewal at which a leader stops leading; shorter than leaseMs. */
   readonly renewMs?: number;
   readonly retryMs?: number;
   readonly onError: (error: unknown) => void;
@@ -187,7 +187,7 @@ export class Elector {
     return pathOf(LEASES, { namespace: this.#options.namespace, name });
   }
 
-  /** Undefined: the outcome is unknown. An attempt ends after half of renewMs, so that a second one can succeed. */
+  /** Returns undefined for an unknown outcome. Ends after half of renewMs, so that a second attempt can succeed. */
   async #attempt(act: (within: AbortSignal) => Promise<boolean>, signal?: AbortSignal): Promise<boolean | undefined> {
     const { renewMs, name, onError } = this.#options;
     using within = deadline(this.#api.runtime, renewMs / 2, { what: `lease ${name}: no response`, signal });

@@ -47,7 +47,7 @@ export class CoreRuntime implements CoreLink {
   /** Pending while other nodes are not to send entries. */
   #room: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
-  /** By digest: why its process cannot run the component; undefined: it can. */
+  /** Fault of each component by digest; undefined when the process can run it. */
   readonly #components = new Map<string, string | undefined>();
   #onToldToStop: () => void = () => undefined;
   #onDrain: (note: DrainNote) => void = () => undefined;

@@ -24,7 +24,7 @@ export function traceOf(asked: Traced | undefined): { readonly trace: TraceConte
   return { trace: tracestate === undefined ? { traceparent } : { traceparent, tracestate } };
 }
 
-/** What a write asks of the core beside its payload. */
+/** Options of a write that the front passes to the core. */
 export function asksOf(options: WriteOptions): { readonly staysHere: boolean; readonly trace?: TraceContext } {
   return { staysHere: options.requireLeader ?? false, ...traceOf(options) };
 }

@@ -40,7 +40,7 @@ export class DatabaseQuotas {
   readonly #ports: QuotaPorts;
   /** The one that counts first. */
   readonly #quotas: readonly DatabaseQuota[];
-  /** Of names that were looked for since the last measurement. */
+  /** Cache of the quota by database name; cleared with each measurement. */
   readonly #bytesByName = new Map<string, number | undefined>();
   readonly #closing = new AbortController();
   #sizes: ReadonlyMap<GroupId, number> = new Map();

@@ -30,7 +30,7 @@ export type AdminReply =
   | Exclude<OrderAnswer | FinalizeAnswer | RecoveryAnswer, { readonly kind: 'elsewhere' }>
   /** That node does not let this one ask. */
   | { readonly kind: 'faulty'; readonly code: 'refused'; readonly reason: string }
-  /** After a drain: the node as it is now. */
+  /** Answer to a drain, with the current state of the node. */
   | { readonly kind: 'done'; readonly node: DescribedNode }
   | { readonly kind: 'described'; readonly cluster: ClusterDescription }
   | {

@@ -30,7 +30,7 @@ export interface FenceItem {
  */
 export type DepartureItem = { readonly kind: 'leaving' } | { readonly kind: 'full' };
 
-/** How late it is at another node: asked and answered with the monotonic time of the asking node (peer-clocks.ts). */
+/** Clock request or reply between nodes; a reply repeats the monotonic time of its request (peer-clocks.ts). */
 export type ClockItem =
   | { readonly kind: 'clock-ask'; readonly askedMs: number }
   | { readonly kind: 'clock-told'; readonly askedMs: number; readonly wallMs: number };

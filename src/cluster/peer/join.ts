@@ -51,8 +51,8 @@ export type AskToJoin = (address: Address, request: JoinRequest, timeoutMs: numb
 export type Register = (request: JoinRequest) => Promise<JoinReply>;
 
 /**
- * How a node answers itself, and others that ask it over the wire. Only the node itself says where its store is:
- * over the wire that is refused, unless it is what the node has said itself (a seed may be the node's own address).
+ * Handlers for the join requests of the node itself and for those from the network. A network request that names the
+ * own store is refused, unless the node itself sent it (a seed may be the node's own address).
  */
 export function forOwnAndOthers(
   storeId: string,

@@ -21,7 +21,7 @@ export type DropReason =
   | 'closing'
   | 'handshake';
 
-/** What is wrong with a frame, for the counters and for the log. */
+/** Reason why a frame was dropped, for metrics and the log. */
 export interface FrameFault {
   readonly kind: DropReason;
   readonly words: string;

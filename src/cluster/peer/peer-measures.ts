@@ -13,7 +13,7 @@ interface NodeMeasures {
   sentFailures: number;
   receivedBytes: number;
   receivedFailures: number;
-  /** As it is now; undefined when it is not known. */
+  /** Current state; undefined when unknown. */
   isActive: boolean | undefined;
   /** Bytes of snapshots, without what frames add. */
   readonly snapshotBytes: Record<SnapshotWay, number>;
@@ -22,7 +22,7 @@ interface NodeMeasures {
 
 /** A message to the front. */
 export interface PeerMeasures {
-  /** Undefined: nodes that did not say who they are, or more than are told apart. */
+  /** Measures by node id. The key undefined sums unidentified nodes, and those beyond the limit on separate nodes. */
   readonly nodes: ReadonlyMap<NodeId | undefined, Readonly<NodeMeasures>>;
   readonly notes: readonly PeerNote[];
   /** Transfers of snapshots that began. */

@@ -42,7 +42,7 @@ export interface Reach {
   readonly mail: Peers;
   readonly port: number;
   readonly announcer: Announcer;
-  /** Answers an admin request of a client of this node, who has a record of it. Absent without `askAdmin`. */
+  /** Answers an admin request that a port of this node has received and audited. Absent without `askAdmin`. */
   readonly administer: ((request: AdminRequest) => Promise<AdminReply>) | undefined;
   /** Hears and dials from now on. */
   begin(core: CoreRuntime): void;

@@ -1,7 +1,7 @@
 /**
- * What this node says to another one at every regular time until it is taken back: the beats of groups at rest, or the
- * answers to such beats. It is said as a whole, so that no node has to look at each of thousands of rows to say them
- * once more; who writes it down looks only at what has changed since the last time.
+ * A set of messages that this node repeats to another at each interval: heartbeats of idle groups, or the replies to
+ * them. It is passed on as one object and encoded as the difference from the last one, so its cost does not grow with
+ * the number of idle groups.
  */
 import type { GroupId } from '#base';
 import type { BeatAck, Message } from '#raft';

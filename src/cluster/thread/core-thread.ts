@@ -39,7 +39,7 @@ export interface CoreThreadListeners {
   readonly onStanding: (standing: StandingMessage, messagesSent: number) => void;
 }
 
-/** For the file that the thread runs, from the composition root: nothing of it is looked at here. */
+/** Opaque data that the composition root passes to the file which the thread runs. */
 export interface CoreData {
   readonly value: unknown;
   readonly transfers: readonly MessagePort[];

@@ -49,7 +49,7 @@ const TICK_MS = 50;
 /** How often what links have counted goes to the front. */
 const PEERS_TOLD_MS = 1_000;
 
-/** How often the front receives how the core is. */
+/** Interval at which the core reports its health to the front. */
 const STANDING_TOLD_MS = 1_000;
 
 /** What #cluster does not know how to make. */

@@ -25,7 +25,7 @@ import type {
   RotateApiKeyRequest,
 } from './operations.ts';
 
-/** From which on a cluster keeps keys, and keys that bound databases. */
+/** Feature levels that API keys need, and keys that limit the number of databases. */
 const LEVEL = 3;
 const BOUNDING_LEVEL = 6;
 /** Of changes that another has overtaken. */

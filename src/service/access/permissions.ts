@@ -5,7 +5,7 @@
 import type { Right } from '#model';
 import type { Service } from '../service-interface.ts';
 
-/** What of the service nobody asks for by itself: it answers about the node, or is done for it. */
+/** Members of the service that are not operations of clients: they describe the node or run in its background. */
 type OfTheNode = 'health' | 'keepViews' | 'compileAhead' | 'leader' | 'elsewhere' | 'shown' | 'show';
 
 export type Operation = Exclude<keyof Service, OfTheNode>;

@@ -133,7 +133,7 @@ export function writeJoinReply(reply: JoinReply): Buffer {
       writeTextField(writer, REPLY.REFUSED, reply.reason);
       break;
     case 'removed':
-      // For nodes that do not know the other field.
+      // Earlier releases read this field only.
       writeTextField(writer, REPLY.REFUSED, `node ${reply.node} was removed`);
       writeVarintField(writer, REPLY.REMOVED, reply.node);
       break;
@@ -143,7 +143,7 @@ export function writeJoinReply(reply: JoinReply): Buffer {
   return Buffer.from(writer.view());
 }
 
-/** What makes no sense is `later`: the answering node may be of another release. */
+/** Reads a malformed reply as `later`, because the answering node may run another release. */
 export function readJoinReply(message: Buffer): JoinReply {
   const reader = new ProtoReader(message);
   const texts = new Map<number, string>();

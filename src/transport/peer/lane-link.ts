@@ -145,7 +145,7 @@ export class LaneLink {
 
   /** The system has taken a frame, or never will. */
   #left(attempt: Attempt, { length }: Uint8Array, failure: Error | null | undefined): void {
-    // What waits on a connection that breaks is notified, and has been counted as dropped by then.
+    // A broken connection also calls this for its queued messages, which are counted as dropped already.
     if (attempt !== this.#attempt) return;
     attempt.handedBytes -= length;
     attempt.waitingBytes -= length;

@@ -1,6 +1,6 @@
 /**
- * What is said on the connection of a lane. The dialling node says what it wants, is answered, and sends records; the
- * other side says single words.
+ * Messages on the connection of a lane. The dialling node sends a request, receives an answer, and sends records; the
+ * other side sends single words.
  *
  * ```
  * dials    := hello record*

@@ -41,7 +41,7 @@ export async function openPeerPort(options: PortOptions): Promise<PeerPort> {
   return port;
 }
 
-/** The same of a node that is known: dials no node before `setPeers`. */
+/** Opens the links of a node whose id is known; dials no node before `setPeers`. */
 export async function openPeerLinks(options: LinksOptions): Promise<OpenPeerLinks> {
   return (await openPeerPort(options)).openLinks(options);
 }

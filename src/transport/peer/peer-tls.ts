@@ -40,7 +40,7 @@ export const SPEAKS_NO_TLS: string =
   'that port speaks no TLS; start its node with --peer-tls-cert-file, --peer-tls-key-file and --peer-tls-ca-file, or ' +
   '--peer-secret-file, or leave them out here';
 
-/** How long a node that did not speak TLS is dialled without it (prefer). */
+/** Time for which a node that did not speak TLS is dialled without it (`prefer`). */
 const PLAIN_MS = 2_000;
 /** Addresses that are remembered; strangers could name any. */
 const PLAIN_MAX = 1_000;

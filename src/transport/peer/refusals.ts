@@ -11,7 +11,7 @@ import type { PeerTls } from './peer-tls.ts';
 /** A node refuses as soon as a connection has begun. */
 const ANSWER_MS = 1_000;
 
-/** Undefined: no node is there, or it says nothing of that kind. */
+/** Asks the node at an address why it refuses connections; undefined when no node answers or it refuses none. */
 export function refusalAt(address: DialledAddress, tls?: PeerTls): Promise<string | undefined> {
   const { host, port, ip = host } = address;
   const socket = tls?.dial(address) ?? connect({ host: ip, port, noDelay: true });

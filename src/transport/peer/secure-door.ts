@@ -169,7 +169,7 @@ export class SecureDoor {
   }
 }
 
-/** The same for both sockets of a connection, the one beneath and the one above. */
+/** Remote address; equal for the TCP socket and the TLS socket of a connection. */
 function originOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
   return `${remoteAddress}:${remotePort}`;
 }

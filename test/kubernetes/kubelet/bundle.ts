@@ -16,7 +16,7 @@ export interface Sandbox extends Referrer {
   readonly address: string;
   /** The folder of each volume, by its name. */
   readonly volumes: ReadonlyMap<string, string>;
-  /** By the name that pods give. */
+  /** Unpacked images by the name that pods use. */
   readonly images: ReadonlyMap<string, UnpackedImage>;
   /** Nothing is started any more. */
   readonly isStopping: boolean;
@@ -57,7 +57,7 @@ export async function writeBundle(
       cwd: container.workingDir ?? image.WorkingDir ?? '/',
       env: [...env].map(([name, value]) => `${name}=${value}`),
       args: words.map((text) => expand(text, env)),
-      // As the standard "restricted" of Pod Security has it, whatever the pod says.
+      // Always as Pod Security "restricted" demands, also when the pod does not ask for it.
       noNewPrivileges: true,
       capabilities: {},
       user: userOf(image.User ?? '0:0', security),

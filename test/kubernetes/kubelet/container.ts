@@ -18,7 +18,7 @@ export class Container {
   readonly spec: V1Container;
   readonly pod: Sandbox;
   readonly status: V1ContainerStatus;
-  /** What has the exit code of the process that runs. */
+  /** The `runc run` process, whose exit code is that of the container. */
   child: ChildProcess | undefined;
   #exited = Promise.resolve(0);
   #starts = 0;
@@ -132,7 +132,7 @@ export class Container {
 
 async function untilGone(child: ChildProcess, id: string): Promise<number> {
   const [code]: (number | null)[] = await once(child, 'exit');
-  // What killed runc has not ended its container.
+  // A signal that killed runc did not end its container.
   if (code === null) await attempt('runc', 'delete', '--force', id);
   return code ?? KILLED;
 }

@@ -15,7 +15,7 @@ import { registerNode, reportNode } from './node.ts';
 import { type PodWorld, RunningPod } from './pod.ts';
 import { createStorageClass, provision } from './provisioner.ts';
 
-/** How often a node reports. */
+/** Interval at which a node reports its status. */
 const REPORT_MS = 4000;
 
 export class Kubelet {

@@ -1,6 +1,6 @@
 /**
- * A pod from its assignment to a Kubernetes node to its end: network, volumes, init containers, containers, and what
- * the API server is told of them.
+ * A pod from its assignment to a Kubernetes node to its end: network, volumes, init containers, containers, and their
+ * status at the API server.
  *
  *   start ──▶ init containers, one after the other ──▶ containers, again and again ──▶ stop ──▶ deleted
  */
@@ -33,7 +33,7 @@ export class RunningPod implements Sandbox {
   readonly address: string = nextAddress();
   readonly api: Api;
   readonly images: Sandbox['images'];
-  /** As the API server has it now. */
+  /** Latest version from the API server. */
   pod: Pod;
   volumes: ReadonlyMap<string, string> = new Map();
   /** Sends the latest status. */

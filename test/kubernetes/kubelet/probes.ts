@@ -13,7 +13,7 @@ import type { Sandbox } from './bundle.ts';
 
 /** A container that is running. */
 interface Probed {
-  /** As runc knows it. */
+  /** Container id of runc. */
   readonly id: string;
   readonly spec: V1Container;
   readonly pod: Sandbox;

@@ -1,5 +1,5 @@
 /**
- * What the API server asks a node for: logs of containers, and commands in them (`kubectl exec`). Those come as a
+ * Serves the requests of the API server to a node: logs of containers, and commands in them (`kubectl exec`) over a
  * WebSocket with the subprotocol v5.channel.k8s.io: the first byte of each message names a channel, and how the command
  * ended is a Status in the last one. There are no terminals.
  */

@@ -5,7 +5,7 @@
 import type { EndpointSlice, Service } from '../objects.ts';
 
 export interface Services {
-  /** By namespace/name, as the slices. */
+  /** Services by namespace/name, like the slices. */
   readonly services: ReadonlyMap<string, Service>;
   readonly slices: ReadonlyMap<string, EndpointSlice>;
 }
@@ -17,7 +17,7 @@ interface Endpoint {
   readonly ports: ReadonlyMap<string, number>;
 }
 
-/** Those of a Service that are ready. */
+/** Ready endpoints of a Service. */
 export function endpointsOf({ metadata }: Service, { slices }: Services): readonly Endpoint[] {
   const own = [...slices.values()].filter(
     (slice) =>

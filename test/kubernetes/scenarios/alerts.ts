@@ -20,10 +20,10 @@ export interface AlertFigures {
 }
 
 interface Drill {
-  /** The first one names the runbook; of the others it is the cause, too. */
+  /** Alerts that the fault fires. The runbook of the first one clears all of them. */
   readonly alerts: readonly [string, ...string[]];
   readonly fault: () => Promise<unknown>;
-  /** What an operator knows beside what is in the alert. */
+  /** Values for placeholders of the runbook that the alert does not name. */
   readonly known?: Readonly<Record<string, string>>;
 }
 

@@ -18,7 +18,7 @@ type Port = readonly [port: number, protocol: string];
 
 const KINDS: readonly Kind[] = ['clients', 'peers'];
 const SECRETS: Readonly<Record<Kind, string>> = { clients: 'our-certificate', peers: 'our-peers' };
-/** Those that show the certificate. */
+/** Ports that present each kind of certificate. */
 const PORTS: Readonly<Record<Kind, readonly Port[]>> = {
   clients: [
     [50_051, 'h2'],

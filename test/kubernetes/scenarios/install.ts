@@ -12,7 +12,7 @@ export const POD_HOSTS: readonly [string, ...string[]] = [
   `cairn-1.cairn-headless.${DOMAIN}`,
   `cairn-2.cairn-headless.${DOMAIN}`,
 ];
-/** By the Service for clients. */
+/** Name of the Service for clients. */
 export const SERVICE_HOST: string = `cairn.${DOMAIN}`;
 /** Waits that only make tests longer are shorter: Services of the harness follow their pods at once. */
 const VALUES = ['minReadySeconds=1', 'drain.lingerSeconds=2'];

@@ -1,4 +1,4 @@
-/** What operators do with a cluster over its life: more and fewer nodes, a lost volume, an upgrade and the way back. */
+/** Scenarios of a cluster's life: more and fewer nodes, a lost volume, an upgrade and a rollback. */
 import { type Cluster, eventually } from '../cluster.ts';
 import { clusterStatus, PODS } from './install.ts';
 import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
@@ -34,7 +34,7 @@ async function restartGrowAndShrink({ cluster, clients, install, step }: Scenari
   });
   await clients.untilMore(SOME);
   await step('from 3 to 1', async () => {
-    // As docs/operations/kubernetes.md says: first the nodes, from the highest ordinal down, then the pods.
+    // In the order of docs/operations/kubernetes.md: decommission from the highest ordinal down, then scale the pods.
     for (const pod of PODS.slice(1).toReversed()) await decommission(cluster, await nodeOf(cluster, pod));
     await install(...values);
     await cluster.kubectl('wait', '--for=delete', 'pod/cairn-1', 'pod/cairn-2', '--timeout=120s');
@@ -44,7 +44,7 @@ async function restartGrowAndShrink({ cluster, clients, install, step }: Scenari
   if (![...kept].every((uid) => now.has(uid))) throw new Error(`${FIRST} restarted with the number of replicas`);
 }
 
-/** No operator replaces the node whose volume is lost: the one that joins from there gets its place by itself. */
+/** Loses a volume without `cluster replace`: the node that joins in its place gets replicas and votes by itself. */
 async function loseVolume({ cluster, clients, step }: ScenarioRun): Promise<void> {
   const pod = leaderOf(clients);
   const witness = PODS.find((name) => name !== pod) ?? FIRST;

@@ -74,7 +74,7 @@ export const POD_SCENARIOS: Scenarios<
   },
 };
 
-/** Of events. */
+/** Messages of the events with a reason. */
 function messagesOf(cluster: Cluster, reason: string): Promise<string> {
   return cluster.kubectl('get', 'events', `--field-selector=reason=${reason}`, '--output=jsonpath={.items[*].message}');
 }

@@ -1,4 +1,4 @@
-/** What is done to the release of the chart: other values, an end and a new beginning. */
+/** Scenarios of the Helm release: changed values, uninstall and install again. */
 import { PODS, uninstallCairn } from './install.ts';
 import { ALL, type Scenarios, SOME, withoutRestart } from './scenario.ts';
 

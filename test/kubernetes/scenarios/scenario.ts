@@ -1,13 +1,13 @@
-/** What a scenario is, and what several of them need. Scenarios of one theme are in a file of their own. */
+/** The type of a scenario, and helpers that several scenarios share. Each theme has a file of its own. */
 import { type Cluster, eventually } from '../cluster.ts';
 import type { Certificates } from './certificates.ts';
 import type { Clients } from './clients.ts';
 import { PODS } from './install.ts';
 
 export interface Scenario {
-  /** How many pods there are in the beginning and in the end; all three unless given. */
+  /** Number of pods at the start and at the end; 3 by default. */
   readonly replicas?: number;
-  /** Of the chart. */
+  /** Values of the chart, as `--set` takes them. */
   readonly values?: readonly string[];
   /** Whether clients and nodes speak TLS with certificates that the scenario has made. */
   readonly hasCertificates?: boolean;
@@ -42,7 +42,7 @@ export function leaderOf({ leader }: Clients): string {
 export async function withoutRestart(cluster: Cluster, action: () => Promise<void>): Promise<void> {
   const before = await startsOf(cluster);
   await action();
-  // Kubernetes replaces pods some time after it was told what has changed.
+  // Kubernetes replaces pods some time after the template has changed.
   await untilObserved(cluster);
   const after = await startsOf(cluster);
   if (after !== before) throw new Error(`pods have restarted: they were\n${before}\nand are\n${after}`);

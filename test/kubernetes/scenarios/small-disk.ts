@@ -10,7 +10,7 @@ import type { Claim, Volume } from '../objects.ts';
 import { feed, run } from '../run.ts';
 
 const POLL_MS = 200;
-/** With so much a node appends to its log, and takes no writes of clients. */
+/** Free bytes with which a node still appends to its log, but refuses writes of clients. */
 const LEFT_BYTES = 14 * 2 ** 20;
 
 export interface SmallDisk {

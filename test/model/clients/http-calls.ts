@@ -106,7 +106,7 @@ function post(path: string, body: object): HttpCall {
   return { method: 'POST', path, body: writeJson(body) };
 }
 
-/** Of MCP, with its arguments. */
+/** Call of an MCP tool with its arguments. */
 function tool(name: string, given: object): HttpCall {
   return { method: 'tool', path: name, body: JSON.stringify(given) };
 }

@@ -70,7 +70,7 @@ export type Request = Readonly<{ via: string; database: string }> &
     | Readonly<{ kind: 'create' }>
     | Readonly<{ kind: 'catalog' }>
     | Readonly<{ kind: 'malformed' }>
-    /** Of the State Change of clients/state-change.ts; a command of it is a transaction with its event. */
+    /** Publishes the State Change of clients/state-change.ts; each of its commands is a transaction with one event. */
     | Readonly<{ kind: 'publish' }>
     | (Readonly<{ kind: 'delete' }> & Optional<{ id: string }>)
     | (Readonly<{ kind: 'transact'; events: readonly WrittenEvent[]; constraints: readonly Constraint[] }> &

@@ -51,7 +51,7 @@ function objectOf(kind: string, name: string, spec: Json): Json {
   return { ...identityOf(kind, name), spec: merged(SMALLEST[kind] ?? {}, spec) };
 }
 
-/** What the API server says against it; empty when it takes it. */
+/** Error of the API server for a request; empty when it accepts it. */
 async function refusal(sent: Promise<unknown>): Promise<string> {
   return sent.then(
     () => '',

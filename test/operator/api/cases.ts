@@ -1,4 +1,5 @@
-// For each rule of the custom resources an object that meets it and one that breaks it; and the smallest objects.
+// Test cases of the custom resources: the smallest objects, and for each rule an object that meets it and one that
+// breaks it.
 import type { KINDS } from '../../../operator/src/api/index.ts';
 
 type Spec = Readonly<Record<string, unknown>>;
@@ -7,7 +8,7 @@ type KindName = (typeof KINDS)[number]['kind'];
 const VIEW_SOURCE = { oci: { reference: 'registry.example.com/team/balances:1.2.0' } };
 const COMPONENT = { databases: { names: ['shop'] }, source: VIEW_SOURCE };
 
-/** What each kind needs at least. */
+/** Smallest valid spec of each kind. */
 export const SMALLEST: Readonly<Record<KindName, Spec>> = {
   CairnCluster: { version: '0.2.0' },
   EventDatabase: { clusterRef: { name: 'events' } },
@@ -23,7 +24,7 @@ export interface Case {
   /** Merged into the smallest spec. */
   readonly passes: Spec;
   readonly breaks: Spec;
-  /** For rules of updates: merged into the smallest spec before; `passes` and `breaks` are then merged into that. */
+  /** Old object of an update rule: merged into the smallest spec. `passes` and `breaks` are merged into the result. */
   readonly from?: Spec;
   /** Names of the objects, for rules that read them. */
   readonly names?: { readonly passes: string; readonly breaks: string };

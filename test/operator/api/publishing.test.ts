@@ -14,7 +14,7 @@ import { allFields } from './walk.ts';
 const PROTO = readFileSync(resolve(import.meta.dirname, '../../../proto/cairn/v1/component.proto'), 'utf8');
 const EVENT_PROTO = readFileSync(resolve(import.meta.dirname, '../../../proto/cairn/v1/event.proto'), 'utf8');
 
-/** Of the fields of messages of the server, the fields of the resource. */
+/** Field of the resource for each field of the server's messages. */
 const OF_ALL = {
   database_name: 'databases',
   description: 'description',
@@ -49,7 +49,7 @@ const FIELDS: readonly (readonly [string, ResourceKind, Readonly<Record<string, 
   ['PublishPresenterRequest', PRESENTER, { ...OF_ALL, presenter_name: 'name', offers: 'offers', settings: 'settings' }],
 ];
 
-/** What a resource says beside a publication: when and where it happens, and what of it can be read. */
+/** Fields of a resource that are not part of the publication itself. */
 const BESIDE = ['rollout', 'retainVersions', 'reclaimPolicy', 'maintenance', 'active'];
 
 const fields = new Map(allFields().map(({ path, field }) => [path, field]));

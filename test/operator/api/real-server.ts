@@ -17,7 +17,7 @@ const OUTPUT_BYTES_MAX = 64 << 20;
 
 export interface RealServer {
   readonly api: Api;
-  /** What kubectl and helm write. @throws Error with what they say on standard error. */
+  /** Run kubectl and helm, and return their output. @throws Error with their standard error. */
   readonly kubectl: (...args: readonly string[]) => Promise<string>;
   readonly helm: (...args: readonly string[]) => Promise<string>;
 }

@@ -10,7 +10,7 @@ import { allFields, allRules, type OpenApi, openApiOf, schemasIn } from './walk.
 
 const schemas = KINDS.flatMap((kind) => schemasIn(openApiOf(kind), kind.kind));
 
-/** What a structural schema may have besides validations of values. */
+/** Keywords that a structural schema may have. */
 const KEYWORDS =
   /^(?:type|description|default|required|properties|additionalProperties|items|format|enum|pattern|m(?:in|ax)imum|m(?:in|ax)Length|m(?:in|ax)Items|maxProperties|anyOf|x-kubernetes-(?:validations|int-or-string|preserve-unknown-fields|list-type|list-map-keys))$/;
 /** Names of the kubectl of every cluster, and of backups that are to come (KA3). */

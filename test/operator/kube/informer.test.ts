@@ -62,7 +62,7 @@ class Mirror {
   readonly onSet = (item: Thing, before?: Thing): void => {
     const known = this.items.get(keyOf(item));
     const [version, last] = [item, known].map((each) => Number(each?.metadata.resourceVersion ?? 0));
-    if (known !== before) this.faults.push(`${keyOf(item)}: not what was told before`);
+    if (known !== before) this.faults.push(`${keyOf(item)}: differs from the last notification`);
     if (version === undefined || last === undefined || version <= last) {
       this.faults.push(`${keyOf(item)}: ${version} after ${last}`);
     }

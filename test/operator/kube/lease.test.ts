@@ -1,4 +1,4 @@
-// Goal: never do two electors lead at once, whatever happens to their requests, clocks and event loops, and one leads
+// Goal: two electors never lead at once, under any fault of their requests, clocks and event loops, and one leads
 // when the server works. Method: electors with skewed clocks, seeded faults, and a check every 100 ms.
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -24,7 +24,7 @@ class Candidate {
   readonly ended: Promise<void>;
   terms = 0;
   isWorking = false;
-  /** How long its work runs after the end of the term. */
+  /** Time for which its work runs after the end of the term. */
   lingerMs = 0;
   #term: Term | undefined;
 

@@ -65,7 +65,7 @@ export class Inode {
     return this.#found.live.view;
   }
 
-  /** What a power failure leaves. */
+  /** Bytes that survive a power failure. */
   get durable(): Uint8Array {
     return this.#found.durable.view;
   }

@@ -58,7 +58,7 @@ export class DiskLog {
     return this.#groups.get(group) ?? this.#former.get(group);
   }
 
-  /** How often the log of the group has ended. */
+  /** Number of times that the log of the group has ended. */
   endsOf(group: number): number {
     return this.#ends.get(group) ?? 0;
   }

@@ -33,7 +33,7 @@ export class DurabilityWatch {
   readonly #onFault: (what: string) => void;
   readonly #disks = new Map<NodeId, WatchedDisk>();
   readonly #groups = new Map<number, GroupHistory>();
-  /** How often the log had ended when a replica of the group promised something first. */
+  /** Number of ends of the group's log at the first promise of each replica. */
   readonly #ends = new Map<string, number>();
 
   constructor(onFault: (what: string) => void) {

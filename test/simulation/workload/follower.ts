@@ -38,7 +38,7 @@ export class Follower {
   #place: FollowedPlace | undefined;
   #current: Subscription | undefined;
 
-  /** With a place it begins there, and else at the beginning of the database. */
+  /** Subscribes at the given position, or at the beginning of the database. */
   constructor(world: World, random: Rng, wanted: Wanted) {
     this.client = wanted.client;
     this.name = wanted.name;

@@ -39,7 +39,7 @@ export interface ListenPlace {
 interface Held {
   readonly place: Place;
   open: number;
-  /** Those of them whose request is incomplete. */
+  /** Number of streams among them whose request is incomplete. */
   arriving: number;
   /** Tells its client which calls were not looked at. */
   end: (() => void) | undefined;

@@ -81,7 +81,7 @@ const IGNORE = (): void => undefined;
 
 export interface PeerStreamParts {
   readonly sender: Sender;
-  /** Of its connection. */
+  /** Request bytes received on the connection of the stream. */
   readonly requests: RequestBytes;
   /** Called once: no more of the request is awaited. */
   readonly cameWhole: () => void;

@@ -88,7 +88,7 @@ const CREATED = 'http2.server.stream.created';
 /** Probes at a time that need no room. */
 const FREE_PROBES_MAX = 100;
 
-/** What a client may send on a stream before it learns that the stream is refused. */
+/** Initial window of a stream: bytes that a client may send before it learns that the stream is refused. */
 const WINDOW_BYTES = 64 * 1024;
 
 /** Nothing of its messages is looked at. */

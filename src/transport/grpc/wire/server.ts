@@ -455,7 +455,7 @@ function pathOf({ service, name }: MethodTraits): string {
   return `/${service}/${name}`;
 }
 
-/** What is read of the requests of each method, by path. */
+/** Rules for reading the requests of each method, by path. */
 function rulesOf(parts: WireServerParts): ReadonlyMap<string, MessageRule> {
   const { requestBytesMax } = parts.limits;
   const rules = new Map<string, MessageRule>();

@@ -121,7 +121,7 @@ it('in a cluster a node whose disk stands still has no room for entries of other
   expect(world.failures).toEqual([]);
 });
 
-it('what a leader keeps for a node that is away makes way for a write of its database (C35)', async () => {
+it('a leader releases entries that it keeps for an absent node when a write of the database needs memory (C35)', async () => {
   const { world, groups } = await started(40 * ENTRY_BYTES, ['shop']);
   const [shop = CATALOG_GROUP] = groups;
   const leader = await world.leader(shop);
