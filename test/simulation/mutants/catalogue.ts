@@ -173,7 +173,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace:
       '    const early = this.#blocked;\n    this.#blocked = [];\n    for (const blocked of [...heldUp, ...early]) this.#ports.keep(this.#answer(blocked));\n    this.#ports.written(',
     breaks: 'a constraint by prefix is decided over rows that lack what was applied last',
-    run: { first: [11] },
+    run: { first: [14] },
   },
   {
     name: 'catalog-not-synced',
@@ -205,7 +205,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  return index <= log.persisted ? log : { ...log, persisted: index };',
     replace: '  return index <= log.persisted ? log : { ...log, persisted: lastId(log).index };',
     breaks: 'a completion counts for entries that were appended after its write',
-    run: { aimed: true },
+    run: { aimed: true, first: [21] },
     anchor: 'openraft #1960',
   },
   {

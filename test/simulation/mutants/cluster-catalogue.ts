@@ -102,7 +102,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '    if (nowMs < this.#renewMs) return undefined;\n',
     replace: '    if (nowMs < Number.POSITIVE_INFINITY) return undefined;\n',
     breaks: 'a node that is cut off answers from instances of which it did not hear that they are gone',
-    run: { nodes: 3, aimed: true },
+    run: { nodes: 3, aimed: true, first: [12] },
   },
   {
     name: 'no-fence',
@@ -128,7 +128,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace:
       '  const { voters, learners } = state.membership;\n  const reached = quorumIndex({ ...voters, incoming: [...voters.incoming, ...learners] }, (voter) =>',
     breaks: 'what a learner holds counts for a commit',
-    run: { nodes: 5, first: [10] },
+    run: { nodes: 5, first: [5] },
   },
   {
     name: 'completion-of-overwritten-entries',
@@ -165,7 +165,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '',
     breaks: 'a new leader changes the membership before it knows what is committed',
     anchor: 'Ongaro 2015',
-    run: { nodes: 3, first: [5] },
+    run: { nodes: 3, first: [10] },
   },
   {
     name: 'terms-not-compared',
@@ -181,7 +181,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  const isHeld = last.index <= state.commit || termAt(state.log, last.index) === last.term;',
     replace: '  const isHeld = last.index <= state.commit || termAt(state.log, last.index) !== undefined;',
     breaks: 'a snapshot leaves a tail of another leader as it is, and commits it',
-    run: { nodes: 3, aimed: true, first: [44] },
+    run: { nodes: 3, aimed: true, first: [13] },
   },
   {
     name: 'beats-that-hide-a-change',
@@ -236,7 +236,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '      silent = isLed() ? 0 : silent + 1;\n',
     replace: '      silent = isLed() || silent >= 0 ? 0 : silent + 1;\n',
     breaks: 'a node that was away while it was removed runs on without a vote',
-    run: { nodes: 5, first: [28] },
+    run: { nodes: 5, first: [130] },
   },
   {
     name: 'values-drawn-at-apply',
@@ -337,7 +337,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
       '    writeLog(writer, { ...own, entries: own.entries.filter(({ index: at }) => at <= applied.index) });\n' +
       '  }\n',
     breaks: 'a cluster that begins with what one node holds lacks what its log held behind what was applied',
-    run: { nodes: 5, aimed: true, first: [17] },
+    run: { nodes: 5, aimed: true, first: [24] },
   },
   {
     name: 'refounded-under-the-same-id',

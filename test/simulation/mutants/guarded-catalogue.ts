@@ -16,7 +16,7 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     ],
     breaks: 'a second snapshot is begun while the first is installed',
     anchor: 'etcd #18055',
-    run: { nodes: 3, aimed: true, first: [13] },
+    run: { nodes: 3, aimed: true, first: [21] },
   },
   {
     name: 'hole-accepted',
