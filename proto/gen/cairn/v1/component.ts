@@ -24,7 +24,7 @@ export namespace Priority {
   export type PRIORITY_HIGH = typeof Priority.PRIORITY_HIGH;
 }
 
-/** What a State View folds in the order of: revisions, or effective times. */
+/** Order in which a State View folds events. */
 export const QueryTemporality = {
   /** QUERY_TEMPORALITY_UNSPECIFIED - By revision. */
   QUERY_TEMPORALITY_UNSPECIFIED: 0,
@@ -40,7 +40,7 @@ export namespace QueryTemporality {
   export type QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP = typeof QueryTemporality.QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP;
 }
 
-/** Whether a State View has one state, or one for each key: the parameter "key" of the subject. */
+/** Type of the parameter "key". With a key a State View has a state for each key, otherwise one state. */
 export const KeyType = {
   /** KEY_TYPE_UNSPECIFIED - None. */
   KEY_TYPE_UNSPECIFIED: 0,
@@ -59,7 +59,7 @@ export namespace KeyType {
   export type KEY_TYPE_INT64 = typeof KeyType.KEY_TYPE_INT64;
 }
 
-/** How the states of an active version are kept. */
+/** When the states of an active version are computed. */
 export const MaintenanceMode = {
   /** MAINTENANCE_MODE_UNSPECIFIED - Lazy. */
   MAINTENANCE_MODE_UNSPECIFIED: 0,
@@ -196,7 +196,7 @@ export interface StateChangeSuccess {
 export interface StateChangeError {
   readonly code: string;
   readonly message: string;
-  /** JSON: what the State Change says besides its message. Absent where it says nothing. */
+  /** JSON. Absent: the State Change gives no details. */
   readonly details?: string | undefined;
 }
 
@@ -239,7 +239,7 @@ export interface ExecuteStateChangeReply {
   readonly transaction: TransactReply | undefined;
 }
 
-/** A dry run: what the State Change would decide. */
+/** Dry run of a State Change. */
 export interface DecideStateChangeRequest {
   readonly databaseName: string;
   readonly stateChangeName: string;
@@ -257,18 +257,18 @@ export interface DecideStateChangeReply {
     | { readonly $case: "decision"; readonly value: StateChangeDecision }
     | { readonly $case: "error"; readonly value: StateChangeError }
     | undefined;
-  /** What was decided at. */
+  /** Revision that the decision was made at. */
   readonly revision: number;
 }
 
 export interface StateChangeDecision {
-  /** Nothing of them is stored; an id that the component gives none is another one each time. */
+  /** They are not stored. The server makes an id for each event that has none, a different one in each run. */
   readonly events: readonly Event[];
-  /** What would have to hold for them to be committed: that nothing which was read has changed. */
+  /** Constraints under which they would be committed: what the State Change read is unchanged. */
   readonly constraints: readonly Constraint[];
 }
 
-/** The same kind, name, bytes and metadata again: the existing version. */
+/** Publishing the same name, bytes and metadata again returns the existing version. */
 export interface PublishStateViewRequest {
   readonly databaseName: string;
   readonly stateViewName: string;
@@ -281,7 +281,7 @@ export interface PublishStateViewRequest {
   readonly contentSchema?:
     | string
     | undefined;
-  /** Which events it folds. */
+  /** Events that it folds. */
   readonly eventSelection: EventSelection | undefined;
   readonly queryTemporality: QueryTemporality;
   readonly sourceCodeUri?: string | undefined;
@@ -290,15 +290,15 @@ export interface PublishStateViewRequest {
   readonly presenterName?:
     | string
     | undefined;
-  /** Of the presenter; absent: its latest at the revision of each read. */
+  /** Version of the presenter. Absent: the latest one at the revision of each read. */
   readonly presenterVersion?: number | undefined;
   readonly priority: Priority;
   readonly keyType: KeyType;
-  /** The exported function that folds; absent: the usual one. */
+  /** Name of the exported function that folds. Absent: the default. */
   readonly reduceFn?:
     | string
     | undefined;
-  /** Any of these event types, besides what event_selection says. */
+  /** If not empty: of the events of event_selection, it folds only those of these types. */
   readonly eventTypes: readonly string[];
   /** A JSON Schema of the content, kept as it is, instead of content_schema. */
   readonly contentSchemaJson?: Buffer | undefined;
@@ -346,7 +346,7 @@ export interface PublishPresenterRequest {
   readonly offers: readonly OfferedContent[];
   readonly sourceCodeUri?: string | undefined;
   readonly wasmBytes: Buffer;
-  /** What it is given with every presentation. */
+  /** Passed to the presenter with every presentation. */
   readonly settings: { [key: string]: string };
 }
 
@@ -377,19 +377,19 @@ export interface ExpireSnapshotsRequest {
 }
 
 export interface ExpireSnapshotsReply {
-  /** Of all versions of the State View: what was folded in an earlier one counts no more. */
+  /** The new fold epoch of all versions of the State View. Fold snapshots of earlier epochs are invalid. */
   readonly foldEpoch: number;
 }
 
 export interface ListComponentVersionsRequest {
   readonly databaseName: string;
   readonly kind: ComponentKind;
-  /** Absent: of every name. */
+  /** Absent: every name. */
   readonly name?: string | undefined;
 }
 
 export interface ListComponentVersionsReply {
-  /** By kind, name and version. */
+  /** Sorted by kind, name and version. */
   readonly versions: readonly ComponentVersion[];
 }
 
@@ -405,7 +405,7 @@ export interface ComponentVersion {
   readonly publishedAt:
     | Timestamp
     | undefined;
-  /** Whether a State View version is active. */
+  /** The version is active. Only State Views have active versions. */
   readonly active: boolean;
   readonly maintenanceMode: MaintenanceMode;
 }

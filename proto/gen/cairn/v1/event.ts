@@ -40,7 +40,7 @@ export namespace DataKind {
   export type DATA_KIND_PROTO = typeof DataKind.DATA_KIND_PROTO;
 }
 
-/** What the value of a parameter is compared with. */
+/** The attribute that the value of a parameter is compared with. */
 export const ParameterTerm = {
   PARAMETER_TERM_UNSPECIFIED: 0,
   PARAMETER_TERM_STREAM: 1,
@@ -88,7 +88,7 @@ export interface Event {
   readonly subject?:
     | string
     | undefined;
-  /** The effective time; without it the recorded time takes its place. */
+  /** The effective time. Absent: the recorded time. */
   readonly time:
     | Timestamp
     | undefined;
@@ -114,7 +114,7 @@ export interface Event {
     | undefined;
   /** Set by the server; refused on write. */
   readonly revision: number;
-  /** 0-based place in the transaction. (revision, index) is the event's position. */
+  /** 0-based index in the transaction. (revision, index) is the event's position. */
   readonly index: number;
   readonly recordedTime: Timestamp | undefined;
 }
@@ -125,7 +125,7 @@ export interface Event_ExtensionsEntry {
 }
 
 /**
- * Which events. All set fields must match (And); an empty selector matches every event.
+ * A condition on events. All set fields must match (And); an empty selector matches every event.
  * Beside the flat form, `kind` gives the nested one; both at once is an error.
  */
 export interface EventSelector {
@@ -147,7 +147,7 @@ export interface EventSelector {
     | { readonly $case: "and"; readonly value: EventSelectors }
     | { readonly $case: "or"; readonly value: EventSelectors }
     | //
-    /** A value that each read gives. Only in what a State View selects. */
+    /** A value that each read passes. Only in selectors of State Views. */
     { readonly $case: "parameter"; readonly value: SelectorParameter }
     | undefined;
 }
@@ -186,7 +186,7 @@ export interface EffectiveTimeRange {
   readonly end: Timestamp | undefined;
 }
 
-/** The place of an event in a database. */
+/** The position of an event in a database. */
 export interface Position {
   readonly revision: number;
   readonly index: number;
@@ -200,7 +200,7 @@ export interface EventQuery {
   readonly direction: Direction;
   /** 0: no limit. */
   readonly limit: number;
-  /** Go on after this position (exclusive, in the query's direction). */
+  /** Start after this position (exclusive, in the query's direction). */
   readonly after: Position | undefined;
 }
 

@@ -79,7 +79,7 @@ export interface Transaction {
   readonly options: TransactionOptions | undefined;
 }
 
-/** What is stored beside the events. */
+/** Metadata that is stored with the events. */
 export interface TransactionOptions {
   /** At most 2^53 - 1. */
   readonly lastReadRevision?: number | undefined;
@@ -126,7 +126,7 @@ export interface EventIdMapping {
   readonly storedEventId: string;
 }
 
-/** What a transaction is, apart from its place in the log. Its bytes are stored and hashed as they are. */
+/** Content of a transaction, without its position in the log. Its bytes are stored and hashed as they are. */
 export interface TransactionBody {
   /** Unix milliseconds, stamped by the leader. Fixed width and first, so that it is stamped in place. */
   readonly recordedTimeMs: number;

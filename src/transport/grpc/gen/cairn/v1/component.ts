@@ -11,7 +11,7 @@ export const protobufFileName = "cairn/v1/component.proto";
 
 /** State Views, State Changes and presenters: definitions, versions, and the requests and replies of their operations. */
 
-/** How the states of an active version are kept. */
+/** When the states of an active version are computed. */
 export const MaintenanceMode = {
   /** MAINTENANCE_MODE_UNSPECIFIED - Lazy. */
   MAINTENANCE_MODE_UNSPECIFIED: 0,
@@ -88,12 +88,12 @@ export interface DeleteComponentReply {
 }
 
 export interface ExpireSnapshotsReply {
-  /** Of all versions of the State View: what was folded in an earlier one counts no more. */
+  /** The new fold epoch of all versions of the State View. Fold snapshots of earlier epochs are invalid. */
   readonly foldEpoch: number;
 }
 
 export interface ListComponentVersionsReply {
-  /** By kind, name and version. */
+  /** Sorted by kind, name and version. */
   readonly versions: readonly ComponentVersion[];
 }
 
@@ -109,7 +109,7 @@ export interface ComponentVersion {
   readonly publishedAt:
     | Timestamp
     | undefined;
-  /** Whether a State View version is active. */
+  /** The version is active. Only State Views have active versions. */
   readonly active: boolean;
   readonly maintenanceMode: MaintenanceMode;
 }

@@ -56,7 +56,7 @@ export interface Event {
   readonly subject?:
     | string
     | undefined;
-  /** The effective time; without it the recorded time takes its place. */
+  /** The effective time. Absent: the recorded time. */
   readonly time:
     | Timestamp
     | undefined;
@@ -82,7 +82,7 @@ export interface Event {
     | undefined;
   /** Set by the server; refused on write. */
   readonly revision: number;
-  /** 0-based place in the transaction. (revision, index) is the event's position. */
+  /** 0-based index in the transaction. (revision, index) is the event's position. */
   readonly index: number;
   readonly recordedTime: Timestamp | undefined;
 }
@@ -92,7 +92,7 @@ export interface Event_ExtensionsEntry {
   readonly value: CloudEvent_CloudEventAttributeValue | undefined;
 }
 
-/** The place of an event in a database. */
+/** The position of an event in a database. */
 export interface Position {
   readonly revision: number;
   readonly index: number;
