@@ -4,9 +4,11 @@
  * ```
  *   ask ── begun ──> look ── no leaderships left ──> 0
  *    │ ^── later ──┘  │ ^── some left ──┘
- *    └── no quorum: 3  └── the time is over: 4
+ *    ├── no quorum: 3  └── the time is over: 4
+ *    └── not in service: 1
  * ```
- * `later` is the answer while the catalog elects a leader: the order is repeated until the time is over.
+ * `later` is the answer while the catalog elects a leader: the order is repeated until the time is over. A node that
+ * does not describe itself starts, or was removed: it has no leaderships, and another attempt changes nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAddress, type NodeId } from '#base';
@@ -56,14 +58,14 @@ interface Refused {
 }
 
 /**
- * The exit code. Load balancers find out meanwhile that the node takes no new clients, also where it is refused. The
- * only node of a cluster does not wait for that: it would be away for longer.
+ * The exit code. Load balancers find out meanwhile that the node takes no new clients, also where it is refused for a
+ * quorum. Neither a node that is not in service nor the only node of a cluster waits for that: clients go nowhere else.
  */
 export async function drainAndStay(asked: AskedDrain, ports: DrainPorts): Promise<number> {
   const { pause = sleep, monotonicMs = () => performance.now() } = ports;
   const endMs = monotonicMs() + asked.lingerMs;
   const code = await drainWithin(asked, ports);
-  if (code === EXIT_NO_QUORUM && (await isOnlyNode(asked, ports))) return code;
+  if (code === EXIT_REFUSED || (code === EXIT_NO_QUORUM && (await isOnlyNode(asked, ports)))) return code;
   const restMs = endMs - monotonicMs();
   if (restMs > 0) await pause(restMs);
   return code;
@@ -143,9 +145,12 @@ async function ask(
     number === undefined ? self : await put(at, { order: { ...order, node: number }, isPassedOn: false }, timeoutMs);
   if (reply?.kind === 'done' && isDescribed(reply.node)) return reply.node;
   const why = reply !== undefined && 'reason' in reply ? reply.reason : 'the answer is malformed';
-  if (reply?.kind !== 'faulty') {
-    return { code: EXIT_REFUSED, why: `no answer from ${formatAddress(at)} (${why})`, isLater: true };
+  const place = formatAddress(at);
+  if (number === undefined) {
+    const hint = 'it starts, it was removed, or its peer address is another one';
+    return { code: EXIT_REFUSED, why: `no node is in service at ${place} (${why}): ${hint}`, isLater: false };
   }
+  if (reply?.kind !== 'faulty') return { code: EXIT_REFUSED, why: `no answer from ${place} (${why})`, isLater: true };
   const isQuorum = order.kind === 'drain' && reply.code === 'failed_precondition';
   return { code: isQuorum ? EXIT_NO_QUORUM : EXIT_REFUSED, why, isLater: false };
 }

@@ -49,7 +49,9 @@ export function faultInDraining(number: NodeId, cluster: ClusterDescription): Dr
     const known = nodes.map((each) => each.node).join(', ');
     return { kind: 'faulty', code: 'not_found', reason: `there is no node ${number}; the cluster has ${known}` };
   }
-  if (node.state === 'removed') return faulty(`node ${number} was removed, for good`);
+  if (node.state === 'removed') {
+    return { kind: 'faulty', code: 'not_found', reason: `node ${number} was removed, for good` };
+  }
   if (!node.answers) return later(`node ${number} does not answer: it has ended, or cannot be reached`);
   if (node.isDraining) return undefined;
   const staying = new Set(nodes.filter((each) => each.answers && !each.isDraining).map((each) => each.node));

@@ -294,11 +294,11 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
   it('drain --stay drains the node that is asked, once, and ends when it has no leaderships left', async () => {
     const later: AdminReply = { kind: 'later', reason: 'an election' };
     const who: AdminReply = { kind: 'described', cluster: CLUSTER };
-    const ran = await run('drain --stay', later, who, later, who, left(2), left(2), later, left(1), left(0));
+    const ran = await run('drain --stay', who, later, who, left(2), left(2), later, left(1), left(0));
     expect(ran).toMatchObject({ code: 0, out: 'node 2 is drained: it has no leaderships, and is not ready\n' });
     expect(ran.err).toBe('node 2 has 2 leaderships to hand over\nnode 2 has 1 leaderships to hand over\n');
     const looks = Array.from({ length: 4 }, () => drainOf(true));
-    const orders = [WHO, WHO, drainOf(false), WHO, drainOf(false), ...looks];
+    const orders = [WHO, drainOf(false), WHO, drainOf(false), ...looks];
     expect(ran.asked.map(([, request]) => request)).toEqual(orders);
     const again = await run('drain 2 --stay --json', left(0));
     expect(JSON.parse(again.out)).toMatchObject({ node: 2, isDraining: true, movableLeads: 0 });
@@ -319,6 +319,15 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
   ])('drain --stay says so, with an exit code of its own, when %s', async (_name, replies, code, why) => {
     const ran = await run('drain 2 --stay', ...replies);
     expect({ code: ran.code, last: ran.err.split('\n').at(-2) }).toEqual({ code, last: `cairn cluster: ${why}` });
+  });
+
+  it('drain --stay ends at once when its own node is not in service, which has nothing to hand over', async () => {
+    const refused: AdminReply = { kind: 'later', reason: 'connect ECONNREFUSED 127.0.0.1:50052' };
+    const { code, err, asked, elapsedMs } = await run('drain --stay --linger 5', refused);
+    expect({ code, asked: asked.length, elapsedMs }).toEqual({ code: 1, asked: 1, elapsedMs: 0 });
+    expect(err).toBe(
+      'cairn cluster: no node is in service at 127.0.0.1:50052 (connect ECONNREFUSED 127.0.0.1:50052): it starts, it was removed, or its peer address is another one\n',
+    );
   });
 
   const nodesAre = (...nodes: ClusterDescription['nodes']): AdminReply => {

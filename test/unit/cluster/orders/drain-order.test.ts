@@ -113,7 +113,7 @@ describe('a node that is to end for a while (C36)', () => {
   const stay = (nodes: string): string => `without node 3 these stay: ${nodes}`;
   it.each<[string, Parts, string, string]>([
     ['is not there', { nodes: [1, 2] }, 'not_found', 'there is no node 3; the cluster has 1, 2'],
-    ['was removed', { removed: [3] }, 'failed_precondition', 'node 3 was removed, for good'],
+    ['was removed', { removed: [3] }, 'not_found', 'node 3 was removed, for good'],
     [
       'leaves no quorum of the catalog',
       { down: [2] },
