@@ -3,6 +3,8 @@
  *
  * Reading never throws. A read past the end, a varint of more than 10 bytes or above 2^53 - 1 answers 0 or nothing and
  * sets `failed`, which stays set: read a whole record, then ask once.
+ * A varint with more bytes than its value needs fails, too. So equal content has one encoding, which may be compared
+ * and hashed as bytes. `ProtoReader` accepts such varints, because protobuf allows them.
  */
 import { decodeUtf8 } from './utf8.ts';
 
@@ -91,7 +93,7 @@ export class ByteReader {
     for (let scale = 0x80; ; scale *= 0x80) {
       const next = this.u8();
       value += (next & 0x7f) * scale;
-      if (next < 0x80) return this.#safe(value);
+      if (next < 0x80) return next === 0 ? this.#fail() : this.#safe(value);
       // 2^63 is the scale of the tenth and last byte.
       if (scale >= 2 ** 63) return this.#fail();
     }

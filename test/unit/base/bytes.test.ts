@@ -66,6 +66,11 @@ it('ByteWriter and ByteReader (B3) read back everything they wrote, in order', (
 it.each([
   ['a varint without an end', [0x80, 0x80], (r: ByteReader) => r.varint()],
   ['a varint of 11 bytes', Array<number>(11).fill(0x80), (r: ByteReader) => r.varint()],
+  ['a varint of 2 bytes for 0', [0x80, 0], (r: ByteReader) => r.varint()],
+  ['a varint of 2 bytes for 127', [0xff, 0], (r: ByteReader) => r.varint()],
+  ['a varint of 3 bytes for 128', [0x80, 0x81, 0], (r: ByteReader) => r.varint()],
+  ['a varint of 10 bytes for 1', [0x81, ...Array<number>(8).fill(0x80), 0], (r: ByteReader) => r.varint()],
+  ['a signed varint of 2 bytes for -1', [0x81, 0], (r: ByteReader) => r.zigzag()],
   ['a varint above 2^53 - 1', [...Array<number>(7).fill(0xff), 0x7f], (r: ByteReader) => r.varint()],
   ['a u64 above 2^53 - 1', Array<number>(8).fill(0xff), (r: ByteReader) => r.u64be()],
   ['a u32 of 3 bytes', [1, 2, 3], (r: ByteReader) => r.u32le()],
