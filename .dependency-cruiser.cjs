@@ -68,6 +68,7 @@ const HOMES = {
 // The same for the operator.
 const OPERATOR_HOMES = {
   '@kubernetes/client-node': 'operator/src/kube/',
+  '@grpc/grpc-js': 'operator/src/client/',
 };
 
 const names = Object.keys(LAYERS);

@@ -1,0 +1,104 @@
+/**
+ * Addresses of a cluster inside of Kubernetes, and what a client needs there, from its Secrets.
+ *
+ * A Secret is read by its name and never listed, so that the operator needs no right to see others. What was read is
+ * used for CACHED_MS, then read again: certificates and keys are replaced while a cluster runs.
+ */
+import type { CairnCluster } from '../api/index.ts';
+import { type Api, hasCode, type Kind, pathOf } from '../kube/index.ts';
+import type { Identity, TLSFiles } from './channel.ts';
+
+const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
+const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
+const GRPC_PORT = 50_051;
+const CACHED_MS = 60_000;
+const CACHED_MAX = 256;
+
+export const BOOTSTRAP_KEY = 'bootstrap-key';
+const AUTHORITIES_KEY = 'ca.crt';
+
+/** Name of the Secret with the key of the first administrator. */
+export function adminSecretOf({ metadata, spec }: CairnCluster): string {
+  return spec.auth.adminSecretName ?? `${metadata.name}-auth`;
+}
+
+/** Name of the Secret with the certificate of the nodes and its authority. */
+export function tlsSecretOf({ metadata, spec }: CairnCluster): string {
+  return spec.tls.secretName ?? `${metadata.name}-tls`;
+}
+
+/** Address of the Service, behind which all ready nodes answer. */
+export function serviceAddress({ metadata, spec }: CairnCluster): string {
+  return `${metadata.name}.${metadata.namespace}.svc.${spec.network.clusterDomain}:${GRPC_PORT}`;
+}
+
+/** Address of one node, by the name of its pod. It has one before it is ready, too. */
+export function nodeAddress({ metadata, spec }: CairnCluster, pod: string): string {
+  return `${pod}.${metadata.name}-headless.${metadata.namespace}.svc.${spec.network.clusterDomain}:${GRPC_PORT}`;
+}
+
+interface Cached {
+  readonly identity: Identity;
+  readonly readMs: number;
+}
+
+interface Keyed {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export class Identities {
+  readonly #api: Api;
+  readonly #cached = new Map<string, Cached>();
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  /** Fails with 404 when a Secret does not exist yet. */
+  async of(cluster: CairnCluster): Promise<Identity> {
+    const { uid, generation } = cluster.metadata;
+    const key = `${uid} ${generation}`;
+    const nowMs = this.#api.runtime.nowMs();
+    const cached = this.#cached.get(key);
+    if (cached !== undefined && nowMs - cached.readMs < CACHED_MS) return cached.identity;
+    const identity = { key: await this.#keyOf(cluster), tls: await this.#tlsOf(cluster) };
+    this.#cached.delete(key);
+    this.#cached.set(key, { identity, readMs: nowMs });
+    for (const oldest of this.#cached.keys()) {
+      if (this.#cached.size <= CACHED_MAX) break;
+      this.#cached.delete(oldest);
+    }
+    return identity;
+  }
+
+  async #keyOf(cluster: CairnCluster): Promise<string | undefined> {
+    if (!cluster.spec.auth.enabled) return undefined;
+    const secret = await this.#read(SECRET, cluster, adminSecretOf(cluster));
+    return decoded(secret, BOOTSTRAP_KEY)?.trim();
+  }
+
+  async #tlsOf(cluster: CairnCluster): Promise<TLSFiles | undefined> {
+    const { disabled, caConfigMapName, clientCertificates } = cluster.spec.tls;
+    if (disabled) return undefined;
+    const secret = await this.#read(SECRET, cluster, tlsSecretOf(cluster));
+    const trusted = caConfigMapName && (await this.#read(CONFIG_MAP, cluster, caConfigMapName)).data?.[AUTHORITIES_KEY];
+    const authorities = trusted ?? decoded(secret, AUTHORITIES_KEY);
+    const [chain, key] = [decoded(secret, 'tls.crt'), decoded(secret, 'tls.key')];
+    if (clientCertificates?.mode !== 'Require' || chain === undefined || key === undefined) return { authorities };
+    return { authorities, certificate: { chain, key } };
+  }
+
+  async #read(kind: Kind, { metadata: { namespace } }: CairnCluster, name: string): Promise<Keyed> {
+    try {
+      return await this.#api.get<Keyed>(pathOf(kind, { namespace, name }));
+    } catch (error) {
+      if (!hasCode(error, 404)) throw error;
+      throw new Error(`${kind.kind} "${name}" does not exist`, { cause: error });
+    }
+  }
+}
+
+function decoded({ data }: Keyed, key: string): string | undefined {
+  const text = data?.[key];
+  return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
+}

@@ -1,0 +1,215 @@
+/**
+ * The admin API of a cluster (`cairn.admin.v1`), as far as the operator uses it. Any node answers: each address is
+ * tried until one does.
+ *
+ * Orders are safe to repeat. One that the cluster refuses rejects with `CallError` FAILED_PRECONDITION and its reason.
+ */
+import {
+  CatalogRole,
+  ClusterAdminService,
+  type DescribeClusterReply,
+  type Node as NodeMessage,
+  type NodeReply,
+  NodeState,
+  Standing,
+} from '../../../proto/gen/cairn/admin/v1/admin.ts';
+import { CallError, type CallOptions, Channel, type Identity, type Method } from './channel.ts';
+
+export type NodeRole = 'voter' | 'learner' | 'none';
+
+export interface ClusterNode {
+  readonly id: number;
+  /** The name of its pod. */
+  readonly name: string;
+  readonly zone: string;
+  readonly state: 'active' | 'leaving' | 'removed';
+  /** Whether it answered for this description. What follows is 0 or absent if it did not. */
+  readonly answers: boolean;
+  /** Its role in the group of the catalog. */
+  readonly role: NodeRole;
+  readonly levelMax: number;
+  readonly isDraining: boolean;
+  /** Databases that it has a replica of, and that it leads. */
+  readonly copies: number;
+  readonly leads: number;
+  /** Leaderships that other nodes could have. */
+  readonly movableLeads: number;
+  /** Entries that its most lagging replica has not acknowledged. */
+  readonly lag: number;
+  readonly release?: string | undefined;
+}
+
+export interface ClusterDatabase {
+  readonly name: string;
+  readonly leader?: number | undefined;
+  /** Whether its replicas are where they should be. */
+  readonly isSettled: boolean;
+  readonly members: readonly DatabaseMember[];
+}
+
+export interface DatabaseMember {
+  readonly node: number;
+  readonly isVoter: boolean;
+  readonly isCaughtUp: boolean;
+}
+
+export interface ClusterDescription {
+  readonly clusterID: string;
+  /** Whether the leader of the catalog answered. Without it the description may be outdated. */
+  readonly isConfirmed: boolean;
+  /** Feature level of the cluster. */
+  readonly level: number;
+  readonly nodes: readonly ClusterNode[];
+  readonly databases: readonly ClusterDatabase[];
+}
+
+/** Two implementations: gRPC, and the simulation of test/operator. */
+export interface ClusterAdmin {
+  describe(): Promise<ClusterDescription>;
+  /** The node transfers its leaderships and stays; with `isDryRun` nothing happens. Returns the number that is left. */
+  drain(node: number, options: { readonly isDryRun: boolean }): Promise<number>;
+  undrain(node: number): Promise<void>;
+  /** The node begins to leave: its replicas move, then it is removed. */
+  decommission(node: number): Promise<void>;
+  /** As `decommission`, once another node can take its place. */
+  replace(node: number): Promise<void>;
+  /** A node that leaves stays. */
+  recommission(node: number): Promise<void>;
+  /** Raises the feature level to the highest one that all nodes know. Returns it. */
+  finalize(): Promise<number>;
+  /** A database continues with the replica of one node, which has exactly this revision. */
+  recover(database: string, from: { readonly node: number; readonly revision: number }): Promise<void>;
+}
+
+/** A node asks the others for at most two seconds. */
+const DEADLINE_MS = 5_000;
+
+export class GrpcClusterAdmin implements ClusterAdmin {
+  readonly #addresses: readonly string[];
+  readonly #identity: Identity;
+  readonly #signal: AbortSignal | undefined;
+
+  /** `addresses` are those of nodes, in the order in which they are tried. */
+  constructor(addresses: readonly string[], identity: Identity, signal?: AbortSignal) {
+    this.#addresses = addresses;
+    this.#identity = identity;
+    this.#signal = signal;
+  }
+
+  /** The description of a node that reaches the leader of the catalog, else of any node. */
+  async describe(): Promise<ClusterDescription> {
+    let unconfirmed: DescribeClusterReply | undefined;
+    const ask = async (channel: Channel, options: CallOptions): Promise<DescribeClusterReply | undefined> => {
+      const reply = await channel.call(ClusterAdminService.describeCluster, { isPassedOn: false }, options);
+      if (reply.isConfirmed) return reply;
+      unconfirmed ??= reply;
+      return undefined;
+    };
+    const reply = await this.#first(ask).catch((error: unknown) => {
+      if (unconfirmed === undefined) throw error;
+      return unconfirmed;
+    });
+    return descriptionOf(reply);
+  }
+
+  async drain(node: number, { isDryRun }: { readonly isDryRun: boolean }): Promise<number> {
+    const request = { node, isGranted: false, stay: true, dryRun: isDryRun, isPassedOn: false };
+    const reply: NodeReply = await this.#order(ClusterAdminService.drainNode, request);
+    return reply.node?.movableLeads ?? 0;
+  }
+
+  async undrain(node: number): Promise<void> {
+    await this.#order(ClusterAdminService.undrainNode, { node, isPassedOn: false });
+  }
+
+  async decommission(node: number): Promise<void> {
+    await this.#order(ClusterAdminService.decommissionNode, { node, isPassedOn: false });
+  }
+
+  async replace(node: number): Promise<void> {
+    await this.#order(ClusterAdminService.replaceNode, { node, by: 0, isPassedOn: false });
+  }
+
+  async recommission(node: number): Promise<void> {
+    await this.#order(ClusterAdminService.recommissionNode, { node, isPassedOn: false });
+  }
+
+  async finalize(): Promise<number> {
+    const { level } = await this.#order(ClusterAdminService.finalizeUpgrade, { isPassedOn: false });
+    return level;
+  }
+
+  async recover(name: string, { node, revision }: { readonly node: number; readonly revision: number }): Promise<void> {
+    const request = { name, from: node, acceptRevision: revision, isPassedOn: false };
+    await this.#order(ClusterAdminService.recoverDatabase, request);
+  }
+
+  #order<Request, Reply>(method: Method<Request, Reply>, request: Request): Promise<Reply> {
+    return this.#first((channel, options) => channel.call(method, request, options));
+  }
+
+  /** The first answer: undefined and transient errors have the next address asked. */
+  async #first<Reply>(ask: (channel: Channel, options: CallOptions) => Promise<Reply | undefined>): Promise<Reply> {
+    let failure: unknown = new Error('no node answers');
+    for (const address of this.#addresses) {
+      using channel = new Channel(address, this.#identity);
+      try {
+        const reply = await ask(channel, { deadlineMs: DEADLINE_MS, signal: this.#signal });
+        if (reply !== undefined) return reply;
+      } catch (error) {
+        if (!(error instanceof CallError) || !error.isTransient) throw error;
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+}
+
+const STATES: Readonly<Record<NodeState, ClusterNode['state']>> = {
+  [NodeState.NODE_STATE_UNSPECIFIED]: 'active',
+  [NodeState.NODE_STATE_ACTIVE]: 'active',
+  [NodeState.NODE_STATE_LEAVING]: 'leaving',
+  [NodeState.NODE_STATE_REMOVED]: 'removed',
+};
+
+const ROLES: Readonly<Record<CatalogRole, NodeRole>> = {
+  [CatalogRole.CATALOG_ROLE_NONE]: 'none',
+  [CatalogRole.CATALOG_ROLE_VOTER]: 'voter',
+  [CatalogRole.CATALOG_ROLE_LEARNER]: 'learner',
+};
+
+function descriptionOf({ clusterId, isConfirmed, level, nodes, databases }: DescribeClusterReply): ClusterDescription {
+  return {
+    clusterID: clusterId,
+    isConfirmed,
+    level,
+    nodes: nodes.map(nodeOf),
+    databases: databases.map(({ name, leader, isSettled, members }) => ({
+      name,
+      leader,
+      isSettled,
+      members: members.map(({ node, isVoter, standing }) => ({
+        node,
+        isVoter,
+        isCaughtUp: standing === Standing.STANDING_READY,
+      })),
+    })),
+  };
+}
+
+function nodeOf({ node, own, state, catalogRole, ...rest }: NodeMessage): ClusterNode {
+  const { name, zone, answers, levelMax, isDraining, copies, leads, movableLeads, lag } = rest;
+  const measures = { copies, leads, movableLeads, lag, levelMax };
+  const release = own?.release;
+  return {
+    id: node,
+    name,
+    zone,
+    state: STATES[state],
+    answers,
+    role: ROLES[catalogRole],
+    isDraining,
+    release,
+    ...measures,
+  };
+}

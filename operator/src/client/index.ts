@@ -1,0 +1,36 @@
+/**
+ * Clients of a cluster of Cairn.
+ *
+ * For: channels with the credentials of the administrator, and the admin API. The credentials are those of the Secrets
+ * of a CairnCluster; the addresses are those of its pods and its Service inside of Kubernetes.
+ *
+ * Not here: when something is called. Controllers decide that. The messages are generated in proto/gen; the types that
+ * controllers plan with are narrower, so that a simulation can produce them.
+ *
+ * Invariant: KG1 (channel.ts).
+ */
+export {
+  adminSecretOf,
+  BOOTSTRAP_KEY,
+  Identities,
+  nodeAddress,
+  serviceAddress,
+  tlsSecretOf,
+} from './access.ts';
+export {
+  CallError,
+  type CallOptions,
+  Channel,
+  failedWith,
+  type Identity,
+  type Method,
+  type TLSFiles,
+} from './channel.ts';
+export {
+  type ClusterAdmin,
+  type ClusterDatabase,
+  type ClusterDescription,
+  type ClusterNode,
+  GrpcClusterAdmin,
+  type NodeRole,
+} from './cluster-admin.ts';
