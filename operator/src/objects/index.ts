@@ -1,0 +1,47 @@
+/**
+ * The objects of Kubernetes that a CairnCluster owns, from its spec and a few facts.
+ *
+ * For: everything that the chart cairn installs for a cluster, as raw JSON for server-side apply. All of it is pure.
+ *
+ * Not here: Secrets (../certificates), and the order and time of changes (the controller of clusters).
+ *
+ * Invariants:
+ *   KO1  The objects are those of the chart for the same values, but for named differences.
+ *   KO2  The template of the pods depends on the spec, and on no fact but the default repository: neither a new release
+ *        of the operator, nor growth of volumes or of the cluster, restarts a pod.
+ */
+import type { CairnCluster } from '../api/index.ts';
+import { certificatesOf } from './issued.ts';
+import type { ClusterFacts, OwnedObject } from './owned.ts';
+import { disruptionBudgetOf, networkPolicyOf } from './policies.ts';
+import { routesOf } from './routes.ts';
+import { servicesOf } from './services.ts';
+import { configMapsOf, serviceAccountOf, statefulSetOf } from './stateful-set.ts';
+
+export {
+  certificateNames,
+  KEYS,
+  mountedSecrets,
+  namesOf,
+  PORTS,
+  podDomain,
+  podName,
+  selectorLabels,
+  serviceHost,
+} from './names.ts';
+export { type ClusterFacts, groupOf, metadataOf, OWNED_KINDS, type OwnedKind, type OwnedObject } from './owned.ts';
+
+/** Returns the objects in the order in which they are applied: a pod finds what it needs when it starts. */
+export function objectsOf(cluster: CairnCluster, facts: ClusterFacts): readonly OwnedObject[] {
+  return [
+    serviceAccountOf(cluster),
+    ...configMapsOf(cluster, facts),
+    ...servicesOf(cluster, facts),
+    ...networkPolicyOf(cluster, facts),
+    ...disruptionBudgetOf(cluster, facts),
+    statefulSetOf(cluster, facts),
+    // Kinds that the Kubernetes cluster may not serve come last.
+    ...certificatesOf(cluster),
+    ...routesOf(cluster, facts),
+  ];
+}

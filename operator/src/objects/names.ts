@@ -1,0 +1,130 @@
+/** Names, ports, labels and addresses by which the objects of a cluster find each other. */
+import type { CairnCluster } from '../api/index.ts';
+
+/** The name of the container of a node. */
+export const CONTAINER = 'cairn';
+export const DATA_VOLUME = 'data';
+/** The name of the operator in labels. */
+export const OPERATOR = 'cairn-operator';
+
+export const PORTS = { grpc: 50_051, http: 3000, mcp: 3001, metrics: 9464, peer: 50_052 } as const;
+export type PortName = keyof typeof PORTS;
+
+/** Keys in Secrets and ConfigMaps. */
+export const KEYS = {
+  authority: 'ca.crt',
+  certificate: 'tls.crt',
+  privateKey: 'tls.key',
+  adminKey: 'bootstrap-key',
+  peerSecret: 'peer-secret',
+} as const;
+
+interface ObjectNames {
+  readonly headless: string;
+  readonly founding: string;
+  readonly grants: string;
+  /** Secret with the certificate of the nodes for clients. */
+  readonly tls: string;
+  /** Secret with the secret or the certificate of the nodes for each other. */
+  readonly peer: string;
+  /** Secret with the key of the first administrator. */
+  readonly auth: string;
+  /** Secret with the private key of the authority; no pod mounts it. */
+  readonly authority: string;
+  /** Secret with the trusted authorities of the nodes, for clients. */
+  readonly ca: string;
+  /** Secret with the authorities of clients and nodes. */
+  readonly clientCa: string;
+}
+
+export function namesOf({ metadata: { name } }: CairnCluster): ObjectNames {
+  return {
+    headless: `${name}-headless`,
+    founding: `${name}-founding`,
+    grants: `${name}-grants`,
+    tls: `${name}-tls`,
+    peer: `${name}-peer`,
+    auth: `${name}-auth`,
+    authority: `${name}-authority`,
+    ca: `${name}-ca`,
+    clientCa: `${name}-client-ca`,
+  };
+}
+
+/** Labels that selectors match. They never change: the selector of a StatefulSet is immutable. */
+export function selectorLabels({ metadata: { name } }: CairnCluster): Readonly<Record<string, string>> {
+  return {
+    'app.kubernetes.io/name': 'cairn',
+    'app.kubernetes.io/instance': name,
+    'app.kubernetes.io/component': 'node',
+  };
+}
+
+/** Labels of pods, which do not depend on the release of the operator. */
+export function podLabels(cluster: CairnCluster): Readonly<Record<string, string>> {
+  return {
+    ...selectorLabels(cluster),
+    'app.kubernetes.io/version': cluster.spec.version.replace(/[-_.]+$/, ''),
+    'app.kubernetes.io/part-of': 'cairn',
+    'app.kubernetes.io/managed-by': OPERATOR,
+  };
+}
+
+export function podName({ metadata: { name } }: CairnCluster, ordinal: number): string {
+  return `${name}-${ordinal}`;
+}
+
+/** The domain in which each pod has a name. */
+export function podDomain(cluster: CairnCluster): string {
+  return `${namesOf(cluster).headless}.${cluster.metadata.namespace}.svc.${cluster.spec.network.clusterDomain}`;
+}
+
+/** The name of the Service for clients. */
+export function serviceHost({ metadata: { name, namespace }, spec }: CairnCluster): string {
+  return `${name}.${namespace}.svc.${spec.network.clusterDomain}`;
+}
+
+/** The ports for clients. */
+export function clientPorts({ spec }: CairnCluster): readonly PortName[] {
+  return spec.network.mcp ? ['grpc', 'http', 'mcp'] : ['grpc', 'http'];
+}
+
+/** DNS names in the certificate of the nodes for clients. */
+export function certificateNames(cluster: CairnCluster): readonly string[] {
+  const { metadata, spec } = cluster;
+  const { name, namespace } = metadata;
+  const names = [
+    `*.${podDomain(cluster)}`,
+    `*.${namesOf(cluster).headless}.${namespace}.svc`,
+    serviceHost(cluster),
+    `${name}.${namespace}.svc`,
+    `${name}.${namespace}`,
+    name,
+    'localhost',
+    ...(spec.network.external === undefined ? [] : [`*.${spec.network.external.domain}`]),
+    ...(spec.tls.dnsNames ?? []),
+  ];
+  return [...new Set(names)];
+}
+
+/** DNS names in a certificate of cert-manager for the peer port. */
+export function peerCertificateNames(cluster: CairnCluster): readonly string[] {
+  return [`*.${podDomain(cluster)}`, podDomain(cluster)];
+}
+
+/** The Secrets that pods mount. */
+export function mountedSecrets(cluster: CairnCluster): {
+  readonly tls: string | undefined;
+  readonly peer: string;
+  readonly auth: string | undefined;
+  readonly clientCa: string | undefined;
+} {
+  const { tls, peers, auth } = cluster.spec;
+  const own = namesOf(cluster);
+  return {
+    tls: tls.disabled ? undefined : (tls.secretName ?? own.tls),
+    peer: peers.secretName ?? own.peer,
+    auth: auth.enabled ? (auth.adminSecretName ?? own.auth) : undefined,
+    clientCa: tls.clientCertificates === undefined ? undefined : own.clientCa,
+  };
+}

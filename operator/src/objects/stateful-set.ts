@@ -1,0 +1,52 @@
+/** The StatefulSet, and the objects that its pods cannot start without. */
+import type { CairnCluster } from '../api/index.ts';
+import { foundingOf } from './environment.ts';
+import { DATA_VOLUME, namesOf, selectorLabels } from './names.ts';
+import { type ClusterFacts, defined, metadataOf, type OwnedObject, owned } from './owned.ts';
+import { grantsOf, podTemplate } from './pod.ts';
+
+export function statefulSetOf(cluster: CairnCluster, facts: ClusterFacts): OwnedObject {
+  const { storageClassName } = cluster.spec.storage;
+  const claim = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: DATA_VOLUME, labels: selectorLabels(cluster) },
+    spec: defined({
+      accessModes: ['ReadWriteOnce'],
+      storageClassName,
+      resources: { requests: { storage: facts.storageSize } },
+    }),
+  };
+  return owned('StatefulSet', metadataOf(cluster), {
+    spec: {
+      serviceName: namesOf(cluster).headless,
+      replicas: facts.replicas,
+      // All at once: a cluster is founded, and has a quorum, when several of them run.
+      podManagementPolicy: 'Parallel',
+      // The operator replaces pods: it moves leaderships off each, and waits for the others.
+      updateStrategy: { type: 'OnDelete' },
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+      selector: { matchLabels: selectorLabels(cluster) },
+      template: podTemplate(cluster, facts),
+      volumeClaimTemplates: [claim],
+    },
+  });
+}
+
+/** The account of the pods, which get no token for it. */
+export function serviceAccountOf(cluster: CairnCluster): OwnedObject {
+  return owned('ServiceAccount', metadataOf(cluster), { automountServiceAccountToken: false });
+}
+
+export function configMapsOf(cluster: CairnCluster, facts: ClusterFacts): readonly OwnedObject[] {
+  const { founding, grants: name } = namesOf(cluster);
+  const grants = grantsOf(cluster);
+  const ofGrants =
+    grants === undefined
+      ? []
+      : [owned('ConfigMap', metadataOf(cluster, { name }), { data: { 'grants.json': grants } })];
+  return [
+    owned('ConfigMap', metadataOf(cluster, { name: founding }), { data: foundingOf(cluster, facts) }),
+    ...ofGrants,
+  ];
+}
