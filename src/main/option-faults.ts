@@ -1,4 +1,4 @@
-/** What is wrong with the options of a command, in words of ours: Node's do not say which there are. */
+/** Faults in the options of a command. Messages of Node do not list the options that exist. */
 import { quote } from '#base';
 import { nearest } from './nearest.ts';
 
@@ -7,7 +7,7 @@ const { parseArgs } = process.getBuiltinModule('node:util');
 
 export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
 
-/** Every fault as one sentence; none: `parseArgs` takes them, and what is no option is the caller's to judge. */
+/** Returns a sentence for each fault. Without faults `parseArgs` accepts the options; the caller checks positional arguments. */
 export function optionFaults(args: readonly string[], options: Options): readonly string[] {
   const known = new Map(Object.entries(options));
   const names = [...known.keys()];
@@ -20,7 +20,7 @@ export function optionFaults(args: readonly string[], options: Options): readonl
       return [`${quote(token.rawName)} is no option; ${nearest(token.name, names, all, '--')}`];
     }
     if (option.type === 'boolean') return token.value === undefined ? [] : [`${token.rawName} takes no value`];
-    const isMissing = token.value === undefined || (!token.inlineValue && token.value.startsWith('-'));
+    const isMissing = token.value === undefined || (!token.inlineValue && /^-./.test(token.value));
     return isMissing ? [`${token.rawName} has no value; write ${token.rawName} VALUE`] : [];
   });
 }

@@ -30,7 +30,7 @@ async function run(line: string, answer: Response | Error = Response.json({})): 
     },
     read: (file) => {
       if (file === 'ca') return AUTHORITY;
-      if (file !== 'first') throw new Error(`ENOENT: ${file}`);
+      if (file !== 'first' && file !== '-') throw new Error(`ENOENT: ${file}`);
       return `${SECRET}\n`;
     },
     trust: (authorities, file) => {
@@ -63,6 +63,11 @@ describe('cairn auth key', () => {
       ],
       trusted: [],
     });
+  });
+
+  it('takes the key from standard input with --key-file -', async () => {
+    const { code, asked } = await run('key list --key-file -', Response.json({ keys: [KEY] }));
+    expect({ code, asked }).toEqual({ code: 0, asked: [`GET ${AT} ${SECRET}`] });
   });
 
   it('list shows a table, and with --json what the server says', async () => {
