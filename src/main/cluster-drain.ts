@@ -5,10 +5,10 @@
  *   ask ── begun ──> look ── no leaderships left ──> 0
  *    │ ^── later ──┘  │ ^── some left ──┘
  *    ├── no quorum: 3  └── the time is over: 4
- *    └── not in service: 1
+ *    └── not in service, or no leader: 1
  * ```
- * `later` is the answer while the catalog elects a leader: the order is repeated until the time is over. A node that
- * does not describe itself starts, or was removed: it has no leaderships, and another attempt changes nothing.
+ * `later` is the answer while the catalog elects a leader: the request is repeated for ELECTION_MS. A node that does not
+ * describe itself starts, or was removed: it has no leaderships, and another attempt changes nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAddress, type NodeId } from '#base';
@@ -29,6 +29,8 @@ const ANSWER_MS = 15_000;
 /** Of the last question, when the time is nearly over. */
 const ANSWER_LEAST_MS = 1_000;
 const LOOK_MS = 250;
+/** Longer than an election. A catalog that has no leader for this long has no quorum, and no leadership can be moved. */
+const ELECTION_MS = 15_000;
 
 export interface DrainPorts {
   readonly ask: AskAdmin;
@@ -83,6 +85,7 @@ async function drainWithin(asked: AskedDrain, ports: DrainPorts): Promise<number
   const endMs = monotonicMs() + withinMs;
   let target = asked;
   let left: number | undefined;
+  let electedByMs: number | undefined;
   for (;;) {
     // Each order is a line of the audit log; a dry run is none, and answers the same.
     const isDryRun = left !== undefined;
@@ -95,8 +98,10 @@ async function drainWithin(asked: AskedDrain, ports: DrainPorts): Promise<number
     );
     const isLate = monotonicMs() >= endMs;
     if ('why' in answer) {
-      if (isLate || !answer.isLater) return refuse(answer, ports);
+      electedByMs ??= monotonicMs() + ELECTION_MS;
+      if (isLate || !answer.isLater || monotonicMs() >= electedByMs) return refuse(answer, ports);
     } else {
+      electedByMs = undefined;
       const { node, movableLeads, isDraining } = answer;
       if (!isDraining) {
         const why = `node ${node} does not drain any more: it was restarted, or undrained`;

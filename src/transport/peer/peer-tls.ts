@@ -47,9 +47,9 @@ const PLAIN_MAX = 1_000;
 /** OpenSSL has the word only in its message when it was writing. */
 const NO_TLS = /wrong version number|packet length too long/;
 const OF_TLS = /^(?:ERR_SSL_|EPROTO$)/;
-/** Two secrets that differ show as a record that does not verify. */
-const WRONG_SECRET = /^ERR_SSL_.*BAD_RECORD_MAC$/;
-const OTHER_SECRET = 'that node has another --peer-secret-file';
+/** With different secrets the first record does not verify. Depending on its state, OpenSSL has that in the code or in the message. */
+const BAD_RECORD = /bad[ _]record[ _]mac/i;
+export const OTHER_SECRET = 'that node has another --peer-secret-file';
 
 export class PeerTls {
   readonly mode: PeerTlsMode;
@@ -146,12 +146,17 @@ export function securedWorld(world: LaneWorld, tls: PeerTls): LaneWorld {
   };
 }
 
+/** Whether the two ends of a connection have different peer secrets. */
+export function hasOtherSecret(failure: Error): boolean {
+  return BAD_RECORD.test(failure.message) || ('code' in failure && BAD_RECORD.test(String(failure.code)));
+}
+
 /** Undefined for what has nothing to do with TLS. */
 function faultIn(failure: Error, target: Address): string | undefined {
   const { message } = failure;
   const code = 'code' in failure && typeof failure.code === 'string' ? failure.code : '';
   if (NO_TLS.test(message)) return SPEAKS_NO_TLS;
-  if (WRONG_SECRET.test(code)) return OTHER_SECRET;
+  if (hasOtherSecret(failure)) return OTHER_SECRET;
   if (OF_TLS.test(code)) return `the handshake of TLS failed: ${message.trim()}`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return `its certificate is not for ${target.host}, by which it was dialled: ${message}`;

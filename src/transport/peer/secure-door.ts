@@ -16,7 +16,16 @@ import { quote } from '#base';
 import type { FrameFault } from '#cluster';
 import { HELLO_BEGINS, writeAnswer } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
-import { contextOf, isSecret, type PeerTls, type PeerTlsMaterial, SPEAKS_TLS, serverOptionsOf } from './peer-tls.ts';
+import {
+  contextOf,
+  hasOtherSecret,
+  isSecret,
+  OTHER_SECRET,
+  type PeerTls,
+  type PeerTlsMaterial,
+  SPEAKS_TLS,
+  serverOptionsOf,
+} from './peer-tls.ts';
 
 export interface SecureDoorOptions {
   readonly tls: PeerTls;
@@ -154,7 +163,8 @@ export class SecureDoor {
   #failed(failure: Error, socket: TLSSocket): void {
     const shaking = this.#shaking.get(originOf(socket));
     socket.destroy();
-    if (shaking !== undefined) this.#end(shaking, { kind: 'handshake', words: reasonOf(failure) });
+    const words = hasOtherSecret(failure) ? OTHER_SECRET : reasonOf(failure);
+    if (shaking !== undefined) this.#end(shaking, { kind: 'handshake', words });
   }
 
   #end(shaking: Shaking, { kind, words }: FrameFault): void {

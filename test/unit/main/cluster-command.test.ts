@@ -309,7 +309,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     ['something would have no quorum', [noQuorum], 3, 'no quorum'],
     ['there is no such node', [{ kind: 'faulty', code: 'not_found', reason: 'no node 2' }], 1, 'no node 2'],
     ['some are left when its time is over', [left(3)], 4, 'node 2 has 3 leaderships left after 30 s'],
-    ['nobody answers until its time is over', [], 1, 'no answer from 127.0.0.1:50052 (nobody is there)'],
+    ['no node answers', [], 1, 'no answer from 127.0.0.1:50052 (nobody is there)'],
     [
       'the node was started again meanwhile',
       [left(3), { kind: 'done', node: nodeOf(2) }],
@@ -328,6 +328,15 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     expect(err).toBe(
       'cairn cluster: no node is in service at 127.0.0.1:50052 (connect ECONNREFUSED 127.0.0.1:50052): it starts, it was removed, or its peer address is another one\n',
     );
+  });
+
+  it('drain --stay ends when no node has led the catalog for as long as an election may take', async () => {
+    const later: AdminReply = { kind: 'later', reason: 'nobody leads its catalog' };
+    const alone = await run('drain 2 --stay --timeout 80 --linger 5', later);
+    expect(alone).toMatchObject({ code: 1, elapsedMs: 15_000 });
+    const elections = Array<AdminReply>(50).fill(later);
+    const ran = await run('drain 2 --stay --timeout 80', ...elections, left(1), ...elections, left(0));
+    expect(ran).toMatchObject({ code: 0, elapsedMs: 25_250 });
   });
 
   const nodesAre = (...nodes: ClusterDescription['nodes']): AdminReply => {

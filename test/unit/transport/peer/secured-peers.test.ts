@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { describe, expect, it, vi } from 'vitest';
 import { askAdmin, askForCluster, PeerTls, refusalAt } from '#transport/peer';
+import { hasOtherSecret } from '../../../../src/transport/peer/peer-tls.ts';
 import { writeHello } from '../../../../src/transport/peer/lane-words.ts';
 import { Authority, type Subject } from '../../../support/certificates.ts';
 import { CLUSTER, LinkedNode, type NodeOptions, placeOf, QUICK } from '../../../support/peer-nodes.ts';
@@ -57,6 +58,27 @@ describe('TP11', () => {
     expect(await askForCluster(one.peer, 5_000, tls)).toBeUndefined();
     expect([two.reachable, one.arrived]).toEqual([[], []]);
     expect(new Set(one.observed.drops)).toEqual(new Set(['handshake']));
+  });
+
+  it('nodes with different peer secrets name the setting, at both ends', async () => {
+    const withSecret = (number: number): Promise<LinkedNode> =>
+      LinkedNode.open(placeOf(number), { tls: new PeerTls({ secret: Buffer.alloc(32, number) }) });
+    await using one = await withSecret(1);
+    await using two = await withSecret(2);
+    two.links.setPeers([one.peer, two.peer]);
+    await vi.waitUntil(() => two.observed.notes.length > 0 && one.observed.notes.length > 0);
+    const reason = expect.stringContaining('that node has another --peer-secret-file');
+    expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason });
+    expect(one.observed.notes[0]).toMatchObject({ event: 'peer-refused', reason });
+  });
+
+  it.each([
+    new Error('write EPROTO C0F6:error:0A0003FC:SSL routines:ssl3_read_bytes:ssl/tls alert bad record mac'),
+    new Error('0A000119:SSL routines:ssl3_get_record:decryption failed or bad record mac'),
+    Object.assign(new Error('unknown'), { code: 'ERR_SSL_SSL/TLS_ALERT_BAD_RECORD_MAC' }),
+  ])('finds different secrets in %s', (failure) => {
+    expect(hasOtherSecret(failure)).toBe(true);
+    expect(hasOtherSecret(new Error('connect ECONNREFUSED'))).toBe(false);
   });
 
   it('whoever shows no certificate is told so, and nothing that it says is read', async () => {
