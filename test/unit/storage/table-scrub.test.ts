@@ -82,12 +82,15 @@ test('the thread begins with the first table, reports what it has verified, roun
   onTestFinished(async () => store.close());
   const damage = Promise.withResolvers<Error>();
   const second = Promise.withResolvers<void>();
+  const rounds: number[] = [];
   let bytes = 0;
-  let rounds = 0;
   const onVerified = (facts: { readonly bytes: number; readonly isWholeRound: boolean }): void => {
     bytes += facts.bytes;
-    rounds += facts.isWholeRound ? 1 : 0;
-    if (rounds === 2) second.resolve();
+    // A round before the MANIFEST names the first table has nothing to verify.
+    if (!facts.isWholeRound || bytes === 0) return;
+    rounds.push(bytes);
+    bytes = 0;
+    if (rounds.length === 2) second.resolve();
   };
   const pace = { firstLookBytes: 2 ** 30, roundBytes: 2 ** 30, roundMs: 20, pollMs: 5 };
   const thread = new ScrubThread({ directory: dir }, { onVerified, onFailure: damage.resolve }, pace);
@@ -96,7 +99,7 @@ test('the thread begins with the first table, reports what it has verified, roun
   await writeTable(store, 0);
   await second.promise;
   expect(thread.isRunning).toBe(true);
-  expect(bytes).toBeGreaterThan(1_600_000);
+  expect(Math.min(...rounds)).toBeGreaterThan(800_000);
   const [name = ''] = tablesOf(dir);
   flip(join(dir, name), 300_000);
   const failure = await damage.promise;
