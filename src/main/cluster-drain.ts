@@ -7,8 +7,8 @@
  *    ├── no quorum: 3  └── the time is over: 4
  *    └── not in service, or no leader: 1
  * ```
- * `later` is the answer while the catalog elects a leader: the request is repeated for ELECTION_MS. A node that does not
- * describe itself starts, or was removed: it has no leaderships, and another attempt changes nothing.
+ * `later` is the answer while the catalog elects a leader: the request is repeated for ELECTION_MS. A node that does
+ * not describe itself starts, or was removed: it has no leaderships, and another attempt changes nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAddress, type NodeId } from '#base';
@@ -29,7 +29,7 @@ const ANSWER_MS = 15_000;
 /** Of the last question, when the time is nearly over. */
 const ANSWER_LEAST_MS = 1_000;
 const LOOK_MS = 250;
-/** Longer than an election. A catalog that has no leader for this long has no quorum, and no leadership can be moved. */
+/** Longer than an election. A catalog without a leader for this long has no quorum, and no leadership can move. */
 const ELECTION_MS = 15_000;
 
 export interface DrainPorts {

@@ -7,7 +7,7 @@ const { parseArgs } = process.getBuiltinModule('node:util');
 
 export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
 
-/** Returns a sentence for each fault. Without faults `parseArgs` accepts the options; the caller checks positional arguments. */
+/** Returns a sentence for each fault. The caller checks positional arguments. */
 export function optionFaults(args: readonly string[], options: Options): readonly string[] {
   const known = new Map(Object.entries(options));
   const names = [...known.keys()];

@@ -47,7 +47,7 @@ const PLAIN_MAX = 1_000;
 /** OpenSSL has the word only in its message when it was writing. */
 const NO_TLS = /wrong version number|packet length too long/;
 const OF_TLS = /^(?:ERR_SSL_|EPROTO$)/;
-/** With different secrets the first record does not verify. Depending on its state, OpenSSL has that in the code or in the message. */
+/** With different secrets the first record does not verify, which OpenSSL says in the code or only in the message. */
 const BAD_RECORD = /bad[ _]record[ _]mac/i;
 export const OTHER_SECRET = 'that node has another --peer-secret-file';
 

@@ -334,7 +334,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     const later: AdminReply = { kind: 'later', reason: 'nobody leads its catalog' };
     const alone = await run('drain 2 --stay --timeout 80 --linger 5', later);
     expect(alone).toMatchObject({ code: 1, elapsedMs: 15_000 });
-    const elections = Array<AdminReply>(50).fill(later);
+    const elections = Array.from({ length: 50 }, () => later);
     const ran = await run('drain 2 --stay --timeout 80', ...elections, left(1), ...elections, left(0));
     expect(ran).toMatchObject({ code: 0, elapsedMs: 25_250 });
   });

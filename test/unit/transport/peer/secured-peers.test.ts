@@ -5,8 +5,8 @@ import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { describe, expect, it, vi } from 'vitest';
 import { askAdmin, askForCluster, PeerTls, refusalAt } from '#transport/peer';
-import { hasOtherSecret } from '../../../../src/transport/peer/peer-tls.ts';
 import { writeHello } from '../../../../src/transport/peer/lane-words.ts';
+import { hasOtherSecret } from '../../../../src/transport/peer/peer-tls.ts';
 import { Authority, type Subject } from '../../../support/certificates.ts';
 import { CLUSTER, LinkedNode, type NodeOptions, placeOf, QUICK } from '../../../support/peer-nodes.ts';
 
