@@ -63,8 +63,9 @@ name a node with \`--at\` and give the command the secret or certificate of the 
 ([Operating a cluster](../cluster.md)). \`peer="2"\` in a query, and "node 2" in an alert, is the number in the column
 NODE of \`cairn cluster status\`.
 
-Commands are for a release named \`cairn\` in the current namespace, and read what differs from variables: set
-\`NODE=2\` and \`POD=cairn-1\` to those of the alert first.
+Commands are for a release named \`cairn\` in the current namespace: select it with
+\`kubectl config set-context --current --namespace=cairn\`. They read what differs from variables: set \`NODE=2\` and
+\`POD=cairn-1\` to those of the alert first.
 
 | alert | severity | summary |
 |---|---|---|
