@@ -5,6 +5,8 @@
 import { ALERT_PREFIX, ALERTS, type Alert, RECORDING_RULES } from './alerts.ts';
 
 export const RULES_PATH = 'charts/cairn/rules/cairn.yaml';
+/** The same rules for the operator, which is built into one file and reads none of the chart. */
+export const OPERATOR_RULES_PATH = 'operator/src/objects/gen/rules.json';
 export const RUNBOOKS_PATH = 'docs/operations/runbooks';
 
 /** The page of an alert: NoLeader is in no-leader.md, HighFDs in high-fds.md. */
@@ -12,31 +14,50 @@ export function runbookOf(name: string): string {
   return `${RUNBOOKS_PATH}/${name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.md`;
 }
 
+interface Rule {
+  readonly record?: string;
+  readonly alert?: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+interface RuleGroup {
+  readonly name: string;
+  readonly rules: readonly Rule[];
+}
+
+function ruleGroups(): readonly RuleGroup[] {
+  const records = RECORDING_RULES.map(({ record, expr }) => ({ record, expr }));
+  return [
+    { name: 'cairn-service-levels', rules: records },
+    { name: 'cairn-alerts', rules: ALERTS.map(alertRule) },
+  ];
+}
+
 export function rulesFile(): string {
   return [
     '# Generated from scripts/observability/alerts.ts by `npm run docs`.',
     '# runbook_url is a path in the repository; the chart replaces its beginning (monitoring.prometheusRule.runbooks).',
     'groups:',
-    '  - name: cairn-service-levels',
-    '    rules:',
-    ...RECORDING_RULES.flatMap(({ record, expr }) => rule({ record, expr })),
-    '  - name: cairn-alerts',
-    '    rules:',
-    ...ALERTS.flatMap(alertRule),
+    ...ruleGroups().flatMap(({ name, rules }) => [`  - name: ${name}`, '    rules:', ...rules.flatMap(ruleLines)]),
     '',
   ].join('\n');
 }
 
-function alertRule(alert: Alert): readonly string[] {
-  const { name, expr, severity, summary, description } = alert;
-  return [
-    ...rule({ alert: `${ALERT_PREFIX}${name}`, expr, for: alert.for }),
-    `        labels: { severity: ${severity} }`,
-    '        annotations:',
-    ...Object.entries({ summary, description, runbook_url: runbookOf(name) }).map(
-      ([key, text]) => `          ${key}: ${JSON.stringify(text)}`,
-    ),
-  ];
+/** The same for the operator, a rule on a line. */
+export function operatorRulesFile(): string {
+  const groups = ruleGroups().map(({ name, rules }) => {
+    const lines = rules.map((each) => `      ${JSON.stringify(each)}`);
+    return `  {\n    "name": ${JSON.stringify(name)},\n    "rules": [\n${lines.join(',\n')}\n    ]\n  }`;
+  });
+  return `[\n${groups.join(',\n')}\n]\n`;
+}
+
+function alertRule({ name, expr, severity, summary, description, for: wait }: Alert): Rule {
+  const annotations = { summary, description, runbook_url: runbookOf(name) };
+  return { alert: `${ALERT_PREFIX}${name}`, expr, for: wait, labels: { severity }, annotations };
 }
 
 /** docs/operations/runbooks/README.md: what may fire, and the page of each. */
@@ -76,9 +97,13 @@ This page is generated from \`scripts/observability/alerts.ts\` by \`npm run doc
 }
 
 /** Members in one item of a list. A text in JSON is one in YAML. */
-function rule(members: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(members).map(([key, value], at) => {
-    const text = key === 'expr' ? `>-\n          ${value}` : value;
-    return `${at === 0 ? '      - ' : '        '}${key}: ${text}`;
-  });
+function ruleLines({ expr, labels, annotations, ...names }: Rule): readonly string[] {
+  const { for: wait, ...name } = names;
+  const texts = Object.entries({ ...name, expr: `>-\n          ${expr}`, ...(wait !== undefined && { for: wait }) });
+  return [
+    ...texts.map(([key, text], at) => `${at === 0 ? '      - ' : '        '}${key}: ${text}`),
+    ...(labels === undefined ? [] : [`        labels: { severity: ${labels['severity']} }`]),
+    ...(annotations === undefined ? [] : ['        annotations:']),
+    ...Object.entries(annotations ?? {}).map(([key, text]) => `          ${key}: ${JSON.stringify(text)}`),
+  ];
 }

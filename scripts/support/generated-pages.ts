@@ -10,7 +10,14 @@ import { renderResourceReference } from '../crds/reference.ts';
 import { TYPES_PATH, typesFile } from '../crds/types-file.ts';
 import { CRD_VALUES } from '../crds/values.ts';
 import { dashboardFiles } from '../observability/dashboard-file.ts';
-import { RULES_PATH, RUNBOOKS_PATH, rulesFile, runbooksIndex } from '../observability/rules-file.ts';
+import {
+  OPERATOR_RULES_PATH,
+  operatorRulesFile,
+  RULES_PATH,
+  RUNBOOKS_PATH,
+  rulesFile,
+  runbooksIndex,
+} from '../observability/rules-file.ts';
 import { adrIndex } from './adr-index.ts';
 import { renderLimitsReference } from './limits-reference.ts';
 import { renderMetricsReference } from './metrics-reference.ts';
@@ -39,6 +46,7 @@ export function generatedPages(): readonly GeneratedPage[] {
     { path: TYPES_PATH, content: typesFile() },
     { path: 'docs/operations/resources.md', content: renderResourceReference() },
     { path: RULES_PATH, content: rulesFile() },
+    { path: OPERATOR_RULES_PATH, content: operatorRulesFile() },
     { path: `${RUNBOOKS_PATH}/README.md`, content: runbooksIndex() },
     ...dashboardFiles(),
   ];

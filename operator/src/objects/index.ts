@@ -12,6 +12,7 @@
  */
 import type { CairnCluster } from '../api/index.ts';
 import { certificatesOf } from './issued.ts';
+import { monitoringOf } from './monitoring.ts';
 import type { ClusterFacts, OwnedObject } from './owned.ts';
 import { disruptionBudgetOf, networkPolicyOf } from './policies.ts';
 import { routesOf } from './routes.ts';
@@ -43,5 +44,6 @@ export function objectsOf(cluster: CairnCluster, facts: ClusterFacts): readonly 
     // Kinds that the Kubernetes cluster may not serve come last.
     ...certificatesOf(cluster),
     ...routesOf(cluster, facts),
+    ...monitoringOf(cluster, facts),
   ];
 }
