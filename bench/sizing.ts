@@ -45,6 +45,13 @@ const clients = readNumber('clients', options.clients, { min: 1, isWhole: true }
 const components = readNumber('components', options.components, { min: 2, isWhole: true });
 
 const dir = mkdtempSync(join(tmpdir(), 'cairn-sizing-'));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => {
+    // The nodes end with this process.
+    rmSync(dir, { recursive: true, force: true });
+    process.exit(1);
+  });
+}
 const cluster = await CairnCluster.start(dir, NODES);
 try {
   process.stdout.write('| what | memory of a node | processors of a node |\n|---|---|---|\n');

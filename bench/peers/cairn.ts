@@ -86,7 +86,8 @@ export async function startCairn(
     ...(knowsBootstrap(build.root) ? foundingUnlessJoining(settings) : []),
     ...settings,
   ];
-  const child: ChildProcess = spawn(process.execPath, args, {
+  // A node ends with the benchmark, however that ends.
+  const child: ChildProcess = spawn('setpriv', ['--pdeathsig=KILL', process.execPath, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...build.env },
   });

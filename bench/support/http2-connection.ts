@@ -209,7 +209,7 @@ export class Http2Connection {
         return;
       case GOAWAY:
         // What is under way below this number is still answered.
-        this.#fail(new Error(`the server said goodbye: ${at.payload.subarray(8).toString('latin1')}`), {
+        this.#fail(new Error(`the server ends the connection: ${goodbyeOf(at.payload)}`), {
           fromStream: at.payload.readUInt32BE(0) + 1,
         });
         return;
@@ -270,8 +270,9 @@ export function grpcHeaders(path: string, extra: Readonly<Record<string, string>
       throw new RangeError(`a header value of ${bytes.length} bytes; at most 126 are needed here`);
     return Buffer.concat([Buffer.from([bytes.length]), bytes]);
   };
+  // 0x20 empties the dynamic table, which a client must do that learns of a table of size 0 (RFC 7541, 4.2).
   // Static table: 3 is :method POST, 6 is :scheme http; names 4 :path, 1 :authority, 31 content-type.
-  const parts = [Buffer.from([0x83, 0x86, 0x04]), text(path), Buffer.from([0x01]), text('bench')];
+  const parts = [Buffer.from([0x20, 0x83, 0x86, 0x04]), text(path), Buffer.from([0x01]), text('bench')];
   parts.push(Buffer.from([0x0f, 31 - 15]), text('application/grpc'), Buffer.from([0x00]), text('te'), text('trailers'));
   for (const [name, value] of Object.entries(extra)) parts.push(Buffer.from([0x00]), text(name), text(value));
   return Buffer.concat(parts);
@@ -300,6 +301,11 @@ export function frameOf(parts: {
   bytes.writeUInt32BE(parts.stream, 5);
   payload.copy(bytes, FRAME_HEADER_BYTES);
   return bytes;
+}
+
+/** The error code of a GOAWAY frame, and its debug data. */
+function goodbyeOf(payload: Buffer): string {
+  return `code ${payload.readUInt32BE(4)} ${payload.subarray(8).toString('latin1')}`.trimEnd();
 }
 
 function windowUpdate(stream: number, by: number): Buffer {
