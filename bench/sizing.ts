@@ -1,14 +1,14 @@
 /**
  * Measures the memory and the processor time of a node, for the table "Size" of docs/operations/kubernetes.md.
  *
- *   npm run build && node --conditions=source bench/sizing.ts [--databases 1000] [--seconds 30] [--clients 64]
- *     [--components 4]
+ *   npm run build && node --conditions=source bench/sizing.ts [--databases 1000] [--seconds 30] [--components 4]
  *
  * Three nodes in processes of their own on loopback, each with a replica of every database, at rest and under load;
- * figures are means of the nodes, or of one kind of them. Memory is what is resident of a node, and what those of its
- * processes that run components have for themselves. Components are the example of a bank's balances, built of
- * TypeScript, each with other bytes. Writers wait for each answer, on the machine of the nodes: a row of writes says
- * processor time by events, and not how many a node can take. Run it on a machine that does nothing else.
+ * figures are means of the nodes, or of one kind of them. Every row but the first has what comes on top. Memory is what
+ * is resident of a node, and what those of its processes that run components have for themselves. Components are the
+ * example of a bank's balances, built of TypeScript, each with other bytes. Writers wait for each answer, on the machine
+ * of the nodes: a row of writes has processor time by events, and not how many a node can take. Run it on a machine that
+ * does nothing else.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
@@ -30,6 +30,11 @@ const SETTLE_MS = 10_000;
 const EVENT_BYTES = 256;
 const MEBIBYTE = 2 ** 20;
 const DATABASE = 'sizing';
+/** Events of a transaction, and clients that each wait for an answer. */
+const WRITES = [
+  { events: 1, clients: 256 },
+  { events: 100, clients: 16 },
+];
 const PER = { databases: 1000, events: 10_000 };
 
 /** Resources of one node: resident bytes, and the mean number of busy processors. */
@@ -38,10 +43,9 @@ interface Use {
   readonly processors: number;
 }
 
-const options = readOptions({ databases: '1000', seconds: '30', clients: '64', components: '4' });
+const options = readOptions({ databases: '1000', seconds: '30', components: '4' });
 const databases = readNumber('databases', options.databases, { min: 1, isWhole: true });
 const seconds = readNumber('seconds', options.seconds, { min: 1, isWhole: false });
-const clients = readNumber('clients', options.clients, { min: 1, isWhole: true });
 const components = readNumber('components', options.components, { min: 2, isWhole: true });
 
 const dir = mkdtempSync(join(tmpdir(), 'cairn-sizing-'));
@@ -59,7 +63,7 @@ try {
   row('a node without databases', empty);
   await forDatabases(empty);
   await cluster.createDatabase(DATABASE);
-  for (const events of [1, 100]) await forWrites(events);
+  for (const load of WRITES) await forWrites(load);
   await forComponents();
   process.stdout.write(
     `\n${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; load average ${loadavg()[0]?.toFixed(1)}.\n`,
@@ -79,19 +83,19 @@ async function forDatabases(empty: Use): Promise<void> {
   row('each 1,000 idle databases', scaled(difference(full, empty), PER.databases / databases));
 }
 
-async function forWrites(events: number): Promise<void> {
+async function forWrites({ events, clients }: (typeof WRITES)[number]): Promise<void> {
   const shape = { database: DATABASE, events, eventBytes: EVENT_BYTES, conditional: false };
   const template = appendRequests(shape, events * 100_000_000);
   const leader = await cluster.leaderOf(DATABASE);
   const before = await atRest();
   let perSecond = 0;
   const busy = await during(async () => {
-    const { calls, failed, seconds: took } = await load(TRANSACT, () => template.next(), { at: leader });
+    const { calls, failed, seconds: took } = await load(TRANSACT, () => template.next(), { at: leader, clients });
     perSecond = ((calls - failed) * events) / took;
   });
-  const cost = busy.map(({ bytes, processors }, at) => {
-    const idle = before[at] ?? { bytes: 0, processors: 0 };
-    return { bytes, processors: ((processors - idle.processors) * PER.events) / perSecond };
+  const cost = busy.map((use, at) => {
+    const more = difference(use, before[at] ?? { bytes: 0, processors: 0 });
+    return { ...more, processors: (more.processors * PER.events) / perSecond };
   });
   const isLeader = (at: number): boolean => cluster.names[at] === leader;
   const what = `10,000 events a second in transactions of ${events}`;
@@ -133,12 +137,12 @@ interface LoadShape {
   /** The node that is asked; the first one unless given. */
   readonly at?: string;
   readonly calls?: number;
-  readonly clients?: number;
+  readonly clients: number;
 }
 
 function load(method: string, request: () => Buffer, { at, ...shape }: LoadShape): ReturnType<typeof closedLoop> {
   const { address } = cluster.node(at ?? cluster.names[0] ?? '');
-  return closedLoop({ address, headers: grpcHeaders(method), clients, seconds, request, ...shape });
+  return closedLoop({ address, headers: grpcHeaders(method), seconds, request, ...shape });
 }
 
 async function atRest(): Promise<readonly Use[]> {
