@@ -1,11 +1,12 @@
 /**
  * npm run kube: a Kubernetes cluster on this machine, with a real control plane, for as long as a command runs.
  *
- *   npm run kube [-- [--image FILE] [--nodes 3] [--keep] [COMMAND...]]
+ *   npm run kube [-- [--image FILE] [--nodes 3] [--lag 0] [--keep] [COMMAND...]]
  *
  * COMMAND, or a shell, runs where pods, Services and the API server can be reached, with kubectl and helm on its path.
- * The image of Cairn is that of `npm run image`; --image takes another archive, and may be repeated. With --keep the
- * logs stay. Needs root, and Debian's packages iproute2, nftables, runc and util-linux. DESIGN.md says what it can do.
+ * The image of Cairn is that of `npm run image`; --image takes another archive, and may be repeated. With --lag, Services
+ * follow their pods after so many seconds. With --keep, the logs stay. Needs root, and Debian's packages iproute2,
+ * nftables, runc and util-linux. DESIGN.md says what it can do.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,13 +20,14 @@ import { startControlPlane } from './control-plane.ts';
 import { Kubelet } from './kubelet/kubelet.ts';
 import { serveKubelet } from './kubelet/server.ts';
 import { startNetwork } from './network/network.ts';
-import { dirInside, enterWorld, furnish } from './world.ts';
+import { commandInside, dirInside, enterWorld, furnish } from './world.ts';
 
 const IMAGE = resolve(import.meta.dirname, '../../dist-image/cairn.tar');
 const ZONES = ['a', 'b', 'c'];
 const OPTIONS = {
   image: { type: 'string', multiple: true },
   nodes: { type: 'string', default: '3' },
+  lag: { type: 'string', default: '0' },
   keep: { type: 'boolean', default: false },
 } as const;
 
@@ -51,6 +53,7 @@ async function outside(): Promise<void> {
 async function cluster(dir: string): Promise<number> {
   const log = (line: string): void => appendFileSync(join(dir, 'kubelet.log'), `${new Date().toISOString()} ${line}\n`);
   const count = readNumber('nodes', values.nodes, { min: 1, isWhole: true });
+  const lagMs = 1000 * readNumber('lag', values.lag, { min: 0, isWhole: false });
   await furnish(dir);
   const bin = kubeBinaries();
   const starting = startControlPlane(bin, join(dir, 'control-plane'));
@@ -61,15 +64,15 @@ async function cluster(dir: string): Promise<number> {
   const zones = Array.from({ length: count }, (_, place) => ZONES[place % ZONES.length] ?? '');
   const nodes = new Map(zones.map((zone, place) => [`node-${place + 1}`, zone]));
   const kubelet = new Kubelet({ api, log, dir, images });
-  await Promise.all([startNetwork({ api, log }), kubelet.start(nodes), serveKubelet(kubelet, plane)]);
+  await Promise.all([startNetwork({ api, log }, lagMs), kubelet.start(nodes), serveKubelet(kubelet, plane)]);
   const [image] = images.keys();
+  const path = [bin, process.env['PATH']].join(delimiter);
   if (command.length === 0)
     process.stderr.write(
       `A cluster of Kubernetes with the image ${image}; exit ends it. Logs are in ${dir}.\n` +
-        `From another terminal: nsenter --all --target=${process.ppid} --env\n`,
+        `From another terminal: ${commandInside(`env KUBECONFIG=${kubeconfig} PATH=${path} bash`)}\n`,
     );
   const [program = process.env['SHELL'] ?? 'bash', ...args] = command;
-  const path = [bin, process.env['PATH']].join(delimiter);
   const env = { ...process.env, KUBECONFIG: kubeconfig, KUBE_DIR: dir, KUBE_IMAGE: image, PATH: path };
   const child = spawn(program, args, { stdio: 'inherit', env });
   child.on('error', (error) => process.stderr.write(`${program}: ${error.message}\n`));

@@ -18,9 +18,17 @@ const COMPRESSION = 1;
 
 /** What came of it, which is also printed. @throws Error with the logs when it did not come to its end. */
 export async function runScenario(name: 'kubelet'): Promise<KubeletFacts>;
-export async function runScenario(name: ScenarioName, world?: readonly string[]): Promise<Figures>;
-export async function runScenario(name: string, world: readonly string[] = []): Promise<unknown> {
-  return runInCluster(join(import.meta.dirname, 'scenarios/main.ts'), { args: [name], world });
+export async function runScenario(
+  name: ScenarioName,
+  world?: readonly string[],
+  values?: readonly string[],
+): Promise<Figures>;
+export async function runScenario(
+  name: string,
+  world: readonly string[] = [],
+  values: readonly string[] = [],
+): Promise<unknown> {
+  return runInCluster(join(import.meta.dirname, 'scenarios/main.ts'), { args: [name, ...values], world });
 }
 
 interface Run {

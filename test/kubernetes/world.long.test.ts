@@ -1,9 +1,10 @@
-// Goal: a world leaves no process, mount, control group or file behind, however it ends. Method: the command itself
-// with a pod that runs; it gets a signal, and the machine is looked at.
-import { spawn } from 'node:child_process';
+// Goal: a world can be entered from outside, and leaves no process, mount, control group or file behind, however it
+// ends. Method: the command itself with a pod that runs; it gets a signal, and the machine is looked at.
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
@@ -52,12 +53,17 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a world', () => {
     async (signal) => {
       const image = await imageArchive();
       const dir = testDir();
-      const args = ['--conditions=source', join(import.meta.dirname, 'main.ts'), '--image', image, 'sh', '-c', UP];
-      const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'ignore', env: { ...process.env, TMPDIR: dir } });
+      const args = ['--conditions=source', join(import.meta.dirname, 'main.ts'), '--image', image];
+      const env = { ...process.env, TMPDIR: dir, SHELL: 'sh' };
+      const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['pipe', 'ignore', 'pipe'], env });
       endWithTest(child);
+      child.stdin.write(`${UP}\n`);
+      let enter = '';
+      createInterface(child.stderr).on('line', (line) => (enter = /nsenter .*/.exec(line)?.[0] ?? enter));
       const world = (): string => readdirSync(dir)[0] ?? '';
       await expect.poll(() => existsSync(join(dir, world(), 'up')), { timeout: 120_000 }).toBe(true);
       const name = world();
+      expect(execFileSync('sh', ['-c', `${enter} -c 'kubectl get pod idle'`], { encoding: 'utf8' })).toContain('idle');
       const groups = globSync(`/sys/fs/cgroup/{*/,}${name}`);
       expect(groups).not.toEqual([]);
       const exit = once(child, 'exit');

@@ -17,11 +17,11 @@ import { serviceTable } from './services.ts';
 /** Changes that come within this time are one. */
 const GATHER_MS = 30;
 
-/** Serves it until the process ends. */
-export async function startNetwork(harness: Harness): Promise<void> {
+/** Serves it until the process ends. Virtual addresses follow a change after `lagMs`, as on a large cluster. */
+export async function startNetwork(harness: Harness, lagMs: number): Promise<void> {
   const watch = <Item extends Resource>(path: string, onChange: () => void): ReadonlyMap<string, Item> =>
     follow<Item>(harness, path, { onSet: onChange, onDelete: onChange });
-  const proxy = kept(harness, () => serviceTable(cluster));
+  const proxy = kept(harness, () => serviceTable(cluster), lagMs);
   const cluster = {
     services: watch<Service>('/api/v1/services', proxy),
     slices: watch<EndpointSlice>('/apis/discovery.k8s.io/v1/endpointslices', proxy),
@@ -35,18 +35,22 @@ export async function startNetwork(harness: Harness): Promise<void> {
   await serveNames(cluster);
 }
 
-/** Loads a table of nft anew whenever what it is made from has changed. */
-function kept({ log }: Harness, table: () => string): () => void {
-  let loaded = '';
+/** Loads a table of nft anew, `lagMs` after what it is made from has changed. */
+function kept({ log }: Harness, table: () => string, lagMs = 0): () => void {
+  const warn = (error: unknown): void => log(`network: ${String(error)}`);
+  let [due, loaded] = ['', ''];
   const load = coalesced(async () => {
-    await delay(GATHER_MS);
-    try {
-      const text = table();
-      if (text !== loaded) await feed(text, 'nft', '-f', '-');
-      loaded = text;
-    } catch (error) {
-      log(`network: ${String(error)}`);
-    }
+    const text = due;
+    if (text !== loaded) await feed(text, 'nft', '-f', '-');
+    loaded = text;
   });
-  return () => void load();
+  const make = coalesced(async () => {
+    await delay(GATHER_MS);
+    const text = table();
+    setTimeout(() => {
+      due = text;
+      load().catch(warn);
+    }, lagMs);
+  });
+  return () => void make().catch(warn);
 }

@@ -165,7 +165,8 @@ export class Clients {
       members: () => servers,
       history: this.#history,
       random: this.#random.split(client),
-      roamShare: 0.1,
+      // Whether a Service leads to a pod that is gone is seen by a new connection.
+      roamShare: servers === this.#service ? 1 : 0.1,
       deadlineMs: DEADLINE_MS,
       isRelayed: true,
     });

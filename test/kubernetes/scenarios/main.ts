@@ -1,7 +1,8 @@
 /**
- * Runs a scenario in the cluster of `npm run kube`, and prints what came of it as a line of JSON.
+ * Runs a scenario in the cluster of `npm run kube`, with further values of the chart, and prints what came of it as a
+ * line of JSON.
  *
- *   npm run kube -- node --conditions=source test/kubernetes/scenarios/main.ts leader-deleted
+ *   npm run kube -- node --conditions=source test/kubernetes/scenarios/main.ts leader-deleted drain.lingerSeconds=5
  */
 import { readFileSync } from 'node:fs';
 import { Cluster } from '../cluster.ts';
@@ -10,10 +11,10 @@ import { runIn } from './scenarios.ts';
 
 const LOG_LINES = 60;
 
-const [name = ''] = process.argv.slice(2);
+const [name = '', ...values] = process.argv.slice(2);
 const cluster = Cluster.current();
 try {
-  const result = await (name === 'kubelet' ? kubeletFacts(cluster) : runIn(cluster, name));
+  const result = await (name === 'kubelet' ? kubeletFacts(cluster) : runIn(cluster, name, values));
   process.stdout.write(`${JSON.stringify(result)}\n`);
 } catch (error) {
   const pods = await cluster.kubectl('get', 'pods', '--output=wide').catch(String);

@@ -31,12 +31,12 @@ const SCENARIOS: Scenarios<ScenarioName> = {
   ...CERTIFICATE_SCENARIOS,
 };
 
-/** Installs the pods, lets clients write, does something, lets them write more, and judges. */
-export async function runIn(cluster: Cluster, name: string): Promise<Figures> {
+/** Installs the pods with further values of the chart, lets clients write, does something, lets them write more, and judges. */
+export async function runIn(cluster: Cluster, name: string, changed: readonly string[]): Promise<Figures> {
   const scenario: Scenario | undefined = Object.entries(SCENARIOS).find(([key]) => key === name)?.[1];
   if (scenario === undefined) throw new Error(`there is no scenario ${name}, but ${Object.keys(SCENARIOS).join(', ')}`);
   const { hasCertificates = false, replicas = PODS.length, values = [], act } = scenario;
-  const own = [`replicas=${replicas}`, ...(hasCertificates ? CERTIFICATE_VALUES : []), ...values];
+  const own = [`replicas=${replicas}`, ...(hasCertificates ? CERTIFICATE_VALUES : []), ...values, ...changed];
   const steps: Record<string, number> = {};
   const step: ScenarioRun['step'] = async (what, action) => {
     const fromMs = performance.now();
@@ -44,7 +44,7 @@ export async function runIn(cluster: Cluster, name: string): Promise<Figures> {
     steps[what] = Math.round(performance.now() - fromMs);
   };
   const certificates = new Certificates();
-  const install: ScenarioRun['install'] = (...changed) => installCairn(cluster, ...own, ...changed);
+  const install: ScenarioRun['install'] = (...others) => installCairn(cluster, ...own, ...others);
   if (hasCertificates) await certificates.put();
   await step('install, and until ready', async () => {
     await install();
