@@ -4,11 +4,11 @@
  *   npm run build && node --conditions=source bench/sizing.ts [--databases 1000] [--seconds 30] [--components 4]
  *
  * Three nodes in processes of their own on loopback, each with a replica of every database, at rest and under load;
- * figures are means of the nodes, or of one kind of them. Every row but the first has what comes on top. Memory is what
- * is resident of a node, and what those of its processes that run components have for themselves. Components are the
- * example of a bank's balances, built of TypeScript, each with other bytes. Writers wait for each answer, on the machine
- * of the nodes: a row of writes has processor time by events, and not how many a node can take. Run it on a machine that
- * does nothing else.
+ * figures are means of the nodes, or of one kind of them. Every row but the first has what comes on top. Memory is
+ * what is resident of a node, and what those of its processes that run components have for themselves. Components are
+ * the example of a bank's balances, built of TypeScript, each with other bytes. Writers wait for each answer, on the
+ * machine of the nodes: a row of writes has processor time by events, and not how many a node can take. Run it on a
+ * machine that does nothing else.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
@@ -63,7 +63,7 @@ try {
   row('a node without databases', empty);
   await forDatabases(empty);
   await cluster.createDatabase(DATABASE);
-  for (const load of WRITES) await forWrites(load);
+  for (const writes of WRITES) await forWrites(writes);
   await forComponents();
   process.stdout.write(
     `\n${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; load average ${loadavg()[0]?.toFixed(1)}.\n`,

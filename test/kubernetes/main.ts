@@ -4,9 +4,9 @@
  *   npm run kube [-- [--image FILE] [--nodes 3] [--lag 0] [--keep] [COMMAND...]]
  *
  * COMMAND, or a shell, runs where pods, Services and the API server can be reached, with kubectl and helm on its path.
- * The image of Cairn is that of `npm run image`; --image takes another archive, and may be repeated. With --lag, Services
- * follow their pods after so many seconds. With --keep, the logs stay. Needs root, and Debian's packages iproute2,
- * nftables, runc and util-linux. DESIGN.md says what it can do.
+ * The image of Cairn is that of `npm run image`; --image takes another archive, and may be repeated. With --lag,
+ * Services follow their pods after so many seconds. With --keep, the logs stay. Needs root, and Debian's packages
+ * iproute2, nftables, runc and util-linux. DESIGN.md says what it can do.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

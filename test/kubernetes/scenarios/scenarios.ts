@@ -31,7 +31,7 @@ const SCENARIOS: Scenarios<ScenarioName> = {
   ...CERTIFICATE_SCENARIOS,
 };
 
-/** Installs the pods with further values of the chart, lets clients write, does something, lets them write more, and judges. */
+/** Installs the pods, with further values; lets clients write, does something, lets them write more, and judges. */
 export async function runIn(cluster: Cluster, name: string, changed: readonly string[]): Promise<Figures> {
   const scenario: Scenario | undefined = Object.entries(SCENARIOS).find(([key]) => key === name)?.[1];
   if (scenario === undefined) throw new Error(`there is no scenario ${name}, but ${Object.keys(SCENARIOS).join(', ')}`);
