@@ -21,7 +21,7 @@ import {
 import type { PeerTlsSettings } from './peer-tls-settings.ts';
 import { ReloadedFiles } from './reloaded-files.ts';
 import { contentOf } from './setting-files.ts';
-import { certificatesIn, checked, contentIfNamed, keyIn, validityFault, wrong } from './tls-files.ts';
+import { certificatesIn, checked, checkValidity, contentIfNamed, keyIn, validityFault, wrong } from './tls-files.ts';
 
 /** Those of certificates, or that of the secret; the others are `none`. */
 export type PeerTlsFiles = Omit<PeerTlsSettings, 'peerTls'>;
@@ -159,6 +159,7 @@ class Reloaded implements NodePeerTls {
   /** @throws DatabaseError when it is not right */
   #use(material: PeerCertificates): void {
     const certificate = certificateOf(material, this.#settings);
+    checkValidity(certificate, this.#certificate, 'peer-tls-cert-file');
     this.tls.use(material);
     this.#core.postMessage(material, []);
     this.#certificate = certificate;
@@ -172,11 +173,11 @@ class Reloaded implements NodePeerTls {
     logger.error('peer-tls-not-reloaded', { message: `${outcome.reason}; what is in use stays in use` });
   }
 
-  #show({ subject, subjectAltName = '', validTo }: X509Certificate): void {
+  #show({ subject, issuer, subjectAltName = '', validTo }: X509Certificate): void {
     const { logger, metrics } = this.#parts;
     const endsMs = Date.parse(validTo);
     metrics.gauge('cairn_peer_tls_certificate_expiry_timestamp_seconds', {}).set(endsMs / 1000);
-    logger.info('peer-tls-certificate', { subject, names: subjectAltName, until: validTo });
+    logger.info('peer-tls-certificate', { subject, issuer, names: subjectAltName, until: validTo });
     if (endsMs > Date.now()) return;
     const message = `The certificate in ${this.#settings.peerTlsCertFile} of peer-tls-cert-file has expired: no other node connects`;
     logger.warn('peer-tls-certificate-expired', { until: validTo, message });

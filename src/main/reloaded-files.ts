@@ -4,9 +4,11 @@
  * ```
  *   every 2 s: read ── as it is in use ──> nothing
  *                └── otherwise ── the same as at the look before ── right ──> used
- *                                          │                         └── wrong ──> told once; what is in use stays
- *                                          └── not yet: somebody may still be writing
+ *                                          │                         └── wrong ──> reported once; the old content stays
+ *                                          └── not yet: it may still be written
  * ```
+ *
+ * Wrong content is tried again at each look, because a certificate may become valid later.
  *
  * The content is compared, and not its time: Kubernetes swaps a link to a folder of links, and others write in place.
  */
@@ -55,14 +57,13 @@ export class ReloadedFiles<Contents> implements Disposable {
       this.#other = { content, isTold: false };
       return;
     }
-    if (this.#other.isTold) return;
-    this.#other.isTold = true;
+    const { isTold } = this.#other;
     const used = found.kind === 'ok' ? outcomeOf(() => use(found.value)) : found;
     if (used.kind === 'ok') {
       this.#used = content;
       this.#other = undefined;
-    }
-    onReload(used);
+    } else this.#other.isTold = true;
+    if (used.kind === 'ok' || !isTold) onReload(used);
   }
 }
 

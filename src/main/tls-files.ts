@@ -107,6 +107,17 @@ export function validityFault(
   return Date.parse(validFrom) > nowMs ? `the certificate of ${setting} is valid from ${validFrom} on` : undefined;
 }
 
+/**
+ * A certificate that is valid is not replaced by one that is not.
+ * @throws DatabaseError invalid_argument; one that becomes valid later can be used then
+ */
+export function checkValidity(next: X509Certificate, used: X509Certificate | undefined, setting: string): void {
+  const nowMs = Date.now();
+  const fault = validityFault(next, setting, nowMs);
+  if (fault === undefined || used === undefined || validityFault(used, setting, nowMs) !== undefined) return;
+  throw new DatabaseError('invalid_argument', `In the changed files ${fault}`);
+}
+
 /** What OpenSSL does not take, such as a key that is too short, it says only here. */
 export function checked(options: SecureContextOptions): SecureContextOptions {
   try {

@@ -11,6 +11,7 @@ import type { Dial, SecurePorts } from '#transport';
 import { ReloadedFiles } from './reloaded-files.ts';
 import type { Config } from './settings.ts';
 import {
+  checkValidity,
   readTlsFiles,
   type TlsContents,
   type TlsMaterial,
@@ -116,7 +117,10 @@ class Reloaded implements Tls {
   /** @throws DatabaseError when it is not right */
   #use(contents: TlsContents): void {
     const material = tlsMaterial(contents, this.#settings);
-    if (material.serving !== undefined) this.ports?.replace(material.serving);
+    if (material.serving !== undefined) {
+      checkValidity(material.serving.certificate, this.#own[0], 'tls-cert-file');
+      this.ports?.replace(material.serving);
+    }
     this.#take(material);
   }
 
@@ -128,8 +132,8 @@ class Reloaded implements Tls {
     this.#own = [certificate, ...this.#own.slice(0, 1)];
     const endsMs = Date.parse(certificate.validTo);
     metrics.gauge('cairn_tls_certificate_expiry_timestamp_seconds', {}).set(endsMs / 1000);
-    const { subject, subjectAltName = '', validTo } = certificate;
-    logger.info('tls-certificate', { subject, names: subjectAltName, until: validTo });
+    const { subject, issuer, subjectAltName = '', validTo } = certificate;
+    logger.info('tls-certificate', { subject, issuer, names: subjectAltName, until: validTo });
     if (endsMs > Date.now()) return;
     const message = `The certificate in ${this.#settings.tlsCertFile} of tls-cert-file has expired: whoever verifies it does not connect`;
     logger.warn('tls-certificate-expired', { until: validTo, message });

@@ -15,6 +15,7 @@ const authority = new Authority();
 const pair = authority.issue({ cn: 'one' });
 const other = authority.issue({ cn: 'other' });
 
+const ISSUER = 'CN=authority of the tests';
 const LOOK_MS = 5;
 
 let dir: TempDir;
@@ -81,7 +82,9 @@ describe('files at the start', () => {
   it('that are right are used, and it is said until when', () => {
     putPair(pair);
     expect(open().ports).toBeDefined();
-    expect(lines).toEqual([['info tls-certificate', { subject: 'CN=one', names: '', until: expect.any(String) }]]);
+    expect(lines).toEqual([
+      ['info tls-certificate', { subject: 'CN=one', issuer: ISSUER, names: '', until: expect.any(String) }],
+    ]);
   });
 
   it('of a certificate that has expired are used, and that is said as loudly as it is wrong', () => {
@@ -165,6 +168,30 @@ it('files that are replaced by what does not go together are told of once, and t
   expect([await reloads('loaded'), await reloads('failed')]).toEqual([1, 1]);
 });
 
+it.each(['clients', 'peers'])('a valid certificate for %s is not replaced by one that has expired', (port) => {
+  putPair(pair);
+  if (port === 'clients') open();
+  else openPeers();
+  putPair(authority.issue({ cn: 'late', days: [-3, -1] }));
+  look(20);
+  const message = expect.stringMatching(/has expired: it was valid until .*; what is in use stays in use$/);
+  const name = port === 'clients' ? 'tls' : 'peer-tls';
+  expect(lines.slice(1)).toEqual([[`error ${name}-not-reloaded`, { message }]]);
+});
+
+it('a certificate that replaces a valid one is used when it becomes valid', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] });
+  putPair(pair);
+  const tls = open();
+  putPair(authority.issue({ cn: 'next', days: [1, 3] }));
+  look(20);
+  expect(lines.at(-1)?.[0]).toBe('error tls-not-reloaded');
+  vi.setSystemTime(Date.now() + 1.5 * 86_400_000);
+  look(1);
+  expect(lines.at(-1)).toMatchObject(['info tls-certificate', { subject: 'CN=next' }]);
+  expect(tls.certificateFault).toBeUndefined();
+});
+
 it('files that are replaced of authorities are trusted from the next connection on', () => {
   const file = put('ca', authority.cert);
   const tls = open({ tlsCertFile: 'none', tlsKeyFile: 'none', tlsCaFile: file });
@@ -196,7 +223,7 @@ function openPeers(mode?: 'require' | 'prefer'): NodePeerTls | undefined {
 it('files of TLS between nodes that are right are used, and it is said until when', () => {
   putPair(pair);
   expect(openPeers()?.tls.material).toEqual({ ...pair, ca: authority.cert });
-  const fields = { subject: 'CN=one', names: '', until: expect.any(String) };
+  const fields = { subject: 'CN=one', issuer: ISSUER, names: '', until: expect.any(String) };
   expect(lines).toEqual([['info peer-tls-certificate', fields]]);
   expect(readPeerTls(settingsOf()).material).toEqual({ ...pair, ca: authority.cert });
 });
