@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runInCluster } from '../../kubernetes/run-scenario.ts';
 import { lacksTool } from '../../support/needed-tools.ts';
+import { DELETIONS } from './deletions.ts';
 
 describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a real API server', () => {
   it('behaves as the server in memory', { timeout: 300_000 }, async () => {
@@ -20,6 +21,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a real API server'
       writes: [true, false],
       conditions: 1,
       counts: [2],
+      ...DELETIONS,
       errors: [],
     });
   });

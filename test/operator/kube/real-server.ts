@@ -16,6 +16,7 @@ import {
   type WithStatus,
 } from '../../../operator/src/kube/index.ts';
 import { Cluster, eventually } from '../../kubernetes/cluster.ts';
+import { deletions } from './deletions.ts';
 
 const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
 const DEPLOYMENT: Kind = { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments' };
@@ -29,7 +30,23 @@ const { api } = Cluster.current();
 const over = new AbortController();
 const errors: string[] = [];
 const onError = (error: unknown): void => void errors.push(String(error));
-const facts = { ...(await applied()), ...(await followed()), ...(await elected()), ...(await reported()), errors };
+/** The garbage collector takes a second or two. */
+const collects = (): Promise<void> =>
+  eventually('the garbage collector', () =>
+    api.get(pathOf(CONFIG_MAP, { namespace: NAMESPACE, name: 'owned' })).then(
+      () => false,
+      () => true,
+    ),
+  );
+const deleted = await deletions(api, collects);
+const facts = {
+  ...(await applied()),
+  ...(await followed()),
+  ...(await elected()),
+  ...(await reported()),
+  ...deleted,
+  errors,
+};
 over.abort();
 process.stdout.write(`${JSON.stringify(facts)}\n`);
 

@@ -1,7 +1,8 @@
 // An API server in memory, as a transport: lists in pages and at versions, watches with bookmarks, the status
-// subresource, server-side apply, preconditions, and seeded faults. It waits only on the manual clock.
+// subresource, server-side apply, preconditions, finalizers, garbage collection by owners, and seeded faults. It waits
+// only on the manual clock.
 //
-// It has no schemas, admission, finalizers or garbage collection.
+// It has no schemas or admission, and deletes in the background only.
 import type { Transport, TransportRequest, TransportResponse } from '../../../operator/src/kube/index.ts';
 import type { ManualRuntime } from '../manual-runtime.ts';
 import { type FaultRates, Faults } from './faults.ts';
@@ -19,6 +20,8 @@ interface Received extends Target {
 const PATH = /^(\/api\/v1|\/apis\/[^/]+\/[^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(\/status)?$/;
 const BOOKMARK_MS = 60_000;
 const RETRY_AFTER = '3';
+/** The garbage collector deletes objects some time after their last owner. */
+const COLLECT_MS = 2_000;
 
 export class MemoryApi implements Transport {
   readonly store: Store = new Store();
@@ -32,7 +35,12 @@ export class MemoryApi implements Transport {
   constructor(runtime: ManualRuntime, rates?: FaultRates) {
     this.#runtime = runtime;
     this.faults = new Faults(runtime.chance, rates);
-    this.store.onChange = (change) => this.#watches.forEach((watch) => tell(watch, change));
+    this.store.wallMs = () => runtime.wallMs();
+    this.store.onChange = (change) => {
+      this.#watches.forEach((watch) => tell(watch, change));
+      const { ownerReferences: owners = [] } = change.object.metadata;
+      if (change.type === 'DELETED' || owners.length > 0) runtime.after(COLLECT_MS, () => this.store.collect());
+    };
   }
 
   /** Closes every connection, and refuses new ones for `downMs`. Keeps all objects and versions. */

@@ -11,6 +11,9 @@ export interface Stored extends Json {
     readonly uid: string;
     readonly resourceVersion: string;
     readonly generation: number;
+    readonly deletionTimestamp?: string;
+    readonly finalizers?: readonly string[];
+    readonly ownerReferences?: readonly { readonly uid: string }[];
   };
 }
 
@@ -41,12 +44,17 @@ export class Refusal extends Error {
   }
 }
 
+/** Fields of the metadata that clients change. */
+const WRITABLE: readonly string[] = ['labels', 'annotations', 'finalizers', 'ownerReferences'];
+
 /** Managers by the path of their field, as JSON. */
 type Owners = Map<string, Set<string>>;
 
 export class Store {
   /** Called after every write. */
   onChange: (change: Change) => void = () => undefined;
+  /** Wall clock of deletion timestamps. */
+  wallMs: () => number = () => 0;
   version = 100;
   /** Changes up to this version were dropped. */
   compacted = 0;
@@ -94,21 +102,14 @@ export class Store {
   /** Replaces the spec or the status. */
   replace(target: Target, body: Json, manager: string): Stored {
     const before = this.get(target);
-    const { resourceVersion = before.metadata.resourceVersion } = (body['metadata'] ?? {}) as Json;
-    if (resourceVersion !== before.metadata.resourceVersion) {
-      throw new Refusal(
-        409,
-        'Conflict',
-        'the object has been modified; please apply your changes to the latest version',
-      );
-    }
+    hold(before, body);
     const { status: _status, ...rest } = target.isStatus ? before : body;
     const { status } = target.isStatus ? body : before;
     const next = this.#next(before, { ...rest, ...(status === undefined ? {} : { status }) });
     for (const [path, value] of leavesOf(next)) {
       if (!isDeepStrictEqual(value, valueAt(before, path))) this.#ownersOf(before).set(path, new Set([manager]));
     }
-    return isDeepStrictEqual(next, before) ? before : this.#write(target, 'MODIFIED', next);
+    return this.#update(target, before, next);
   }
 
   merge(target: Target, patch: Json, manager: string): Stored {
@@ -117,8 +118,11 @@ export class Store {
 
   /** Server-side apply. Lists are owned as a whole. */
   apply(target: Target, body: Json, { manager, force }: { manager: string; force: boolean }): Stored {
-    if (!this.#objects.has(keyOf(target))) return this.create(target, body, manager);
+    const uid = (body['metadata'] as Json)['uid'];
+    if (uid !== undefined && this.#objects.get(keyOf(target)) === undefined) throw conflict('no object has the uid');
+    if (!target.isStatus && !this.#objects.has(keyOf(target))) return this.create(target, body, manager);
     const before = this.get(target);
+    hold(before, body);
     const owners = this.#ownersOf(before);
     const wanted = leavesOf(body).filter(([path]) => isStatusPath(path) === target.isStatus);
     const conflicts = wanted.flatMap(([path, value]) => {
@@ -144,24 +148,47 @@ export class Store {
       owners.set(path, isSame ? (owners.get(path) ?? new Set<string>()).add(manager) : new Set([manager]));
       setAt(draft, path, value);
     }
-    const next = this.#next(before, draft);
-    return isDeepStrictEqual(next, before) ? before : this.#write(target, 'MODIFIED', next);
+    return this.#update(target, before, this.#next(before, draft));
   }
 
+  /** Removes the object, or marks it as being deleted while it has finalizers. */
   delete(target: Target, preconditions: Json = {}): Stored {
     const before = this.get(target);
-    for (const [field, value] of Object.entries(preconditions)) {
-      if (before.metadata[field] !== value)
-        throw new Refusal(409, 'Conflict', `the ${field} in the precondition differs`);
+    hold(before, { metadata: preconditions });
+    const { finalizers = [], deletionTimestamp, generation } = before.metadata;
+    if (finalizers.length === 0) return this.#write(target, 'DELETED', before);
+    if (deletionTimestamp !== undefined) return before;
+    const deleted = new Date(this.wallMs()).toISOString().replace(/\.\d+/, '');
+    const metadata = { ...before.metadata, deletionTimestamp: deleted, generation: generation + 1 };
+    return this.#write(target, 'MODIFIED', { ...before, metadata });
+  }
+
+  /** Deletes the objects whose owners are all gone. */
+  collect(): void {
+    const uids = new Set([...this.#objects.values()].map(({ metadata }) => metadata.uid));
+    for (const [key, { metadata }] of this.#objects) {
+      const { ownerReferences: owners = [], namespace, name } = metadata;
+      const [collection = ''] = key.split(' ');
+      if (owners.length > 0 && owners.every(({ uid }) => !uids.has(uid)))
+        this.delete({ collection, namespace, name, isStatus: false });
     }
-    return this.#write(target, 'DELETED', before);
+  }
+
+  #update(target: Target, before: Stored, next: Stored): Stored {
+    if (isDeepStrictEqual(next, before)) return before;
+    const { deletionTimestamp, finalizers = [] } = next.metadata;
+    if (deletionTimestamp === undefined) return this.#write(target, 'MODIFIED', next);
+    if (finalizers.some((finalizer) => !before.metadata.finalizers?.includes(finalizer)))
+      throw new Refusal(422, 'Invalid', 'no new finalizers can be added if the object is being deleted');
+    return this.#write(target, finalizers.length === 0 ? 'DELETED' : 'MODIFIED', next);
   }
 
   #next(before: Stored, { metadata, ...rest }: Json): Stored {
-    const { labels: _labels, annotations: _annotations, ...kept } = before.metadata;
+    const kept = Object.fromEntries(Object.entries(before.metadata).filter(([field]) => !WRITABLE.includes(field)));
+    const written = Object.entries((metadata ?? {}) as Json).filter(([field]) => WRITABLE.includes(field));
     const isSpecSame = isDeepStrictEqual(rest['spec'], before['spec']);
-    const generation = kept.generation + (isSpecSame ? 0 : 1);
-    return { ...rest, metadata: { ...(metadata as Json), ...kept, generation } };
+    const generation = before.metadata.generation + (isSpecSame ? 0 : 1);
+    return { ...rest, metadata: { ...kept, ...Object.fromEntries(written), generation } as Stored['metadata'] };
   }
 
   #write(target: Target, type: Change['type'], object: Stored): Stored {
@@ -178,6 +205,19 @@ export class Store {
   #ownersOf({ metadata: { uid } }: Stored): Owners {
     return this.#owners.get(uid) ?? new Map<string, Set<string>>();
   }
+}
+
+/** Fails when the body names another version or uid than that of the object. */
+function hold({ metadata }: Stored, body: Json): void {
+  const wanted = (body['metadata'] ?? {}) as Json;
+  for (const field of ['uid', 'resourceVersion']) {
+    if (wanted[field] !== undefined && wanted[field] !== metadata[field])
+      throw conflict(`the ${field} of the object is ${String(metadata[field])}`);
+  }
+}
+
+function conflict(message: string): Refusal {
+  return new Refusal(409, 'Conflict', message);
 }
 
 function keyOf({ collection, namespace = '', name }: Target): string {
@@ -197,7 +237,7 @@ function leavesOf(object: Json, at: readonly string[] = []): readonly (readonly 
   return Object.entries(object).flatMap(([field, value]) => {
     const path = [...at, field];
     if (at.length === 0 && (field === 'apiVersion' || field === 'kind')) return [];
-    if (at.length === 1 && at[0] === 'metadata' && field !== 'labels' && field !== 'annotations') return [];
+    if (at.length === 1 && at[0] === 'metadata' && !WRITABLE.includes(field)) return [];
     return isObject(value) ? leavesOf(value, path) : [[JSON.stringify(path), value] as const];
   });
 }
