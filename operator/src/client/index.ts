@@ -34,3 +34,16 @@ export {
   GrpcClusterAdmin,
   type NodeRole,
 } from './cluster-admin.ts';
+export type {
+  Beside,
+  ComponentId,
+  ComponentKind,
+  Components,
+  ComponentVersion,
+  Holder,
+  Maintenance,
+  Publication,
+} from './components.ts';
+export { Connections } from './connections.ts';
+export { type Database, type Databases, GrpcDatabases } from './databases.ts';
+export type { ApiKey, KeySpec, Keys } from './keys.ts';

@@ -1,0 +1,53 @@
+/** The databases of a cluster, as the operator creates, finds and deletes them. */
+import { type Database as DatabaseMessage } from '../../../proto/gen/cairn/v1/database.ts';
+import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
+import { type Channel, failedWith } from './channel.ts';
+
+export interface Database {
+  readonly name: string;
+  /** No other database has it, also not one of the same name. */
+  readonly id: string;
+  /** RFC 3339. */
+  readonly createdAt: string;
+}
+
+/** Two implementations: gRPC, and the simulation of test/operator. Calls reject with a `CallError`. */
+export interface Databases {
+  /** Sees every database whose creation was answered before. */
+  find(name: string): Promise<Database | undefined>;
+  /** ALREADY_EXISTS: the name is taken. */
+  create(name: string): Promise<Database>;
+  /** Deletes the database with the id. Succeeds when there is none, also when another one has the name. */
+  delete(name: string, id: string): Promise<void>;
+}
+
+export class GrpcDatabases implements Databases {
+  readonly #channel: Channel;
+
+  constructor(channel: Channel) {
+    this.#channel = channel;
+  }
+
+  async find(databaseName: string): Promise<Database | undefined> {
+    try {
+      return databaseOf(await this.#channel.call(EventStoreService.fetchLatestDatabase, { databaseName }));
+    } catch (error) {
+      if (failedWith(error, 'NOT_FOUND')) return undefined;
+      throw error;
+    }
+  }
+
+  async create(databaseName: string): Promise<Database> {
+    return databaseOf(await this.#channel.call(EventStoreService.createDatabase, { databaseName }));
+  }
+
+  async delete(databaseName: string, databaseId: string): Promise<void> {
+    await this.#channel.call(EventStoreService.deleteDatabase, { databaseName, databaseId });
+  }
+}
+
+function databaseOf({ database }: { readonly database: DatabaseMessage | undefined }): Database {
+  if (database === undefined) throw new Error('the reply has no database');
+  const { name, databaseId: id, createdAt = { seconds: 0 } } = database;
+  return { name, id, createdAt: new Date(createdAt.seconds * 1000).toISOString().replace('.000', '') };
+}

@@ -1,0 +1,18 @@
+/**
+ * The controller of EventDatabases: creates or adopts a database, reports what becomes of it, and deletes it with its
+ * object where the policy is to.
+ *
+ * Not here: access to databases, and components in them.
+ *
+ * Invariants:
+ *   KD1  A database is created after the status records that the creation begins, and belongs to the object when its id
+ *        is in the status: the id that the creation returned, that of a database found after a creation of unknown
+ *        outcome, or that of an adopted one.
+ *   KD2  A database is deleted only with its object, by the policy Delete, and by the id in the status. Another database
+ *        of the same name stays.
+ *   KD3  A database that is gone is created again only by the policy Either. One that was replaced is never adopted.
+ *   KD4  The finalizer ends when the database is deleted, when the cluster is gone, after an hour, or by annotation.
+ *   KD5  The plan for a converged object is empty.
+ */
+export { DatabaseController, type DatabaseControllerOptions } from './controller.ts';
+export { type Action, type Found, plan, statusOf, type World } from './plan.ts';

@@ -1,0 +1,50 @@
+/** The clusters that other resources refer to. */
+import type { CairnCluster } from '../api/index.ts';
+import { CAIRN_CLUSTER } from '../api/index.ts';
+import { type Api, type Informer, keyOf, pathOf, type Source, unless } from '../kube/index.ts';
+import { conditionOf } from './status.ts';
+
+/** Gone: there is no such cluster, or it is being deleted. */
+export type ClusterState =
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'waiting'; readonly message: string }
+  | { readonly kind: 'ready'; readonly cluster: CairnCluster };
+
+export class Clusters {
+  readonly #api: Api;
+  readonly #informer: Informer<CairnCluster>;
+
+  constructor(api: Api, informer: Informer<CairnCluster>) {
+    this.#api = api;
+    this.#informer = informer;
+  }
+
+  /** The informer may lag behind, so the server is asked before a cluster counts as gone. */
+  async find(namespace: string, name: string): Promise<ClusterState> {
+    const known = this.#informer.items.get(keyOf({ metadata: { namespace, name } }));
+    if (known !== undefined && known.metadata.deletionTimestamp === undefined) return stateOf(known);
+    const path = pathOf(CAIRN_CLUSTER, { namespace, name });
+    return stateOf(await this.#api.get<CairnCluster>(path).catch(unless(404)));
+  }
+
+  /** Keys that depend on a cluster, when it appears, becomes ready or unready, or is deleted. */
+  source(keysOf: (cluster: CairnCluster) => readonly string[]): Source {
+    return {
+      synced: this.#informer.synced,
+      subscribe: (add) => {
+        const tell = (cluster: CairnCluster): void => keysOf(cluster).forEach(add);
+        const onSet = (cluster: CairnCluster, before?: CairnCluster): void => {
+          if (stateOf(cluster).kind !== stateOf(before).kind) tell(cluster);
+        };
+        return this.#informer.subscribe({ onSet, onDelete: tell });
+      },
+    };
+  }
+}
+
+function stateOf(cluster: CairnCluster | undefined): ClusterState {
+  if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) return { kind: 'gone' };
+  const conditions = ['Ready', 'QuorumHealthy'].map((type) => conditionOf(cluster, type));
+  if (conditions.some((condition) => condition?.status === 'True')) return { kind: 'ready', cluster };
+  return { kind: 'waiting', message: conditions[0]?.message ?? 'the cluster has not been started yet' };
+}

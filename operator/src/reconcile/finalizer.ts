@@ -1,0 +1,31 @@
+/** Finalizers: the API server keeps a deleted object until the operator has removed what is outside of Kubernetes. */
+import { type Api, type Kind, pathOf } from '../kube/index.ts';
+import type { Resource } from './status.ts';
+
+/** `true`: the finalizer is removed although something outside is left. */
+const ABANDON = 'cairn.dev/abandon';
+/** Time after which a deletion that cannot be completed is given up. */
+const GIVE_UP_MS = 3_600_000;
+
+export function hasFinalizer({ metadata: { finalizers = [] } }: Resource, finalizer: string): boolean {
+  return finalizers.includes(finalizer);
+}
+
+/** Adds or removes a finalizer. Fails with 409 when the object is no longer at the observed version. */
+export async function setFinalizer(
+  api: Api,
+  { kind, object }: { readonly kind: Kind; readonly object: Resource },
+  finalizer: string,
+  isWanted: boolean,
+): Promise<void> {
+  const { resourceVersion, finalizers = [] } = object.metadata;
+  const others = finalizers.filter((one) => one !== finalizer);
+  const metadata = { resourceVersion, finalizers: isWanted ? [...others, finalizer] : others };
+  await api.patch(pathOf(kind, object.metadata), { metadata }, 'merge');
+}
+
+/** Whether a deletion is given up: a person asks for it, or it has taken too long. */
+export function isAbandoned({ metadata: { annotations = {}, deletionTimestamp } }: Resource, wallMs: number): boolean {
+  const isLate = deletionTimestamp !== undefined && wallMs - Date.parse(deletionTimestamp) > GIVE_UP_MS;
+  return annotations[ABANDON] === 'true' || isLate;
+}

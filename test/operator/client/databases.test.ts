@@ -1,0 +1,21 @@
+// Goal: the client of databases does at a node what its interface says. Method: a node in this process.
+import { expect, it } from 'vitest';
+import { Channel, failedWith, GrpcDatabases } from '../../../operator/src/client/index.ts';
+import { startTestServer } from '../../support/server.ts';
+
+it('databases are created once, found, and deleted by their id alone', async () => {
+  await using server = await startTestServer();
+  using channel = new Channel(server.grpc, {});
+  const databases = new GrpcDatabases(channel);
+  expect(await databases.find('shop')).toBeUndefined();
+  const shop = await databases.create('shop');
+  expect(shop).toMatchObject({ name: 'shop', createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) });
+  expect(await databases.find('shop')).toEqual(shop);
+  const again = await databases.create('shop').catch((error: unknown) => error);
+  expect(failedWith(again, 'ALREADY_EXISTS')).toBe(true);
+  await databases.delete('shop', '01919108-0000-7000-8000-000000000000');
+  expect(await databases.find('shop')).toEqual(shop);
+  await databases.delete('shop', shop.id);
+  await databases.delete('shop', shop.id);
+  expect(await databases.find('shop')).toBeUndefined();
+});

@@ -1,0 +1,157 @@
+// Goal: databases become what EventDatabases say, under faults of both APIs and kills of the operator, and no database
+// of another party is deleted. Method: random edits of objects, clusters and databases by a seed, an API server in
+// memory, a naive Cairn, and checks of each write of an id and of each deletion.
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { EVENT_DATABASE, type EventDatabase } from '../../../operator/src/api/index.ts';
+import { pathOf } from '../../../operator/src/kube/index.ts';
+import { EVERY_FAULT } from '../../support/kube-api/faults.ts';
+import { DatabaseWorld } from '../../support/operator/database-world.ts';
+import { runs } from '../../support/runs.ts';
+
+const NAMES = ['shop', 'ledger', 'audit'];
+const ADOPTION = ['Create', 'Adopt', 'Either'];
+const RECLAIM = ['Retain', 'Delete'];
+
+/** Collects objects that take a database which their policy does not give them (KD1), and wrong deletions (KD2). */
+function watch(world: DatabaseWorld): readonly string[] {
+  const { server, cairn } = world;
+  const faults: string[] = [];
+  const known = new Map<string, EventDatabase>();
+  const { onChange } = server.store;
+  server.store.onChange = (change) => {
+    onChange(change);
+    if (change.collection !== pathOf(EVENT_DATABASE)) return;
+    const now = change.object as unknown as EventDatabase;
+    const before = known.get(now.metadata.uid);
+    known.set(now.metadata.uid, now);
+    const [id, last] = [now.status?.databaseID, before?.status?.databaseID];
+    if (id === undefined || id === last) return;
+    const wasBegun = before?.status?.conditions?.some(({ reason }) => reason === 'Creating') ?? false;
+    if (last !== undefined) faults.push(`${id} replaces ${last}`);
+    if (!wasBegun && now.spec.adoptionPolicy === 'Create') faults.push(`${id} was taken`);
+  };
+  cairn.onDelete = ({ id, name }) => {
+    const { metadata, spec, status } = world.resource(name) ?? {};
+    const isMeant = metadata?.deletionTimestamp !== undefined && spec?.reclaimPolicy === 'Delete';
+    if (!isMeant || status?.databaseID !== id) faults.push(`${id} was deleted`);
+  };
+  return faults;
+}
+
+function disturb(world: DatabaseWorld): void {
+  const { runtime, cairn } = world;
+  const { chance } = runtime;
+  const name = chance.pick(NAMES);
+  const spec = { adoptionPolicy: chance.pick(ADOPTION), reclaimPolicy: chance.pick(RECLAIM) };
+  const exists = world.resource(name) !== undefined;
+  const roll = chance.below(10);
+  if (roll < 4) {
+    if (exists) world.edit(name, spec);
+    else world.create(name, spec);
+  } else if (roll < 6 && exists) world.delete(name);
+  else if (roll === 6) cairn.databases.delete(name);
+  else if (roll === 7 && !cairn.databases.has(name)) cairn.create(name, 'other');
+  else if (roll === 8) cairn.isDown = !cairn.isDown;
+  else if (roll === 9) world.setCluster(chance.pick(['True', 'True', 'False', 'gone']));
+}
+
+/** Reason of the condition Ready that follows from the policies and the database. */
+function reasonFor({ cairn }: DatabaseWorld, { metadata, spec, status }: EventDatabase): string {
+  const database = cairn.databases.get(metadata.name);
+  const id = status?.databaseID;
+  if (database === undefined && spec.adoptionPolicy === 'Either') return 'a database is missing';
+  if (database === undefined) return id === undefined ? 'DatabaseNotFound' : 'DatabaseGone';
+  if (id === undefined) return spec.adoptionPolicy === 'Create' ? 'DatabaseExists' : 'a database is not adopted';
+  return id === database.id ? 'Available' : 'DatabaseReplaced';
+}
+
+function judge(world: DatabaseWorld, resource: EventDatabase): void {
+  const { metadata, spec, status } = resource;
+  const { deletionTimestamp, finalizers = [], generation } = metadata;
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  expect([deletionTimestamp, finalizers.length, status?.observedGeneration, ready?.reason]).toEqual([
+    undefined,
+    spec.reclaimPolicy === 'Delete' ? 1 : 0,
+    generation,
+    reasonFor(world, resource),
+  ]);
+}
+
+it('databases converge under faults and kills, and none of another party is deleted (KD1, KD2, KD3, KD4)', async () => {
+  const property = fc.asyncProperty(fc.nat(), async (seed) => {
+    const world = new DatabaseWorld(seed, EVERY_FAULT);
+    const { runtime, server, cairn } = world;
+    const { chance } = runtime;
+    const faults = watch(world);
+    cairn.faultPercent = 15;
+    world.setCluster('True');
+    let operator = world.start();
+    for (let step = 0; step < 40; step += 1) {
+      disturb(world);
+      if (chance.chance(30)) operator.killAfter(chance.below(6));
+      if (operator.signal.aborted) operator = world.start();
+      await runtime.advance(chance.below(20_000));
+    }
+    operator.killAfter(0);
+    operator = world.start();
+    server.faults.set();
+    cairn.faultPercent = 0;
+    cairn.isDown = false;
+    world.setCluster('True');
+    await runtime.advance(1_200_000);
+    expect(faults).toEqual([]);
+    for (const resource of world.resources()) judge(world, resource);
+    server.requests.length = 0;
+    await runtime.advance(3_600_000);
+    expect(server.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
+    operator.killAfter(0);
+  });
+  await fc.assert(property, { numRuns: runs(60), endOnFailure: true });
+});
+
+it('a first creation that finds the name taken leaves the database to its party (KD1)', async () => {
+  const world = new DatabaseWorld(1);
+  const { runtime, cairn } = world;
+  world.setCluster('True');
+  const find = cairn.databases.get.bind(cairn.databases);
+  let isFirst = true;
+  cairn.databases.get = (name) => {
+    const found = find(name);
+    if (isFirst) cairn.create(name, 'other');
+    isFirst = false;
+    return found;
+  };
+  world.create('shop', { reclaimPolicy: 'Retain' });
+  const operator = world.start();
+  await runtime.advance(60_000);
+  const { status } = world.resource('shop') ?? {};
+  expect([status?.databaseID, status?.conditions?.map(({ reason }) => reason)]).toEqual([
+    undefined,
+    ['DatabaseExists', 'DatabaseExists'],
+  ]);
+  operator.killAfter(0);
+});
+
+it('a deletion gives up when the cluster is deleted, and an unreachable cluster delays it for an hour (KD4)', async () => {
+  for (const [isGone, ms] of [
+    [true, 30_000],
+    [false, 3_600_000 + 600_000],
+  ] as const) {
+    const world = new DatabaseWorld(1);
+    const { runtime, cairn } = world;
+    world.setCluster('True');
+    world.create('shop', { reclaimPolicy: 'Delete' });
+    const operator = world.start();
+    await runtime.advance(60_000);
+    cairn.isDown = true;
+    world.delete('shop');
+    await runtime.advance(300_000);
+    expect(world.resource('shop')?.status?.conditions?.map(({ reason }) => reason)).toEqual(['Created', 'Deleting']);
+    if (isGone) world.setCluster('gone');
+    await runtime.advance(ms);
+    expect(world.resource('shop')).toBeUndefined();
+    expect(cairn.databases.has('shop')).toBe(true);
+    operator.killAfter(0);
+  }
+});

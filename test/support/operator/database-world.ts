@@ -1,0 +1,95 @@
+// EventDatabases in an API server in memory, a naive Cairn, and processes of the operator that act for them.
+import {
+  CAIRN_CLUSTER,
+  type CairnCluster,
+  EVENT_DATABASE,
+  type EventDatabase,
+} from '../../../operator/src/api/index.ts';
+import { DatabaseController } from '../../../operator/src/databases/index.ts';
+import { EventRecorder, Informer, pathOf } from '../../../operator/src/kube/index.ts';
+import { Clusters } from '../../../operator/src/reconcile/index.ts';
+import type { FaultRates } from '../kube-api/faults.ts';
+import { MemoryApi } from '../kube-api/memory-api.ts';
+import type { Json, Target } from '../kube-api/store.ts';
+import { ManualRuntime } from '../manual-runtime.ts';
+import { NaiveCairn } from './naive-cairn.ts';
+import { OperatorProcess } from './process.ts';
+
+const NAMESPACE = 'default';
+export const CLUSTER = 'events';
+
+export class DatabaseWorld {
+  readonly runtime: ManualRuntime;
+  readonly server: MemoryApi;
+  readonly cairn: NaiveCairn;
+  /** Whether the cluster was deleted at any time, so that what is in it may be left. */
+  hasLeftCluster = false;
+
+  constructor(seed: number, rates?: FaultRates) {
+    this.runtime = new ManualRuntime(seed);
+    this.server = new MemoryApi(this.runtime, rates);
+    this.cairn = new NaiveCairn(this.runtime);
+  }
+
+  target(kind: { readonly apiVersion: string; readonly kind: string; readonly plural: string }, name: string): Target {
+    return { collection: pathOf(kind), namespace: NAMESPACE, name, isStatus: false };
+  }
+
+  /** Whether there is a cluster, and what its condition Ready is. */
+  setCluster(ready: 'True' | 'False' | 'gone'): void {
+    const target = this.target(CAIRN_CLUSTER, CLUSTER);
+    const { store } = this.server;
+    const [found] = store.list(target.collection);
+    if (ready === 'gone') {
+      this.hasLeftCluster = true;
+      if (found !== undefined) store.delete(target);
+      return;
+    }
+    if (found === undefined) store.create(target, { spec: {} }, 'user');
+    const conditions = [{ type: 'Ready', status: ready, reason: 'Test', message: '' }];
+    store.replace({ ...target, isStatus: true }, { status: { conditions } }, 'cluster-controller');
+  }
+
+  /** As the API server stores it: with defaults, a timestamp and a status subresource. */
+  create(name: string, spec: Json = {}): void {
+    const metadata = { creationTimestamp: new Date(this.runtime.wallMs()).toISOString() };
+    const defaults = { clusterRef: { name: CLUSTER }, adoptionPolicy: 'Create', reclaimPolicy: 'Retain' };
+    this.server.store.create(this.target(EVENT_DATABASE, name), { metadata, spec: { ...defaults, ...spec } }, 'user');
+  }
+
+  edit(name: string, spec: Json): void {
+    this.server.store.merge(this.target(EVENT_DATABASE, name), { spec }, 'user');
+  }
+
+  delete(name: string): void {
+    this.server.store.delete(this.target(EVENT_DATABASE, name));
+  }
+
+  resources(): readonly EventDatabase[] {
+    return this.server.store.list(pathOf(EVENT_DATABASE)) as unknown as readonly EventDatabase[];
+  }
+
+  resource(name: string): EventDatabase | undefined {
+    return this.resources().find(({ metadata }) => metadata.name === name);
+  }
+
+  /** Starts a process of the operator. */
+  start(): OperatorProcess {
+    const process = new OperatorProcess(this.runtime, this.server);
+    const { api, signal } = process;
+    const onError = (): void => undefined;
+    const clusters = new Informer<CairnCluster>(api, pathOf(CAIRN_CLUSTER), { onError });
+    const informer = new Informer<EventDatabase>(api, pathOf(EVENT_DATABASE), { onError });
+    const controller = new DatabaseController({
+      api,
+      informer,
+      clusters: new Clusters(api, clusters),
+      connect: () => this.cairn.call(() => this.cairn.databasesFor(process)),
+      events: new EventRecorder(api, { controller: 'cairn.dev/databases', instance: 'test', onError }),
+    });
+    void clusters.run(signal);
+    void informer.run(signal);
+    process.run(controller, controller.sources);
+    return process;
+  }
+}

@@ -1,0 +1,102 @@
+// A cluster of Cairn as the operator sees it, in memory and naive. Calls fail by a seed: before they are executed, or
+// after, so that their outcome is unknown.
+import { isDeepStrictEqual } from 'node:util';
+import { Metadata, status as STATUS } from '@grpc/grpc-js';
+import {
+  type ApiKey,
+  CallError,
+  type Database,
+  type Databases,
+  type Keys,
+} from '../../../operator/src/client/index.ts';
+import type { ManualRuntime } from '../manual-runtime.ts';
+import type { OperatorProcess } from './process.ts';
+
+export type Party = 'operator' | 'other';
+
+export interface Kept extends Database {
+  readonly party: Party;
+}
+
+export class NaiveCairn {
+  readonly databases: Map<string, Kept> = new Map<string, Kept>();
+  readonly keys: Map<string, ApiKey> = new Map<string, ApiKey>();
+  /** Percentage of calls that fail. */
+  faultPercent = 0;
+  isDown = false;
+  /** Called before the operator deletes a database. */
+  onDelete: (database: Kept) => void = () => undefined;
+  /** Called when a key is issued. */
+  onIssue: (id: string) => void = () => undefined;
+  readonly #runtime: ManualRuntime;
+  #last = 0;
+
+  constructor(runtime: ManualRuntime) {
+    this.#runtime = runtime;
+  }
+
+  create(name: string, party: Party): Database {
+    if (this.databases.has(name)) throw callError('ALREADY_EXISTS');
+    this.#last += 1;
+    const database = { name, id: `id-${this.#last}`, createdAt: new Date(this.#runtime.wallMs()).toISOString(), party };
+    this.databases.set(name, database);
+    return database;
+  }
+
+  /** The API as a process of the operator calls it. */
+  databasesFor(process: OperatorProcess): Databases {
+    return {
+      find: (name) => this.call(() => this.databases.get(name)),
+      create: (name) => process.step(() => this.call(() => this.create(name, 'operator'))),
+      delete: (name, id) =>
+        process.step(() =>
+          this.call(() => {
+            const found = this.databases.get(name);
+            if (found === undefined || found.id !== id) return;
+            this.onDelete(found);
+            this.databases.delete(name);
+          }),
+        ),
+    };
+  }
+
+  keysFor(process: OperatorProcess): Keys {
+    const { keys } = this;
+    return {
+      list: () => this.call(() => [...keys.values()]),
+      issue: (key) =>
+        process.step(() =>
+          this.call(() => {
+            const found = keys.get(key.id);
+            if (found === undefined) {
+              keys.set(key.id, { ...key, createdMs: this.#runtime.wallMs() });
+              this.onIssue(key.id);
+            }
+            if (found !== undefined && !isDeepStrictEqual({ ...key, createdMs: found.createdMs }, found))
+              throw callError('ALREADY_EXISTS');
+          }),
+        ),
+      expire: (id, expiresMs) =>
+        process.step(() =>
+          this.call(() => {
+            const found = keys.get(id);
+            if (found !== undefined) keys.set(id, { ...found, expiresMs });
+          }),
+        ),
+      revoke: (id) => process.step(() => this.call(() => void keys.delete(id))),
+    };
+  }
+
+  async call<Answer>(execute: () => Answer): Promise<Answer> {
+    const { chance } = this.#runtime;
+    if (this.isDown || chance.chance(this.faultPercent)) throw callError('UNAVAILABLE');
+    const answer = execute();
+    if (chance.chance(this.faultPercent)) throw callError('DEADLINE_EXCEEDED');
+    return answer;
+  }
+}
+
+export function callError(code: keyof typeof STATUS): CallError {
+  const error = Object.assign(new Error(code), { code: STATUS[code], details: '', metadata: new Metadata() });
+  return new CallError(error, 'naive');
+}
