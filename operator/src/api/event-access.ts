@@ -26,13 +26,28 @@ import {
 
 const SUBJECT_MAX = 128;
 
-const GRANT: Shape = shape('AccessGrant', {
-  role: choice(
-    'reader reads; writer also writes; deployer reads and publishes components; admin may do everything.',
-    ROLES,
-  ),
-  databases: object('The databases that the role is given on.', GRANTED_DATABASES),
-});
+const GRANT: Shape = shape(
+  'AccessGrant',
+  {
+    role: choice(
+      'reader reads; writer also writes; deployer reads and publishes components; admin may do everything.',
+      ROLES,
+    ),
+    databases: object('The databases that the role is given on.', GRANTED_DATABASES),
+    maxDatabases: optional(
+      wholeNumber('Number of databases that the pattern may name before admin creates no more of them.', {
+        min: 1,
+        max: 1_000_000,
+      }),
+    ),
+  },
+  [
+    {
+      rule: "!has(self.maxDatabases) || (self.role == 'admin' && has(self.databases.pattern))",
+      message: 'maxDatabases belongs to the role admin and a pattern of databases',
+    },
+  ],
+);
 
 const SECRET: Shape = shape(
   'KeySecret',
@@ -52,7 +67,7 @@ const ROTATION: Shape = shape('Rotation', {
       max: 3650,
     }),
   ),
-  overlapSeconds: wholeNumber('Time for which the previous key stays valid.', {
+  overlapSeconds: wholeNumber('Time for which a replaced key stays valid, also when the grants change.', {
     min: 0,
     max: 2_592_000,
     default: 86_400,

@@ -268,6 +268,14 @@ const OF_ACCESS: readonly Omit<Case, 'kind'>[] = [
     passes: { grants: [{ role: 'writer', databases: { selector: {} } }] },
     breaks: { grants: [{ role: 'writer', databases: {} }] },
   },
+  ...[
+    { role: 'writer', databases: { pattern: 'acme-*' }, maxDatabases: 10 },
+    { role: 'admin', databases: { names: ['shop'] }, maxDatabases: 10 },
+  ].map((grant) => ({
+    message: 'maxDatabases belongs to the role admin and a pattern of databases',
+    passes: { grants: [{ ...grant, role: 'admin', databases: { pattern: 'acme-*' } }] },
+    breaks: { grants: [grant] },
+  })),
   { message: 'name cannot be changed', from: {}, passes: { secret: { key: 'k' } }, breaks: { secret: { name: 'a' } } },
 ];
 

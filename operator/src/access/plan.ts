@@ -1,0 +1,218 @@
+/** From an EventAccess, its Secret and its keys in the cluster to the next action and the status. Pure. */
+import { isDeepStrictEqual } from 'node:util';
+import type { EventAccess, EventAccessStatus } from '../api/index.ts';
+import type { ApiKey, KeySpec } from '../client/index.ts';
+import { type ClusterState, commonStatus, type Finding, hasFinalizer, isAbandoned } from '../reconcile/index.ts';
+import { type KeyText, parseKeyText } from './key-text.ts';
+import type { Roles } from './roles.ts';
+
+export const FINALIZER = 'cairn.dev/access';
+/** Key of the Secret with a key that is not issued yet. */
+export const NEXT = '.next';
+/** Annotation of the Secret: the rotateKey that its key was issued for. */
+const ROTATE_KEY = 'cairn.dev/rotate-key';
+const DAY_MS = 86_400_000;
+
+/** The Secret that is to have the key. Foreign: it does not belong to the object. */
+export type Kept = { readonly kind: 'none' } | { readonly kind: 'foreign' } | OwnSecret;
+
+interface OwnSecret {
+  readonly kind: 'own';
+  readonly data: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export interface World {
+  readonly resource: EventAccess;
+  readonly cluster: ClusterState;
+  readonly roles: Roles;
+  readonly secret: Kept;
+  /** Keys of the object, by their ids. Unknown: the cluster does not answer, or was not asked. */
+  readonly keys: readonly ApiKey[] | { readonly unknown: Error | undefined };
+  readonly wallMs: number;
+}
+
+/** What the Secret is to have. */
+export interface Contents {
+  readonly current: string | undefined;
+  /** True: the text of a new key is made. */
+  readonly next: string | true | undefined;
+  readonly rotateKey: string | undefined;
+}
+
+export type Action =
+  | { readonly kind: 'hold' | 'release' | 'make-secret' }
+  | { readonly kind: 'write-secret'; readonly contents: Contents }
+  | { readonly kind: 'issue'; readonly key: KeyText & KeySpec }
+  | { readonly kind: 'expire'; readonly id: string; readonly expiresMs: number }
+  | { readonly kind: 'revoke'; readonly id: string };
+
+export function plan(world: World): readonly Action[] {
+  const { resource, cluster, roles, secret, keys } = world;
+  const isHeld = hasFinalizer(resource, FINALIZER);
+  if (resource.metadata.deletionTimestamp !== undefined) return isHeld ? planDeletion(world) : [];
+  if (!isHeld) return [{ kind: 'hold' }];
+  if (cluster.kind !== 'ready' || 'unknown' in keys) return [];
+  if (isExpired(world))
+    return keys.filter((key) => !hasEnded(key, world.wallMs)).map(({ id }) => ({ kind: 'revoke', id }));
+  if ('problem' in roles || secret.kind === 'foreign') return [];
+  if (secret.kind === 'none') return [{ kind: 'make-secret' }];
+  return planKey(world, roles.roles, secret, keys);
+}
+
+function planKey(
+  world: World,
+  roles: readonly string[],
+  secret: OwnSecret,
+  keys: readonly ApiKey[],
+): readonly Action[] {
+  const { resource } = world;
+  const { secret: wanted, rotation } = resource.spec;
+  const current = secret.data[wanted.key];
+  const next = secret.data[NEXT];
+  const kept = secret.annotations[ROTATE_KEY];
+  const key = usable(world, roles, keys, current);
+  if (key !== undefined && kept === rotation.rotateKey) {
+    const contents = { current, next: undefined, rotateKey: kept };
+    if (!hasContents(world, secret, contents)) return [{ kind: 'write-secret', contents }];
+    return planOld(world, key, keys);
+  }
+  const staged = parseKeyText(next);
+  const isIssued = keys.some(({ id }) => id === staged?.id);
+  if (staged !== undefined && !isIssued) {
+    const { expiresAt } = resource.spec;
+    const expiresMs = expiresAt === undefined ? undefined : Date.parse(expiresAt);
+    return [{ kind: 'issue', key: { ...staged, name: subjectOf(resource), roles, expiresMs } }];
+  }
+  const isReady = usable(world, roles, keys, next) !== undefined;
+  const contents = isReady
+    ? { current: next, next: undefined, rotateKey: rotation.rotateKey }
+    : { current, next: true as const, rotateKey: kept };
+  return [{ kind: 'write-secret', contents }];
+}
+
+/** Other keys end after the overlap that began with the current one. */
+function planOld({ resource, wallMs }: World, current: ApiKey, keys: readonly ApiKey[]): readonly Action[] {
+  const endMs = current.createdMs + resource.spec.rotation.overlapSeconds * 1000;
+  return keys.flatMap((key): readonly Action[] => {
+    const { id, expiresMs = Number.POSITIVE_INFINITY } = key;
+    if (id === current.id) return [];
+    if (Math.min(endMs, expiresMs) <= wallMs) return [{ kind: 'revoke', id }];
+    return expiresMs > endMs ? [{ kind: 'expire', id, expiresMs: endMs }] : [];
+  });
+}
+
+function planDeletion({ resource, cluster, keys, wallMs }: World): readonly Action[] {
+  if (cluster.kind === 'gone' || isAbandoned(resource, wallMs)) return [{ kind: 'release' }];
+  if ('unknown' in keys) return [];
+  return keys.length === 0 ? [{ kind: 'release' }] : keys.map(({ id }) => ({ kind: 'revoke', id }));
+}
+
+/** The key of the cluster that has this text, gives what is wanted, and is not due to be replaced. */
+function usable(
+  { resource, wallMs }: World,
+  roles: readonly string[],
+  keys: readonly ApiKey[],
+  text: string | undefined,
+): ApiKey | undefined {
+  const parsed = parseKeyText(text);
+  const { everyDays } = resource.spec.rotation;
+  const { expiresAt } = resource.spec;
+  return keys.find(
+    (key) =>
+      key.id === parsed?.id &&
+      key.sha256 === parsed.sha256 &&
+      key.name === subjectOf(resource) &&
+      isDeepStrictEqual(key.roles.toSorted(), roles) &&
+      key.expiresMs === (expiresAt === undefined ? undefined : Date.parse(expiresAt)) &&
+      (everyDays === undefined || wallMs < key.createdMs + everyDays * DAY_MS),
+  );
+}
+
+export function labelsOf({ spec }: EventAccess): Readonly<Record<string, string>> {
+  return { ...spec.secret.labels, 'app.kubernetes.io/managed-by': 'cairn-operator' };
+}
+
+export function annotationsOf({ spec }: EventAccess, { rotateKey }: Contents): Readonly<Record<string, string>> {
+  return { ...spec.secret.annotations, ...(rotateKey !== undefined && { [ROTATE_KEY]: rotateKey }) };
+}
+
+function hasContents({ resource }: World, secret: OwnSecret, contents: Contents): boolean {
+  return (
+    secret.data[NEXT] === contents.next &&
+    includes(secret.labels, labelsOf(resource)) &&
+    includes(secret.annotations, annotationsOf(resource, contents))
+  );
+}
+
+function includes(found: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string>>): boolean {
+  return Object.entries(wanted).every(([name, value]) => found[name] === value);
+}
+
+function isExpired({ resource: { spec }, wallMs }: World): boolean {
+  return spec.expiresAt !== undefined && Date.parse(spec.expiresAt) <= wallMs;
+}
+
+function hasEnded({ expiresMs }: ApiKey, wallMs: number): boolean {
+  return expiresMs !== undefined && expiresMs <= wallMs;
+}
+
+function subjectOf({ metadata, spec }: EventAccess): string {
+  return spec.subject ?? metadata.name;
+}
+
+export function secretNameOf({ metadata, spec }: EventAccess): string {
+  return spec.secret.name ?? metadata.name;
+}
+
+/** Status of the observed world. `failure` is the error of the last action. */
+export function statusOf(world: World, failure?: string): EventAccessStatus {
+  const { resource, secret, roles, keys, wallMs } = world;
+  const known = 'unknown' in keys ? [] : keys;
+  const text = secret.kind === 'own' ? secret.data[resource.spec.secret.key] : undefined;
+  const key = known.find(({ id }) => id === parseKeyText(text)?.id);
+  const isUsable = 'roles' in roles && usable(world, roles.roles, known, text) !== undefined;
+  const { keyID, rotatedAt, rotateKey } = resource.status ?? {};
+  // While the cluster does not answer, the last known key stays in the status.
+  const last = { keyID, rotatedAt, rotateKey };
+  const now = key && {
+    keyID: key.id,
+    rotatedAt: new Date(key.createdMs).toISOString().replace(/\.\d+/, ''),
+    rotateKey: secret.kind === 'own' ? secret.annotations[ROTATE_KEY] : undefined,
+  };
+  const ready: Finding = failure === undefined ? readyOf(world, isUsable) : ['False', 'Failed', failure];
+  return {
+    ...commonStatus(resource, { Ready: ready, SecretReady: secretReadyOf(world, text) }, wallMs),
+    secretName: secretNameOf(resource),
+    ...defined('unknown' in keys ? last : (now ?? {})),
+  };
+}
+
+function defined(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function secretReadyOf({ resource, secret }: World, text: string | undefined): Finding {
+  const name = secretNameOf(resource);
+  if (secret.kind === 'none') return ['False', 'SecretNotFound', `the Secret ${name} does not exist yet`];
+  if (secret.kind === 'foreign')
+    return ['False', 'SecretNotOwned', `the Secret ${name} belongs to another owner, and is not overwritten`];
+  if (text === undefined) return ['False', 'KeyMissing', `the Secret ${name} has no key yet`];
+  return ['True', 'Written', `the Secret ${name} has the key`];
+}
+
+function readyOf(world: World, isUsable: boolean): Finding {
+  const { resource, cluster, roles, secret, keys } = world;
+  const { name } = resource.spec.clusterRef;
+  if (resource.metadata.deletionTimestamp !== undefined) return ['False', 'Deleting', 'the keys are being revoked'];
+  if (cluster.kind === 'gone') return ['False', 'ClusterNotFound', `there is no CairnCluster ${name}`];
+  if (cluster.kind === 'waiting')
+    return ['False', 'ClusterNotReady', `the cluster ${name} is not ready: ${cluster.message}`];
+  if ('unknown' in keys)
+    return ['Unknown', 'ClusterUnreachable', `the cluster ${name} does not answer: ${keys.unknown?.message ?? ''}`];
+  if (isExpired(world)) return ['False', 'Expired', `the key has expired at ${resource.spec.expiresAt}`];
+  if ('problem' in roles) return ['False', ...roles.problem];
+  if (secret.kind === 'foreign') return ['False', 'SecretNotOwned', 'the Secret belongs to another owner'];
+  return isUsable ? ['True', 'Issued', 'the key is valid'] : ['False', 'Issuing', 'a key is being issued'];
+}
