@@ -172,6 +172,12 @@ const DATABASE_STATUS: Shape = shape('ComponentDatabase', {
     wholeNumber('Active version. Each database numbers its versions itself.', { min: 1, max: VERSION_MAX }),
   ),
   digest: optional(text('The digest of that version.', { max: 71 })),
+  publishedVersion: optional(
+    wholeNumber('Version of the component of the source, also before it is active.', { min: 1, max: VERSION_MAX }),
+  ),
+  publication: optional(
+    text('SHA-256 of the component and the metadata that this version was published of.', { max: 71 }),
+  ),
   nodesReady: optional(wholeNumber('Number of nodes that have compiled it.', { min: 0, max: 100 })),
   nodesTotal: optional(wholeNumber('Number of nodes.', { min: 0, max: 100 })),
   message: optional(text('Error of the component in this database.', { max: 1024 })),

@@ -774,6 +774,10 @@ export interface ComponentDatabase {
   readonly version?: number;
   /** The digest of that version. */
   readonly digest?: string;
+  /** Version of the component of the source, also before it is active. */
+  readonly publishedVersion?: number;
+  /** SHA-256 of the component and the metadata that this version was published of. */
+  readonly publication?: string;
   /** Number of nodes that have compiled it. */
   readonly nodesReady?: number;
   /** Number of nodes. */
@@ -916,6 +920,8 @@ export interface AccessGrant {
   readonly role: 'reader' | 'writer' | 'deployer' | 'admin';
   /** The databases that the role is given on. */
   readonly databases: GrantedDatabases;
+  /** Number of databases that the pattern may name before admin creates no more of them. */
+  readonly maxDatabases?: number;
 }
 
 export interface KeySecret {
@@ -932,7 +938,7 @@ export interface KeySecret {
 export interface Rotation {
   /** Days after which the key is replaced. By default it is replaced only when rotateKey changes. */
   readonly everyDays?: number;
-  /** Time for which the previous key stays valid. */
+  /** Time for which a replaced key stays valid, also when the grants change. */
   readonly overlapSeconds: number;
   /** Any text. A change replaces the key. */
   readonly rotateKey?: string;

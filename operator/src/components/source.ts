@@ -1,0 +1,80 @@
+/** The component of a source: its digest, and its bytes when it is published. */
+import { type Api, hasCode, type Kind, pathOf } from '../kube/index.ts';
+import { credentialFor, digestOf, Registry } from './oci.ts';
+import type { ComponentResource } from './plan.ts';
+
+export interface LoadedSource {
+  readonly digest: string;
+  load(): Promise<Buffer>;
+}
+
+/** A source that a person must correct, such as one that does not exist. */
+export class SourceProblem extends Error {
+  readonly reason: string;
+
+  constructor(reason: string, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+interface Keyed {
+  readonly data?: Readonly<Record<string, string>>;
+  readonly binaryData?: Readonly<Record<string, string>>;
+}
+
+const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
+const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
+const DOCKER_CONFIG = '.dockerconfigjson';
+
+/**
+ * Reads a ConfigMap or Secret, or resolves the tag of an artifact. The tag is resolved once for each generation of the
+ * spec: `resolved` is the digest of this generation, if it is known.
+ */
+export async function sourceOf(api: Api, resource: ComponentResource, resolved?: string): Promise<LoadedSource> {
+  const { namespace } = resource.metadata;
+  const { oci, configMap, secret } = resource.spec.source;
+  if (oci !== undefined) {
+    const registry = async (): Promise<Registry> => {
+      const { reference, pullSecretName } = oci;
+      if (pullSecretName === undefined) return new Registry(reference);
+      const { data } = await read(api, SECRET, namespace, pullSecretName);
+      const config = Buffer.from(data?.[DOCKER_CONFIG] ?? '', 'base64').toString('utf8');
+      if (config === '')
+        throw new SourceProblem('PullSecretInvalid', `the Secret ${pullSecretName} has no ${DOCKER_CONFIG}`);
+      return new Registry(reference, credentialFor(reference, config));
+    };
+    const digest = resolved ?? (await (await registry()).resolve()).digest;
+    let bytes: Promise<Buffer> | undefined;
+    // Several databases publish the same bytes.
+    const load = async (): Promise<Buffer> => (await registry()).load(digest);
+    return { digest, load: () => (bytes ??= load()) };
+  }
+  const bytes =
+    configMap === undefined
+      ? await valueOf(api, SECRET, namespace, secret)
+      : await valueOf(api, CONFIG_MAP, namespace, configMap);
+  return { digest: digestOf(bytes), load: async () => bytes };
+}
+
+async function valueOf(
+  api: Api,
+  kind: Kind,
+  namespace: string,
+  from: { readonly name: string; readonly key: string } | undefined,
+): Promise<Buffer> {
+  const { name = '', key = '' } = from ?? {};
+  const { data, binaryData } = await read(api, kind, namespace, name);
+  const encoded = kind === SECRET ? data?.[key] : binaryData?.[key];
+  if (encoded === undefined) throw new SourceProblem('SourceNotFound', `the ${kind.kind} ${name} has no value ${key}`);
+  return Buffer.from(encoded, 'base64');
+}
+
+async function read(api: Api, kind: Kind, namespace: string, name: string): Promise<Keyed> {
+  try {
+    return await api.get<Keyed>(pathOf(kind, { namespace, name }));
+  } catch (error) {
+    if (!hasCode(error, 404)) throw error;
+    throw new SourceProblem('SourceNotFound', `there is no ${kind.kind} ${name}`);
+  }
+}

@@ -1,0 +1,148 @@
+// Goal: the plan for a component is what its spec and its databases ask for. Method: a table of worlds, and random
+// converged worlds.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { StateView } from '../../../operator/src/api/index.ts';
+import type { ComponentVersion, Holder } from '../../../operator/src/client/index.ts';
+import { plan, statusOf, type Target, type World } from '../../../operator/src/components/index.ts';
+import { runs } from '../../support/runs.ts';
+
+const NOW = Date.UTC(2026, 10, 29, 12);
+const WANTED = { digest: 'sha256:a', publication: 'sha256:p' };
+const READY: Holder = { compiled: new Set([WANTED.digest]), refused: new Map() };
+const SLOW: Holder = { compiled: new Set(), refused: new Map() };
+const UNFIT: Holder = { compiled: new Set(), refused: new Map([[WANTED.digest, 'too large']]) };
+const ID = { database: 'shop', kind: 'StateView', name: 'view' } as const;
+
+interface Sketch {
+  readonly spec?: Partial<StateView['spec']>;
+  readonly versions?: readonly ComponentVersion[];
+  readonly holders?: readonly Holder[];
+  /** Version that was published of the wanted component. */
+  readonly version?: number;
+  readonly publication?: string;
+  readonly isHeld?: boolean;
+  readonly isDeleted?: boolean;
+  readonly waitsSinceMs?: number;
+  readonly state?: Target['state'];
+  readonly source?: World['source'];
+}
+
+function version(number: number, change: Partial<ComponentVersion> = {}): ComponentVersion {
+  return { version: number, digest: WANTED.digest, isActive: true, maintenance: 'Lazy', ...change };
+}
+
+function worldOf(sketch: Sketch): World {
+  const { spec, versions = [], holders = [READY, READY], version: own, publication = WANTED.publication } = sketch;
+  const { isHeld = false, isDeleted = false, waitsSinceMs, state = { versions, holders }, source = WANTED } = sketch;
+  const progressing = {
+    type: 'Progressing',
+    status: 'True',
+    reason: 'RollingOut',
+    message: '',
+    observedGeneration: 1,
+    lastTransitionTime: new Date(NOW - (waitsSinceMs ?? 0)).toISOString(),
+  };
+  return {
+    resource: {
+      metadata: {
+        name: 'view',
+        generation: 1,
+        ...(isHeld && { finalizers: ['cairn.dev/component'] }),
+        ...(isDeleted && { deletionTimestamp: new Date(NOW).toISOString() }),
+      },
+      spec: {
+        databases: { selector: {} },
+        reclaimPolicy: 'Retain',
+        active: true,
+        maintenance: 'Lazy',
+        rollout: { strategy: 'All', timeoutSeconds: 60 },
+        ...spec,
+      },
+      status: { conditions: waitsSinceMs === undefined ? [] : [progressing] },
+    } as unknown as StateView,
+    source,
+    targets: [
+      { name: 'shop', id: ID, published: own === undefined ? undefined : { version: own, publication }, state },
+    ],
+    missing: [],
+    wallMs: NOW,
+  };
+}
+
+const INACTIVE = { isActive: false };
+const DELETED = { spec: { reclaimPolicy: 'Delete' }, isHeld: true, isDeleted: true } as const;
+
+const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly string[], reason?: string])[] = [
+  ['publishes in a database that lacks it', {}, ['publish'], 'RollingOut'],
+  ['publishes again what was deleted', { version: 1 }, ['publish']],
+  ['publishes other metadata', { version: 1, versions: [version(1)], publication: 'sha256:q' }, ['publish']],
+  ['publishes another component', { version: 1, versions: [version(1, { digest: 'sha256:b' })] }, ['publish']],
+  ['activates what all nodes have compiled', { version: 1, versions: [version(1, INACTIVE)] }, ['activate 1']],
+  ['waits for a node', { version: 1, versions: [version(1, INACTIVE)], holders: [READY, SLOW] }, ['wait']],
+  ['waits for nodes that hold the database', { version: 1, versions: [version(1, INACTIVE)], holders: [] }, ['wait']],
+  [
+    'stops to wait after the timeout',
+    { version: 1, versions: [version(1, INACTIVE)], holders: [READY, SLOW], waitsSinceMs: 61_000 },
+    [],
+  ],
+  [
+    'activates nothing that a node refuses',
+    { version: 1, versions: [version(1, INACTIVE)], holders: [READY, UNFIT] },
+    [],
+    'Refused',
+  ],
+  ['does nothing for an active version', { version: 1, versions: [version(1)] }, [], 'Active'],
+  ['does nothing while a node restarts', { version: 1, versions: [version(1)], holders: [SLOW] }, [], 'Active'],
+  ['sets the maintenance mode', { version: 1, versions: [version(1)], spec: { maintenance: 'Eager' } }, ['activate 1']],
+  ['goes back by ending newer versions', { version: 1, versions: [version(1), version(2)] }, ['deactivate 2']],
+  ['keeps older versions by default', { version: 2, versions: [version(1), version(2)] }, [], 'Active'],
+  [
+    'deletes versions beyond those that are kept',
+    { version: 3, versions: [version(1), version(2, INACTIVE), version(3)], spec: { retainVersions: 1 } },
+    ['deactivate 1', 'delete 1'],
+  ],
+  [
+    'ends all versions of what is switched off',
+    { version: 1, versions: [version(1)], spec: { active: false } },
+    ['deactivate 1'],
+  ],
+  ['leaves an unknown database', { state: { problem: '', isGone: false } }, [], 'DatabaseNotReady'],
+  ['does nothing without a source', { source: { problem: ['SourceNotFound', ''] } }, [], 'SourceNotFound'],
+  ['holds what it is to delete', { spec: { reclaimPolicy: 'Delete' } }, ['hold']],
+  ['deletes by policy', { ...DELETED, versions: [version(1)] }, ['delete all']],
+  ['releases what is deleted', DELETED, ['release']],
+  ['waits with a deletion', { ...DELETED, state: { problem: '', isGone: false } }, []],
+  ['gives a deletion up when the cluster is gone', { ...DELETED, state: { problem: '', isGone: true } }, ['release']],
+  ['retains by the policy Retain', { ...DELETED, spec: {}, versions: [version(1)] }, ['release']],
+];
+
+function shown(action: ReturnType<typeof plan>[number]): string {
+  if (action.kind === 'delete') return `delete ${action.version ?? 'all'}`;
+  return 'version' in action ? `${action.kind} ${action.version}` : action.kind;
+}
+
+describe('the plan for a component', () => {
+  const cases = CASES.map(([name, sketch, actions, reason]) => ({ name, sketch, actions, reason }));
+
+  it.each(cases)('$name (KP1, KP2, KP4)', ({ sketch, actions, reason }) => {
+    const world = worldOf(sketch);
+    expect(plan(world).map(shown)).toEqual(actions);
+    const reasons = [undefined, statusOf(world).conditions?.find(({ type }) => type === 'Ready')?.reason];
+    expect(reasons).toContain(reason);
+  });
+
+  it('is empty for a converged resource (KP5)', () => {
+    const maintenance = fc.constantFrom('Lazy', 'Eager', 'Scheduled');
+    const property = fc.property(maintenance, fc.integer({ min: 1, max: 5 }), fc.nat(3), (mode, own, nodes) => {
+      const versions = Array.from({ length: own }, (_, at) => version(at + 1, { maintenance: mode }));
+      const holders = Array.from({ length: nodes + 1 }, () => READY);
+      const world = worldOf({ version: own, versions, holders, spec: { maintenance: mode } });
+      expect(plan(world)).toEqual([]);
+      const status = statusOf(world);
+      const resource = { ...world.resource, status };
+      expect(statusOf({ ...world, resource, wallMs: NOW + 1_000_000 })).toEqual(status);
+    });
+    fc.assert(property, { numRuns: runs(300) });
+  });
+});

@@ -1,0 +1,145 @@
+// Goal: databases have the component of the source, active once all nodes can run it, under faults of both APIs and
+// kills of the operator. Method: random edits of a State View, its source and its databases by a seed, and a naive
+// Cairn whose nodes compile after a while, or refuse.
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { StateView } from '../../../operator/src/api/index.ts';
+import { digestOf } from '../../../operator/src/components/index.ts';
+import { EVERY_FAULT } from '../../support/kube-api/faults.ts';
+import { ComponentWorld } from '../../support/operator/component-world.ts';
+import { BAD } from '../../support/operator/naive-components.ts';
+import { runs } from '../../support/runs.ts';
+
+const WASM = ['one', 'two', 'three'].map((text) => Buffer.from(text));
+const DATABASES = ['audit', 'ledger', 'shop'];
+
+function idOf(database: string) {
+  return { database, kind: 'StateView', name: 'view' } as const;
+}
+
+function disturb(world: ComponentWorld): void {
+  const { runtime, cairn, components } = world;
+  const { chance } = runtime;
+  const database = chance.pick(DATABASES);
+  const roll = chance.below(10);
+  if (roll < 3) world.provide(chance.pick([...WASM, BAD]));
+  else if (roll === 3) world.change('view', { description: chance.pick(['a', 'b', null]) });
+  else if (roll === 4) world.change('view', { active: chance.chance(70), maintenance: chance.pick(['Lazy', 'Eager']) });
+  else if (roll === 5) world.change('view', { retainVersions: chance.pick([0, 1, null]) });
+  else if (roll === 6) cairn.isDown = !cairn.isDown;
+  else if (roll === 7) {
+    const { version } = components.of(idOf(database)).at(-1) ?? {};
+    if (version !== undefined)
+      components.set(idOf(database), version, { isActive: chance.chance(50) && !hasBad(world) });
+  } else if (roll === 8) world.setCluster(chance.pick(['True', 'False']));
+  else components.versions.delete(`${database} StateView view`);
+}
+
+function hasBad({ components }: ComponentWorld): boolean {
+  return components.nodes.some(({ refused }) => refused.size > 0);
+}
+
+/** What a database is to have of the last component. */
+function judge(world: ComponentWorld, wasm: Buffer): void {
+  const { spec, status, metadata } = world.view('view') as StateView;
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
+  expect([status?.observedGeneration, status?.digest]).toEqual([metadata.generation, digestOf(wasm)]);
+  expect(ready).toBe(wasm.equals(BAD) && spec.active ? 'Refused' : 'Active');
+  for (const database of DATABASES) {
+    const versions = world.components.of(idOf(database));
+    const own = versions.findLast(
+      ({ digest, publication }) =>
+        digest === digestOf(wasm) &&
+        ('description' in publication ? publication.description : '') === (spec.description ?? ''),
+    );
+    const isWanted = spec.active && !wasm.equals(BAD);
+    expect([own?.isActive, isWanted ? own?.maintenance : spec.maintenance]).toEqual([isWanted, spec.maintenance]);
+    const { version = 0 } = own ?? {};
+    const newer = versions.filter((one) => one.isActive && one.version > version);
+    const older = versions.filter((one) => one.version < version);
+    expect(ready === 'Active' ? [newer.length, older.length <= (spec.retainVersions ?? 1000)] : [0, true]).toEqual([
+      0,
+      true,
+    ]);
+  }
+}
+
+it('components converge under faults and kills, and none is active that a node cannot run (KP1, KP2, KP4)', async () => {
+  const property = fc.asyncProperty(fc.nat(), async (seed) => {
+    const world = new ComponentWorld(seed, EVERY_FAULT);
+    const { runtime, server, cairn, components } = world;
+    const { chance } = runtime;
+    for (const name of DATABASES) world.addDatabase(name);
+    world.setCluster('True');
+    world.provide(WASM[0] ?? BAD);
+    world.publish('view');
+    cairn.faultPercent = 10;
+    let operator = world.start();
+    for (let step = 0; step < 30; step += 1) {
+      disturb(world);
+      if (chance.chance(30)) operator.killAfter(chance.below(8));
+      if (operator.signal.aborted) operator = world.start();
+      await runtime.advance(chance.below(20_000));
+    }
+    operator.killAfter(0);
+    server.faults.set();
+    cairn.faultPercent = 0;
+    cairn.isDown = false;
+    world.setCluster('True');
+    const last = chance.pick([...WASM, BAD]);
+    world.provide(last);
+    operator = world.start();
+    await runtime.advance(1_800_000);
+    expect(components.faults).toEqual([]);
+    judge(world, last);
+    server.requests.length = 0;
+    await runtime.advance(3_600_000);
+    expect(server.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
+    operator.killAfter(0);
+  });
+  await fc.assert(property, { numRuns: runs(60), endOnFailure: true });
+});
+
+it('a rollout reports its progress, goes back to the version that there is, and deletes by policy (KP2, KP4)', async () => {
+  const world = new ComponentWorld(1);
+  const { runtime, components } = world;
+  world.addDatabase('shop');
+  world.setCluster('True');
+  world.provide(Buffer.from('one'));
+  world.publish('view', { reclaimPolicy: 'Delete' });
+  const operator = world.start();
+  await runtime.advance(3_000);
+  const reasons = () =>
+    Object.fromEntries((world.view('view')?.status?.conditions ?? []).map(({ type, reason }) => [type, reason]));
+  expect(reasons()).toMatchObject({
+    SourceReady: 'Resolved',
+    Published: 'Published',
+    Distributed: 'Compiling',
+    Progressing: 'RollingOut',
+  });
+  expect(components.of(idOf('shop'))).toMatchObject([{ version: 1, isActive: false }]);
+  await runtime.advance(60_000);
+  expect(reasons()).toMatchObject({ Distributed: 'Compiled', Progressing: 'RolloutComplete', Ready: 'Active' });
+  expect(world.view('view')?.status?.databases).toMatchObject([
+    { name: 'shop', version: 1, nodesReady: 3, nodesTotal: 3 },
+  ]);
+  for (const text of ['two', 'one']) {
+    world.provide(Buffer.from(text));
+    // A ConfigMap is read at the next regular check.
+    await runtime.advance(400_000);
+  }
+  expect(components.of(idOf('shop')).map(({ version, isActive }) => [version, isActive])).toEqual([
+    [1, true],
+    [2, false],
+  ]);
+  operator.killAfter(0);
+  const { sent } = components;
+  const next = world.start();
+  await runtime.advance(60_000);
+  // The status remembers what was published.
+  expect(components.sent).toBe(sent);
+  world.withdraw('view');
+  await runtime.advance(60_000);
+  expect([world.view('view'), components.of(idOf('shop'))]).toEqual([undefined, []]);
+  next.killAfter(0);
+});
