@@ -1,4 +1,5 @@
 /** The databases of a cluster, as the operator creates, finds and deletes them. */
+import { ClusterAdminService } from '../../../proto/gen/cairn/admin/v1/admin.ts';
 import { type Database as DatabaseMessage } from '../../../proto/gen/cairn/v1/database.ts';
 import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
 import { type Channel, failedWith } from './channel.ts';
@@ -15,6 +16,8 @@ export interface Database {
 export interface Databases {
   /** Sees every database whose creation was answered before. */
   find(name: string): Promise<Database | undefined>;
+  /** The id that the database of the name had before it was recovered from one of its replicas. */
+  predecessor(name: string): Promise<string | undefined>;
   /** ALREADY_EXISTS: the name is taken. */
   create(name: string): Promise<Database>;
   /** Deletes the database with the id. Succeeds when there is none, also when another one has the name. */
@@ -35,6 +38,11 @@ export class GrpcDatabases implements Databases {
       if (failedWith(error, 'NOT_FOUND')) return undefined;
       throw error;
     }
+  }
+
+  async predecessor(name: string): Promise<string | undefined> {
+    const { databases } = await this.#channel.call(ClusterAdminService.describeCluster, { isPassedOn: false });
+    return databases.find((database) => database.name === name)?.recovery?.previousDatabaseId;
   }
 
   async create(databaseName: string): Promise<Database> {

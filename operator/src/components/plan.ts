@@ -32,7 +32,7 @@ export interface Target {
   readonly published: Published | undefined;
   readonly state:
     | { readonly versions: readonly ComponentVersion[]; readonly holders: readonly Holder[] }
-    /** The database or its cluster is not ready; or is gone for good. */
+    /** The database cannot be changed now. Gone: nothing of this resource is left there. */
     | { readonly problem: string; readonly isGone: boolean };
 }
 

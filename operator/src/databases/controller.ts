@@ -12,7 +12,7 @@ import {
   type Source,
   sourceOf,
 } from '../kube/index.ts';
-import { type Clusters, type Finding, reportStatus, setFinalizer, writeStatus } from '../reconcile/index.ts';
+import { type Clusters, type Finding, oldest, reportStatus, setFinalizer, writeStatus } from '../reconcile/index.ts';
 import {
   type Action,
   creating,
@@ -37,6 +37,7 @@ export interface DatabaseControllerOptions {
 
 const STATUS_MANAGER = 'cairn-databases-status';
 const CREATED: Finding = ['True', 'Created', 'the operator has created the database'];
+const RECOVERED: Finding = ['True', 'Recovered', 'the cluster continues the database with another id'];
 const ADOPTED: Finding = ['True', 'Adopted', 'the operator has taken over a database that existed'];
 
 export class DatabaseController implements Controller<World, Action> {
@@ -67,8 +68,7 @@ export class DatabaseController implements Controller<World, Action> {
     const resource = informer.items.get(key);
     if (resource === undefined) return undefined;
     const cluster = await clusters.find(resource.metadata.namespace, resource.spec.clusterRef.name);
-    const found: Found =
-      cluster.kind === 'ready' ? await this.#find(cluster.cluster, databaseNameOf(resource)) : { kind: 'unknown' };
+    const found: Found = cluster.kind === 'ready' ? await this.#find(cluster.cluster, resource) : { kind: 'unknown' };
     return { resource, cluster, found, claimedBy: this.#claimOn(resource), wallMs: api.runtime.wallMs() };
   }
 
@@ -87,8 +87,7 @@ export class DatabaseController implements Controller<World, Action> {
       await setFinalizer(this.#options.api, { kind: EVENT_DATABASE, object }, FINALIZER, true);
     else if (action.kind === 'release') await this.#release(world);
     else if (action.kind === 'create') await this.#create(world);
-    else if (action.kind === 'record')
-      await this.#write(world, isCreating(object) ? CREATED : ADOPTED, action.database);
+    else if (action.kind === 'record') await this.#write(world, recordOf(object), action.database);
     else {
       const databases = await this.#databases(world);
       await databases.delete(action.database.name, action.database.id);
@@ -149,11 +148,18 @@ export class DatabaseController implements Controller<World, Action> {
     return this.#options.connect(cluster.cluster);
   }
 
-  async #find(cluster: CairnCluster, name: string): Promise<Found> {
+  async #find(cluster: CairnCluster, resource: EventDatabase): Promise<Found> {
     try {
       const databases = await this.#options.connect(cluster);
+      const name = databaseNameOf(resource);
       const database = await databases.find(name);
-      return database === undefined ? { kind: 'none' } : { kind: 'database', database };
+      if (database === undefined) return { kind: 'none' };
+      const { databaseID: id = database.id } = resource.status ?? {};
+      return {
+        kind: 'database',
+        database,
+        predecessor: id === database.id ? undefined : await databases.predecessor(name),
+      };
     } catch (error) {
       return { kind: 'unknown', error: error instanceof Error ? error : new Error(String(error)) };
     }
@@ -165,8 +171,8 @@ export class DatabaseController implements Controller<World, Action> {
     const same = this.#databasesOf(namespace, resource.spec.clusterRef.name).filter(
       (other) => databaseNameOf(other) === databaseNameOf(resource),
     );
-    const first = same.reduce((left, right) => (ageOf(right) < ageOf(left) ? right : left), resource);
-    return first.metadata.uid === resource.metadata.uid ? undefined : first.metadata.name;
+    const { metadata } = oldest(same) ?? resource;
+    return metadata.uid === resource.metadata.uid ? undefined : metadata.name;
   }
 
   #databasesOf(namespace: string, cluster: string): readonly EventDatabase[] {
@@ -175,6 +181,8 @@ export class DatabaseController implements Controller<World, Action> {
   }
 }
 
-function ageOf({ metadata: { creationTimestamp, uid } }: EventDatabase): string {
-  return `${creationTimestamp} ${uid}`;
+/** Finding for a database that is found: it was created before, or continues one, or belonged to another party. */
+function recordOf(resource: EventDatabase): Finding {
+  if (isCreating(resource)) return CREATED;
+  return resource.status?.databaseID === undefined ? ADOPTED : RECOVERED;
 }

@@ -18,7 +18,12 @@ const CREATING = 'Creating';
 export type Found =
   | { readonly kind: 'unknown'; readonly error?: Error }
   | { readonly kind: 'none' }
-  | { readonly kind: 'database'; readonly database: Database };
+  | {
+      readonly kind: 'database';
+      readonly database: Database;
+      /** Id before a recovery of the database from one of its replicas; known when the id is not the expected one. */
+      readonly predecessor?: string | undefined;
+    };
 
 export interface World {
   readonly resource: EventDatabase;
@@ -49,7 +54,10 @@ function planDatabase(world: World): readonly Action[] {
   const { resource, found } = world;
   const { adoptionPolicy: policy } = resource.spec;
   if (found.kind === 'unknown') return [];
-  if (resource.status?.databaseID !== undefined) {
+  const id = resource.status?.databaseID;
+  if (id !== undefined) {
+    if (found.kind === 'database' && found.predecessor === id)
+      return [{ kind: 'record', world, database: found.database }];
     return found.kind === 'none' && policy === 'Either' ? [{ kind: 'create', world }] : [];
   }
   if (found.kind === 'none') return policy === 'Adopt' ? [] : [{ kind: 'create', world }];
@@ -67,7 +75,8 @@ function planDeletion(world: World): readonly Action[] {
   if (found.kind === 'none') return [release];
   const { database } = found;
   const id = resource.status?.databaseID;
-  if (id === undefined && isCreating(resource)) return [{ kind: 'record', world, database }];
+  const isOwn = id === undefined ? isCreating(resource) : id === found.predecessor;
+  if (isOwn) return [{ kind: 'record', world, database }];
   return id === database.id ? [{ kind: 'delete', world, database }] : [release];
 }
 

@@ -13,4 +13,4 @@
 export { type ClusterState, Clusters } from './clusters.ts';
 export { hasFinalizer, isAbandoned, setFinalizer } from './finalizer.ts';
 export { matches } from './selector.ts';
-export { commonStatus, conditionOf, type Finding, type Resource, reportStatus, writeStatus } from './status.ts';
+export { commonStatus, conditionOf, type Finding, oldest, type Resource, reportStatus, writeStatus } from './status.ts';

@@ -28,6 +28,12 @@ export function commonStatus(
   return { observedGeneration, conditions: conditionsOf(status?.conditions, found, wallMs) };
 }
 
+/** Of several objects that want the same, the oldest has it. */
+export function oldest<Item extends Resource>(objects: readonly Item[]): Item | undefined {
+  const ageOf = ({ metadata: { creationTimestamp, uid } }: Item): string => `${creationTimestamp} ${uid}`;
+  return objects.toSorted((left, right) => (ageOf(left) < ageOf(right) ? -1 : 1))[0];
+}
+
 export function conditionOf({ status }: Resource, type: string): Condition | undefined {
   return status?.conditions?.find((condition) => condition.type === type);
 }

@@ -4,13 +4,14 @@ import { Channel, failedWith, GrpcDatabases } from '../../../operator/src/client
 import { startTestServer } from '../../support/server.ts';
 
 it('databases are created once, found, and deleted by their id alone', async () => {
-  await using server = await startTestServer();
+  await using server = await startTestServer('--peer-port=0');
   using channel = new Channel(server.grpc, {});
   const databases = new GrpcDatabases(channel);
   expect(await databases.find('shop')).toBeUndefined();
   const shop = await databases.create('shop');
   expect(shop).toMatchObject({ name: 'shop', createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) });
   expect(await databases.find('shop')).toEqual(shop);
+  expect(await databases.predecessor('shop')).toBeUndefined();
   const again = await databases.create('shop').catch((error: unknown) => error);
   expect(failedWith(again, 'ALREADY_EXISTS')).toBe(true);
   await databases.delete('shop', '01919108-0000-7000-8000-000000000000');

@@ -100,6 +100,27 @@ it('components converge under faults and kills, and none is active that a node c
   await fc.assert(property, { numRuns: runs(60), endOnFailure: true });
 });
 
+it('an older resource keeps its component, and a younger one follows when it is deleted (KP1)', async () => {
+  const world = new ComponentWorld(1);
+  const { runtime, components } = world;
+  world.addDatabase('shop');
+  world.setCluster('True');
+  world.provide(Buffer.from('one'));
+  world.publish('view', { contentType: 'text/html' });
+  const operator = world.start();
+  await runtime.advance(60_000);
+  world.publish('second', { name: 'view' });
+  await runtime.advance(60_000);
+  expect(components.of(idOf('shop'))).toMatchObject([{ version: 1, isActive: true }]);
+  const ready = () => world.view('second')?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  expect(ready()).toBe('False');
+  world.withdraw('view');
+  await runtime.advance(400_000);
+  expect(components.of(idOf('shop'))).toMatchObject([{ version: 1 }, { version: 2, isActive: true }]);
+  expect(ready()).toBe('True');
+  operator.killAfter(0);
+});
+
 it('a rollout reports its progress, goes back to the version that there is, and deletes by policy (KP2, KP4)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;

@@ -85,12 +85,22 @@ const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly st
     [],
     'DatabaseReplaced',
   ],
+  [
+    'records the id of a database that was recovered',
+    { id: 'a', found: { ...found('b'), predecessor: 'a' } as Found },
+    ['record'],
+  ],
   ['releases the object when it no longer deletes', { id: 'a', found: found('a'), isHeld: true }, ['release']],
   ['deletes by id', { ...DELETED, id: 'a', found: found('a') }, ['delete']],
   ['releases the object when the database is gone', { ...DELETED, id: 'a' }, ['release']],
   ['leaves another database of the name', { ...DELETED, id: 'a', found: found('b') }, ['release']],
   ['leaves a database that it did not create', { ...DELETED, found: found('a') }, ['release']],
   ['records what it is about to delete', { ...DELETED, created: 'Creating', found: found('a') }, ['record']],
+  [
+    'records what was recovered before it is deleted',
+    { ...DELETED, id: 'a', found: { ...found('b'), predecessor: 'a' } as Found },
+    ['record'],
+  ],
   ['retains by the policy Retain', { ...DELETED, spec: {}, id: 'a', found: found('a') }, ['release']],
   [
     'gives up when the cluster is gone',

@@ -28,8 +28,9 @@ function watch(world: DatabaseWorld): readonly string[] {
     const [id, last] = [now.status?.databaseID, before?.status?.databaseID];
     if (id === undefined || id === last) return;
     const wasBegun = before?.status?.conditions?.some(({ reason }) => reason === 'Creating') ?? false;
-    if (last !== undefined) faults.push(`${id} replaces ${last}`);
-    if (!wasBegun && now.spec.adoptionPolicy === 'Create') faults.push(`${id} was taken`);
+    const isRecovered = cairn.predecessors.get(now.metadata.name) === last;
+    if (last !== undefined && !isRecovered) faults.push(`${id} replaces ${last}`);
+    if (!wasBegun && last === undefined && now.spec.adoptionPolicy === 'Create') faults.push(`${id} was taken`);
   };
   cairn.onDelete = ({ id, name }) => {
     const { metadata, spec, status } = world.resource(name) ?? {};
@@ -50,6 +51,7 @@ function disturb(world: DatabaseWorld): void {
     if (exists) world.edit(name, spec);
     else world.create(name, spec);
   } else if (roll < 6 && exists) world.delete(name);
+  else if (roll === 6 && chance.chance(50) && cairn.databases.has(name)) cairn.recover(name);
   else if (roll === 6) cairn.databases.delete(name);
   else if (roll === 7 && !cairn.databases.has(name)) cairn.create(name, 'other');
   else if (roll === 8) cairn.isDown = !cairn.isDown;
@@ -58,11 +60,13 @@ function disturb(world: DatabaseWorld): void {
 
 /** Reason of the condition Ready that follows from the policies and the database. */
 function reasonFor({ cairn }: DatabaseWorld, { metadata, spec, status }: EventDatabase): string {
-  const database = cairn.databases.get(metadata.name);
+  const { name } = metadata;
+  const database = cairn.databases.get(name);
   const id = status?.databaseID;
   if (database === undefined && spec.adoptionPolicy === 'Either') return 'a database is missing';
   if (database === undefined) return id === undefined ? 'DatabaseNotFound' : 'DatabaseGone';
   if (id === undefined) return spec.adoptionPolicy === 'Create' ? 'DatabaseExists' : 'a database is not adopted';
+  if (id === cairn.predecessors.get(name) && id !== database.id) return 'a recovery is not followed';
   return id === database.id ? 'Available' : 'DatabaseReplaced';
 }
 

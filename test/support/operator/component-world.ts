@@ -59,7 +59,8 @@ export class ComponentWorld extends DatabaseWorld {
       rollout: { strategy: 'All', timeoutSeconds: 60 },
       reclaimPolicy: 'Retain',
     };
-    this.server.store.create(this.target(STATE_VIEW, name), { metadata: {}, spec: { ...defaults, ...spec } }, 'user');
+    const metadata = { creationTimestamp: new Date(this.runtime.wallMs()).toISOString() };
+    this.server.store.create(this.target(STATE_VIEW, name), { metadata, spec: { ...defaults, ...spec } }, 'user');
   }
 
   change(name: string, spec: Json): void {

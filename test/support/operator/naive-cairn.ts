@@ -21,6 +21,8 @@ export interface Kept extends Database {
 export class NaiveCairn {
   readonly databases: Map<string, Kept> = new Map<string, Kept>();
   readonly keys: Map<string, ApiKey> = new Map<string, ApiKey>();
+  /** Ids of databases before their recovery, by their names. */
+  readonly predecessors: Map<string, string> = new Map<string, string>();
   /** Percentage of calls that fail. */
   faultPercent = 0;
   isDown = false;
@@ -43,10 +45,19 @@ export class NaiveCairn {
     return database;
   }
 
+  /** The database continues with another id, as after the loss of its quorum. */
+  recover(name: string): void {
+    const { id, ...rest } = this.databases.get(name) ?? this.create(name, 'other');
+    this.#last += 1;
+    this.databases.set(name, { party: 'other', ...rest, id: `id-${this.#last}` });
+    this.predecessors.set(name, id);
+  }
+
   /** The API as a process of the operator calls it. */
   databasesFor(process: OperatorProcess): Databases {
     return {
       find: (name) => this.call(() => this.databases.get(name)),
+      predecessor: (name) => this.call(() => this.predecessors.get(name)),
       create: (name) => process.step(() => this.call(() => this.create(name, 'operator'))),
       delete: (name, id) =>
         process.step(() =>

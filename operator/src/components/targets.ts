@@ -1,0 +1,126 @@
+/** The databases of a component: which are selected, and what they and their nodes have of it. */
+import type { CairnCluster, EventDatabase } from '../api/index.ts';
+import type { ComponentKind, Components, Holder } from '../client/index.ts';
+import type { Informer } from '../kube/index.ts';
+import { type ClusterState, type Clusters, conditionOf, matches, oldest } from '../reconcile/index.ts';
+import { componentNameOf } from './kinds.ts';
+import type { ComponentResource, Published, Target } from './plan.ts';
+
+export interface TargetOptions {
+  readonly kind: ComponentKind;
+  readonly informer: Informer<ComponentResource>;
+  readonly databases: Informer<EventDatabase>;
+  readonly clusters: Clusters;
+  readonly connect: (cluster: CairnCluster) => Promise<Components>;
+}
+
+export interface FoundTargets {
+  /** In the order of their names. */
+  readonly targets: readonly Target[];
+  /** Names of databases that the spec names and that do not exist. */
+  readonly missing: readonly string[];
+  /** Clients of their clusters, by the names of EventDatabases. */
+  readonly components: ReadonlyMap<string, Components>;
+  /** Why one of them is unknown. */
+  readonly error: Error | undefined;
+}
+
+/** What a cluster has answered. */
+interface Asked {
+  readonly components: Components;
+  readonly holders: ReadonlyMap<string, readonly Holder[]>;
+}
+
+type Answer = Asked | ClusterState | Error;
+
+export class Targets {
+  readonly #options: TargetOptions;
+  /** Versions that were published and are not in the status yet, by uid and database. */
+  readonly #published = new Map<string, Published>();
+
+  constructor(options: TargetOptions) {
+    this.#options = options;
+  }
+
+  record({ metadata: { uid } }: ComponentResource, { name }: Target, published: Published): void {
+    this.#published.set(`${uid} ${name}`, published);
+  }
+
+  async of(resource: ComponentResource): Promise<FoundTargets> {
+    const { namespace } = resource.metadata;
+    const all = [...this.#options.databases.items.values()].filter(({ metadata }) => metadata.namespace === namespace);
+    const selected = all.filter((database) => selects(resource, database));
+    const present = new Set(selected.map(({ metadata }) => metadata.name));
+    const missing = (resource.spec.databases.names ?? []).filter((name) => !present.has(name));
+    const answers = new Map<string, Answer>();
+    const components = new Map<string, Components>();
+    const targets: Target[] = [];
+    let error: Error | undefined;
+    for (const database of selected.toSorted((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))) {
+      const cluster = database.spec.clusterRef.name;
+      const answer = answers.get(cluster) ?? (await this.#ask(namespace, cluster));
+      answers.set(cluster, answer);
+      if ('components' in answer) components.set(database.metadata.name, answer.components);
+      const state = await this.#stateOf(resource, database, answer).catch((thrown: unknown) => {
+        error ??= asError(thrown);
+        return { problem: `the cluster does not answer: ${asError(thrown).message}`, isGone: false };
+      });
+      targets.push({ ...this.#baseOf(resource, database), state });
+    }
+    return { targets, missing, components, error };
+  }
+
+  async #ask(namespace: string, name: string): Promise<Answer> {
+    const cluster = await this.#options.clusters.find(namespace, name);
+    if (cluster.kind !== 'ready') return cluster;
+    try {
+      const components = await this.#options.connect(cluster.cluster);
+      return { components, holders: await components.holders() };
+    } catch (error) {
+      return asError(error);
+    }
+  }
+
+  async #stateOf(resource: ComponentResource, database: EventDatabase, answer: Answer): Promise<Target['state']> {
+    const claimedBy = this.#claimOn(resource, database);
+    if (claimedBy !== undefined)
+      return { problem: `${claimedBy} publishes a component of this name already`, isGone: true };
+    if (answer instanceof Error) throw answer;
+    if ('kind' in answer) return { problem: 'the cluster is not ready', isGone: answer.kind === 'gone' };
+    if (conditionOf(database, 'Ready')?.status !== 'True')
+      return { problem: 'the database is not ready', isGone: false };
+    const { id } = this.#baseOf(resource, database);
+    const versions = await answer.components.list(id);
+    return { versions, holders: answer.holders.get(id.database) ?? [] };
+  }
+
+  /** Name of an older resource with the same component in the database. */
+  #claimOn(resource: ComponentResource, database: EventDatabase): string | undefined {
+    const { namespace, uid } = resource.metadata;
+    const same = [...this.#options.informer.items.values()].filter(
+      (other) =>
+        other.metadata.namespace === namespace &&
+        componentNameOf(other) === componentNameOf(resource) &&
+        selects(other, database),
+    );
+    const { metadata } = oldest(same) ?? resource;
+    return metadata.uid === uid ? undefined : metadata.name;
+  }
+
+  #baseOf(resource: ComponentResource, { metadata: { name }, spec }: EventDatabase): Omit<Target, 'state'> {
+    const recorded = resource.status?.databases?.find((entry) => entry.name === name);
+    const { publication, publishedVersion: version } = recorded ?? {};
+    const known = publication !== undefined && version !== undefined ? { publication, version } : undefined;
+    const id = { database: spec.name ?? name, kind: this.#options.kind, name: componentNameOf(resource) };
+    return { name, id, published: this.#published.get(`${resource.metadata.uid} ${name}`) ?? known };
+  }
+}
+
+function selects({ spec: { databases } }: ComponentResource, { metadata: { name, labels } }: EventDatabase): boolean {
+  const { names, selector } = databases;
+  return names === undefined ? selector !== undefined && matches(selector, labels) : names.includes(name);
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
