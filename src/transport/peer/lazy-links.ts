@@ -199,7 +199,7 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
 
   #serveLane(connection: Wire, first: Uint8Array): void {
     if (this.#links !== undefined) return this.#links.serve(connection, first);
-    connection.write(writeAnswer({ kind: 'refused', reason: 'the node there belongs to no cluster yet' }));
+    connection.write(writeAnswer({ kind: 'refused', reason: 'the node there starts, or belongs to no cluster yet' }));
     connection.end();
     connection.resume();
   }
