@@ -37,7 +37,7 @@ const FAULTS = [
 ] as const;
 const WAIT = ['--wait', '--timeout', '5m'];
 
-const cluster = Cluster.current();
+const cluster = new Cluster();
 const [repository = '', tag = ''] = cluster.image.split(':');
 const SMALL = withValues({
   image: { repository, tag, pullPolicy: 'Never' },

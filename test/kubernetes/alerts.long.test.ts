@@ -16,6 +16,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('an alert', () => {
       'CairnDiskFull',
       'CairnCertExpiring',
       'CairnMemberDown',
+      'CairnComponentTrapping',
     ]);
   });
 });

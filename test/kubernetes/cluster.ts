@@ -16,18 +16,14 @@ export class Cluster {
   /** The image of Cairn, as pods name it. */
   readonly image: string;
 
-  private constructor() {
+  /** @throws Error outside of `npm run kube`. */
+  constructor() {
     const { KUBECONFIG: kubeconfig, KUBE_DIR: dir, KUBE_IMAGE: image } = process.env;
     if (kubeconfig === undefined || dir === undefined || image === undefined)
       throw new Error('this runs in a cluster: npm run kube -- ...');
     this.api = Api.fromFile(kubeconfig);
     this.dir = dir;
     this.image = image;
-  }
-
-  /** @throws Error outside of `npm run kube`. */
-  static current(): Cluster {
-    return new Cluster();
   }
 
   kubectl(...args: readonly string[]): Promise<string> {

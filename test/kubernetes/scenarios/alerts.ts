@@ -2,11 +2,12 @@
  * Makes faults in a cluster of Cairn, waits until a real Prometheus fires the alerts of the chart, follows the runbook
  * that the alert names, and waits until it is over. Prints how long both took, as a line of JSON.
  *
- *   npm run kube -- --nodes 4 node --conditions=source test/kubernetes/scenarios/alerts.ts
+ *   npm run kube -- --nodes 4 node --conditions=source test/kubernetes/scenarios/alerts.ts [ALERT...]
  */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Authority } from '../../support/certificates.ts';
+import { viewText, wat } from '../../support/wasm/wat.ts';
 import { Cluster, eventually } from '../cluster.ts';
 import { feed } from '../run.ts';
 import { firstKey, installCairn, PODS } from './install.ts';
@@ -31,16 +32,34 @@ const CHART = resolve(import.meta.dirname, '../../../charts');
 const PEER_SECRET = 'cairn-peer-tls';
 const PEER_NAMES = ['', '*.'].map((prefix) => `DNS:${prefix}cairn-headless.default.svc.cluster.local`);
 const WITHIN_MS = 180_000;
+const API = 'http://cairn:3000';
+const DATABASE = 'drills';
+const VIEW = 'last';
+const READ_MS = 200;
 const INTRUDER = `setInterval(() => {
   const socket = require('node:net').connect(50052, 'cairn-0.cairn-headless', () => socket.end('hello'));
   socket.on('error', () => undefined);
 }, 200)`;
 
-const cluster = Cluster.current();
+const cluster = new Cluster();
 const authority = new Authority();
 /** Where the operator works: it has the charts and the files of a new certificate. */
 const desk = join(cluster.dir, 'desk');
 
+mkdirSync(desk);
+symlinkSync(CHART, join(desk, 'charts'));
+for (const [name, text] of Object.entries(newCertificate(90))) writeFileSync(join(desk, name), text);
+await feed(JSON.stringify(peerSecret(60)), 'kubectl', 'create', '--filename=-');
+const disk = await makeSmallDisk(cluster, 'data-cairn-0', 'node-1', '512Mi');
+await installCairn(
+  cluster,
+  'networkPolicy.enabled=false',
+  'config.walSegmentBytes=4MiB',
+  'config.storeWriteBufferBytes=4MiB',
+  'peer.security=tlsSecret',
+  `peer.existingSecret=${PEER_SECRET}`,
+);
+const adminKey = await firstKey(cluster);
 const DRILLS: readonly Drill[] = [
   {
     alerts: ['CairnPeersRejected'],
@@ -65,28 +84,16 @@ const DRILLS: readonly Drill[] = [
     },
     known: { POD: 'cairn-2' },
   },
+  { alerts: ['CairnComponentTrapping'], fault: trap, known: { URL: API, KEY: adminKey, DATABASE, VIEW } },
 ];
-
-mkdirSync(desk);
-symlinkSync(CHART, join(desk, 'charts'));
-for (const [name, text] of Object.entries(newCertificate(90))) writeFileSync(join(desk, name), text);
-await feed(JSON.stringify(peerSecret(60)), 'kubectl', 'create', '--filename=-');
-const disk = await makeSmallDisk(cluster, 'data-cairn-0', 'node-1', '512Mi');
-await installCairn(
-  cluster,
-  'networkPolicy.enabled=false',
-  'config.walSegmentBytes=4MiB',
-  'config.storeWriteBufferBytes=4MiB',
-  'peer.security=tlsSecret',
-  `peer.existingSecret=${PEER_SECRET}`,
-);
-const adminKey = await firstKey(cluster);
 await startPrometheus(cluster);
 await cluster.untilReady(PODS);
 await eventually('all pods to be read', async () => (await scrapedPods()).toSorted().join() === PODS.join());
 await writeAtEach();
 const figures: Record<string, { firedMs: number; clearedMs: number }> = {};
-for (const drill of DRILLS) figures[drill.alerts[0]] = await carryOut(drill);
+const asked = process.argv.slice(2);
+for (const drill of DRILLS)
+  if (asked.length === 0 || asked.includes(drill.alerts[0])) figures[drill.alerts[0]] = await carryOut(drill);
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 process.exit(0);
 
@@ -117,6 +124,22 @@ async function carryOut({ alerts, fault, known = {} }: Drill): Promise<{ firedMs
   return { firedMs, clearedMs };
 }
 
+/** Publishes a State View that traps, reads it from now on, and puts a corrected one on the desk. */
+async function trap(): Promise<void> {
+  const metadata = { state_view_name: VIEW, content_type: 'application/json', query_temporality: 'revision' };
+  const published = JSON.stringify({ ...metadata, events: ['written'] });
+  writeFileSync(join(desk, 'metadata.json'), published);
+  writeFileSync(join(desk, 'corrected.wasm'), await wat(viewText()));
+  const body = new FormData();
+  body.append('metadata', published);
+  body.append('wasm', new Blob([new Uint8Array(await wat(viewText({ evolve: 'unreachable' })))]));
+  const headers = { 'x-api-key': adminKey };
+  const reply = await fetch(`${API}/api/v1/db/${DATABASE}/state-views`, { method: 'POST', headers, body });
+  if (!reply.ok) throw new Error(`a State View cannot be published: ${await reply.text()}`);
+  const read = (): Promise<unknown> => fetch(`${API}/databases/${DATABASE}/state-views/${VIEW}`, { headers });
+  setInterval(() => void read().catch(() => undefined), READ_MS);
+}
+
 async function activeOf(names: readonly string[]): Promise<readonly Alert[]> {
   return (await activeAlerts()).filter(({ labels }) => names.includes(labels['alertname'] ?? ''));
 }
@@ -133,8 +156,8 @@ async function writeAtEach(): Promise<void> {
       });
     const event = { specversion: '1.0', id: crypto.randomUUID(), source: '/drills', type: 'written', subject: pod };
     await eventually(`${pod} to take a write`, async () => {
-      const created = await post('', { database_name: 'drills' });
-      return (created.ok || created.status === 409) && (await post('/drills', { events: [event] })).ok;
+      const created = await post('', { database_name: DATABASE });
+      return (created.ok || created.status === 409) && (await post(`/${DATABASE}`, { events: [event] })).ok;
     });
   }
 }

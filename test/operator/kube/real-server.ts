@@ -26,7 +26,7 @@ const NAMESPACE = 'default';
 const COUNT = 520;
 const AT_ONCE = 20;
 
-const { api } = Cluster.current();
+const { api } = new Cluster();
 const over = new AbortController();
 const errors: string[] = [];
 const onError = (error: unknown): void => void errors.push(String(error));
