@@ -25,6 +25,7 @@ import {
   shape,
   type TextField,
   text,
+  time,
   wholeNumber,
 } from './schema.ts';
 
@@ -199,6 +200,8 @@ function componentStatus(name: string): Shape {
     shortDigest: optional(text('First 12 digits of the digest.', { max: 12 })),
     previousDigest: optional(text('The SHA-256 of the component that a rollback activates.', { max: 71 })),
     step: optional(wholeNumber('The step of the rollout, from 1 on; absent without a rollout.', { min: 1, max: 17 })),
+    stepSince: optional(time('Time at which the step began; absent when all databases have the component.')),
+    observedSince: optional(time('Time since which the databases of the step are observed.')),
     databasesTotal: optional(wholeNumber('Number of databases that are selected.', { min: 0, max: DATABASES_MAX })),
     databasesReady: optional(
       wholeNumber('Number of databases in which the component of the source is active.', {

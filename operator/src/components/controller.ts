@@ -10,20 +10,14 @@ import {
   sourceOf as keysOf,
   type Outcome,
 } from '../kube/index.ts';
-import { conditionOf, reportStatus, setFinalizer } from '../reconcile/index.ts';
+import { conditionOf, Later, reportStatus, setFinalizer } from '../reconcile/index.ts';
 import { publicationDigest, publicationOf, RESOURCES } from './kinds.ts';
-import {
-  type Action,
-  type ComponentResource,
-  type DatabaseAction,
-  FINALIZER,
-  plan,
-  type Source,
-  type World,
-} from './plan.ts';
+import { type Action, type DatabaseAction, FINALIZER, plan } from './plan.ts';
+import { waitOf } from './rollout.ts';
 import { type LoadedSource, SourceProblem, sourceOf } from './source.ts';
 import { statusOf } from './status.ts';
 import { type TargetOptions, Targets } from './targets.ts';
+import type { ComponentResource, Source, World } from './world.ts';
 
 export interface ComponentControllerOptions extends TargetOptions {
   readonly api: Api;
@@ -47,10 +41,12 @@ export class ComponentController implements Controller<Observed, Step> {
   readonly name: string;
   readonly #options: ComponentControllerOptions;
   readonly #targets: Targets;
+  readonly #later: Later;
 
   constructor(options: ComponentControllerOptions) {
     this.#options = options;
     this.#targets = new Targets(options);
+    this.#later = new Later(options.api.runtime);
     this.name = RESOURCES[options.kind].plural;
   }
 
@@ -68,7 +64,7 @@ export class ComponentController implements Controller<Observed, Step> {
         return databases.subscribe({ onSet, onDelete: tell });
       },
     };
-    return [keysOf(informer), changed, clusters.source(({ metadata }) => within(metadata.namespace))];
+    return [keysOf(informer), changed, this.#later, clusters.source(({ metadata }) => within(metadata.namespace))];
   }
 
   async observe(key: string): Promise<Observed | undefined> {
@@ -88,13 +84,12 @@ export class ComponentController implements Controller<Observed, Step> {
 
   /** Actions on databases can be repeated: each names a version, or is the same publication. */
   isIrreversible({ action: { kind } }: Step): boolean {
-    return ['hold', 'release', 'wait'].includes(kind);
+    return kind === 'hold' || kind === 'release';
   }
 
   async act({ action, world }: Step): Promise<void> {
     const { api, kind } = this.#options;
     const { resource: object } = world;
-    if (action.kind === 'wait') return;
     if (action.kind === 'hold' || action.kind === 'release')
       await setFinalizer(api, { kind: RESOURCES[kind], object }, FINALIZER, action.kind === 'hold');
     else await this.#change(action, world);
@@ -118,10 +113,12 @@ export class ComponentController implements Controller<Observed, Step> {
     else await client.delete(id, action.version);
   }
 
-  /** A pass that acted reports nothing, unless it waits for nodes: the next pass observes what has become of it. */
-  async report(world: Observed, { plan: steps, done, failure }: Outcome<Step>): Promise<void> {
+  /** A pass that acted reports nothing: its world has changed, and the next pass observes it. */
+  async report(world: Observed, { done, failure }: Outcome<Step>): Promise<void> {
     const { api, kind } = this.#options;
-    if (done > 0 && steps[0]?.action.kind !== 'wait') return;
+    if (done > 0) return;
+    const waitMs = waitOf(world);
+    if (waitMs !== undefined) this.#later.again(keyOf(world.resource), waitMs);
     const status = statusOf(world, failure?.message);
     const { kind: name } = RESOURCES[kind];
     await reportStatus(api, { kind: RESOURCES[kind], object: world.resource, status, manager: `cairn-${name}-status` });

@@ -9,10 +9,12 @@
  *   KP2  A publication can be repeated: the same component with the same metadata is the same version.
  *   KP3  The bytes of a source have the digest that is published.
  *   KP4  Versions are deleted only beyond retainVersions, or with the resource by the policy Delete.
+ *   KP6  A database gets a new version in its step, after the databases of the steps before have it and were observed.
  *   KP5  The plan for a converged resource is empty.
  */
 export { ComponentController, type ComponentControllerOptions } from './controller.ts';
 export { RESOURCES } from './kinds.ts';
 export { credentialFor, digestOf, Registry } from './oci.ts';
-export { type Action, type ComponentResource, plan, type Target, type World } from './plan.ts';
+export { type Action, plan } from './plan.ts';
 export { statusOf } from './status.ts';
+export type { ComponentResource, Target, World } from './world.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { PRESENTER, STATE_CHANGE, STATE_VIEW } from '../api/index.ts';
 import type { Beside, ComponentKind, Publication } from '../client/index.ts';
 import type { Kind } from '../kube/index.ts';
-import type { ComponentResource } from './plan.ts';
+import type { ComponentResource } from './world.ts';
 
 export const RESOURCES: Readonly<Record<ComponentKind, Kind>> = {
   StateView: STATE_VIEW,

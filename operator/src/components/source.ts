@@ -1,7 +1,7 @@
 /** The component of a source: its digest, and its bytes when it is published. */
 import { type Api, hasCode, type Kind, pathOf } from '../kube/index.ts';
 import { credentialFor, digestOf, Registry } from './oci.ts';
-import type { ComponentResource } from './plan.ts';
+import type { ComponentResource } from './world.ts';
 
 export interface LoadedSource {
   readonly digest: string;

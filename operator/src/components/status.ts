@@ -1,7 +1,9 @@
 /** The status of a component resource, from the observed world. Pure. */
 import type { StateViewStatus } from '../api/index.ts';
 import { commonStatus, type Finding } from '../reconcile/index.ts';
-import { isActive, isStuck, type Stage, stageOf, type Target, type Wanted, type World } from './plan.ts';
+import { isStuck, type Progress, progressOf } from './rollout.ts';
+import { isActive, isServing, type Stage, stageOf } from './stage.ts';
+import type { Target, Wanted, World } from './world.ts';
 
 /** All kinds have the same status. */
 type ComponentStatus = StateViewStatus;
@@ -21,6 +23,7 @@ export function statusOf(world: World, failure?: string): ComponentStatus {
     ...commonStatus(resource, findingsOf(world, wanted, failure), wallMs),
     ...(wanted && { digest: wanted.digest, shortDigest: wanted.digest.replace('sha256:', '').slice(0, SHORT) }),
     ...(previousDigest !== undefined && { previousDigest }),
+    ...(wanted && timesOf(progressOf(world, wanted))),
     databasesTotal: targets.length,
     databasesReady: ready,
     databases,
@@ -47,25 +50,22 @@ function databaseStatus({ resource, source }: World, { name, published, state }:
 
 function findingsOf(world: World, wanted: Wanted | undefined, failure?: string): Readonly<Record<string, Finding>> {
   const { resource, source, targets, missing } = world;
-  const healthy: Finding = ['True', 'NoAnalysis', 'the rollout has no analysis'];
   if (wanted === undefined || 'problem' in source) {
     const problem: Finding = ['False', ...('problem' in source ? source.problem : (['Unknown', ''] as const))];
     const unknown: Finding = ['Unknown', problem[1], problem[2]];
-    return {
-      SourceReady: problem,
-      Ready: problem,
-      Published: unknown,
-      Distributed: unknown,
-      Progressing: unknown,
-      Healthy: healthy,
-    };
+    const others = { Published: unknown, Distributed: unknown, Progressing: unknown, Healthy: unknown };
+    return { SourceReady: problem, Ready: problem, ...others };
   }
-  const stages = targets.map((target) => stageOf(resource, wanted, target));
-  const count = (...names: readonly Stage[]): number => stages.filter((stage) => names.includes(stage)).length;
-  const isDone = stages.every((stage) => stage === 'done');
-  const lack = lackOf(world, count, failure);
-  const unpublished = count('unknown', 'unpublished');
-  const undistributed = count('unknown', 'unpublished', 'refused', 'distributing');
+  const progress = progressOf(world, wanted);
+  const counted = (chosen: readonly Target[]) => {
+    const stages = chosen.map((target) => stageOf(resource, wanted, target));
+    return (...names: readonly Stage[]): number => stages.filter((stage) => names.includes(stage)).length;
+  };
+  const count = counted(targets);
+  const inStep = counted(targets.filter(({ name }) => progress.admitted.has(name)));
+  const isDone = count('done') === targets.length;
+  const unpublished = inStep('unknown', 'unpublished');
+  const undistributed = unpublished + inStep('refused', 'distributing');
   return {
     SourceReady: ['True', 'Resolved', `the component is ${wanted.digest}`],
     Published:
@@ -73,17 +73,37 @@ function findingsOf(world: World, wanted: Wanted | undefined, failure?: string):
     Distributed:
       undistributed === 0
         ? ['True', 'Compiled', '']
-        : ['False', count('refused') > 0 ? 'Refused' : 'Compiling', `${undistributed} databases wait for nodes`],
-    Progressing: progressOf(world, isDone),
-    Healthy: healthy,
-    Ready: isDone && missing.length === 0 && failure === undefined ? ['True', 'Active', ''] : lack,
+        : ['False', inStep('refused') > 0 ? 'Refused' : 'Compiling', `${undistributed} databases wait for nodes`],
+    Progressing: progressing(world, progress, isDone),
+    Healthy: healthOf(world, progress),
+    Ready:
+      isDone && missing.length === 0 && failure === undefined ? ['True', 'Active', ''] : lackOf(world, count, failure),
   };
 }
 
-function progressOf(world: World, isDone: boolean): Finding {
+function progressing(world: World, progress: Progress, isDone: boolean): Finding {
   if (isDone) return ['False', 'RolloutComplete', ''];
-  if (isStuck(world)) return ['False', 'RolloutStuck', 'nodes have not compiled the component in time'];
-  return ['True', 'RollingOut', ''];
+  if (isStuck(world, progress)) return ['False', 'RolloutStuck', 'nodes have not compiled the component in time'];
+  const isObserved = progress.observedSince !== undefined;
+  return ['True', isObserved ? 'Observing' : 'RollingOut', ''];
+}
+
+function healthOf({ resource }: World, { step }: Progress): Finding {
+  if (resource.spec.rollout.analysis === undefined) return ['True', 'NoAnalysis', 'the rollout has no analysis'];
+  if (step === undefined) return ['True', 'RolloutComplete', ''];
+  return [
+    'Unknown',
+    'NotMeasured',
+    'this release measures no components: remove rollout.analysis, and each step lasts observeSeconds',
+  ];
+}
+
+function timesOf({ step, stepSince, observedSince }: Progress): object {
+  return {
+    ...(step !== undefined && { step }),
+    ...(stepSince !== undefined && { stepSince }),
+    ...(observedSince !== undefined && { observedSince }),
+  };
 }
 
 function lackOf({ missing, targets }: World, count: (...names: readonly Stage[]) => number, failure?: string): Finding {
@@ -92,8 +112,4 @@ function lackOf({ missing, targets }: World, count: (...names: readonly Stage[])
   if (count('refused') > 0) return ['False', 'Refused', 'a node cannot run the component: see status.databases'];
   if (count('unknown') > 0) return ['False', 'DatabaseNotReady', `${count('unknown')} databases are not ready`];
   return ['False', 'RollingOut', `${targets.length - count('done')} of ${targets.length} databases are to be updated`];
-}
-
-function isServing(stage: Stage): boolean {
-  return stage === 'done' || stage === 'surplus';
 }

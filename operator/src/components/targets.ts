@@ -4,7 +4,7 @@ import type { ComponentKind, Components, Holder } from '../client/index.ts';
 import type { Informer } from '../kube/index.ts';
 import { type ClusterState, type Clusters, conditionOf, matches, oldest } from '../reconcile/index.ts';
 import { componentNameOf } from './kinds.ts';
-import type { ComponentResource, Published, Target } from './plan.ts';
+import type { ComponentResource, Published, Target } from './world.ts';
 
 export interface TargetOptions {
   readonly kind: ComponentKind;
@@ -107,12 +107,12 @@ export class Targets {
     return metadata.uid === uid ? undefined : metadata.name;
   }
 
-  #baseOf(resource: ComponentResource, { metadata: { name }, spec }: EventDatabase): Omit<Target, 'state'> {
+  #baseOf(resource: ComponentResource, { metadata: { name, labels }, spec }: EventDatabase): Omit<Target, 'state'> {
     const recorded = resource.status?.databases?.find((entry) => entry.name === name);
     const { publication, publishedVersion: version } = recorded ?? {};
     const known = publication !== undefined && version !== undefined ? { publication, version } : undefined;
     const id = { database: spec.name ?? name, kind: this.#options.kind, name: componentNameOf(resource) };
-    return { name, id, published: this.#published.get(`${resource.metadata.uid} ${name}`) ?? known };
+    return { name, labels, id, published: this.#published.get(`${resource.metadata.uid} ${name}`) ?? known };
   }
 }
 

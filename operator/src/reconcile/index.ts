@@ -12,5 +12,6 @@
  */
 export { type ClusterState, Clusters } from './clusters.ts';
 export { hasFinalizer, isAbandoned, setFinalizer } from './finalizer.ts';
+export { Later } from './later.ts';
 export { matches } from './selector.ts';
 export { commonStatus, conditionOf, type Finding, oldest, type Resource, reportStatus, writeStatus } from './status.ts';

@@ -23,7 +23,6 @@ interface Sketch {
   readonly publication?: string;
   readonly isHeld?: boolean;
   readonly isDeleted?: boolean;
-  readonly waitsSinceMs?: number;
   readonly state?: Target['state'];
   readonly source?: World['source'];
 }
@@ -34,15 +33,7 @@ function version(number: number, change: Partial<ComponentVersion> = {}): Compon
 
 function worldOf(sketch: Sketch): World {
   const { spec, versions = [], holders = [READY, READY], version: own, publication = WANTED.publication } = sketch;
-  const { isHeld = false, isDeleted = false, waitsSinceMs, state = { versions, holders }, source = WANTED } = sketch;
-  const progressing = {
-    type: 'Progressing',
-    status: 'True',
-    reason: 'RollingOut',
-    message: '',
-    observedGeneration: 1,
-    lastTransitionTime: new Date(NOW - (waitsSinceMs ?? 0)).toISOString(),
-  };
+  const { isHeld = false, isDeleted = false, state = { versions, holders }, source = WANTED } = sketch;
   return {
     resource: {
       metadata: {
@@ -59,11 +50,16 @@ function worldOf(sketch: Sketch): World {
         rollout: { strategy: 'All', timeoutSeconds: 60 },
         ...spec,
       },
-      status: { conditions: waitsSinceMs === undefined ? [] : [progressing] },
     } as unknown as StateView,
     source,
     targets: [
-      { name: 'shop', id: ID, published: own === undefined ? undefined : { version: own, publication }, state },
+      {
+        name: 'shop',
+        labels: {},
+        id: ID,
+        published: own === undefined ? undefined : { version: own, publication },
+        state,
+      },
     ],
     missing: [],
     wallMs: NOW,
@@ -79,13 +75,8 @@ const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly st
   ['publishes other metadata', { version: 1, versions: [version(1)], publication: 'sha256:q' }, ['publish']],
   ['publishes another component', { version: 1, versions: [version(1, { digest: 'sha256:b' })] }, ['publish']],
   ['activates what all nodes have compiled', { version: 1, versions: [version(1, INACTIVE)] }, ['activate 1']],
-  ['waits for a node', { version: 1, versions: [version(1, INACTIVE)], holders: [READY, SLOW] }, ['wait']],
-  ['waits for nodes that hold the database', { version: 1, versions: [version(1, INACTIVE)], holders: [] }, ['wait']],
-  [
-    'stops to wait after the timeout',
-    { version: 1, versions: [version(1, INACTIVE)], holders: [READY, SLOW], waitsSinceMs: 61_000 },
-    [],
-  ],
+  ['waits for a node', { version: 1, versions: [version(1, INACTIVE)], holders: [READY, SLOW] }, []],
+  ['waits for nodes that hold the database', { version: 1, versions: [version(1, INACTIVE)], holders: [] }, []],
   [
     'activates nothing that a node refuses',
     { version: 1, versions: [version(1, INACTIVE)], holders: [READY, UNFIT] },

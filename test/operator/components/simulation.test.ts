@@ -11,6 +11,8 @@ import { BAD } from '../../support/operator/naive-components.ts';
 import { runs } from '../../support/runs.ts';
 
 const WASM = ['one', 'two', 'three'].map((text) => Buffer.from(text));
+/** Half of the databases first. */
+const PERCENT = { strategy: 'Canary', steps: [{ percent: 50, observeSeconds: 60 }] };
 const DATABASES = ['audit', 'ledger', 'shop'];
 
 function idOf(database: string) {
@@ -25,7 +27,11 @@ function disturb(world: ComponentWorld): void {
   if (roll < 3) world.provide(chance.pick([...WASM, BAD]));
   else if (roll === 3) world.change('view', { description: chance.pick(['a', 'b', null]) });
   else if (roll === 4) world.change('view', { active: chance.chance(70), maintenance: chance.pick(['Lazy', 'Eager']) });
-  else if (roll === 5) world.change('view', { retainVersions: chance.pick([0, 1, null]) });
+  else if (roll === 5)
+    world.change('view', {
+      retainVersions: chance.pick([0, 1, null]),
+      rollout: chance.pick([{ strategy: 'All' }, PERCENT]),
+    });
   else if (roll === 6) cairn.isDown = !cairn.isDown;
   else if (roll === 7) {
     const { version } = components.of(idOf(database)).at(-1) ?? {};
@@ -53,7 +59,10 @@ function judge(world: ComponentWorld, wasm: Buffer): void {
         ('description' in publication ? publication.description : '') === (spec.description ?? ''),
     );
     const isWanted = spec.active && !wasm.equals(BAD);
-    expect([own?.isActive, isWanted ? own?.maintenance : spec.maintenance]).toEqual([isWanted, spec.maintenance]);
+    expect([own?.isActive ?? false, isWanted ? own?.maintenance : spec.maintenance]).toEqual([
+      isWanted,
+      spec.maintenance,
+    ]);
     const { version = 0 } = own ?? {};
     const newer = versions.filter((one) => one.isActive && one.version > version);
     const older = versions.filter((one) => one.version < version);
@@ -98,6 +107,97 @@ it('components converge under faults and kills, and none is active that a node c
     operator.killAfter(0);
   });
   await fc.assert(property, { numRuns: runs(60), endOnFailure: true });
+});
+
+const CANARY = {
+  strategy: 'Canary',
+  timeoutSeconds: 60,
+  steps: [
+    { selector: { matchLabels: { stage: 'canary' } }, observeSeconds: 600 },
+    { percent: 33, observeSeconds: 300 },
+  ],
+};
+
+it('a canary is observed before the next databases get the version, and a bad one stays the only one (KP1, KP6)', async () => {
+  const world = new ComponentWorld(1);
+  const { runtime, components } = world;
+  for (const name of DATABASES) world.addDatabase(name, name === 'shop' ? { stage: 'canary' } : {});
+  world.setCluster('True');
+  world.provide(Buffer.from('one'));
+  world.publish('view');
+  const operator = world.start();
+  await runtime.advance(60_000);
+  world.change('view', { rollout: CANARY });
+  await runtime.advance(5_000);
+  const roll = async (wasm: Buffer): Promise<void> => {
+    world.provide(wasm);
+    world.change('view', { description: wasm.toString() });
+    await runtime.advance(60_000);
+  };
+  const versions = (): readonly number[] =>
+    DATABASES.map((name) => components.of(idOf(name)).findLast(({ isActive }) => isActive)?.version ?? 0);
+  const step = (): unknown => [world.view('view')?.status?.step, ...versions()];
+  await roll(Buffer.from('two'));
+  expect(step()).toEqual([1, 1, 1, 2]);
+  await runtime.advance(480_000);
+  expect(step()).toEqual([1, 1, 1, 2]);
+  await runtime.advance(120_000);
+  expect(step()).toEqual([2, 2, 1, 2]);
+  await runtime.advance(400_000);
+  expect(step()).toEqual([undefined, 2, 2, 2]);
+  await roll(BAD);
+  await runtime.advance(3_600_000);
+  expect(step()).toEqual([1, 2, 2, 2]);
+  const conditions = world.view('view')?.status?.conditions ?? [];
+  expect(conditions.find(({ type }) => type === 'Distributed')?.reason).toBe('Refused');
+  expect([components.of(idOf('audit')), components.of(idOf('shop'))].map(({ length }) => length)).toEqual([2, 3]);
+  await roll(Buffer.from('two'));
+  expect(step()).toEqual([undefined, 2, 2, 2]);
+  await roll(Buffer.from('three'));
+  await runtime.advance(600_000);
+  expect(step()).toEqual([2, 3, 2, 4]);
+  await roll(Buffer.from('four'));
+  expect(step()).toEqual([1, 3, 2, 5]);
+  operator.killAfter(0);
+});
+
+it('a rollout whose nodes do not compile is reported as stuck, and continues when they do (KP1)', async () => {
+  const world = new ComponentWorld(1);
+  const { runtime, components } = world;
+  world.addDatabase('shop');
+  world.setCluster('True');
+  world.provide(Buffer.from('one'));
+  world.publish('view');
+  components.isCompiling = false;
+  const operator = world.start();
+  const progressing = () => world.view('view')?.status?.conditions?.find(({ type }) => type === 'Progressing')?.reason;
+  await runtime.advance(50_000);
+  expect(progressing()).toBe('RollingOut');
+  await runtime.advance(30_000);
+  expect(progressing()).toBe('RolloutStuck');
+  components.isCompiling = true;
+  components.compile(digestOf(Buffer.from('one')), false);
+  // Of a rollout that is stuck only the regular checks are left.
+  await runtime.advance(400_000);
+  expect(progressing()).toBe('RolloutComplete');
+  operator.killAfter(0);
+});
+
+it('limits that are not measured keep a canary at its step (KP6)', async () => {
+  const world = new ComponentWorld(1);
+  const { runtime, components } = world;
+  for (const name of DATABASES) world.addDatabase(name);
+  world.setCluster('True');
+  world.provide(Buffer.from('one'));
+  world.publish('view', {
+    rollout: { ...CANARY, steps: [{ percent: 34, observeSeconds: 0 }], analysis: { maxTraps: 0 } },
+  });
+  const operator = world.start();
+  await runtime.advance(3_600_000);
+  expect(DATABASES.map((name) => components.of(idOf(name)).length)).toEqual([1, 1, 0]);
+  const conditions = world.view('view')?.status?.conditions ?? [];
+  expect(conditions.find(({ type }) => type === 'Healthy')?.reason).toBe('NotMeasured');
+  operator.killAfter(0);
 });
 
 it('an older resource keeps its component, and a younger one follows when it is deleted (KP1)', async () => {

@@ -30,6 +30,8 @@ export class NaiveComponents {
   readonly nodes: readonly Node[] = Array.from({ length: 3 }, () => ({ compiled: new Set(), refused: new Map() }));
   /** Activations of versions that a node cannot run. */
   readonly faults: string[] = [];
+  /** Whether nodes compile what is published. */
+  isCompiling = true;
   /** Number of publications that were sent. */
   sent = 0;
   readonly #runtime: ManualRuntime;
@@ -77,15 +79,18 @@ export class NaiveComponents {
     if (same !== undefined) return same.version;
     const version = (kept.at(-1)?.version ?? 0) + 1;
     this.versions.set(keyOf(id), [...kept, { version, digest, publication, isActive: false, maintenance: 'Lazy' }]);
-    for (const [at, node] of this.nodes.entries()) this.#compile(node, digest, at === 0 && wasm.equals(BAD));
+    this.compile(digest, wasm.equals(BAD));
     return version;
   }
 
-  #compile(node: Node, digest: string, isRefused: boolean): void {
-    this.#runtime.after(this.#runtime.chance.below(COMPILE_MS_MAX), () => {
-      if (isRefused) node.refused.set(digest, 'too large');
-      else node.compiled.add(digest);
-    });
+  /** Each node compiles it after a while; the first one refuses what is bad. */
+  compile(digest: string, isBad: boolean): void {
+    if (!this.isCompiling) return;
+    for (const [at, node] of this.nodes.entries())
+      this.#runtime.after(this.#runtime.chance.below(COMPILE_MS_MAX), () => {
+        if (isBad && at === 0) node.refused.set(digest, 'too large');
+        else node.compiled.add(digest);
+      });
   }
 
   #activate(id: ComponentId, version: number, maintenance: Maintenance): void {

@@ -799,6 +799,10 @@ export interface StateViewStatus {
   readonly previousDigest?: string;
   /** The step of the rollout, from 1 on; absent without a rollout. */
   readonly step?: number;
+  /** Time at which the step began; absent when all databases have the component. */
+  readonly stepSince?: string;
+  /** Time since which the databases of the step are observed. */
+  readonly observedSince?: string;
   /** Number of databases that are selected. */
   readonly databasesTotal?: number;
   /** Number of databases in which the component of the source is active. */
@@ -844,6 +848,10 @@ export interface StateChangeStatus {
   readonly previousDigest?: string;
   /** The step of the rollout, from 1 on; absent without a rollout. */
   readonly step?: number;
+  /** Time at which the step began; absent when all databases have the component. */
+  readonly stepSince?: string;
+  /** Time since which the databases of the step are observed. */
+  readonly observedSince?: string;
   /** Number of databases that are selected. */
   readonly databasesTotal?: number;
   /** Number of databases in which the component of the source is active. */
@@ -898,6 +906,10 @@ export interface PresenterStatus {
   readonly previousDigest?: string;
   /** The step of the rollout, from 1 on; absent without a rollout. */
   readonly step?: number;
+  /** Time at which the step began; absent when all databases have the component. */
+  readonly stepSince?: string;
+  /** Time since which the databases of the step are observed. */
+  readonly observedSince?: string;
   /** Number of databases that are selected. */
   readonly databasesTotal?: number;
   /** Number of databases in which the component of the source is active. */

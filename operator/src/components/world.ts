@@ -1,0 +1,45 @@
+/** Everything that the plan for a component depends on. */
+import type { Presenter, StateChange, StateView } from '../api/index.ts';
+import type { ComponentId, ComponentVersion, Holder } from '../client/index.ts';
+
+export type ComponentResource = StateView | StateChange | Presenter;
+
+/** The component of the source, and its metadata. */
+export interface Wanted {
+  /** SHA-256 of the component. */
+  readonly digest: string;
+  /** SHA-256 of the digest and the metadata: what a version is published of. */
+  readonly publication: string;
+}
+
+export type Source = Wanted | { readonly problem: readonly [reason: string, message: string] };
+
+/** A version that was published, and what of. */
+export interface Published {
+  readonly publication: string;
+  readonly version: number;
+}
+
+/** A selected database. */
+export interface Target {
+  /** The name of the EventDatabase, and its labels. */
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  readonly id: ComponentId;
+  /** Undefined: not published by this resource. */
+  readonly published: Published | undefined;
+  readonly state:
+    | { readonly versions: readonly ComponentVersion[]; readonly holders: readonly Holder[] }
+    /** The database cannot be changed now. Gone: nothing of this resource is left there. */
+    | { readonly problem: string; readonly isGone: boolean };
+}
+
+export interface World {
+  readonly resource: ComponentResource;
+  readonly source: Source;
+  /** In the order of their names. */
+  readonly targets: readonly Target[];
+  /** Names of databases that the spec names and that do not exist. */
+  readonly missing: readonly string[];
+  readonly wallMs: number;
+}
