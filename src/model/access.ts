@@ -51,6 +51,9 @@ export function isPattern(text: string): boolean {
   return PATTERN.test(text);
 }
 
+/** Rule for the text of a grant, for messages. */
+export const GRANT_RULE: string = `must be one of ${ROLES.join(', ')}, and for some databases alone a pattern behind it, such as reader:shop-*; behind that of an admin, how many such databases there may be for it to create another one, such as admin:shop-*:10`;
+
 /** Whether the parts of a grant go together. */
 export function isGrant({ role, databases, databasesMax }: Grant): boolean {
   if (databasesMax === undefined) return isPattern(databases);

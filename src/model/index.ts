@@ -27,6 +27,7 @@ export {
   ALL_DATABASES,
   boundsOf,
   formatGrant,
+  GRANT_RULE,
   type Grant,
   hasRight,
   hasRightOnAll,

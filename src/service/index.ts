@@ -39,6 +39,7 @@ export type {
   IssueTokenRequest,
   NamedKeyRequest,
   NamedTokenRequest,
+  RevokeApiKeyRequest,
   RotateApiKeyRequest,
   TokensRequest,
 } from './access/operations.ts';

@@ -9,6 +9,7 @@ import type {
   IssueTokenRequest,
   NamedKeyRequest,
   NamedTokenRequest,
+  RevokeApiKeyRequest,
   RotateApiKeyRequest,
   TokensRequest,
 } from './access/operations.ts';
@@ -92,7 +93,7 @@ export interface Service {
   findApiKey(request: NamedKeyRequest): Promise<ApiKey>;
   /** Gives the key another secret; that of before counts on for a while. */
   rotateApiKey(request: RotateApiKeyRequest): Promise<IssuedApiKey>;
-  revokeApiKey(request: NamedKeyRequest): Promise<void>;
+  revokeApiKey(request: RevokeApiKeyRequest): Promise<void>;
   /** Rejects also when there are as many as there may be, of this issuer or of all. */
   issueToken(request: IssueTokenRequest): Promise<IssuedApiKey>;
   listTokens(request: TokensRequest): Promise<readonly ApiKey[]>;

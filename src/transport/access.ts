@@ -1,5 +1,6 @@
 /** What every transport is given with authentication on; without it there is none. */
 import type { Authenticator, Credentials, Principal } from '#auth';
+import { DatabaseError } from '#base';
 import { inSpan, type Span } from '#observability';
 import type { Service } from '#service';
 
@@ -15,6 +16,13 @@ export const AUTHENTICATE = 'cairn.authenticate';
 /** The wait until it is known who asks, in a span below that of the request. */
 export function authenticating(found: Promise<Principal>, span: Span | undefined): Promise<Principal> {
   return span === undefined ? found : inSpan(span, AUTHENTICATE, () => found);
+}
+
+/** API keys issued while callers are not authenticated would be valid once they are. */
+export function authenticationOff(): DatabaseError {
+  const message =
+    'Authentication is off on this node, and API keys and tokens are issued where it is on: start it with --auth on';
+  return new DatabaseError('permission_denied', message, { details: { reason: 'AuthenticationOff' } });
 }
 
 /** The headers of HTTP/1 as they came, name and value in turn: Node would join what is sent twice, or drop one. */

@@ -1,12 +1,14 @@
-// Goal: administrators issue, list, rotate and revoke API keys over HTTP; a secret is shown once, a key does what its
-// roles say until it expires or is revoked, on every interface, and outlives the node.
-// Method: a real node with a first key, keys of each kind, and a restart.
+// Goal: administrators issue, list, rotate and revoke API keys over HTTP and gRPC; a secret is shown once, a key does
+// what its roles say until it expires or is revoked, on every interface, and outlives the node. A caller that makes the
+// secrets can repeat its requests. Method: a real node with a first key, keys of each kind, and a restart.
+import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { outcomeOf, type UnaryName } from '../support/grpc-client.ts';
 import { AS_FIRST } from '../support/guarded-node.ts';
-import { errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
-import { sharedGuardedNode } from '../support/shared-servers.ts';
+import { errorOf, HttpClient, jsonOf, uniqueName } from '../support/http-client.ts';
+import { sharedGuardedNode, sharedServer } from '../support/shared-servers.ts';
 
-const { api } = await sharedGuardedNode();
+const { server, api } = await sharedGuardedNode();
 const KEYS = '/api/v1/auth/keys';
 const name = uniqueName();
 await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
@@ -111,5 +113,138 @@ describe('SPEC-AUTH-KEYS', () => {
     }
     const admin = await issue({ roles: ['admin'] });
     expect((await api.get(KEYS, asKey(admin))).status).toBe(200);
+  });
+});
+
+interface Made {
+  readonly id: string;
+  readonly secret: string;
+  readonly secretSha256: Buffer;
+}
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** An id and a secret as a client makes them (proto/cairn/v1/api_key.proto). */
+function make(id = randomBytes(8).toString('hex')): Made {
+  const secret = randomBytes(32).toString('hex');
+  return { id, secret, secretSha256: sha256(secret) };
+}
+
+function headersOf({ id, secret }: Made): Readonly<Record<'x-api-key', string>> {
+  const text = `cairn_${id}_${secret}`;
+  return { 'x-api-key': `${text}${sha256(text).toString('hex').slice(0, 8)}` };
+}
+
+const asFirst = { metadata: AS_FIRST };
+const NEVER = { expiresAt: undefined };
+const YEAR_2999 = { seconds: 32_472_144_000, nanos: 0 };
+const statusOf = async (made: Made): Promise<number> => (await api.get(`/databases/${name}`, headersOf(made))).status;
+const outcome = (method: UnaryName, request: object): Promise<string> =>
+  outcomeOf(server.client.send(method, request, asFirst));
+
+describe('SPEC-AUTH-KEYS over gRPC', () => {
+  it('issues a key with its secret, which no other reply has', async () => {
+    const request = { name: 'ci', roles: ['writer:shop-*', 'reader'], ...NEVER, id: '', secretSha256: Buffer.alloc(0) };
+    const { apiKey, key } = await server.client.send('issueApiKey', request, asFirst);
+    expect(apiKey).toMatchObject({ name: 'ci', roles: ['writer:shop-*', 'reader'], createdBy: 'bootstrap' });
+    const id = apiKey?.id ?? '';
+    expect(key).toMatch(new RegExp(`^cairn_${id}_[\\da-f]{72}$`));
+    expect((await api.get(`/databases/${name}`, { 'x-api-key': key })).status).toBe(200);
+    expect((await server.client.send('fetchApiKey', { id }, asFirst)).apiKey).toEqual(apiKey);
+    expect((await server.client.send('listApiKeys', {}, asFirst)).apiKeys).toContainEqual(apiKey);
+    const rotated = await server.client.send('rotateApiKey', { id, secretSha256: Buffer.alloc(0) }, asFirst);
+    expect(rotated.key).toMatch(new RegExp(`^cairn_${id}_[\\da-f]{72}$`));
+    expect(rotated.apiKey?.secrets.length).toBe(2);
+  });
+
+  it('repeats the issue of a key whose secret the caller has made, and refuses other content under its id', async () => {
+    const made = make();
+    const request = { name: 'ci', roles: ['reader', 'writer:shop'], expiresAt: YEAR_2999, ...made };
+    const first = await server.client.send('issueApiKey', request, asFirst);
+    expect([first.key, first.apiKey?.id, await statusOf(made)]).toEqual(['', made.id, 200]);
+    expect(await server.client.send('issueApiKey', request, asFirst)).toEqual(first);
+    const { apiKeys } = await server.client.send('listApiKeys', {}, asFirst);
+    expect(apiKeys.filter(({ id }) => id === made.id)).toEqual([first.apiKey]);
+    const { secretSha256 } = make();
+    const others = [{ name: 'other' }, { roles: ['reader'] }, NEVER, { secretSha256 }];
+    for (const other of others) {
+      const found = await outcome('issueApiKey', { ...request, ...other });
+      expect([other, found]).toEqual([other, 'ALREADY_EXISTS ApiKeyExists']);
+    }
+  });
+
+  it('repeats a rotation to a secret that the caller has made, and does not return to an earlier one', async () => {
+    const [first, second] = [make(), make()];
+    const third = { ...make(), id: first.id };
+    await server.client.send('issueApiKey', { name: 'ci', roles: ['reader'], ...NEVER, ...first }, asFirst);
+    const request = { id: first.id, overlapSeconds: 60, secretSha256: second.secretSha256 };
+    const rotated = await server.client.send('rotateApiKey', request, asFirst);
+    expect(rotated.key).toBe('');
+    expect(rotated.apiKey?.secrets.map(({ sha256: hash }) => hash)).toEqual([second.secretSha256, first.secretSha256]);
+    expect(await server.client.send('rotateApiKey', request, asFirst)).toEqual(rotated);
+    expect([await statusOf(first), await statusOf({ ...second, id: first.id })]).toEqual([200, 200]);
+    const back = { ...request, secretSha256: first.secretSha256 };
+    expect(await outcome('rotateApiKey', back)).toBe('ALREADY_EXISTS ApiKeyExists');
+    await server.client.send(
+      'rotateApiKey',
+      { ...request, overlapSeconds: 0, secretSha256: third.secretSha256 },
+      asFirst,
+    );
+    const statuses = [first, { ...second, id: first.id }, third].map(statusOf);
+    expect(await Promise.all(statuses)).toEqual([401, 401, 200]);
+  });
+
+  it('has a key expire at a time, which a later request only brings forward, and removes it', async () => {
+    const made = make();
+    const { id } = made;
+    await server.client.send('issueApiKey', { name: 'ci', roles: ['reader'], ...NEVER, ...made }, asFirst);
+    const expiresAt = async (): Promise<unknown> =>
+      (await server.client.send('fetchApiKey', { id }, asFirst)).apiKey?.expiresAt?.seconds;
+    for (const [seconds, wanted] of [
+      [YEAR_2999.seconds, YEAR_2999.seconds],
+      [YEAR_2999.seconds + 1, YEAR_2999.seconds],
+      [YEAR_2999.seconds - 1, YEAR_2999.seconds - 1],
+    ] as const) {
+      await server.client.send('revokeApiKey', { id, expiresAt: { seconds, nanos: 0 } }, asFirst);
+      expect(await expiresAt()).toBe(wanted);
+    }
+    expect(await statusOf(made)).toBe(200);
+    await server.client.send('revokeApiKey', { id, ...NEVER }, asFirst);
+    expect(await statusOf(made)).toBe(401);
+    expect(await outcome('revokeApiKey', { id, ...NEVER })).toBe('NOT_FOUND ApiKeyNotFound');
+  });
+
+  it('is refused where callers are not authenticated, and so is HTTP', async () => {
+    const open = await sharedServer();
+    const made = { name: 'ci', roles: ['admin'], ...NEVER, ...make() };
+    for (const [method, request] of [
+      ['issueApiKey', made],
+      ['listApiKeys', {}],
+      ['rotateApiKey', made],
+    ] as const) {
+      const refused = await outcomeOf(open.client.send(method, request));
+      expect([method, refused]).toEqual([method, 'PERMISSION_DENIED AuthenticationOff']);
+    }
+    const failure = errorOf(await new HttpClient(open.http).get(KEYS), { status: 403, code: 'PERMISSION_DENIED' });
+    expect(failure.details?.reason).toBe('AuthenticationOff');
+  });
+
+  it.each<[string, UnaryName, object]>([
+    ['name', 'issueApiKey', { name: '' }],
+    ['roles', 'issueApiKey', { roles: [] }],
+    ['roles[1]', 'issueApiKey', { roles: ['reader', 'king'] }],
+    ['expires_at', 'issueApiKey', { expiresAt: { seconds: 1, nanos: 0 } }],
+    ['id', 'issueApiKey', { id: 'ABCDEF0123456789' }],
+    ['id', 'issueApiKey', { id: '' }],
+    ['id', 'issueApiKey', { secretSha256: Buffer.alloc(0) }],
+    ['secret_sha256', 'issueApiKey', { secretSha256: Buffer.alloc(31) }],
+    ['secret_sha256', 'rotateApiKey', { secretSha256: Buffer.alloc(33) }],
+    ['overlap_seconds', 'rotateApiKey', { overlapSeconds: 31_536_001 }],
+    ['expires_at', 'revokeApiKey', { expiresAt: { seconds: 1, nanos: 0 } }],
+  ])('names the field %s of %s that is malformed: %j', async (field, method, part) => {
+    const { id, secretSha256 } = make();
+    const request = { name: 'ci', roles: ['reader'], id, secretSha256, ...part };
+    const failure = await server.client.send(method, request as never, asFirst).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: [field] });
   });
 });

@@ -11,7 +11,13 @@ import { sharedGrpcNode } from '../support/shared-servers.ts';
 const { raw } = await sharedGrpcNode();
 
 /** Wire types by the types of proto3. */
-const WIRE_TYPES: Readonly<Record<string, number>> = { TYPE_STRING: 2, TYPE_MESSAGE: 2, TYPE_UINT64: 0 };
+const WIRE_TYPES: Readonly<Record<string, number>> = {
+  TYPE_STRING: 2,
+  TYPE_BYTES: 2,
+  TYPE_MESSAGE: 2,
+  TYPE_UINT32: 0,
+  TYPE_UINT64: 0,
+};
 
 function text(value: string): Buffer {
   return Buffer.from(value, 'utf8');
@@ -108,7 +114,7 @@ describe('SPEC-GRPC-UNKNOWN-FIELDS', () => {
   });
 
   it('a request is read with the fields that its proto file says', () => {
-    const loaded = loadSync(['cairn/v1/database.proto', 'cairn/v1/component.proto'], {
+    const loaded = loadSync(['cairn/v1/api_key.proto', 'cairn/v1/database.proto', 'cairn/v1/component.proto'], {
       includeDirs: ['proto'],
       keepCase: true,
     });

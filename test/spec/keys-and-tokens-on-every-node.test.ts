@@ -81,6 +81,22 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
     expect(await statusOf(headers)).toBe(401);
   });
 
+  it('a key whose secret its client has made is issued once, whichever node a request comes to', async () => {
+    const id = 'fedcba9876543210';
+    const hash = Buffer.alloc(32, 7);
+    const request = { name: 'ci', roles: ['reader:shop'], expiresAt: undefined, id, secretSha256: hash };
+    const asFirst = { metadata: AS_FIRST };
+    const first = await holder.client.send('issueApiKey', request, asFirst);
+    expect(first.apiKey?.secrets.map(({ sha256 }) => sha256)).toEqual([hash]);
+    expect(await other.client.send('issueApiKey', request, asFirst)).toEqual(first);
+    const rotation = { id, secretSha256: Buffer.alloc(32, 8) };
+    const rotated = await other.client.send('rotateApiKey', rotation, asFirst);
+    expect(await holder.client.send('rotateApiKey', rotation, asFirst)).toEqual(rotated);
+    await holder.client.send('revokeApiKey', { id, expiresAt: undefined }, asFirst);
+    const { apiKeys } = await other.client.send('listApiKeys', {}, asFirst);
+    expect(apiKeys.filter((key) => key.id === id)).toEqual([]);
+  });
+
   it('a key that bounds databases creates so many, through every node, and can still use those it has', async () => {
     const { id, headers } = await keyWith('admin:acme-*:1');
     expect(jsonOf(await here.get(`${KEYS}/${id}`, AS_FIRST))).toMatchObject({ roles: ['admin:acme-*:1'] });

@@ -200,6 +200,10 @@ const FIELDS: Readonly<Record<string, Asked>> = {
   ProcessStateChange: { stateChangeName: 'c', command: { contentType: '', bytes: new Uint8Array(0) } },
   ExecuteStateChange: { stateChangeName: 'c', version: 1, request: COMMAND_REQUEST },
   DecideStateChange: { stateChangeName: 'c', request: COMMAND_REQUEST },
+  IssueApiKey: { name: 'of a test', roles: ['reader:absent-*'] },
+  FetchApiKey: { id: PLACES.key_id },
+  RotateApiKey: { id: PLACES.key_id },
+  RevokeApiKey: { id: PLACES.key_id },
 };
 
 async function call(name: string, databaseName: string, key: string): Promise<string> {
@@ -233,6 +237,7 @@ function codeOf(operation: Operation): RegExp {
   if (operation === CREATES || operation === 'listDatabases') return /^OK$/;
   // There is no node 9, and no database to recover.
   if (operation === 'administerCluster') return /^(?:OK|NOT_FOUND undefined)$/;
+  if (isOnAll(operation)) return /^(?:OK|NOT_FOUND ApiKeyNotFound)$/;
   return operation === 'publishComponent' ? /^INVALID_ARGUMENT / : /^NOT_FOUND DatabaseNotFound$/;
 }
 

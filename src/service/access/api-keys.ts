@@ -4,7 +4,7 @@
  * A secret is made here and leaves in one reply; what the catalog gets of it is a hash.
  */
 import { issueKey } from '#auth';
-import { CATALOG_GROUP, DatabaseError, quote } from '#base';
+import { CATALOG_GROUP, compareBytes, DatabaseError, quote, toHex } from '#base';
 import type { KeyOutcome } from '#cluster';
 import {
   type ApiKey,
@@ -12,6 +12,7 @@ import {
   CREATED_BY_LENGTH_MAX,
   Faults,
   faultInKeyName,
+  formatGrant,
   KEY_GRANTS_MAX,
   KEY_SECRETS_MAX,
   type KeySecret,
@@ -22,6 +23,7 @@ import type {
   IssueApiKeyRequest,
   IssuedApiKey,
   NamedKeyRequest,
+  RevokeApiKeyRequest,
   RotateApiKeyRequest,
 } from './operations.ts';
 
@@ -30,6 +32,9 @@ const LEVEL = 3;
 const BOUNDING_LEVEL = 6;
 /** Of changes that another has overtaken. */
 const ATTEMPTS_MAX = 5;
+const MS_PER_SECOND = 1_000;
+const OVERLAP_SECONDS = 86_400;
+const OVERLAP_SECONDS_MAX = 31_536_000;
 /** What an issuer is called that nobody has identified. */
 export const NOBODY = 'nobody';
 
@@ -38,13 +43,31 @@ export async function issueApiKey(context: ServiceContext, request: IssueApiKeyR
   const nowMs = clock.nowMs();
   refuseFaults(request, nowMs);
   await refuseBelowLevel(context, request, 'API keys');
-  const { name, grants, expiresAtMs, issuedBy = NOBODY } = request;
-  const { id, hash, text } = issueKey((bytes) => random.bytes(bytes));
+  const { name, grants, expiresAtMs, issuedBy = NOBODY, made } = request;
+  const { id, hash, text } = made === undefined ? issueKey((bytes) => random.bytes(bytes)) : { ...made, text: '' };
   const secrets = [{ hash, createdAtMs: nowMs, expiresAtMs: undefined }];
   const key: ApiKey = { id, version: 1, name, grants, createdAtMs: nowMs, createdBy: issuedBy, expiresAtMs, secrets };
   const outcome = await node.keepApiKey(key, request);
   if (outcome.kind === 'key-kept') return { key, text };
-  throw outcome.kind === 'key-unmoved' && outcome.isFull ? keysFull() : overtaken();
+  if (outcome.kind === 'key-unmoved' && outcome.isFull) throw keysFull();
+  return issuedBefore(context, request, key);
+}
+
+/** Returns the key that an earlier request has issued with the same content. */
+async function issuedBefore(
+  { node }: ServiceContext,
+  request: IssueApiKeyRequest,
+  wanted: ApiKey,
+): Promise<IssuedApiKey> {
+  await node.latest(CATALOG_GROUP, request);
+  const key = node.catalog.apiKey(wanted.id);
+  if (key === undefined) throw overtaken();
+  if (isKey(key) && contentOf(key) === contentOf(wanted)) return { key, text: '' };
+  throw keyExists(wanted.id, 'with another name, other roles, another expiry or another secret');
+}
+
+function contentOf({ name, grants, expiresAtMs, secrets: [latest] }: ApiKey): string {
+  return JSON.stringify([name, grants.map(formatGrant), expiresAtMs, latest && toHex(latest.hash)]);
 }
 
 export async function listApiKeys({ node }: ServiceContext, request: ApiKeysRequest): Promise<readonly ApiKey[]> {
@@ -61,24 +84,51 @@ export async function findApiKey({ node }: ServiceContext, request: NamedKeyRequ
 }
 
 export async function rotateApiKey(context: ServiceContext, request: RotateApiKeyRequest): Promise<IssuedApiKey> {
+  const { id, overlapSeconds = OVERLAP_SECONDS, hash: made } = request;
+  refuseFaultyOverlap(overlapSeconds);
+  const { hash, text } =
+    made === undefined ? issueKey((bytes) => context.random.bytes(bytes), id) : { hash: made, text: '' };
+  const key = await changeApiKey(context, request, (before) => {
+    const place = before.secrets.findIndex((secret) => compareBytes(secret.hash, hash) === 0);
+    if (place === 0) return before;
+    if (place > 0) throw keyExists(id, 'with this secret, which a later one has replaced');
+    const nowMs = context.clock.nowMs();
+    const kept = before.secrets.flatMap((secret) => lasting(secret, nowMs, overlapSeconds * MS_PER_SECOND));
+    const latest = { hash, createdAtMs: nowMs, expiresAtMs: undefined };
+    return { ...before, secrets: [latest, ...kept].slice(0, KEY_SECRETS_MAX) };
+  });
+  return { key, text };
+}
+
+/** Keeps what the change makes of the key; a change that returns the key itself is done. */
+async function changeApiKey(
+  context: ServiceContext,
+  request: NamedKeyRequest,
+  change: (before: ApiKey) => ApiKey,
+): Promise<ApiKey> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const before = await findApiKey(context, request);
-    const nowMs = context.clock.nowMs();
-    const { hash, text } = issueKey((bytes) => context.random.bytes(bytes), before.id);
-    const kept = before.secrets.flatMap((secret) => lasting(secret, nowMs, request.overlapMs));
-    const latest = { hash, createdAtMs: nowMs, expiresAtMs: undefined };
-    const secrets = [latest, ...kept].slice(0, KEY_SECRETS_MAX);
-    const key = { ...before, version: before.version + 1, secrets };
+    const changed = change(before);
+    if (changed === before) return before;
+    const key = { ...changed, version: before.version + 1 };
     const outcome = await context.node.keepApiKey(key, request);
-    if (outcome.kind === 'key-kept') return { key, text };
+    if (outcome.kind === 'key-kept') return key;
   }
   throw overtaken();
 }
 
-export async function revokeApiKey(context: ServiceContext, request: NamedKeyRequest): Promise<void> {
-  const { node } = context;
-  const { id } = request;
+export async function revokeApiKey(context: ServiceContext, request: RevokeApiKeyRequest): Promise<void> {
+  const { node, clock } = context;
+  const { id, expiresAtMs } = request;
   await refuseBelowLevel(context, request, 'API keys');
+  if (expiresAtMs !== undefined) {
+    const faults = new Faults();
+    addExpiryFaults(expiresAtMs, clock.nowMs(), faults);
+    faults.throwIfAny('The request is malformed');
+    const isLater = ({ expiresAtMs: before = Infinity }: ApiKey): boolean => before > expiresAtMs;
+    await changeApiKey(context, request, (before) => (isLater(before) ? { ...before, expiresAtMs } : before));
+    return;
+  }
   const known = await node.latest(CATALOG_GROUP, request).then(() => node.catalog.apiKey(id));
   const outcome: KeyOutcome | undefined = known && isKey(known) ? await node.removeApiKey(id, request) : undefined;
   if (outcome?.kind !== 'key-removed') throw keyNotFound(id);
@@ -115,10 +165,20 @@ function refuseFaults(request: IssueApiKeyRequest, nowMs: number): void {
   const faults = new Faults();
   const { expiresAtMs, issuedBy: by = NOBODY } = request;
   addKeyFaults(request, faults, { what: 'key', by });
-  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
-    faults.add('expires_at', 'must be in the future', new Date(expiresAtMs).toISOString());
-  }
+  addExpiryFaults(expiresAtMs, nowMs, faults);
   faults.throwIfAny('The API key is malformed');
+}
+
+function addExpiryFaults(expiresAtMs: number | undefined, nowMs: number, faults: Faults): void {
+  if (expiresAtMs === undefined || expiresAtMs > nowMs) return;
+  faults.add('expires_at', 'must be in the future', new Date(expiresAtMs).toISOString());
+}
+
+function refuseFaultyOverlap(seconds: number): void {
+  const faults = new Faults();
+  if (seconds > OVERLAP_SECONDS_MAX)
+    faults.add('overlap_seconds', `must be at most ${OVERLAP_SECONDS_MAX}, a year`, seconds);
+  faults.throwIfAny('The request is malformed');
 }
 
 /** Refuses what the cluster does not keep yet. A node that has just joined learns the level with the catalog. */
@@ -141,6 +201,11 @@ export async function refuseBelowLevel(
 function keyNotFound(id: string): DatabaseError {
   const message = `There is no API key ${quote(id)}; it may have been revoked`;
   return new DatabaseError('not_found', message, { details: { reason: 'ApiKeyNotFound' } });
+}
+
+function keyExists(id: string, how: string): DatabaseError {
+  const message = `API key ${quote(id)} exists ${how}; use another id or secret`;
+  return new DatabaseError('already_exists', message, { details: { reason: 'ApiKeyExists' } });
 }
 
 function keysFull(): DatabaseError {

@@ -178,7 +178,7 @@ function keyActs(service: Service, note: Note): KeyActs {
     revokeApiKey: note(
       'revoke-api-key',
       (request) => service.revokeApiKey(request),
-      ({ id }) => ({ key: id }),
+      ({ id, expiresAtMs }) => ({ key: id, expiresAt: expiresAtMs && new Date(expiresAtMs).toISOString() }),
     ),
     issueToken: note(
       'issue-token',

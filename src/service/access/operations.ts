@@ -18,6 +18,11 @@ export interface IssueApiKeyRequest extends ApiKeysRequest {
   readonly grants: readonly Grant[];
   /** Absent: it does not expire. */
   readonly expiresAtMs?: number | undefined;
+  /**
+   * The id, and SHA-256 of the secret, where the caller has made them, so that it can repeat the request. Absent: the
+   * node makes them.
+   */
+  readonly made?: { readonly id: string; readonly hash: Uint8Array } | undefined;
   /** The id of the principal that asks; its guard writes it. */
   readonly issuedBy?: string | undefined;
 }
@@ -51,13 +56,20 @@ export interface NamedTokenRequest extends TokensRequest {
 }
 
 export interface RotateApiKeyRequest extends NamedKeyRequest {
-  /** How long the secret of before counts on; 0: it does not. */
-  readonly overlapMs: number;
+  /** How long the previous secret stays valid. Absent: a day. 0: it is replaced at once. */
+  readonly overlapSeconds?: number | undefined;
+  /** SHA-256 of the secret, where the caller has made it, so that it can repeat the request. Absent: the node makes it. */
+  readonly hash?: Uint8Array | undefined;
+}
+
+export interface RevokeApiKeyRequest extends NamedKeyRequest {
+  /** The key expires then, unless it expires before. Absent: it is removed. */
+  readonly expiresAtMs?: number | undefined;
 }
 
 /** The only reply that has a secret: it cannot be read again. */
 export interface IssuedApiKey {
   readonly key: ApiKey;
-  /** What its holder sends. */
+  /** The text that its holder sends. Empty: the caller has made the secret. */
   readonly text: string;
 }

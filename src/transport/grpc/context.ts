@@ -5,6 +5,8 @@ import type { LeaderTrailers } from './metadata.ts';
 export interface GrpcContext {
   readonly service: Service;
   readonly leaderTrailers: LeaderTrailers;
+  /** Whether callers are authenticated. */
+  readonly isAuthenticated: boolean;
 }
 
 export const EVENT_STORE = 'cairn.v1.EventStore';

@@ -23,6 +23,11 @@ export type RequestName =
   | 'FetchTransactionRequest'
   | 'FetchStateViewRequest'
   | 'FetchStateViewAtRevisionRequest'
+  | 'IssueApiKeyRequest'
+  | 'ListApiKeysRequest'
+  | 'FetchApiKeyRequest'
+  | 'RotateApiKeyRequest'
+  | 'RevokeApiKeyRequest'
   | 'Empty';
 
 /** The fields of each: number times 8 plus wire type. */
@@ -36,6 +41,11 @@ export const REQUEST_TAGS: Readonly<Record<RequestName, readonly number[]>> = {
   FetchTransactionRequest: [0x0a, 0x12],
   FetchStateViewRequest: [0x0a, 0x12, 0x1a],
   FetchStateViewAtRevisionRequest: [0x0a, 0x12, 0x1a, 0x20, 0x28, 0x32],
+  IssueApiKeyRequest: [0x0a, 0x12, 0x1a, 0x22, 0x2a],
+  ListApiKeysRequest: [],
+  FetchApiKeyRequest: [0x0a],
+  RotateApiKeyRequest: [0x0a, 0x10, 0x1a],
+  RevokeApiKeyRequest: [0x0a, 0x12],
   // Of FetchCatalog, and google.protobuf's.
   Empty: [],
 };

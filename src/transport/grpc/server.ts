@@ -8,6 +8,7 @@ import type { HeldPort } from '../held-port.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
 import type { SecurePorts } from '../secure.ts';
+import { apiKeyMethods } from './api-keys.ts';
 import { tracingCalls } from './call-traces.ts';
 import { clusterAdminMethods } from './cluster-admin.ts';
 import { VERSION_WRITES, versionMethods } from './component-versions.ts';
@@ -106,8 +107,8 @@ export interface GrpcServer {
 }
 
 /** Those of the API, over a service: the node's, or what a principal sees of it. */
-function methodsOf(service: Service): readonly Method[] {
-  const context = { service, leaderTrailers: new LeaderTrailers(service) };
+function methodsOf(service: Service, isAuthenticated: boolean): readonly Method[] {
+  const context = { service, leaderTrailers: new LeaderTrailers(service), isAuthenticated };
   return [
     ...databaseMethods(context),
     ...transactionMethods(context),
@@ -116,6 +117,7 @@ function methodsOf(service: Service): readonly Method[] {
     ...versionMethods(context),
     ...stateViewMethods(context),
     ...stateChangeMethods(context),
+    ...apiKeyMethods(context),
     ...clusterAdminMethods(context),
   ];
 }
@@ -133,9 +135,9 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const relaying = relay === undefined ? undefined : createGrpcRelaying({ relay, writes: WRITES, rateLimits });
   const opening = new OpeningGate(rateLimits, access);
   const server = new WireServer({
-    methods: [...methodsOf(service), ...health.methods],
+    methods: [...methodsOf(service, false), ...health.methods],
     refusalOf: opening.refusalOf,
-    handlerFor: access && new Gate(access, methodsOf, opening).handlerFor,
+    handlerFor: access && new Gate(access, (own) => methodsOf(own, true), opening).handlerFor,
     limits,
     ...budgets,
     gzipBytesMin,

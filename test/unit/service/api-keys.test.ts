@@ -97,22 +97,22 @@ test('a node that has not applied the level yet asks for it before it refuses', 
 
 test('a rotation keeps the secret of before for as long as it is asked, and none that has expired', async () => {
   const { context, kept } = world({ known: KEY });
-  const { text } = await rotateApiKey(context, { id: ID, overlapMs: 500, signal });
+  const { text } = await rotateApiKey(context, { id: ID, overlapSeconds: 5, signal });
   expect(text).toMatch(new RegExp(`^cairn_${ID}_`));
   const [latest, before] = kept[0]?.secrets ?? [];
   expect(kept[0]).toMatchObject({ version: 5, secrets: [{ createdAtMs: NOW_MS, expiresAtMs: undefined }, {}] });
-  expect(before).toEqual({ ...KEY.secrets[0], expiresAtMs: NOW_MS + 500 });
+  expect(before).toEqual({ ...KEY.secrets[0], expiresAtMs: NOW_MS + 5_000 });
   expect(latest?.hash).not.toEqual(before?.hash);
-  await rotateApiKey(context, { id: ID, overlapMs: 0, signal });
+  await rotateApiKey(context, { id: ID, overlapSeconds: 0, signal });
   expect(kept[1]?.secrets.length).toBe(1);
 });
 
 test('a rotation that is overtaken is done on what is there then, a few times', async () => {
   const { context, kept } = world({ known: KEY, outcomes: [unmoved(false), unmoved(false)] });
-  await rotateApiKey(context, { id: ID, overlapMs: 0, signal });
+  await rotateApiKey(context, { id: ID, overlapSeconds: 0, signal });
   expect(kept.map(({ version }) => version)).toEqual([5, 6, 7]);
   const endless = world({ known: KEY, outcomes: Array.from({ length: 9 }, () => unmoved(false)) });
-  expect(await reasonOf(rotateApiKey(endless.context, { id: ID, overlapMs: 0, signal }))).toBe(
+  expect(await reasonOf(rotateApiKey(endless.context, { id: ID, overlapSeconds: 0, signal }))).toBe(
     'unavailable ApiKeyChanged',
   );
   expect(endless.kept.length).toBe(5);

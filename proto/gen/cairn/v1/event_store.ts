@@ -18,6 +18,18 @@ import {
 } from "@grpc/grpc-js";
 import { Empty } from "../../google/protobuf/empty.ts";
 import {
+  FetchApiKeyReply,
+  FetchApiKeyRequest,
+  IssueApiKeyReply,
+  IssueApiKeyRequest,
+  ListApiKeysReply,
+  ListApiKeysRequest,
+  RevokeApiKeyReply,
+  RevokeApiKeyRequest,
+  RotateApiKeyReply,
+  RotateApiKeyRequest,
+} from "./api_key.ts";
+import {
   ActivateStateViewReply,
   ActivateStateViewRequest,
   DeactivateStateViewReply,
@@ -381,6 +393,51 @@ export const EventStoreService = {
       Buffer.from(ListComponentVersionsReply.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListComponentVersionsReply => ListComponentVersionsReply.decode(value),
   },
+  issueApiKey: {
+    path: "/cairn.v1.EventStore/IssueApiKey" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: IssueApiKeyRequest): Buffer => Buffer.from(IssueApiKeyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): IssueApiKeyRequest => IssueApiKeyRequest.decode(value),
+    responseSerialize: (value: IssueApiKeyReply): Buffer => Buffer.from(IssueApiKeyReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): IssueApiKeyReply => IssueApiKeyReply.decode(value),
+  },
+  listApiKeys: {
+    path: "/cairn.v1.EventStore/ListApiKeys" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListApiKeysRequest): Buffer => Buffer.from(ListApiKeysRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListApiKeysRequest => ListApiKeysRequest.decode(value),
+    responseSerialize: (value: ListApiKeysReply): Buffer => Buffer.from(ListApiKeysReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListApiKeysReply => ListApiKeysReply.decode(value),
+  },
+  fetchApiKey: {
+    path: "/cairn.v1.EventStore/FetchApiKey" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: FetchApiKeyRequest): Buffer => Buffer.from(FetchApiKeyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): FetchApiKeyRequest => FetchApiKeyRequest.decode(value),
+    responseSerialize: (value: FetchApiKeyReply): Buffer => Buffer.from(FetchApiKeyReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): FetchApiKeyReply => FetchApiKeyReply.decode(value),
+  },
+  rotateApiKey: {
+    path: "/cairn.v1.EventStore/RotateApiKey" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RotateApiKeyRequest): Buffer => Buffer.from(RotateApiKeyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RotateApiKeyRequest => RotateApiKeyRequest.decode(value),
+    responseSerialize: (value: RotateApiKeyReply): Buffer => Buffer.from(RotateApiKeyReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RotateApiKeyReply => RotateApiKeyReply.decode(value),
+  },
+  revokeApiKey: {
+    path: "/cairn.v1.EventStore/RevokeApiKey" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RevokeApiKeyRequest): Buffer => Buffer.from(RevokeApiKeyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RevokeApiKeyRequest => RevokeApiKeyRequest.decode(value),
+    responseSerialize: (value: RevokeApiKeyReply): Buffer => Buffer.from(RevokeApiKeyReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RevokeApiKeyReply => RevokeApiKeyReply.decode(value),
+  },
 } as const;
 
 export interface EventStoreServer extends UntypedServiceImplementation {
@@ -413,6 +470,11 @@ export interface EventStoreServer extends UntypedServiceImplementation {
   deleteComponent: handleUnaryCall<DeleteComponentRequest, DeleteComponentReply>;
   expireSnapshots: handleUnaryCall<ExpireSnapshotsRequest, ExpireSnapshotsReply>;
   listComponentVersions: handleUnaryCall<ListComponentVersionsRequest, ListComponentVersionsReply>;
+  issueApiKey: handleUnaryCall<IssueApiKeyRequest, IssueApiKeyReply>;
+  listApiKeys: handleUnaryCall<ListApiKeysRequest, ListApiKeysReply>;
+  fetchApiKey: handleUnaryCall<FetchApiKeyRequest, FetchApiKeyReply>;
+  rotateApiKey: handleUnaryCall<RotateApiKeyRequest, RotateApiKeyReply>;
+  revokeApiKey: handleUnaryCall<RevokeApiKeyRequest, RevokeApiKeyReply>;
 }
 
 export interface EventStoreClient extends Client {
@@ -808,6 +870,81 @@ export interface EventStoreClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListComponentVersionsReply) => void,
+  ): ClientUnaryCall;
+  issueApiKey(
+    request: IssueApiKeyRequest,
+    callback: (error: ServiceError | null, response: IssueApiKeyReply) => void,
+  ): ClientUnaryCall;
+  issueApiKey(
+    request: IssueApiKeyRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: IssueApiKeyReply) => void,
+  ): ClientUnaryCall;
+  issueApiKey(
+    request: IssueApiKeyRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: IssueApiKeyReply) => void,
+  ): ClientUnaryCall;
+  listApiKeys(
+    request: ListApiKeysRequest,
+    callback: (error: ServiceError | null, response: ListApiKeysReply) => void,
+  ): ClientUnaryCall;
+  listApiKeys(
+    request: ListApiKeysRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListApiKeysReply) => void,
+  ): ClientUnaryCall;
+  listApiKeys(
+    request: ListApiKeysRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListApiKeysReply) => void,
+  ): ClientUnaryCall;
+  fetchApiKey(
+    request: FetchApiKeyRequest,
+    callback: (error: ServiceError | null, response: FetchApiKeyReply) => void,
+  ): ClientUnaryCall;
+  fetchApiKey(
+    request: FetchApiKeyRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: FetchApiKeyReply) => void,
+  ): ClientUnaryCall;
+  fetchApiKey(
+    request: FetchApiKeyRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: FetchApiKeyReply) => void,
+  ): ClientUnaryCall;
+  rotateApiKey(
+    request: RotateApiKeyRequest,
+    callback: (error: ServiceError | null, response: RotateApiKeyReply) => void,
+  ): ClientUnaryCall;
+  rotateApiKey(
+    request: RotateApiKeyRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RotateApiKeyReply) => void,
+  ): ClientUnaryCall;
+  rotateApiKey(
+    request: RotateApiKeyRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RotateApiKeyReply) => void,
+  ): ClientUnaryCall;
+  revokeApiKey(
+    request: RevokeApiKeyRequest,
+    callback: (error: ServiceError | null, response: RevokeApiKeyReply) => void,
+  ): ClientUnaryCall;
+  revokeApiKey(
+    request: RevokeApiKeyRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RevokeApiKeyReply) => void,
+  ): ClientUnaryCall;
+  revokeApiKey(
+    request: RevokeApiKeyRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RevokeApiKeyReply) => void,
   ): ClientUnaryCall;
 }
 
