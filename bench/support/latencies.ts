@@ -2,6 +2,7 @@
 
 export interface Percentiles {
   readonly p50: number;
+  readonly p95: number;
   readonly p99: number;
   readonly p999: number;
   readonly max: number;
@@ -40,6 +41,6 @@ export class Latencies {
     const sorted = this.#values.subarray(0, this.#count).toSorted();
     const at = (share: number): number =>
       sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-    return { p50: at(0.5), p99: at(0.99), p999: at(0.999), max: at(1) };
+    return { p50: at(0.5), p95: at(0.95), p99: at(0.99), p999: at(0.999), max: at(1) };
   }
 }

