@@ -8,11 +8,11 @@
  * Connections that came before end with their first answer, or when all ports are served.
  */
 import type { Server as HttpServer, ServerResponse } from 'node:http';
-import type { Settings } from 'node:http2';
+import type { ServerHttp2Session, Settings } from 'node:http2';
 import type { Server, Socket } from 'node:net';
 import { type Address, cannotListen } from '#base';
 import { answerProbe, type Logger, type Probes } from '#observability';
-import type { HeldPort, SecurePorts } from '#transport';
+import type { FrameFloods, HeldPort, SecurePorts } from '#transport';
 import { untilFree } from './free-port.ts';
 
 /** Those that wait for the start of a node only learn that they have to. */
@@ -31,6 +31,7 @@ export interface HeldPortsOptions {
 export class HeldPorts implements Disposable {
   readonly #options: HeldPortsOptions;
   readonly #held: Held[] = [];
+  #floods: FrameFloods | undefined;
   #reason: string | undefined;
 
   constructor(options: HeldPortsOptions) {
@@ -95,12 +96,20 @@ export class HeldPorts implements Disposable {
   /** Imports #transport with the first connection: it is loaded while the core recovers, not at start. */
   async #openGrpc(socket: Socket): Promise<void> {
     socket.on('error', () => socket.destroy());
-    const { announceSettings, NO_HPACK_TABLE: own } = await import('#transport');
-    const onOpen = (): void => this.#refuseGrpc(socket, own);
-    if (!socket.destroyed) announceSettings({ socket, streams: STREAMS_MAX, own, withinMs: CONNECTION_MS, onOpen });
+    const { announceSettings, FrameFloods: Floods, headBytes, NO_HPACK_TABLE: own } = await import('#transport');
+    const floods = (this.#floods ??= new Floods(() => undefined));
+    const onOpen = (): void => {
+      const requests = floods.requestsOf(socket);
+      const session = this.#refuseGrpc(socket, own);
+      session.on('stream', (_stream, _headers, _flags, raw) => {
+        requests.count += headBytes(raw);
+      });
+    };
+    const [streams, withinMs] = [STREAMS_MAX, CONNECTION_MS];
+    if (!socket.destroyed) announceSettings({ socket, streams, own, withinMs, floods, onOpen });
   }
 
-  #refuseGrpc(socket: Socket, settings: Settings): void {
+  #refuseGrpc(socket: Socket, settings: Settings): ServerHttp2Session {
     const session = process.getBuiltinModule('node:http2').performServerHandshake(socket, { settings });
     session.on('error', () => socket.destroy());
     session.on('stream', (stream) => {
@@ -117,6 +126,7 @@ export class HeldPorts implements Disposable {
         { endStream: true },
       );
     });
+    return session;
   }
 }
 

@@ -41,6 +41,7 @@ export {
 export type { HeldPort } from './held-port.ts';
 export { type AllowedOrigins, type HttpServer, type HttpServerOptions, startHttpServer } from './http/index.ts';
 export { type McpServer, type McpServerOptions, startMcpServer } from './mcp/index.ts';
+export { FrameFloods, headBytes } from './frame-floods.ts';
 export { announceSettings, NO_HPACK_TABLE } from './opening.ts';
 export { RateLimits } from './rate-limits.ts';
 export { RELAYED, Relay } from './relay.ts';

@@ -25,6 +25,7 @@ import { constants, type ServerOptions, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import { assert } from '#base';
 import type { ByteBudget, Hold } from './byte-budget.ts';
+import type { FrameFloods } from './frame-floods.ts';
 
 export interface OpeningOptions {
   readonly socket: Socket;
@@ -36,6 +37,8 @@ export interface OpeningOptions {
   readonly withinMs: number;
   /** Counts the bytes that arrive before the acknowledgement; without it there may be 4 KiB. */
   readonly requests?: ByteBudget;
+  /** Watches the connection from its handover on. The receiver counts the bytes of its requests there. */
+  readonly floods: FrameFloods;
   /** The receiver reads the socket; what has been read can be read again. */
   readonly onOpen: (socket: Socket) => void;
 }
@@ -238,7 +241,7 @@ class Opening {
   }
 
   #handOver(place: 'here' | 'broken'): void {
-    const { socket, own, onOpen } = this.#options;
+    const { socket, own, floods, onOpen } = this.#options;
     // The first frame that node:http2 sends, which the client must ignore.
     const hidden = FRAME_HEADER_BYTES + SETTING_BYTES * Object.keys(own).length;
     socket.off('data', this.#onData);
@@ -253,6 +256,7 @@ class Opening {
       if (socket.readableEnded) socket.destroy();
       if (socket.destroyed) return;
       if (bytes.length > 0) socket.unshift(bytes);
+      floods.watch(socket);
       onOpen(socket);
     });
   }

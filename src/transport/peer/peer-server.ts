@@ -104,14 +104,13 @@ export class PeerServer {
       }
       const onOpen = (): void => {
         served();
-        this.#floods.watch(connection);
         this.#injector.injectConnection(connection);
         connection.off('error', broken);
       };
       connection.pause();
       connection.unshift(first);
       const [streams, withinMs] = [STREAMS_PER_CONNECTION, limits.silentMs];
-      announceSettings({ socket: connection, streams, own: SETTINGS, withinMs, onOpen });
+      announceSettings({ socket: connection, streams, own: SETTINGS, withinMs, floods: this.#floods, onOpen });
       connection.resume();
     });
   }

@@ -66,6 +66,20 @@ it('closes a gRPC connection at the first reference to a table of HPACK (S4)', a
   await eventually(() => expect(frames.isClosed).toBe(true));
 });
 
+it('answers gRPC requests with 1.8 MiB of headers on one connection', async () => {
+  const { port } = await held().grpc(ADDRESS);
+  await using frames = await openFrames(port);
+  // A name of one byte, and 15,000 as a length of 7 bits (RFC 7541, 6.2.2 and 5.1).
+  const filler = Buffer.concat([Buffer.of(0, 1, 0x78, 0x7f, 0x99, 0x74), Buffer.alloc(15_000, 'a')]);
+  const payload = Buffer.concat([grpcHeaders('/a.B/C'), filler]);
+  for (let stream = 1; stream < 250; stream += 2) {
+    frames.write(frameOf({ type: 1, flags: 5, stream, payload }));
+    await eventually(() => expect(frames.received.some((one) => one.type === 1 && one.stream === stream)).toBe(true), {
+      interval: 1,
+    });
+  }
+});
+
 it('answers gRPC requests behind one that was cancelled in the same packet', async () => {
   const { port } = await held().grpc(ADDRESS);
   await using frames = await openFrames(port);

@@ -142,7 +142,6 @@ export class Connections {
       this.#opening.delete(socket);
       const handle = readHandleOf(socket);
       reading.opened(handle);
-      floods.watch(socket);
       socket.once('close', () => reading.closed(handle));
       this.#held.set(handle, held);
       place.waits('idle');
@@ -151,7 +150,7 @@ export class Connections {
     // One that is closed as it comes, for want of file descriptors, receives nothing: that is decided in this turn.
     process.nextTick(() => {
       if (!socket.destroyed)
-        announceSettings({ socket, streams, own: NO_HPACK_TABLE, withinMs, requests, onOpen: opened });
+        announceSettings({ socket, streams, own: NO_HPACK_TABLE, withinMs, requests, floods, onOpen: opened });
     });
   }
 }

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FrameFloods } from '../../../../src/transport/frame-floods.ts';
 import { announceSettings, NO_HPACK_TABLE } from '../../../../src/transport/opening.ts';
 import { Authority } from '../../../support/certificates.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -146,7 +147,8 @@ it('a connection of TLS that its client closes right behind the acknowledgement 
   const serve = (socket: TLSSocket): void => {
     socket.once('close', closed.resolve);
     const onOpen = (): void => void (served += 1);
-    announceSettings({ socket, streams: STREAMS, own: NO_HPACK_TABLE, withinMs: 60_000, onOpen });
+    const floods = new FrameFloods(() => undefined);
+    announceSettings({ socket, streams: STREAMS, own: NO_HPACK_TABLE, withinMs: 60_000, floods, onOpen });
   };
   await using server = createServer(new Authority().issue({ cn: 'server' }), serve).listen(0, '127.0.0.1');
   await once(server, 'listening');
